@@ -40,9 +40,9 @@ def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
         )
         # Other imports would load torch, and `--help` would take seconds.
         if name in arguments:
-            found = import_module(f"{__package__}.commands.{module}")
-            found.fill(command)
-            command.set_defaults(run=found.run, refused=found.REFUSED)
+            module_of_command = import_module(f"{__package__}.commands.{module}")
+            module_of_command.fill(command)
+            command.set_defaults(run=module_of_command.run, refused=module_of_command.REFUSED)
     return parser
 
 
@@ -56,15 +56,15 @@ def main(argv: Sequence[str] | None = None) -> int:
         The exit status: 0, or 1 if the request is refused; wrong usage exits with 2.
     """
     arguments = sys.argv[1:] if argv is None else list(argv)
-    asked = _parser(arguments).parse_args(arguments)
-    if asked.run is None:
+    parsed = _parser(arguments).parse_args(arguments)
+    if parsed.run is None:
         from headscope.commands.app import serve
 
-        serve(asked)
+        serve(parsed)
         return 0
     try:
-        asked.run(asked)
-    except asked.refused as error:
+        parsed.run(parsed)
+    except parsed.refused as error:
         print(error, file=sys.stderr)
         return 1
     except BrokenPipeError:

@@ -18,8 +18,7 @@ from model.explain.head_ablation import effects_of as effects_of
 from model.explain.head_ablation import removal as removal
 from model.explain.head_ablation import rewritten as rewritten
 from model.explain.position_measures import formula_table as formula_table
-from model.explain.reading import Seen
-from model.explain.reading import chosen_maps as chosen_maps
+from model.explain.reading import ReadTrace, selected_maps
 from model.explain.reading import site_map as site_map
 from model.explain.removal_file import read_removal as read_removal
 from model.trace.attention_map import AttentionKind, AttentionMap, Site, Tokens
@@ -100,6 +99,8 @@ from viz.save.picture import Layout, Picture
 
 # Public names for functions with shorter names in their modules.
 decode_mask = _decode_mask
+# The name in saved notebooks.
+chosen_maps = selected_maps
 masks_intervention = _masks_intervention
 parse_masks = _parse_masks
 searches_of_every_width = _searches_of_every_width
@@ -136,10 +137,10 @@ def lens_figure(lens: Any, title: str = "", *, narrow: bool = False, dark: bool 
     return figure if narrow or not title else figure.update_layout(title_text=title)
 
 
-def _seen(one: AttentionMap, sides: bool = True, by_prediction: bool = False) -> Seen:
+def _seen(one: AttentionMap, sides: bool = True, by_prediction: bool = False) -> ReadTrace:
     """One map as a reading, of a source and a target or without."""
     maps = {one.site: one} | ({Site(AttentionKind.CROSS, 99): one} if sides else {})
-    return Seen(maps, {}, Tokens(), Tokens(), "", (), by_prediction)
+    return ReadTrace(maps, {}, Tokens(), Tokens(), "", (), by_prediction)
 
 
 def query_key_figure(
@@ -154,12 +155,12 @@ def query_key_figure(
     return picture.figure(Layout(narrow=not side_by_side, dark=dark))
 
 
-def compared_panels(seen: Seen, kind: str, heads: Sequence[tuple[int, int]]) -> list[Panel]:
+def compared_panels(seen: ReadTrace, kind: str, heads: Sequence[tuple[int, int]]) -> list[Panel]:
     """Several heads of one kind of attention."""
     return ComparedHeads(seen, AttentionKind(kind), heads).panels
 
 
-def joint_panel(seen: Seen, layer: int, head: int) -> Panel:
+def joint_panel(seen: ReadTrace, layer: int, head: int) -> Panel:
     """One head number of all three kinds of attention."""
     return JointHeads(seen, layer, head).panel
 
@@ -174,7 +175,7 @@ lines_figure = _drawing(
 )
 heads_overview = _drawing(
     lambda maps, heads: EveryHead(
-        Seen({each.site: each for each in maps}, {}, Tokens(), Tokens(), "", ()),
+        ReadTrace({each.site: each for each in maps}, {}, Tokens(), Tokens(), "", ()),
         maps[0].site.kind,
         head=heads[0] if len(heads) == 1 else None,
     )

@@ -39,8 +39,7 @@ class Opened:
     def wait(self) -> None:
         """Wait until the server ends.
 
-        Raises:
-            ServerError: if it ends by itself.
+        Raises ServerError if it ends by itself.
         """
         self._server.wait()
 
@@ -65,12 +64,13 @@ class Opened:
         return f"Opened({self.url!r})"
 
 
-def open(shown: str | os.PathLike[str] | Trace, *, browser: bool = True) -> Opened:
+def open(place_or_trace: str | os.PathLike[str] | Trace, *, browser: bool = True) -> Opened:
     """Open a trace or a model in the app.
 
     Args:
-        shown: a trace, its file, or the folder of a Headscope or Hugging Face model.
-        browser: whether to open it in the default browser.
+        place_or_trace: a trace, the file of a saved one, or a model's folder, of Headscope or of
+            Hugging Face.
+        browser: whether the person's browser is sent there.
 
     Returns:
         The running app, which ends with this process, or with `close()`.
@@ -81,13 +81,13 @@ def open(shown: str | os.PathLike[str] | Trace, *, browser: bool = True) -> Open
         ServerError: if the server does not start.
     """
     folder = None
-    if isinstance(shown, Trace):
+    if isinstance(place_or_trace, Trace):
         folder = tempfile.TemporaryDirectory(prefix="headscope-")
         place = Path(folder.name, "trace.npz")
-        shown.save(place)
+        place_or_trace.save(place)
     else:
         # Its name appears in the address, so "." must be resolved.
-        place = Path(shown).resolve()
+        place = Path(place_or_trace).resolve()
     if place.is_dir():
         _require_model(place)
         variable, usual = CHECKPOINTS_VARIABLE, str(CHECKPOINTS)
@@ -119,8 +119,7 @@ def _require_model(folder: Path) -> None:
 def read_trace(file: Path) -> Trace:
     """Load a saved trace that can be drawn.
 
-    Raises:
-        TraceError: if it cannot, or if the file cannot be read.
+    Raises TraceError if it cannot, or if the file cannot be read.
     """
     try:
         return drawable(Trace.load(file))

@@ -19,8 +19,7 @@ _NAMES.maxstring = _NAMES.maxother = 200
 def whole_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """A file to write to, which replaces the old one when the block ends without an error.
 
-    Raises:
-        OSError: if it cannot be written, with `path` as its filename.
+    An OSError has `path` as its filename.
     """
     target = Path(os.path.realpath(path))
     try:
@@ -53,8 +52,7 @@ def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
 def write_folder(path: str | os.PathLike[str], files: Mapping[str, bytes]) -> None:
     """Write files into a new or an empty folder, in their order, or keep it unchanged.
 
-    Raises:
-        OSError: if it cannot be written, as `whole_file`, or is not empty.
+    An OSError is as of `whole_file`; a folder with files is one.
     """
     folder = Path(path)
     is_new = not folder.exists()

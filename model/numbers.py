@@ -20,13 +20,7 @@ def percent(share: float, digits: int = 0) -> str:
 
 
 def count_of(count: int, noun: str, plural: str = "") -> str:
-    """A count with its noun: "1 layer", "1,200 steps".
-
-    Args:
-        count: of things.
-        noun: for one of them.
-        plural: for more; the noun with an s if empty.
-    """
+    """A count with its noun: "1 layer", "1,200 steps"; a plural without s is given."""
     return f"{count:,} {noun if count == 1 else plural or f'{noun}s'}"
 
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from model.explain.measures import facts_of
-from model.explain.reading import Seen, read
+from model.explain.reading import ReadTrace, read
 from model.trace.attention_map import Site
 from model.trace.trace import Trace
 from viz.browser.files import joined
@@ -176,7 +176,7 @@ def _require_within(noun: str, number: int, count: int, name: str) -> None:
         )
 
 
-def _pictures(seen: Seen) -> dict[str, _Picture]:
+def _pictures(seen: ReadTrace) -> dict[str, _Picture]:
     """What can be selected, by the name of the kind of attention."""
     found: dict[str, _Picture] = {}
     for kind in dict.fromkeys(site.kind for site in seen.maps):

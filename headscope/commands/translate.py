@@ -118,23 +118,23 @@ def asked_search(arguments: argparse.Namespace, translator: Translator) -> Searc
         DecodingError: if an option's value is out of range.
         TextError: if the prefix is too long or invalid.
     """
-    asked = {
+    options = {
         "n_samples": arguments.samples,
         **{name: getattr(arguments, name) for name in ("temperature", "top_k", "top_p", "seed")},
     }
     if (arguments.samples or 0) > MOST_SAMPLES:
         raise DecodingError(f"At most {MOST_SAMPLES} samples are drawn; ask for fewer.")
-    given = {name: value for name, value in asked.items() if value is not None}
+    sampling = {name: value for name, value in options.items() if value is not None}
     return Search(
         beam=arguments.beam,
         length_penalty=arguments.length_penalty,
-        sampling=Sampling(**given) if given else None,
+        sampling=Sampling(**sampling) if sampling else None,
         prefix=translator.prefix(arguments.prefix),
     )
 
 
-def _as_json(found: Sequence[Translation], translator: Translator) -> dict[str, Any]:
-    best, *others = found
+def _as_json(translations: Sequence[Translation], translator: Translator) -> dict[str, Any]:
+    best, *others = translations
     return {
         "source": best.source_text,
         **_written(best),
@@ -165,10 +165,10 @@ def run(arguments: argparse.Namespace) -> None:
     translator = load(arguments.checkpoint, device=arguments.device, snapshot=arguments.snapshot)
     search = asked_search(arguments, translator)
     if search.sampling is None:
-        found = [translator.translate(text, search=search)]
+        translations = [translator.translate(text, search=search)]
     else:
-        found = translator.candidates(text, search=search)
-    translation = found[0]
+        translations = translator.candidates(text, search=search)
+    translation = translations[0]
     if translation.unseen:
         unseen = " ".join(translation.unseen)
         print(f"{translator.never_saw('these')}: {unseen}", file=sys.stderr)
@@ -179,6 +179,6 @@ def run(arguments: argparse.Namespace) -> None:
             trace = translator.trace(text, target=arguments.target)
         trace.save(arguments.save_trace)
     if arguments.json:
-        print(json.dumps(_as_json(found, translator), ensure_ascii=False, indent=2))
+        print(json.dumps(_as_json(translations, translator), ensure_ascii=False, indent=2))
     else:
-        print("\n".join(each.text for each in found))
+        print("\n".join(each.text for each in translations))

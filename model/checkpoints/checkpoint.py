@@ -82,14 +82,9 @@ def save_checkpoint(
     metrics: dict[str, Any] | None = None,
     bits: Literal[8, 16, 32] = 16,
 ) -> None:
-    """Write a checkpoint folder.
+    """Write a checkpoint folder, replacing files of the same names; metrics.json gets the metrics.
 
-    Args:
-        directory: created if missing; files of the same names are replaced.
-        model: the Transformer, or one stack of it.
-        tokenizer: its vocabulary.
-        metrics: for metrics.json.
-        bits: of a stored weight: 16 is half precision; 8 stores matrices with a scale for each row.
+    A stored weight has 32 bits, 16, or 8 with a scale for each row of a matrix.
     """
     _save_all_but_weights(directory, model, tokenizer, metrics)
     state = _stored(model, bits)
@@ -114,14 +109,8 @@ def save_snapshots(
 ) -> None:
     """Write a checkpoint folder of one model at several steps of its training, in float16.
 
-    Args:
-        directory: as in save_checkpoint.
-        models: by step, of one configuration; the last is the checkpoint's model.
-        tokenizer: as in save_checkpoint.
-        metrics: for metrics.json.
-
-    Raises:
-        ValueError: if there is no model, or their configurations differ.
+    The last of the models, which are keyed by step, is the checkpoint's own. Raises ValueError if
+    there is no model, or their configurations differ.
     """
     if len({model.config for model in models.values()}) != 1:
         raise ValueError("Snapshots are one or more models of the same configuration.")
@@ -161,11 +150,7 @@ def load_checkpoint(directory: Path, *, snapshot: int | None = None) -> Checkpoi
 
 
 def load_single_stack(directory: Path) -> tuple[SingleStack, Tokenizer, dict[str, Any]]:
-    """Model, vocabulary and metrics of a folder with an encoder or a decoder alone.
-
-    Raises:
-        CheckpointError: as load_checkpoint.
-    """
+    """Model, vocabulary and metrics of an encoder or a decoder alone; errors as load_checkpoint."""
     return _load(directory, single_stack, None)
 
 
@@ -192,10 +177,10 @@ def _load(
     except (ConfigError, TokenizerError) as error:
         raise CheckpointError(f"The checkpoint {directory} is damaged: {error}") from error
     if bool(config.single_stack) == (make is Transformer):
-        held = config.single_stack or "an encoder and a decoder"
+        content = config.single_stack or "an encoder and a decoder"
         opens = "headscope.load_reader" if config.single_stack else "headscope.load"
         raise CheckpointError(
-            f"The checkpoint {directory} has {held}; open it in the app, or with {opens}."
+            f"The checkpoint {directory} has {content}; open it in the app, or with {opens}."
         )
     sides = ((tokenizer, config.vocab_size), (tokenizer.target, config.output_size))
     for vocabulary, size in sides:
@@ -259,8 +244,7 @@ def unique_state(model: Transformer | SingleStack) -> dict[str, Tensor]:
 def load_weights(model: Transformer | SingleStack, state: dict[str, Tensor], origin: Path) -> None:
     """Load a state from `unique_state` into a model, of any floating type.
 
-    Raises:
-        CheckpointError: if names or shapes differ from the model's.
+    Raises CheckpointError if names or shapes differ from the model's.
     """
     expected = {name: value.shape for name, value in unique_state(model).items()}
     shapes = {name: value.shape for name, value in state.items()}
@@ -321,8 +305,7 @@ def language_pair(name: str) -> tuple[str, str]:
 def own_file(directory: Path, name: str) -> Path:
     """The path of a file in a checkpoint folder; the file need not exist.
 
-    Raises:
-        CheckpointError: if a link leads out of the folder, or the path is no file.
+    Raises CheckpointError if a link leads out of the folder, or the path is no file.
     """
     path = directory / name
     # A link in someone else's folder must not show files outside it.
@@ -337,11 +320,7 @@ def own_file(directory: Path, name: str) -> Path:
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """The JSON object in a file of a checkpoint.
-
-    Raises:
-        CheckpointError: also if the file contains no JSON object; as `parse_json`.
-    """
+    """The JSON object in a file of a checkpoint; CheckpointError also for another JSON value."""
     content = parse_json(path)
     if not isinstance(content, dict):
         raise CheckpointError(f"{path} is damaged: it is not a JSON object.")
@@ -351,9 +330,8 @@ def read_json(path: Path) -> dict[str, Any]:
 def parse_json(path: Path) -> Any:
     """The content of a JSON file of a checkpoint.
 
-    Raises:
-        CheckpointError: if the file is missing, too large or no JSON, or an object in it has a
-            field twice.
+    Raises CheckpointError if the file is missing, too large or no JSON, or an object in it has a
+    field twice.
     """
     try:
         with path.open("rb") as opened:
@@ -387,11 +365,7 @@ def write_json(path: Path, content: dict[str, Any]) -> None:
 
 
 def read_tensors(path: Path) -> dict[str, Tensor]:
-    """Named tensors of a safetensors file.
-
-    Raises:
-        CheckpointError: if the file is missing or damaged.
-    """
+    """Named tensors of a safetensors file; CheckpointError if it is missing or damaged."""
     try:
         with path.open("rb") as opened:
             start = opened.read(8)

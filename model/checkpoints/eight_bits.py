@@ -39,8 +39,7 @@ def quantized(state: dict[str, Tensor]) -> dict[str, Tensor]:
 def dequantized(stored: dict[str, Tensor]) -> dict[str, Tensor]:
     """The weights of `quantized`, within its steps, in half precision; others are as stored.
 
-    Raises:
-        QuantizationError: if scales have no int8 matrix, or are not one number for each row.
+    Raises QuantizationError if scales have no int8 matrix, or are not one number for each row.
     """
     state = {name: value for name, value in stored.items() if not name.endswith(SCALE)}
     for name in stored.keys() - state.keys():

@@ -105,11 +105,7 @@ def model_card(card: str, languages: tuple[str, str], *, snapshot: int | None = 
 
     The front matter names no licence: weights have the licences of all their data, which the card
     lists. Links to files of the checkpoint become plain text, since the files are missing here.
-
-    Args:
-        card: card.md.
-        languages: codes of source and target; empty if unknown.
-        snapshot: the exported snapshot; None for the checkpoint itself.
+    Unknown languages are empty; the snapshot is None for the checkpoint itself.
     """
     front = ["library_name: transformers"]
     if all(languages):
@@ -166,10 +162,8 @@ def hugging_face_config(config: TransformerConfig) -> dict[str, Any]:
 def hugging_face_state(model: Transformer) -> dict[str, Tensor]:
     """A model's parameters under their names, in their order of dimensions, float32 on the CPU.
 
-    Tied matrices are here once, with tables of positions of max_positions rows.
-
-    Raises:
-        ExportError: if neither Marian nor Pegasus can compute this model.
+    Tied matrices are here once, with tables of positions of max_positions rows. Raises ExportError
+    if neither Marian nor Pegasus can compute this model.
     """
     config = model.config
     _require_fit(config)

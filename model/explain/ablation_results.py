@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 
-from model.trace.attention_map import FloatArray, Site, Tokens, field_values, remade
+from model.trace.array_values import ArrayValue, Sized
+from model.trace.attention_map import FloatArray, Site, Tokens
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Effects:
+class Effects(ArrayValue, Sized):
     """The losses of a translation without each head, one at a time.
 
     A gate of 0 before W_O removes the head while all others stay (Michel et al. 2019, section 3.2),
@@ -33,24 +33,8 @@ class Effects:
     log_probs: FloatArray
     losses: Mapping[Site, FloatArray]
 
-    def __post_init__(self) -> None:
-        for array in (self.log_probs, *self.losses.values()):
-            array.setflags(write=False)
-        object.__setattr__(self, "losses", MappingProxyType(dict(self.losses)))
-
-    def __reduce__(self) -> tuple[object, ...]:
-        # A read-only mapping cannot be pickled.
-        return remade, (Effects, field_values(self) | {"losses": dict(self.losses)})
-
     def of(self, token: int | None = None) -> Mapping[Site, FloatArray]:
-        """Each head's loss by site, (head,).
-
-        Args:
-            token: a position in `predictions`; None sums over all of them.
-
-        Raises:
-            IndexError: if there is no such token.
-        """
+        """Each head's loss by site, (head,): of one prediction, or of all together."""
         if token is not None and not 0 <= token < len(self.predictions):
             raise IndexError(
                 f"There is no target token {token}; choose one from 0 to "
@@ -70,40 +54,26 @@ class Effects:
         ]
         return sorted(heads, key=lambda each: -abs(each[2]))
 
-    @property
-    def nbytes(self) -> int:
-        """The size of the arrays in bytes."""
-        return int(self.log_probs.nbytes + sum(each.nbytes for each in self.losses.values()))
-
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Removal:
-    """A score while a model's heads are removed one after another.
+class Removal(ArrayValue):
+    """A score while a model's heads are removed one after another, in numbers from 0 to all.
 
-    Attributes:
-        removed: numbers of removed heads, ascending from 0 to all.
-        least_first: the score, (removed,), with heads removed by their cost alone, least first.
-        at_random: the score in random orders, (order, removed).
+    `least_first` removes them by their cost alone, (removed,); `at_random` in random orders,
+    (order, removed).
     """
 
     removed: tuple[int, ...]
     least_first: FloatArray
     at_random: FloatArray
 
-    def __post_init__(self) -> None:
-        self.least_first.setflags(write=False)
-        self.at_random.setflags(write=False)
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ExamplesRemoval:
     """The scores of a model's example translations while its heads are removed.
 
-    Attributes:
-        sentences: the number of examples.
-        log_prob: the mean log-probability of a token of the examples' translations.
-        chrf: of the model's own translations against the examples', 0 to 100.
-        chrf_signature: the signature of that score (Post 2018).
+    `log_prob` is the mean log-probability of a token of these translations, `chrf` that of the
+    model's own against them, 0 to 100, with its signature (Post 2018).
     """
 
     sentences: int

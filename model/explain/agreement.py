@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from model.trace.array_values import ArrayValue
+
 Values = NDArray[np.float64]
 
 RESAMPLES = 2000
@@ -16,23 +18,10 @@ SEED = 2017
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Agreement:
-    """The agreement of two maps of one sentence.
-
-    Attributes:
-        rows: one value a row, 1 for full agreement; nan if a row cannot tell.
-    """
+class Agreement(ArrayValue):
+    """The agreement of two maps of one sentence: 1 a row for full, nan if a row cannot tell."""
 
     rows: Values
-
-    def __post_init__(self) -> None:
-        rows = np.asarray(self.rows, dtype=np.float64).view()
-        rows.setflags(write=False)
-        object.__setattr__(self, "rows", rows)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        # A copy is read-only as well.
-        return Agreement, (self.rows,)
 
     @property
     def mean(self) -> float:
@@ -50,12 +39,7 @@ class Agreement:
 class MeanAgreement:
     """The mean agreement of two maps over several sentences, with its bootstrap interval.
 
-    Attributes:
-        mean: over the sentences' means; nan if no sentence has one.
-        low: the lower end of the interval.
-        high: its upper end.
-        n_sentences: the number of sentences with a mean.
-        n_left_out: the number of rows left out, over all sentences.
+    The mean is nan if no sentence has one; `n_left_out` counts rows over all sentences.
     """
 
     mean: float
@@ -66,34 +50,20 @@ class MeanAgreement:
 
 
 def rank_correlation(estimate: ArrayLike, truth: ArrayLike) -> Agreement:
-    """Spearman's correlation of each row of two maps, from -1 to 1 (Spearman 1904).
+    """Spearman's correlation of each row of two maps, (row, column), from -1 to 1 (Spearman 1904).
 
     Equal values share the mean of their ranks. A row that is constant in either map is left out.
-
-    Args:
-        estimate: (row, column).
-        truth: of the same shape.
-
-    Raises:
-        ValueError: if the shapes differ, or have not two axes.
+    Raises ValueError if the shapes differ, or have not two axes.
     """
     rows = zip(*_alike(estimate, truth), strict=True)
     return Agreement(np.array([_spearman(*both) for both in rows]))
 
 
 def top_agreement(estimate: ArrayLike, truth: ArrayLike, *, least: float) -> Agreement:
-    """Whether the greatest cell of each row is the same in two maps: 1 if so, else 0.
+    """Whether the greatest cell of each row, (row, column), is the same in two maps: 1 or 0.
 
-    If n cells of the estimate are greatest, the right one counts 1/n. A row with a constant
-    estimate is left out.
-
-    Args:
-        estimate: (row, column).
-        truth: of the same shape.
-        least: rows whose greatest true cell is smaller are left out.
-
-    Raises:
-        ValueError: as rank_correlation.
+    If n cells of the estimate are greatest, the right one counts 1/n. Rows with a constant
+    estimate, or without a true cell of at least `least`, are left out. Errors as rank_correlation.
     """
     rows = []
     for estimated, true in zip(*_alike(estimate, truth), strict=True):
@@ -104,14 +74,10 @@ def top_agreement(estimate: ArrayLike, truth: ArrayLike, *, least: float) -> Agr
 
 
 def mean_agreement(sentences: Sequence[Agreement], *, level: float = 0.95) -> MeanAgreement:
-    """The mean over sentences, with its bootstrap interval.
+    """The mean over sentences, with its bootstrap interval that holds a share `level` of the means.
 
     Its ends are percentiles (Efron and Tibshirani 1993, section 13.3) of the means of sentences
     drawn with replacement; every run draws the same.
-
-    Args:
-        sentences: one agreement a sentence.
-        level: the share of the means within the interval.
     """
     means = np.array([sentence.mean for sentence in sentences], dtype=np.float64)
     means = means[~np.isnan(means)]

@@ -46,16 +46,9 @@ class AlignmentError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class AlignedPair:
-    """Two sentences whose words were linked by hand.
+    """Two sentences whose words, punctuation apart, were linked by hand.
 
-    Attributes:
-        line: its line in the original corpus, counted from 1.
-        source: a sentence as text.
-        target: its translation as text.
-        source_words: the words of the source, punctuation apart.
-        target_words: those of the target.
-        sure: the links without doubt.
-        possible: every link, the sure ones included.
+    The line is that of the original corpus, counted from 1. Possible links include the sure ones.
     """
 
     line: int
@@ -81,14 +74,10 @@ class AlignedPair:
 
 @dataclass(frozen=True, slots=True)
 class ErrorRate:
-    """The alignment error rate with precision and recall; shares from 0 to 1.
+    """The alignment error rate, 0 at best, with precision and recall; shares from 0 to 1.
 
-    Attributes:
-        error: the alignment error rate; 0 is best.
-        precision: the share of predicted links that are possible; nan without any.
-        recall: the share of sure links that are predicted; nan without any.
-        low: the lower end of the 95% bootstrap interval of the error rate.
-        high: its upper end.
+    Precision is the share of predicted links that are possible, recall that of sure links that are
+    predicted; nan without any. `low` and `high` end the 95% bootstrap interval of the error rate.
     """
 
     error: float
@@ -102,10 +91,8 @@ def read_aligned(path: Path) -> tuple[AlignedPair, ...]:
     """The pairs of a file of hand-made alignments.
 
     Its columns are COLUMNS: words are separated by spaces, links are 3-4 (sure) or 3p4 (possible),
-    and the last two columns list the numbers of words without links.
-
-    Raises:
-        AlignmentError: if the file cannot be read or a line is malformed.
+    and the last two columns list the numbers of words without links. Raises AlignmentError if the
+    file cannot be read or a line is malformed.
     """
     try:
         header, *lines = path.read_text(encoding="utf-8").splitlines()
@@ -183,18 +170,10 @@ def alignment_error_rate(
     """The alignment error rate with its precision and recall (Och and Ney 2003, section 5).
 
     With the links made A, the sure ones S and the possible ones P, all sentences together:
-    precision = |A ∩ P| / |A|, recall = |A ∩ S| / |S|, and the error rate is
-    1 - (|A ∩ S| + |A ∩ P|) / (|A| + |S|).
-
-    Args:
-        predicted: the links of each pair.
-        gold: the pairs, in the same order.
-        seed: of the interval's samples: equally many sentences, drawn with replacement (percentile
-            bootstrap; Efron and Tibshirani 1993, chapter 13).
-
-    Raises:
-        ValueError: if there are not as many sets of links as pairs, or no link at all on both
-            sides.
+    precision = |A ∩ P| / |A|, recall = |A ∩ S| / |S|, and the error rate is 1 - (|A ∩ S| + |A ∩ P|)
+    / (|A| + |S|). The seed is of the interval's samples: equally many sentences, drawn with
+    replacement (percentile bootstrap; Efron and Tibshirani 1993, chapter 13). Raises ValueError if
+    there are not as many sets of links as pairs, or no link at all on both sides.
     """
     if len(predicted) != len(gold):
         raise ValueError(
@@ -211,8 +190,8 @@ def alignment_error_rate(
     sure_made, possible_made, made, sure = counts.sum(axis=0)
     if made + sure == 0:
         raise ValueError("Without any link there is nothing to measure; give pairs with links.")
-    drawn = np.random.default_rng(seed).integers(len(gold), size=(RESAMPLES, len(gold)))
-    samples = counts[drawn].sum(axis=1)
+    picks = np.random.default_rng(seed).integers(len(gold), size=(RESAMPLES, len(gold)))
+    samples = counts[picks].sum(axis=1)
     # A sample of sentences without any link tells nothing.
     samples = samples[samples[:, 2] + samples[:, 3] > 0]
     errors = 1 - (samples[:, 0] + samples[:, 1]) / (samples[:, 2] + samples[:, 3])

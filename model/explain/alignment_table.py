@@ -13,12 +13,9 @@ DIGITS = 6
 
 
 class Read(NamedTuple):
-    """A way to read word links off cross-attention.
+    """A way to read word links off cross-attention: a head, or all of a layer together for None.
 
-    Attributes:
-        layer: counted from 0.
-        head: None for all heads of the layer together.
-        later: whether to use the row that reads a target word, not the one that predicts it.
+    `later` uses the row that reads a target word, not the one that predicts it.
     """
 
     layer: int
@@ -33,14 +30,9 @@ class Read(NamedTuple):
 
 
 class Combination(NamedTuple):
-    """The best of many ways to link words.
+    """The best of `n_candidates` ways to link words, by heads in words and a rule "row ∩ column".
 
-    Attributes:
-        heads: the heads, in words.
-        map: the values that link words, "weights" or "norms".
-        rule: the rule that links words, such as "row ∩ column".
-        n_candidates: the number of ways compared.
-        rate: its error rate, on the same pairs, so optimistic.
+    The map is "weights" or "norms". Its error rate is on the same pairs, so optimistic.
     """
 
     heads: str
@@ -52,14 +44,10 @@ class Combination(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AlignmentTable:
-    """Error rates of one checkpoint on one gold set.
+    """Error rates of one checkpoint on the pairs of a gold set's file.
 
-    Attributes:
-        gold: the name of the gold set's file.
-        n_pairs: its number of sentence pairs.
-        diagonal: of linking each word with the one at the same relative place.
-        rates: by weights and row argmax, of every layer and head in both rows.
-        best: the best heads and pairs of heads.
+    `rates` are by weights and row argmax, of every layer and head in both rows; `diagonal` links
+    each word with the one at the same relative place.
     """
 
     gold: str
@@ -80,11 +68,7 @@ class AlignmentTable:
 
     @classmethod
     def from_json(cls, data: Any) -> AlignmentTable:
-        """The inverse of `to_json`.
-
-        Raises:
-            AlignmentError: if the table is malformed, or lacks a head.
-        """
+        """The inverse of `to_json`; AlignmentError if the table is malformed, or lacks a head."""
         try:
             rates = {
                 Read(_count(each["layer"]), _head(each["head"]), each["later"] is True): _rate(each)

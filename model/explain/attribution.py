@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Any
 
 import numpy as np
 
 from model.explain.agreement import Agreement, rank_correlation, top_agreement
+from model.trace.array_values import ArrayValue, Sized
 from model.trace.attention_map import AttentionKind, BoolArray, FloatArray, Site, Tokens
 from model.trace.trace import Trace
 
@@ -107,7 +106,7 @@ class AttributionError(ValueError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class AttributionMap:
+class AttributionMap(ArrayValue, Sized):
     """What one method gives of one site or of the whole model, for one sentence.
 
     Attributes:
@@ -123,19 +122,8 @@ class AttributionMap:
     heads: FloatArray
     together: FloatArray
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "heads", _read_only(self.heads))
-        object.__setattr__(self, "together", _read_only(self.together))
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _remade(self)
-
     def of(self, head: int | None) -> FloatArray:
-        """The map of one head, or of all together for None; (query, key).
-
-        Raises:
-            AttributionError: if there is no such head.
-        """
+        """The map of one head, or of all together for None; (query, key)."""
         if head is None:
             return self.together
         if not 0 <= head < len(self.heads):
@@ -143,12 +131,12 @@ class AttributionMap:
                 f"The map of {_named(self.site)} has {len(self.heads)} heads, counted from 0; "
                 f"there is no head {head}."
             )
-        found: FloatArray = self.heads[head]
-        return found
+        head_map: FloatArray = self.heads[head]
+        return head_map
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Attributions:
+class Attributions(ArrayValue, Sized):
     """What every method says of one sentence, beside what deleting its tokens does.
 
     Attributes:
@@ -166,25 +154,8 @@ class Attributions:
     deletion_losses: FloatArray
     maps: tuple[AttributionMap, ...]
 
-    @property
-    def nbytes(self) -> int:
-        """What all maps hold, in bytes."""
-        held = (each.heads.nbytes + each.together.nbytes for each in self.maps)
-        return self.deletion_losses.nbytes + sum(held)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "deletion_losses", _read_only(self.deletion_losses))
-        object.__setattr__(self, "maps", tuple(self.maps))
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _remade(self)
-
     def map(self, method: str, site: Site | None) -> AttributionMap:
-        """What one method gives of one site, or of the whole model for None.
-
-        Raises:
-            AttributionError: if it is not among the maps.
-        """
+        """What one method gives of one site, or of the whole model for None."""
         for each in self.maps:
             if (each.method, each.site) == (method, site):
                 return each
@@ -237,21 +208,19 @@ class Attributions:
                 f"The rows and columns of {site} are not target and source, so its maps cannot be "
                 "held against the deletion of source tokens; choose cross-attention."
             )
-        found = self.map(method, site)
-        estimate = found.of(head)
+        attribution_map = self.map(method, site)
+        estimate = attribution_map.of(head)
         if not later or site is None or METHODS[method].by_prediction:
             return estimate
         unread = np.full_like(estimate[:1], np.nan)
-        return _read_only(np.concatenate([estimate[1:], unread]))
+        return np.concatenate([estimate[1:], unread])
 
     def agreements(self, *, later: Mapping[int, bool] = _NOT_LATER) -> Agreements:
         """How well each map that has the axes of the truth agrees with it.
 
-        Args:
-            later: the layers that are read one row later, as `model.explain.source_rows.read_later`
-                gives them.
+        `later` names the layers that are read one row later, from `source_rows.read_later`.
         """
-        found = {}
+        agreements = {}
         for each in self.maps:
             site = each.site
             if site is not None and site.kind is not AttentionKind.CROSS:
@@ -259,11 +228,11 @@ class Attributions:
             row = site is not None and later.get(site.layer, False)
             for head in (None, *range(len(each.heads))):
                 place = each.method, site, head
-                found[place] = HeldAgainstTruth(
+                agreements[place] = DeletionAgreement(
                     correlation=self.correlation(*place, later=row),
                     top=self.top_agreement(*place, later=row),
                 )
-        return found
+        return agreements
 
     def _beside(
         self, method: str, site: Site | None, head: int | None, later: bool
@@ -274,30 +243,18 @@ class Attributions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class AttributionPart:
-    """Some of the maps of `Attributions`, or some of their rows.
-
-    Attributes:
-        maps: each with the same rows of the target.
-    """
+class AttributionPart(Sized):
+    """Some of the maps of `Attributions`, or the same rows of some of them."""
 
     maps: tuple[AttributionMap, ...]
-
-    @property
-    def nbytes(self) -> int:
-        """What all maps hold, in bytes."""
-        return sum(each.heads.nbytes + each.together.nbytes for each in self.maps)
 
 
 def joined(
     trace: Trace, parts: Sequence[AttributionPart], losses: Sequence[FloatArray]
 ) -> Attributions:
-    """What was computed in parts, as one.
+    """Parts with consecutive rows of the same maps as one, with the losses of consecutive tokens.
 
-    Args:
-        trace: of the sentence.
-        parts: those with rows of the same maps in the order of the rows.
-        losses: of deleted source tokens, (target, some of the source), in their order.
+    Losses are of deleted source tokens, (target, some of the source).
     """
     rows: dict[tuple[str, Site | None], list[AttributionMap]] = {}
     for part in parts:
@@ -321,7 +278,7 @@ def joined(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class SelfAttributions:
+class SelfAttributions(ArrayValue, Sized):
     """What every method says of one site of self-attention, for one sentence.
 
     No truth stands beside it: deletion tells how much target tokens need source tokens, and here
@@ -342,18 +299,8 @@ class SelfAttributions:
     maps: tuple[AttributionMap, ...]
     token: int | None = None
 
-    @property
-    def nbytes(self) -> int:
-        """What all maps hold, in bytes."""
-        maps = sum(each.heads.nbytes + each.together.nbytes for each in self.maps)
-        return maps + self.allowed.nbytes
-
     def map(self, method: str) -> AttributionMap:
-        """What one method gives.
-
-        Raises:
-            AttributionError: if it is not among the maps.
-        """
+        """What one method gives; raises AttributionError like `Attributions.map`."""
         for each in self.maps:
             if each.method == method:
                 return each
@@ -368,13 +315,8 @@ class SelfAttributions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HeldAgainstTruth:
-    """How well one map of one sentence agrees with the truth.
-
-    Attributes:
-        correlation: as `Attributions.correlation`.
-        top: as `Attributions.top_agreement`.
-    """
+class DeletionAgreement:
+    """How well one map of one sentence agrees with deletion, as `Attributions` measures it."""
 
     correlation: Agreement
     top: Agreement
@@ -382,21 +324,8 @@ class HeldAgainstTruth:
 
 Place = tuple[str, Site | None, int | None]
 """A method, a site and a head; None stands for the whole model, and for all heads together."""
-Agreements = Mapping[Place, HeldAgainstTruth]
+Agreements = Mapping[Place, DeletionAgreement]
 
 
 def _named(site: Site | None) -> str:
     return "the whole model" if site is None else str(site)
-
-
-def _remade(value: Any) -> tuple[Any, ...]:
-    # A copy in another process is read-only as well.
-    kind: Callable[..., Any] = type(value)
-    values = {each.name: getattr(value, each.name) for each in fields(value)}
-    return functools.partial(kind, **values), ()
-
-
-def _read_only(array: FloatArray) -> FloatArray:
-    view = np.asarray(array, dtype=np.float32).view()
-    view.setflags(write=False)
-    return view

@@ -131,7 +131,7 @@ class Run:
         batch = max(1, min(_BATCH, _CELLS // max(len(self._source), n_target) ** 2))
         for start in range(0, len(self.rows), batch):
             rows = list(self.rows[start : start + batch])
-            chosen = [self._token in (None, row) for row in rows]
+            explained = [self._token in (None, row) for row in rows]
             loss = []
             for site, gradients in self._gradients_of(rows).items():
                 if site.kind is not AttentionKind.DECODER:
@@ -140,7 +140,7 @@ class Run:
                     # Of each copy of the sentence its own row: (head, row, key).
                     parts[site].append(gradients[range(len(rows)), :, rows].transpose(0, 1))
                 else:
-                    parts[site].append(gradients[chosen].sum(dim=0))
+                    parts[site].append(gradients[explained].sum(dim=0))
             losses.append(torch.stack(loss).sum(dim=0))
         return {
             site: torch.cat(each, dim=1) if self.by_row(site) else torch.stack(each).sum(dim=0)
@@ -162,9 +162,9 @@ class Run:
                 self._gates,
             )
             log_probs = run.logits[range(len(rows)), rows].log_softmax(dim=-1)
-            chosen = log_probs[range(len(rows)), self._predictions[rows]].sum()
+            total = log_probs[range(len(rows)), self._predictions[rows]].sum()
             outputs = [sublayer.heads for sublayer in run.sublayers.values()]
-            by_output = torch.autograd.grad(chosen, outputs)
+            by_output = torch.autograd.grad(total, outputs)
         # A head's output is its weights times v.
         return {
             site: gradient @ sublayer.v.detach().transpose(-2, -1)
@@ -181,16 +181,7 @@ class AttributionMethod(ABC):
     @classmethod
     @abstractmethod
     def of(cls, run: Run, site: Site, *, together: bool) -> Tensor:
-        """The maps of a site.
-
-        Args:
-            run: a sentence's.
-            site: one of its sites.
-            together: whether to treat all heads as one.
-
-        Returns:
-            (head, query, key), or (1, query, key) for all together.
-        """
+        """The maps of a site, (head, query, key), or (1, query, key) for all heads together."""
 
     @classmethod
     def whole(cls, run: Run) -> Tensor:
@@ -351,8 +342,10 @@ class ValueZeroing(AttributionMethod):
         for heads in [slice(None)] if together else [slice(i, i + 1) for i in range(len(weights))]:
             columns = []
             for keys in torch.arange(weights.shape[-1]).split(_BATCH):
-                taken = torch.einsum("hqk,hkd->kqd", weights[heads][..., keys], values[heads, keys])
-                zeroed = cls._output(sublayer, update - taken)
+                removed = torch.einsum(
+                    "hqk,hkd->kqd", weights[heads][..., keys], values[heads, keys]
+                )
+                zeroed = cls._output(sublayer, update - removed)
                 # In double precision: small distances are differences from 1.
                 cosine = F.cosine_similarity(zeroed.double(), whole.double(), dim=-1)
                 columns.append(1 - cosine.T)

@@ -24,12 +24,7 @@ LIKELIEST = 5
 
 @torch.inference_mode()
 def block_outputs(translator: Translator, trace: Trace) -> Blocks:
-    """What the blocks did in the pass that a trace was recorded in.
-
-    Args:
-        translator: whose trace it is.
-        trace: its tokens are what is run again.
-    """
+    """What the blocks did in the pass that a trace was recorded in, run again on its tokens."""
     model = translator.model
     source, target = (
         torch.tensor([tokens.ids], device=translator.device)

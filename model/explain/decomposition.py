@@ -62,12 +62,7 @@ class Sublayer:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Decomposition:
-    """A pass with its sub-layers.
-
-    Attributes:
-        sublayers: every attention, by site.
-        logits: (batch, target, vocab).
-    """
+    """A pass with its sub-layers by site, and its (batch, target, vocab) logits."""
 
     sublayers: dict[Site, Sublayer]
     logits: Tensor
@@ -78,12 +73,8 @@ def decompose(
 ) -> Decomposition:
     """A pass with its parts; the logits equal `model(source, target)` to float32 rounding.
 
-    Args:
-        model: after `install_taps`.
-        source: token ids, (batch, source).
-        target: token ids of the decoder's input, (batch, target).
-        gates: of whole kinds of attention; with any, the parts belong to another function, and
-            `rest` must not be used.
+    The model has taps; source and target are token ids, (batch, token). With gates of whole kinds
+    of attention, the parts belong to another function, and `rest` must not be used.
     """
     sublayers: dict[Site, Sublayer] = {}
 

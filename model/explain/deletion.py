@@ -27,12 +27,8 @@ def deletion_losses(
     Each source token in turn is hidden from every layer of the encoder and of cross-attention; the
     target stays (Li et al. 2019, "On the Word Alignment from Neural Machine Translation", who call
     it prediction difference). It uses no attention weights, so weights can be compared with it.
-    Below 0, the token is likelier without.
-
-    Args:
-        translator: the model.
-        trace: of the model, without an intervention.
-        columns: the source tokens to delete, from 0, each alone; None for all.
+    Below 0, the token is likelier without. With columns, only these source tokens are deleted; the
+    trace is one without an intervention.
     """
     n_source, n_target = len(trace.source), len(trace.target)
     # The whole sentence runs in the same batches, so that rounding is equal on both sides.

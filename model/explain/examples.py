@@ -18,13 +18,7 @@ from model.translate.translator import Translator
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A sentence that comes with a checkpoint.
-
-    Attributes:
-        source: the sentence.
-        translation: the model's translation.
-        shows: what to look at, in one sentence.
-    """
+    """A sentence that comes with a checkpoint, its translation, and what it shows in a sentence."""
 
     source: str
     translation: str

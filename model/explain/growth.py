@@ -22,13 +22,10 @@ _DIGITS = 3
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Growth:
-    """The measures of heads at several steps of one training run.
+    """The measures of heads at several steps of one training run, ascending.
 
-    Attributes:
-        steps: of training, ascending.
-        means: by measure and site, the mean over the examples, (head, step); nan if they cannot
-            tell.
-        labels: by site, for each head, the label that held over the examples at each step, or None.
+    Means over the examples are by measure and site, (head, step); nan if they cannot tell. Labels
+    are by site, for each head the one that held over the examples at each step, or None.
     """
 
     steps: tuple[int, ...]
@@ -55,7 +52,7 @@ class Growth:
         ends = {key: float(self.means[key][site][head][-1]) for key in places}
         return max(places, key=lambda key: np.nan_to_num(ends[key], nan=-1.0), default=None)
 
-    def kept(self) -> Iterator[tuple[Site, int, str, int]]:
+    def lasting_labels(self) -> Iterator[tuple[Site, int, str, int]]:
         """Site, head, label and first step of every label that a head has in the end."""
         for site, heads in self.labels.items():
             for head, labels in enumerate(heads):
@@ -67,14 +64,14 @@ class Growth:
 
     def with_labels(self, earned: Mapping[Site, Sequence[Label | None]]) -> Growth:
         """The growth with only the labels that heads have earned, given by site for each head."""
-        kept = {
+        labels = {
             site: [
                 [text if label and label.earned and text == label.text else None for text in head]
                 for head, label in zip(heads, earned.get(site, [None] * len(heads)), strict=True)
             ]
             for site, heads in self.labels.items()
         }
-        return replace(self, labels=kept)
+        return replace(self, labels=labels)
 
     def to_json(self) -> dict[str, Any]:
         """The content of growth.json, with numbers to three digits."""
@@ -101,11 +98,7 @@ class Growth:
 
     @classmethod
     def from_json(cls, content: Any) -> Growth:
-        """The inverse of `to_json`.
-
-        Raises:
-            ValueError: if it is not what `to_json` gives.
-        """
+        """The inverse of `to_json`; raises ValueError for anything else."""
         try:
             steps, texts = tuple(content["steps"]), content["texts"]
             labels = {

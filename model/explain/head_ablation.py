@@ -68,11 +68,7 @@ def effects_of(translator: Translator, trace: Trace) -> Effects:
 
 
 class _Branches:
-    """A pass that branches: its first row has every head, and each head of `sites` adds a row.
-
-    Attributes:
-        order: the sites in the order of their rows.
-    """
+    """A pass whose first row has every head; each head of the sites adds a row, in their order."""
 
     def __init__(self, model: Transformer, sites: Sequence[Site]) -> None:
         self._model = model
@@ -153,8 +149,8 @@ class _Branches:
         heads, _ = attention.attend_heads(q, *key_value, allowed, bias)
         if site in self._sites:
             # (removed head, head)
-            kept = 1 - torch.eye(attention.n_heads, dtype=heads.dtype, device=heads.device)
-            heads = torch.cat([heads, heads[:1] * kept[:, :, None, None]])
+            gates = 1 - torch.eye(attention.n_heads, dtype=heads.dtype, device=heads.device)
+            heads = torch.cat([heads, heads[:1] * gates[:, :, None, None]])
         output: Tensor = attention.w_o(heads.transpose(1, 2).flatten(2))
         return output
 
@@ -201,23 +197,24 @@ def removal(
     """A translation's log-probability while heads are removed one after another.
 
     As in Michel et al. 2019, section 4, for one sentence: in the order of each head's cost alone,
-    and in random orders.
-
-    Args:
-        translator: the model.
-        trace: of the translation.
-        losses: of the trace, from `effects_of`.
-        steps: numbers of removed heads to measure at, besides 0.
-        orders: random orders.
-        seed: of the random orders.
+    from `effects_of` the trace, and in random orders; measured at 0 removed heads and `steps` more
+    numbers of them.
     """
     ranked = sorted(losses.ranked(), key=lambda each: each[2])
     heads = [(site, head) for site, head, _ in ranked]
+    counts, in_order = removal_orders(heads, steps, orders, seed)
+    left = np.array([_left(translator, trace, order, counts) for order in in_order])
+    return Removal(tuple(counts), left[0], left[1:])
+
+
+def removal_orders(
+    heads: list[tuple[Site, int]], steps: int, orders: int, seed: int
+) -> tuple[list[int], list[list[tuple[Site, int]]]]:
+    """Numbers of heads to remove, then the heads as they are given and in random orders."""
     counts = sorted({round(len(heads) * step / steps) for step in range(steps + 1)})
     generator = np.random.default_rng(seed)
     shuffled = [[heads[i] for i in generator.permutation(len(heads))] for _ in range(orders)]
-    left = np.array([_left(translator, trace, order, counts) for order in (heads, *shuffled)])
-    return Removal(tuple(counts), left[0], left[1:])
+    return counts, [heads, *shuffled]
 
 
 @torch.inference_mode()

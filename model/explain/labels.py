@@ -197,13 +197,10 @@ class Label:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """The findings of a survey on one head.
+    """The findings of a survey on one head: the means of measures that enough sentences can tell.
 
-    Attributes:
-        means: of each measure with enough sentences that can tell, by its key.
-        label: the measure of the earned rule; None for none.
-        sentences: the number of sentences that can tell for this rule.
-        passing: the number of these that reach the threshold.
+    The label is the measure of the earned rule, None for none. Of the sentences that can tell for
+    this rule, the passing ones reach the threshold.
     """
 
     means: Mapping[str, float]
@@ -256,13 +253,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """The sentences of a survey, none of which is an example of the model.
-
-    Attributes:
-        data: their origin.
-        licence: of these data.
-        sentences: how many were read.
-    """
+    """The sentences of a survey, none of which is an example of the model, with their licence."""
 
     data: str
     licence: str
@@ -271,12 +262,7 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """The findings on every head of a model over new sentences, as in labels.json.
-
-    Attributes:
-        sample: the sentences.
-        heads: for each site, an entry for each head.
-    """
+    """The findings on every head of a model over new sentences, by site, as in labels.json."""
 
     sample: Sample
     heads: Mapping[Site, tuple[Finding, ...]]
@@ -314,11 +300,7 @@ class Survey:
 
     @classmethod
     def from_json(cls, content: Any) -> Self:
-        """The inverse of `to_json`.
-
-        Raises:
-            ValueError: if it is not what `to_json` gives, or a label in it is not earned.
-        """
+        """The inverse of `to_json`; raises ValueError for anything else, or an unearned label."""
         try:
             sample = Sample(**content["sample"])
             heads = {

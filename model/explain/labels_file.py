@@ -30,8 +30,7 @@ def save_labels(directory: Path, survey: Survey) -> None:
 def read_labels(directory: Path) -> Survey | None:
     """The survey in labels.json of a checkpoint folder; None without the file.
 
-    Raises:
-        CheckpointError: if the file is damaged, or belongs to another model.
+    Raises CheckpointError if the file is damaged, or belongs to another model.
     """
     path = own_file(directory, LABELS)
     if not path.exists():

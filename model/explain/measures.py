@@ -212,9 +212,7 @@ EFFECT = Measure(
 def measures(*, words: bool = False, specials: bool = True) -> tuple[Measure, ...]:
     """Every measure, in the order in which they are shown.
 
-    Args:
-        words: whether rows and columns are whole words; otherwise they are tokens.
-        specials: whether the special tokens are among them.
+    Rows and columns are whole words or tokens, with or without the special ones.
     """
     one = "word" if words else "token"
     counted = f", special tokens {'included' if specials else 'left out'}"
@@ -358,7 +356,7 @@ _CHUNK = 1 << 18
 _ROUNDING = 1e-9
 
 
-def head_facts(seen: AttentionMap) -> dict[str, Values]:
+def head_facts(attention: AttentionMap) -> dict[str, Values]:
     """Every measure of every head of one site.
 
     Rows without an allowed key attended to nothing and count nowhere. Shares count the rows that
@@ -370,38 +368,40 @@ def head_facts(seen: AttentionMap) -> dict[str, Values]:
     axes given. Sums run in float64, logarithms in float32: values are exact to about 1e-6.
 
     Args:
-        seen: the map; it is not changed.
+        attention: the map; it is not changed.
 
     Returns:
         Each measure's key with (head,) values; nan where it does not apply: to the kind, to axes of
         different lengths where positions are compared, to a head all of whose weight lies on one
         key where a correlation is asked for, or where no row counts.
     """
-    n_heads, n_queries, n_keys = seen.weights.shape
+    n_heads, n_queries, n_keys = attention.weights.shape
     facts = {measure.key: np.full(n_heads, np.nan) for measure in MEASURES}
     if n_queries == 0 or n_keys == 0:
         return facts
-    allowed = allowed_per_head(seen.allowed)
+    allowed = allowed_per_head(attention.allowed)
     step = max(1, _CHUNK // (n_queries * n_keys))
     for first in range(0, n_heads, step):
         heads = slice(first, first + step)
         rows = Rows(
-            seen.weights[heads], allowed if len(allowed) == 1 else allowed[heads], seen.keys
+            attention.weights[heads],
+            allowed if len(allowed) == 1 else allowed[heads],
+            attention.keys,
         )
         for measure in MEASURES:
-            if measure.of is not None and seen.site.kind in measure.kinds:
+            if measure.of is not None and attention.site.kind in measure.kinds:
                 facts[measure.key][heads] = measure.of(rows)
     return facts
 
 
 def facts_of(maps: Mapping[Site, AttentionMap]) -> dict[Site, dict[str, Values]]:
     """`head_facts` of every site of a trace."""
-    found = {}
-    for sites, seen in joined(maps):
-        facts = head_facts(seen)
+    by_site = {}
+    for sites, attention in joined(maps):
+        facts = head_facts(attention)
         for site, heads in sites.items():
-            found[site] = {key: values[heads] for key, values in facts.items()}
-    return found
+            by_site[site] = {key: values[heads] for key, values in facts.items()}
+    return by_site
 
 
 def joined(
@@ -454,64 +454,56 @@ def _go_together(layers: Sequence[AttentionMap], other: AttentionMap) -> bool:
     )
 
 
-def on_sources(seen: AttentionMap, sources: Mapping[int, int]) -> dict[str, Values]:
-    """The weight on tokens' sources, less what shuffled rows would give; (head,) values.
+def on_sources(attention: AttentionMap, sources: Mapping[int, int]) -> dict[str, Values]:
+    """The measures ON_SOURCE, (head,): the weight on tokens' sources, less that of shuffled rows.
 
-    The mean over all orders of the rows is exact: each row then stands at each place equally often.
-
-    Args:
-        seen: a map.
-        sources: the position of a token's source by the row that predicts the token.
-
-    Returns:
-        The measures ON_SOURCE; nan for other attention than cross-attention, and where fewer than
-        MIN_SOURCES tokens have a known source.
+    Sources are positions by the row that predicts the token. The mean over all orders of the rows
+    is exact: each row then stands at each place equally often. Other attention than cross-attention
+    has nan, and so has a map where fewer than MIN_SOURCES tokens have a known source.
     """
-    found = {}
+    measured = {}
     for later, measure in enumerate(ON_SOURCE):
-        rows = [row for row in sources if row + later < len(seen.queries)]
-        beyond = np.full(seen.n_heads, np.nan)
-        if seen.site.kind is AttentionKind.CROSS and len(rows) >= MIN_SOURCES:
+        rows = [row for row in sources if row + later < len(attention.queries)]
+        beyond = np.full(attention.n_heads, np.nan)
+        if attention.site.kind is AttentionKind.CROSS and len(rows) >= MIN_SOURCES:
             # (head, row, the source of each row)
-            cells = seen.weights[:, [row + later for row in rows]][:, :, [sources[r] for r in rows]]
+            cells = attention.weights[:, [row + later for row in rows]][
+                :, :, [sources[r] for r in rows]
+            ]
             own = np.diagonal(cells, axis1=1, axis2=2).mean(axis=-1, dtype=np.float64)
             beyond = own - cells.mean(axis=(1, 2), dtype=np.float64)
-        found[measure.key] = beyond
-    return found
+        measured[measure.key] = beyond
+    return measured
 
 
-def pairing(seen: AttentionMap) -> Values:
+def pairing(attention: AttentionMap) -> Values:
     """The mutual information of row and key as a share of the most there could be, (head,)."""
-    if 0 in seen.weights.shape:
-        return np.full(seen.n_heads, np.nan)
-    return Rows(seen.weights, allowed_per_head(seen.allowed), seen.keys).pairing()
+    if 0 in attention.weights.shape:
+        return np.full(attention.n_heads, np.nan)
+    return Rows(attention.weights, allowed_per_head(attention.allowed), attention.keys).pairing()
 
 
 def resting(traces: Sequence[Trace]) -> dict[str, tuple[int, int]]:
     """How many heads put most of their weight on the sentence start, the end, or punctuation.
 
-    Args:
-        traces: of one model, of different sentences, as recorded.
-
-    Returns:
-        By measure the heads whose mean over the sentences is more than half of the weight, and the
-        heads of which the measure can be told at all.
+    By measure: the heads whose mean over the traces, of one model as recorded, is more than half of
+    the weight, then the heads of which the measure can be told at all.
     """
-    found: dict[tuple[Site, str], list[Values]] = {}
+    values_of: dict[tuple[Site, str], list[Values]] = {}
     for trace in traces:
-        for site, seen in trace.maps.items():
-            facts = head_facts(seen)
+        for site, attention in trace.maps.items():
+            facts = head_facts(attention)
             for key in TOKENS:
-                found.setdefault((site, key), []).append(facts[key])
+                values_of.setdefault((site, key), []).append(facts[key])
     counts = dict.fromkeys(TOKENS, (0, 0))
-    for (_, key), sentences in found.items():
+    for (_, key), sentences in values_of.items():
         values = np.stack(sentences)
         known = np.count_nonzero(~np.isnan(values), axis=0)
         means = np.nansum(values, axis=0) / np.maximum(known, 1)
-        most, told = counts[key]
+        most, n_known = counts[key]
         counts[key] = (
             most + int(np.count_nonzero(means > 0.5)),
-            told + int(np.count_nonzero(known)),
+            n_known + int(np.count_nonzero(known)),
         )
     return counts
 
@@ -533,16 +525,10 @@ def written(measure: Measure, value: float) -> str:
 def head_numbers(
     kind: AttentionKind, facts: Mapping[str, float], measured: Sequence[Measure] = MEASURES
 ) -> str:
-    """A head in numbers: how wide its rows are, the place with most weight, and how far it looks.
+    """A head in numbers: how wide its rows are, where most of its weight is, how far.
 
-    Args:
-        kind: of its attention.
-        facts: its value of each measure.
-        measured: the measures, for the way the trace was read.
-
-    Returns:
-        Such as "1.20 bits (38% of the maximum), 61% of the weight on the previous token, mean
-        distance 1.4 tokens"; measures that do not apply are left out.
+    Such as "1.20 bits (38% of the maximum), 61% of the weight on the previous token, mean distance
+    1.4 tokens"; what does not apply is left out. The facts are by measure, of the trace as read.
     """
     known = {
         measure.key: measure
@@ -601,17 +587,17 @@ def _mean(values: NDArray[Any], rows: BoolArray) -> Values:
     return np.divide(sums, counts, out=np.full(len(sums), np.nan), where=counts > 0)
 
 
-def even_shares(seen: AttentionMap) -> dict[str, Values]:
+def even_shares(attention: AttentionMap) -> dict[str, Values]:
     """The shares of weight of a head that spreads it evenly over all that it may look at.
 
     Returns:
         Those measures that are shares of weight on certain keys, as far as the axes have them, with
         (head,) values, or one for all heads where they share their mask.
     """
-    allowed = allowed_per_head(seen.allowed)
+    allowed = allowed_per_head(attention.allowed)
     choices = np.count_nonzero(allowed, axis=-1)
     even = (allowed / np.maximum(choices, 1)[..., None]).astype(np.float32)
-    rows = Rows(even, allowed, seen.keys)
+    rows = Rows(even, allowed, attention.keys)
     return {
         measure.key: _mean(*there)
         for measure in MEASURES
@@ -619,7 +605,7 @@ def even_shares(seen: AttentionMap) -> dict[str, Values]:
     }
 
 
-def telling_facts(seen: AttentionMap) -> dict[str, Values] | None:
+def telling_facts(attention: AttentionMap) -> dict[str, Values] | None:
     """`head_facts` with nan for the shares of weight that chance alone makes large.
 
     The mutual information stands under "pairing" for every kind of attention.
@@ -627,10 +613,10 @@ def telling_facts(seen: AttentionMap) -> dict[str, Values] | None:
     Returns:
         None where an axis has fewer than MIN_TOKENS tokens: such a sentence tells nothing.
     """
-    if min(len(seen.queries), len(seen.keys)) < MIN_TOKENS:
+    if min(len(attention.queries), len(attention.keys)) < MIN_TOKENS:
         return None
-    facts = head_facts(seen)
-    for key, even in even_shares(seen).items():
+    facts = head_facts(attention)
+    for key, even in even_shares(attention).items():
         facts[key] = np.where(even <= MAX_BY_CHANCE, facts[key], np.nan)
-    facts["pairing"] = pairing(seen)
+    facts["pairing"] = pairing(attention)
     return facts

@@ -70,11 +70,9 @@ def row_norms(table: FloatArray) -> Values:
 
 
 def likeness(table: FloatArray, *, cosine: bool) -> Values:
-    """The dot product of every two positions, or their cosine, (position, position).
+    """The dot product of every two rows of a (position, d_model) table, or their cosine.
 
-    Args:
-        table: (position, d_model).
-        cosine: divide by the norms; the cosine of a zero vector is 0.
+    The cosine of a zero vector is 0.
     """
     require_table(table)
     rows = table.astype(np.float64)
@@ -86,13 +84,9 @@ def likeness(table: FloatArray, *, cosine: bool) -> Values:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ByOffset:
-    """The likeness of two positions by their distance.
+    """The likeness of two positions by their distance 0, 1, …, (offset,) each.
 
-    Attributes:
-        offsets: 0, 1, …, (offset,).
-        mean: over all pairs at this distance, (offset,).
-        low: the least of these pairs.
-        high: the greatest of these pairs.
+    The mean, the least and the greatest are over all pairs at this distance.
     """
 
     offsets: NDArray[np.int64]
@@ -111,12 +105,6 @@ def by_offset(table: FloatArray, *, cosine: bool = False) -> ByOffset:
         np.array([diagonal.min() for diagonal in diagonals]),
         np.array([diagonal.max() for diagonal in diagonals]),
     )
-
-
-def offset_deviation(table: FloatArray) -> float:
-    """The largest difference of PE(p)·PE(p + k) at one offset k; 0 for exact sinusoids."""
-    likenesses = by_offset(table)
-    return float((likenesses.high - likenesses.low).max())
 
 
 def rotation_angles(table: FloatArray, offset: int) -> Values:
@@ -194,8 +182,8 @@ def _shifted_pairs(
         raise ValueError(
             f"A shift within this table may be from 0 to {length - 1}; it is {offset}."
         )
-    kept = length - offset
-    return (sines[:kept], cosines[:kept]), (sines[offset:], cosines[offset:])
+    n_pairs = length - offset
+    return (sines[:n_pairs], cosines[:n_pairs]), (sines[offset:], cosines[offset:])
 
 
 def require_table(table: FloatArray) -> None:

@@ -80,7 +80,7 @@ AS_RECORDED = Reading()
 
 # Compared by identity, like its maps.
 @dataclass(frozen=True, slots=True, eq=False)
-class Seen:
+class ReadTrace:
     """A trace under a reading.
 
     Attributes:
@@ -119,7 +119,7 @@ class Seen:
         return any(site.kind is AttentionKind.CROSS for site in self.maps)
 
 
-def read(trace: Trace, reading: Reading = Reading()) -> Seen:
+def read(trace: Trace, reading: Reading = Reading()) -> ReadTrace:
     """A trace under a reading; the trace itself does not change.
 
     Whole words: a key word's weight is the sum over its tokens, a query word's row the mean over
@@ -161,7 +161,7 @@ def read(trace: Trace, reading: Reading = Reading()) -> Seen:
         # The token read before a word predicts the word's first token.
         before = inputs.at(outputs.starts[outputs.kept])
         beside[AttentionKind.CROSS] = before if by_prediction else following
-    return Seen(
+    return ReadTrace(
         maps=MappingProxyType(maps),
         beside=MappingProxyType(beside),
         source=axes[trace.source].shown,
@@ -178,22 +178,19 @@ def measures_of(reading: Reading) -> tuple[Measure, ...]:
     return measures(words=reading.words, specials=reading.specials)
 
 
-def chosen_maps(
-    seen: Seen, attention: AttentionKind | str, layer: int | None = None, head: int | None = None
+def selected_maps(
+    trace: ReadTrace,
+    attention: AttentionKind | str,
+    layer: int | None = None,
+    head: int | None = None,
 ) -> tuple[list[AttentionMap], list[int]]:
     """The maps of one kind of attention, all or of one layer, then the numbers of their heads.
 
-    Args:
-        seen: the trace under a reading.
-        attention: the kind.
-        layer: counted from 0; None takes every layer.
-        head: counted from 0; None takes every head.
-
-    Raises:
-        IndexError: if there is no such layer or head; the message says which there are.
+    Layer and head are counted from 0; None takes every one. Raises IndexError if there is no such
+    layer or head; the message says which there are.
     """
     kind = AttentionKind(attention)
-    maps = [each for site, each in seen.maps.items() if site.kind is kind]
+    maps = [each for site, each in trace.maps.items() if site.kind is kind]
     n_heads = min((each.n_heads for each in maps), default=0)
     selected = [each for each in maps if layer is None or each.site.layer == layer]
     if not selected:
@@ -204,17 +201,13 @@ def chosen_maps(
     return selected, list(range(n_heads)) if head is None else [head]
 
 
-def site_map(seen: Seen, attention: AttentionKind | str, layer: int) -> AttentionMap:
-    """The map of one site of a trace under a reading; errors as `chosen_maps`."""
-    return chosen_maps(seen, attention, layer)[0][0]
+def site_map(trace: ReadTrace, attention: AttentionKind | str, layer: int) -> AttentionMap:
+    """The map of one site of a trace under a reading; errors as `selected_maps`."""
+    return selected_maps(trace, attention, layer)[0][0]
 
 
 def alignment_note(layers: Mapping[int, bool]) -> str:
-    """A sentence on the rows in which layers of cross-attention look at a token's source.
-
-    Args:
-        layers: from model.explain.source_rows.read_later; without any, the sentence is empty.
-    """
+    """A sentence on the rows in which layers look at a token's source, from `read_later`; or ""."""
     rows = {True: "that has read it", False: "that predicts it"}
     parts = []
     for later, row in rows.items():
@@ -366,26 +359,13 @@ def _word_allowed(allowed: BoolArray, rows: _Axis, columns: _Axis) -> BoolArray:
 def _without_specials(
     attention: AttentionMap, rows: _Axis, columns: _Axis, *, renormalise: bool
 ) -> AttentionMap:
-    def cells(array: FloatArray) -> FloatArray:
-        return array[:, rows.kept][:, :, columns.kept]
-
-    weights = cells(attention.weights)
-    if renormalise:
-        left = weights.sum(axis=-1, keepdims=True)
-        # A row without weight stays zero.
-        shares = weights / np.where(left > 0, left, 1)
-        weights = np.minimum(shares, 1).astype(np.float32, copy=False)
-    return replace(
-        attention,
-        weights=weights,
-        allowed=attention.allowed[..., rows.kept, :][..., columns.kept],
-        queries=rows.shown,
-        keys=columns.shown,
-        scores=None if attention.scores is None else cells(attention.scores),
-        q=None if attention.q is None else attention.q[:, rows.kept],
-        k=None if attention.k is None else attention.k[:, columns.kept],
-        v=None if attention.v is None else attention.v[:, columns.kept],
-    )
+    part = attention.part(rows.kept, columns.kept, rows.shown, columns.shown)
+    if not renormalise:
+        return part
+    left = part.weights.sum(axis=-1, keepdims=True)
+    # A row without weight stays zero.
+    shares = part.weights / np.where(left > 0, left, 1)
+    return replace(part, weights=np.minimum(shares, 1).astype(np.float32, copy=False))
 
 
 def _notes(trace: Trace, reading: Reading, by_prediction: bool) -> Iterator[str]:

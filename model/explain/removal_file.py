@@ -30,14 +30,9 @@ def save_removal(directory: Path, removal: ExamplesRemoval) -> None:
 
 
 def read_removal(directory: Path, n_heads: int) -> ExamplesRemoval | None:
-    """The curves in removal.json of a checkpoint folder; None without the file.
+    """The curves in removal.json of a model's checkpoint folder; None without the file.
 
-    Args:
-        directory: the folder.
-        n_heads: of the whole model.
-
-    Raises:
-        CheckpointError: if the file is damaged, or belongs to another model.
+    Raises CheckpointError if the file is damaged, or belongs to a model with other heads.
     """
     path = own_file(directory, REMOVAL)
     if not path.exists():

@@ -29,11 +29,8 @@ def read_later(traces: Sequence[Trace], sources: Sequence[Mapping[int, int]]) ->
     """For each layer, whether the row that reads a token looks more at its source.
 
     False if the row that predicts the token does. A layer is left out if neither holds in four of
-    five sentences, or fewer than five have an answer.
-
-    Args:
-        traces: of one model, recorded with a target, of different sentences.
-        sources: one for each trace, from `token_sources`.
+    five sentences, or fewer than five have an answer. The traces are of one model with a target,
+    the sources of each from `token_sources`.
     """
     is_later: dict[int, list[bool]] = {}
     for trace, own in zip(traces, sources, strict=True):

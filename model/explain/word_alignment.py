@@ -49,11 +49,7 @@ def _starts(tokens: Tokens) -> tuple[NDArray[np.intp], list[int]]:
 
 
 def row_argmax(weights: Weights) -> frozenset[Link]:
-    """Links of each target word to the source word of its largest weight.
-
-    Args:
-        weights: (target word, source word), at least one each.
-    """
+    """Links of each target word (row) to the source word (column) of its largest weight."""
     return frozenset(
         (source, target) for target, source in enumerate(weights.argmax(axis=1).tolist())
     )
@@ -62,23 +58,15 @@ def row_argmax(weights: Weights) -> frozenset[Link]:
 def mutual_argmax(weights: Weights) -> frozenset[Link]:
     """Links of words that have their largest weights with each other, by row and by column.
 
-    This is the intersection of both directions, like that of two models in Och and Ney 2003,
-    section 4.
-
-    Args:
-        weights: (target word, source word), at least one each.
+    Weights are (target word, source word). This is the intersection of both directions, like that
+    of two models in Och and Ney 2003, section 4.
     """
     columns = enumerate(weights.argmax(axis=0).tolist())
     return row_argmax(weights) & frozenset(columns)
 
 
 def diagonal(n_source: int, n_target: int) -> frozenset[Link]:
-    """Links of each target word to the source word at the same relative place, by order alone.
-
-    Args:
-        n_source: words of the source, at least 1.
-        n_target: words of the target.
-    """
+    """Links of each target word to the source word at the same relative place, by order alone."""
     return frozenset(
         (int((target + 0.5) * n_source / n_target), target) for target in range(n_target)
     )

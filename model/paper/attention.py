@@ -50,9 +50,7 @@ NOTHING = Relative()
 def rotated(x: Tensor, rotation: Rotation) -> Tensor:
     """Queries or keys with each pair of numbers rotated (Su et al. 2021, equation 34).
 
-    Args:
-        x: (batch, head, token, d_k); the pairs are (0, 1), (2, 3), …
-        rotation: of each token.
+    They are (batch, head, token, d_k); the pairs are (0, 1), (2, 3), …
     """
     cos, sin = rotation
     first, second = x[..., 0::2], x[..., 1::2]
@@ -63,9 +61,7 @@ def rotated(x: Tensor, rotation: Rotation) -> Tensor:
 def masked_softmax(scores: Tensor, allowed: Tensor | None) -> Tensor:
     """Softmax over the allowed keys, (batch, head, query, key); zeros at all other keys.
 
-    Args:
-        scores: (batch, head, query, key).
-        allowed: boolean, broadcastable to scores, or None for "all".
+    Scores have that shape; the mask is boolean and broadcastable to it, or None for "all".
     """
     if allowed is None:
         return scores.softmax(dim=-1)
@@ -313,11 +309,9 @@ class MultiHead(nn.Module, ABC):
         """Output of every head (batch, head, query, d_v) with its weights, None unless tapped."""
 
     def project(self, tokens: Tensor, rotation: Rotation | None = None) -> tuple[Tensor, KeyValue]:
-        """Queries, keys and values of the same tokens, for self-attention.
+        """Queries, keys and values of the same tokens, (batch, token, d_model), for self-attention.
 
-        Args:
-            tokens: (batch, token, d_model).
-            rotation: of queries and keys, as `rotated` takes it; None rotates nothing.
+        Queries and keys are rotated as by `rotated`, or not at all.
         """
         q, (k, v) = self.project_together(tokens)
         if rotation is None:
@@ -368,10 +362,8 @@ class MultiHead(nn.Module, ABC):
     ) -> Tensor:
         """Output of `attend`, (batch, query, d_model), for keys of different lengths.
 
-        Args:
-            q: (batch, head, query, d_k).
-            key_values: for consecutive parts of the batch, (part, head, its keys, width) each.
-            allowed: one a part, as `forward` takes it.
+        Queries are (batch, head, query, d_k). Keys and values are of consecutive parts of the
+        batch, (part, head, its keys, width) each, with a mask a part, as `forward` takes it.
         """
         own = q.split([len(k) for k, _ in key_values])
         heads = [
@@ -385,8 +377,7 @@ class MultiHead(nn.Module, ABC):
     def head_matrices(self, head: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """W_Q, W_K and W_V as in `projections`, then the head's rows of W_O, (d_v, d_model).
 
-        Raises:
-            IndexError: if there is no such head.
+        Raises IndexError if there is no such head.
         """
         if not 0 <= head < self.n_heads:
             raise IndexError(f"There is no head {head}; choose one from 0 to {self.n_heads - 1}.")
@@ -394,13 +385,10 @@ class MultiHead(nn.Module, ABC):
         return *self.projections(head), w_o
 
     def head_parts(self, heads: Tensor) -> Tensor:
-        """What each head alone adds to the output through its rows of W_O.
+        """What each head alone adds through its rows of W_O, (batch, head, query, d_model).
 
-        Args:
-            heads: (batch, head, query, d_v), each head's output.
-
-        Returns:
-            (batch, head, query, d_model); the sum over heads plus the bias is the output.
+        It takes each head's output, (batch, head, query, d_v). The sum over heads plus the bias is
+        the output.
         """
         weight = self.w_o.weight.unflatten(1, (self.n_heads, self.d_v))
         return torch.einsum("bhqv,dhv->bhqd", heads, weight)

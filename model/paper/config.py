@@ -46,10 +46,8 @@ class TransformerConfig:
     """The configuration of a Transformer: every published variant is a value, not a fork.
 
     The defaults are the base model of Vaswani et al. 2017, table 3. Source and target share one
-    vocabulary (section 5.1) unless `target_vocab_size` gives the target its own.
-
-    Raises:
-        ConfigError: if a size is not positive, a choice is unknown, or two fields disagree.
+    vocabulary (section 5.1) unless `target_vocab_size` gives the target its own. Raises ConfigError
+    if a size is not positive, a choice is unknown, or two fields disagree.
     """
 
     vocab_size: int
@@ -208,8 +206,7 @@ class TransformerConfig:
     def from_dict(cls, fields: dict[str, Any]) -> Self:
         """The configuration with these fields, as `to_dict` gives them.
 
-        Raises:
-            ConfigError: if a field is unknown, missing or of the wrong type.
+        Raises ConfigError if a field is unknown, missing or of the wrong type.
         """
         if not isinstance(fields, dict):
             raise ConfigError("The model configuration must be a JSON object.")

@@ -83,13 +83,13 @@ class PartialHypothesis:
     def hypothesis(self, alpha: float, eos_id: int) -> Hypothesis:
         """The decoded sentence."""
         steps = self.steps()
-        kept = [step.distribution for step in steps if step.distribution is not None]
+        distributions = [step.distribution for step in steps if step.distribution is not None]
         return Hypothesis(
             tuple(step.token for step in steps),
             tuple(step.log_prob for step in steps),
             self.total / length_penalty(len(steps), alpha),
             self.token == eos_id,
-            torch.stack(kept) if kept else None,
+            torch.stack(distributions) if distributions else None,
         )
 
 
@@ -146,17 +146,8 @@ def sample(
 ) -> list[list[Hypothesis]]:
     """Sampled hypotheses, a list for each sentence of each source.
 
-    With a seed, a sentence's samples depend neither on the batch nor on their number. Arguments
-    and errors are those of `greedy`.
-
-    Args:
-        model: in eval mode.
-        sources: token ids.
-        sampling: temperature, top-k, top-p and seed.
-        alpha: of the length penalty.
-        prefix: the beginning.
-        max_length: most tokens.
-        keep_distributions: whether to keep every step's log-probabilities.
+    With a seed, a sentence's samples depend neither on the batch nor on their number. Other
+    arguments, and errors, are those of `greedy`.
     """
     limits = _length_limits(sources, model, max_length)
     state = model.start(*sources)
@@ -195,11 +186,7 @@ def sample(
 def drawn_from(log_probs: Tensor, sampling: Sampling) -> tuple[Tensor, Tensor]:
     """The probabilities to draw from, largest first, with token ids; (batch, vocab) each.
 
-    Temperature comes first, then top-k, then top-p.
-
-    Args:
-        log_probs: (batch, vocab); -inf for tokens that must not be drawn.
-        sampling: temperature, top-k and top-p.
+    Temperature comes first, then top-k, then top-p. A token that must not be drawn has -inf.
     """
     # The likeliest becomes 0, so that no temperature overflows all of them.
     scaled = (log_probs - log_probs.amax(dim=-1, keepdim=True)).double() / sampling.temperature
@@ -230,7 +217,7 @@ def _follow(
     _require_prefix(prefix, config, min(limits))
     tokens: list[list[int]] = [[] for _ in limits]
     log_probs: list[list[float]] = [[] for _ in limits]
-    kept: list[list[Tensor]] = [[] for _ in limits]
+    kept_distributions: list[list[Tensor]] = [[] for _ in limits]
     active = list(range(len(limits)))
     device = model.output.weight.device
     newest = torch.full((len(limits),), config.bos_id, device=device)
@@ -248,7 +235,7 @@ def _follow(
             tokens[sentence].append(token)
             log_probs[sentence].append(newest_log_probs[row])
             if keep_distributions:
-                kept[sentence].append(step_log_probs[row])
+                kept_distributions[sentence].append(step_log_probs[row])
             if token != config.eos_id and len(tokens[sentence]) < limits[sentence]:
                 stays.append(row)
         if 0 < len(stays) < len(active):
@@ -264,7 +251,7 @@ def _follow(
             ids[-1] == config.eos_id,
             torch.stack(distributions) if distributions else None,
         )
-        for ids, each, distributions in zip(tokens, log_probs, kept, strict=True)
+        for ids, each, distributions in zip(tokens, log_probs, kept_distributions, strict=True)
     ]
 
 
@@ -481,12 +468,7 @@ def _require_prefix(prefix: Sequence[int], config: TransformerConfig, limit: int
 
 
 def token_log_probs(logits: Tensor, token_ids: Tensor) -> Tensor:
-    """Log-probability of each token, (batch, token), float32.
-
-    Args:
-        logits: (batch, token, vocab).
-        token_ids: (batch, token).
-    """
+    """Log-probability of each token, (batch, token), float32, by (batch, token, vocab) logits."""
     return logits.float().log_softmax(dim=-1).gather(2, token_ids[:, :, None])[:, :, 0]
 
 

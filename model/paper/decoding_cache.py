@@ -39,13 +39,9 @@ class LayerCache:
         self._own: KeyValue | None = None
 
     def extend(self, key_value: KeyValue) -> KeyValue:
-        """Keys and values of all target positions so far, with the newest one appended.
+        """Keys and values of all target positions, (sentence * beam, head, target, width) each.
 
-        Args:
-            key_value: of the newest position, (sentence * beam, head, 1, width).
-
-        Returns:
-            (sentence * beam, head, target, width) each.
+        The newest position's are appended, (sentence * beam, head, 1, width).
         """
         if self._own is None:
             self._own = _with_room(key_value[0], 0), _with_room(key_value[1], 0)
@@ -116,9 +112,8 @@ class DecodingState:
     def select(self, rows: Tensor, sentences: Tensor | None = None) -> None:
         """Keep these hypotheses, in this order.
 
-        Args:
-            rows: (kept hypotheses,), indices into the present rows.
-            sentences: (kept sentences,), ascending indices; None keeps every sentence.
+        Rows are indices into the present ones, sentences ascending indices; None keeps all of
+        them.
         """
         for cache in self.caches:
             cache.select(rows)
@@ -126,14 +121,14 @@ class DecodingState:
             self._read = self._read.index_select(0, rows)
         if sentences is None:
             return
-        kept, start = [], 0
+        remaining, start = [], 0
         for k, _ in self.caches[0].cross:
-            kept.append(sentences[(sentences >= start) & (sentences < start + len(k))] - start)
+            remaining.append(sentences[(sentences >= start) & (sentences < start + len(k))] - start)
             start += len(k)
         for cache in self.caches:
-            cache.select_sentences(kept)
+            cache.select_sentences(remaining)
         self.memory_allowed = [
             None if allowed is None else allowed.index_select(0, own)
-            for allowed, own in zip(self.memory_allowed, kept, strict=True)
+            for allowed, own in zip(self.memory_allowed, remaining, strict=True)
             if len(own)
         ]

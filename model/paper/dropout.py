@@ -21,5 +21,5 @@ class Dropout(nn.Dropout):
             return super().forward(x)
         size = x.numel()
         words = torch.randint(-(2**63), 2**63 - 1, ((size + 7) // 8,), dtype=torch.int64)
-        kept = words.view(torch.uint8)[:size].view(x.shape) >= dropped
-        return x * kept * (256 / (256 - dropped))
+        survives = words.view(torch.uint8)[:size].view(x.shape) >= dropped
+        return x * survives * (256 / (256 - dropped))

@@ -11,15 +11,7 @@ from torch import Tensor
 
 
 def padding_allowed(token_ids: Tensor, pad_id: int) -> Tensor:
-    """The padding mask: True where a key is no padding.
-
-    Args:
-        token_ids: (batch, key), integers.
-        pad_id: the id of padding.
-
-    Returns:
-        (batch, 1, 1, key), boolean.
-    """
+    """The padding mask of (batch, key) token ids, (batch, 1, 1, key): True for no padding."""
     return (token_ids != pad_id)[:, None, None, :]
 
 
@@ -33,22 +25,13 @@ def causal_allowed(length: int, device: torch.device | str | None = None) -> Ten
 
 
 def decoder_allowed(token_ids: Tensor, pad_id: int) -> Tensor:
-    """The decoder's self-attention mask: the causal mask without padding.
+    """The decoder's self-attention mask of (batch, target) token ids: causal, without padding.
 
-    Args:
-        token_ids: (batch, target), integers.
-        pad_id: the id of padding.
-
-    Returns:
-        (batch, 1, query, key), boolean; query = key = target.
+    It is boolean, (batch, 1, query, key), with query = key = target.
     """
     return causal_allowed(token_ids.shape[1], token_ids.device) & padding_allowed(token_ids, pad_id)
 
 
 def rows_without_keys(allowed: Tensor) -> Tensor:
-    """True for each query without any allowed key, (..., query, 1).
-
-    Args:
-        allowed: (..., query, key), boolean.
-    """
+    """True for each query without any allowed key, (..., query, 1), in a (..., query, key) mask."""
     return ~allowed.any(dim=-1, keepdim=True)

@@ -63,11 +63,7 @@ class PositionalEncoding(nn.Module, ABC):
 
     @abstractmethod
     def extended(self, length: int) -> Tensor:
-        """At least the first `length` rows; the table itself stays unchanged.
-
-        Raises:
-            LengthError: if a learned table has fewer.
-        """
+        """At least the first `length` rows; LengthError if a learned table has fewer."""
 
     @abstractmethod
     def forward(self, length: int, start: int = 0) -> Tensor:
@@ -130,13 +126,9 @@ class FormulaEncoding(PositionalEncoding):
 
 
 def sinusoidal_table(length: int, d_model: int, base: float = BASE) -> Tensor:
-    """PE(pos, 2i) = sin(pos / base^(2i/d_model)), PE(pos, 2i+1) = cos of the same.
+    """PE(pos, 2i) = sin(pos / base^(2i/d_model)), PE(pos, 2i+1) = cos; (length, d_model).
 
-    Returns:
-        (length, d_model), float32.
-
-    Raises:
-        ConfigError: if d_model is odd, which leaves one sine without its cosine.
+    Raises ConfigError if d_model is odd, which leaves one sine without its cosine.
     """
     _require_even(d_model)
     angle = _angles(length, d_model, base)
@@ -267,11 +259,7 @@ class DistanceEncoding(FormulaEncoding):
 
     @abstractmethod
     def of_distances(self, distances: Tensor) -> Tensor:
-        """Added to scores, (head, query, key).
-
-        Args:
-            distances: the key's position minus the query's, (query, key).
-        """
+        """Added to scores, (head, query, key), by (query, key) positions of key minus query."""
 
     def bias(self, length: int, start: int = 0) -> Tensor:
         positions = self(start + length)[:, 0]

@@ -56,10 +56,8 @@ class SelfDecoder(Encoder):
 class SingleStack(nn.Module):
     """An encoder or a decoder alone: token ids in, logits over a token at each position out.
 
-    With `tie_embeddings`, embedding and output projection are one matrix (section 3.4).
-
-    Raises:
-        ConfigError: if the configuration describes another model.
+    With `tie_embeddings`, embedding and output projection are one matrix (section 3.4). Raises
+    ConfigError if the configuration describes another model.
     """
 
     tied: ClassVar[tuple[str, ...]] = ("output.weight",)
@@ -110,12 +108,7 @@ class DecoderOnly(SingleStack):
     stack_of = SelfDecoder
 
     def write(self, tokens: Tensor, most: int) -> Tensor:
-        """The tokens with their greedy continuation, (1, token).
-
-        Args:
-            tokens: (1, token), at least one.
-            most: tokens to add at most; the end token stops earlier.
-        """
+        """The tokens with a greedy continuation, (1, token); the end token may stop it early."""
         caches = [LayerCache([]) for _ in self.stack.layers]
         n_given = tokens.shape[1]
         for position in range(n_given + most - 1):
@@ -128,12 +121,9 @@ class DecoderOnly(SingleStack):
         return tokens
 
     def step(self, tokens: Tensor, position: int, caches: list[LayerCache]) -> Tensor:
-        """Logits for the next token, (batch, vocab).
+        """Logits for the next token, (batch, vocab), by the newest (batch,) token ids.
 
-        Args:
-            tokens: (batch,), the newest token ids.
-            position: their position, from 0.
-            caches: one a layer; this step advances them by one position.
+        Their position counts from 0; the caches, one a layer, advance by one position.
         """
         stack = cast("SelfDecoder", self.stack)
         logits: Tensor = self.output(
@@ -143,9 +133,5 @@ class DecoderOnly(SingleStack):
 
 
 def single_stack(config: TransformerConfig) -> SingleStack:
-    """The model of a configuration that has encoder layers or decoder layers, not both.
-
-    Raises:
-        ConfigError: if it has both.
-    """
+    """The model of a configuration with one stack; ConfigError if it has both."""
     return (DecoderOnly if config.single_stack == DecoderOnly.name else EncoderOnly)(config)

@@ -76,11 +76,7 @@ class Tokenizer:
 
     @classmethod
     def load(cls, path: Path) -> Tokenizer:
-        """The vocabulary in a file.
-
-        Raises:
-            TokenizerError: if the file is missing or damaged.
-        """
+        """The vocabulary in a file; TokenizerError if it is missing or damaged."""
         try:
             return cls(path.read_bytes())
         except OSError as error:

@@ -19,12 +19,7 @@ from torch import Tensor, nn
 
 from model.paper.attention import HEAD_LAYOUTS, NOTHING, MultiHeadAttention, Relative
 from model.paper.config import CHOICES, ConfigError, TransformerConfig
-from model.paper.decoding_cache import (
-    DecodingState,
-    LayerCache,
-    decoding_position,
-    decoding_tokens,
-)
+from model.paper.decoding_cache import DecodingState, LayerCache, decoding_position, decoding_tokens
 from model.paper.dropout import Dropout
 from model.paper.linear import Linear
 from model.paper.masks import decoder_allowed, padding_allowed
@@ -229,8 +224,7 @@ class FeedForward(nn.Module):
 class Transformer(nn.Module):
     """The whole model (figure 1): token ids in, logits over the next target token out.
 
-    Raises:
-        ConfigError: if the configuration describes an encoder or a decoder alone.
+    Raises ConfigError if the configuration describes an encoder or a decoder alone.
     """
 
     def __init__(self, config: TransformerConfig) -> None:
@@ -287,22 +281,19 @@ class Transformer(nn.Module):
         return self.decoder(embedded, memory, allowed, source_allowed, states)
 
     def encode(self, source: Tensor, allowed: Tensor | None = None) -> Tensor:
-        """The encoder's output, (batch, source, d_model).
+        """The encoder's output, (batch, source, d_model), of (batch, source) token ids.
 
-        Args:
-            source: (batch, source), token ids.
-            allowed: broadcastable to (batch, head, source, source); None masks padding.
+        The mask is broadcastable to (batch, head, source, source); None masks padding.
         """
         if allowed is None:
             allowed = padding_allowed(source, self.config.pad_id)
         return self.encoder(self.embed(self.source_embedding, source), allowed)
 
     def start(self, *sources: Tensor) -> DecodingState:
-        """The state of a decoding that has written nothing yet.
+        """The state of a decoding that has written nothing yet, of (batch, source) token ids each.
 
-        Args:
-            sources: (batch, source) each, token ids. Sentences of different lengths, given as
-                separate sources, need no padding and give the same as each of them alone.
+        Sentences of different lengths, given as separate sources, need no padding and give the
+        same as each of them alone.
         """
         layers = cast("Iterable[DecoderLayer]", self.decoder.layers)
         allowed = [padding_allowed(source, self.config.pad_id) for source in sources]
@@ -317,9 +308,7 @@ class Transformer(nn.Module):
     def step(self, tokens: Tensor, state: DecodingState) -> Tensor:
         """Logits for the next token of every hypothesis, (sentence * beam, vocab).
 
-        Args:
-            tokens: (sentence * beam,), the newest token ids.
-            state: from `start`; this step advances it by one position.
+        It takes their newest token ids, (sentence * beam,), and advances the state by one position.
         """
         embedded = self.embed(self.target_embedding, tokens[:, None])
         position = decoding_position.set(state.position)

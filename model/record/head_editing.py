@@ -265,10 +265,10 @@ def weights_in_place(
         )
     keys = torch.arange(n_keys, device=allowed.device)
     if edit.pattern == "first":
-        wanted = torch.zeros(len(positions), 1, device=allowed.device)
+        target = torch.zeros(len(positions), 1, device=allowed.device)
     else:
-        wanted = torch.tensor(positions, device=allowed.device)[:, None]
-    distance = (keys - wanted).abs().to(torch.float32).expand(allowed.shape)
+        target = torch.tensor(positions, device=allowed.device)[:, None]
+    distance = (keys - target).abs().to(torch.float32).expand(allowed.shape)
     # The first of several equally near keys.
     nearest = distance.masked_fill(~allowed, torch.inf).argmin(dim=-1, keepdim=True)
     return _shared((keys == nearest) & allowed, dtype)

@@ -84,14 +84,9 @@ class MeanAblation:
 
     @classmethod
     def over(cls, maps: Iterable[AttentionMap], head: int) -> Self:
-        """The mean of a head's outputs over every query of recorded examples.
+        """The mean of a head's outputs over every query of recorded examples, one map a sentence.
 
-        Args:
-            maps: of one site, one for each sentence, with values.
-            head: its number at the site, from 0.
-
-        Raises:
-            HeadError: if there is no map, or one without values.
+        Raises HeadError if there is no map, or one without values.
         """
         heads = [each.head(head) for each in maps]
         outputs = [each.weights @ each.v for each in heads if each.v is not None]
@@ -200,10 +195,8 @@ class HeadEdits(Mapping[tuple[Site, int], HeadEdit]):
 
     A head is (kind, layer, head) or (Site, head). An edit is a Gate, a MeanAblation, a
     ReplacedWeights or a RuleWeights, or for short the gate's number, the pattern's name or the
-    mean's array. A gate of 1 does nothing and is left out.
-
-    Raises:
-        HeadError: if a head or an edit is invalid, or a head has two edits.
+    mean's array. A gate of 1 does nothing and is left out. Raises HeadError if a head or an edit is
+    invalid, or a head has two edits.
     """
 
     def __init__(self, heads: Heads) -> None:

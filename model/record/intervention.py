@@ -42,11 +42,9 @@ MaskOrRule = BoolArray | Callable[[int, int], Any]
 class MaskEdits(Mapping[AttentionKind | Site, MaskOrRule]):
     """Checked masks by place; arrays are read-only copies.
 
-    Two are equal if their places, arrays and rules are.
-
-    Raises:
-        MaskError: if a place is invalid or has two masks, a mask is not boolean or has neither two
-            axes nor three, or a rule takes other arguments than two lengths.
+    Two are equal if their places, arrays and rules are. Raises MaskError if a place is invalid or
+    has two masks, a mask is not boolean or has neither two axes nor three, or a rule takes other
+    arguments than two lengths.
     """
 
     def __init__(self, masks: Masks) -> None:
@@ -94,10 +92,7 @@ class MaskEdits(Mapping[AttentionKind | Site, MaskOrRule]):
     def without_padding(self, n_source: int, n_target: int) -> MaskEdits | None:
         """The masks of a sentence without its padding; None if a mask allows source padding.
 
-        Args:
-            n_source: tokens of its source without padding.
-            n_target: tokens of its decoder input without padding. Rows and columns beyond describe
-                padding, not the tokens of a longer translation.
+        Rows and columns beyond its tokens describe padding, not the tokens of a longer translation.
         """
         masks: dict[AttentionKind | Site, MaskOrRule] = {}
         for place, mask in self.items():
@@ -250,14 +245,9 @@ class PositionEdit:
 
 
 def ordered(token_ids: Sequence[int], order: Sequence[int] | None) -> list[int]:
-    """Token ids in another order; the end token stays last.
+    """Token ids in another order, an index for each place; the end token stays last.
 
-    Args:
-        token_ids: of a source, with the end token.
-        order: for each place, the index of the token there; None keeps the order.
-
-    Raises:
-        PositionError: if the order does not name each token but the end token once.
+    Raises PositionError if the order does not name each token but the end token once.
     """
     *words, end = token_ids
     if order is None:

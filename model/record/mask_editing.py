@@ -41,12 +41,7 @@ from model.trace.attention_map import AttentionKind, BoolArray, Site
 
 @dataclass(frozen=True, slots=True)
 class SentenceLengths:
-    """Lengths of one sentence in a padded batch, without padding.
-
-    Attributes:
-        source: tokens that the encoder reads.
-        target: tokens that the decoder reads; None while decoding.
-    """
+    """Tokens of a sentence in a padded batch, without padding; no target while decoding."""
 
     source: int
     target: int | None = None
@@ -133,13 +128,15 @@ class Editing:
             if whole is not None and len(whole) == len(self._sentences):
                 before = whole[sentence : sentence + 1]
             mask = None if edits is None else edits.at(site)
-            drawn = None
+            new = None
             if mask is not None:
                 real = self._without_padding(site, sentence, full)
-                drawn = self._drawn(mask, _Pass(site, n_heads * parts, full, real, position, exact))
-            if drawn is not None and len(drawn) > 1:
-                drawn = drawn[part * n_heads : (part + 1) * n_heads]
-            edited.append(_overwritten(before, drawn, n_rows, n_keys, q.device))
+                new = self._part_for(
+                    mask, _Pass(site, n_heads * parts, full, real, position, exact)
+                )
+            if new is not None and len(new) > 1:
+                new = new[part * n_heads : (part + 1) * n_heads]
+            edited.append(_overwritten(before, new, n_rows, n_keys, q.device))
         heads = max(each.shape[1] for each in edited)
         rows = max(each.shape[2] for each in edited)
         allowed = torch.cat([each.expand(-1, heads, rows, -1) for each in edited])
@@ -172,7 +169,9 @@ class Editing:
                 f"{batch} sentences and {n_sentences} masks."
             )
 
-    def _drawn(self, mask: BoolArray | Callable[[int, int], Any], run: _Pass) -> BoolArray | None:
+    def _part_for(
+        self, mask: BoolArray | Callable[[int, int], Any], run: _Pass
+    ) -> BoolArray | None:
         """The part of a mask for a pass, (head or 1, query, key), from the first position on.
 
         It may have fewer rows and columns than the pass; None if it has no row for it.
@@ -215,17 +214,17 @@ class Editing:
 
 def _overwritten(
     own: Tensor | None,
-    drawn: BoolArray | None,
+    new: BoolArray | None,
     n_rows: int,
     n_keys: int,
     device: torch.device,
 ) -> Tensor:
-    # The drawn mask lies over the model's own, which remains where the drawn one does not reach.
+    # The new mask lies over the model's own, which remains where the new one does not reach.
     if own is None:
         own = torch.ones((1, 1, 1, n_keys), dtype=torch.bool, device=device)
-    if drawn is None:
+    if new is None:
         return own
-    top = torch.tensor(drawn, device=device)
+    top = torch.tensor(new, device=device)
     heads, rows, columns = top.shape
     if (rows, columns) == (n_rows, n_keys):
         return top[None]
@@ -416,9 +415,8 @@ def edited_rows(
 ) -> Tensor:
     """The edited rows in place of `encoding(length, start)`, (length, d_model).
 
-    Raises:
-        PositionError: if the shift leads beyond the model's positions.
-        LengthError: if the encoding has no such rows.
+    Raises PositionError if the shift leads beyond the model's positions, and LengthError if the
+    encoding has no such rows.
     """
     positions = torch.arange(start, start + length, device=encoding.table.device)
     if edit.reverse:

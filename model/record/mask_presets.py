@@ -120,10 +120,7 @@ def sentence_lengths(tokens: Iterable[str]) -> tuple[int, ...]:
 
     A sentence ends where a new word follows a token that ends with a full stop, a question or an
     exclamation mark, or an ellipsis; closing quotes and </s> belong to it. An abbreviation such as
-    "e.g." counts as an end, since tokens do not distinguish them.
-
-    Args:
-        tokens: as SentencePiece spells them, with "▁" at the start of a word.
+    "e.g." counts as an end, since tokens do not distinguish them. A word starts with "▁".
     """
     lengths: list[int] = []
     ended = False
@@ -203,7 +200,6 @@ PRESETS: dict[str, Preset] = {
         kinds=_ANY,
         build=look_ahead,
         reason="too far ahead",
-        settings=("k",),
     ),
     "window": Preset(
         title="Window",
@@ -211,7 +207,6 @@ PRESETS: dict[str, Preset] = {
         kinds=_ANY,
         build=window,
         reason="outside the window",
-        settings=("width",),
     ),
     "causal_window": Preset(
         title="Causal window",
@@ -220,7 +215,6 @@ PRESETS: dict[str, Preset] = {
         build=causal_window,
         reason="outside the window",
         causal=True,
-        settings=("width",),
     ),
     "first_token": Preset(
         title="First token only",
@@ -243,7 +237,6 @@ PRESETS: dict[str, Preset] = {
         kinds=_ANY,
         build=block_words,
         reason="blocked",
-        settings=("keys",),
     ),
     "block_diagonal": Preset(
         title="Sentence by sentence",
@@ -251,7 +244,6 @@ PRESETS: dict[str, Preset] = {
         kinds=_ANY,
         build=block_diagonal,
         reason="in another sentence",
-        settings=("lengths", "key_lengths"),
     ),
 }
 """Every preset by name: PRESETS["window"](5, 5, width=2) or PRESETS["window"].rule(width=2)."""

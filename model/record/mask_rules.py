@@ -57,7 +57,6 @@ class Preset:
         reason: of a masked key, such as "outside the window"; empty if it masks none.
         causal: whether it is the causal mask or a narrower one. In the decoder, a later position is
             then masked as the future, and `reason` is that of the rest.
-        settings: names of the other arguments of `build`.
         over_padding: as in Rule.
     """
 
@@ -67,14 +66,17 @@ class Preset:
     build: Callable[..., Any]
     reason: str = ""
     causal: bool = False
-    settings: tuple[str, ...] = ()
     over_padding: bool = False
+
+    @property
+    def settings(self) -> tuple[str, ...]:
+        """The names of the other arguments of `build`."""
+        return tuple(inspect.signature(self.build).parameters)[2:]
 
     def __call__(self, n_queries: int, n_keys: int, **settings: Any) -> Any:
         """The matrix for these lengths, (query, key), boolean.
 
-        Raises:
-            MaskError: if a setting is missing, unknown or out of range.
+        Raises MaskError if a setting is missing, unknown or out of range.
         """
         try:
             inspect.signature(self.build).bind(n_queries, n_keys, **settings)

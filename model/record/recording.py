@@ -98,11 +98,7 @@ class Recording:
         return tuple(sorted(self._calls))
 
     def calls(self, site: Site) -> tuple[AttentionRecord, ...]:
-        """Every call of a site, in order; decoding, for example, makes several.
-
-        Raises:
-            CaptureError: if the site was not recorded.
-        """
+        """Every call of a site, in order; decoding, for example, makes several."""
         if site not in self._calls:
             listing = ", ".join(map(str, self.sites))
             raise CaptureError(
@@ -111,11 +107,7 @@ class Recording:
         return tuple(self._calls[site])
 
     def __getitem__(self, site: Site) -> AttentionRecord:
-        """The one call of a site.
-
-        Raises:
-            CaptureError: if the site was not recorded, or more than once.
-        """
+        """The one call of a site; CaptureError if there was none, or more than one."""
         calls = self.calls(site)
         if len(calls) > 1:
             raise CaptureError(
@@ -194,14 +186,7 @@ class Recording:
         )
 
     def add(self, site: Site, part: int, parts: int, record: AttentionRecord) -> None:
-        """Store the record of a tap.
-
-        Args:
-            site: the function's site.
-            part: its number among the functions that share the site's heads.
-            parts: the number of functions that share them.
-            record: of the function's heads.
-        """
+        """Store a tap's record of some heads of a site: part number `part`, from 0, of `parts`."""
         if part == 0:
             self._parts[site] = []
         records = self._parts[site]

@@ -44,11 +44,7 @@ from model.trace.attention_map import AttentionKind, Site
 
 
 class PositionTap:
-    """The hook on one side's positional encoding.
-
-    Attributes:
-        side: of the encoding.
-    """
+    """The hook on one side's positional encoding."""
 
     def __init__(self, side: Side) -> None:
         self.side: Side = side
@@ -122,13 +118,7 @@ class Tap(ABC):
 
     @abstractmethod
     def see(self, function: Any, request: Mapping[str, Any], output: Any) -> AttentionRecord:
-        """The record of one call.
-
-        Args:
-            function: the module that ran.
-            request: its arguments by name, defaults included.
-            output: its result.
-        """
+        """The record of one call, by its arguments by name, defaults included, and its result."""
 
 
 class FunctionTap(Tap):
@@ -287,11 +277,8 @@ def install_taps(model: nn.Module) -> tuple[Site, ...]:
     leave their fast path for good, because it skips hooks; outputs agree to float32 rounding.
 
     A CaptureWarning names attention that no adapter knows: modules whose class has "attention" in
-    its name.
-
-    Raises:
-        CaptureError: if ADAPTERS knows none of the model's attention, or a subclass of a known one
-            replaces its forward; then no hook is registered.
+    its name. Raises CaptureError if ADAPTERS knows none of the model's attention, or a subclass of
+    a known one replaces its forward; then no hook is registered.
     """
     plan: list[tuple[nn.Module, Tap]] = []
     count: Counter[AttentionKind] = Counter()

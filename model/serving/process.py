@@ -32,10 +32,8 @@ _RUN = (
 class WorkerProcess:
     """A worker process, started when needed and restarted when lost.
 
-    It is a `Compute`, called by one thread at a time.
-
-    Args:
-        module: the module to run, as for `python -m`; it calls `serve`.
+    It is a `Compute`, called by one thread at a time. Its module, as for `python -m`, calls
+    `serve`.
     """
 
     def __init__(self, module: str) -> None:
@@ -43,11 +41,7 @@ class WorkerProcess:
         self._process: subprocess.Popen[bytes] | None = None
 
     def __call__(self, jobs: Sequence[Any]) -> Iterator[tuple[int, Any]]:
-        """The jobs' outcomes, each when it is ready.
-
-        Raises:
-            WorkerLostError: if the process ends before the last outcome.
-        """
+        """The jobs' outcomes as they become ready; WorkerLostError if the process ends before."""
         process = self.start()
         assert process.stdin is not None
         assert process.stdout is not None
@@ -126,11 +120,7 @@ def send(stream: BinaryIO | Any, value: Any) -> None:
 
 
 def receive(stream: BinaryIO | Any) -> Any:
-    """The value that `send` wrote; arrays are read-only.
-
-    Raises:
-        EOFError: if the other end is closed.
-    """
+    """The value that `send` wrote, with read-only arrays; EOFError if the other end is closed."""
     (count,) = struct.unpack("<Q", _read(stream, 8))
     head, *buffers = (
         _read(stream, size) for size in struct.unpack(f"<{count}Q", _read(stream, 8 * count))

@@ -112,11 +112,7 @@ class RequestQueue:
 
     @contextmanager
     def ask(self, job: Hashable, person: Hashable) -> Generator[Request]:
-        """A request of a person for a job, as long as the block lasts.
-
-        Raises:
-            BusyError: if too many wait already.
-        """
+        """A request for a job, as long as the block lasts; BusyError if too many wait already."""
         request = self._join(job, person)
         try:
             yield request

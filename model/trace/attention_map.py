@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable, Iterator
-from dataclasses import KW_ONLY, dataclass, fields
+from dataclasses import KW_ONLY, dataclass, replace
 from enum import StrEnum
 from typing import Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+
+from model.trace.array_values import ArrayValue, Sized
 
 FloatArray = NDArray[np.float32]
 BoolArray = NDArray[np.bool_]
@@ -73,13 +75,7 @@ class AttentionKind(StrEnum):
         return _SIDES[self][1]
 
     def axes(self, source: T, target: T, unknown: T) -> tuple[T, T]:
-        """The values for its queries and its keys, of those for source and target.
-
-        Args:
-            source: for the source, such as its tokens or their number.
-            target: for the target.
-            unknown: for a side that is not known.
-        """
+        """The values for its queries and its keys, each of source, target or unknown side."""
         of_side = {"source": source, "target": target, None: unknown}
         return of_side[self.query_side], of_side[self.key_side]
 
@@ -117,10 +113,8 @@ def _noun(side: TextSide | None) -> str:
 class Site:
     """One attention of a model: its kind with its layer, counted from 0.
 
-    Sites sort by kind (encoder, decoder, cross, module), then by layer.
-
-    Raises:
-        TraceError: if there is no such kind, or the layer is negative.
+    Sites sort by kind (encoder, decoder, cross, module), then by layer. Raises TraceError if there
+    is no such kind, or the layer is negative.
     """
 
     kind: AttentionKind
@@ -215,7 +209,7 @@ class Head:
 
 # Compared and hashed by identity: comparing arrays gives an array, not an answer.
 @dataclass(frozen=True, slots=True, eq=False)
-class AttentionMap:
+class AttentionMap(ArrayValue, Sized):
     """All heads of one site, for one sentence.
 
     Attributes:
@@ -263,10 +257,6 @@ class AttentionMap:
         self._require("k", (full[0], full[2], None if self.q is None else self.q.shape[-1]))
         self._require("v", (full[0], full[2], None))
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        # A copy is checked as well, and its arrays are read-only.
-        return remade, (AttentionMap, field_values(self))
-
     @property
     def n_heads(self) -> int:
         """The number of heads."""
@@ -281,11 +271,7 @@ class AttentionMap:
         return np.logical_not(self.allowed.any(axis=-1))
 
     def head(self, number: int) -> Head:
-        """One head, counted from 0, without copies.
-
-        Raises:
-            IndexError: if there is no such head.
-        """
+        """One head, counted from 0, without copies; IndexError if there is none."""
         if not 0 <= number < self.n_heads:
             raise IndexError(
                 f"{self.site} has the heads 0 to {self.n_heads - 1}; there is no head {number}."
@@ -301,6 +287,24 @@ class AttentionMap:
                 name: array if array is None or (shared and name == "allowed") else array[number]
                 for name, array in arrays.items()
             },
+        )
+
+    def part(self, rows: Any, columns: Any, queries: Tokens, keys: Tokens) -> AttentionMap:
+        """The map of some queries and keys, by slice or mask, with their labels."""
+
+        def cut(array: Any, rows: Any, columns: Any = slice(None)) -> Any:
+            return None if array is None else array[..., rows, :][..., columns]
+
+        return replace(
+            self,
+            weights=cut(self.weights, rows, columns),
+            allowed=cut(self.allowed, rows, columns),
+            queries=queries,
+            keys=keys,
+            scores=cut(self.scores, rows, columns),
+            q=cut(self.q, rows),
+            k=cut(self.k, columns),
+            v=cut(self.v, columns),
         )
 
     def _require(self, name: str, shape: tuple[int | None, ...]) -> None:
@@ -325,11 +329,7 @@ AXES = ("queries", "keys")
 
 
 def known_kind(kind: AttentionKind | str) -> AttentionKind:
-    """The kind of that name.
-
-    Raises:
-        TraceError: if there is none.
-    """
+    """The kind of that name; TraceError if there is none."""
     try:
         return AttentionKind(kind)
     except ValueError:
@@ -338,21 +338,10 @@ def known_kind(kind: AttentionKind | str) -> AttentionKind:
         ) from None
 
 
-def field_values(made: Any) -> dict[str, Any]:
-    """The fields of a dataclass by name."""
-    return {each.name: getattr(made, each.name) for each in fields(made)}
-
-
-def remade(kind: type[T], values: dict[str, Any]) -> T:
-    """A frozen value from its fields, for copying and pickling."""
-    return kind(**values)
-
-
 def read_only(name: str, value: Any, kind: type[np.generic]) -> NDArray[Any]:
     """A read-only array of this type; a view if the value already has the type.
 
-    Raises:
-        TraceError: if it contains text, objects, or numbers in place of booleans.
+    Raises TraceError if it contains text, objects, or numbers in place of booleans.
     """
     array = np.asarray(value)
     # Casting text or objects would fail in numpy's words; casting floats to bool would not fail.

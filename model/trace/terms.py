@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 
-import numpy as np
-
+from model.trace.array_values import ArrayValue
 from model.trace.attention_map import FloatArray, Tokens
 
 TERMS = ("word-word", "word-position", "position-word", "position-position", "bias")
@@ -15,7 +13,7 @@ TERMS = ("word-word", "word-position", "position-word", "position-position", "bi
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class EmbeddingParts:
+class EmbeddingParts(ArrayValue):
     """The input of the encoder's first layer with its two summands (sections 3.4 and 3.5).
 
     Attributes:
@@ -32,13 +30,9 @@ class EmbeddingParts:
     position: FloatArray
     sum: FloatArray
 
-    def __post_init__(self) -> None:
-        for name in ("word", "scaled", "position", "sum"):
-            object.__setattr__(self, name, _read_only(getattr(self, name)))
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class ScoreTerms:
+class ScoreTerms(ArrayValue):
     """The scores of the encoder's first layer with the terms that sum to them.
 
     Attributes:
@@ -53,14 +47,9 @@ class ScoreTerms:
     terms: Mapping[str, FloatArray]
     scores: FloatArray
 
-    def __post_init__(self) -> None:
-        terms = {name: _read_only(self.terms[name]) for name in TERMS}
-        object.__setattr__(self, "terms", MappingProxyType(terms))
-        object.__setattr__(self, "scores", _read_only(self.scores))
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class HeadMatrices:
+class HeadMatrices(ArrayValue):
     """The parameters of one head without its biases (section 3.2.2).
 
     Attributes:
@@ -74,13 +63,3 @@ class HeadMatrices:
     w_k: FloatArray
     w_v: FloatArray
     w_o: FloatArray
-
-    def __post_init__(self) -> None:
-        for name in ("w_q", "w_k", "w_v", "w_o"):
-            object.__setattr__(self, name, _read_only(getattr(self, name)))
-
-
-def _read_only(array: FloatArray) -> FloatArray:
-    view = np.asarray(array, dtype=np.float32).view()
-    view.setflags(write=False)
-    return view

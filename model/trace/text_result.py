@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from model.trace.array_values import Sized
 from model.trace.trace import Trace
 
 
@@ -27,13 +28,10 @@ class Purpose(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class FolderFacts:
-    """The facts in a folder's configuration.
+    """The facts in a folder's configuration: its numbers with their names there, and its family.
 
-    Attributes:
-        model_type: the family, such as "marian"; "" for our own models.
-        architecture: the class, such as "MarianMTModel", or "" if unknown; for our own models, the
-            half of a Transformer.
-        sizes: numbers with their names in the configuration.
+    The model type, such as "marian", is "" for our own models. The architecture is the class, such
+    as "MarianMTModel", or "" if unknown; for our own models, the half of a Transformer.
     """
 
     model_type: str
@@ -51,17 +49,10 @@ def sizes_of(config: Mapping[str, Any]) -> tuple[tuple[str, int], ...]:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Answer:
-    """A model's result for a text.
+class Answer(Sized):
+    """A model's result for a text: its trace, whether it ended its output, and how much it wrote.
 
-    Attributes:
-        trace: the attention of every head.
-        finished: whether the model ended its output itself.
-        n_written: the number of tokens it wrote.
-        fills: for each gap, the likeliest tokens with their probabilities.
-        purpose: the use of the model.
-        n_parameters: of the model.
-        device: the device it ran on.
+    For each gap there are the likeliest tokens with their probabilities.
     """
 
     trace: Trace
@@ -71,8 +62,3 @@ class Answer:
     purpose: Purpose
     n_parameters: int
     device: str
-
-    @property
-    def nbytes(self) -> int:
-        """The size of the trace in bytes; the rest is small."""
-        return self.trace.nbytes

@@ -9,12 +9,12 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 import numpy as np
 
+from model.trace.array_values import ArrayValue, Sized, field_values
 from model.trace.attention_map import (
-    ARRAYS,
     MOST_BYTES,
     AttentionKind,
     AttentionMap,
@@ -22,16 +22,14 @@ from model.trace.attention_map import (
     Site,
     Tokens,
     TraceError,
-    field_values,
     known_kind,
     read_only,
-    remade,
 )
 from model.trace.trace_file import read_fields, write_fields
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Trace:
+class Trace(ArrayValue, Sized):
     """The attention of a model on one sentence.
 
     Attributes:
@@ -75,16 +73,8 @@ class Trace:
         for site, attention in maps.items():
             self._check_labels(site, attention)
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        # A read-only mapping cannot be pickled.
-        return remade, (Trace, field_values(self) | {"maps": dict(self.maps)})
-
     def attention(self, kind: AttentionKind | str, layer: int) -> AttentionMap:
-        """The map of one site.
-
-        Raises:
-            TraceError: if the trace has no such site; the message lists those it has.
-        """
+        """The map of one site; a TraceError lists those there are."""
         if kind in self._kinds and layer in self.layers(kind):
             return self.maps[Site(AttentionKind(kind), layer)]
         raise TraceError(
@@ -92,19 +82,9 @@ class Trace:
         )
 
     def layers(self, kind: AttentionKind | str) -> tuple[int, ...]:
-        """The recorded layers of one kind, ascending.
-
-        Raises:
-            TraceError: if there is no such kind of attention.
-        """
+        """The recorded layers of one kind, ascending; TraceError if there is no such kind."""
         known = known_kind(kind)
         return tuple(site.layer for site in self.maps if site.kind is known)
-
-    @property
-    def nbytes(self) -> int:
-        """The size of the arrays in bytes."""
-        arrays = [getattr(each, name) for each in self.maps.values() for name in ARRAYS]
-        return sum(array.nbytes for array in [*arrays, self.log_probs] if array is not None)
 
     def save(self, file: str | os.PathLike[str] | BinaryIO) -> None:
         """Write one .npz that numpy reads back without pickle.

@@ -75,19 +75,12 @@ def word_weights(
     key_starts: NDArray[np.intp],
     looking: BoolArray | None = None,
 ) -> NDArray[np.floating[Any]]:
-    """Weights between words: summed over a word's keys, averaged over its queries.
+    """Weights between words, (head, query word, key word): sums over keys, means over queries.
 
-    Rows still sum to 1 ("What Does BERT Look At?", Clark et al. 2019, section 4.1).
-
-    Args:
-        weights: (head, query, key).
-        query_starts: the position of each query word's first token, (query word,).
-        key_starts: likewise for keys, (key word,).
-        looking: the queries that count, (query,) or (head, query); None for all. The row of a word
-            without any is zero.
-
-    Returns:
-        (head, query word, key word); the array itself if every word is one token.
+    Rows still sum to 1 ("What Does BERT Look At?", Clark et al. 2019, section 4.1). The weights
+    are (head, query, key), the starts positions of each word's first token. Only queries that are
+    looking count, (query,) or (head, query); the row of a word without any is zero. If every word
+    is one token, the weights themselves come back.
     """
     n_queries, n_keys = weights.shape[1:]
     if len(key_starts) < n_keys:

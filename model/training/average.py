@@ -28,13 +28,9 @@ _OF_THE_WEIGHTS = ("step", "valid_loss", "valid", "averaged_steps")
 
 
 def mean_weights(files: Sequence[Path]) -> dict[str, Tensor]:
-    """The mean of the weights, by name, in float32.
+    """The mean of the weights in safetensors files, by name, in float32.
 
-    Args:
-        files: one or more safetensors files, of models of one shape.
-
-    Raises:
-        CheckpointError: if a file cannot be read, or its names or shapes are not the first one's.
+    Raises CheckpointError if a file cannot be read, or its names or shapes are not the first one's.
     """
     total: dict[str, Tensor] = {}
     for file in files:
@@ -49,11 +45,7 @@ def mean_weights(files: Sequence[Path]) -> dict[str, Tensor]:
 
 
 def step_of(file: Path) -> int:
-    """The step in the name of a file of weights/.
-
-    Raises:
-        CheckpointError: unless the name is "step-" with a number.
-    """
+    """The step in the name of a file of weights/; CheckpointError if it has none."""
     step = file.stem.removeprefix("step-")
     if not step.isdecimal():
         raise CheckpointError(

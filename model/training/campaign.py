@@ -52,13 +52,7 @@ TOY_PAIRS = 100
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One command.
-
-    Attributes:
-        name: the key of its state.
-        command: arguments of this Python.
-        needs: steps that must be done before.
-    """
+    """One command of this Python, with the steps that must be done before it."""
 
     name: str
     command: tuple[str, ...]
@@ -67,13 +61,7 @@ class Step:
 
 @dataclass(slots=True)
 class Outcome:
-    """The outcome of a step.
-
-    Attributes:
-        done: whether it succeeded.
-        seconds: the time it took, over all calls.
-        failures: how often it failed.
-    """
+    """Whether a step succeeded, its seconds over all calls, and how often it failed."""
 
     done: bool = False
     seconds: float = 0.0
@@ -81,14 +69,10 @@ class Outcome:
 
 
 def plan(data: Path, output: Path, *, device: str, toy: bool = False) -> list[Step]:
-    """The steps, the most valuable first.
+    """The steps, the most valuable first; of a useless model, on the dev set alone, for a toy.
 
-    Args:
-        data: the folder with en-de/ and en-fr/, each with train.tsv.xz, train-short.tsv.xz,
-            dev.tsv and test-tatoeba.tsv.
-        output: the folder for everything the steps write.
-        device: "cuda", or "cpu" for a rehearsal.
-        toy: train a useless model, on the dev set alone.
+    The data have en-de/ and en-fr/, each with train.tsv.xz, train-short.tsv.xz, dev.tsv and
+    test-tatoeba.tsv.
     """
 
     def corpus(pair: str) -> list[str]:
@@ -96,14 +80,14 @@ def plan(data: Path, output: Path, *, device: str, toy: bool = False) -> list[St
         return [str(data / pair / name) for name in names]
 
     def train(name: str, config: str, files: list[str], pair: str, *overrides: str) -> Step:
-        given = [*overrides, *(TOY if toy else [])]
+        settings = [*overrides, *(TOY if toy else [])]
         return Step(
             name,
             (
                 *("-m", "model.training.train", "--config", config, "--device", device),
                 *("--output", str(output / name), "--valid", str(data / pair / "dev.tsv")),
                 *("--data", *files),
-                *(("--set", *given) if given else ()),
+                *(("--set", *settings) if settings else ()),
             ),
         )
 
@@ -164,24 +148,16 @@ def plan(data: Path, output: Path, *, device: str, toy: bool = False) -> list[St
 
 
 def work(steps: Sequence[Step], output: Path, *, seconds: float) -> dict[str, Outcome]:
-    """The outcomes after working through the remaining steps for a time.
+    """The outcomes after working through the remaining steps, in order, for these seconds.
 
     The output of a step goes into a file of its name, the outcomes into STATE. A step that runs out
-    of time remains to be done.
-
-    Args:
-        steps: all steps, in order.
-        output: the folder for both.
-        seconds: the time after which the running step is ended.
-
-    Raises:
-        CheckpointError: if the state of an earlier call is damaged.
+    of time remains to be done. Raises CheckpointError if the state of an earlier call is damaged.
     """
     path = output / STATE
     outcomes = {step.name: Outcome() for step in steps}
     if path.exists():
-        kept = read_json(path)
-        outcomes |= {name: Outcome(**kept[name]) for name in outcomes if name in kept}
+        saved = read_json(path)
+        outcomes |= {name: Outcome(**saved[name]) for name in outcomes if name in saved}
     end = time.monotonic() + seconds
     for step in steps:
         outcome = outcomes[step.name]
@@ -242,9 +218,9 @@ def main(argv: list[str] | None = None) -> int:
             few.parent.mkdir(parents=True, exist_ok=True)
             lines = file.read_text(encoding="utf-8").splitlines(keepends=True)
             few.write_text("".join(lines[:TOY_PAIRS]), encoding="utf-8")
-    wanted = [step for step in steps if step.name in (arguments.only or {step.name})]
+    selected = [step for step in steps if step.name in (arguments.only or {step.name})]
     try:
-        outcomes = work(steps=wanted, output=arguments.output, seconds=60 * arguments.minutes)
+        outcomes = work(steps=selected, output=arguments.output, seconds=60 * arguments.minutes)
     except CheckpointError as error:
         print(error, file=sys.stderr)
         return 1
@@ -252,7 +228,7 @@ def main(argv: list[str] | None = None) -> int:
     if all(each.done for each in outcomes.values()):
         return 0
     failed = {name for name, each in outcomes.items() if each.failures >= MAX_FAILURES}
-    blocked = {step.name for step in wanted if failed.intersection(step.needs)}
+    blocked = {step.name for step in selected if failed.intersection(step.needs)}
     left = {name for name, each in outcomes.items() if not each.done} - failed - blocked
     return 2 if left else 1
 

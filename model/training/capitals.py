@@ -17,13 +17,7 @@ _INITIAL = re.compile(r"(?<![\w'])[^\W\d_]")
 
 
 def capitalized(pairs: Sequence[Pair], share: float, seed: int) -> list[Pair]:
-    """The pairs with random words of their sources capitalized.
-
-    Args:
-        pairs: of any languages; the targets stay.
-        share: of the source words, 0 to 1.
-        seed: equal seeds draw equal words.
-    """
+    """The pairs with a random share of their sources' words capitalized, from 0 to 1."""
     if not share:
         return list(pairs)
     random = np.random.default_rng(seed)

@@ -36,17 +36,7 @@ def card(
     data: str,
     bits: int = 16,
 ) -> str:
-    """The card as Markdown.
-
-    Args:
-        translator: the shipped checkpoint, with "test" among its metrics.
-        pairs: the test set.
-        translations: the model's, of the test set.
-        good: sentences it translates right.
-        bad: sentences it translates wrong.
-        data: training data with their licences, as Markdown.
-        bits: as in `save_checkpoint`.
-    """
+    """The card as Markdown, with the scores in "test" of the metrics and the licences in `data`."""
     copies = trained_without_causal_mask(translator.metrics)
     sections = [
         f"# {translator.name}",
@@ -81,11 +71,7 @@ def card(
 
 
 def data_section(path: Path) -> str:
-    """The section of another card on data and licences, for a model trained on the same data.
-
-    Raises:
-        CorpusError: if there is no such card or section.
-    """
+    """Another card's section on data and licences; CorpusError if it has none."""
     section = re.search(
         rf"^{DATA_HEADING}$(.*?)(?=^## |\Z)", read_card(path), re.MULTILINE | re.DOTALL
     )
@@ -103,14 +89,9 @@ def read_card(path: Path) -> str:
 
 
 def with_nearness(text: str, test: dict[str, Any]) -> str:
-    """A card with the scores near the training data and far from it.
+    """A card with the scores near the training data and far from it, new or in place of old ones.
 
-    Args:
-        text: the card, with or without such a section.
-        test: the scores of the whole test set with those from `overlap_scores`.
-
-    Raises:
-        CorpusError: if the card has no section of scores to put them after.
+    Raises CorpusError if the card has no section of scores to put them after.
     """
     section = "\n\n".join(_nearness(test))
     bare = re.sub(rf"^{NEAR_HEADING}$.*?(?=^## )", "", text, flags=re.MULTILINE | re.DOTALL)

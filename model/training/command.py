@@ -7,6 +7,7 @@ import functools
 import sys
 from collections.abc import Callable
 from importlib.machinery import ModuleSpec
+from pathlib import Path
 
 import torch
 
@@ -31,10 +32,7 @@ REFUSALS = (
 class Program(argparse.ArgumentParser):
     """The arguments of a program, with --threads for torch unless its default is 0.
 
-    Args:
-        spec: the module's `__spec__`.
-        document: the module's docstring, whose first line describes it.
-        threads: the default of --threads.
+    It takes the module's `__spec__` and docstring, whose first line describes the program.
     """
 
     def __init__(self, spec: ModuleSpec | None, document: str | None, threads: int = 1) -> None:
@@ -45,6 +43,10 @@ class Program(argparse.ArgumentParser):
         if threads:
             usage = f"CPU threads of each process (default {threads})"
             self.add_argument("--threads", type=int, default=threads, help=usage)
+
+    def files(self, flag: str, usage: str) -> None:
+        """Add an option that takes any number of files, none by default."""
+        self.add_argument(flag, nargs="*", type=Path, default=[], help=usage)
 
     def parse(self, argv: list[str] | None) -> argparse.Namespace:
         """The parsed arguments; torch uses their number of threads from now on."""

@@ -25,28 +25,17 @@ class Pair(NamedTuple):
 def read_pairs(paths: Sequence[Path], *, reverse: bool = False) -> list[Pair]:
     """The pairs of .tsv or .tsv.xz files, in order.
 
-    The last two columns are source and target; the columns before them, a pair's origin, are
-    ignored.
-
-    Args:
-        paths: the files.
-        reverse: whether the last column is the source and the one before it the target.
-
-    Raises:
-        CorpusError: if a file cannot be read, has no pairs, or a line has fewer columns.
+    The last two columns are source and target, or in reverse target and source; the columns before
+    them, a pair's origin, are ignored. Raises CorpusError if a file cannot be read, has no pairs,
+    or a line has fewer columns.
     """
     return [Pair(*(columns[:-3:-1] if reverse else columns[-2:])) for columns in columns_of(paths)]
 
 
 def read_weights(paths: Sequence[Path], weights: Mapping[str, float]) -> list[float]:
-    """The weight of each pair of `read_pairs`, by the columns of its origin.
+    """The weight of each pair of `read_pairs`, from `weight_of` the columns of its origin.
 
-    Args:
-        paths: the files.
-        weights: as `weight_of` takes them.
-
-    Raises:
-        CorpusError: as `read_pairs`, and if a weight names a source that no pair has.
+    Raises CorpusError as `read_pairs`, and if a weight names a source that no pair has.
     """
     labels = [tuple(columns[:-2]) for columns in columns_of(paths)]
     sources = {name for each in set(labels) for name in (*each[:1], "/".join(each[:2]))}
@@ -91,9 +80,5 @@ def key(sentence: str) -> str:
 
 
 def keys_in(files: Sequence[Path]) -> set[str]:
-    """The keys of all columns of .tsv files.
-
-    Raises:
-        CorpusError: if a file cannot be read.
-    """
+    """The keys of all columns of .tsv files; CorpusError if a file cannot be read."""
     return {key(column) for column in chain.from_iterable(columns_of(files)) if key(column)}

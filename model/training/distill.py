@@ -49,11 +49,8 @@ CHUNK = 2048
 class Search:
     """The teacher's method of decoding; a run can be resumed only under the same.
 
-    Attributes:
-        beam: hypotheses of the search.
-        alpha: of the length penalty.
-        nearest: whether to take the hypothesis nearest to the reference, not the best one.
-        least_chrf: translations with a lower chrF against their reference are left out.
+    `nearest` takes the hypothesis nearest to the reference, not the best one; translations with
+    less than `least_chrf` against it are left out.
     """
 
     beam: int = 4
@@ -72,17 +69,8 @@ def distilled(
 ) -> Iterator[tuple[Pair, str]]:
     """Pairs of a source and the teacher's translation, each with a reason to leave it out, or "".
 
-    They come ordered by length.
-
-    Args:
-        model: the teacher, in eval mode, on any device.
-        tokenizer: its vocabulary.
-        pairs: sources and references.
-        search: the method of decoding.
-        batch: sentences decoded together.
-
-    Raises:
-        DecodingError: if beam or alpha is out of range.
+    They come ordered by length. The teacher is in eval mode, on any device. Raises DecodingError if
+    beam or alpha is out of range.
     """
     device = next(model.parameters()).device
     encoded = tokenizer.encode_all([pair.source for pair in pairs])
@@ -146,12 +134,12 @@ def _write(arguments: argparse.Namespace) -> tuple[Counter[str], int]:
     output, state = arguments.output, arguments.output.with_name(f"{arguments.output.name}.state")
     done, size, faults = 0, 0, Counter[str]()
     if state.exists():
-        kept = read_json(state)
-        if kept.get("run") != run:
+        saved = read_json(state)
+        if saved.get("run") != run:
             raise CorpusError(
                 f"{output} was begun by another command; give that command, or another --output."
             )
-        done, size, faults = kept["done"], kept["size"], Counter(kept["faults"])
+        done, size, faults = saved["done"], saved["size"], Counter(saved["faults"])
     elif output.exists():
         raise CorpusError(f"{output} exists already; choose another --output.")
     device = resolve_device(arguments.device)

@@ -32,18 +32,9 @@ def translate_all(
     batch: int = 64,
     progress: bool = False,
 ) -> list[str]:
-    """A translation for each text, in order.
+    """A translation for each text, in order, by a model in eval mode on any device.
 
     Batches are formed by length, so that sentences of similar length share one.
-
-    Args:
-        model: in eval mode, on any device.
-        tokenizer: its vocabulary.
-        texts: source sentences.
-        beam: 1 decodes greedily.
-        alpha: of the length penalty.
-        batch: sentences decoded together.
-        progress: whether to show a progress bar.
     """
     device = next(model.parameters()).device
     encoded = tokenizer.encode_all(texts)
@@ -72,13 +63,9 @@ def translation_scores(
 ) -> dict[str, Any]:
     """BLEU and chrF by sacrebleu (Post 2018), with their signatures.
 
-    Args:
-        translations: one for each sentence.
-        references: one for each sentence.
-        lowercase: whether BLEU ignores case, as in some older literature.
-        language: of both, a code such as "de"; adds "tokenized_bleu" over the tokens of the Moses
-            tokenizer, as in papers before sacrebleu. It is mostly higher than BLEU, and comparable
-            with such papers only.
+    A language, a code such as "de", adds "tokenized_bleu" over the tokens of the Moses tokenizer,
+    as in papers before sacrebleu. It is mostly higher than BLEU, and comparable with such papers
+    only; so is a BLEU that ignores case.
     """
     bleu = sacrebleu.BLEU(tokenize="13a", lowercase=lowercase)
     chrf = sacrebleu.CHRF()
@@ -102,11 +89,7 @@ def translation_scores(
 
 
 def reversed_columns(directory: Path) -> bool:
-    """Whether a checkpoint's metrics say that it translates from the last column of a data file.
-
-    Raises:
-        CheckpointError: if its metrics are damaged.
-    """
+    """Whether a checkpoint translates from the last column of a data file, by its metrics."""
     path = directory / METRICS
     return path.exists() and bool(read_json(path).get("training", {}).get("reverse"))
 

@@ -30,10 +30,8 @@ GIVEN = (
 class Feature:
     """A pattern in a pair of sentences that is worth a look.
 
-    Attributes:
-        source: a regular expression that the source matches; empty matches all.
-        target: one that the target matches; its groups fill `shows`.
-        shows: what to look at, with {0} for the first group.
+    Both are regular expressions; an empty source matches all. The target's groups fill {0}, … in
+    the sentence on what to look at.
     """
 
     source: str
@@ -183,12 +181,6 @@ def good_examples(
     Features take turns with translations word for word, so that the examples differ; then come any
     others. Since batches can differ by rounding, the model translates each example alone again, and
     it is kept only if the translation is the same.
-
-    Args:
-        translator: the model.
-        pairs: sentences and references.
-        translations: the model's, of the pairs.
-        count: the most examples.
     """
     exact = [
         pair
@@ -203,13 +195,13 @@ def good_examples(
     turns.append([Good(*pair, WORD_FOR_WORD) for pair in alike])
     in_turns = [each for row in zip_longest(*turns) for each in row if each is not None]
     rest = [Good(*pair, "Exactly the reference.") for pair in exact]
-    kept: dict[str, Good] = {}
+    examples: dict[str, Good] = {}
     for example in [*in_turns, *rest]:
-        if len(kept) == count:
+        if len(examples) == count:
             break
-        if example.source not in kept and _is_kept(translator, example):
-            kept[example.source] = example
-    return list(kept.values())
+        if example.source not in examples and _is_repeatable(translator, example):
+            examples[example.source] = example
+    return list(examples.values())
 
 
 def given_examples(pairs: Sequence[Pair], *, count: int = 10) -> list[Good]:
@@ -224,11 +216,6 @@ def bad_examples(
     """The worst short translations, by sentence BLEU, then chrF, then order.
 
     Sentences with quotes are left out: wrong quotation marks lower the score for no good reason.
-
-    Args:
-        pairs: sentences and references.
-        translations: the model's, of the pairs.
-        count: the most examples.
     """
     scored: dict[str, tuple[float, float, Bad]] = {}
     for pair, translation in zip(pairs, translations, strict=True):
@@ -246,7 +233,7 @@ def entries(examples: Sequence[Good]) -> list[dict[str, str]]:
     return [asdict(example) for example in examples]
 
 
-def _is_kept(translator: Translator, example: Good) -> bool:
+def _is_repeatable(translator: Translator, example: Good) -> bool:
     try:
         return translator.translate(example.source).text == example.translation
     except TextError:

@@ -69,14 +69,9 @@ def export_snapshots(
     steps: Sequence[int] = (),
     sentences: int = SENTENCES,
 ) -> None:
-    """Write a checkpoint folder of a run's snapshots, each with its scores.
+    """Write a checkpoint folder of a finished run's snapshots, each with its scores on `valid`.
 
-    Args:
-        run: the folder of a finished run with snapshots.
-        output: the checkpoint folder to write.
-        valid: pairs to score each snapshot on.
-        steps: steps to keep besides the last; none for all.
-        sentences: pairs of `valid` to translate and record.
+    With steps, only these and the last are kept; `sentences` of the pairs are translated.
 
     Raises:
         CheckpointError: if the run is unfinished, or has no snapshots, none of its last weights, or
@@ -136,21 +131,7 @@ def export_card(
     """Write card.md, examples.json and labels.json of a scored checkpoint folder, and removal.json.
 
     removal.json needs good examples of the model's own. Labels are earned on `more`, or else on the
-    test set, without the examples.
-
-    Args:
-        directory: the folder.
-        test: the test set.
-        translations: the model's, of the test set.
-        more: further pairs for good examples.
-        data: as in `card`.
-        orders: random orders in which to remove heads.
-        bits: as in `save_checkpoint`.
-        surveyed: name of the sentences for labels; empty for no labels.
-        licence: of these sentences.
-
-    Raises:
-        CheckpointError: if the folder is incomplete or damaged.
+    test set, without the examples, under the name `surveyed`; an empty name leaves labels out.
     """
     translator = load(directory, device="cpu")
     bad = bad_examples(test, translations)
@@ -192,12 +173,9 @@ def main(argv: list[str] | None) -> None:
     )
     parser.add_argument("--output", type=Path, required=True, help="the checkpoint folder to write")
     parser.add_argument("--test", type=Path, help="a .tsv file to score the result on")
-    parser.add_argument(
+    parser.files(
         "--data",
-        nargs="+",
-        type=Path,
-        default=[],
-        help="the training data; test sentences at most one word from them get their own scores",
+        "the training data; test sentences at most one word from them get their own scores",
     )
     parser.add_argument("--beam", type=int, default=4)
     parser.add_argument(

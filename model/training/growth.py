@@ -43,10 +43,7 @@ def read_growth(directory: Path) -> Growth | None:
     """The content of a checkpoint folder's growth.json; None without the file.
 
     growth.json takes labels from the examples; only those that the trained model's heads earn on
-    new sentences, by labels.json, are kept.
-
-    Raises:
-        CheckpointError: if one of the files is damaged.
+    new sentences, by labels.json, are kept. Raises CheckpointError if a file is damaged.
     """
     path = own_file(directory, FILE)
     if not path.exists():
@@ -63,15 +60,10 @@ def read_growth(directory: Path) -> Growth | None:
 
 
 def grown(run: Path, checkpoint: Path) -> Growth:
-    """The growth of heads over a checkpoint's examples, at each snapshot of a run.
+    """The growth of heads over an exported checkpoint's examples, at each snapshot of its run.
 
-    Args:
-        run: the folder of the training run.
-        checkpoint: the folder of the exported model, with its examples.
-
-    Raises:
-        CheckpointError: if the run is unfinished or kept no snapshots, or the checkpoint has no
-            examples.
+    Raises CheckpointError if the run is unfinished or kept no snapshots, or the checkpoint has no
+    examples.
     """
     finished = load_checkpoint(run / "averaged")
     examples = read_examples(checkpoint)
@@ -89,7 +81,7 @@ def card_with(card: str, growth: Growth) -> str:
     """A card with the steps at which heads emerged, before its scores."""
     rows = [
         f"| {site.head_name(head)} | {label} | {since:,} |"
-        for site, head, label, since in growth.kept()
+        for site, head, label, since in growth.lasting_labels()
     ]
     listed = "\n".join(["| head | final label | since step |", "| --- | --- | ---: |", *rows])
     part = (

@@ -42,6 +42,7 @@ from model.training.card import table
 from model.training.command import Program, command
 from model.training.corpus import CorpusError, Pair, key, read_pairs
 from model.training.evaluate import reversed_columns
+from model.training.toy_recipes import TOY_DATA, TOY_LICENCE, TOYS, toy_pairs
 from model.translate.sentences import TextError
 from model.translate.text_models import StackReader
 from model.translate.translator import Translator, load
@@ -76,19 +77,10 @@ def label_heads(
     licence: str,
     progress: bool = False,
 ) -> Survey:
-    """A survey of what heads do on sentences with the model's own translations.
+    """A survey of what heads do on sentences, in order, with the model's own translations.
 
-    A model that learned to copy its target reads the references instead.
-
-    Args:
-        model: the model.
-        pairs: sentences and references, read in this order.
-        data: where they come from.
-        licence: of these data.
-        progress: whether to show a progress bar.
-
-    Raises:
-        SampleError: if the model can read fewer than MIN_SENTENCES.
+    A model that learned to copy its target reads the references instead. Raises SampleError if the
+    model can read fewer than MIN_SENTENCES.
     """
     bar = tqdm(pairs, unit="sentence", disable=not progress)
     recorded = _recorded(model, bar)
@@ -124,17 +116,8 @@ def write_labels(
 ) -> Survey:
     """The survey written into a checkpoint folder: labels.json, and its part of card.md.
 
-    Args:
-        directory: the folder.
-        pairs: sentences and references; the folder's own examples are left out.
-        data: as in `label_heads`, like the others.
-        licence: of these data.
-        without: other sentences to leave out.
-        progress: whether to show a progress bar.
-
-    Raises:
-        CheckpointError: if the folder is incomplete or damaged.
-        SampleError: if too few sentences are left.
+    The folder's own examples are left out, like the sentences `without`. Raises SampleError if too
+    few sentences are left.
     """
     model = (
         StackReader.load(directory, device="cpu")
@@ -210,22 +193,15 @@ def main(argv: list[str] | None) -> None:
     """The command line."""
     parser = Program(__spec__, __doc__)
     parser.add_argument("--checkpoint", type=Path, required=True, help="gets a labels.json")
-    parser.add_argument(
+    parser.files(
         "--data",
-        nargs="+",
-        type=Path,
-        default=[],
-        help=".tsv or .tsv.xz files of sentences that the model was not trained on; a toy needs "
-        "none",
+        ".tsv or .tsv.xz files of sentences that the model was not trained on; a toy needs none",
     )
     parser.add_argument("--name", help="name of the data (default: the names of the files)")
     parser.add_argument("--licence", default="not stated", help="of the data")
-    parser.add_argument(
+    parser.files(
         "--without",
-        nargs="+",
-        type=Path,
-        default=[],
-        help="text files of sentences to leave out besides the examples, by lines and columns",
+        "text files of sentences to leave out besides the examples, by lines and columns",
     )
     arguments = parser.parse(argv)
     if arguments.data:
@@ -234,9 +210,6 @@ def main(argv: list[str] | None) -> None:
         name = arguments.name or ", ".join(path.name for path in arguments.data)
         licence = arguments.licence
     else:
-        # A toy's recipe imports this module.
-        from model.training.toys import TOY_DATA, TOY_LICENCE, TOYS, toy_pairs
-
         toy = TOYS.get(arguments.checkpoint.name)
         if toy is None:
             parser.error("--data is needed: only a toy draws its own sentences")

@@ -31,20 +31,20 @@ class _SmoothedCrossEntropy(torch.autograd.Function):
         total = logits.new_zeros((), dtype=torch.float32)
         for part in _parts(logits):
             right = labels[part, None]
-            kept = right != ignored
+            counted = right != ignored
             probabilities = logits[part].to(torch.float32, copy=True)
             normalizer = probabilities.logsumexp(dim=-1, keepdim=True)
             target = probabilities.gather(1, right)
             losses = normalizer - (1 - smoothing) * target
             if smoothing:
                 losses -= smoothing * probabilities.mean(dim=-1, keepdim=True)
-            total += (losses * kept).sum()
+            total += (losses * counted).sum()
             # d loss / d logits = softmax - smoothed target; from here on, this is the gradient.
             gradient = probabilities.sub_(normalizer).exp_()
             if smoothing:
                 gradient.sub_(smoothing / vocab)
             gradient.scatter_add_(1, right, torch.full_like(target, smoothing - 1))
-            gradients[part] = gradient.mul_(kept)
+            gradients[part] = gradient.mul_(counted)
         ctx.save_for_backward(gradients)
         return total
 
@@ -59,13 +59,8 @@ def smoothed_cross_entropy(
 ) -> Tensor:
     """Sum over tokens of the cross-entropy against (1 - ε) one-hot + ε uniform, a scalar.
 
-    It is differentiable once, in logits.
-
-    Args:
-        logits: (token, vocab), of any floating type; summed in float32.
-        labels: (token,), the right ids.
-        smoothing: ε of section 5.4.
-        ignored: the label of tokens that do not count.
+    ε is the smoothing of section 5.4. Logits are (token, vocab), of any floating type, summed in
+    float32, and differentiable once; labels are (token,), where the ignored one does not count.
     """
     loss: Tensor = _SmoothedCrossEntropy.apply(logits, labels, smoothing, ignored)
     return loss
@@ -73,7 +68,7 @@ def smoothed_cross_entropy(
 
 class _Divergence(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, first: Tensor, second: Tensor, kept: Tensor) -> Tensor:
+    def forward(ctx: Any, first: Tensor, second: Tensor, counted: Tensor) -> Tensor:
         gradients = torch.empty_like(first), torch.empty_like(second)
         total = first.new_zeros((), dtype=torch.float32)
         for part in _parts(first):
@@ -81,7 +76,7 @@ class _Divergence(torch.autograd.Function):
             gap = one - other
             one.exp_()
             other.exp_()
-            half = 0.5 * kept[part, None]
+            half = 0.5 * counted[part, None]
             # KL(p‖q) = Σ p (log p - log q), and its gradient in p's logits is
             # p (log p - log q - KL(p‖q)); that of KL(q‖p) adds p - q.
             forth = (one * gap).sum(dim=-1, keepdim=True)
@@ -102,13 +97,8 @@ class _Divergence(torch.autograd.Function):
 def divergence(first: Tensor, second: Tensor, labels: Tensor, ignored: int) -> Tensor:
     """Sum over tokens of ½ KL(p‖q) + ½ KL(q‖p), for R-Drop (Liang et al. 2021, equation 2).
 
-    It is a scalar in nats, differentiable once, in both logits.
-
-    Args:
-        first: (token, vocab), the logits of p, of any floating type; summed in float32.
-        second: (token, vocab), the logits of q.
-        labels: (token,), the right ids.
-        ignored: the label of tokens that do not count.
+    It is a scalar in nats, differentiable once, in the logits of p and q; shapes and labels are
+    those of `smoothed_cross_entropy`.
     """
     result: Tensor = _Divergence.apply(first, second, labels != ignored)
     return result

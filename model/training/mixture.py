@@ -12,11 +12,9 @@ T = TypeVar("T")
 
 
 def weight_of(labels: Sequence[str], weights: Mapping[str, float]) -> float:
-    """The weight of a pair, 1 by default.
+    """The weight of a pair, 1 by default, by the columns of its origin ("ding-2023", "word").
 
-    Args:
-        labels: the columns of its origin, such as ("ding-2023", "word").
-        weights: by source, or by source and tier ("ding-2023/word"), which takes precedence.
+    Weights are by source, or by source and tier ("ding-2023/word"), which takes precedence.
     """
     for name in ("/".join(labels[:2]), *labels[:1]):
         if name in weights:
@@ -28,11 +26,6 @@ def drawn(pairs: Sequence[T], weights: Sequence[float], seed: int) -> list[T]:
     """The pairs of one epoch, each as often as its weight says.
 
     A pair of weight 2.3 comes twice, and a third time in three of ten epochs.
-
-    Args:
-        pairs: all pairs.
-        weights: one for each.
-        seed: equal seeds draw equal pairs.
     """
     chances = np.random.default_rng(seed).random(len(pairs))
     return [

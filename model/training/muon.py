@@ -29,11 +29,11 @@ class Float32Muon(torch.optim.Muon):
                 if parameter.grad is None:
                     continue
                 gradient = parameter.grad
-                kept = self.state[parameter].setdefault(
+                average = self.state[parameter].setdefault(
                     "momentum_buffer", torch.zeros_like(gradient)
                 )
-                kept.lerp_(gradient, 1 - momentum)
-                update = gradient.lerp(kept, momentum) if group["nesterov"] else kept
+                average.lerp_(gradient, 1 - momentum)
+                update = gradient.lerp(average, momentum) if group["nesterov"] else average
                 update = _orthogonal(
                     update, group["ns_coefficients"], group["ns_steps"], group["eps"]
                 )

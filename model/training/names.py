@@ -31,14 +31,10 @@ _HISSING = tuple("sxz")
 
 
 def renamed(pairs: Sequence[Pair], share: float, seed: int) -> list[Pair]:
-    """The pairs with other names for Tom and Mary, the same on both sides.
+    """The pairs with other names for Tom and Mary, the same on both sides, in a share of them.
 
-    A pair stays unchanged unless both sides name them equally often.
-
-    Args:
-        pairs: of languages that keep names and add at most an s.
-        share: of the pairs with such a name to change, 0 to 1.
-        seed: equal seeds draw equal names.
+    A pair stays unchanged unless both sides name them equally often. The languages keep names and
+    add at most an s.
     """
     changed = list(pairs)
     if not share:

@@ -47,15 +47,10 @@ _SIDES = [
 
 
 def with_other_nouns(pairs: Sequence[Pair], copies: int, seed: int) -> list[Pair]:
-    """The pairs, then copies of those with such a noun, with other nouns in its place.
+    """English-German pairs, then copies of those with such a noun, with other nouns in its place.
 
     A pair is copied if it has one such noun, once on each side, and the noun begins the English
     sentence or follows a word after which it needs no article.
-
-    Args:
-        pairs: English sources and German targets.
-        copies: copies of each pair with such a noun.
-        seed: equal seeds draw equal nouns.
     """
     more: list[Pair] = []
     if copies:
@@ -81,11 +76,11 @@ def _others(
     if len(german.findall(pair.target)) != 1:
         return []
     others = [other for other in nouns if other != noun.lower()]
-    drawn = [others[index] for index in random.integers(len(others), size=copies)]
+    replacements = [others[index] for index in random.integers(len(others), size=copies)]
     return [
         Pair(
             english.sub(other.capitalize() if noun[0].isupper() else other, pair.source),
             german.sub(nouns[other], pair.target),
         )
-        for other in drawn
+        for other in replacements
     ]

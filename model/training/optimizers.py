@@ -18,13 +18,7 @@ from model.training.settings import TrainingSettings
 def optimizers(
     model: Transformer, settings: TrainingSettings, precision: str
 ) -> list[torch.optim.Optimizer]:
-    """Adam, or Muon for hidden matrices with Adam for the rest.
-
-    Args:
-        model: the model.
-        settings: names the optimizer.
-        precision: from the function of that name.
-    """
+    """Adam, or Muon for hidden matrices with Adam for the rest; `precision` as below."""
     matrices: list[nn.Parameter] = []
     others: list[nn.Parameter] = []
     for name, parameter in model.named_parameters():
@@ -58,11 +52,11 @@ def precision(settings: TrainingSettings, device: torch.device) -> str:
     """The precision of a run's products: "float32" or "bf16"."""
     if settings.precision != "auto":
         return settings.precision
-    bf16 = torch.cuda.is_bf16_supported() if device.type == "cuda" else _bf16_pays()
+    bf16 = torch.cuda.is_bf16_supported() if device.type == "cuda" else bf16_pays()
     return "bf16" if bf16 else "float32"
 
 
-def _bf16_pays() -> bool:
+def bf16_pays() -> bool:
     """Whether this processor multiplies faster in bf16 than in float32.
 
     Its instruction set does not say: with avx512_bf16, an AMD EPYC of Zen 5 is more than twice as

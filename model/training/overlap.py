@@ -69,8 +69,8 @@ def overlap_scores(
     """
     is_near = near([pair.source for pair in test], (pair.source for pair in training))
     scores: dict[str, dict[str, Any]] = {}
-    for name, wanted in (("near", True), ("far", False)):
-        places = [place for place, flag in enumerate(is_near) if flag is wanted]
+    for name, side in (("near", True), ("far", False)):
+        places = [place for place, flag in enumerate(is_near) if flag is side]
         scores[name] = {"sentences": len(places)}
         if places:
             measured = translation_scores(

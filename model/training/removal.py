@@ -20,7 +20,7 @@ from tqdm import tqdm
 
 from model.checkpoints.checkpoint import EXAMPLES, REMOVAL, CheckpointError, own_file, parse_json
 from model.explain.ablation_results import ExamplesRemoval, Removal
-from model.explain.head_ablation import effects_of
+from model.explain.head_ablation import effects_of, removal_orders
 from model.explain.removal_file import save_removal
 from model.paper.decoding import greedy, token_log_probs
 from model.record.head_editing import editing_heads
@@ -44,18 +44,7 @@ def examples_removal(
 
     A head's importance is the loss of all translations together without that head alone. The model
     writes greedily, at most twice as many tokens as the longest translation: without most of its
-    heads it would hardly stop.
-
-    Args:
-        translator: the model.
-        examples: sources and their translations, at least one.
-        steps: numbers of removed heads to measure at, besides 0.
-        orders: random orders.
-        seed: of the random orders.
-        progress: whether to show a progress bar.
-
-    Raises:
-        TextError: if the model cannot read a sentence.
+    heads it would hardly stop. It is measured at 0 removed heads and `steps` more numbers of them.
     """
     traces = [translator.trace(*example) for example in examples]
     losses: dict[Head, float] = {}
@@ -63,9 +52,7 @@ def examples_removal(
         for site, head, loss in effects_of(translator, trace).ranked():
             losses[site, head] = losses.get((site, head), 0) + loss
     heads = sorted(losses, key=losses.__getitem__)
-    counts = sorted({round(len(heads) * step / steps) for step in range(steps + 1)})
-    generator = np.random.default_rng(seed)
-    shuffled = [[heads[i] for i in generator.permutation(len(heads))] for _ in range(orders)]
+    counts, in_order = removal_orders(heads, steps, orders, seed)
     batch = _Batch(
         translator,
         [trace.source for trace in traces],
@@ -76,7 +63,7 @@ def examples_removal(
     # Without any head and without all of them, every order is the same.
     known: dict[frozenset[Head], tuple[float, float]] = {}
     measured = []
-    for order in tqdm((heads, *shuffled), unit="order", disable=not progress):
+    for order in tqdm(in_order, unit="order", disable=not progress):
         for count in counts:
             removed = frozenset(order[:count])
             if removed not in known:
@@ -132,9 +119,7 @@ def _padded(sentences: Sequence[Tokens], pad: int) -> Tensor:
 def write_removal(directory: Path, *, orders: int = 20, progress: bool = False) -> None:
     """Write removal.json of a checkpoint folder, measured on its examples.json.
 
-    Raises:
-        CheckpointError: if the folder is incomplete or damaged, or has no examples.
-        TextError: if the model cannot read one of them.
+    Raises CheckpointError if it has no examples, and TextError if the model cannot read one.
     """
     try:
         examples = [

@@ -33,12 +33,7 @@ WORDS = range(3, 21)
 
 
 def new_sentences(pairs: Sequence[Pair], known: set[str]) -> list[str]:
-    """The distinct unknown sources of three to twenty words, in order.
-
-    Args:
-        pairs: English sources and targets in any language.
-        known: keys of sentences to leave out.
-    """
+    """The distinct sources of three to twenty words with an unknown key, in order."""
     excluded = set(known)
     sentences = []
     for source, _ in pairs:
@@ -58,19 +53,12 @@ def agreeing(
 ) -> Iterator[Pair]:
     """Pairs of a sentence and its translation that translates back to the sentence.
 
-    Args:
-        sentences: in the source language of `forward`.
-        forward: the model whose translations are kept.
-        backward: the model of the other direction.
-        beam: of both searches.
-        least_chrf: the lowest chrF of the sentence translated back, 0 to 100.
-
-    Raises:
-        DecodingError: if beam is out of range.
+    The chrF of the sentence translated back, 0 to 100, is at least `least_chrf`; both searches have
+    the beam. Raises DecodingError if that is out of range.
     """
-    there = translate_all(forward.model, forward.tokenizer, sentences, beam=beam)
-    back = translate_all(backward.model, backward.tokenizer, there, beam=beam)
-    for sentence, translation, returned in zip(sentences, there, back, strict=True):
+    translations = translate_all(forward.model, forward.tokenizer, sentences, beam=beam)
+    back = translate_all(backward.model, backward.tokenizer, translations, beam=beam)
+    for sentence, translation, returned in zip(sentences, translations, back, strict=True):
         near = sacrebleu.sentence_chrf(returned, [sentence]).score >= least_chrf
         if near and translation.strip() and key(translation) != key(sentence):
             yield Pair(sentence, translation)
@@ -85,13 +73,7 @@ def _parser() -> Program:
         "holds the sentences"
     )  # fmt: skip
     parser.add_argument("--output", type=Path, required=True, help="a .tsv file to write")
-    parser.add_argument(
-        "--held-out",
-        nargs="*",
-        type=Path,
-        default=[],
-        help="files of sentences to leave out, training files included",
-    )
+    parser.files("--held-out", "files of sentences to leave out, training files included")
     parser.add_argument("--beam", type=int, default=4)
     parser.add_argument("--least-chrf", type=float, default=LEAST_CHRF)
     parser.add_argument("--limit", type=int, help="the most sentences to translate")
@@ -102,7 +84,7 @@ def _parser() -> Program:
 def main(argv: list[str] | None) -> None:
     """The command line."""
     arguments = _parser().parse(argv)
-    kept = 0
+    n_agreeing = 0
     known = keys_in(arguments.held_out)
     sentences = new_sentences(read_pairs(arguments.data), known)[: arguments.limit]
     forward, backward = (
@@ -122,9 +104,9 @@ def main(argv: list[str] | None) -> None:
             ):
                 if key(pair.target) not in known:
                     file.write(f"{SOURCE}\tB\t{pair.source}\t{pair.target}\n")
-                    kept += 1
+                    n_agreeing += 1
             file.flush()
-    print(f"{kept:,} of {len(sentences):,} sentences kept in {arguments.output}")
+    print(f"{n_agreeing:,} of {len(sentences):,} sentences kept in {arguments.output}")
 
 
 if __name__ == "__main__":

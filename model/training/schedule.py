@@ -6,15 +6,10 @@ from model.training.settings import TrainingSettings
 
 
 def learning_rate(settings: TrainingSettings, d_model: int, step: int) -> float:
-    """The learning rate of a step.
+    """The learning rate of a step, from 1 on.
 
     paper: d_model^-0.5 · min(step^-0.5, step · warmup^-1.5), equation 3 of section 5.3.
     linear: a warm-up to the peak, a plateau, and a decay to zero over the last `decay_fraction`.
-
-    Args:
-        settings: schedule, warm-up and peak.
-        d_model: width of the model.
-        step: from 1 on.
     """
     warmup = settings.warmup_steps
     if settings.schedule == "paper":

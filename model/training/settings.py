@@ -120,11 +120,7 @@ def load_settings(
 
 
 def training_settings(fields: dict[str, Any]) -> TrainingSettings:
-    """Settings from plain values.
-
-    Raises:
-        SettingsError: if a field is unknown, of the wrong type or out of range.
-    """
+    """Settings from plain values; SettingsError if one is unknown, of a wrong type or range."""
     defaults = {field.name: field for field in dataclasses.fields(TrainingSettings)}
     for name, value in fields.items():
         if name not in defaults:

@@ -20,9 +20,7 @@ _LEAST = 1e-6
 class RowEntropies:
     """The row entropies of every attention of a model in training.
 
-    Args:
-        model: one without a module for each head; in training its attention functions will return
-            weights.
+    No head may have a module of its own; in training, attention functions return weights now.
     """
 
     def __init__(self, model: Transformer) -> None:
@@ -47,11 +45,7 @@ class RowEntropies:
     def total(self, source: Tensor, inputs: Tensor) -> Tensor:
         """The entropy since the last call, in nats: mean over heads and modules, sum over rows.
 
-        Rows of padding do not count.
-
-        Args:
-            source: (batch, source), the encoder's token ids.
-            inputs: (batch, target), the decoder's token ids.
+        Rows of padding do not count, by the token ids of both sides, (batch, token).
         """
         heard, self._heard = self._heard, []
         read = {True: source != self._pad_id, False: inputs != self._pad_id}

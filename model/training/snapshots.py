@@ -29,11 +29,7 @@ LOSS_TOKENS = 2048
 
 
 def kept_snapshots(run: Path) -> dict[int, Path]:
-    """The weights files of a run's snapshots by step, ascending.
-
-    Raises:
-        CheckpointError: if there are none.
-    """
+    """The weights files of a run's snapshots by step, ascending; CheckpointError without any."""
     files = {
         int(match[1]): file
         for file in (run / "snapshots").glob("*")
@@ -51,18 +47,9 @@ def snapshot_scores(
 ) -> dict[str, Any]:
     """Loss, scores and entropies of a model on a validation set, for metrics.json.
 
-    Args:
-        translator: the model.
-        pairs: the validation set.
-        sentences: first pairs to decode greedily for BLEU and chrF, and to record with their
-            references, the same for every model, for the entropies.
-
-    Returns:
-        "loss" in nats a target token, "bleu" and "chrf" from 0 to 100, and "entropy" as
-        `mean_entropies` gives it.
-
-    Raises:
-        TextError: if a sentence to record is too long for the model.
+    That is "loss" in nats a target token, "bleu" and "chrf" from 0 to 100, and "entropy" as
+    `mean_entropies` gives it; the latter three on the first `sentences` pairs, the same for every
+    model, decoded greedily or recorded with their references. Raises TextError if one is too long.
     """
     sample = pairs[:sentences]
     # First, to refuse too long sentences before the rest takes its time.
@@ -104,13 +91,9 @@ def validation_loss(translator: Translator, pairs: Sequence[Pair]) -> float:
 
 
 def mean_entropies(traces: Iterable[Trace]) -> dict[str, list[list[float]]]:
-    """The mean entropy of every head's rows over several sentences, in bits.
+    """The mean entropy of every head's rows over several sentences of one model, in bits.
 
-    Args:
-        traces: of one model, as recorded.
-
-    Returns:
-        for "encoder", "decoder" and "cross" a list of layers of lists of heads.
+    For "encoder", "decoder" and "cross" a list of layers of lists of heads.
     """
     by_kind: dict[AttentionKind, dict[int, list[NDArray[np.float64]]]] = {}
     for trace in traces:

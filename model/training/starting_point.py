@@ -11,9 +11,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from model.checkpoints.checkpoint import (
-    Checkpoint,
-)
+from model.checkpoints.checkpoint import Checkpoint
 from model.paper.config import TransformerConfig
 from model.paper.tokenizer import Tokenizer
 from model.training.capitals import capitalized
@@ -44,10 +42,10 @@ def make_tokenizer(settings: TrainingSettings, pairs: list[Pair]) -> Tokenizer:
 
 
 def require_sides(
-    kept: Tokenizer, settings: TrainingSettings, arguments: argparse.Namespace
+    tokenizer: Tokenizer, settings: TrainingSettings, arguments: argparse.Namespace
 ) -> None:
     """Raises SettingsError if a checkpoint's vocabularies are too many, or too few to keep."""
-    has_two, wants_two = kept.target is not kept, settings.separate_vocabularies
+    has_two, wants_two = tokenizer.target is not tokenizer, settings.separate_vocabularies
     if has_two and not wants_two:
         raise SettingsError(
             f"The model of {arguments.checkpoint} has a vocabulary for each side; give --set "
@@ -70,12 +68,7 @@ def carried_over(state: dict[str, Tensor], old: Tokenizer, new: Tokenizer) -> di
     """A model's weights for another vocabulary (Mosin et al. 2021, "Vocabulary Transfer").
 
     Embeddings and output get a row for each new piece: the mean of the old pieces that spell it, or
-    the old piece of the same word in lower case.
-
-    Args:
-        state: the weights.
-        old: their vocabulary, with the target's.
-        new: the other vocabulary; its target has its own if the old target has.
+    the old piece of the same word in lower case. Both vocabularies bring their target's, if any.
     """
     source, target = "source_embedding.weight", "target_embedding.weight"
     moved = dict(state)
@@ -104,23 +97,21 @@ def config_to_go_on(
 ) -> TransformerConfig:
     """The configuration of a checkpoint's model, with the training of the wanted one.
 
-    A model of fewer layers starts with the first layers of the checkpoint's.
-
-    Raises:
-        SettingsError: if layers of the two compute different functions.
+    A model of fewer layers starts with the first layers of the checkpoint's. Raises SettingsError
+    if layers of the two compute different functions.
     """
-    kept = start.model.config
+    trained = start.model.config
     # These change training or layout, not the function.
     alike = dataclasses.replace(
-        kept,
+        trained,
         dropout=wanted.dropout,
         fused_attention=wanted.fused_attention,
         vocab_size=wanted.vocab_size,
         target_vocab_size=wanted.target_vocab_size,
-        n_encoder_layers=min(wanted.n_encoder_layers, kept.n_encoder_layers),
-        n_decoder_layers=min(wanted.n_decoder_layers, kept.n_decoder_layers),
+        n_encoder_layers=min(wanted.n_encoder_layers, trained.n_encoder_layers),
+        n_decoder_layers=min(wanted.n_decoder_layers, trained.n_decoder_layers),
     )
-    laid_out = dataclasses.replace(wanted, fused_qkv=kept.fused_qkv)
+    laid_out = dataclasses.replace(wanted, fused_qkv=trained.fused_qkv)
     for field in dataclasses.fields(alike):
         mine, theirs = getattr(laid_out, field.name), getattr(alike, field.name)
         if mine != theirs:

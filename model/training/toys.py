@@ -10,7 +10,6 @@ import json
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -41,19 +40,24 @@ from model.training.evaluate import translate_all
 from model.training.examples import Bad, Good, entries
 from model.training.labels import write_labels
 from model.training.removal import write_removal
+from model.training.toy_recipes import (
+    SEED,
+    TOY_DATA,
+    TOY_LICENCE,
+    TOYS,
+    Toy,
+    pairs_of,
+    pairs_to_choose_by,
+    toy_pairs,
+)
 from model.training.toy_tasks import TASKS, Task
 from model.translate.text_models import StackReader
 from model.translate.translator import Translator, load
 
-N_UNSEEN, N_SEEN, N_BEYOND = 1000, 9000, 200
-MANY = 40_000
-"""Pairs for tasks that N_SEEN pairs do not teach."""
-SEED = 2017
+N_BEYOND = 200
 BATCH, WARMUP, LEARNING_RATE = 128, 100, 5e-3
 BEAM = 4
 N_EXAMPLES = 10
-TOY_DATA, TOY_LICENCE = "inputs drawn by the rule of its task", "none, nobody owns them"
-"""The sentences on which heads earn labels."""
 SPECIAL = 4 + 256
 """Pieces of every vocabulary: special tokens and bytes."""
 
@@ -65,112 +69,6 @@ SIZE: dict[str, Any] = {
     "max_positions": 64,
     "fused_attention": False,
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Toy:
-    """A task with the variant of the Transformer that learns it.
-
-    Attributes:
-        task: its name.
-        shows: the variant, in a few words.
-        variant: fields of the configuration besides the size.
-        steps: of training.
-        n_seen: pairs to train on, or as many as the task has.
-    """
-
-    task: str
-    shows: str
-    variant: dict[str, Any]
-    steps: int = 1200
-    n_seen: int = N_SEEN
-
-
-ONE_LAYER = {"n_encoder_layers": 1, "n_decoder_layers": 1}
-TWO_LAYERS = {"n_encoder_layers": 2, "n_decoder_layers": 2}
-
-TOYS: dict[str, Toy] = {
-    "toy-reverse": Toy("reverse", "the paper's post-norm", ONE_LAYER, steps=2000),
-    "toy-reverse-learned": Toy(
-        "reverse",
-        "learned positions, one module a head",
-        {**ONE_LAYER, "positions": "learned", "head_layout": "per_head"},
-    ),
-    "toy-reverse-encoder": Toy(
-        "reverse",
-        "an encoder alone",
-        {"n_encoder_layers": 2, "n_decoder_layers": 0},
-        steps=2500,
-    ),
-    "toy-reverse-decoder": Toy(
-        "reverse",
-        "a decoder alone",
-        {"n_encoder_layers": 0, "n_decoder_layers": 2, "norm": "pre"},
-    ),
-    "toy-copy-pre-norm": Toy("copy", "pre-norm", {**ONE_LAYER, "norm": "pre"}),
-    "toy-sort-no-bias": Toy(
-        "sort",
-        "no biases, d_v larger than d_k, epsilon 1e-6",
-        {**ONE_LAYER, "attention_bias": False, "d_k": 12, "d_v": 24, "layer_norm_eps": 1e-6},
-    ),
-    "toy-sort-dot-product": Toy(
-        "sort", "plain dot products", {**ONE_LAYER, "scoring": "dot_product"}
-    ),
-    "toy-sort-alibi": Toy(
-        "sort",
-        "ALiBi",
-        {**ONE_LAYER, "positions": "alibi", "norm": "pre"},
-        steps=4000,
-        n_seen=MANY,
-    ),
-    "toy-count-temperature": Toy(
-        "count",
-        "a learned temperature",
-        {**TWO_LAYERS, "scoring": "learned_temperature", "norm": "pre"},
-        steps=2500,
-        n_seen=MANY,
-    ),
-    "toy-numbers-fused": Toy(
-        "numbers",
-        "all projections fused",
-        {**TWO_LAYERS, "fused_qkv": True, "norm": "pre"},
-        steps=2500,
-    ),
-    "toy-dates-additive": Toy("dates", "additive scoring", {**ONE_LAYER, "scoring": "additive"}),
-    "toy-dates-rotary": Toy(
-        "dates",
-        "rotary positions",
-        {**ONE_LAYER, "positions": "rotary", "norm": "pre"},
-        steps=900,
-    ),
-    "toy-dates-relative-bias": Toy(
-        "dates",
-        "T5's relative bias",
-        {**ONE_LAYER, "positions": "relative_bias", "norm": "pre"},
-    ),
-}
-"""Every toy by the name of its checkpoint."""
-
-
-def pairs_of(task: Task, seed: int, n_seen: int = N_SEEN) -> tuple[list[Pair], list[Pair]]:
-    """Pairs to train on, then pairs to test on; no source is in both."""
-    random, drawn = Random(seed), dict[str, None]()
-    # Some tasks have fewer sources.
-    for _ in range(20 * (n_seen + N_UNSEEN)):
-        drawn[task.draw(random)] = None
-        if len(drawn) == n_seen + N_UNSEEN:
-            break
-    sources = list(drawn)
-    random.shuffle(sources)
-    pairs = [Pair(source, task.solve(source)) for source in sources]
-    return pairs[N_UNSEEN:], pairs[:N_UNSEEN]
-
-
-def pairs_to_choose_by(task: Task, seed: int, n_seen: int = N_SEEN) -> list[Pair]:
-    """Pairs outside training and test, for comparing recipes; none if the task has too few."""
-    known = {pair.source for pairs in pairs_of(task, seed, n_seen) for pair in pairs}
-    others = [pair for pairs in pairs_of(task, seed + 1) for pair in pairs]
-    return [pair for pair in others if pair.source not in known][:N_UNSEEN]
 
 
 def tokenizer_of(task: Task) -> Tokenizer:
@@ -240,13 +138,8 @@ def make(
 ) -> float:
     """The share of unseen inputs that a toy gets right, after writing its checkpoint folder.
 
-    Args:
-        name: of TOYS.
-        directory: the folder to write.
-        steps: of training; None for the toy's own number.
-        seed: of data and training.
-        choosing: whether recipes are being compared, which must not use the test inputs; then the
-            folder has no scores.
+    Without steps it trains for the toy's own number. Choosing compares recipes, which must not use
+    the test inputs; then the folder has no scores.
     """
     toy = TOYS[name]
     task, steps = TASKS[toy.task], steps or toy.steps
@@ -353,16 +246,6 @@ def _tell(
     (directory / CARD).write_text("\n\n".join(sections) + "\n", encoding="utf-8")
     if good and isinstance(model, Translator):
         write_removal(directory)
-
-
-def toy_pairs(directory: Path, toy: Toy, count: int = 4000) -> list[Pair]:
-    """Unseen inputs of a toy with their outputs; fewer than `count` for a task with few inputs."""
-    task, seed = TASKS[toy.task], read_json(directory / METRICS)["training"]["seed"]
-    seen, unseen = pairs_of(task, seed, toy.n_seen)
-    trained, random = {pair.source for pair in seen}, Random(seed + 2)
-    drawn = dict.fromkeys(pair.source for pair in unseen)
-    drawn |= dict.fromkeys(task.draw(random) for _ in range(count))
-    return [Pair(source, task.solve(source)) for source in drawn if source not in trained]
 
 
 _MIN_TOKENS = 4

@@ -101,13 +101,14 @@ def train(arguments: argparse.Namespace) -> None:
     sources = read_weights(arguments.data, settings.weights) if settings.weights else None
     arguments.output.mkdir(parents=True, exist_ok=True)
     start = load_checkpoint(arguments.checkpoint) if arguments.checkpoint else None
-    kept = start.tokenizer if start is not None else None
-    if kept is not None:
-        require_sides(kept, settings, arguments)
+    vocabulary = start.tokenizer if start is not None else None
+    if vocabulary is not None:
+        require_sides(vocabulary, settings, arguments)
     # An earlier start of this run may have made it.
     if first and not (arguments.output / TOKENIZER).exists():
-        made = kept if kept and not arguments.new_vocabulary else make_tokenizer(settings, pairs)
-        save_tokenizer(arguments.output, made)
+        if vocabulary is None or arguments.new_vocabulary:
+            vocabulary = make_tokenizer(settings, pairs)
+        save_tokenizer(arguments.output, vocabulary)
     if dist.is_initialized():
         dist.barrier()
     separate = (arguments.output / TARGET_TOKENIZER).exists()

@@ -247,11 +247,7 @@ class Trainer:
         """The mean loss of a token in one training step over this process's batches.
 
         It stays on the device: reading it would wait for the step, while the next one could be
-        prepared.
-
-        Args:
-            batches: those of this process.
-            tokens: target tokens of all processes' batches.
+        prepared. `tokens` counts target tokens of all processes' batches.
         """
         settings, progress = self.settings, self.progress
         progress.step += 1
@@ -480,8 +476,8 @@ class Trainer:
         lines = path.read_text(encoding="utf-8").splitlines()
         # On a full disk, the last line may be incomplete.
         whole = [line for line in lines if line.endswith("}")]
-        kept = [line for line in whole if json.loads(line)["step"] <= self.progress.step]
-        write_whole(path, "".join(f"{line}\n" for line in kept).encode())
+        repeatable = [line for line in whole if json.loads(line)["step"] <= self.progress.step]
+        write_whole(path, "".join(f"{line}\n" for line in repeatable).encode())
 
 
 def _mean_loss(recent: list[tuple[Tensor, int]]) -> float:

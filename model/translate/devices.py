@@ -14,8 +14,7 @@ class DeviceError(ValueError):
 def resolve_device(name: str) -> torch.device:
     """The device of that name; "auto" is a CUDA GPU if there is one, else the CPU.
 
-    Raises:
-        DeviceError: if the name is unknown or the machine has no such device.
+    Raises DeviceError if the name is unknown or the machine has no such device.
     """
     if name == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")

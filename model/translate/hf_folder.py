@@ -32,7 +32,7 @@ from model.checkpoints.checkpoint import (
     read_json,
 )
 from model.record.recording import CaptureError
-from model.trace.attention_map import Tokens, TraceError
+from model.trace.attention_map import Tokens
 from model.trace.text_result import Answer, FolderFacts, Purpose, sizes_of
 from model.trace.trace import Trace
 from model.trace.word_grouping import START, WORD_START
@@ -91,8 +91,8 @@ _POSITIONS = ("max_position_embeddings", "n_positions", "max_seq_len")
 def is_foreign(directory: Path) -> bool:
     """Whether a folder's configuration is one of Hugging Face's."""
     try:
-        found = (directory / CONFIG).stat()
-        return _says_model_type(directory, found.st_mtime_ns, found.st_size)
+        stat = (directory / CONFIG).stat()
+        return _says_model_type(directory, stat.st_mtime_ns, stat.st_size)
     except OSError:
         return False
 
@@ -106,11 +106,7 @@ def _says_model_type(directory: Path, changed: int, size: int) -> bool:
 
 
 def folder_facts(directory: Path) -> FolderFacts:
-    """What a folder says of its model, without transformers.
-
-    Raises:
-        CheckpointError: if its configuration is missing or damaged.
-    """
+    """What a folder says of its model, without transformers; errors as of `read_json`."""
     config = read_json(own_file(directory, CONFIG))
     named = config.get("architectures")
     architecture = named[0] if isinstance(named, list) and named else ""
@@ -186,7 +182,7 @@ def load_foreign(directory: str | os.PathLike[str], *, device: str = "auto") -> 
         needed = sum(each.numel() for each in outline.parameters())
     _require_memory(folder, needed, stored, place)
     with _refusing(folder):
-        loaded, found = auto.from_pretrained(
+        loaded, loading_info = auto.from_pretrained(
             folder,
             local_files_only=True,
             trust_remote_code=False,
@@ -201,14 +197,14 @@ def load_foreign(directory: str | os.PathLike[str], *, device: str = "auto") -> 
         tokenizer = transformers.AutoTokenizer.from_pretrained(
             folder, local_files_only=True, trust_remote_code=False
         )
-    for name, stored_shape, own_shape in sorted(found["mismatched_keys"]):
+    for name, stored_shape, own_shape in sorted(loading_info["mismatched_keys"]):
         stored_size, own_size = (" × ".join(map(str, each)) for each in (stored_shape, own_shape))
         raise CheckpointError(
             f"The weights in {folder} do not fit its {CONFIG}: {name} is {stored_size}, and by the "
             f"configuration {own_size}; take both files from one copy of the model."
         )
     # What pools a text into one vector reads no attention.
-    missing = sorted(name for name in found["missing_keys"] if "pooler" not in name)
+    missing = sorted(name for name in loading_info["missing_keys"] if "pooler" not in name)
     if missing:
         raise CheckpointError(
             f"The weights in {folder} are incomplete: {missing[0]} and "
@@ -290,49 +286,44 @@ class ForeignModel:
         text = text.encode("utf-8", "replace").decode()
         if not text.strip():
             raise TextError("The text is empty; type one.")
-        asked = text.replace(MASK, self.tokenizer.mask_token or MASK)
+        prompt = text.replace(MASK, self.tokenizer.mask_token or MASK)
         try:
             with torch.inference_mode():
-                given = self.tokenizer(asked, return_tensors="pt")
-                given = {
-                    name: given[name].to(self.device)
+                inputs = self.tokenizer(prompt, return_tensors="pt")
+                inputs = {
+                    name: inputs[name].to(self.device)
                     for name in ("input_ids", "attention_mask", "token_type_ids")
-                    if name in given
+                    if name in inputs
                 }
-                self._require_room(given["input_ids"])
-                return self._read(text, given)
-        except (CaptureError, TraceError, LookupError, TypeError, AttributeError) as error:
-            raise TextError(self._could_not(error)) from error
-        except ValueError as error:
+                self._require_room(inputs["input_ids"])
+                return self._read(text, inputs)
+        except (AttributeError, LookupError, RuntimeError, TypeError, ValueError) as error:
+            # Of a GPU, and of memory, whoever asked knows what to do.
+            of_machine = isinstance(error, RuntimeError) and not isinstance(error, CaptureError)
+            if of_machine and (self.device.type != "cpu" or "alloc" in str(error)):
+                raise
             if isinstance(error, TextError):
                 raise
-            raise TextError(self._could_not(error)) from error
-        except RuntimeError as error:
-            # Of a GPU, and of memory, whoever asked knows what to do.
-            if self.device.type != "cpu" or "alloc" in str(error):
-                raise
-            raise TextError(self._could_not(error)) from error
+            message = f"{self.name} could not run on this text: {_first_line(error)}"
+            raise TextError(message) from error
 
-    def _could_not(self, error: Exception) -> str:
-        return f"{self.name} could not run on this text: {_first_line(error)}"
-
-    def _read(self, text: str, given: dict[str, Any]) -> Answer:
+    def _read(self, text: str, inputs: dict[str, Any]) -> Answer:
         match self.purpose:
             case Purpose.TRANSLATE:
-                return self._translate(text, given)
+                return self._translate(text, inputs)
             case Purpose.CONTINUE:
-                return self._continue(text, given)
+                return self._continue(text, inputs)
             case _:
-                return self._fill(text, given)
+                return self._fill(text, inputs)
 
-    def _translate(self, text: str, given: dict[str, Any]) -> Answer:
-        given.pop("token_type_ids", None)
-        written = self._generate(given, most=self._room)
-        with watching() as seen:
-            logits = self.model(**given, decoder_input_ids=written[:, :-1], use_cache=False).logits
+    def _translate(self, text: str, inputs: dict[str, Any]) -> Answer:
+        inputs.pop("token_type_ids", None)
+        written = self._generate(inputs, most=self._room)
+        with watching() as watched:
+            logits = self.model(**inputs, decoder_input_ids=written[:, :-1], use_cache=False).logits
         ids = written[0].tolist()
-        trace = seen.trace(
-            source=self._tokens(given["input_ids"][0].tolist()),
+        trace = watched.trace(
+            source=self._tokens(inputs["input_ids"][0].tolist()),
             target=self._tokens(ids[:-1]),
             predictions=self._tokens(ids[1:]),
             text=self._text(ids),
@@ -341,19 +332,19 @@ class ForeignModel:
         )
         return self._answer(trace, finished=self._ends(ids), n_written=len(ids) - 1)
 
-    def _continue(self, text: str, given: dict[str, Any]) -> Answer:
-        given.pop("token_type_ids", None)
-        n_given = given["input_ids"].shape[1]
+    def _continue(self, text: str, inputs: dict[str, Any]) -> Answer:
+        inputs.pop("token_type_ids", None)
+        n_given = inputs["input_ids"].shape[1]
         # Of one token alone, nothing tells that it could not look ahead.
         least = 2 if n_given == 1 else 1
         most = max(least, min(NEW_TOKENS, self._room - n_given))
-        written = self._generate(given, most=most, least=least)
-        with watching() as seen:
+        written = self._generate(inputs, most=most, least=least)
+        with watching() as watched:
             logits = self.model(input_ids=written[:, :-1], use_cache=False).logits
         ids = written[0].tolist()
         # Within what was typed, the model predicts as well, and seldom what stands there.
         predicted = logits[0, : n_given - 1].argmax(-1).tolist() + ids[n_given:]
-        trace = seen.trace(
+        trace = watched.trace(
             source=Tokens(),
             target=self._tokens(ids[:-1]),
             predictions=self._tokens(predicted),
@@ -363,21 +354,21 @@ class ForeignModel:
         )
         return self._answer(trace, finished=self._ends(ids), n_written=len(ids) - n_given)
 
-    def _fill(self, text: str, given: dict[str, Any]) -> Answer:
-        with watching() as seen:
-            output = self.model(**given)
-        ids = given["input_ids"][0].tolist()
+    def _fill(self, text: str, inputs: dict[str, Any]) -> Answer:
+        with watching() as watched:
+            output = self.model(**inputs)
+        ids = inputs["input_ids"][0].tolist()
         fills, filled = [], list(ids)
         if self.purpose is Purpose.FILL:
             for place in [i for i, each in enumerate(ids) if each == self.tokenizer.mask_token_id]:
-                found = output.logits[0, place].float().softmax(-1).topk(FILLS)
-                likeliest = found.indices.tolist()
+                likeliest_tokens = output.logits[0, place].float().softmax(-1).topk(FILLS)
+                likeliest = likeliest_tokens.indices.tolist()
                 filled[place] = likeliest[0]
                 words = [self.tokenizer.decode([each]).strip() for each in likeliest]
-                fills.append(tuple(zip(words, found.values.tolist(), strict=True)))
+                fills.append(tuple(zip(words, likeliest_tokens.values.tolist(), strict=True)))
         tokens = self._tokens(ids)
-        is_causal = all(each.site.kind == "decoder" for each in seen.sites)
-        trace = seen.trace(
+        is_causal = all(each.site.kind == "decoder" for each in watched.sites)
+        trace = watched.trace(
             source=Tokens() if is_causal else tokens,
             target=tokens if is_causal else Tokens(),
             predictions=Tokens(),
@@ -397,7 +388,7 @@ class ForeignModel:
         device = self.device.type
         return Answer(trace, finished, n_written, fills, self.purpose, self.n_parameters, device)
 
-    def _generate(self, given: dict[str, Any], *, most: int, least: int = 1) -> Any:
+    def _generate(self, inputs: dict[str, Any], *, most: int, least: int = 1) -> Any:
         own = self.model.generation_config
         settings = {name: getattr(own, name, None) for name in _SEARCH}
         settings["num_beams"] = max(1, min(settings["num_beams"] or 1, MOST_BEAMS))
@@ -411,7 +402,7 @@ class ForeignModel:
         )
         self.model.generation_config = config
         try:
-            return self.model.generate(**given)
+            return self.model.generate(**inputs)
         finally:
             self.model.generation_config = own
 
@@ -420,11 +411,11 @@ class ForeignModel:
         """How many tokens one text may have."""
         config = self.model.config.get_text_config()
         known = [getattr(config, name, None) for name in _POSITIONS]
-        found = [each for each in known if isinstance(each, int) and each > 0]
+        limits = [each for each in known if isinstance(each, int) and each > 0]
         if "roberta" in self.facts.model_type or self.facts.model_type == "camembert":
             # Its first rows of positions are those of padding.
-            found = [each - (config.pad_token_id or 0) - 1 for each in found]
-        return int(min(MOST_TOKENS, self.tokenizer.model_max_length, *found))
+            limits = [each - (config.pad_token_id or 0) - 1 for each in limits]
+        return int(min(MOST_TOKENS, self.tokenizer.model_max_length, *limits))
 
     def _require_room(self, ids: Any) -> None:
         length, room = ids.shape[1], self._room
@@ -470,7 +461,7 @@ class ForeignModel:
             str(self.tokenizer.convert_ids_to_tokens(each)) if each < known else f"<{each}>"
             for each in ids
         ]
-        found = [
+        spelled = [
             piece if each in specials else self._spelled(piece)
             for each, piece in zip(ids, pieces, strict=True)
         ]
@@ -478,9 +469,9 @@ class ForeignModel:
             # The first word has no space before it.
             for number, (before, each) in enumerate(pairwise([None, *ids])):
                 is_first = before is None or before in specials
-                if is_first and each not in specials and not found[number].startswith(WORD_START):
-                    found[number] = WORD_START + found[number]
-        return Tokens(tuple(found), tuple(ids))
+                if is_first and each not in specials and not spelled[number].startswith(WORD_START):
+                    spelled[number] = WORD_START + spelled[number]
+        return Tokens(tuple(spelled), tuple(ids))
 
     def _spelled(self, piece: str) -> str:
         match self._spelling:
@@ -510,11 +501,7 @@ def _log_probs(logits: Any, ids: list[int]) -> Any:
 
 
 def _transformers() -> Any:
-    """The library, told to fetch nothing.
-
-    Raises:
-        CheckpointError: if it is not installed.
-    """
+    """The library, told to fetch nothing; CheckpointError if it is not installed."""
     os.environ |= {"HF_HUB_OFFLINE": "1", "HF_HUB_DISABLE_TELEMETRY": "1"}
     try:
         import transformers
@@ -617,7 +604,7 @@ def _require_memory(folder: Path, needed: int, stored: int, device: torch.device
             f"weights have {stored:,}."
         )
     # As float32; on the way to a GPU, in this machine's memory as well.
-    free = _free_bytes()
+    free = free_bytes()
     if device.type == "cuda":
         free = min(free, torch.cuda.mem_get_info(device)[0])
     if 4 * max(needed, stored) > free:
@@ -627,12 +614,12 @@ def _require_memory(folder: Path, needed: int, stored: int, device: torch.device
         )
 
 
-def _free_bytes() -> int:
+def free_bytes() -> int:
     """What is left of this machine's memory; where a system does not say, all that it has."""
     try:
         with open("/proc/meminfo", encoding="ascii") as lines:
-            found = dict(line.split(":", 1) for line in lines)
-        return int(found["MemAvailable"].split()[0]) << 10
+            memory = dict(line.split(":", 1) for line in lines)
+        return int(memory["MemAvailable"].split()[0]) << 10
     except (OSError, KeyError, ValueError):
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
@@ -653,5 +640,5 @@ def _refusing(folder: Path) -> Iterator[None]:
 
 def _first_line(error: Exception) -> str:
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    said = lines[0] if lines else type(error).__name__
-    return said if len(said) <= 300 else f"{said[:299]}…"
+    line = lines[0] if lines else type(error).__name__
+    return line if len(line) <= 300 else f"{line[:299]}…"

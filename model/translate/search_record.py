@@ -46,14 +46,7 @@ def search_nodes(
     *,
     alpha: float,
 ) -> tuple[SearchNode, ...]:
-    """The tree of a search, parents first.
-
-    Args:
-        translator: the model.
-        paths: every hypothesis that the search held or finished, parents first.
-        results: its hypotheses, best first.
-        alpha: of the length penalty.
-    """
+    """The tree of a search, parents first: its paths in that order, its results best first."""
     places = {id(path): place for place, path in enumerate(paths)}
     parents = [None if path.parent is None else places[id(path.parent)] for path in paths]
     depths: list[int] = []

@@ -49,11 +49,7 @@ def _is_reader(directory: Path, changed: int, size: int) -> bool:
 
 
 def reader_facts(directory: Path) -> FolderFacts:
-    """The facts in a folder's configuration, without loading the model.
-
-    Raises:
-        CheckpointError: if its configuration is missing or damaged.
-    """
+    """The facts in a folder's configuration without its model; errors as of `read_json`."""
     if is_foreign(directory):
         return folder_facts(directory)
     config = TransformerConfig.from_dict(read_json(own_file(directory, CONFIG)))
@@ -61,11 +57,9 @@ def reader_facts(directory: Path) -> FolderFacts:
 
 
 def load_reader(directory: str | os.PathLike[str], *, device: str = "auto") -> Reader:
-    """The model in a folder, our own or a Hugging Face model.
+    """The model in a folder, or of a name that comes with Headscope; ours or Hugging Face's.
 
-    Args:
-        directory: the folder; or the name of a model that comes with Headscope.
-        device: "auto", "cpu", "cuda" or "cuda:1".
+    The device is "auto", "cpu", "cuda" or "cuda:1".
 
     Raises:
         CheckpointError: if the folder cannot be opened.
@@ -107,13 +101,10 @@ class StackReader:
             return self.tokenizer.decode(self._write(self._ids(text))[1])
 
     def read(self, text: str) -> Answer:
-        """The model's result for a text, with its trace.
+        """The model's result for a text, with its trace; TextError if it is empty or too long.
 
         An encoder writes a token for each it reads. A decoder continues the text first, then reads
         all of it in one pass.
-
-        Raises:
-            TextError: if the text is empty or too long.
         """
         prompt = self._ids(text)
         with torch.inference_mode():

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
 from model.paper.decoding import token_log_probs
 from model.paper.search import AS_IN_THE_PAPER, Search
@@ -16,7 +15,7 @@ from model.record.head_editing import TextsRead, reading_texts
 from model.record.intervention import UNCHANGED, Intervention
 from model.record.mask_editing import SentenceLengths, intervening
 from model.record.recording import recording
-from model.trace.attention_map import AttentionKind, AttentionMap, FloatArray, Site
+from model.trace.attention_map import AttentionKind, FloatArray, Site
 from model.trace.trace import Trace
 from model.trace.translation import Decoding, Translation
 from model.translate.searching import TranslatingModel
@@ -94,14 +93,8 @@ class TracedModel(TranslatingModel):
     ) -> dict[Site, FloatArray]:
         """Cross-attention of every hypothesis of a search while it wrote its last token.
 
-        Hypotheses of one length share a pass, since none may see what came after it.
-
-        Args:
-            decoding: from `decode`.
-            under: the intervention of `decode`.
-
-        Returns:
-            for every layer's cross-attention, weights (head, node, source).
+        For every layer's cross-attention, weights (head, node, source). Hypotheses of one length
+        share a pass, since none may see what came after it. The intervention is the decoding's.
         """
         text, source = decoding.translation.source_text, list(decoding.translation.source.ids)
         steps: defaultdict[int, list[int]] = defaultdict(list)
@@ -254,27 +247,9 @@ def _without_padding(trace: Trace, lengths: SentenceLengths) -> Trace:
         target=trace.target[rows],
         predictions=trace.predictions[rows],
         maps={
-            site: _part(attention, *site.kind.axes(columns, rows, slice(None)))
-            for site, attention in trace.maps.items()
+            site: each.part(queries, keys, each.queries[queries], each.keys[keys])
+            for site, each in trace.maps.items()
+            for queries, keys in [site.kind.axes(columns, rows, slice(None))]
         },
         log_probs=None if trace.log_probs is None else trace.log_probs[rows],
-    )
-
-
-def _part(attention: AttentionMap, queries: slice, keys: slice) -> AttentionMap:
-    def cut(
-        array: NDArray[np.float32] | None, rows: slice, columns: slice = slice(None)
-    ) -> NDArray[np.float32] | None:
-        return None if array is None else array[..., rows, columns]
-
-    return replace(
-        attention,
-        weights=attention.weights[..., queries, keys],
-        allowed=attention.allowed[..., queries, keys],
-        queries=attention.queries[queries],
-        keys=attention.keys[keys],
-        scores=cut(attention.scores, queries, keys),
-        q=cut(attention.q, queries),
-        k=cut(attention.k, keys),
-        v=cut(attention.v, keys),
     )

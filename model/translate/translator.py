@@ -33,9 +33,7 @@ class Translator(TracedModel):
     def logit_lens(self, trace: Trace, *, under: Intervention = UNCHANGED) -> LogitLens:
         """The model's predictions at every step if it stopped after each decoder layer.
 
-        Args:
-            trace: from `trace` or `trace_of`; the model runs again on its tokens.
-            under: the intervention of the trace.
+        The model runs again on the trace's tokens, under the intervention of the trace.
         """
         source, target, predictions = self.trace_ids(trace)
         states: list[torch.Tensor] = []
@@ -126,10 +124,8 @@ class Translator(TracedModel):
     def embedding_parts(self, text: str, *, under: Intervention = UNCHANGED) -> EmbeddingParts:
         """Word and position of a sentence's tokens, with the sum that the encoder reads.
 
-        Masks and heads do not affect them.
-
-        Raises:
-            PositionError: also if the model adds no positions to its embeddings.
+        Masks and heads do not affect them. Raises PositionError also if the model adds no positions
+        to its embeddings.
         """
         self._require_added()
         source = self._source(text, under)
@@ -152,9 +148,8 @@ class Translator(TracedModel):
     def score_terms(self, text: str, *, under: Intervention = UNCHANGED) -> ScoreTerms:
         """The parts that words and positions have in the scores of the encoder's first layer.
 
-        Raises:
-            PositionError: also with additive attention, and if the model adds no positions to its
-                embeddings.
+        Raises PositionError also with additive attention, and if the model adds no positions to its
+        embeddings.
         """
         self._require_added()
         source = self._source(text, under)

@@ -15,7 +15,7 @@ the block ends nothing remains installed.
 """
 
 from model.watch.recorder import watching
-from model.watch.report import OtherSoftmax, Report, Suspicion
-from model.watch.sites import Watched, WatchedSite
+from model.watch.report import OtherSoftmax, Report, Suspicion, WatchedSite
+from model.watch.sites import Watched
 
 __all__ = ["OtherSoftmax", "Report", "Suspicion", "Watched", "WatchedSite", "watching"]

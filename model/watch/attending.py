@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import torch
 import torch.nn.functional as F
 from torch import Tensor
@@ -12,11 +10,9 @@ from model.record.recording import AttentionRecord
 from model.watch.arrangement import Arrangement, arranged
 from model.watch.call_sites import Spot
 from model.watch.editing import SiteEdit
+from model.watch.handler import Recorder
 from model.watch.lineage import Candidate, Node, Product
 from model.watch.masks import far_above
-
-if TYPE_CHECKING:
-    from model.watch.recorder import Recorder
 
 _N_DROPPED = 1
 """The most columns dropped between softmax and values: the sink that some models add."""
@@ -24,20 +20,13 @@ _SUM_OFF = 1e-3
 """The tolerance for rows of weights that add up to 1, as half precision needs."""
 
 
-def attend(mode: Recorder, held: Node, weights: Tensor, values: Tensor, output: Tensor) -> None:
-    """Record a candidate that is multiplied with values, and apply edits to the product.
+def attend(mode: Recorder, node: Node, weights: Tensor, values: Tensor, output: Tensor) -> None:
+    """Record a candidate that is multiplied with values, and do to the product what is asked.
 
-    Args:
-        mode: the recorder.
-        held: the node of the weights, with the candidate that a softmax made.
-        weights: the weights as they arrive here, (…, query, key).
-        values: (…, key, d_v).
-        output: their product, (…, query, d_v), or a view of it; edited in place.
-
-    Raises:
-        CaptureError, HeadError: where heads are to be edited that cannot be.
+    The node's candidate is what a softmax made; the weights came here as (…, query, key). Values
+    are (…, key, d_v), and the output is their product or a view of it, which is edited in place.
     """
-    candidate = held.candidate
+    candidate = node.candidate
     assert candidate is not None
     made, edit = candidate.weights, candidate.edit
     if made is None:
@@ -58,41 +47,44 @@ def attend(mode: Recorder, held: Node, weights: Tensor, values: Tensor, output: 
         candidate.softmax.reason = "it mixes rows of a parameter, as a soft lookup does"
         return
     usual = _heads_apart(made, weights, candidate.spot.n_heads)
-    found = _arrangement(mode, candidate, made, usual)
-    if isinstance(found, str):
+    arrangement = _arrangement(mode, candidate, made, usual)
+    if isinstance(arrangement, str):
         if edit is not None:
             raise edit.hidden("a module in which it was found to be no attention", "leave it out")
-        candidate.softmax.reason = found
+        candidate.softmax.reason = arrangement
         return
     candidate.weights = None
     candidate.softmax.reason = None
-    shape = found.shape
+    shape = arrangement.shape
     if edit is not None and edit.of_output:
         _require_as_made(edit, made, weights)
-        if not found.plain:
+        if not arrangement.plain:
             raise edit.hidden("a module that keeps heads before its batch", "set its weights")
         edit_output(edit, output, shape[:3])
-    doubts = list(found.doubts)
-    acting, said = _acting(candidate, held, made, weights)
-    doubts += said
-    q, k, origins = _queries_and_keys(candidate, found)
-    v = _heads_of(values, found)
+    doubts = list(arrangement.doubts)
+    acting, notes = _acting(candidate, node, made, weights)
+    doubts += notes
+    q, k, origins = _queries_and_keys(candidate, arrangement)
+    v = _heads_of(values, arrangement)
     has_sink = weights.shape[-1] < n_keys
     if has_sink:
         # It takes a share of every row and gives nothing; it has no key either.
         k, v = None, None if v is None else F.pad(v, (0, 0, 0, 1))
+    allowed = candidate.allowed
+    if allowed is None:
+        allowed = _allowed(candidate, arrangement)
     record = AttentionRecord(
-        weights=_kept(_straight(acting, found), found),
-        scores=_kept(_straight(candidate.scores, found), found)
+        weights=_copied(_straight(acting, arrangement), arrangement),
+        scores=_copied(_straight(candidate.scores, arrangement), arrangement)
         if candidate.scores.shape == made.shape
         else None,
         q=q,
         k=k,
         v=v,
-        allowed=_allowed(candidate, found) if candidate.allowed is None else candidate.allowed,
+        allowed=allowed,
         extra_keys=("[sink]",) if has_sink else (),
     )
-    mode.found.call(candidate.spot, record, origins, tuple(doubts), splits=found.splits)
+    mode.log.add_call(candidate.spot, record, origins, tuple(doubts), splits=arrangement.splits)
 
 
 def _arrangement(
@@ -111,18 +103,18 @@ def _arrangement(
     )
 
 
-def _straight(x: Tensor, found: Arrangement) -> Tensor:
+def _straight(x: Tensor, arrangement: Arrangement) -> Tensor:
     """(…, query, key), with heads before queries."""
-    return x.transpose(1, 2) if found.turned else x
+    return x.transpose(1, 2) if arrangement.turned else x
 
 
 def _acting(
-    candidate: Candidate, held: Node, made: Tensor, weights: Tensor
+    candidate: Candidate, node: Node, made: Tensor, weights: Tensor
 ) -> tuple[Tensor, tuple[str, ...]]:
     """The weights that reach the values, and remarks about them."""
-    if held.changed in (None, "dropout"):
+    if node.changed in (None, "dropout"):
         return made, ()
-    if held.changed == "scaled":
+    if node.changed == "scaled":
         return made, ("weights were multiplied with a number between softmax and product",)
     expected = made[..., : weights.shape[-1]]
     changed = "weights changed between softmax and product"
@@ -131,7 +123,7 @@ def _acting(
     reached = weights.reshape(expected.shape)
     if torch.equal(reached, expected.to(reached.dtype)):
         return made, ()
-    dims = [dim for dim in held.axes_of(weights) if dim]
+    dims = [dim for dim in node.axes_of(weights) if dim]
     before = [dim for dim in candidate.view.dims if dim]
     if weights.shape != made.shape and [len(dim) for dim in dims] != [len(dim) for dim in before]:
         lines = [line.root for dim in dims for _, line in dim]
@@ -143,15 +135,7 @@ def _acting(
 
 
 def edit_weights(candidate: Candidate, scores: Tensor) -> None:
-    """Overwrite a softmax's output with other weights.
-
-    Args:
-        candidate: its output.
-        scores: its input.
-
-    Raises:
-        CaptureError, HeadError, MaskError: if this is impossible.
-    """
+    """Write other weights over what a softmax made of scores; errors as `SiteEdit.new_weights`."""
     made, edit = candidate.weights, candidate.edit
     assert made is not None
     assert edit is not None
@@ -194,7 +178,7 @@ def suspect(mode: Recorder, left: Tensor) -> None:
         return
     sums = left.sum(dim=-1)
     if bool((left >= 0).all()) and bool((abs(sums - 1) <= _SUM_OFF).all()):
-        mode.found.suspicion(mode.places.here().place, tuple(left.shape))
+        mode.log.add_suspicion(mode.places.here().place, tuple(left.shape))
 
 
 def _is_turned(weights: Tensor, made: Tensor) -> bool:
@@ -235,7 +219,7 @@ def _heads_apart(made: Tensor, weights: Tensor, n_heads: int | None) -> tuple[in
 
 
 def _queries_and_keys(
-    candidate: Candidate, found: Arrangement
+    candidate: Candidate, arrangement: Arrangement
 ) -> tuple[Tensor | None, Tensor | None, tuple[frozenset[int], frozenset[int]] | None]:
     origin = candidate.origin
     origins = None if origin.summed is None else _origins(*origin.summed)
@@ -246,12 +230,12 @@ def _queries_and_keys(
     of_left, of_right = product.nodes
     if _swapped(product, candidate.scores):
         left, right, of_left, of_right = right, left, of_right, of_left
-    batch, heads, n_queries, _ = found.shape
+    batch, heads, n_queries, _ = arrangement.shape
     if (left.shape[-2], left.numel()) != (n_queries, batch * heads * n_queries * left.shape[-1]):
         return None, None, origins
-    if found.turned:
+    if arrangement.turned:
         return None, None, _origins(of_left, of_right)
-    q, k = _kept(left, found), _heads_of(right, found)
+    q, k = _copied(left, arrangement), _heads_of(right, arrangement)
     # Models scale before or after the product; the scores show which.
     for x, node in ((q, of_left), (k, of_right)):
         if x is not None and node.factor != 1:
@@ -273,47 +257,47 @@ def _swapped(product: Product, scores: Tensor) -> bool:
     return (product.left.shape[-2], product.right.shape[-1]) == (columns, rows)
 
 
-def _heads_of(x: Tensor, found: Arrangement) -> Tensor | None:
+def _heads_of(x: Tensor, arrangement: Arrangement) -> Tensor | None:
     """Keys or values as (batch, head, key, width); None if they are arranged otherwise."""
-    batch, heads, _, n_keys = found.shape
+    batch, heads, _, n_keys = arrangement.shape
     width, length = x.shape[-1], x.shape[-2]
-    if found.turned or length > n_keys or x.numel() != batch * heads * length * width:
+    if arrangement.turned or length > n_keys or x.numel() != batch * heads * length * width:
         return None
-    return _kept(x, found)
+    return _copied(x, arrangement)
 
 
-def _allowed(candidate: Candidate, found: Arrangement) -> Tensor | None:
-    together: Tensor | None = None
-    shape = found.shape
+def _allowed(candidate: Candidate, arrangement: Arrangement) -> Tensor | None:
+    joint: Tensor | None = None
+    shape = arrangement.shape
     if not candidate.origin.masks:
         # A mask may arrive in ways that are not followed, such as by index; its effect shows it.
         given = candidate.given
         if given is None or given.numel() != torch.Size(shape).numel():
             return None
-        seen = far_above(given)
-        if bool(seen.all()) or bool((seen == seen[..., :1]).all()):
+        above = far_above(given)
+        if bool(above.all()) or bool((above == above[..., :1]).all()):
             return None
-        return found.laid_out(_straight(seen, found), *shape[2:]).clone()
+        return arrangement.laid_out(_straight(above, arrangement), *shape[2:]).clone()
     for allowed, met in candidate.origin.masks:
         by_head = allowed
-        if len(met) != 4 or met[-1] != shape[-1] or not found.plain or met[:2] != shape[:2]:
+        if len(met) != 4 or met[-1] != shape[-1] or not arrangement.plain or met[:2] != shape[:2]:
             # A sink is an additional column that no mask has covered.
             by_head = F.pad(allowed.expand(met), (0, shape[-1] - met[-1]), value=True)
             if by_head.numel() != torch.Size(shape).numel():
                 return None
-            if found.turned:
+            if arrangement.turned:
                 by_head = by_head.reshape(shape[0], shape[2], shape[1], shape[3]).transpose(1, 2)
-            by_head = found.laid_out(by_head, *shape[2:])
-        together = by_head.clone() if together is None else together & by_head
-    return together
+            by_head = arrangement.laid_out(by_head, *shape[2:])
+        joint = by_head.clone() if joint is None else joint & by_head
+    return joint
 
 
-def _kept(x: Tensor, found: Arrangement) -> Tensor:
+def _copied(x: Tensor, arrangement: Arrangement) -> Tensor:
     """A copy, because the model's next operation may overwrite the tensor."""
     rows = x.shape[-2] if x.dim() > 1 else 1
-    if x.numel() != found.shape[0] * found.shape[1] * rows * x.shape[-1]:
-        rows = found.shape[2]
-    shaped = found.laid_out(x.detach(), rows, x.shape[-1])
+    if x.numel() != arrangement.shape[0] * arrangement.shape[1] * rows * x.shape[-1]:
+        rows = arrangement.shape[2]
+    shaped = arrangement.laid_out(x.detach(), rows, x.shape[-1])
     if shaped.untyped_storage()._cdata == x.untyped_storage()._cdata:
         return shaped.clone()
     return shaped

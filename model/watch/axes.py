@@ -91,14 +91,7 @@ class Axes:
 
 
 class View(NamedTuple):
-    """A tensor's layout in a storage with known axes, without its numbers.
-
-    Attributes:
-        shape: its sizes.
-        steps: its strides in elements.
-        itemsize: bytes of an element.
-        axes: the axes of its storage.
-    """
+    """A tensor's shape and steps in elements, in a storage whose axes are known."""
 
     shape: tuple[int, ...]
     steps: tuple[int, ...]
@@ -136,7 +129,7 @@ def _dim(size: int, stride: int, layout: Layout) -> Dim:
         return ()
     if stride == 0:
         return ((size, Line(Origin.COPIES)),)
-    found: list[tuple[int, Line]] = []
+    parts: list[tuple[int, Line]] = []
     left = size
     while left > 1:
         for axis in layout:
@@ -149,14 +142,14 @@ def _dim(size: int, stride: int, layout: Layout) -> Dim:
         if rest or step >= length:
             return unknown(size)
         if (left - 1) * step < length:
-            found.append((left, line))
+            parts.append((left, line))
             break
         if length % step or left % (length // step):
             return unknown(size)
-        found.append((length // step, line))
+        parts.append((length // step, line))
         left //= length // step
         stride = inner * length
-    return tuple(reversed(found))
+    return tuple(reversed(parts))
 
 
 def unknown(size: int) -> Dim:
@@ -179,7 +172,7 @@ def outside(x: Tensor) -> Axes:
 
 
 def _layout(view: View, dims: Sequence[Dim]) -> Layout:
-    found: list[tuple[int, int, Line]] = []
+    layout: list[tuple[int, int, Line]] = []
     for dim, size, whole in zip(dims, view.shape, view.strides, strict=True):
         stride = whole
         if stride == 0 or size <= 1:
@@ -187,10 +180,10 @@ def _layout(view: View, dims: Sequence[Dim]) -> Layout:
         if prod([each for each, _ in dim]) != size:
             dim = unknown(size)
         for length, line in reversed(dim):
-            found.append((length, stride, line))
+            layout.append((length, stride, line))
             stride *= length
-    found.sort(key=_STRIDE, reverse=True)
-    return tuple(found)
+    layout.sort(key=_STRIDE, reverse=True)
+    return tuple(layout)
 
 
 _NONE = Axes(tuple)
@@ -210,22 +203,21 @@ def same(out: Tensor, read: Sequence[View]) -> Axes:
         sides = len(read) == 2 and all(each.shape != shape and each.shape for each in read)
         known = [each.dims for each in read]
         for axis, size in enumerate(shape):
-            found: list[tuple[int, Dim]] = []
+            candidates: list[tuple[int, Dim]] = []
             for number, (view, own) in enumerate(zip(read, known, strict=True)):
                 at = axis - len(shape) + len(view.shape)
                 if at >= 0 and view.shape[at] == size and size > 1 and own[at]:
-                    found.append((number, own[at]))
-            if not found:
+                    candidates.append((number, own[at]))
+            if not candidates:
                 yield unknown(size)
                 continue
-            number, best = max(found, key=lambda each: _rank(each[1]))
-            yield tagged(best, number) if sides and len(found) == 1 else best
+            number, best = max(candidates, key=lambda each: _rank(each[1]))
+            yield tagged(best, number) if sides and len(candidates) == 1 else best
 
     return made(out, dims, read)
 
 
 def _rank(dim: Dim) -> int:
-    # What a product told apart is known best.
     # A product's rows and columns are known best, and heads better than what a bias has for each.
     return min(
         (
@@ -242,13 +234,6 @@ def tagged(dim: Dim, side: int) -> Dim:
     """An axis as rows (0) or columns (1) of future scores."""
     return tuple(
         (size, Line(line.origin, line.storage, line.mapped, line, side)) for size, line in dim
-    )
-
-
-def untagged(dim: Dim) -> Dim:
-    """The axis before the product."""
-    return tuple(
-        (size, line if line.side is None or line.base is None else line.base) for size, line in dim
     )
 
 
@@ -386,7 +371,7 @@ def convolved(out: Tensor, x: View, groups: int) -> Axes:
 
 def together(one: Dim, other: Dim) -> Dim:
     """One axis that two tensors share, in the finest parts of both, by the line known better."""
-    found: list[tuple[int, Line]] = []
+    shared: list[tuple[int, Line]] = []
     mine, theirs = list(one), list(other)
     if not mine or not theirs or prod(n for n, _ in mine) != prod(n for n, _ in theirs):
         return one or other
@@ -399,19 +384,16 @@ def together(one: Dim, other: Dim) -> Dim:
             mine.append((n // size, line))
         if m > size:
             theirs.append((m // size, known))
-        found.append((size, max(line, known, key=lambda each: _RANK[each.origin])))
-    return tuple(reversed(found))
+        shared.append((size, max(line, known, key=lambda each: _RANK[each.origin])))
+    return tuple(reversed(shared))
 
 
 def axes_met(
     factors: tuple[View, View], matrix: int | None, is_parameter: Callable[[int | None], bool]
 ) -> tuple[Dim, Dim, Dim]:
-    """Batch, rows and columns of a product of matrices, or of batches of them.
+    """Batch, rows and columns of a product of two matrices, or of batches of them.
 
-    Args:
-        factors: left and right.
-        matrix: which of both is known to be no tensor of the pass; None if neither is.
-        is_parameter: whether a storage of that address is a parameter of the model.
+    `matrix` is the factor, 0 or 1, that is known to be no tensor of the pass; None if neither is.
     """
     left, right = (each.dims for each in factors)
     rows, columns = left[-2], right[-1]

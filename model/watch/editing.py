@@ -27,9 +27,6 @@ from model.record.mask_rules import MaskError
 from model.record.recording import CaptureError
 from model.trace.attention_map import AttentionKind, Site
 
-Shape = tuple[int, int, int, int]
-"""(batch, head, query, key)."""
-
 _AFRESH = "Watch the model anew, as it will run, and edit what that saw."
 
 
@@ -113,10 +110,7 @@ class SiteEdit:
         return weights, allowed
 
     def change_output(self, output: Tensor) -> None:
-        """Change the heads' outputs, in place.
-
-        Args:
-            output: (batch, head, query, d_v).
+        """Change what heads give, (batch, head, query, d_v), in place.
 
         Raises:
             HeadError: if a mean has another length.
@@ -154,7 +148,7 @@ class SiteEdit:
     def _allowed(self, mask: MaskOrRule, shape: tuple[int, ...], device: torch.device) -> Tensor:
         """The mask as (1, head or 1, query, key), with the keys that the model adds."""
         _, heads, n_queries, n_keys = shape
-        given: Any = mask
+        array: Any = mask
         if callable(mask):
             step = self.site.kind is AttentionKind.DECODER and n_queries < n_keys
             if not (step or self.once):
@@ -163,20 +157,20 @@ class SiteEdit:
                     "meant; give masks to one pass over the whole text."
                 )
             # A step's queries are the last of the tokens read so far.
-            given = mask(n_keys if step else n_queries, n_keys)[..., -n_queries:, :]
-        drawn = torch.tensor(allowed_array(self.site, given), device=device)
-        if drawn.shape[-2:] != (n_queries, n_keys) or (
-            drawn.dim() == 3 and len(drawn) not in (1, self.n_heads)
+            array = mask(n_keys if step else n_queries, n_keys)[..., -n_queries:, :]
+        allowed = torch.tensor(allowed_array(self.site, array), device=device)
+        if allowed.shape[-2:] != (n_queries, n_keys) or (
+            allowed.dim() == 3 and len(allowed) not in (1, self.n_heads)
         ):
             raise MaskError(
-                f"The mask for {self.site} has the shape {tuple(drawn.shape)}, but this pass has "
+                f"The mask for {self.site} has the shape {tuple(allowed.shape)}, but this pass has "
                 f"{n_queries} queries and {n_keys} keys; give it the shape {(n_queries, n_keys)} "
                 f"or {(self.n_heads, n_queries, n_keys)}."
             )
-        drawn = drawn if drawn.dim() == 3 else drawn[None]
-        if len(drawn) > 1:
-            drawn = drawn[self.first : self.first + heads]
-        return torch.nn.functional.pad(drawn, (0, self.n_extra), value=True)[None]
+        allowed = allowed if allowed.dim() == 3 else allowed[None]
+        if len(allowed) > 1:
+            allowed = allowed[self.first : self.first + heads]
+        return torch.nn.functional.pad(allowed, (0, self.n_extra), value=True)[None]
 
     def _masked(
         self, mask: Tensor, scores: Tensor, unmasked: Tensor, allowed: Tensor | None
@@ -195,11 +189,11 @@ class SiteEdit:
 
     def _set(self, weights: Tensor) -> Tensor:
         assert self.weights is not None
-        given = self.weights.to(weights.device, weights.dtype)
-        if given.dim() == 4 and given.shape[1] == self.n_heads:
-            given = given[:, self.first : self.first + weights.shape[1]]
+        own = self.weights.to(weights.device, weights.dtype)
+        if own.dim() == 4 and own.shape[1] == self.n_heads:
+            own = own[:, self.first : self.first + weights.shape[1]]
         try:
-            return given.expand(weights.shape)
+            return own.expand(weights.shape)
         except RuntimeError:
             raise HeadError(
                 f"Weights for {self.site} have the shape {tuple(self.weights.shape)}, but this "
@@ -262,16 +256,16 @@ def site_edits(
     masks, heads = MaskEdits(under.masks), HeadEdits(under.heads)
     masks.require_sites(sites)
     heads.require_sites(sites)
-    given = {_site(place): torch.as_tensor(each) for place, each in weights.items()}
-    for site in given:
+    fixed = {_site(place): torch.as_tensor(each) for place, each in weights.items()}
+    for site in fixed:
         if site not in sites:
             raise HeadError(
                 f"There is no {site} in this model; it has {', '.join(map(str, sites))}."
             )
-    found: dict[Hashable, SiteEdit] = {}
+    edits: dict[Hashable, SiteEdit] = {}
     for site, (keys, n_heads, once, n_extra) in sites.items():
         at = heads.at(site)
-        if not at and masks.at(site) is None and site not in given:
+        if not at and masks.at(site) is None and site not in fixed:
             continue
         if at and max(at) >= n_heads:
             raise HeadError(
@@ -285,11 +279,11 @@ def site_edits(
                     "this was traced from."
                 )
             own = {h - part * each: at[h] for h in at if 0 <= h - part * each < each}
-            if own or masks.at(site) is not None or site in given:
-                found[key] = SiteEdit(
-                    site, part * each, n_heads, own, masks.at(site), given.get(site), once, n_extra
+            if own or masks.at(site) is not None or site in fixed:
+                edits[key] = SiteEdit(
+                    site, part * each, n_heads, own, masks.at(site), fixed.get(site), once, n_extra
                 )
-    return Edits(found)
+    return Edits(edits)
 
 
 def _site(place: Any) -> Site:

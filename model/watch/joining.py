@@ -23,13 +23,10 @@ _CLOSE = 1e-4
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Call:
-    """One call of a site.
+    """One call of a site: its record, and its number among the calls of all sites.
 
-    Attributes:
-        record: its record.
-        order: its number among the calls of all sites.
-        run: the call of the whole model that it is part of; None if no module ran.
-        queries: numbers of the tensors that its queries were computed from; None if not known.
+    `run` is the call of the whole model that it is part of, None where no module ran; `queries` are
+    numbers of the tensors that its queries were computed from, None if not known.
     """
 
     record: AttentionRecord
@@ -40,12 +37,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Joined:
-    """One call per site.
-
-    Attributes:
-        recording: with the sites of the trace.
-        sentences: descriptions of what was joined.
-    """
+    """The calls of all sites, one a site as a trace has them, with sentences on what was joined."""
 
     recording: Recording
     sentences: tuple[str, ...]
@@ -54,9 +46,8 @@ class Joined:
 def joined(sites: Sequence[tuple[Site, Sequence[Call]]]) -> Joined:
     """Join calls so that every site has one.
 
-    Raises:
-        CaptureError: if several calls are neither layers of one run nor steps of one text, or sites
-            hold batches of different sizes.
+    Raises CaptureError if several calls are neither layers of one run nor steps of one text, or
+    sites hold batches of different sizes.
     """
     layers = [(site, calls) for site, all_calls in sites for calls in _layers(site, all_calls)]
     layers.sort(key=lambda each: each[1][0].order)

@@ -62,15 +62,14 @@ def _as_kernel(added: Tensor, mask: Tensor | None, allowed: Tensor | None) -> Te
     return own.where(empty, weights)
 
 
-def edited(edit: SiteEdit, record: AttentionRecord, given: Mapping[str, Any]) -> AttentionRecord:
+def edited(edit: SiteEdit, record: AttentionRecord, inputs: Mapping[str, Any]) -> AttentionRecord:
     """The record of `_scaled_dot_product_…` with edited weights; arguments by name.
 
-    Raises:
-        CaptureError, HeadError, MaskError: if they cannot be edited.
+    Errors are those of `SiteEdit.new_weights`; a kernel with dropout cannot be edited.
     """
-    if given.get("dropout_p"):
+    if inputs.get("dropout_p"):
         raise edit.hidden("a fused kernel with dropout", "call model.eval() first")
-    _, _, _, scores, added, allowed = _scored(*_asked(given))
+    _, _, _, scores, added, allowed = _scored(*_attention_inputs(inputs))
     weights, allowed = edit.new_weights(record.weights, added, scores, allowed)
     return dataclasses.replace(record, weights=weights, allowed=allowed)
 
@@ -97,45 +96,52 @@ def _scored(
     return q, k, v, scores, added, allowed
 
 
-def of_fused(given: Mapping[str, Any]) -> AttentionRecord:
+def of_fused(inputs: Mapping[str, Any]) -> AttentionRecord:
     """Inputs of `_scaled_dot_product_…`; its kernels share their argument names."""
-    q, k, v, mask, is_causal, scale = _asked(given)
+    q, k, v, mask, is_causal, scale = _attention_inputs(inputs)
     return attended(q, k, v, mask, is_causal=is_causal, scale=scale)
 
 
-def _asked(
-    given: Mapping[str, Any],
+def _attention_inputs(
+    inputs: Mapping[str, Any],
 ) -> tuple[Tensor, Tensor, Tensor, Tensor | None, bool, float | None]:
-    mask = given.get("attn_mask")
-    mask = given.get("attn_bias") if mask is None else mask
-    return given["query"], given["key"], given["value"], mask, given["is_causal"], given["scale"]
-
-
-def of_native(given: Mapping[str, Any]) -> AttentionRecord:
-    """Inputs of `_native_multi_head_attention`, the fast path of nn.MultiheadAttention."""
-    return _projected(
-        given["query"],
-        given["num_head"],
-        given["qkv_weight"],
-        given["qkv_bias"],
-        given["mask"],
-        given["mask_type"],
+    mask = inputs.get("attn_mask")
+    mask = inputs.get("attn_bias") if mask is None else mask
+    return (
+        inputs["query"],
+        inputs["key"],
+        inputs["value"],
+        mask,
+        inputs["is_causal"],
+        inputs["scale"],
     )
 
 
-def of_encoder_layer(given: Mapping[str, Any]) -> AttentionRecord:
+def of_native(inputs: Mapping[str, Any]) -> AttentionRecord:
+    """Inputs of `_native_multi_head_attention`, the fast path of nn.MultiheadAttention."""
+    return _projected(
+        inputs["query"],
+        inputs["num_head"],
+        inputs["qkv_weight"],
+        inputs["qkv_bias"],
+        inputs["mask"],
+        inputs["mask_type"],
+    )
+
+
+def of_encoder_layer(inputs: Mapping[str, Any]) -> AttentionRecord:
     """Inputs of `_transformer_encoder_layer_fwd`, the fast path of nn.TransformerEncoderLayer."""
-    x, padding = _padded(given["src"])
-    if given["norm_first"]:
-        norm = given["norm_weight_1"], given["norm_bias_1"]
-        x = F.layer_norm(x, (given["embed_dim"],), *norm, given["eps"])
+    x, padding = _padded(inputs["src"])
+    if inputs["norm_first"]:
+        norm = inputs["norm_weight_1"], inputs["norm_bias_1"]
+        x = F.layer_norm(x, (inputs["embed_dim"],), *norm, inputs["eps"])
     return _projected(
         x,
-        given["num_heads"],
-        given["qkv_weight"],
-        given["qkv_bias"],
-        given["mask"] if padding is None else padding,
-        given["mask_type"] if padding is None else _PADDING,
+        inputs["num_heads"],
+        inputs["qkv_weight"],
+        inputs["qkv_bias"],
+        inputs["mask"] if padding is None else padding,
+        inputs["mask_type"] if padding is None else _PADDING,
     )
 
 

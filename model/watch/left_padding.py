@@ -16,8 +16,7 @@ from model.trace.trace import Trace
 def without_left_padding(recording: Recording, sentence: int, named: Mapping[str, Any]) -> Trace:
     """One sentence as a trace, from its first token on; arguments as of `Recording.trace`.
 
-    Raises:
-        CaptureError: if labels fit neither the sentence without its padding nor with it.
+    Raises CaptureError if labels fit neither the sentence without its padding nor with it.
     """
     before: dict[TextSide, int] = {}
     for site in recording:
@@ -40,14 +39,14 @@ def without_left_padding(recording: Recording, sentence: int, named: Mapping[str
         skipped[side] = n
     if not skipped:
         return recording.trace(sentence, **named)
-    kept = Recording()
+    cut = Recording()
     for site in recording:
         rows, columns = (
             0 if side is None else skipped.get(side, 0)
             for side in (site.kind.query_side, site.kind.key_side)
         )
-        kept.add(site, 0, 1, _cut(recording[site], rows, columns))
-    return kept.trace(sentence, **named)
+        cut.add(site, 0, 1, _cut(recording[site], rows, columns))
+    return cut.trace(sentence, **named)
 
 
 def _length(recording: Recording, side: TextSide) -> int:
@@ -57,19 +56,19 @@ def _length(recording: Recording, side: TextSide) -> int:
 def _padding(record: AttentionRecord, sentence: int, kind: str) -> int:
     """The number of initial keys that no later query sees."""
     if record.allowed is None:
-        seen = record.weights[sentence] > 0
+        visible = record.weights[sentence] > 0
     else:
-        seen = record.allowed.expand(record.weights.shape)[sentence]
-    seen = seen[..., : record.n_keys].any(dim=0)
-    n_queries, n_keys = seen.shape
+        visible = record.allowed.expand(record.weights.shape)[sentence]
+    visible = visible[..., : record.n_keys].any(dim=0)
+    n_queries, n_keys = visible.shape
     if kind != "cross" and n_queries == n_keys:
         # Each query's first key; queries without keys do not count.
-        some = seen.any(dim=1)
-        earliest = torch.where(some, seen.int().argmax(dim=1), n_keys)
+        some = visible.any(dim=1)
+        earliest = torch.where(some, visible.int().argmax(dim=1), n_keys)
         earliest = earliest.flip(0).cummin(0).values.flip(0)
         after = [n for n in range(1, n_queries) if n <= int(earliest[n]) < n_keys]
         return after[-1] if after else 0
-    used = seen.any(dim=0)
+    used = visible.any(dim=0)
     return int(used.int().argmax()) if bool(used.any()) else 0
 
 

@@ -28,12 +28,8 @@ N_READ = 2
 class Product:
     """A batched product that may become scores: QKᵀ, or its transpose where einsum turned it.
 
-    Attributes:
-        left: (batch, row, width), or without a batch.
-        right: (batch, width, column).
-        nodes: of both.
-        views: layouts of both.
-        is_parameter: whether a storage of that address is a parameter of the model.
+    The factors are (batch, row, width) and (batch, width, column), or without a batch, with what is
+    known of both and where their axes come from.
     """
 
     left: Tensor
@@ -78,13 +74,7 @@ class Scores:
 
 @dataclass(slots=True, eq=False)
 class Softmax:
-    """A softmax that ran, without its numbers.
-
-    Attributes:
-        place: where it ran.
-        shape: of its output.
-        reason: why it is not attention; None once it is.
-    """
+    """A softmax that ran, and the reason why it counts as no attention; None once it does."""
 
     place: Place
     shape: tuple[int, ...]
@@ -222,13 +212,7 @@ class Lineage:
         return Node(next(self._numbers), reads, mapped=True)
 
     def put(self, x: Tensor, node: Node, axes: Axes | None = None) -> Node:
-        """Store a node for a tensor's storage, replacing the previous one.
-
-        Args:
-            x: a tensor.
-            node: its node.
-            axes: its axes; None if unknown.
-        """
+        """Keep a node for a tensor's storage; axes are None where they are not known."""
         if axes is None:
             shape = tuple(x.shape)
             axes = made_of(x, lambda: map(unknown, shape), ())

@@ -61,12 +61,12 @@ class Masks:
             return None
         address = added.untyped_storage()._cdata
         view = (added.storage_offset(), added.shape, added.stride())
-        kept = self._allowed.get(address)
-        if kept is None or kept[0] != view:
+        entry = self._allowed.get(address)
+        if entry is None or entry[0] != view:
             allowed = allows(added)
-            kept = (view, added, None if bool(allowed.all()) else allowed)
-            self._allowed[address] = kept
-        return kept[2]
+            entry = (view, added, None if bool(allowed.all()) else allowed)
+            self._allowed[address] = entry
+        return entry[2]
 
     def forget(self, written: Tensor) -> None:
         """Drop a tensor that is about to be overwritten."""

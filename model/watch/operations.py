@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -22,6 +21,7 @@ from model.watch.arrangement import arranged, is_features
 from model.watch.attending import edit_output
 from model.watch.axes import resized, tagged, together
 from model.watch.call_sites import Spot
+from model.watch.handler import Args, Handler, Kwargs, Recorder
 from model.watch.lineage import Softmax
 from model.watch.propagation import (
     first_tensor,
@@ -32,20 +32,7 @@ from model.watch.propagation import (
     unrelated,
     written,
 )
-from model.watch.scoring import (
-    added,
-    chosen,
-    masked_fill,
-    multiplied,
-    product,
-    softmax,
-    summed,
-)
-
-if TYPE_CHECKING:
-    from model.watch.recorder import Recorder
-
-Handler = Callable[["Recorder", Any, tuple[Any, ...], dict[str, Any]], Any]
+from model.watch.scoring import added, masked_fill, multiplied, product, softmax, summed, where
 
 _KERNELS = {
     "_native_multi_head_attention": kernels.of_native,
@@ -90,18 +77,18 @@ def handler_of(func: Any) -> Handler | None:
     return other
 
 
-def _viewed(mode: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _viewed(mode: Recorder, func: Any, args: Args, kwargs: Kwargs) -> Any:
     """A view says nothing, but of what comes from outside it hides the axes."""
     if mode.lineage.known(args[0]) is None:
         mode.lineage.of(args[0])
     return func(*args, **kwargs)
 
 
-def _composite(mode: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _composite(mode: Recorder, func: Any, args: Args, kwargs: Kwargs) -> Any:
     return mode.parts_of(func.decompose, args, kwargs)
 
 
-def _whole_linear(mode: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _whole_linear(mode: Recorder, func: Any, args: Args, kwargs: Kwargs) -> Any:
     weight = mode.lineage.known(args[1])
     # Some models compute QKᵀ with it.
     if weight is not None and weight.made:
@@ -117,22 +104,22 @@ def _folded(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     return product if bias is None else product + bias
 
 
-def _whole_dropout(mode: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _whole_dropout(mode: Recorder, func: Any, args: Args, kwargs: Kwargs) -> Any:
     drops = args[2]
     return (_composite if drops else reshaped)(mode, func, args, kwargs)
 
 
-def unfollowed(mode: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def unfollowed(mode: Recorder, func: Any, args: Args, kwargs: Kwargs) -> Any:
     """Any operation on a nested, sparse or meta tensor; there, only torch's layers are followed."""
     if func.overloadpacket.__name__ in _KERNELS:
         return _fused(mode, func, args, kwargs)
     if "softmax" in str(func) or "attention" in str(func):
         reason = "it is one of a nested, sparse or meta tensor, which is not followed"
-        mode.found.softmaxes.append(Softmax(mode.places.here().place, (), reason))
+        mode.log.softmaxes.append(Softmax(mode.places.here().place, (), reason))
     return func(*args, **kwargs)
 
 
-def _flex(mode: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _flex(mode: Recorder, func: Any, args: Args, kwargs: Kwargs) -> Any:
     spot = mode.places.here()
     edit = mode.edits.at(spot.key)
     if edit is not None:
@@ -140,35 +127,35 @@ def _flex(mode: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, An
     result = func(*args, **kwargs)
     record = kernels.of_flex(func, args, kwargs)
     query, key = (mode.lineage.of(each).origins for each in args[:2])
-    found = _of_kernel(mode, spot, args[0], args[1], record)
-    mode.found.call(spot, found[0], (query, key), found[1], splits=found[2])
+    record, doubts, splits = _of_kernel(mode, spot, args[0], args[1], record)
+    mode.log.add_call(spot, record, (query, key), doubts, splits=splits)
     mode.lineage.put(
         result[0], mode.lineage.fresh(), resized(result[0], mode.lineage.view(args[0]))
     )
     return result
 
 
-def _fused(mode: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _fused(mode: Recorder, func: Any, args: Args, kwargs: Kwargs) -> Any:
     """A fused kernel, whose own output is passed on."""
     result = func(*args, **kwargs)
-    given = _given(func, args, kwargs)
+    arguments = _named_arguments(func, args, kwargs)
     name = func.overloadpacket.__name__
-    if name not in _KERNELS and _rows_are_heads(mode, given["query"]):
-        given |= _unpacked(given)
-    record = _KERNELS.get(name, kernels.of_fused)(given)
+    if name not in _KERNELS and _rows_are_heads(mode, arguments["query"]):
+        arguments |= _unpacked(arguments)
+    record = _KERNELS.get(name, kernels.of_fused)(arguments)
     origins = None
     if name not in _KERNELS:
-        query, key = (mode.lineage.of(given[each]).origins for each in ("query", "key"))
+        query, key = (mode.lineage.of(arguments[each]).origins for each in ("query", "key"))
         origins = query, key
     spot, out = mode.places.here(), first_tensor(result)
     doubts: tuple[str, ...] = ()
-    source: Any = given.get("query", given.get("src"))
+    source: Any = arguments.get("query", arguments.get("src"))
     splits = False
     if name not in _KERNELS:
-        if record.v is not None and out is not None and not given.get("dropout_p"):
+        if record.v is not None and out is not None and not arguments.get("dropout_p"):
             doubts = _disagreement(record, out)
         if torch.is_tensor(source) and not source.is_nested:
-            key = given["key"]
+            key = arguments["key"]
             record, more, splits = _of_kernel(mode, spot, source, key, record)
             doubts += more
     edit = mode.edits.at(spot.key)
@@ -179,13 +166,13 @@ def _fused(mode: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, A
                 "call torch.backends.mha.set_fastpath_enabled(False), and watch it anew",
             )
         if edit.of_weights:
-            record = kernels.edited(edit, record, given)
+            record = kernels.edited(edit, record, arguments)
             assert record.v is not None
             out.copy_((record.weights @ record.v).reshape(out.shape))
         if edit.of_output:
             batch, heads, n_queries = (*source.shape[:-3], 1, 1)[:1] + source.shape[-3:-1]
             edit_output(edit, out, (batch, heads, n_queries))
-    mode.found.call(spot, record, origins, doubts, splits=splits)
+    mode.log.add_call(spot, record, origins, doubts, splits=splits)
     if out is not None:
         known = torch.is_tensor(source) and not source.is_nested and not out.is_nested
         axes = resized(out, mode.lineage.view(source)) if known else None
@@ -201,9 +188,9 @@ def _rows_are_heads(mode: Recorder, query: Tensor) -> bool:
     return is_features(rows) and {line.root for _, line in rows} <= {line.root for _, line in width}
 
 
-def _unpacked(given: dict[str, Any]) -> dict[str, Any]:
+def _unpacked(arguments: dict[str, Any]) -> dict[str, Any]:
     """The arguments of a kernel with such heads where heads stand, and one query."""
-    query = given["query"]
+    query = arguments["query"]
     packed = query.shape[1:3]
 
     def apart(mask: Tensor | None) -> Tensor | None:
@@ -212,7 +199,7 @@ def _unpacked(given: dict[str, Any]) -> dict[str, Any]:
         return mask.expand(*mask.shape[:-3], *packed, mask.shape[-1]).flatten(-3, -2)[..., None, :]
 
     masks: dict[str, Any] = {
-        name: apart(given[name]) for name in ("attn_mask", "attn_bias") if name in given
+        name: apart(arguments[name]) for name in ("attn_mask", "attn_bias") if name in arguments
     }
     return {**masks, "query": query.flatten(1, 2)[:, :, None]}
 
@@ -248,7 +235,7 @@ def _of_kernel(
     q, k = mode.lineage.view(query).dims, mode.lineage.view(key).dims
     leading = tuple(together(one, other) for one, other in zip(q[:2], k[:2], strict=True))
     shape = record.weights.shape
-    found = arranged(
+    arrangement = arranged(
         shape,
         (*leading, tagged(q[2], 0), tagged(k[2], 1)),
         (shape[0], shape[1], shape[2], shape[3]),
@@ -258,22 +245,22 @@ def _of_kernel(
         mode.places.is_parameter,
         True,
     )
-    if isinstance(found, str):
-        return record, (f"maybe no attention over tokens: {found}",), False
-    if found.plain and found.shape == tuple(shape):
-        return record, found.doubts, found.splits
+    if isinstance(arrangement, str):
+        return record, (f"maybe no attention over tokens: {arrangement}",), False
+    if arrangement.plain and arrangement.shape == tuple(shape):
+        return record, arrangement.doubts, arrangement.splits
     moved: dict[str, Any] = {
-        name: found.laid_out(each, *each.shape[2:])
+        name: arrangement.laid_out(each, *each.shape[2:])
         for name in ("weights", "scores", "q", "k", "v")
         if (each := getattr(record, name)) is not None
     }
     if record.allowed is not None:
         allowed = record.allowed.expand(shape)
-        moved["allowed"] = found.laid_out(allowed, *shape[2:])
-    return dataclasses.replace(record, **moved), found.doubts, found.splits
+        moved["allowed"] = arrangement.laid_out(allowed, *shape[2:])
+    return dataclasses.replace(record, **moved), arrangement.doubts, arrangement.splits
 
 
-def _given(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+def _named_arguments(func: Any, args: Args, kwargs: Kwargs) -> dict[str, Any]:
     """Arguments by name, defaults included."""
     names, defaults = _parameters(func)
     return {**defaults, **dict(zip(names, args, strict=False)), **kwargs}
@@ -309,7 +296,7 @@ _HANDLERS: dict[str, Handler | None] = {
     "sub_": added,
     "masked_fill": masked_fill,
     "masked_fill_": masked_fill,
-    "where": chosen,
+    "where": where,
     "mul": multiplied,
     "mul_": multiplied,
     "div": multiplied,

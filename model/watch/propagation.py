@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -23,10 +23,8 @@ from model.watch.axes import (
     resized,
     same,
 )
+from model.watch.handler import Args, Kwargs, Recorder
 from model.watch.lineage import Node, Scores
-
-if TYPE_CHECKING:
-    from model.watch.recorder import Recorder
 
 _COPIES = ("clone", "_to_copy", "copy_")
 _MOVES = (*_COPIES, "cat", "constant_pad_nd", "index_copy", "index_copy_", "lift_fresh_copy")
@@ -39,14 +37,14 @@ _LOOKUPS = ("index", "gather", "take")
 
 def tensors(values: Any) -> list[Tensor]:
     """All plain tensors among an operation's arguments or results, lists included."""
-    found: list[Tensor] = []
+    plain: list[Tensor] = []
     for value in values:
         if isinstance(value, Tensor):
             if value.layout is torch.strided and not value.is_nested:
-                found.append(value)
+                plain.append(value)
         elif type(value) is list or isinstance(value, tuple):
-            found += tensors(value)
-    return found
+            plain += tensors(value)
+    return plain
 
 
 def first_tensor(result: Any) -> Tensor | None:
@@ -58,16 +56,16 @@ def first_tensor(result: Any) -> Tensor | None:
 
 def leading(nodes: Iterable[Node]) -> Node | None:
     """The operand that leads to attention, or else the first one that an operation made."""
-    found: Node | None = None
+    best: Node | None = None
     for node in nodes:
         if node.scores is not None or node.candidate is not None:
             return node
-        if found is None or (node.made and not found.made):
-            found = node
-    return found
+        if best is None or (node.made and not best.made):
+            best = node
+    return best
 
 
-def pointwise(mode: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def pointwise(mode: Recorder, func: Any, args: Args, kwargs: Kwargs) -> Any:
     """Pass the role of an operand that leads to attention on to the result."""
     name = func.overloadpacket.__name__
     nodes, views = mode.lineage.read_by(tensors(args))
@@ -85,7 +83,7 @@ def pointwise(mode: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str
     return result
 
 
-def axes_of_pointwise(func: Any, out: Tensor, args: tuple[Any, ...], views: list[View]) -> Axes:
+def axes_of_pointwise(func: Any, out: Tensor, args: Args, views: list[View]) -> Axes:
     """The axes of a pointwise function's output."""
     name = func.overloadpacket.__name__
     if name in ("cat", "stack"):
@@ -112,7 +110,7 @@ def axes_of_pointwise(func: Any, out: Tensor, args: tuple[Any, ...], views: list
     return same(out, views)
 
 
-def reshaped(mode: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def reshaped(mode: Recorder, func: Any, args: Args, kwargs: Kwargs) -> Any:
     """A view if torch can make one, otherwise a copy."""
     result: Tensor = func(*args, **kwargs)
     (node,), (view,) = mode.lineage.read_by(args[:1])
@@ -123,7 +121,7 @@ def reshaped(mode: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str,
     return result
 
 
-def protect(mode: Recorder, func: Any, args: tuple[Any, ...]) -> None:
+def protect(mode: Recorder, func: Any, args: Args) -> None:
     """Copy weights and scores that an operation is about to overwrite."""
     if not func._schema.is_mutable:
         return
@@ -136,7 +134,7 @@ def protect(mode: Recorder, func: Any, args: tuple[Any, ...]) -> None:
         node.candidate.weights = node.candidate.weights.clone()
 
 
-def other(mode: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def other(mode: Recorder, func: Any, args: Args, kwargs: Kwargs) -> Any:
     """A norm, a sum, a lookup: it keeps its input's ancestry, but holds no weights."""
     nodes, views = mode.lineage.read_by(tensors(args))
     node = leading(nodes)
@@ -155,7 +153,7 @@ def other(mode: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, An
     return result
 
 
-def _axes_of_other(func: Any, out: Tensor, args: tuple[Any, ...], views: list[View]) -> Axes | None:
+def _axes_of_other(func: Any, out: Tensor, args: Args, views: list[View]) -> Axes | None:
     name = func.overloadpacket.__name__
     if not views:
         return outside(out)
@@ -171,7 +169,7 @@ def _axes_of_other(func: Any, out: Tensor, args: tuple[Any, ...], views: list[Vi
     return resized(out, views[0])
 
 
-def unrelated(mode: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def unrelated(mode: Recorder, func: Any, args: Args, kwargs: Kwargs) -> Any:
     """An output unrelated to the input: a lookup by token, a fill."""
     protect(mode, func, args)
     result = func(*args, **kwargs)
@@ -190,7 +188,7 @@ def unrelated(mode: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str
     return result
 
 
-def written(mode: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def written(mode: Recorder, func: Any, args: Args, kwargs: Kwargs) -> Any:
     """Part of a tensor is filled: masked scores stay scores, weights change."""
     node = mode.lineage.known(args[0])
     if node is None or (node.scores is None and node.candidate is None):
@@ -211,7 +209,7 @@ def _whole(x: Tensor) -> Tensor:
     return torch.empty(0, dtype=x.dtype, device=x.device).set_(storage.clone())
 
 
-def linear(mode: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def linear(mode: Recorder, func: Any, args: Args, kwargs: Kwargs) -> Any:
     """A linear map or a convolution, which reads its input."""
     result = func(*args, **kwargs)
     # In addmm the bias comes first; unlike the input, it is usually not made by an operation.

@@ -14,26 +14,19 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from model.record.intervention import UNCHANGED, Intervention
 from model.record.recording import CaptureError
 from model.trace.attention_map import AttentionKind, known_kind
+from model.watch.call_log import CallLog
 from model.watch.call_sites import Places, Spot
 from model.watch.editing import Edits
 from model.watch.lineage import Lineage
 from model.watch.masks import Masks
 from model.watch.operations import handler_of, unfollowed
-from model.watch.sites import Collection, Watched
+from model.watch.sites import Watched
 
 _PLAIN = {Tensor, nn.Parameter, nn.Buffer}
 
 
-class Recorder(TorchDispatchMode):
-    """Passes every operation to its handler.
-
-    Attributes:
-        lineage: the ancestry of tensors.
-        masks: those in additive tensors.
-        places: module names.
-        found: the results so far.
-        edits: the edits to apply.
-    """
+class RecordingMode(TorchDispatchMode):
+    """Passes every operation to its handler, as the handlers' `Recorder`."""
 
     # flex_attention is a higher-order operator and refuses to run under a mode without this.
     supports_higher_order_operators = True
@@ -50,7 +43,7 @@ class Recorder(TorchDispatchMode):
         self.lineage = Lineage()
         self.masks = Masks()
         self.places = Places()
-        self.found = Collection()
+        self.log = CallLog()
 
     def __torch_dispatch__(
         self,
@@ -76,8 +69,8 @@ class Recorder(TorchDispatchMode):
 
     def n_heads(self, spot: Spot) -> int | None:
         """The number of a module's heads according to the caller."""
-        given = self._n_heads
-        return given.get(spot.place.path) if isinstance(given, Mapping) else given
+        n_heads = self._n_heads
+        return n_heads.get(spot.place.path) if isinstance(n_heads, Mapping) else n_heads
 
     def parts_of(self, func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
         """Run a composed operation so that its parts are seen one by one."""
@@ -88,7 +81,7 @@ class Recorder(TorchDispatchMode):
 class _Innermost(threading.local):
     """The recorder of a thread; nested blocks replace it."""
 
-    recorder: Recorder | None = None
+    recorder: RecordingMode | None = None
 
 
 _innermost = _Innermost()
@@ -140,11 +133,13 @@ def watching(
         if isinstance(kind, Mapping)
         else (None if kind is None else known_kind(kind))
     )
-    recorder = Recorder(Edits({}) if like is None else like.edits(under, weights or {}), n_heads)
+    recorder = RecordingMode(
+        Edits({}) if like is None else like.edits(under, weights or {}), n_heads
+    )
     outer, _innermost.recorder = _innermost.recorder, recorder
     try:
         with _uncompiled(), recorder:
-            yield Watched(recorder.found, like, kinds)
+            yield Watched(recorder.log, like, kinds)
     finally:
         _innermost.recorder = outer
         recorder.places.forget_run()

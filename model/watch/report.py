@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from model.record.recording import AttentionRecord
+from model.trace.attention_map import Site
 from model.watch.call_sites import Place
-
-if TYPE_CHECKING:
-    from model.watch.sites import WatchedSite
 
 INVISIBLE = (
     "attention in threads that the model starts itself",
@@ -19,16 +17,35 @@ INVISIBLE = (
 """Blind spots of every recording: an empty report does not mean that no attention ran."""
 
 
-@dataclass(frozen=True, slots=True)
-class OtherSoftmax:
-    """A softmax that was no attention: a router, a classifier, a choice among tokens.
+@dataclass(frozen=True, slots=True, eq=False)
+class WatchedSite:
+    """One attention of a model, with its calls.
 
     Attributes:
-        place: where it ran.
-        shape: of its output.
-        reason: why it does not count.
-        times: the number of runs.
+        site: its kind and layer; layers are counted from 0 by kind, in the order of first calls.
+            The kind is that of the first call: with a cache, later ones look like
+            cross-attention.
+        place: where it ran; of heads that are modules of their own, the first.
+        calls: in order, for the whole batch: several where a module is shared between layers, or
+            where a text is written token by token. Weights are those that the model used, before
+            dropout. Scores, q, k and v are None where they could not be told.
+        notes: what is uncertain about it, and what else has to be known to read it.
     """
+
+    site: Site
+    place: Place
+    calls: tuple[AttentionRecord, ...]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def n_heads(self) -> int:
+        """The number of heads."""
+        return self.calls[0].weights.shape[1]
+
+
+@dataclass(frozen=True, slots=True)
+class OtherSoftmax:
+    """A softmax that was no attention: a router, a classifier, a choice among tokens."""
 
     place: Place
     shape: tuple[int, ...]
@@ -38,13 +55,7 @@ class OtherSoftmax:
 
 @dataclass(frozen=True, slots=True)
 class Suspicion:
-    """A product whose left factor has rows that add up to 1, without a softmax.
-
-    Attributes:
-        place: where the product ran.
-        shape: of the factor.
-        times: how often.
-    """
+    """A product whose left factor has this shape and rows of sum 1, though no softmax was seen."""
 
     place: Place
     shape: tuple[int, ...]
@@ -86,9 +97,9 @@ class Report:
         return "\n".join([*lines, "Never seen", *(f"  {each}" for each in self.invisible)])
 
 
-def _lines(title: str, found: Sequence[tuple[OtherSoftmax | Suspicion, str]]) -> list[str]:
-    lines = [title] if found else []
-    for each, reason in found:
+def _lines(title: str, entries: Sequence[tuple[OtherSoftmax | Suspicion, str]]) -> list[str]:
+    lines = [title] if entries else []
+    for each, reason in entries:
         shape = " × ".join(map(str, each.shape))
         times = f", {each.times} times" if each.times > 1 else ""
         lines.append(f"  {each.place}: {reason}; {shape}{times}")

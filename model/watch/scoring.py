@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from model.watch.attending import attend, edit_weights, suspect
 from model.watch.axes import View, made, same
+from model.watch.handler import Args, Kwargs, Recorder
 from model.watch.lineage import Candidate, Node, Product, Scores, Softmax
 from model.watch.masks import FORBIDDEN
 from model.watch.propagation import (
@@ -21,11 +22,8 @@ from model.watch.propagation import (
     tensors,
 )
 
-if TYPE_CHECKING:
-    from model.watch.recorder import Recorder
 
-
-def softmax(mode: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def softmax(mode: Recorder, func: Any, args: Args, kwargs: Kwargs) -> Any:
     """A softmax: over the last axis, its output may be weights."""
     x, axis = args[0], args[1]
     result = func(*args, **kwargs)
@@ -34,7 +32,7 @@ def softmax(mode: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, 
     axes = same(result, [mode.lineage.view(x)])
     axis %= max(x.dim(), 1)
     ran = Softmax(spot.place, tuple(x.shape), "what it made was multiplied with no values")
-    mode.found.softmaxes.append(ran)
+    mode.log.softmaxes.append(ran)
     if axis == x.dim() - 1:
         origin = node.scores or Scores()
         scores = x
@@ -56,7 +54,7 @@ def softmax(mode: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, 
     return result
 
 
-def product(mode: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def product(mode: Recorder, func: Any, args: Args, kwargs: Kwargs) -> Any:
     """bmm, mm and baddbmm: weights times values, queries times keys, or a linear map."""
     result: Tensor = func(*args, **kwargs)
     bias = args[0] if func.overloadpacket.__name__ == "baddbmm" else None
@@ -101,7 +99,7 @@ def _with_mask(scores: Scores, before: Tensor, allowed: Tensor) -> Scores:
     return Scores(scores.product, scores.summed, unmasked, (*scores.masks, (allowed, before.shape)))
 
 
-def added(mode: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def added(mode: Recorder, func: Any, args: Args, kwargs: Kwargs) -> Any:
     """Sums: a mask or a bias on scores, a residual, a position."""
     lineage = mode.lineage
     operands = tensors(args[:2])
@@ -148,13 +146,13 @@ def _joins(nodes: list[Node]) -> bool:
     )
 
 
-def masked_fill(mode: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def masked_fill(mode: Recorder, func: Any, args: Args, kwargs: Kwargs) -> Any:
     """Scores with forbidden keys filled, or weights with forbidden ones at zero."""
     x, mask, value = args[:3]
     return _filled(mode, func, args, kwargs, (x, ~mask, value))
 
 
-def chosen(mode: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def where(mode: Recorder, func: Any, args: Args, kwargs: Kwargs) -> Any:
     """`torch.where`, which masks like `masked_fill` or chooses something else."""
     if len(args) < 3:
         return func(*args, **kwargs)
@@ -169,8 +167,8 @@ def chosen(mode: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, A
 def _filled(
     mode: Recorder,
     func: Any,
-    args: tuple[Any, ...],
-    kwargs: dict[str, Any],
+    args: Args,
+    kwargs: Kwargs,
     fill: tuple[Tensor, Tensor, Any],
 ) -> Any:
     """Fill forbidden scores with a value that softmax turns into zero; fill weights with zero."""
@@ -199,7 +197,7 @@ def _is_zero(value: Any) -> bool:
     return bool((torch.as_tensor(value) == 0).all())
 
 
-def multiplied(mode: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def multiplied(mode: Recorder, func: Any, args: Args, kwargs: Kwargs) -> Any:
     """A product cell by cell: a scale, or weights (…, key, 1) times values (…, key, d_v)."""
     operands = tensors(args[:2])
     nodes = [mode.lineage.of(x) for x in operands]
@@ -236,7 +234,7 @@ def _number(value: Any) -> float | None:
     return float(value) if isinstance(value, int | float) else None
 
 
-def summed(mode: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def summed(mode: Recorder, func: Any, args: Args, kwargs: Kwargs) -> Any:
     """A sum; over keys, if weights were multiplied with values cell by cell."""
     x = args[0]
     node = mode.lineage.known(x)
@@ -244,8 +242,8 @@ def summed(mode: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, A
     if node is not None and node.mixed is not None and len(args) > 1:
         _, weights, values = node.mixed
         if args[1] is not None and [axis % x.dim() for axis in args[1]] == [x.dim() - 2]:
-            held = mode.lineage.of(weights)
+            node_of_weights = mode.lineage.of(weights)
             axes = mode.lineage.of(result).axes
-            attend(mode, held, weights.transpose(-2, -1), values, result)
+            attend(mode, node_of_weights, weights.transpose(-2, -1), values, result)
             mode.lineage.put(result, mode.lineage.fresh(), axes)
     return result

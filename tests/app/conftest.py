@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.kit.apptest import go_to
+from tests.kit.apptest import go_to, lead
 from viz.registry.pages import HOME
 from viz.service import session
 from viz.service.jobs import Job
@@ -85,8 +85,7 @@ def open_app(
             app.query_params[name] = value
         opened.append(app)
         app.run()
-        # From here on the app leads, as in a browser.
-        app._page_hash = ""
+        lead(app)
         return app
 
     yield open_at

@@ -311,7 +311,7 @@ def test_a_browser_that_fails_is_told_in_a_sentence(
     broken.write_text("#!/bin/sh\nexit 1\n", encoding="utf-8")
     broken.chmod(0o755)
     monkeypatch.setenv("BROWSER_PATH", str(broken))
-    image._browser.close()
+    image.BROWSER.close()
     app = open_page("heads", "picture")
     choose(app, "picture", format="svg")
     app.button(key="picture-make").click()

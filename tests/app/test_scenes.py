@@ -22,7 +22,7 @@ from model.record.mask_presets import PRESETS
 from model.trace.attention_map import AttentionKind
 from model.trace.trace import Trace
 from model.translate.translator import Translator, load
-from tests.kit.apptest import component, deliver, go_to, trigger
+from tests.kit.apptest import component, deliver, go_to, nodes, trigger
 from tests.kit.shown import captions, html, plain, query, said
 from viz.decoding.attention import head_mean
 from viz.draw.labels import axis_texts
@@ -67,14 +67,9 @@ def named(app: AppTest) -> str | None:
 
 
 def open_panel(app: AppTest) -> AppTest:
-    def blocks(node: Any) -> Any:
-        yield node
-        for child in getattr(node, "children", {}).values():
-            yield from blocks(child)
-
     (found,) = [
         node.proto.popover.id
-        for node in blocks(app._tree)
+        for node in nodes(app)
         if str(getattr(getattr(node, "proto", None), "id", "")).endswith("-scenes")
     ]
     return deliver(app, WidgetState(id=found, bool_value=True))

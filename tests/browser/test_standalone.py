@@ -14,7 +14,7 @@ from playwright.sync_api import Browser, expect
 
 from headscope.__main__ import main
 from model.explain.measures import head_facts
-from model.explain.reading import Reading, Seen, read
+from model.explain.reading import Reading, ReadTrace, read
 from model.trace.attention_map import Tokens
 from model.trace.trace import Trace
 from model.translate.translator import Translator
@@ -35,7 +35,7 @@ def trace(model: Translator) -> Trace:
     return model.trace(SENTENCE)
 
 
-def document(seen: Seen, **options: Any) -> str:
+def document(seen: ReadTrace, **options: Any) -> str:
     facts = {site: head_facts(each) for site, each in seen.maps.items()}
     return heads_page(seen, facts, {}, **{"title": SENTENCE, **options})
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
 from streamlit.components.v2.bidi_component.main import _make_trigger_id
@@ -17,6 +18,33 @@ def go_to(app: AppTest, page: str) -> AppTest:
     return app
 
 
+def lead(app: AppTest) -> None:
+    """Let the app say from here on which page is shown, as in a browser."""
+    app._page_hash = ""
+
+
+def nodes(app: AppTest) -> Iterator[Any]:
+    """Every block and element of the page."""
+
+    def below(node: Any) -> Iterator[Any]:
+        yield node
+        for child in getattr(node, "children", {}).values():
+            yield from below(child)
+
+    return below(app._tree)
+
+
+def widget_states(app: AppTest) -> WidgetStates:
+    """The values of all widgets, as the browser sends them along."""
+    states: WidgetStates = app._tree.get_widget_states()
+    return states
+
+
+def run_with(app: AppTest, states: WidgetStates) -> AppTest:
+    """Run the page for a message of the browser."""
+    return app._run(states)
+
+
 def component(app: AppTest, key: str) -> Any:
     """What the browser is told of a component."""
     (mounted,) = [each.proto for each in app.get("bidi_component") if each.key == key]
@@ -25,8 +53,7 @@ def component(app: AppTest, key: str) -> Any:
 
 def deliver(app: AppTest, message: WidgetState) -> AppTest:
     """Send a widget's message along with the values of all others."""
-    states = app._tree.get_widget_states()
-    return app._run(WidgetStates(widgets=[*states.widgets, message]))
+    return run_with(app, WidgetStates(widgets=[*widget_states(app).widgets, message]))
 
 
 def tell_state(app: AppTest, key: str, state: dict[str, Any]) -> AppTest:

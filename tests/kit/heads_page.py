@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from PIL import Image
 from playwright.sync_api import Locator, Page, ViewportSize, expect
 
-from model.explain.reading import Seen
+from model.explain.reading import ReadTrace
 from model.trace.attention_map import AttentionKind, BoolArray, FloatArray, Site
 from viz.draw.themes import LIGHT, Theme
 
@@ -51,7 +51,7 @@ HALF_A_STEP = 0.5 / 255
 PARTS = {AttentionKind.ENCODER: (0, 0), AttentionKind.CROSS: (1, 0), AttentionKind.DECODER: (1, 1)}
 """Where each kind stands in the joint picture, in blocks down and across."""
 
-# Seen from a test, a message to the server is held back or counted here.
+# ReadTrace from a test, a message to the server is held back or counted here.
 WATCH = """
 window.sent = 0;
 window.told = 0;
@@ -429,7 +429,7 @@ def has_colour(
     return bool(((color[:3] >= low - tolerance) & (color[:3] <= high + tolerance)).all())
 
 
-def picture(seen: Seen, attention: str, layer: int, head: int) -> tuple[FloatArray, BoolArray]:
+def picture(seen: ReadTrace, attention: str, layer: int, head: int) -> tuple[FloatArray, BoolArray]:
     """The weights and the mask that a picture must show, (query, key)."""
     if attention != "joint":
         found = seen.maps[Site(AttentionKind(attention), layer)]
@@ -449,7 +449,7 @@ def picture(seen: Seen, attention: str, layer: int, head: int) -> tuple[FloatArr
 
 
 def wrong_cells(
-    heads: HeadsPage, seen: Seen, *, look: Theme = LIGHT, gamma: float = 1, density: float = 1
+    heads: HeadsPage, seen: ReadTrace, *, look: Theme = LIGHT, gamma: float = 1, density: float = 1
 ) -> list[str]:
     """The cells of the large heatmap that have another colour than their number, in words."""
     attention, layer, head = heads.selected
@@ -478,7 +478,7 @@ def wrong_cells(
 
 
 def wrong_tiles(
-    heads: HeadsPage, seen: Seen, *, look: Theme = LIGHT, gamma: float = 1, density: float = 1
+    heads: HeadsPage, seen: ReadTrace, *, look: Theme = LIGHT, gamma: float = 1, density: float = 1
 ) -> list[str]:
     """The cells of the overview's tiles that have another colour than their number, in words."""
     drawn = pixels(heads.overview)

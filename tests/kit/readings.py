@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from model.explain.reading import Seen
+from model.explain.reading import ReadTrace
 from model.trace.attention_map import AttentionMap, Site, Tokens
 from viz.heads.one_head import OneHead
 from viz.heads.query_key import QueryKey
@@ -17,11 +17,11 @@ def seen_of(
     *,
     sides: bool = True,
     by_prediction: bool = False,
-) -> Seen:
+) -> ReadTrace:
     """A reading that holds a map, with a token beside each of its rows if they are given."""
     maps = {one.site: one} | ({Site("cross", 99): one} if sides else {})
     tokens = {} if beside is None else {one.site.kind: beside}
-    return Seen(maps, tokens, Tokens(), Tokens(), "", (), by_prediction)
+    return ReadTrace(maps, tokens, Tokens(), Tokens(), "", (), by_prediction)
 
 
 def head_of(one: AttentionMap, head: int) -> OneHead:

@@ -48,4 +48,4 @@ def chromium() -> Iterator[None]:
             pytest.fail(message)
         pytest.skip(message)
     yield
-    image._browser.close()
+    image.BROWSER.close()

@@ -75,7 +75,7 @@ def test_figures_are_of_what_the_search_finds(run: Run, translator: Translator) 
 @pytest.mark.parametrize("name", PICTURES)
 def test_every_picture_can_be_printed(run: Run, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     # What the browser is given; that it draws is tested with one picture.
-    monkeypatch.setattr(image._browser, "draw", lambda figure, *size: figure.to_json().encode())
+    monkeypatch.setattr(image.BROWSER, "draw", lambda figure, *size: figure.to_json().encode())
     status, file, error = run("--figure", name, out="out.svg")
     assert (status, error) == (0, "")
     assert json.loads(file)["data"]

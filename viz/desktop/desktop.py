@@ -204,9 +204,9 @@ class Server:
         self._process.wait()
         self._log.seek(0)
         lines = self._log.read().decode(errors="replace").split("\n")
-        said = next((line.strip() for line in reversed(lines) if line.strip()), "")
-        said = said.removeprefix("Error: ")
-        return f"The server ended: {said or f'exit code {self._process.returncode}'}"
+        last_line = next((line.strip() for line in reversed(lines) if line.strip()), "")
+        last_line = last_line.removeprefix("Error: ")
+        return f"The server ended: {last_line or f'it gave code {self._process.returncode}'}"
 
     def is_running(self) -> bool:
         """Whether it is still running."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from model.explain.reading import Seen
+from model.explain.reading import ReadTrace
 from model.trace.attention_map import AttentionKind, AttentionMap
 
 _COMPLETE = 0.999
@@ -26,7 +26,7 @@ class RowTitles:
     arrow: str
 
 
-def row_titles(kind: AttentionKind, seen: Seen) -> RowTitles:
+def row_titles(kind: AttentionKind, seen: ReadTrace) -> RowTitles:
     """The names of a trace's rows, given how the trace is read."""
     if kind is AttentionKind.CROSS and seen.by_prediction:
         return RowTitles("Query: target token predicted", "Token just read", "←")

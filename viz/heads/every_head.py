@@ -10,7 +10,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from model.explain.reading import chosen_maps
+from model.explain.reading import selected_maps
 from model.trace.attention_map import AttentionKind, AttentionMap
 from viz.draw import style, themes
 from viz.draw.labels import axis_labels
@@ -201,7 +201,7 @@ class EveryHead(OfTrace):
 
     @property
     def _chosen(self) -> tuple[list[AttentionMap], list[int]]:
-        return chosen_maps(self.seen, self.kind, self.layer, self.head)
+        return selected_maps(self.seen, self.kind, self.layer, self.head)
 
 
 def _gap(count: int) -> int:

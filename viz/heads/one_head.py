@@ -10,7 +10,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from model.explain.reading import Reading, Seen
+from model.explain.reading import Reading, ReadTrace
 from model.trace.attention_map import AttentionMap, Site
 from viz.draw import style, themes
 from viz.draw.axis_names import caption, key_title, nouns, row_titles
@@ -36,7 +36,7 @@ class OfTrace(Picture):
         target: the translation that was recorded if it is a person's; empty for the model's.
     """
 
-    seen: Seen
+    seen: ReadTrace
     target: str = field(default="", kw_only=True)
 
     @property

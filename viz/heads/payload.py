@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from model.explain.labels import Label, opening_heads
 from model.explain.measures import EFFECT, Measure, head_numbers
-from model.explain.reading import Seen, measures_of
+from model.explain.reading import ReadTrace, measures_of
 from model.trace.attention_map import (
     AttentionKind,
     AttentionMap,
@@ -41,7 +41,7 @@ JOINT: str = CONSTANTS["JOINT"]
 
 
 def pack(
-    seen: Seen,
+    seen: ReadTrace,
     facts: Mapping[Site, Mapping[str, NDArray[np.floating]]],
     labels: Mapping[Site, tuple[Label | None, ...]],
     *,
@@ -104,7 +104,7 @@ def pack(
     return seal(header, body)
 
 
-def is_joint(seen: Seen) -> bool:
+def is_joint(seen: ReadTrace) -> bool:
     """Whether the three kinds can stand in one picture: their axes have to be the same tokens."""
     kinds = (AttentionKind.ENCODER, AttentionKind.DECODER, AttentionKind.CROSS)
     maps = _by_kind(seen)
@@ -145,7 +145,7 @@ class _Axes:
         return self.texts.index(texts)
 
 
-def _by_kind(seen: Seen) -> dict[AttentionKind, list[Site]]:
+def _by_kind(seen: ReadTrace) -> dict[AttentionKind, list[Site]]:
     sites: dict[AttentionKind, list[Site]] = {}
     for site in seen.maps:
         sites.setdefault(site.kind, []).append(site)
@@ -155,7 +155,7 @@ def _by_kind(seen: Seen) -> dict[AttentionKind, list[Site]]:
 def _kind(
     kind: AttentionKind,
     sites: list[Site],
-    seen: Seen,
+    seen: ReadTrace,
     facts: Mapping[Site, Mapping[str, NDArray[np.floating]]],
     labels: Mapping[Site, tuple[Label | None, ...]],
     measured: Sequence[Measure],

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from model.explain.labels import Label, opening_heads
 from model.explain.measures import facts_of
-from model.explain.reading import Seen, read
+from model.explain.reading import ReadTrace, read
 from model.trace.attention_map import AttentionKind, FloatArray, Site, TraceError
 from model.trace.trace import Trace
 from model.trace.trace_file import require_shares
@@ -54,7 +54,7 @@ MOST_WEIGHTS = 20_000_000
 
 
 def heads_page(
-    seen: Seen,
+    seen: ReadTrace,
     facts: Mapping[Site, Mapping[str, NDArray[np.floating]]],
     labels: Mapping[Site, tuple[Label | None, ...]],
     *,
@@ -145,7 +145,7 @@ def trace_page(trace: Trace, *, title: str = "", dark: bool | None = None) -> st
     return heads_page(seen, facts_of(seen.maps), {}, title=heading, dark=dark)
 
 
-def opening(seen: Seen, labels: Mapping[Site, tuple[Label | None, ...]]) -> dict[str, str]:
+def opening(seen: ReadTrace, labels: Mapping[Site, tuple[Label | None, ...]]) -> dict[str, str]:
     """What is selected at first, as the explorer spells it.
 
     That is cross-attention where there is some, or else the first kind, and the head of it that

@@ -240,7 +240,7 @@ class HeadGrowth(Picture):
         text = GROWN[self.measure].text
         kept = [
             f"layer {site.layer}, head {head}, from step {since:,} on"
-            for site, head, label, since in self.grown.kept()
+            for site, head, label, since in self.grown.lasting_labels()
             if site.kind is self.site.kind and label == text
         ]
         if not kept:

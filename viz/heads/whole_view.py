@@ -10,7 +10,7 @@ import numpy as np
 
 from model.explain.labels import Label
 from model.explain.measures import MEASURES, facts_of
-from model.explain.reading import Seen
+from model.explain.reading import ReadTrace
 from model.trace.attention_map import FloatArray, Site
 from viz.heads.one_head import OfTrace
 from viz.links.request import Request
@@ -63,7 +63,7 @@ class WholeView(Picture):
         effects: the loss without each head, by site, (head,), where heads can be ordered by it.
     """
 
-    seen: Seen
+    seen: ReadTrace
     facts: Facts
     labels: Mapping[Site, tuple[Label | None, ...]]
     heading: str

@@ -13,7 +13,7 @@ from model.explain.ablation_results import Effects, ExamplesRemoval, Removal
 from model.explain.alignment_table import AlignmentTable
 from model.explain.attribution import Attributions, SelfAttributions
 from model.explain.labels import Label
-from model.explain.reading import Reading, Seen, chosen_maps, read, site_map
+from model.explain.reading import Reading, ReadTrace, read, selected_maps, site_map
 from model.paper.search import AS_IN_THE_PAPER, Search
 from model.record.intervention import Intervention
 from model.trace.attention_map import AttentionMap, FloatArray, Site
@@ -159,7 +159,7 @@ class Request(ABC):
         return None if token is None else int(token) - 1
 
     @cached_property
-    def seen(self) -> Seen:
+    def seen(self) -> ReadTrace:
         """The trace under the requested reading."""
         asked = self.arguments
         reading = Reading(
@@ -187,7 +187,7 @@ class Request(ABC):
     def maps(self) -> tuple[list[AttentionMap], list[int]]:
         """The requested maps, then heads: all, of one layer, or of one number."""
         asked = self.arguments
-        return chosen_maps(self.seen, asked.attention, asked.layer, asked.head)
+        return selected_maps(self.seen, asked.attention, asked.layer, asked.head)
 
     @property
     def layer(self) -> int:

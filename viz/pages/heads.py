@@ -15,7 +15,7 @@ from model.checkpoints.shipped import checkpoint_name
 from model.explain.growth import Growth
 from model.explain.labels import Label, opening_heads
 from model.explain.measures import EFFECT, facts_of, written
-from model.explain.reading import Reading, Seen, alignment_note, measures_of, read
+from model.explain.reading import Reading, ReadTrace, alignment_note, measures_of, read
 from model.trace.attention_map import AttentionKind, FloatArray, Site
 from model.trace.trace import Trace
 from model.training.growth import read_growth
@@ -75,7 +75,7 @@ class Prepared:
     question: Question
     reading: Reading
     trace: Trace
-    seen: Seen
+    seen: ReadTrace
     facts: Facts
     labels: Labels
 
@@ -115,7 +115,7 @@ def prepare(question: Question, reading: Reading) -> Prepared:
     return prepared
 
 
-def with_labels(seen: Seen, checkpoint: Path) -> tuple[Seen, Labels]:
+def with_labels(seen: ReadTrace, checkpoint: Path) -> tuple[ReadTrace, Labels]:
     """The labels of a model's heads, or none and a note of what is wrong with them."""
     try:
         return seen, session.labels(checkpoint)

@@ -147,9 +147,9 @@ def image(
     if below is not None:
         below.layout.width = pixels
     if format == "png":
-        drawn = _browser.draw(printed, format, pixels, height, size * scale, below)
+        drawn = BROWSER.draw(printed, format, pixels, height, size * scale, below)
         return _with_resolution(drawn, 96 * scale)
-    return _browser.draw(_as_shapes(printed), format, pixels, height, size, below)
+    return BROWSER.draw(_as_shapes(printed), format, pixels, height, size, below)
 
 
 def _caption(
@@ -523,4 +523,4 @@ async def _printed_page(browser: Any, svg: str, width: float, height: float) -> 
         await browser.close_tab(tab)
 
 
-_browser = _Browser()
+BROWSER = _Browser()

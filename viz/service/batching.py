@@ -61,14 +61,9 @@ def _translate(jobs: Sequence[Translate], model: Translator) -> Iterator[tuple[i
 
 
 def _results(job: Job[Any]) -> Results:
-    """A job's results, on the GPU where there is one, and else on the CPU.
+    """A job's results, on the GPU where there is one, and else on the CPU; errors as `ask`.
 
     A GPU that is full, or gone, is left alone for this job; the next one tries it again.
-
-    Raises:
-        CheckpointError: if the checkpoint is incomplete or damaged.
-        ServiceError: if there is too little memory.
-        TextError, MaskError, PositionError, HeadError: as `Job.result`.
     """
     try:
         try:

@@ -17,12 +17,7 @@ from numpy.typing import NDArray
 
 from model.explain import measures, source_rows
 from model.explain.ablation_results import Effects, Removal
-from model.explain.attribution import (
-    Agreements,
-    AttributionPart,
-    Attributions,
-    SelfAttributions,
-)
+from model.explain.attribution import Agreements, AttributionPart, Attributions, SelfAttributions
 from model.explain.attribution_methods import (
     AttributionPiece,
     attribution_part,
@@ -80,11 +75,7 @@ class Job(ABC, Generic[T]):
 
     @abstractmethod
     def result(self, model: Any) -> T:
-        """What is asked for.
-
-        Raises:
-            TextError, DecodingError, MaskError, PositionError, HeadError: as the translator does.
-        """
+        """What is asked for; errors as the translator's."""
 
     def beside(self, result: T, model: Any) -> Mapping[Job[Any], Any]:
         """Results of other jobs that cost little once this one's result is there."""
@@ -153,13 +144,7 @@ class Read(Job[TimedAnswer]):
 
 @dataclass(frozen=True, slots=True)
 class Record(SentenceJob[Trace]):
-    """What every head does on a sentence.
-
-    Attributes:
-        sentence: the source.
-        target: a translation to record; empty for the model's own.
-        own: the model's own translation, where it is known.
-    """
+    """What every head does on a sentence, with a target, or with its own translation if empty."""
 
     target: str = ""
     own: Translation | None = field(default=None, compare=False)
@@ -183,10 +168,7 @@ class Record(SentenceJob[Trace]):
 class RecordBatch(ModelJob[Batch]):
     """Sentences padded to one length, as in training, and recorded in one pass.
 
-    Attributes:
-        sentences: as they are typed.
-        target: a target for the first of them; empty for the model's own translation.
-        own: the model's own translations, where they are known.
+    The target is for the first of them; empty for the model's own translation.
     """
 
     sentences: tuple[str, ...]
@@ -215,11 +197,8 @@ class RecordBatch(ModelJob[Batch]):
 class Intervene(Job[Outcome]):
     """What the model does with one sentence of a batch under an intervention.
 
-    Attributes:
-        batch: the sentences.
-        number: which of them is looked at, from 0.
-        under: what the model is asked to do differently with it; masks are of the padded lengths.
-        made: the batch without any intervention, where it is known, and without its traces.
+    The number counts from 0, and masks are of the padded lengths. `made` is the batch without any
+    intervention, where it is known, and without its traces.
     """
 
     batch: RecordBatch
@@ -259,13 +238,7 @@ class Intervene(Job[Outcome]):
 
 @dataclass(frozen=True, slots=True)
 class Decode(SentenceJob[Decoded]):
-    """How a sentence is translated.
-
-    Attributes:
-        sentence: the source.
-        search: how a translation is looked for, and what it must begin with.
-        under: what the model is asked to do differently.
-    """
+    """How a sentence is translated by a search under an intervention."""
 
     search: Search
     under: Intervention = UNCHANGED
@@ -294,11 +267,7 @@ class DecodeJob(Job[T]):
 
 @dataclass(frozen=True, slots=True)
 class ReadLayers(DecodeJob[LogitLens]):
-    """What each decoder layer would say at every step.
-
-    Attributes:
-        trace: of the decoding's translation, where it is known.
-    """
+    """What each decoder layer would say at every step of the decoding's translation."""
 
     trace: Trace | None = field(default=None, compare=False)
     doing = "Reading every layer…"
@@ -313,11 +282,7 @@ class ReadLayers(DecodeJob[LogitLens]):
 
 @dataclass(frozen=True, slots=True)
 class ReadBranches(DecodeJob[Mapping[Site, FloatArray]]):
-    """What every hypothesis of a search looked at, as `Translator.cross_attention` gives it.
-
-    Attributes:
-        decoding: itself, where it is known.
-    """
+    """What every hypothesis of a search looked at, as `Translator.cross_attention` gives it."""
 
     decoding: Decoding | None = field(default=None, compare=False)
     doing = "Reading every branch…"
@@ -396,11 +361,7 @@ class Attribute(RecordJob[Attributions]):
 
 @dataclass(frozen=True, slots=True)
 class AttributeInPart(RecordJob[AttributionPart]):
-    """Some of these maps.
-
-    Attributes:
-        piece: which.
-    """
+    """Some of these maps."""
 
     piece: AttributionPiece
     doing = "Estimating what matters…"
@@ -411,11 +372,7 @@ class AttributeInPart(RecordJob[AttributionPart]):
 
 @dataclass(frozen=True, slots=True)
 class DeleteTokens(RecordJob[FloatArray]):
-    """What the translation loses without some of the source tokens, (target, some of the source).
-
-    Attributes:
-        columns: which, from 0.
-    """
+    """The loss without some source tokens, counted from 0, (target, some of the source)."""
 
     columns: range
     doing = Attribute.doing
@@ -426,12 +383,7 @@ class DeleteTokens(RecordJob[FloatArray]):
 
 @dataclass(frozen=True, slots=True)
 class AttributeSelf(RecordJob[SelfAttributions]):
-    """Maps of a site of self-attention.
-
-    Attributes:
-        site: of the encoder or of the decoder.
-        token: the target token, from 0, that gradients are of; None for all.
-    """
+    """Maps of a site of self-attention, with gradients of one target token's prediction or all."""
 
     site: Site
     token: int | None
@@ -443,11 +395,7 @@ class AttributeSelf(RecordJob[SelfAttributions]):
 
 @dataclass(frozen=True, slots=True)
 class MeasureAgreement(RecordJob[Agreements]):
-    """How well the maps of `Attribute` agree with deletion: small enough to keep.
-
-    Attributes:
-        later: as `FindLaterRows` gives it, where it is known.
-    """
+    """How well the maps of `Attribute` agree with deletion: small enough to keep."""
 
     later: Mapping[int, bool] | None = field(default=None, compare=False)
     doing = Attribute.doing
@@ -465,12 +413,7 @@ class MeasureAgreement(RecordJob[Agreements]):
 
 @dataclass(frozen=True, slots=True)
 class WriteWithout(SentenceJob[tuple[str, ...]]):
-    """What the model writes without each head of a site, one at a time, as texts.
-
-    Attributes:
-        sentence: the source.
-        site: whose heads.
-    """
+    """What the model writes without each head of a site, one at a time, as texts."""
 
     site: Site
     doing = "Translating without single heads…"

@@ -34,19 +34,15 @@ _loading = threading.Lock()
 
 
 def translator(version: ModelVersion, device: Device = "auto") -> Translator:
-    """The translator of a version, loaded once a process.
+    """The translator of a version from `version_of`, loaded once a process.
 
-    Args:
-        version: as `version_of` gave it.
-        device: "auto" for a GPU where there is one, and then ready for its first sentence.
-
-    Raises:
-        CheckpointError: if the folder is incomplete or damaged, or has become another version.
+    On "auto", a GPU where there is one is ready for its first sentence. Raises CheckpointError if
+    the folder is damaged, or has become another version; so does `reader`.
     """
     # Apart, so that moving through a run's snapshots does not push the large models out.
-    kept = _SNAPSHOTS if is_snapshot(version.checkpoint) else _TRAINED
+    load_cached = _SNAPSHOTS if is_snapshot(version.checkpoint) else _TRAINED
     with _loading:
-        return kept[device](version)
+        return load_cached[device](version)
 
 
 def _load(device: Device, version: ModelVersion) -> Translator:
@@ -71,22 +67,18 @@ def _load(device: Device, version: ModelVersion) -> Translator:
     return model
 
 
-def _kept(most: int) -> dict[Device, Callable[[ModelVersion], Translator]]:
+def _cached(most: int) -> dict[Device, Callable[[ModelVersion], Translator]]:
     devices: tuple[Device, ...] = ("auto", "cpu")
     return {
         device: functools.lru_cache(most)(functools.partial(_load, device)) for device in devices
     }
 
 
-_TRAINED, _SNAPSHOTS = _kept(MAX_MODELS), _kept(MAX_SNAPSHOTS)
+_TRAINED, _SNAPSHOTS = _cached(MAX_MODELS), _cached(MAX_SNAPSHOTS)
 
 
 def reader(version: ModelVersion, device: Device = "auto") -> Reader:
-    """A Hugging Face folder, or half a Transformer, as a model, loaded once a process.
-
-    Raises:
-        CheckpointError: as `load_reader`, or if the folder has become another version.
-    """
+    """A Hugging Face folder, or half a Transformer, as a model, loaded once a process."""
     with _loading:
         return _reader(version, device)
 

@@ -63,12 +63,9 @@ class Kind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Openable:
-    """One entry of the menu.
+    """One entry of the menu: a folder or file, or the bare name of a trace that was dropped.
 
-    Attributes:
-        kind: what it opens.
-        path: its folder or file; for a dropped trace, the file's bare name.
-        is_dropped: whether only this session holds it, in memory.
+    A dropped one is held by this session alone, in memory.
     """
 
     kind: Kind
@@ -79,8 +76,7 @@ class Openable:
 def checkpoints() -> dict[str, Path]:
     """The folders of whole Transformers to choose from, by name: en-de first, toys last.
 
-    Raises:
-        CheckpointError: if there is none.
+    Raises CheckpointError if there is none.
     """
     folders = {name: path for name, path in _configured().items() if not is_reader(path)}
     for folder in _folders():
@@ -226,13 +222,9 @@ def _files(place: Path) -> list[Path]:
 
 
 def openables(dropped: str | None = None) -> Mapping[str, Openable]:
-    """Every entry by its name in the address, which never becomes a path.
+    """Every entry by its name in the address, which never becomes a path; a dropped file is one.
 
-    Args:
-        dropped: the name of the file that this person dropped; None for none.
-
-    Raises:
-        CheckpointError: if there is nothing.
+    Raises CheckpointError if there is nothing.
     """
     saved = {name: Openable(Kind.TRACE, path) for name, path in traces().items()}
     if dropped is not None:

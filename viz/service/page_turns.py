@@ -29,8 +29,7 @@ class _Turn:
 class Turns:
     """Turns that threads take in the order in which they came; safe to share among threads.
 
-    Args:
-        most_seconds: the longest that one turn keeps the others waiting.
+    One turn keeps the others waiting for `most_seconds` at the longest.
     """
 
     def __init__(self, most_seconds: float = MOST_SECONDS) -> None:

@@ -93,14 +93,7 @@ class OfModel:
 
 @dataclass(frozen=True, slots=True)
 class OfReader:
-    """A text for a Hugging Face model, or half a Transformer of ours, which has answered it.
-
-    Attributes:
-        folder: the model's.
-        sentence: the text.
-        facts: what the folder says of the model.
-        timed: what the model made of the text.
-    """
+    """A text for a Hugging Face model, or half a Transformer of ours, which has answered it."""
 
     folder: Path
     sentence: str
@@ -125,13 +118,7 @@ class OfReader:
 
 @dataclass(frozen=True, slots=True)
 class OfTrace:
-    """A saved trace: what some model did once.
-
-    Attributes:
-        file: its path, or the bare name of one that was dropped.
-        sentence: the text that the model read.
-        trace: what every head did.
-    """
+    """A saved trace, by its path or by the bare name of a dropped file; what a model did once."""
 
     file: Path
     sentence: str

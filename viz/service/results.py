@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from model.trace.array_values import Sized
 from model.trace.text_result import Answer
 from model.trace.trace import Trace
 from model.trace.translation import Decoding, Translation
@@ -19,40 +20,27 @@ class Timed:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class TimedAnswer:
+class TimedAnswer(Sized):
     """What another model made of a text, and the seconds that it took."""
 
     answer: Answer
     seconds: float
 
-    @property
-    def nbytes(self) -> int:
-        """The size of its trace in bytes; all else is little."""
-        return self.answer.nbytes
-
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Batch:
-    """Several sentences in one padded pass, each with the model's own translation.
+class Batch(Sized):
+    """Several sentences in one padded pass, a trace each, with the model's own translations.
 
-    Attributes:
-        padded: a trace a sentence, with the rows and columns of its padding.
-        n_source: tokens of each source, without padding.
-        n_target: tokens of each decoder input, without padding.
+    `n_source` and `n_target` count tokens of each source and decoder input without padding.
     """
 
     padded: tuple[Trace, ...]
     n_source: tuple[int, ...]
     n_target: tuple[int, ...]
 
-    @property
-    def nbytes(self) -> int:
-        """The size of all traces in bytes."""
-        return sum(trace.nbytes for trace in self.padded)
-
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Outcome:
+class Outcome(Sized):
     """What the model does with one sentence of a batch under an intervention.
 
     Attributes:
@@ -63,25 +51,13 @@ class Outcome:
     forced: Trace
     free: Trace
 
-    @property
-    def nbytes(self) -> int:
-        """The size of both traces in bytes."""
-        return self.forced.nbytes + self.free.nbytes
-
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Decoded:
-    """A translation with the record of its decoding, and what every head did for it.
+class Decoded(Sized):
+    """A translation with the record of its decoding, and its trace under the same intervention.
 
-    Attributes:
-        decoding: without the distributions of its steps, which are large.
-        trace: of its translation, under the same intervention.
+    The record is without the distributions of its steps, which are large.
     """
 
     decoding: Decoding
     trace: Trace
-
-    @property
-    def nbytes(self) -> int:
-        """The size of its trace in bytes; all else is little."""
-        return self.trace.nbytes

@@ -94,11 +94,7 @@ def _saved_trace(path: Path, changed: int, size: int) -> Trace:
 
 
 def saved_trace(path: Path) -> Trace:
-    """The trace in a file, as the file is now.
-
-    Raises:
-        TraceError: if it cannot be read, is no trace, or is too large to be drawn.
-    """
+    """The trace in a file, as the file is now; TraceError also if it is too large to be drawn."""
     try:
         state = path.stat()
         return _saved_trace(path, state.st_mtime_ns, state.st_size)
@@ -110,9 +106,6 @@ def translator(checkpoint: Path) -> Translator:
     """The checkpoint's translator, for what can be read off it at once; loaded once a process.
 
     What takes time is a job, computed in the model's own process.
-
-    Raises:
-        CheckpointError: if the folder is incomplete or damaged.
     """
     return loaded.translator(version_of(checkpoint), _device())
 
@@ -127,21 +120,15 @@ def labels(checkpoint: Path) -> Mapping[Site, tuple[Label | None, ...]]:
     """What each head does on new sentences, in plain words; see model.explain.labels.
 
     One label a head, by site, or None where too few sentences can tell. Empty without a
-    labels.json, and for every snapshot but the last, since the labels are not about them.
-
-    Raises:
-        CheckpointError: if the file is damaged or of another model.
+    labels.json, and for every snapshot but the last, since the labels are not about them. Raises
+    CheckpointError if the file is damaged or of another model; so does `survey`.
     """
     measured = survey(checkpoint)
     return measured.labels if measured else {}
 
 
 def survey(checkpoint: Path) -> Survey | None:
-    """The measurements behind a checkpoint's labels; None where `labels` gives none.
-
-    Raises:
-        CheckpointError: if the file is damaged or of another model.
-    """
+    """The measurements behind a checkpoint's labels; None where `labels` gives none."""
     folder = folder_of(checkpoint)
     if is_snapshot(checkpoint):
         steps = snapshots(folder)
@@ -196,10 +183,7 @@ def ask(job: Job[T]) -> T:
 def run(question: OfModel, under: Intervention = UNCHANGED) -> Outcome:
     """The sentence of a question under an intervention, beside its unchanged translation.
 
-    Args:
-        question: what is asked; its sentences are padded to one length.
-        under: what the model is asked to do differently with the sentence; masks are of the padded
-            lengths.
+    Both are padded to one length, and masks are of the padded lengths.
 
     Raises:
         CheckpointError, TextError, ServiceError: as `ask`.
@@ -220,10 +204,8 @@ def attributions(
 ) -> Attributions:
     """Maps of cross-attention beside what deleting source tokens does; errors as of `ask`.
 
-    Args:
-        record: of the translation.
-        progress: called with the share that is done, of a long sentence, which is computed in parts
-            so that whoever leaves it ends it.
+    Progress is the share that is done of a long sentence, which is computed in parts so that
+    whoever leaves it ends it.
     """
     trace = ask(record)
     n_source, n_target = len(trace.source), len(trace.target)
@@ -292,7 +274,7 @@ def _is_answered(request: Request, seconds: float) -> bool:
 
 
 def _wait(queue: RequestQueue, request: Request, job: Job[Any]) -> None:
-    said = ""
+    shown_text = ""
     lines: list[ExitStack] = []
     try:
         while not _is_answered(request, POLL_SECONDS):
@@ -301,10 +283,10 @@ def _wait(queue: RequestQueue, request: Request, job: Job[Any]) -> None:
                 lines.pop(0).close()
             before = queue.before(request)
             text = _questions(before) if before else job.doing
-            if text != said:
+            if text != shown_text:
                 lines.append(ExitStack())
                 lines[-1].enter_context(st.spinner(text))
-                said = text
+                shown_text = text
             # Streamlit ends a run that is out of date wherever it touches the session.
             st.session_state.get("sentence")
     finally:

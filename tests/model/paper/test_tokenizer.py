@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sentencepiece import SentencePieceProcessor
 
 from model.paper.tokenizer import BOS, EOS, PAD, UNK, Tokenizer, TokenizerError, normalize
 
@@ -137,7 +138,7 @@ def test_bpe_without_dropped_merges_is_sentencepieces(text):
 def test_unigram_segmentations_come_as_often_as_they_are_likely(tokenizer):
     (ids,) = {tuple(tokenizer.encode("cat"))}
     drawn = Counter(map(tuple, tokenizer.sample_all(["cat"] * 4000, alpha=0.5, seed=3)))
-    score = tokenizer._processor.get_score
+    score = SentencePieceProcessor(model_proto=tokenizer.serialized).get_score
     weights = {each: math.exp(0.5 * sum(map(score, each))) for each in drawn}
     assert len(drawn) > 1
     assert drawn.most_common(1)[0][0] == ids

@@ -1,3 +1,4 @@
+import gc
 import random
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -251,5 +252,7 @@ def test_nobody_sees_what_another_asked_and_nothing_is_left() -> None:
         list(pool.map(person, range(16)))
     with queue.ask("last", "last") as request:
         assert request.wait(SECONDS)
-    assert not queue._requests
-    assert not queue._lines
+    del request
+    gc.collect()
+    alive = [each for each in gc.get_objects() if type(each) is Request]
+    assert not [each for each in alive if each.job[0] in ("own", "shared")]

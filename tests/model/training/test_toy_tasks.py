@@ -2,12 +2,13 @@
 
 import json
 from pathlib import Path
+from random import Random
 
 import numpy as np
 import pytest
 
 from model.checkpoints.checkpoint import is_single_stack
-from model.training import toys
+from model.training import toy_recipes, toys
 from model.training.toy_tasks import LONGEST, TASKS, task_of
 from model.translate.text_models import StackReader
 from model.translate.translator import Translator, load
@@ -38,16 +39,16 @@ def test_a_task_is_solved_as_anyone_would(task: str, source: str) -> None:
 @pytest.mark.parametrize("name", TASKS)
 def test_a_task_reads_what_it_draws_and_nothing_longer(name: str) -> None:
     task = TASKS[name]
-    seen, unseen = toys.pairs_of(task, seed=1)
-    assert len(unseen) == toys.N_UNSEEN
+    seen, unseen = toy_recipes.pairs_of(task, seed=1)
+    assert len(unseen) == toy_recipes.N_UNSEEN
     assert {pair.source for pair in seen}.isdisjoint(pair.source for pair in unseen)
-    assert (seen, unseen) == toys.pairs_of(task, seed=1)
+    assert (seen, unseen) == toy_recipes.pairs_of(task, seed=1)
     for source, target in [*seen, *unseen]:
         assert task.can_read(f" {source}\n")
         assert task.solve(source) == target
     for text in ("", "Attention is all you need.", "a" * 40, "１２"):
         assert not task.can_read(text)
-    random = toys.Random(3)
+    random = Random(3)
     assert not any(task.can_read(task.beyond(random)) for _ in range(50))
     longest = max(len(pair.source.split()) for pair in seen)
     assert longest == (LONGEST if task.spaced else 1)
@@ -55,9 +56,9 @@ def test_a_task_reads_what_it_draws_and_nothing_longer(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["sort", "count", "dates"])
 def test_a_recipe_is_chosen_by_inputs_of_neither_training_nor_test(name: str) -> None:
-    chosen_by = {pair.source for pair in toys.pairs_to_choose_by(TASKS[name], seed=1)}
-    assert len(chosen_by) == toys.N_UNSEEN
-    for pairs in toys.pairs_of(TASKS[name], seed=1):
+    chosen_by = {pair.source for pair in toy_recipes.pairs_to_choose_by(TASKS[name], seed=1)}
+    assert len(chosen_by) == toy_recipes.N_UNSEEN
+    for pairs in toy_recipes.pairs_of(TASKS[name], seed=1):
         assert chosen_by.isdisjoint(pair.source for pair in pairs)
 
 
@@ -84,7 +85,7 @@ def test_the_command_makes_a_whole_checkpoint(
     assert "of unseen inputs" in capsys.readouterr().out
     translator = load(folder, device="cpu")
     assert task_of(translator.metrics) is TASKS["copy"]
-    assert translator.metrics["test"]["sentences"] == toys.N_UNSEEN
+    assert translator.metrics["test"]["sentences"] == toy_recipes.N_UNSEEN
     card = (folder / "card.md").read_text(encoding="utf-8")
     assert card.startswith("# toy-copy-pre-norm: letters copied, pre-norm\n")
 
@@ -144,7 +145,7 @@ def test_a_toy_is_small_and_the_variant_that_it_is_named_for(
     folder: Path, toy: Translator | StackReader
 ) -> None:
     assert sum(file.stat().st_size for file in folder.iterdir()) <= 1_000_000
-    made = toys.TOYS[folder.name]
+    made = toy_recipes.TOYS[folder.name]
     assert toy.metrics["task"] == made.task
     for field, value in made.variant.items():
         assert getattr(toy.model.config, field) == value
@@ -162,8 +163,8 @@ def test_a_toys_examples_each_have_a_sentence_of_their_own(
 @pytest.mark.slow
 def test_a_toy_is_right_on_what_it_never_saw(folder: Path, toy: Translator | StackReader) -> None:
     task = TASKS[toy.metrics["task"]]
-    made = toys.TOYS[folder.name]
-    seen, unseen = toys.pairs_of(task, toy.metrics["training"]["seed"], made.n_seen)
+    made = toy_recipes.TOYS[folder.name]
+    seen, unseen = toy_recipes.pairs_of(task, toy.metrics["training"]["seed"], made.n_seen)
     assert len(seen) == toy.metrics["training"]["pairs"]
     sources = [pair.source for pair in unseen]
     written = toys.written_by(folder, sources)
@@ -187,7 +188,7 @@ def test_a_toy_comes_with_ten_good_examples_and_ten_bad_ones(
         assert written == each["translation"]
         assert task.solve(each["source"]) == each["translation"]
     card = (folder / "card.md").read_text(encoding="utf-8")
-    made = toys.TOYS[folder.name]
+    made = toy_recipes.TOYS[folder.name]
     title = f"{TASKS[made.task].title}, {made.shows.partition(', ')[0]}"
     assert card.startswith(f"# {folder.name}: {title}\n")
     assert f"{toy.metrics['test']['exact']:.2%}" in card

@@ -340,7 +340,7 @@ def test_a_run_of_two_processes_goes_on_in_one_and_in_two(corpus, tmp_path):
 def test_a_run_computes_in_what_the_processor_multiplies_faster(
     corpus, tmp_path, monkeypatch, faster
 ):
-    monkeypatch.setattr("model.training.optimizers._bf16_pays", lambda: faster == "bf16")
+    monkeypatch.setattr("model.training.optimizers.bf16_pays", lambda: faster == "bf16")
     overrides = ("training.precision=auto", "training.max_steps=2", "training.validate_every=2")
     assert train(arguments(corpus, tmp_path / "run", *overrides)) == 0
     metrics = json.loads((tmp_path / "run" / "best" / "metrics.json").read_text())

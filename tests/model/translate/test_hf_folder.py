@@ -182,7 +182,7 @@ def test_a_configuration_that_fits_nothing_is_refused_in_a_sentence(bert, values
 
 
 def test_more_than_the_free_memory_is_refused_before_it_is_taken(bert, monkeypatch):
-    monkeypatch.setattr("model.translate.hf_folder._free_bytes", lambda: 1000)
+    monkeypatch.setattr("model.translate.hf_folder.free_bytes", lambda: 1000)
     with pytest.raises(CheckpointError, match="GiB are free"):
         load_foreign(bert, device="cpu")
 

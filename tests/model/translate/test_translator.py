@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 import random
 import re
 from concurrent.futures import ThreadPoolExecutor
@@ -21,7 +20,7 @@ from model.record.intervention import Intervention, PositionEdit
 from model.record.mask_presets import PRESETS
 from model.translate.devices import DeviceError
 from model.translate.sentences import TextError
-from model.translate.translator import load
+from model.translate.translator import Translator, load
 from tests.kit.packing import needs_packing, needs_rows_apart
 from tests.kit.tiny_checkpoint import PAIRS
 
@@ -279,6 +278,21 @@ def generated(pairs, count):
     return [" ".join(draw.choices(words, k=draw.randint(1, 4))) + "." for _ in range(count)]
 
 
+GREEDY = Search(beam=1)
+
+
+def step_sizes(translator, monkeypatch):
+    """The number of hypotheses of each step, appended while the model decodes."""
+    sizes, step = [], translator.model.step
+
+    def counted(tokens, state):
+        sizes.append(len(tokens))
+        return step(tokens, state)
+
+    monkeypatch.setattr(translator.model, "step", counted)
+    return sizes
+
+
 def bits(translation):
     return translation.token_ids, translation.log_probs, translation.score, translation.text
 
@@ -317,10 +331,11 @@ def test_a_thousand_sentences_are_translated_alike_to_the_bit_alone_and_in_batch
 def test_every_search_gives_in_a_batch_what_it_gives_alone(packed, search, monkeypatch):
     texts = [source for source, _ in PAIRS]
     alone = [bits(packed.translate(text, search=search)) for text in texts]
-    assert [bits(each) for each in packed.translate_batch(texts, search=search)] == alone
-    assert packed._batches_are_exact
-    monkeypatch.setattr(packed, "translate", None)
-    assert [bits(each) for each in packed.translate_batch(texts, search=search)] == alone
+    for _ in range(2):
+        sizes = step_sizes(packed, monkeypatch)
+        assert [bits(each) for each in packed.translate_batch(texts, search=search)] == alone
+    # Only the first batch may also have been translated one by one.
+    assert max(sizes) > max(search.beam, search.sampling.n_samples if search.sampling else 1)
 
 
 def test_a_batch_runs_under_an_intervention(packed):
@@ -333,9 +348,11 @@ def test_a_batch_runs_under_an_intervention(packed):
 
 def test_a_model_whose_weights_are_not_packed_translates_one_by_one(translator, monkeypatch):
     assert not multiplies_rows_apart(translator.model)
-    monkeypatch.setattr(translator, "_translate_together", None)
+    sizes = step_sizes(translator, monkeypatch)
     texts = [source for source, _ in PAIRS]
-    assert [each.text for each in translator.translate_batch(texts)] == [text for _, text in PAIRS]
+    translations = translator.translate_batch(texts, search=GREEDY)
+    assert [each.text for each in translations] == [text for _, text in PAIRS]
+    assert set(sizes) == {1}
 
 
 @needs_packing
@@ -343,29 +360,32 @@ def test_where_the_processor_rounds_otherwise_for_more_rows_nothing_is_translate
     packed, monkeypatch
 ):
     monkeypatch.setattr("model.paper.linear.packed_rows_are_apart", lambda: False)
-    monkeypatch.setattr(packed, "_translate_together", None)
+    sizes = step_sizes(packed, monkeypatch)
     texts = [source for source, _ in PAIRS]
-    alone = [bits(packed.translate(text)) for text in texts]
-    assert [bits(each) for each in packed.translate_batch(texts)] == alone
+    alone = [bits(packed.translate(text, search=GREEDY)) for text in texts]
+    assert [bits(each) for each in packed.translate_batch(texts, search=GREEDY)] == alone
+    assert set(sizes) == {1}
 
 
 @needs_packing
 def test_where_a_batch_gives_another_bit_nothing_is_translated_together(packed, monkeypatch):
     # Whatever this processor does, the first batch is compared.
     monkeypatch.setattr("model.paper.linear.packed_rows_are_apart", lambda: True)
+    # One that has translated no batch yet.
+    model = Translator(packed.model, packed.tokenizer)
+    step = model.model.step
+
+    def rounded_otherwise(tokens, state):
+        logits = step(tokens, state)
+        return logits * 1.001 if len(tokens) > 1 else logits
+
+    monkeypatch.setattr(model.model, "step", rounded_otherwise)
     texts = [source for source, _ in PAIRS]
-    alone = [packed.translate(text) for text in texts]
-    asked = []
-
-    def rounded_otherwise(together, _):
-        asked.append(together)
-        return [replace(each, score=math.nextafter(each.score, 0)) for each in alone]
-
-    monkeypatch.setattr(packed, "_batches_are_exact", None)
-    monkeypatch.setattr(packed, "_translate_together", rounded_otherwise)
-    for _ in range(2):
-        assert [bits(each) for each in packed.translate_batch(texts)] == [bits(x) for x in alone]
-    assert asked == [texts]
+    alone = [bits(model.translate(text, search=GREEDY)) for text in texts]
+    for is_compared in (True, False):
+        sizes = step_sizes(model, monkeypatch)
+        assert [bits(each) for each in model.translate_batch(texts, search=GREEDY)] == alone
+        assert (max(sizes) > 1) == is_compared
 
 
 def test_a_batch_is_refused_for_any_text_that_cannot_be_translated(packed, translator):

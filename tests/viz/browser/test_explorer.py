@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from model.explain.labels import Label, opening_heads
 from model.explain.measures import MEASURES, head_facts, head_numbers
-from model.explain.reading import Reading, Seen, read
+from model.explain.reading import Reading, ReadTrace, read
 from model.trace.attention_map import AttentionKind, AttentionMap, Site, Tokens
 from model.trace.trace import Trace
 from tests.kit.explorer_payload import Decoded
@@ -73,13 +73,13 @@ def a_trace(
 
 
 def packed(
-    seen: Seen, labels: Mapping[Site, tuple[Label | None, ...]] | None = None, **more: Any
+    seen: ReadTrace, labels: Mapping[Site, tuple[Label | None, ...]] | None = None, **more: Any
 ) -> bytes:
     facts = {site: head_facts(each) for site, each in seen.maps.items()}
     return pack(seen, facts, labels or {}, **more)
 
 
-def decoded(seen: Seen, **more: Any) -> Decoded:
+def decoded(seen: ReadTrace, **more: Any) -> Decoded:
     return Decoded(packed(seen, **more))
 
 

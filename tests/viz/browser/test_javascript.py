@@ -17,7 +17,7 @@ import playwright
 import pytest
 
 from model.explain.measures import MEASURES, Measure, head_facts, written
-from model.explain.reading import Seen, read
+from model.explain.reading import ReadTrace, read
 from model.trace.attention_map import AttentionKind, AttentionMap, Site, Tokens
 from model.trace.blocks import Blocks
 from model.trace.trace import Trace
@@ -50,7 +50,7 @@ def encoded(content: bytes) -> str:
     return base64.b64encode(content).decode("ascii")
 
 
-def heads(seen: Seen) -> Iterator[dict[str, Any]]:
+def heads(seen: ReadTrace) -> Iterator[dict[str, Any]]:
     """Every head: its cells and what is said of it, with all three kinds joined among them."""
     for site, found in seen.maps.items():
         for head in range(found.n_heads):

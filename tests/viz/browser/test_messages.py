@@ -143,7 +143,7 @@ def test_a_move_to_a_scene_counts_as_heard_only_when_it_is_made(
     for uses in range(100):
         state.values_of = {"talk": "", "present": True, "read": False}
         state["talk-keys"] = {"go": [1, 2]}
-        was_cut = cut(state, uses, on_every_page._on_go)
+        was_cut = cut(state, uses, on_every_page.go_on_message)
         assert state.get("_talks_went", 0) in (0, 1)
         assert state.get("_talks_went", 0) <= ("_going" in state), uses
         if not was_cut:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from model.explain.measures import head_facts
-from model.explain.reading import AS_RECORDED, Reading, Seen, read
+from model.explain.reading import AS_RECORDED, Reading, ReadTrace, read
 from model.trace.attention_map import AttentionKind, Site
 from model.trace.trace import Trace
 from model.translate.translator import load
@@ -28,7 +28,7 @@ CROSS, DECODER, ENCODER = AttentionKind.CROSS, AttentionKind.DECODER, AttentionK
 ONE = (Site(CROSS, 1),)
 
 
-def facts_of(seen: Seen, *kinds: AttentionKind) -> Facts:
+def facts_of(seen: ReadTrace, *kinds: AttentionKind) -> Facts:
     return {site: head_facts(each) for site, each in seen.maps.items() if site.kind in kinds}
 
 

@@ -62,16 +62,16 @@ def test_curves_are_the_means_over_the_examples_at_each_step(growth: Growth) -> 
 
 def test_a_label_is_kept_since_the_step_from_which_it_never_went(growth: Growth) -> None:
     assert growth.labels[ENCODER] == [[None, BACK, None, BACK], [None] * 4]
-    assert list(growth.kept()) == [(ENCODER, 0, BACK, 100)]
+    assert list(growth.lasting_labels()) == [(ENCODER, 0, BACK, 100)]
 
 
 def test_a_label_of_the_examples_that_is_not_earned_on_new_sentences_goes(growth: Growth) -> None:
-    assert list(growth.with_labels(EARNED).kept()) == [(ENCODER, 0, BACK, 100)]
+    assert list(growth.with_labels(EARNED).lasting_labels()) == [(ENCODER, 0, BACK, 100)]
     assert growth.with_labels(EARNED).labels[ENCODER] == growth.labels[ENCODER]
     other = {ENCODER: (Label(NEXT, ""), None)}
-    assert not list(growth.with_labels(other).kept())
+    assert not list(growth.with_labels(other).lasting_labels())
     below = {ENCODER: (Label(BACK, "", earned=False), None)}
-    assert not list(growth.with_labels(below).kept())
+    assert not list(growth.with_labels(below).lasting_labels())
 
 
 def test_a_head_is_shown_by_what_it_does_most_in_the_end(growth: Growth) -> None:
@@ -89,7 +89,7 @@ def test_the_file_holds_them_to_three_digits(growth: Growth, tmp_path: Path) -> 
     assert found.steps == growth.steps
     assert Growth.from_json(growth.to_json()).labels == growth.labels
     # Without labels.json, nothing is known of new sentences.
-    assert not list(found.kept())
+    assert not list(found.lasting_labels())
     for key, sites in growth.means.items():
         for site, curves in sites.items():
             if np.isfinite(curves).any():

@@ -239,7 +239,7 @@ def test_figures_drawn_in_several_threads_do_not_mix(chromium: None, trace: Trac
 def test_a_browser_that_was_closed_is_started_again(chromium: None) -> None:
     figure = attention_heatmap(hostile_map(), 0)
     first = len(image.image(figure, "svg"))
-    image._browser.close()
+    image.BROWSER.close()
     assert len(image.image(figure, "svg")) == pytest.approx(first, abs=100)
 
 

@@ -12,6 +12,7 @@ from streamlit.runtime.scriptrunner import RerunData, ScriptRunner, StopExceptio
 from streamlit.testing.v1 import AppTest, local_script_runner
 
 from model.trace.attention_map import AttentionKind
+from tests.kit.apptest import run_with, widget_states
 from viz.links import parameters
 from viz.shell import address
 
@@ -306,7 +307,7 @@ def test_a_run_that_is_cut_short_by_a_browser_that_has_not_heard_of_it_leads_on(
 
 def unheard(app: AppTest) -> WidgetStates:
     """What the browser goes on sending until it has heard of the next run; here of a button."""
-    states: WidgetStates = app._tree.get_widget_states()
+    states = widget_states(app)
     states.widgets.add(id=app.button(key="else").id, trigger_value=True)
     return states
 
@@ -315,7 +316,7 @@ def say_late(app: AppTest, states: WidgetStates, **query: str) -> None:
     """A message of a browser that shows an older run and its query."""
     written = dict(app.query_params)
     app.query_params = dict(query)
-    app._run(states)
+    run_with(app, states)
     assert not app.exception, app.exception
     if app.query_params == query:
         # Nothing was written since, and what was before comes to the browser all the same.

@@ -1,0 +1,120 @@
+"""What the recorder notes while a model runs: calls of attention by place, other softmaxes."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Hashable
+from dataclasses import dataclass, field, replace
+
+from model.record.recording import AttentionRecord, join_heads
+from model.watch.arrangement import UNCERTAIN
+from model.watch.call_sites import Place, Spot
+from model.watch.joining import Call
+from model.watch.lineage import Softmax
+
+Origins = tuple[frozenset[int], frozenset[int]]
+"""The tensors that queries and keys were computed from, by number."""
+
+
+@dataclass(slots=True, eq=False)
+class PlaceCalls:
+    """The calls of one place, with the inputs of the first."""
+
+    place: Place
+    origins: Origins | None
+    keys: tuple[Hashable, ...]
+    calls: list[Call] = field(default_factory=list)
+    # In order, each once.
+    doubts: dict[str, None] = field(default_factory=dict)
+    splits: bool = False
+
+    @property
+    def records(self) -> tuple[AttentionRecord, ...]:
+        """What its calls did."""
+        return tuple(call.record for call in self.calls)
+
+
+class CallLog:
+    """The notes of one recording."""
+
+    def __init__(self) -> None:
+        self.softmaxes: list[Softmax] = []
+        self.suspicions: Counter[tuple[Place, tuple[int, ...]]] = Counter()
+        self.places: dict[Hashable, PlaceCalls] = {}
+        self.n_calls = 0
+
+    def add_call(
+        self,
+        spot: Spot,
+        record: AttentionRecord,
+        origins: Origins | None,
+        doubts: tuple[str, ...] = (),
+        *,
+        splits: bool = False,
+    ) -> None:
+        """One call of an attention; without origins, queries and keys are of one text.
+
+        The doubts are for the report; it splits if an item of its batch is a part of one input.
+        """
+        key = object() if spot.key is None else spot.key
+        place_calls = self.places.setdefault(key, PlaceCalls(spot.place, origins, (spot.key,)))
+        if spot.stacked:
+            doubts = (
+                f"{UNCERTAIN}: it ran under torch.vmap, whose axis stands among them; run one "
+                "model alone",
+                *doubts,
+            )
+        place_calls.doubts |= dict.fromkeys(doubts)
+        place_calls.splits |= splits
+        queries = None if origins is None else origins[0]
+        place_calls.calls.append(Call(record, self.n_calls, spot.run, queries))
+        self.n_calls += 1
+
+    def add_suspicion(self, place: Place, shape: tuple[int, ...]) -> None:
+        """A product whose left factor looks like weights."""
+        self.suspicions[place, shape] += 1
+
+
+def heads_joined(places: list[PlaceCalls]) -> list[PlaceCalls]:
+    """Heads in separate modules, joined into one place: consecutive ones with equal inputs."""
+    joined: list[list[PlaceCalls]] = []
+    for each in places:
+        if joined and _is_next_head(joined[-1][-1], each):
+            joined[-1].append(each)
+        else:
+            joined.append([each])
+    return [
+        heads[0]
+        if len(heads) == 1
+        else PlaceCalls(
+            heads[0].place,
+            heads[0].origins,
+            tuple(key for head in heads for key in head.keys),
+            [
+                replace(parts[0], record=join_heads([each.record for each in parts]))
+                for parts in zip(*(head.calls for head in heads), strict=True)
+            ],
+            {doubt: None for head in heads for doubt in head.doubts},
+            any(head.splits for head in heads),
+        )
+        for heads in joined
+    ]
+
+
+def _is_next_head(one: PlaceCalls, other: PlaceCalls) -> bool:
+    numbers = [
+        (a, b)
+        for a, b in itertools.zip_longest(one.place.path.split("."), other.place.path.split("."))
+        if a != b
+    ]
+    if len(numbers) != 1 or not all(str(part).isdigit() for part in numbers[0]):
+        return False
+    if one.origins is None or other.origins is None or len(one.calls) != len(other.calls):
+        return False
+    return all(
+        bool(mine & theirs) for mine, theirs in zip(one.origins, other.origins, strict=True)
+    ) and all(
+        a.weights.shape == b.weights.shape and a.weights.shape[1] == 1
+        for a, b in zip(one.records, other.records, strict=True)
+    )
