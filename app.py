@@ -26,7 +26,8 @@ else:
     from viz.registry.pages import HOME, VIEWS
     from viz.service import session
     from viz.service.page_turns import BUILDING
-    from viz.shell import address, bar, stage
+    from viz.shell import address, bar, inquiry_field, stage
+    from viz.shell.model_map import show_map
     from viz.shell.share_panel import show_share
     from viz.shell.theme import watch_theme
     from viz.talk.on_every_page import show_talk, title_scene
@@ -69,17 +70,18 @@ else:
         reading = st.container(key="reader")
         view = VIEWS[page.url_path or HOME]
         with st.container(key="welcome"):
-            if view.name != HOME:
-                show_welcome()
+            show_welcome()
         notices = st.container(key="notices")
+        ways = st.container(horizontal=True, gap="small", key="ask" if view.asks else "ask-alone")
         question = bar.ask(view) if view.asks else None
+        with st.container(key="answer"):
+            inquiry_field.show_answer(bar.opened(), view)
         with session.refusals():
             page.run()
         title_scene()
-        # The first page is a single picture that fills the window.
-        with st.container(key="welcome-below"):
-            if view.name == HOME:
-                show_welcome()
+        with ways:
+            inquiry_field.show_field(bar.opened())
+            show_map(bar.opened(), view)
         with notices:
             # The page knows by now which parts of the address it could not apply.
             address.show_notices()

@@ -29,6 +29,7 @@ FLOORS = (
     ),
     ("viz.registry",),
     ("viz.service",),
+    ("viz.inquiries",),
     ("viz.shell",),
     ("viz.talk",),
     ("viz.server", "viz.desktop", "viz.pages"),

@@ -48,6 +48,28 @@ PAGE_CSS = """
   [aria-current]) { background: none }
 /* Always there, since what comes and goes moves all that follows, and has it drawn anew. */
 [data-testid="stLayoutWrapper"]:has(> .st-key-notices:empty) { display: none }
+[data-testid="stLayoutWrapper"]:has(> .st-key-answer:empty) { display: none }
+/* In the line of the fields' names, so that it costs the page no height. */
+[data-testid="stLayoutWrapper"]:has(> .st-key-ask) { position: relative; height: 0;
+  margin-bottom: -1rem; z-index: 1 }
+.st-key-ask { position: absolute; left: 9.5rem; top: -0.4rem }
+:is(.st-key-ask, .st-key-ask-alone) { width: max-content; flex-wrap: nowrap }
+:is(.st-key-ask, .st-key-ask-alone) > * { flex: none; width: max-content !important }
+/* Beside more fields there is less room. */
+.stApp:has(.st-key-step) .st-key-ask { --ask-keys: none }
+.stApp:has(.st-key-step) .st-key-ask > :nth-child(2) { display: none }
+@media (max-width: 66rem) {
+  .st-key-ask { --ask-keys: none }
+  .st-key-ask > :nth-child(2) { display: none }
+}
+.st-key-answer-line { flex-wrap: nowrap; padding: 0.3rem 0.5rem 0.3rem 0.9rem;
+  border-left: 4px solid #0b63a5; border-radius: 0.4rem;
+  background: color-mix(in srgb, currentColor 6%, transparent) }
+.st-key-answer-line > :first-child { flex: 1 1 0; min-width: 0 }
+.st-key-answer-line > :last-child { flex: none; width: auto }
+.st-key-answer-line p { margin: 0 }
+.st-key-dismiss-answer [data-testid="stMarkdownContainer"] { position: absolute; width: 1px;
+  height: 1px; overflow: hidden; clip-path: inset(50%) }
 /* Streamlit darkens an open button of text, which a dark page then swallows. */
 :is([class*="st-key-keep-"], [class*="st-key-more-"]) button { color: inherit !important }
 /* On a phone, upright or not, the picture comes first: what is seldom set is folded. */
@@ -68,6 +90,7 @@ body:has(.st-key-checkpoint [aria-expanded="true"]) [data-testid="stSelectboxVir
 [class*="st-key-open-trace"] [data-testid="stTooltipHoverTarget"] > button { margin: 0 !important;
   min-width: 2.5rem; min-height: 2.5rem }
 @media (max-width: 40rem), (max-height: 30rem) {
+  .st-key-ask { left: auto; right: 0 }
   .st-key-sentence-bar { gap: 0.5rem }
   .st-key-sentence-unfold { display: block }
   .stApp:not(:has(.st-key-sentence-unfold input:checked)) :is(
@@ -96,6 +119,7 @@ DARK_PAGE_CSS = """
 /* Streamlit writes white on the primary colour, which is light on a dark page. */
 [data-testid="stBaseButton-primary"], [data-tag] { color: #12161c !important }
 [data-tag] button { color: inherit !important }
+.st-key-answer-line { border-left-color: #7cc0f2 }
 [data-testid="stCheckbox"] svg { stroke: #12161c }
 </style>
 """
@@ -293,7 +317,8 @@ html {{ font-size: clamp(100%, min(2.65vh, 1.66vw), 400%) !important }}
 [data-testid="stHeader"], [data-testid="stSidebar"], [data-testid="stDecoration"],
 [class*="st-key-keep-"] {{ display: none !important }}
 /* Not taken away, since their keys still work. */
-[data-testid="stLayoutWrapper"]:has(> .st-key-tools) {{ visibility: hidden }}
+[data-testid="stLayoutWrapper"]:has(> :is(.st-key-tools, .st-key-ask, .st-key-ask-alone)) {{
+  visibility: hidden }}
 [data-testid="stMain"] {{ overflow: hidden; scroll-behavior: auto }}
 [data-testid="stMain"]:has(.st-key-stage-text) {{ overflow: auto }}
 [data-testid="stMainBlockContainer"] {{ padding: 0; max-width: none }}

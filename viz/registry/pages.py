@@ -84,8 +84,16 @@ TALK = pattern(
 READ = flag("read", meaning="the talk as a reading, with its notes at the foot of the page")
 """Whether the talk is read at one's own pace, with its notes below the page."""
 
-AROUND = (PRESENT, SCENE, TALK, READ)
-"""Parameters that are no part of a view: how it is shown, and in which talk."""
+ASKED = pattern(
+    "asked",
+    r"[a-z]{1,20}(-[a-z]{1,20}){0,3}",
+    "the name of a question, such as see-future",
+    "the question whose answer stands above the page",
+)
+"""The inquiry that led to the page."""
+
+AROUND = (PRESENT, SCENE, TALK, READ, ASKED)
+"""Parameters that are no part of a view: how it is shown, in which talk, and why."""
 
 
 def names(page: str) -> frozenset[str]:

@@ -382,6 +382,16 @@ class DeleteTokens(RecordJob[FloatArray]):
 
 
 @dataclass(frozen=True, slots=True)
+class FindSources(RecordJob[Mapping[int, int]]):
+    """The source token of each target token, as `model.explain.source_rows.token_sources`."""
+
+    doing = Attribute.doing
+
+    def of(self, model: Translator, trace: Trace) -> Mapping[int, int]:
+        return source_rows.token_sources(model, trace)
+
+
+@dataclass(frozen=True, slots=True)
 class AttributeSelf(RecordJob[SelfAttributions]):
     """Maps of a site of self-attention, with gradients of one target token's prediction or all."""
 

@@ -19,8 +19,13 @@ _ENDINGS = (
 _TOO_SHORT = ("ion", "lein", "ling")
 _ENGLISH = re.compile(r"[a-z]+(?: [a-z]+)?")
 _GERMAN = re.compile(r"[A-ZÄÖÜ][a-zäöüß]{4,}")
-_NO_COMPOUNDS = frozenset({"ei", "uhr", "rock", "tor", "see", "leiter", "stift", "platz", "esel"})
-"""Nouns that end unrelated words, or have two genders."""
+_NO_COMPOUNDS = frozenset(
+    {
+        *("ei", "uhr", "rock", "tor", "see", "leiter", "stift", "platz", "esel", "lamm", "schild"),
+        *("otter", "stier"),
+    }
+)
+"""Nouns that end unrelated words ("Schlamm"), or have two genders."""
 
 _HEADS = {
     noun.german.lower(): noun

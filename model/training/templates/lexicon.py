@@ -15,6 +15,7 @@ _ENGLISH_PLURALS = {
     **{"man": "men", "woman": "women", "child": "children", "mouse": "mice", "wolf": "wolves"},
     **{"goose": "geese", "sheep": "sheep", "fish": "fish", "knife": "knives", "thief": "thieves"},
     **{"wife": "wives", "policeman": "policemen", "shelf": "shelves"},
+    **{"dwarf": "dwarves", "calf": "calves"},
 }
 
 
@@ -147,6 +148,14 @@ SIZES = {
 }
 """Of things, as a predicate."""
 
+TRAITS = {
+    **{"quick": "schnell", "lazy": "faul", "old": "alt", "young": "jung", "hungry": "hungrig"},
+    **{"little": "klein", "big": "groß", "clever": "klug", "tired": "müde", "brave": "mutig"},
+    **{"wild": "wild", "fat": "dick", "happy": "glücklich", "angry": "wütend", "slow": "langsam"},
+    **{"sick": "krank", "poor": "arm", "strong": "stark", "beautiful": "schön", "funny": "lustig"},
+}
+"""Of people and animals."""
+
 STEMS = {"teuer": "teur", "dunkel": "dunkl", "sauer": "saur", "hoch": "hoh"}
 """Adjectives whose stem before an ending is another."""
 
@@ -167,7 +176,9 @@ _ZEHNER = ("zwanzig", "dreißig", "vierzig", "fünfzig", "sechzig", "siebzig", "
 NUMBERS = [
     *(("two", "zwei"), ("three", "drei"), ("four", "vier"), ("five", "fünf"), ("six", "sechs")),
     *(("seven", "sieben"), ("eight", "acht"), ("nine", "neun"), ("ten", "zehn")),
-    *(("eleven", "elf"), ("twelve", "zwölf"), ("thirteen", "dreizehn"), ("fifteen", "fünfzehn")),
+    *(("eleven", "elf"), ("twelve", "zwölf"), ("thirteen", "dreizehn"), ("fourteen", "vierzehn")),
+    *(("fifteen", "fünfzehn"), ("sixteen", "sechzehn"), ("seventeen", "siebzehn")),
+    *(("eighteen", "achtzehn"), ("nineteen", "neunzehn")),
     *(zip(_TENS, _ZEHNER, strict=True)),
     *(
         (f"{ten}-{one}", f"{eins}und{zehner}")
@@ -176,6 +187,14 @@ NUMBERS = [
     ),
 ]
 """From two on, as words."""
+
+ORDINALS = (
+    *(("first", "erst"), ("second", "zweit"), ("third", "dritt"), ("fourth", "viert")),
+    *(("fifth", "fünft"), ("sixth", "sechst"), ("seventh", "siebt"), ("eighth", "acht")),
+    *(("ninth", "neunt"), ("tenth", "zehnt"), ("eleventh", "elft"), ("twelfth", "zwölft")),
+    *(("twentieth", "zwanzigst"), ("hundredth", "hundertst")),
+)
+"""With the stem that takes the German ending."""
 
 HOURS = [
     *(("one", "eins"), ("two", "zwei"), ("three", "drei"), ("four", "vier"), ("five", "fünf")),

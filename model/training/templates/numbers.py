@@ -15,6 +15,134 @@ from model.training.templates.lexicon import (
     THINGS,
 )
 
+MONTHS = (
+    *(("January", "Januar"), ("February", "Februar"), ("March", "März"), ("April", "April")),
+    *(("May", "Mai"), ("June", "Juni"), ("July", "Juli"), ("August", "August")),
+    *(("September", "September"), ("October", "Oktober"), ("November", "November")),
+    ("December", "Dezember"),
+)
+WEEKDAYS = (
+    *(("Monday", "Montag"), ("Tuesday", "Dienstag"), ("Wednesday", "Mittwoch")),
+    *(("Thursday", "Donnerstag"), ("Friday", "Freitag"), ("Saturday", "Samstag")),
+    ("Sunday", "Sonntag"),
+)
+
+
+def in_words(number: int) -> tuple[str, str]:
+    """A number from 1 to 999 in English and German words."""
+    if number == 1:
+        return "one", "eins"
+    if number < 20:
+        return NUMBERS[number - 2]
+    if number >= 100:
+        hundreds, rest = divmod(number, 100)
+        many, viel = in_words(hundreds)
+        english, german = in_words(rest) if rest else ("", "")
+        hundert = f"{'ein' if hundreds == 1 else viel}hundert"
+        return f"{many} hundred{' and ' * bool(rest)}{english}", f"{hundert}{german}"
+    ten, zehner = NUMBERS[number // 10 + 16]
+    if number % 10 == 0:
+        return ten, zehner
+    one, eins = in_words(number % 10)
+    return f"{ten}-{one}", f"{'ein' if one == 'one' else eins}und{zehner}"
+
+
+def _date(draw: Draw) -> tuple[str, str, str]:
+    """A day and its month as English writes it, "on" included, and German for "on" and alone."""
+    (month, monat), day = draw.one(MONTHS), draw.one(range(1, 29))
+    suffix = "th" if 10 < day < 14 else {1: "st", 2: "nd", 3: "rd"}.get(day % 10, "th")
+    english = draw.one(
+        (f"{month} {day}", f"{month} {day}{suffix}", f"the {day}{suffix} of {month}")
+    )
+    return english, f"am {day}. {monat}", f"{day}. {monat}"
+
+
+@template("number", 5)
+def dates(draw: Draw) -> Pair:
+    """Days of a month, with weekday and year."""
+    date, am, alone = _date(draw)
+    year, (weekday, wochentag) = 1700 + int(draw.one(range(330))), draw.one(WEEKDAYS)
+    name, _ = a_name(draw)
+    who, wer, birthday = draw.one(
+        (
+            ("he", "er", ("his", "sein")),
+            ("she", "sie", ("her", "ihr")),
+            (name, name, ("my", "mein")),
+        )
+    )
+    my, mein = birthday
+    comma = "" if date.startswith("the ") else ","
+    return draw.sentence_of(
+        f"{who} was born on {date}. | {wer} wurde {am} geboren.",
+        f"{who} was born on {date}{comma} {year}. | {wer} wurde {am} {year} geboren.",
+        f"{who} died on {date}{comma} {year}. | {wer} starb {am} {year}.",
+        f"{my} birthday is on {date}. | {mein} Geburtstag ist {am}.",
+        f"today is {date}. | heute ist der {alone}.",
+        f"today is {weekday}, {date}. | heute ist {wochentag}, der {alone}.",
+        f"the meeting is on {weekday}, {date}. | die Besprechung ist am {wochentag}, dem {alone}.",
+        f"the school closes on {date}. | die Schule schließt {am}.",
+        f"{who} will come back on {date}. | {wer} kommt {am} zurück.",
+        f"the war ended on {date}{comma} {year}. | der Krieg endete {am} {year}.",
+        f"see you on {weekday}, {date}. | bis {wochentag}, den {alone}.",
+    )
+
+
+@template("number", 6)
+def figures(draw: Draw) -> Pair:
+    """Times of a day in figures, prices, measures, and large numbers."""
+    hour, minutes, number = draw.one(range(1, 13)), draw.one(range(10, 60)), draw.one(range(2, 100))
+    tenths, thousands = draw.one(range(1, 10)), f"{draw.one(range(100, 1000))}"
+    three, drei = in_words(draw.one(range(2, 1000)))
+    verb, verb_german = draw.pair(
+        "the train leaves at | der Zug fährt um {} ab",
+        "the bus leaves at | der Bus fährt um {} ab",
+        "the plane lands at | das Flugzeug landet um {}",
+        "our train arrives at | unser Zug kommt um {} an",
+        "the meeting starts at | die Besprechung beginnt um {}",
+        "the lesson ends at | der Unterricht endet um {}",
+        "the shop opens at | der Laden öffnet um {}",
+        "the concert begins at | das Konzert beginnt um {}",
+        "I will be there at | ich werde um {} da sein",
+        "she called me at | sie rief mich um {} an",
+        "we ate at | wir aßen um {}",
+    )
+    time, zeit = draw.one(
+        (
+            (f"{hour}:{minutes}", f"{hour}:{minutes} Uhr"),
+            (f"{hour}:{minutes}", f"{hour}:{minutes} Uhr"),
+            (f"{hour}:{minutes} a.m", f"{hour}:{minutes} Uhr"),
+            (f"{hour} o'clock", f"{hour} Uhr"),
+        )
+    )
+    thing = draw.one(THINGS)
+    it, es = f"the {thing.english}", phrase("der", thing, NOMINATIVE)
+    digits = " ".join(str(draw.one(range(100, 999))) for _ in range(2))
+    return draw.sentence_of(
+        f"{verb} {time}. | {verb_german.format(zeit)}.",
+        f"{verb} {time}. | {verb_german.format(zeit)}.",
+        f"{verb} {time}. | {verb_german.format(zeit)}.",
+        f"it is {time}. | es ist {zeit}.",
+        f"{it} costs {number} dollars. | {es} kostet {number} Dollar.",
+        f"{it} costs ${number}. | {es} kostet {number} Dollar.",
+        f"{it} costs {three} dollars. | {es} kostet {drei} Dollar.",
+        f"I paid {three} euros for {it}."
+        f" | ich habe {drei} Euro für {phrase('der', thing, ACCUSATIVE)} bezahlt.",
+        f"{it} weighs {number}.{tenths} kilograms. | {es} wiegt {number},{tenths} Kilogramm.",
+        f"{it} weighs {three} grams. | {es} wiegt {drei} Gramm.",
+        f"{it} is {number} centimeters long. | {es} ist {number} Zentimeter lang.",
+        f"it's {number} kilometers to the station. | bis zum Bahnhof sind es {number} Kilometer.",
+        f"the tower is {number} meters high. | der Turm ist {number} Meter hoch.",
+        f"about {number},{thousands} people live here."
+        f" | hier leben ungefähr {number}.{thousands} Menschen.",
+        f"the city has {number} million inhabitants. | die Stadt hat {number} Millionen Einwohner.",
+        f"{number} percent of the students passed. | {number} Prozent der Schüler haben bestanden.",
+        f"my phone number is {digits}. | meine Telefonnummer ist {digits}.",
+        f"my room number is {thousands}. | meine Zimmernummer ist {thousands}.",
+        f"there are {three} students at this school. | an dieser Schule gibt es {drei} Schüler.",
+        f"this book has {three} pages. | dieses Buch hat {drei} Seiten.",
+        f"open the book on page {number}. | schlag das Buch auf Seite {number} auf.",
+    )
+
 
 @template("number", 5)
 def numbers(draw: Draw) -> Pair:
@@ -42,7 +170,7 @@ def numbers(draw: Draw) -> Pair:
     )
 
 
-@template("number", 3)
+@template("number", 5)
 def clock(draw: Draw) -> Pair:
     """Times of day: "half past three" is "halb vier"."""
     place = draw.one(range(12))

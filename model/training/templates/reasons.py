@@ -108,7 +108,7 @@ _ACTIONS = (
 _SINCE = ("because", "weil"), ("because", "weil"), ("because", "weil"), ("since", "da")
 
 
-@template("reason", 10)
+@template("reason", 6)
 def not_because(draw: Draw) -> Pair:
     """Nothing happened, and why: "it" is whichever noun the adjective fits."""
     action = draw.one(_ACTIONS)

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from model.training.corpus import Pair
 from model.training.templates.draw import Draw, template
+from model.training.templates.frames import fill
 from model.training.templates.german import NOMINATIVE, phrase
 from model.training.templates.lexicon import FEMALE, PEOPLE, RELATIVES, WORDS
 
 _PAIRS = tuple(
     line.split("	") for line in (WORDS / "senses.tsv").read_text(encoding="utf-8").splitlines()
 )
-"""English and German; W is the subject, W2 in English and D in German a name."""
+"""English and German frames; W is the subject, W2 in English and D in German a name."""
 _NAMES = ("Peter", "Anna", "Paul", "Lisa", "Max", "Emma", "John", "Sarah", "David", "Julia")
 
 
-@template("sense", 14)
+@template("sense", 22)
 def senses(draw: Draw) -> Pair:
     """A sentence of the list, with a person in it if it has a place for one."""
-    english, german = draw.one(_PAIRS)
+    english, german = fill(draw, *draw.one(_PAIRS))
     kind = draw.one(range(4))
     masculine_only = " his " in english
     if kind == 0:

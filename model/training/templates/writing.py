@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 
 from model.training.corpus import Pair, key
-from model.training.templates import numbers, possession, qualities, reasons, senses, verbs
+from model.training.templates import frames, numbers, possession, qualities, reasons, senses, verbs
 from model.training.templates.compounds import nouns_of
 from model.training.templates.draw import TEMPLATES, Draw
 from model.training.templates.numbers import with_noun
 
-MODULES = (numbers, possession, qualities, reasons, senses, verbs)
+MODULES = (frames, numbers, possession, qualities, reasons, senses, verbs)
 """Modules whose templates are registered."""
 
 

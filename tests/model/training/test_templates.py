@@ -10,11 +10,14 @@ from model.training.corpus import Pair, key, read_pairs
 from model.training.templates.__main__ import main
 from model.training.templates.compounds import nouns_of
 from model.training.templates.draw import TEMPLATES, Draw
+from model.training.templates.frames import FRAMES, fill
 from model.training.templates.german import ACCUSATIVE, phrase
-from model.training.templates.lexicon import EVERYTHING, HOURS, NUMBERS
+from model.training.templates.lexicon import EVERYTHING, HOURS, NUMBERS, WORDS
+from model.training.templates.numbers import in_words
 from model.training.templates.writing import MODULES, from_templates
 
 GENDER = {noun.german: noun.gender for noun in EVERYTHING if noun.german not in ("Bank", "See")}
+PLURALS = {noun.plural for noun in EVERYTHING}
 NOMINATIVES = {"Der": "m", "Die": "f", "Das": "n"}
 
 
@@ -41,7 +44,7 @@ def test_articles_have_the_gender_of_their_noun(written) -> None:
     checked = 0
     for _, pair in written:
         begin = re.match(r"(Der|Die|Das) (\w+) ", pair.target)
-        if begin and begin[2] in GENDER:
+        if begin and begin[2] in GENDER and not (begin[1] == "Die" and begin[2] in PLURALS):
             assert NOMINATIVES[begin[1]] == GENDER[begin[2]], pair
             checked += 1
     assert checked > 500
@@ -90,6 +93,65 @@ def test_numbers_in_words() -> None:
     numbers = dict(NUMBERS)
     assert numbers["twenty-one"] == "einundzwanzig"
     assert numbers["ninety-seven"] == "siebenundneunzig"
+
+
+@pytest.mark.parametrize(
+    ("number", "english", "german"),
+    [
+        (1, "one", "eins"),
+        (17, "seventeen", "siebzehn"),
+        (60, "sixty", "sechzig"),
+        (66, "sixty-six", "sechsundsechzig"),
+        (101, "one hundred and one", "einhunderteins"),
+        (321, "three hundred and twenty-one", "dreihunderteinundzwanzig"),
+        (700, "seven hundred", "siebenhundert"),
+    ],
+)
+def test_numbers_below_a_thousand(number: int, english: str, german: str) -> None:
+    assert in_words(number) == (english, german)
+
+
+def test_choices_of_a_frame_are_the_same_in_both_languages() -> None:
+    frames = [frame for kind in FRAMES.values() for frame in kind]
+    lines = (WORDS / "senses.tsv").read_text(encoding="utf-8").splitlines()
+    for english, german in [*frames, *(tuple(line.split("\t")) for line in lines)]:
+        choices = _choices(english)
+        for name, count in _choices(german).items():
+            assert choices.get(name) == count, (name, english)
+
+
+def _choices(side: str) -> dict[str, int]:
+    groups = re.findall(r"\{(?:(\w+):)?([^}]*)\}", side)
+    return {name or str(place): text.count("|") for place, (name, text) in enumerate(groups)}
+
+
+@pytest.mark.parametrize(
+    ("english", "german", "expected"),
+    [
+        ("{a|a} {1:dog|dog}", "{1:x|x}", ("A dog", "X")),
+        ("the <being> is here", "<der being nom> ist hier", None),
+        ("from the <place>", "von <der place dat>", None),
+    ],
+)
+def test_a_frame_agrees(english: str, german: str, expected: tuple[str, str] | None) -> None:
+    for seed in range(50):
+        pair = fill(Draw(seed), english, german)
+        if expected:
+            assert tuple(pair) == expected
+            continue
+        assert not re.search("[<>{}]|von dem ", "".join(pair))
+        begin = re.match(r"(Der|Die|Das) (\w+) ist hier", pair.target)
+        assert begin is None or NOMINATIVES[begin[1]] == GENDER[begin[2]]
+
+
+def test_two_adjectives_take_one_ending() -> None:
+    pairs = {
+        fill(Draw(seed), "<trait> <color> <animal>", "mit <ein trait color animal dat>")
+        for seed in range(99)
+    }
+    for pair in pairs:
+        *_, first, second, _noun = pair.target.split()
+        assert {first[-2:], second[-2:]} == {"en"}, pair
 
 
 def test_compounds_have_the_gender_of_their_last_part() -> None:

@@ -8,7 +8,7 @@ import { AddedBlock, AttentionBlock, Inks, drawPositions } from "./blocks.js";
 import { FAINT, below, between, partOf, strength } from "./curves.js";
 import { Figure } from "./payload.js";
 import { letterSize, sizesOf } from "./sizes.js";
-import { Timeline, keyAsked, spokenMoment } from "./timeline.js";
+import { Timeline, followedBy, keyAsked, spokenMoment } from "./timeline.js";
 
 const REPORT_PAUSE = 300;
 const LEAST_HEIGHT = 540;
@@ -16,7 +16,7 @@ const FEED_FORWARD_WIDTH = 52;
 const POSITIONS_HEIGHT = 26;
 const MOST_LETTERS = 56;
 const LEAST_LETTERS = 17;
-const LEAST_CHIPS = 0.6;
+const LEAST_CHIPS = 0.75;
 const NOTHING = { rows: null, columns: null, head: -1, over: -1 };
 const STILL = matchMedia("(prefers-reduced-motion: reduce)");
 
@@ -218,13 +218,7 @@ class Door {
       fed = element("span", "heading fed", { title: "How much it adds to each token" }, element("span", "", {}, "Feed-forward"));
       headings.append(fed);
     }
-    const chips = element("div", "chips");
-    const tokens = stack.tokens.map((text, token) => {
-      const chip = element("span", "chip", { title: text }, text);
-      this._followable(chip, stack.side, token, token + 1);
-      chips.append(chip);
-      return chip;
-    });
+    const [chips, tokens] = this._chips(stack);
     const foot = element("div", "foot");
     let positions = null;
     if (stack.positions?.dimensions) {
@@ -242,6 +236,30 @@ class Door {
     const box = element("div", "box", {}, headings, ...layers.map(({ row }) => row).reverse());
     const made = element("section", `stack ${stack.kind}`, { "aria-label": stack.name }, title, box, foot, chips);
     return { ...{ stack, made, box, layers, tokens, chips, positions, foot, columns, fed } };
+  }
+
+  /** What a stack reads, token by token; in it, the arrow keys follow one token after another. */
+  _chips(stack) {
+    const { kind, name, side } = stack;
+    const chips = element("div", "chips", { role: "listbox", tabindex: "0", "aria-label": `${name}: its tokens, to follow` });
+    const tokens = stack.tokens.map((text, token) => {
+      const chip = element("span", "chip", { title: text, role: "option", id: `door-${kind}-${token}` }, text);
+      this._followable(chip, side, token, token + 1);
+      return chip;
+    });
+    chips.append(...tokens);
+    const own = () => (this.followed?.side === side ? this.followed.from : -1);
+    chips.addEventListener("keydown", (event) => {
+      const to = followedBy(event.key, own(), tokens.length);
+      if (to === null || event.ctrlKey || event.metaKey || event.altKey) return;
+      event.preventDefault();
+      event.stopPropagation();
+      this.pinned = true;
+      chips.setAttribute("aria-activedescendant", tokens[to].id);
+      this._follow({ side, from: to, to: to + 1 });
+      this.spoken.textContent = this.figure.spokenToken(side, to);
+    });
+    return [chips, tokens];
   }
 
   /** Adds a link to a page, if that page can show this model. */
@@ -389,10 +407,9 @@ class Door {
       const inner = box.clientWidth;
       // Text shrinks to fit as long as it stays readable.
       chips.style.fontSize = "";
-      chips.classList.remove("tiny");
       const fits = Math.min(1, inner / chips.scrollWidth);
-      chips.classList.toggle("tiny", fits < LEAST_CHIPS);
-      if (fits < 1) chips.style.fontSize = `${0.98 * fits}em`;
+      chips.classList.toggle("long", fits < LEAST_CHIPS);
+      if (fits < 1) chips.style.fontSize = `${Math.max(LEAST_CHIPS, 0.98 * fits)}em`;
       if (positions) drawPositions(positions, figure, stack, Math.max(40, Math.min(inner - 130 * unit, 40 * unit * stack.tokens.length)), POSITIONS_HEIGHT * unit, inks);
     }
     this._measure();
@@ -438,8 +455,8 @@ class Door {
       })),
       next: this.next ? within(this.next.button) : null,
     };
-    const wraps = (places) => places.some(({ bottom }) => bottom - places[0].bottom > places[0].height / 2);
-    this.wraps = wraps(this.places.written) || wraps(this.places.read);
+    this.places.writtenEnd = Math.max(...this.places.written.map(({ bottom }) => bottom), 0);
+    this.places.readStart = Math.min(...this.places.read.map(({ top }) => top));
     Object.assign(this, { overlaid: fitted(this.overlay, room.width, room.height), overlaySize: [room.width, room.height] });
   }
 
@@ -497,6 +514,7 @@ class Door {
     const key = plainKey(event);
     if (!this.figure || !key || event.shiftKey) return;
     const [target] = event.composedPath();
+    if (target.classList?.contains("chips") && followedBy(event.key, 0, 1) !== null) return;
     const inside = event.composedPath().includes(this.root);
     if (!inside && (typing(event) || (!this.figure.stage && key !== "k" && !key.startsWith("Arrow")))) return;
     // Outside the figure, up and down scroll the page.
@@ -591,11 +609,12 @@ class Door {
 
   _drawBlocks(moment, done) {
     const { figure, timeline, followed, over } = this;
-    for (const { stack, layers, tokens } of this.stacks) {
+    for (const { stack, layers, tokens, chips } of this.stacks) {
       const decodes = stack === figure.decoder;
       const n = stack.tokens.length;
       const current = decodes && !done && moment.phase !== "read" ? moment.step : -1;
       const band = followed && followed.side === stack.side ? [followed.from, Math.min(followed.to, n)] : null;
+      this._scrollTo(chips, tokens, band ? band[0] : current);
       layers.forEach(({ blocks, parts, added }, layer) => {
         const rows = decodes ? timeline.rowsOf(moment, layer) : Math.min(1, Math.max(0, moment.encoded - layer)) * n;
         const active = !done && moment.layer === layer && (decodes ? moment.phase === "layer" : moment.phase === "read");
@@ -621,13 +640,23 @@ class Door {
     }
   }
 
+  /** Brings a token into sight where not all fit, unless a pointer is on them. */
+  _scrollTo(chips, tokens, token) {
+    if (token === chips.shownToken || !chips.classList.contains("long") || chips.matches(":hover")) return;
+    chips.shownToken = token;
+    const chip = tokens[Math.max(0, token)];
+    chips.scrollLeft = chip.offsetLeft - (chips.clientWidth - chip.offsetWidth) / 2;
+  }
+
   _drawNext(moment) {
     if (!this.next) return;
     // The previous step's candidates stay, faded, until the next ones come.
-    const writes = moment.phase === "write";
-    const number = moment.step - (writes ? 0 : 1);
+    const { followed } = this;
+    const follows = Boolean(followed) && followed.side === "target" && followed.to <= this.figure.next.length;
+    const writes = follows || moment.phase === "write";
+    const number = follows ? followed.to - 1 : moment.step - (writes ? 0 : 1);
     const step = this.figure.next[Math.max(0, number)];
-    const share = writes ? 1 - (1 - moment.share) ** 3 : 1;
+    const share = writes && !follows ? 1 - (1 - moment.share) ** 3 : 1;
     this.next.rows.forEach(({ made, text, share: percents }, place) => {
       const offered = number >= 0 && place < step.texts.length;
       marked(made, "chosen", offered && place === step.chosen);
@@ -650,7 +679,41 @@ class Door {
     context.lineCap = "round";
     context.lineJoin = "round";
     this._drawWays(context, moment, done);
+    this._drawFollowed(context);
     this._drawArcs(context, moment, done);
+  }
+
+  /** The way of a followed token: up its stack, past every layer, and for a written one to what comes next. */
+  _drawFollowed(context) {
+    const { followed, places, figure, inks } = this;
+    if (!followed) return;
+    this.stacks.forEach(({ stack, tokens }, number) => {
+      if (stack.side !== followed.side || followed.from >= tokens.length) return;
+      const place = places.stacks[number];
+      const chip = tokens[followed.from].getBoundingClientRect();
+      const room = this.root.getBoundingClientRect();
+      const middle = Math.min(Math.max(chip.left - room.left + chip.width / 2, place.chips.left), place.chips.right);
+      const [x, top] = [place.box.left + 5, place.layers.at(-1).row];
+      const start = place.chips.top - 1;
+      const points = [[middle, start], [middle, start - 5], [x, start - 5], [x, top.top + top.height / 2]];
+      context.globalAlpha = 0.9;
+      context.strokeStyle = context.fillStyle = inks.theme.text;
+      context.lineWidth = 1.75;
+      context.beginPath();
+      rounded(context, points);
+      context.stroke();
+      for (const { row } of place.layers) {
+        context.beginPath();
+        context.arc(x, row.top + row.height / 2, 3.2, 0, 7);
+        context.fill();
+      }
+      if (stack !== figure.decoder || !places.next || this.narrow) return;
+      const y = place.box.top;
+      context.beginPath();
+      rounded(context, [[x, top.top + top.height / 2], [x, y + 4], [place.box.right - 4, y + 4], [place.box.right - 4, places.next.top + 12], [places.next.left - 3, places.next.top + 12]]);
+      context.stroke();
+    });
+    context.globalAlpha = 1;
   }
 
   _drawArcs(context, moment, done) {
@@ -659,21 +722,23 @@ class Door {
     const onWritten = this._followedWords(figure.writtenSide);
     const onRead = figure.rows === 2 ? this._followedWords("source") : new Set();
     const follows = onWritten.size + onRead.size > 0;
-    const widest = this.narrow ? 6 : figure.stage ? 11 : 8;
+    // Many words stand close together.
+    const beside = this.width / Math.max(figure.written.length, figure.read.length);
+    const widest = Math.max(2.5, Math.min(this.narrow ? 6 : figure.stage ? 11 : 8, beside * 0.16));
     figure.written.forEach((word, w) => {
       const last = word.first + word.tokens.length - 1;
       const share = figure.decoder ? this._shareOf(moment, last) : 1;
       if (share <= 0) return;
       const isNow = figure.decoder && !done && word.first <= moment.step && moment.step <= last;
-      if (this.wraps && !isNow && !onWritten.has(w) && !(follows && onRead.size)) return;
       figure.read.forEach((_, r) => {
         const weight = figure.arc(frame, w, r);
         if (weight < FAINT || (figure.rows === 1 && w === r)) return;
         const lit = onWritten.has(w) || onRead.has(r);
-        if (this.wraps && follows && !lit && !isNow) return;
         const [from, to] = [places.written[w], places.read[r]];
-        const start = [from.left + from.width / 2, from.bottom + 1];
-        const end = [to.left + to.width / 2, figure.rows === 2 ? to.top - 1 : to.bottom + 1];
+        // Between two texts, not across their lines.
+        const [startY, endY] = figure.rows === 2 ? [places.writtenEnd + 1, places.readStart - 1] : [from.bottom + 1, to.bottom + 1];
+        const start = [from.left + from.width / 2, startY];
+        const end = [to.left + to.width / 2, endY];
         const whole = figure.rows === 2 ? between(start, end) : below(start, end, this.gap);
         const [a, b, c, d] = share < 1 ? partOf(whole, 1 - (1 - share) ** 2) : whole;
         const { width, alpha } = strength(weight, widest);
@@ -684,6 +749,7 @@ class Door {
         context.moveTo(...a);
         context.bezierCurveTo(...b, ...c, ...d);
         context.stroke();
+        if (figure.rows === 2 && (isNow || lit)) leads(context, [start, from.bottom + 1], [end, to.top - 1]);
       });
     });
     context.globalAlpha = 1;
@@ -761,6 +827,18 @@ function marked(made, name, is) {
 /** The index of the working block when `share` of a layer is done. */
 function partAt(share, count) {
   return Math.min(count - 1, Math.floor(share * count));
+}
+
+/** From a curve's ends to the words of a text's other lines, each an end and the height of its word. */
+function leads(context, ...ends) {
+  context.lineWidth = 1.5;
+  for (const [[x, y], height] of ends) {
+    if (Math.abs(height - y) < 4) continue;
+    context.beginPath();
+    context.moveTo(x, y);
+    context.lineTo(x, height);
+    context.stroke();
+  }
 }
 
 /** A path with rounded corners. */

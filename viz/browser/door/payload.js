@@ -81,13 +81,30 @@ export class Figure {
 
   /** One sentence per written word: the word it looks at most. */
   spoken(frame) {
-    return this.written
-      .map((word, place) => {
-        const weights = this.read.map((_, read) => (this.rows === 1 && read === place ? 0 : this.arc(frame, place, read)));
-        const most = weights.indexOf(Math.max(...weights));
-        return most < 0 || weights[most] === 0 ? "" : `“${word.text}” looks most at “${this.read[most].text}”.`;
-      })
-      .filter(Boolean)
-      .join(" ");
+    return this.written.map((_, place) => this.spokenWord(frame, place)).filter(Boolean).join(" ");
+  }
+
+  /** The word that a written word looks at most, in a sentence; empty where it looks at none. */
+  spokenWord(frame, place) {
+    const weights = this.read.map((_, read) => (this.rows === 1 && read === place ? 0 : this.arc(frame, place, read)));
+    const most = weights.indexOf(Math.max(...weights));
+    return most < 0 || weights[most] === 0 ? "" : `“${this.written[place].text}” looks most at “${this.read[most].text}”.`;
+  }
+
+  /** A token that is followed, in words: with what it looks at, or what looks at it. */
+  spokenToken(side, token) {
+    const stack = this.stacks.find((each) => each.side === side);
+    const named = `Token ${token + 1} of ${stack.tokens.length}: “${stack.tokens[token]}”.`;
+    const frame = this.arcs.frames - 1;
+    const word = this.wordOf(side, token);
+    if (word < 0) return named;
+    const looking =
+      side === this.writtenSide ? [word] : this.written.map((_, place) => place).filter((place) => this._most(frame, place) === word);
+    return [named, ...looking.map((place) => this.spokenWord(frame, place))].filter(Boolean).join(" ");
+  }
+
+  _most(frame, place) {
+    const weights = this.read.map((_, read) => this.arc(frame, place, read));
+    return weights.indexOf(Math.max(...weights));
   }
 }

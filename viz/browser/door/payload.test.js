@@ -64,3 +64,12 @@ test("the text alternative names each word with the one it looks at most", () =>
   const most = arcs[0][0].indexOf(Math.max(...arcs[0][0]));
   assert.equal(figure.spoken(0), `“Katze” looks most at “${["The", "cat", "</s>"][most]}”.`);
 });
+
+test("a token is told with what its word looks at, or with the words that look at it", () => {
+  const most = arcs[0][0].indexOf(Math.max(...arcs[0][0]));
+  const looks = figure.spoken(0);
+  assert.match(figure.spokenToken("target", 1), new RegExp(`^Token 2 of 3: “.+”\\. ${looks.replace(/[.]/g, "\\.")}$`));
+  assert.ok(figure.spokenToken("source", most).endsWith(looks));
+  const other = [0, 1, 2].find((place) => place !== most);
+  assert.match(figure.spokenToken("source", other), /^Token \d of 3: “[^”]+”\.$/);
+});

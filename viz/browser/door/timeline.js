@@ -110,6 +110,12 @@ export function keyAsked(key, time, timeline) {
   return key === "Escape" ? { lets: true } : null;
 }
 
+/** Which of so many tokens a key goes to from one of them, -1 for none; null where it goes to none. */
+export function followedBy(key, from, count) {
+  const to = { ArrowLeft: from < 0 ? count - 1 : from - 1, ArrowRight: from + 1, Home: 0, End: count - 1 }[key];
+  return to === undefined ? null : Math.min(Math.max(to, 0), count - 1);
+}
+
 /** A moment in words. */
 export function spokenMoment(moment, figure, count) {
   if (moment.phase === "read") return `Reading: layer ${moment.layer + 1} of ${figure.depth(figure.encoder)}`;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { Timeline, keyAsked, spokenMoment } from "./timeline.js";
+import { Timeline, followedBy, keyAsked, spokenMoment } from "./timeline.js";
 
 const whole = new Timeline({ encoder: 2, decoder: 3, steps: 4 });
 
@@ -97,4 +97,14 @@ test("what happens is said in words that are true of the model", () => {
   assert.equal(spokenMoment(whole.at(1), figure, 4), "Reading: layer 1 of 2");
   assert.equal(spokenMoment(whole.at(whole.timeOf(3)), figure, 4), "Writing 3 of 4");
   assert.equal(spokenMoment(whole.at(whole.timeOf(3)), { ...figure, offset: 0 }, 4), "Reading 3 of 4");
+});
+
+test("arrow keys follow one token after another, and stay among them", () => {
+  assert.equal(followedBy("ArrowRight", -1, 5), 0);
+  assert.equal(followedBy("ArrowRight", 4, 5), 4);
+  assert.equal(followedBy("ArrowLeft", -1, 5), 4);
+  assert.equal(followedBy("ArrowLeft", 0, 5), 0);
+  assert.equal(followedBy("Home", 3, 5), 0);
+  assert.equal(followedBy("End", 1, 5), 4);
+  assert.equal(followedBy("ArrowUp", 1, 5), null);
 });

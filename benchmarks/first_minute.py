@@ -1,0 +1,198 @@
+"""A first visitor's minute, as a strip of screenshots at 0, 5, 15, 30 and 60 seconds.
+
+    python -m benchmarks.first_minute --out /tmp
+
+The app starts anew, with a browser that was never there, on a laptop, in a hall and on a phone. The
+visitor types a sentence, looks at a head, asks a question that changes the translation, and another
+one. It fails unless at 5 s something moves that the visitor typed, and by 30 s a translation has
+changed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from PIL import Image, ImageDraw
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from tests.kit.running_app import StartError, find_chromium, launch, serve
+
+SENTENCE = "I have never seen such a big dog."
+SIZES = {"laptop": (1280, 800), "hall": (1920, 1080), "phone": (390, 844)}
+MARKS = (0, 5, 15, 30, 60)
+"""Seconds after the page was asked for."""
+
+HEAD, CHANGE, OTHER = 8, 17, 40
+"""Seconds at which the visitor opens a head, asks for a change, and asks something else."""
+
+TYPING = 45
+"""Milliseconds a letter."""
+
+LONGEST = 60_000
+STRIP_HEIGHT, GAP, LABEL = 480, 12, 28
+
+
+@dataclass
+class Visit:
+    """One visitor's minute.
+
+    Attributes:
+        page: of the browser.
+        started: when the page was asked for.
+        shots: a screenshot for each mark.
+        notes: what was found, in words, with the second.
+        moved: whether something of the visitor's moves at 5 s.
+        changed: the second at which a translation has changed; None if it has not.
+    """
+
+    page: Page
+    is_phone: bool
+    started: float = 0.0
+    shots: list[Image.Image] = field(default_factory=list)
+    notes: list[tuple[float, str]] = field(default_factory=list)
+    moved: bool = False
+    changed: float | None = None
+
+    @property
+    def now(self) -> float:
+        """Seconds since the page was asked for."""
+        return time.perf_counter() - self.started
+
+    def note(self, said: str) -> None:
+        """Keep what happened now."""
+        self.notes.append((self.now, said))
+
+    def until(self, seconds: float) -> None:
+        """Wait as a person does, who looks at the page meanwhile."""
+        self.page.wait_for_timeout(max(0.0, 1000 * (seconds - self.now)))
+
+    def shoot(self) -> None:
+        """The next screenshot."""
+        self.shots.append(Image.open(io.BytesIO(self.page.screenshot())).convert("RGB"))
+
+    def types(self) -> None:
+        """Type a sentence as soon as there is a field for it."""
+        box = self.page.get_by_role("textbox").first
+        box.wait_for(timeout=LONGEST)
+        self.note("the field for a sentence stands")
+        box.fill("")
+        box.press_sequentially(SENTENCE, delay=TYPING)
+        box.press("Enter")
+        self.note("the visitor pressed Enter")
+
+    def looks_at_the_door(self) -> None:
+        """Whether the visitor's own sentence plays."""
+        door = self.page.locator(".door[data-state]")
+        words = door.locator(".read").text_content(timeout=2000) if door.count() else ""
+        own = SENTENCE.split()[-1].strip(".") in (words or "")
+        self.moved = own and door.get_attribute("data-state") == "playing"
+        self.note(f"at 5 s, the sentence {'plays' if self.moved else 'does not play'}")
+
+    def opens_a_head(self) -> None:
+        """Open the head whose weights the arcs are."""
+        # Without a pointer, a block opens that head.
+        self.page.locator(".door .block.cross").last.press("Enter", timeout=LONGEST)
+        self.page.wait_for_url("**/heads?**", timeout=LONGEST)
+        self.page.locator(".explorer[data-painted]").wait_for(timeout=LONGEST)
+        self.note("a head stands large")
+
+    def asks(self, typed: str) -> str:
+        """Ask a question and read its answer."""
+        self.page.get_by_role("button", name="Ask a question").click(timeout=LONGEST)
+        self.page.get_by_role("combobox", name="Ask a question").fill(typed)
+        option = self.page.get_by_role("option").first
+        question = option.text_content() or ""
+        option.click(timeout=LONGEST)
+        line = self.page.locator(".st-key-answer-line p", has_text=question)
+        line.wait_for(timeout=LONGEST)
+        said = line.text_content() or ""
+        self.note(said)
+        return said
+
+
+def visit(browser: Browser, url: str, size: tuple[int, int]) -> Visit:
+    """A visitor's minute in a window of a size."""
+    is_phone = size[0] < 600
+    context = browser.new_context(
+        viewport={"width": size[0], "height": size[1]}, has_touch=is_phone, is_mobile=is_phone
+    )
+    try:
+        made = Visit(context.new_page(), is_phone, time.perf_counter())
+        made.page.goto(url, wait_until="commit", timeout=LONGEST)
+        made.shoot()
+        made.types()
+        made.until(MARKS[1])
+        made.looks_at_the_door()
+        made.shoot()
+        made.until(HEAD)
+        made.opens_a_head()
+        made.until(MARKS[2])
+        made.shoot()
+        made.until(CHANGE)
+        if "writes “" in made.asks("without most important head"):
+            made.changed = made.now
+        made.until(MARKS[3])
+        made.shoot()
+        made.until(OTHER)
+        made.asks("see the future")
+        made.until(MARKS[4])
+        made.shoot()
+        return made
+    finally:
+        context.close()
+
+
+def strip(shots: list[Image.Image]) -> Image.Image:
+    """Screenshots side by side, each below its second."""
+    scaled = [
+        shot.resize((round(shot.width * STRIP_HEIGHT / shot.height), STRIP_HEIGHT))
+        for shot in shots
+    ]
+    width = sum(shot.width + GAP for shot in scaled) + GAP
+    made = Image.new("RGB", (width, STRIP_HEIGHT + LABEL + GAP), "white")
+    draw, left = ImageDraw.Draw(made), GAP
+    for mark, shot in zip(MARKS, scaled, strict=True):
+        draw.text((left, GAP // 2), f"{mark} s", fill="black", font_size=16)
+        made.paste(shot, (left, LABEL))
+        left += shot.width + GAP
+    return made
+
+
+def visits(names: list[str]) -> Iterator[tuple[str, Visit]]:
+    """A visit for each size, each to a server that was just started."""
+    with sync_playwright() as playwright:
+        browser = launch(playwright, find_chromium())
+        for name in names:
+            with serve("app.py") as server:
+                yield name, visit(browser, server.url, SIZES[name])
+        browser.close()
+
+
+def main(say: Callable[[str], None] = print) -> int:
+    """The command line; 1 where the minute is not what it should be."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("--out", type=Path, default=Path(), help="folder of the strips")
+    parser.add_argument("--sizes", nargs="+", choices=SIZES, default=list(SIZES))
+    arguments = parser.parse_args()
+    failed = False
+    try:
+        for name, made in visits(arguments.sizes):
+            path = arguments.out / f"first-minute-{name}.png"
+            strip(made.shots).save(path)
+            say(f"\n{name}: {path}")
+            for seconds, said in made.notes:
+                say(f"{seconds:5.1f} s  {said}")
+            failed |= not made.moved or made.changed is None or made.changed > MARKS[3]
+    except StartError as error:
+        sys.exit(str(error))
+    return int(failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,43 @@
+"""The field for questions: a button that opens a list, in which the browser finds what is typed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import streamlit as st
+
+from viz.browser.files import fetched
+from viz.browser.messages import message_of
+
+_KEY = "inquiries"
+
+_inquiries = st.components.v2.component(
+    "headscope_inquiries",
+    html='<div class="headscope inquiries" aria-busy="true"></div>',
+    js=fetched("inquiries/inquiries.js"),
+)
+
+
+def inquiries(
+    questions: Sequence[tuple[str, str, str]],
+    *,
+    about: str,
+    turn: int,
+    on_asked: Callable[[], None],
+) -> None:
+    """Mount the field, once a run.
+
+    Args:
+        questions: a key, a text and further words to be found by, each plain text.
+        about: what they are about, as plain text.
+        turn: how many were answered, by which the browser knows that it waits no more.
+        on_asked: called when one was chosen, for `asked` to read.
+    """
+    data = {"questions": [list(each) for each in questions], "about": about, "turn": turn}
+    _inquiries(key=_KEY, data=data, on_asked_change=on_asked)
+
+
+def asked() -> str:
+    """The key of the question that was chosen last, from a browser and so from anyone."""
+    key = message_of(_KEY, "asked")
+    return key if isinstance(key, str) else ""

@@ -1,0 +1,375 @@
+"""Inquiries about what a translation loses without heads or without source tokens."""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+from model.explain.alignment_file import read_alignment
+from model.explain.alignment_table import Read
+from model.explain.attribution import METHODS
+from model.numbers import count_of, fixed, percent
+from model.record.intervention import Intervention
+from model.trace.attention_map import AttentionKind, FloatArray
+from viz.draw.labels import axis_texts
+from viz.effects.effect_map import change_words, effect_sentences
+from viz.effects.head_map import lower_first
+from viz.effects.view import EVERY, EffectsView
+from viz.effects.view import VIEW as EFFECTS
+from viz.inquiries.inquiry import Answer, Inquiry, Subject, share_of
+from viz.links.head_refs import MOST_HEADS, Head, written_heads
+from viz.service import session
+from viz.service.jobs import (
+    DeleteTokens,
+    MeasureAgreement,
+    MeasureEffects,
+    RemoveHeads,
+    WriteWithout,
+)
+
+LARGELY, PARTLY = 0.7, 0.3
+"""Rank correlations from which an estimate is called largely and partly right."""
+
+
+def _is_model(subject: Subject) -> bool:
+    return subject.is_model
+
+
+def _has_word(subject: Subject) -> bool:
+    return subject.is_model and subject.hardest is not None
+
+
+# ---- single heads -------------------------------------------------------------------------------
+
+
+def matters_most(subject: Subject) -> Answer:
+    """The head whose removal changes the whole translation's log-probability most."""
+    effects = session.ask(MeasureEffects(subject.of_model.record))
+    return Answer(effect_sentences(effects, None, 1)[0], EFFECTS, EffectsView())
+
+
+def matters_for_word(subject: Subject) -> Answer:
+    """The head whose removal changes the least certain token's log-probability most."""
+    place = subject.hardest
+    assert place is not None, "it is offered only where a token is known"
+    effects = session.ask(MeasureEffects(subject.of_model.record))
+    return Answer(effect_sentences(effects, place, 1)[0], EFFECTS, EffectsView(token=place + 1))
+
+
+def without_best(subject: Subject) -> Answer:
+    """What is written without the head whose loss is greatest."""
+    effects = session.ask(MeasureEffects(subject.of_model.record))
+    site, head, loss = max(effects.ranked(), key=lambda each: each[2])
+    after = subject.under(Intervention(heads={(site, head): 0})).free.text
+    return Answer(
+        f"Without {lower_first(site.head_name(head))}, which costs {fixed(loss, 2)} of "
+        f"log-probability, {subject.change(after)}",
+        EFFECTS,
+        EffectsView(off=written_heads([(site, head)])),
+    )
+
+
+def harmful(subject: Subject) -> Answer:
+    """Whether the translation is likelier without some head."""
+    effects = session.ask(MeasureEffects(subject.of_model.record))
+    site, head, loss = min(effects.ranked(), key=lambda each: each[2])
+    likelier = sum(each[2] < 0 for each in effects.ranked())
+    name = lower_first(site.head_name(head))
+    if loss >= 0:
+        sentence = f"No: without any one of the {subject.n_heads} heads it becomes no likelier."
+        return Answer(sentence, EFFECTS, EffectsView())
+    times = fixed(math.exp(-loss), 2)
+    return Answer(
+        f"Its {subject.written} becomes likelier without {count_of(likelier, 'head')} of "
+        f"{subject.n_heads}, one at a time; most without {name}: {times} times as likely.",
+        EFFECTS,
+        EffectsView(off=written_heads([(site, head)])),
+    )
+
+
+def changes_words(subject: Subject) -> Answer:
+    """How many single heads change what is written."""
+    question = subject.of_model
+    after = [
+        text
+        for site in subject.model.sites
+        for text in session.ask(WriteWithout(question.version, question.sentence, site))
+    ]
+    count = sum(text != subject.own for text in after)
+    return Answer(
+        f"Removing a single head changes the {subject.written} for {count or 'none'} of the "
+        f"{count_of(len(after), 'head')}.",
+        EFFECTS,
+        EffectsView(show="words"),
+    )
+
+
+# ---- many heads ---------------------------------------------------------------------------------
+
+
+def spared(subject: Subject) -> Answer:
+    """How many heads can be removed before the translation's probability halves."""
+    left = session.ask(RemoveHeads(subject.of_model.record))
+    losses = left.least_first[0] - left.least_first
+    halved = np.flatnonzero(losses > math.log(2))
+    last = int(halved[0]) - 1 if len(halved) else len(left.removed) - 1
+    view = EffectsView(show="removal")
+    total = left.removed[-1]
+    if last == len(left.removed) - 1:
+        return Answer(
+            f"All {total}, removed least costly first: the probability of this {subject.written} "
+            "never halves.",
+            EFFECTS,
+            view,
+        )
+    return Answer(
+        f"{left.removed[last] or 'None'} of {total}, removed least costly first, before the "
+        f"probability of this {subject.written} halves; with {left.removed[last + 1]} removed it "
+        f"keeps {share_of(math.exp(-float(losses[last + 1])))}.",
+        EFFECTS,
+        view,
+    )
+
+
+class Stack(NamedTuple):
+    """A question about all heads of one kind switched off."""
+
+    kind: AttentionKind
+    key: str
+    text: str
+    keywords: str
+
+
+STACKS = (
+    Stack(
+        AttentionKind.CROSS,
+        "no-cross",
+        "What if the decoder could not look at the source?",
+        "without no cross attention off blind encoder decoder remove all",
+    ),
+    Stack(
+        AttentionKind.DECODER,
+        "no-decoder",
+        "What if the decoder forgot what it wrote?",
+        "without no masked self attention decoder off memory remove all",
+    ),
+    Stack(
+        AttentionKind.ENCODER,
+        "no-encoder",
+        "What if the words of the source could not see each other?",
+        "without no encoder self attention off context remove all",
+    ),
+)
+
+
+def heads_of(subject: Subject, kind: AttentionKind) -> list[Head]:
+    """All heads of a kind of attention."""
+    return [(each.site, head) for each in subject.maps(kind) for head in range(each.n_heads)]
+
+
+def fits_stack(stack: Stack, subject: Subject) -> bool:
+    """Whether its heads can be switched off by an address."""
+    return subject.is_model and 0 < len(heads_of(subject, stack.kind)) <= MOST_HEADS
+
+
+def without_stack(stack: Stack, subject: Subject) -> Answer:
+    """What is written without all heads of a kind."""
+    heads = heads_of(subject, stack.kind)
+    after = subject.under(Intervention(heads=dict.fromkeys(heads, 0))).free.text
+    noun = f"{stack.kind.full_name.lower()} head"
+    return Answer(
+        f"With {'its ' if len(heads) == 1 else 'all '}{count_of(len(heads), noun)} switched off, "
+        f"{subject.change(after)}",
+        EFFECTS,
+        EffectsView(off=written_heads(heads)),
+    )
+
+
+# ---- source tokens ------------------------------------------------------------------------------
+
+
+def deletion_losses(subject: Subject) -> FloatArray:
+    """What each prediction loses without each source token but </s>, (target, source)."""
+    record, n_source = subject.of_model.record, len(subject.trace.source)
+    parts = [
+        session.ask(DeleteTokens(record, range(n_source)[start : start + session.DELETED_TOGETHER]))
+        for start in range(0, n_source, session.DELETED_TOGETHER)
+    ]
+    losses: FloatArray = np.concatenate(parts, axis=1)[:, :-1]
+    return losses
+
+
+def depends_on(subject: Subject) -> Answer:
+    """The source token without which the least certain token becomes least likely."""
+    place, log_probs = subject.hardest, subject.trace.log_probs
+    assert place is not None, "it is offered only where a token is known"
+    assert log_probs is not None, "a token of the lowest probability has one"
+    losses = deletion_losses(subject)[place]
+    view = EffectsView(show="maps", token=place + 1)
+    word = subject.predicted[place]
+    if losses.max() <= 0:
+        sentence = f"On none: “{word}” becomes no less likely without any one source token."
+        return Answer(sentence, EFFECTS, view)
+    source = int(losses.argmax())
+    name = axis_texts(subject.trace.source)[source]
+    change = change_words(float(log_probs[place]), float(losses[source]))
+    return Answer(
+        f"Most on “{name}”: without it, the probability of “{word}” {change}.",
+        EFFECTS,
+        view,
+    )
+
+
+def _is_short(subject: Subject) -> bool:
+    trace = subject.trace
+    cells = len(trace.source) * len(trace.target)
+    return subject.is_model and len(trace.source) > 2 and cells <= session.AT_ONCE_CELLS
+
+
+def believed(subject: Subject) -> Answer:
+    """How well attention weights rank source tokens as their deletion does."""
+    agreements = session.ask(MeasureAgreement(subject.of_model.record))
+    mean = agreements["weights", None, None].correlation.mean
+    view = EffectsView(show="maps")
+    if math.isnan(mean):
+        return Answer("This sentence cannot tell: it is too short.", EFFECTS, view)
+    verdict = "Largely" if mean >= LARGELY else "Partly" if mean >= PARTLY else "Hardly"
+    ranks = f"their mean ranks the source tokens as deleting them does with {fixed(mean, 2)}"
+    return Answer(
+        f"{verdict}, on this sentence: {ranks} (rank correlation; 1 is the same order, 0 none).",
+        EFFECTS,
+        view,
+    )
+
+
+def best_estimate(subject: Subject) -> Answer:
+    """The method whose map of the whole model agrees best with deletion."""
+    agreements = session.ask(MeasureAgreement(subject.of_model.record))
+    means = {
+        method: held.correlation.mean
+        for (method, site, _), held in agreements.items()
+        if site is None and not math.isnan(held.correlation.mean)
+    }
+    view = EffectsView(show="maps", method=EVERY)
+    if not means:
+        return Answer("This sentence cannot tell: it is too short.", EFFECTS, view)
+    best = max(means, key=lambda method: means[method])
+    return Answer(
+        f"{METHODS[best].title}, on this sentence: its rank correlation with deletion is "
+        f"{fixed(means[best], 2)}, and that of the plain weights "
+        f"{fixed(means.get('weights', math.nan), 2)}.",
+        EFFECTS,
+        view,
+    )
+
+
+def _has_gold(subject: Subject) -> bool:
+    question = subject.question
+    return (
+        subject.is_model
+        and subject.of_model.snapshot is None
+        and read_alignment(question.folder) is not None  # type: ignore[union-attr]
+    )
+
+
+def aligned(subject: Subject) -> Answer:
+    """The head with the lowest alignment error against alignments made by hand."""
+    table = read_alignment(subject.of_model.folder)
+    assert table is not None, "it is offered only where it was measured"
+    heads = [read for read in table.rates if read.head is not None]
+    best: Read = min(heads, key=lambda read: table.rates[read].error)
+    row = "once it has read a word" if best.later else "while it writes a word"
+    return Answer(
+        f"Layer {best.layer}, head {best.head} links words {row} with an alignment error of "
+        f"{percent(table.rates[best].error, 1)} on {table.n_pairs} sentence pairs, the lowest of "
+        f"{len(heads) // 2} heads and selected on these pairs.",
+        EFFECTS,
+        EffectsView(show="alignment"),
+    )
+
+
+INQUIRIES = (
+    Inquiry(
+        "matters-most",
+        "Which head matters most for this sentence?",
+        "important effect ablation remove greatest loss needed",
+        _is_model,
+        matters_most,
+    ),
+    Inquiry(
+        "matters-for-word",
+        "Which head matters most for “{word}”?",
+        "this word important effect ablation remove token needed",
+        _has_word,
+        matters_for_word,
+    ),
+    Inquiry(
+        "without-best",
+        "What would it write without its most important head?",
+        "translation without head ablation switch off remove change",
+        _is_model,
+        without_best,
+    ),
+    Inquiry(
+        "harmful",
+        "Does any head do harm?",
+        "bad worse negative better without hurts useless",
+        _is_model,
+        harmful,
+    ),
+    Inquiry(
+        "changes-words",
+        "How many heads change the words?",
+        "translation without one ablation remove each count",
+        _is_model,
+        changes_words,
+    ),
+    Inquiry(
+        "spared",
+        "How many heads could go?",
+        "prune pruning removal needs needed spare fewer which heads does it need",
+        _is_model,
+        spared,
+    ),
+    *(
+        Inquiry(
+            each.key,
+            each.text,
+            each.keywords,
+            partial(fits_stack, each),
+            partial(without_stack, each),
+        )
+        for each in STACKS
+    ),
+    Inquiry(
+        "depends-on",
+        "Which source word does “{word}” depend on?",
+        "this word delete deletion cause why because matters input",
+        _has_word,
+        depends_on,
+    ),
+    Inquiry(
+        "believed",
+        "Can attention be believed?",
+        "trust true faithful explanation correlation deletion honest",
+        _is_short,
+        believed,
+    ),
+    Inquiry(
+        "best-estimate",
+        "Which method tells best what matters?",
+        "gradient norms rollout attribution faithful compare deletion",
+        _is_short,
+        best_estimate,
+    ),
+    Inquiry(
+        "aligned",
+        "Which head is closest to alignments made by hand?",
+        "gold alignment error AER word dictionary link",
+        _has_gold,
+        aligned,
+    ),
+)

@@ -1,0 +1,212 @@
+"""What an inquiry is: a question in words, who can be asked it, and how its answer is computed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Any
+
+import numpy as np
+
+from model.explain.labels import Label
+from model.explain.measures import Values, facts_of
+from model.numbers import percent
+from model.record.intervention import Intervention
+from model.trace.attention_map import AttentionKind, AttentionMap, Site
+from model.trace.trace import Trace
+from model.trace.word_grouping import special
+from model.translate.translator import Translator
+from viz.draw.labels import NOTHING, axis_texts, visible
+from viz.links.parameters import View
+from viz.service import session
+from viz.service.jobs import Intervene
+from viz.service.model_menu import toy_task
+from viz.service.questions import OfModel, OfTrace, Question
+from viz.service.results import Outcome
+
+MOST_QUOTED = 90
+"""Characters of a text that an answer repeats: it has to stay one line."""
+
+
+# Without slots, so that it can keep what was read off its trace.
+@dataclass(frozen=True)
+class Subject:
+    """What is asked about: a sentence and its model, or a trace.
+
+    Attributes:
+        question: as the sentence bar has it.
+    """
+
+    question: Question
+
+    @cached_property
+    def trace(self) -> Trace:
+        """What every head did."""
+        if isinstance(self.question, OfModel):
+            return session.ask(self.question.record)
+        return self.question.trace
+
+    @property
+    def is_model(self) -> bool:
+        """Whether it is a whole Transformer of ours, which can be run again."""
+        return isinstance(self.question, OfModel)
+
+    @property
+    def of_model(self) -> OfModel:
+        """The question to a whole Transformer; only of a subject that `is_model`."""
+        assert isinstance(self.question, OfModel)
+        return self.question
+
+    @property
+    def model(self) -> Translator:
+        """The same Transformer, loaded."""
+        return session.translator(self.of_model.checkpoint)
+
+    @property
+    def labels(self) -> Mapping[Site, tuple[Label | None, ...]]:
+        """The labels of its heads; empty without any."""
+        match self.question:
+            case OfModel(checkpoint=checkpoint):
+                return session.labels(checkpoint)
+            case OfTrace():
+                return {}
+            case _:
+                return session.labels(self.question.folder)
+
+    @property
+    def facts(self) -> Mapping[Site, Mapping[str, Values]]:
+        """Every measure of every head, by site."""
+        return _facts(self.trace)
+
+    @property
+    def written(self) -> str:
+        """What the model's text is called."""
+        is_toy = self.is_model and toy_task(self.of_model.folder) is not None
+        return "output" if is_toy else "translation"
+
+    @property
+    def own(self) -> str:
+        """What the model writes by itself."""
+        return session.ask(self.of_model.translate).translation.text
+
+    def maps(self, *kinds: AttentionKind) -> list[AttentionMap]:
+        """The maps of these kinds of attention."""
+        return [each for site, each in self.trace.maps.items() if site.kind in kinds]
+
+    @property
+    def n_heads(self) -> int:
+        """The number of heads of the whole trace."""
+        return sum(each.n_heads for each in self.trace.maps.values())
+
+    @cached_property
+    def hardest(self) -> int | None:
+        """The predicted token of the lowest probability, from 0; None where none is known.
+
+        The end of the text counts for none.
+        """
+        log_probs = self.trace.log_probs
+        if log_probs is None:
+            return None
+        words = [n for n, token in enumerate(self.trace.predictions) if not special(token)]
+        return min(words, key=lambda place: float(log_probs[place]), default=None)
+
+    @cached_property
+    def predicted(self) -> list[str]:
+        """The predicted tokens as people read them."""
+        return axis_texts(self.trace.predictions)
+
+    def under(self, intervention: Intervention) -> Outcome:
+        """The sentence under an intervention."""
+        return session.ask(Intervene(self.of_model.record_batch, 0, intervention))
+
+    def change(self, after: str) -> str:
+        """How what the model writes differs, as the end of a sentence with its full stop."""
+        if after == self.own:
+            return f"the {self.written} stays the same."
+        if not after:
+            return "it writes nothing."
+        return ended(f"it writes {quoted(after)}")
+
+
+def quoted(text: str) -> str:
+    """A text in quotation marks, cut where it is long."""
+    shown = " ".join(visible(text).split()) or NOTHING
+    return f"“{shown if len(shown) <= MOST_QUOTED else shown[: MOST_QUOTED - 1].rstrip() + '…'}”"
+
+
+def share_of(share: float) -> str:
+    """A probability, never rounded to certain or impossible."""
+    if share > 0.995:
+        return "more than 99%"
+    if share >= 0.01:
+        return percent(share)
+    return f"1 in {round(1 / share):,}" if share > 1e-9 else "less than 1 in a billion"
+
+
+def ended(sentence: str) -> str:
+    """A sentence with a full stop, unless what it quotes at its end has one."""
+    return sentence if sentence.endswith((".”", "!”", "?”", "…”")) else f"{sentence}."
+
+
+@lru_cache(maxsize=8)
+def _facts(trace: Trace) -> Mapping[Site, Mapping[str, Values]]:
+    return facts_of(trace.maps)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What an inquiry found.
+
+    Attributes:
+        sentence: with the number, as plain text.
+        page: which shows it.
+        view: what that page shows, as a value of its dataclass.
+    """
+
+    sentence: str
+    page: View
+    view: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Inquiry:
+    """One question.
+
+    Attributes:
+        key: names it in the address.
+        text: the question; "{word}" stands for the least certain token.
+        keywords: other words by which people look for it.
+        fits: whether it has an answer for a subject; costs next to nothing.
+        answer: computes it; raises what `session.ask` raises.
+    """
+
+    key: str
+    text: str
+    keywords: str
+    fits: Callable[[Subject], bool]
+    answer: Callable[[Subject], Answer]
+
+    def text_for(self, subject: Subject) -> str:
+        """The question with the subject's own word in it."""
+        place = subject.hardest
+        return self.text.format(word="" if place is None else subject.predicted[place])
+
+
+def best_head(
+    facts: Mapping[Site, Mapping[str, Values]], measure: str, *, least: bool = False
+) -> tuple[Site, int, float] | None:
+    """The head with the greatest value of a measure, or the least; None where none can be told."""
+    found = list(_values(facts, measure))
+    if not found:
+        return None
+    return (min if least else max)(found, key=lambda each: each[2])
+
+
+def _values(
+    facts: Mapping[Site, Mapping[str, Values]], measure: str
+) -> Iterator[tuple[Site, int, float]]:
+    for site, values in facts.items():
+        for head, value in enumerate(values[measure]):
+            if not np.isnan(value):
+                yield site, head, float(value)

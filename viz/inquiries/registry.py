@@ -1,0 +1,31 @@
+"""Every inquiry by its key, in the order in which they are listed before anybody types."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from viz.inquiries import ablation, facts, weights, what_if, writing
+from viz.inquiries.inquiry import Inquiry, Subject
+
+FIRST = (
+    *("source", "matters-most", "see-future", "no-positions", "matters-for-word", "believed"),
+    *("spared", "what-else", "without-best", "head-previous"),
+)
+"""What most visitors want to know."""
+
+_EVERY = {
+    each.key: each
+    for module in (weights, ablation, writing, what_if, facts)
+    for each in module.INQUIRIES
+}
+
+INQUIRIES: Mapping[str, Inquiry] = MappingProxyType(
+    {key: _EVERY[key] for key in dict.fromkeys([*FIRST, *_EVERY])}
+)
+"""To add one, append it to the INQUIRIES of its module."""
+
+
+def offered(subject: Subject) -> list[Inquiry]:
+    """Those that have an answer for a subject."""
+    return [each for each in INQUIRIES.values() if each.fits(subject)]

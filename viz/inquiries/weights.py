@@ -1,0 +1,431 @@
+"""Inquiries whose answers are read off the weights of attention."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+
+from model.explain.measures import (
+    MEASURES,
+    MIN_SOURCES,
+    ON_SOURCE,
+    TOKENS,
+    Values,
+    WeightOn,
+    allowed_per_head,
+    on_sources,
+    resting,
+)
+from model.numbers import count_of, fixed, percent
+from model.trace.attention_map import (
+    NO_ID,
+    AttentionKind,
+    AttentionMap,
+    BoolArray,
+    FloatArray,
+    Site,
+)
+from model.trace.word_grouping import special
+from viz.draw.labels import axis_texts
+from viz.heads.view import VIEW as HEADS
+from viz.heads.view import HeadsView
+from viz.inquiries.inquiry import Answer, Inquiry, Subject, best_head
+from viz.service import session
+from viz.service.jobs import FindSources
+
+UNKNOWN = "On this sentence, no head can be measured for that; try a longer one."
+
+MEASURE = {measure.key: measure for measure in MEASURES}
+
+RESTS = {"end": "</s>", "start": "<s>", "punctuation": "punctuation"}
+
+
+class Extreme(NamedTuple):
+    """A question for the head with the greatest, or the least, value of a measure.
+
+    Attributes:
+        measure: its key.
+        text: the question.
+        keywords: as of an Inquiry.
+        answer: the end of a sentence on the head, with its {value}, and {heads} it was among.
+        least: whether the least value is asked for.
+    """
+
+    measure: str
+    text: str
+    keywords: str
+    answer: str
+    least: bool = False
+
+
+ON_AVERAGE = "of its weight goes to {place}, on average over the tokens that can look there"
+
+EXTREMES = (
+    Extreme(
+        "previous",
+        "Which head looks at the previous token?",
+        "back backwards before left neighbour last one word",
+        "{value} " + ON_AVERAGE.format(place="the token before"),
+    ),
+    Extreme(
+        "next",
+        "Which head looks at the next token?",
+        "ahead forwards after right neighbour one word",
+        "{value} " + ON_AVERAGE.format(place="the token after"),
+    ),
+    Extreme(
+        "same",
+        "Which head looks at the token itself?",
+        "own same position itself diagonal self",
+        "{value} " + ON_AVERAGE.format(place="the token itself"),
+    ),
+    Extreme(
+        "start",
+        "Which head looks at the sentence start?",
+        "first token begin beginning <s> sink rest parking",
+        "{value} " + ON_AVERAGE.format(place="<s>"),
+    ),
+    Extreme(
+        "end",
+        "Which head looks at the sentence end?",
+        "last token finish eos </s> sink rest parking",
+        "{value} " + ON_AVERAGE.format(place="</s>"),
+    ),
+    Extreme(
+        "punctuation",
+        "Which head looks at punctuation?",
+        "comma full stop period mark separator",
+        "{value} " + ON_AVERAGE.format(place="punctuation"),
+    ),
+    Extreme(
+        "distance",
+        "Which head looks farthest away?",
+        "long distance range far remote",
+        "on average it looks {value} away, the farthest of {heads}",
+    ),
+    Extreme(
+        "entropy_share",
+        "Which head spreads its weight most?",
+        "broad even uniform entropy wide everywhere diffuse",
+        "its rows reach {value} of the greatest possible entropy, the most of {heads}",
+    ),
+    Extreme(
+        "entropy",
+        "Which head is the sharpest?",
+        "focused narrow one token entropy peaked certain",
+        "a row's weights have {value} of entropy on average, the least of {heads}; 0 is all weight "
+        "on one token",
+        least=True,
+    ),
+    Extreme(
+        "diagonal",
+        "Which head follows the order of the sentence?",
+        "diagonal monotone straight line order left to right",
+        "the positions of rows and of what they look at correlate at {value}, the most of {heads}; "
+        "1 is a straight line",
+    ),
+)
+
+
+def at_head(site: Site, head: int) -> HeadsView:
+    """The heads page with one head."""
+    return HeadsView(attention=str(site.kind), layer=site.layer, head=head)
+
+
+def can_tell(extreme: Extreme, subject: Subject) -> bool:
+    """Whether the trace has rows that the measure is about."""
+    measure = MEASURE[extreme.measure]
+    return any(
+        _has_rows(each, extreme.measure, isinstance(measure.of, WeightOn))
+        for each in subject.maps(*measure.kinds)
+    )
+
+
+def _has_rows(attention: AttentionMap, measure: str, is_share: bool) -> bool:
+    n_queries, n_keys = len(attention.queries), len(attention.keys)
+    if min(n_queries, n_keys) < 2:
+        return False
+    if measure in TOKENS:
+        # Of rows that may not look ahead, enough have to come after it.
+        is_causal = attention.site.kind is AttentionKind.DECODER
+        seen = attention.keys.tokens[: n_keys // 2] if is_causal else attention.keys.tokens
+        return any(map(TOKENS[measure], seen))
+    return n_queries == n_keys or not (is_share or measure == "distance")
+
+
+def extreme_answer(extreme: Extreme, subject: Subject) -> Answer:
+    """The head, with its value."""
+    found = best_head(subject.facts, extreme.measure, least=extreme.least)
+    if found is None:
+        return Answer(UNKNOWN, HEADS, HeadsView(attention=str(next(iter(subject.trace.maps)).kind)))
+    site, head, value = found
+    heads = sum(
+        int(np.count_nonzero(~np.isnan(each[extreme.measure]))) for each in subject.facts.values()
+    )
+    unit = MEASURE[extreme.measure].unit
+    shown = percent(value) if unit == "share" else fixed(value, 1 if unit == "tokens" else 2)
+    if unit in ("tokens", "bits"):
+        shown += f" {unit}"
+    end = extreme.answer.format(value=shown, heads=count_of(heads, "head"))
+    return Answer(f"{site.head_name(head)}: {end}.", HEADS, at_head(site, head))
+
+
+# ---- repeated tokens, resting heads, twins ------------------------------------------------------
+
+
+def repeats(attention: AttentionMap) -> BoolArray:
+    """Where a query and a key are the same token at two places, (query, key)."""
+    ids = np.array(attention.queries.ids)
+    word = np.array(
+        [
+            token_id != NO_ID and not special(token)
+            for token, token_id in zip(attention.queries.tokens, ids.tolist(), strict=True)
+        ]
+    )
+    same: BoolArray = (ids[:, None] == ids) & word[:, None] & ~np.eye(len(ids), dtype=np.bool_)
+    return same
+
+
+def _self_maps(subject: Subject) -> list[AttentionMap]:
+    own = subject.maps(AttentionKind.ENCODER, AttentionKind.DECODER, AttentionKind.MODULE)
+    return [each for each in own if each.queries == each.keys]
+
+
+def has_repeats(subject: Subject) -> bool:
+    """Whether a token can look at itself at another place."""
+    firsts = {each.site.kind: each for each in _self_maps(subject)}.values()
+    return any((repeats(each) & allowed_per_head(each.allowed)).any() for each in firsts)
+
+
+def on_repeats(attention: AttentionMap) -> Values:
+    """Each head's weight on the other places of a token, over the rows that may look at one."""
+    same = repeats(attention) & allowed_per_head(attention.allowed)
+    counted = np.broadcast_to(same.any(axis=-1), attention.weights.shape[:2])
+    shares = (attention.weights * same).sum(axis=-1)
+    found: Values = np.divide(
+        (shares * counted).sum(axis=-1),
+        counted.sum(axis=-1),
+        out=np.full(attention.n_heads, np.nan),
+        where=counted.any(axis=-1),
+    )
+    return found
+
+
+def repeats_answer(subject: Subject) -> Answer:
+    """The head that looks most at other places of the same token."""
+    facts = {each.site: {"repeats": on_repeats(each)} for each in _self_maps(subject)}
+    found = best_head(facts, "repeats")
+    assert found is not None, "it is offered only where a token occurs twice"
+    site, head, share = found
+    return Answer(
+        f"{site.head_name(head)}: a token that occurs more than once gives {percent(share)} "
+        "of its weight to its other places, on average.",
+        HEADS,
+        at_head(site, head),
+    )
+
+
+def resting_answer(subject: Subject) -> Answer:
+    """How many heads rest on tokens that mean little."""
+    counts = {key: resting([subject.trace])[key] for key in RESTS}
+    told = {key: count for key, count in counts.items() if count[1]}
+    if not told:
+        return Answer(UNKNOWN, HEADS, HeadsView())
+    listed = "; ".join(
+        f"on {RESTS[key]} in {most or 'none'} of {count_of(heads, 'head')}"
+        for key, (most, heads) in told.items()
+    )
+    most = max(told, key=lambda key: told[key][0])
+    best = best_head(subject.facts, most)
+    assert best is not None, "heads were counted"
+    view = HeadsView(attention=str(best[0].kind), layer=best[0].layer, head=best[1], order=most)
+    return Answer(f"More than half of the weight rests {listed}.", HEADS, view)
+
+
+def overlap(one: FloatArray, other: FloatArray, counted: BoolArray) -> float:
+    """The share of weight that two heads put on the same cells, over the rows that count."""
+    rows = np.minimum(one, other).sum(axis=-1)
+    return float(rows[counted].mean()) if counted.any() else 0.0
+
+
+def _pairs(subject: Subject) -> Iterator[tuple[float, tuple[Site, int], tuple[Site, int]]]:
+    for kind in AttentionKind:
+        maps = subject.maps(kind)
+        heads = [(each, head) for each in maps for head in range(each.n_heads)]
+        for (one, first), (other, second) in combinations(heads, 2):
+            if one.weights.shape[1:] != other.weights.shape[1:]:
+                continue
+            # A row without a choice is the same in every head.
+            both = allowed_per_head(one.allowed)[0] & allowed_per_head(other.allowed)[0]
+            counted = both.sum(axis=-1) >= 2
+            share = overlap(one.weights[first], other.weights[second], counted)
+            yield share, (one.site, first), (other.site, second)
+
+
+def twins_answer(subject: Subject) -> Answer:
+    """The two heads that look most alike."""
+    share, (one, first), (other, second) = max(_pairs(subject), key=lambda pair: pair[0])
+    pair = f"{one.layer}.{first}-{other.layer}.{second}"
+    view = HeadsView(attention=str(one.kind), layer=one.layer, head=first, compare=pair)
+    return Answer(
+        f"{one.kind.full_name}, heads {one.layer}.{first} and {other.layer}.{second} (layer.head): "
+        f"{percent(share)} of their weight lies on the same cells.",
+        HEADS,
+        view,
+    )
+
+
+# ---- one column, one cell -----------------------------------------------------------------------
+
+
+def main_maps(subject: Subject) -> list[AttentionMap]:
+    """The maps of cross-attention, or of the first kind that there is."""
+    kind = next(iter(subject.trace.maps)).kind
+    return subject.maps(AttentionKind.CROSS) or subject.maps(kind)
+
+
+def most_looked_at(subject: Subject) -> Answer:
+    """The key with most of the weight of all heads."""
+    maps = main_maps(subject)
+    rows = np.concatenate([each.weights.sum(axis=1) for each in maps])
+    shares = rows.sum(axis=0) / rows.sum()
+    place, first = int(shares.argmax()), maps[0]
+    token = axis_texts(first.keys)[place]
+    best = max(
+        ((each.weights[:, :, place].mean(axis=1), each.site) for each in maps),
+        key=lambda pair: float(pair[0].max()),
+    )
+    return Answer(
+        f"“{token}” gets {percent(float(shares[place]))} of the weight of all "
+        f"{first.site.kind.full_name.lower()} heads, the most of "
+        f"{count_of(len(shares), first.site.kind.key_noun)}.",
+        HEADS,
+        at_head(best[1], int(best[0].argmax())),
+    )
+
+
+def _has_scores(subject: Subject) -> bool:
+    first = main_maps(subject)[0]
+    return first.scores is not None and first.q is not None and len(first.keys) > 1
+
+
+def how_computed(subject: Subject) -> Answer:
+    """The score and the weight of the cell that a sharp head looks at most."""
+    maps = {each.site: each for each in main_maps(subject)}
+    facts = {site: subject.facts[site] for site in maps}
+    found = best_head(facts, "pairing") or best_head(facts, "entropy", least=True)
+    assert found is not None, "every trace with two keys has an entropy"
+    site, head, _ = found
+    attention = maps[site].head(head)
+    assert attention.scores is not None, "it is offered only where scores are known"
+    chooses = attention.allowed.sum(axis=-1) >= 2
+    weights = np.where(chooses[:, None], attention.weights, -1)
+    query, key = map(int, np.unravel_index(int(weights.argmax()), weights.shape))
+    names = axis_texts(attention.queries)[query], axis_texts(attention.keys)[key]
+    view = HeadsView(
+        attention=str(site.kind),
+        layer=site.layer,
+        head=head,
+        cell=f"{query}.{key}",
+        below="query-key",
+    )
+    return Answer(
+        f"{site.head_name(head)}: the query of “{names[0]}” and the key of “{names[1]}” score "
+        f"{fixed(float(attention.scores[query, key]), 2)}, and the softmax over the row makes a "
+        f"weight of {fixed(float(weights[query, key]), 2)} of it.",
+        HEADS,
+        view,
+    )
+
+
+# ---- sources ------------------------------------------------------------------------------------
+
+
+def _has_sources(subject: Subject) -> bool:
+    return subject.is_model and len(subject.trace.predictions) > MIN_SOURCES
+
+
+def finds_source(subject: Subject) -> Answer:
+    """The head of cross-attention that looks most at tokens' sources."""
+    sources = session.ask(FindSources(subject.of_model.record))
+    facts = {each.site: on_sources(each, sources) for each in subject.maps(AttentionKind.CROSS)}
+    both = [(best_head(facts, measure.key), later) for later, measure in enumerate(ON_SOURCE)]
+    told = [(found, later) for found, later in both if found is not None]
+    if not told:
+        known = count_of(len(sources), "token")
+        return Answer(
+            f"This sentence cannot tell: only {known} of it clearly depend on one source token, "
+            f"and {MIN_SOURCES} are needed.",
+            HEADS,
+            HeadsView(),
+        )
+    (site, head, share), later = max(told, key=lambda each: each[0][2])
+    token = "the token just read" if later else "the token it is about to write"
+    return Answer(
+        f"{site.head_name(head)}: {percent(share)} of its weight beyond chance goes to the source "
+        f"token on which {token} depends most.",
+        HEADS,
+        at_head(site, head),
+    )
+
+
+INQUIRIES = (
+    Inquiry(
+        "source",
+        "Which head finds a word's source?",
+        "align alignment translation pair pairs where from cross dictionary",
+        _has_sources,
+        finds_source,
+    ),
+    *(
+        Inquiry(
+            f"head-{each.measure.replace('_', '-')}",
+            each.text,
+            each.keywords,
+            partial(can_tell, each),
+            partial(extreme_answer, each),
+        )
+        for each in EXTREMES
+    ),
+    Inquiry(
+        "head-repeats",
+        "Which head looks at the same word elsewhere?",
+        "repeat repeated again twice duplicate copy identical token",
+        has_repeats,
+        repeats_answer,
+    ),
+    Inquiry(
+        "resting",
+        "How many heads rest on tokens that mean little?",
+        "parking sink </s> <s> punctuation nothing to do idle",
+        lambda subject: any(can_tell(each, subject) for each in EXTREMES if each.measure in RESTS),
+        resting_answer,
+    ),
+    Inquiry(
+        "twins",
+        "Which two heads look most alike?",
+        "similar same twin redundant duplicate compare",
+        lambda subject: any(
+            sum(each.n_heads for each in subject.maps(kind)) > 1 for kind in AttentionKind
+        ),
+        twins_answer,
+    ),
+    Inquiry(
+        "most-looked-at",
+        "Which token gets most attention?",
+        "word important looked at column key weight",
+        lambda subject: True,
+        most_looked_at,
+    ),
+    Inquiry(
+        "computed",
+        "How is a weight computed?",
+        "query key value dot product score softmax formula why",
+        _has_scores,
+        how_computed,
+    ),
+)
