@@ -50,6 +50,5 @@ else:
     explorer(
         pack(seen, facts, labels, epoch=epoch, selection=selection),
         on_selection=lambda: None,
-        on_switch_off=lambda: None,
     )
     collect_when_idle()

@@ -44,6 +44,7 @@ CONFIG, WEIGHTS, TOKENIZER, METRICS = (
 TARGET_TOKENIZER = "target_tokenizer.model"
 INDEX = "model.safetensors.index.json"
 EXAMPLES, REMOVAL, LABELS = "examples.json", "removal.json", "labels.json"
+EXPERIMENTS = "experiments.json"
 SNAPSHOTS = "snapshots"
 SHARD_BYTES = 45_000_000
 """Larger weights files are split, because code hosts warn above 50 MB."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,6 +58,12 @@ _UNDECODED = re.compile("[\udc80-\udcff]")
 _ESCAPE = 0xDC00
 
 
+Axis = Literal["source", "input", "output"]
+
+Spans = tuple[tuple[int, int], ...]
+"""For each label of an axis, the position of its first token and the one after its last."""
+
+
 @dataclass(frozen=True, slots=True)
 class Reading:
     """A way to read a trace; the default changes nothing.
@@ -97,6 +104,10 @@ class ReadTrace:
         reading: the reading.
         file: the file of the trace; empty for a recorded model.
         folder: of the recorded Hugging Face model; empty for others.
+        spans: the tokens of each label of the source, of the decoder's "input" and of its "output",
+            under the reading.
+        beside_spans: the tokens of the output, or with rows named by prediction of the input, of
+            the labels in `beside`.
     """
 
     maps: Mapping[Site, AttentionMap]
@@ -109,6 +120,8 @@ class ReadTrace:
     reading: Reading = AS_RECORDED
     file: str = ""
     folder: str = ""
+    spans: Mapping[Axis, Spans] = field(default_factory=dict)
+    beside_spans: Mapping[AttentionKind, Spans] = field(default_factory=dict)
 
     @property
     def has_sides(self) -> bool:
@@ -154,13 +167,17 @@ def read(trace: Trace, reading: Reading = Reading()) -> ReadTrace:
         rows = outputs if predicts else axes[attention.queries]
         maps[site] = _read_map(attention, rows, axes[attention.keys], reading)
     beside: dict[AttentionKind, Tokens] = {}
+    beside_spans: dict[AttentionKind, Spans] = {}
     if len(trace.predictions) > 0:
         # A word's last token predicts the next word.
-        following = outputs.at(inputs.last[inputs.kept])
-        beside[AttentionKind.DECODER] = following
+        following = inputs.last[inputs.kept]
+        beside[AttentionKind.DECODER] = outputs.at(following)
+        beside_spans[AttentionKind.DECODER] = outputs.spans_at(following)
         # The token read before a word predicts the word's first token.
-        before = inputs.at(outputs.starts[outputs.kept])
-        beside[AttentionKind.CROSS] = before if by_prediction else following
+        before = outputs.starts[outputs.kept]
+        of_cross = (inputs, before) if by_prediction else (outputs, following)
+        beside[AttentionKind.CROSS] = of_cross[0].at(of_cross[1])
+        beside_spans[AttentionKind.CROSS] = of_cross[0].spans_at(of_cross[1])
     return ReadTrace(
         maps=MappingProxyType(maps),
         beside=MappingProxyType(beside),
@@ -170,6 +187,14 @@ def read(trace: Trace, reading: Reading = Reading()) -> ReadTrace:
         notes=tuple(_notes(trace, reading, by_prediction)),
         by_prediction=by_prediction,
         reading=reading,
+        spans=MappingProxyType(
+            {
+                "source": axes[trace.source].spans,
+                "input": inputs.spans,
+                "output": outputs.spans,
+            }
+        ),
+        beside_spans=MappingProxyType(beside_spans),
     )
 
 
@@ -265,7 +290,23 @@ class _Axis:
 
     def at(self, positions: NDArray[np.intp]) -> Tokens:
         """The labels of the groups that hold these tokens, shown or not."""
-        return _pick(self.labels, np.searchsorted(self.starts, positions, side="right") - 1)
+        return _pick(self.labels, self._groups(positions))
+
+    def spans_at(self, positions: NDArray[np.intp]) -> Spans:
+        """The tokens of the same groups."""
+        return self._spans(self._groups(positions))
+
+    @property
+    def spans(self) -> Spans:
+        """The tokens of each shown group."""
+        return self._spans(np.flatnonzero(self.kept))
+
+    def _groups(self, positions: NDArray[np.intp]) -> NDArray[np.intp]:
+        return np.searchsorted(self.starts, positions, side="right") - 1
+
+    def _spans(self, groups: NDArray[np.intp]) -> Spans:
+        ends = self.last + 1
+        return tuple((int(self.starts[group]), int(ends[group])) for group in groups)
 
 
 def _pick(tokens: Tokens, positions: NDArray[np.intp]) -> Tokens:

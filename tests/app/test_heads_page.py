@@ -20,16 +20,19 @@ from model.explain.reading import Reading, read
 from model.paper.config import TransformerConfig
 from model.paper.tokenizer import Tokenizer
 from model.paper.transformer import Transformer
+from model.record.intervention import Intervention
 from model.trace.attention_map import AttentionKind, Site
 from model.trace.trace import Trace
 from model.translate.translator import load
-from tests.kit.apptest import deliver, go_to, tell_state, trigger
+from tests.kit import apptest
+from tests.kit.apptest import deliver, go_to, tell_state
 from tests.kit.explorer_payload import Decoded
 from tests.kit.labels import tiny_survey
 from tests.kit.readings import cell_of
-from tests.kit.shown import captions, html, warnings
+from tests.kit.shown import captions, html, said, warnings
 from tests.kit.tiny_checkpoint import PAIRS
 from viz.draw.labels import axis_texts
+from viz.effects.price import price
 from viz.heads.head_sentences import head_words
 from viz.registry.pages import DEFAULT_SENTENCE
 from viz.service import session
@@ -42,7 +45,7 @@ LAYERS, HEADS = {ENCODER: 2, DECODER: 3, CROSS: 3}, 4
 PLAIN = {
     **{"attention": "cross", "view": "heatmap", "cell": ""},
     **{"compare": "", "order": "", "faint": "0", "only": "", "words": "0", "specials": "1"},
-    **{"renormalise": "0", "predicted": "0", "width": "wide"},
+    **{"off": "", "renormalise": "0", "predicted": "0", "width": "wide"},
 }
 """What the explorer tells as the page opens, beside layer and head, which depend on the model."""
 
@@ -56,6 +59,7 @@ ILLEGAL = {
     "order": ["best", "Entropy"],
     "faint": ["-1", "5", "0.5"],
     "only": ["layer", "layer.", "head.x", "query.1"],
+    "off": ["1.2", "module.0.0", "cross.1.2-", "<b>"],
     "words": ["yes", "", "2"],
     "specials": ["no", "true"],
     "renormalise": ["on"],
@@ -253,50 +257,67 @@ def test_heads_are_ordered_by_what_switching_each_off_costs(
             assert shown == pytest.approx(loss, abs=1e-5)
 
 
-def switch_off(app: AppTest, heads: str, attention: str = "cross", **changes: Any) -> AppTest:
-    """Does what the browser does when heads of the explorer are switched off."""
-    value = {"attention": attention, "heads": heads, "epoch": sent(app).header["epoch"]} | changes
-    return trigger(app, "explorer", "switch_off", value)
+def outcome(app: AppTest) -> Any:
+    """What the translation above the page is told to become."""
+    return json.loads(apptest.component(app, "without").json)["outcome"]
 
 
-def test_a_head_is_switched_off_on_the_effects_page_together_with_those_before(
-    open_app: OpenApp,
+def test_what_the_model_writes_without_heads_and_what_they_cost_is_told_the_translation_above(
+    open_app: OpenApp, checkpoints: Path
 ) -> None:
-    app = open_app(sentence="The man eats.", layer="1", head="2", words="1")
-    switch_off(app, "1.2")
-    assert app.query_params == {"sentence": "The man eats.", "off": "cross.1.2"}
-    app.selectbox(key="way").set_value("uniform").run()
-    app.session_state["show"] = "maps"
-    app.run()
-    assert app.query_params["show"] == "maps"
-    # A click on a page's name brings its plain address.
+    app = open_app(sentence="The man eats.", layer="1", head="2")
+    assert outcome(app) is None
+    off = "cross.0.1-encoder.1.0"
+    select(app, off=off)
+    assert app.query_params["off"] == off
+    model = load(checkpoints / "en-de", device="cpu")
+    under = Intervention(heads={("cross", 0, 1): 0, ("encoder", 1, 0): 0})
+    usual = model.trace("The man eats.")
+    told, left = outcome(app), model.trace("The man eats.", usual.text, under=under)
+    assert told["off"] == off
+    words = told["words"]
+    spelled = "".join(("" if each["joins"] else " ") + each["text"] for each in words)
+    assert spelled.strip() == model.translate("The man eats.", under=under).text
+    assert usual.log_probs is not None
+    assert left.log_probs is not None
+    assert price(usual.log_probs, left.log_probs) in told["price"]
+    select(app, off="")
+    assert outcome(app) is None
+    assert "off" not in app.query_params
+
+
+def test_a_target_of_ones_own_stays_and_is_what_the_price_is_of(open_app: OpenApp) -> None:
+    app = open_app(sentence="The man eats.", target="Der Hund.", off="cross.0.1")
+    assert outcome(app)["words"] is None
+    assert outcome(app)["price"].startswith("The target you typed")
+    assert outcome(app)["more"][0].startswith("By itself, the model now writes")
+
+
+def test_a_head_that_the_model_does_not_have_stays_on(open_app: OpenApp) -> None:
+    app = open_app(off="cross.9.0-cross.0.1")
+    assert outcome(app)["off"] == "cross.0.1"
+    assert "This model has no cross head 9.0" in said(app)
+
+
+def test_heads_stay_off_for_the_next_sentence_and_on_the_effects_page(open_app: OpenApp) -> None:
+    app = open_app(sentence="The man eats.", off="cross.0.1")
+    app.text_input(key="sentence").set_value("A dog.").run()
+    assert outcome(app)["off"] == "cross.0.1"
     app.query_params = {}
-    go_to(app, "heads").run()
-    switch_off(app, "1.0-0.3", "encoder")
-    off = "cross.1.2-encoder.1.0-encoder.0.3"
-    assert app.query_params == {"sentence": "The man eats.", "off": off, "way": "uniform"}
+    go_to(app, "effects").run()
+    assert app.query_params["off"] == "cross.0.1"
 
 
-def test_a_head_of_the_joint_picture_is_switched_off_wherever_there_is_one(
+def test_on_a_stage_the_translation_stands_above_the_picture_while_heads_are_off(
     open_app: OpenApp,
 ) -> None:
-    # Its encoder has two layers, its decoder three.
-    app = switch_off(open_app(attention="joint", layer="2", head="1"), "2.1", "joint")
-    assert app.query_params["off"] == "cross.2.1-decoder.2.1"
+    def large(app: AppTest) -> bool:
+        return any('class="answer"' in each.proto.body for each in app.get("html"))
 
-
-@pytest.mark.parametrize(
-    "told",
-    [{"epoch": 77}, {"attention": "<b>"}, {"attention": "module"}, {"heads": "1.x"}, {"heads": ""}],
-)
-def test_a_head_that_no_explorer_switches_off_leads_nowhere(
-    open_app: OpenApp, told: dict[str, Any]
-) -> None:
-    app = open_app(layer="1", head="2")
-    before = dict(app.query_params)
-    switch_off(app, **{"heads": "1.2"} | told)
-    assert app.query_params == before
-    assert component(app) is not None
+    app = open_app(sentence="The man eats.", present="1")
+    assert not large(app)
+    select(app, off="cross.0.1")
+    assert large(app)
 
 
 def test_a_reader_who_moves_among_heads_has_the_model_run_once(
@@ -341,6 +362,7 @@ def test_an_address_sets_what_is_selected(open_app: OpenApp) -> None:
         **{"attention": "decoder", "layer": "1", "head": "3", "view": "lines", "cell": "1.0"},
         **{"compare": "0.1-1.3", "order": "entropy", "faint": "2", "only": "layer.1"},
         **{"words": "1", "specials": "0", "renormalise": "1", "predicted": "1"},
+        **{"off": "cross.0.1-encoder.1.3"},
     }
     app = open_app(below="numbers", **asked)
     assert not app.warning

@@ -404,7 +404,9 @@ OVERLAPS = """() => {
   const nodes = [
     ...main.querySelectorAll('input, button, p[lang], [data-testid="stCaptionContainer"]'),
     ...window.explorer().querySelectorAll(
-      "button, select, input, canvas, .name, .label-earned, .caption, .note, .words, summary"
+      // The switch of a head lies on its tile.
+      "button:not(.power), select, input, canvas, .name, .label-earned, .caption, .note, .words, " +
+        "summary"
     ),
   ].filter(seen);
   // As much of a box as is scrolled into view.

@@ -37,7 +37,6 @@ STATES: dict[str, dict[str, Any]] = {
 """By component, the states that it keeps and a value of each."""
 
 TRIGGERS: dict[str, dict[str, Any]] = {
-    "explorer": {"switch_off": {"attention": "cross", "heads": "0.1-1.2", "epoch": 1}},
     "steps": {"taken": {"name": "", "step": 1, "place": 2}},
     "talk": {
         "go": [1, 2],
@@ -49,6 +48,7 @@ TRIGGERS: dict[str, dict[str, Any]] = {
     "reader": {"leave": True},
     "theme": {"changed": "connected"},
     "drawer": {},
+    "headline": {},
     "branches": {},
 }
 """By component, what it triggers, with a value of each."""

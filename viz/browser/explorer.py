@@ -20,7 +20,6 @@ def explorer(
     payload: bytes,
     *,
     on_selection: Callable[[], None],
-    on_switch_off: Callable[[], None],
     key: str = "explorer",
 ) -> None:
     """Mount the explorer.
@@ -30,13 +29,10 @@ def explorer(
         on_selection: called when another head, view or cell was selected; st.session_state[key]
             then holds the new selection under "selection", unchecked, with the epoch of the
             payload that it was made on.
-        on_switch_off: called when heads are to be switched off; st.session_state[key] then holds
-            their attention, "heads" as a comparison is spelled, and the epoch, under "switch_off".
         key: of the mounted component.
     """
     _explorer(
         key=key,
         data=payload,
         on_selection_change=on_selection,
-        on_switch_off_change=on_switch_off,
     )

@@ -11,6 +11,7 @@ from pathlib import Path
 LARGE = {
     "door/door.js": "door/door.css",
     "explorer/component.js": "explorer/explorer.css",
+    "headline/headline.js": "headline/headline.css",
     "inquiries/inquiries.js": "inquiries/inquiries.css",
     "matrices/matrices.js": "matrices/matrices.css",
     "stage/stage.js": "stage/stage.css",

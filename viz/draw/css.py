@@ -20,6 +20,7 @@ PAGE_CSS = """
 [data-testid="stCaptionContainer"] a { color: inherit }
 /* They draw nothing here, and should take no room. */
 .st-key-talk-keys, [data-testid="stLayoutWrapper"]:has(> .st-key-reader),
+[data-testid="stLayoutWrapper"]:has(> .st-key-headline-words),
 [data-testid="stLayoutWrapper"]:has(> .st-key-scene-room) {
   position: absolute; left: 0 }
 /* A page that is read ends, and scrolls to its end, above the text. */

@@ -186,6 +186,7 @@ def _kind(
         "queryNoun": query_noun,
         "keyNoun": key_noun,
         "caption": caption(first, by_prediction=seen.by_prediction, sides=seen.has_sides),
+        "words": _words(kind, seen, first),
         "exact": exact,
         "weights": _weights(maps, body, exact=exact),
         "allowed": [_masks(each, body) for each in maps],
@@ -194,6 +195,34 @@ def _kind(
             for site in sites
         ],
     }
+
+
+def _words(kind: AttentionKind, seen: ReadTrace, first: AttentionMap) -> dict[str, Any]:
+    """The tokens that the labels of each axis stand for: `[side, first, end]` each, or null.
+
+    On the target side these are tokens as they were written; those read have one before, <s>, at
+    −1.
+    """
+    shift = 1 if seen.spans.get("output") else 0
+    source = [["source", *span] for span in seen.spans.get("source", ())]
+    read = [["target", start - shift, end - shift] for start, end in seen.spans.get("input", ())]
+    written = [["target", *span] for span in seen.spans.get("output", ())]
+    is_cross = kind is AttentionKind.CROSS
+    rows, keys = kind.axes(source, read, [])
+    if is_cross and seen.by_prediction:
+        rows = written
+    beside = seen.beside_spans.get(kind, ())
+    back = shift if is_cross and seen.by_prediction else 0
+    return {
+        "queries": _fitted(rows, len(first.queries)),
+        "keys": _fitted(keys, len(first.keys)),
+        "beside": [["target", start - back, end - back] for start, end in beside],
+    }
+
+
+def _fitted(words: list[list[Any]], count: int) -> list[Any]:
+    """As many as there are labels, null for those that stand for no token of the sentence."""
+    return [*words, *([None] * (count - len(words)))]
 
 
 def _weights(maps: list[AttentionMap], body: Body, *, exact: bool) -> int:

@@ -16,7 +16,7 @@ from viz.pages.decoding_steps import show_steps
 from viz.service import session
 from viz.service.questions import OfModel
 from viz.service.results import Decoded
-from viz.shell import address, current_head, stage
+from viz.shell import address, current_head, opening, stage
 from viz.shell.head_picker import keep_known
 from viz.shell.widgets import row, segments
 from viz.shell.width import watch_width
@@ -103,6 +103,7 @@ def clamp_step(decoded: Decoded) -> DecodingView:
 
 def show(question: OfModel) -> None:
     """Everything, for a question that has an answer."""
+    opening.leave("off", ())
     forget_forced(question)
     bring_head()
     model, view = session.translator(question.checkpoint), address.read(DecodingView)

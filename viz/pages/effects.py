@@ -17,8 +17,9 @@ from viz.browser.switches import switches
 from viz.draw import style
 from viz.draw.labels import axis_texts, escape_markdown
 from viz.draw.word_diff import translations_html
-from viz.effects.effect_map import LISTED, EffectMap, WordMap, change_words, effect_sentences
+from viz.effects.effect_map import EffectMap, WordMap, effect_sentences
 from viz.effects.head_map import cross_colors, lower_first
+from viz.effects.price import price_words
 from viz.effects.removal_curve import MEASURES, NO_CURVES, ExamplesCurve, RemovalCurve
 from viz.effects.self_maps import PLAIN
 from viz.effects.view import CURVES, EVERY, MAPS, SENTENCE, VIEW, WAYS, EffectsView
@@ -34,7 +35,7 @@ from viz.service import session
 from viz.service.jobs import AverageHeads, MeasureEffects, RemoveHeads, WriteWithout
 from viz.service.questions import OfModel
 from viz.service.results import Outcome
-from viz.shell import address, stage
+from viz.shell import address, opening, stage
 from viz.shell.head_picker import choose_heads, keep_known
 from viz.shell.save_menu import show_picture
 from viz.shell.theme import is_dark
@@ -297,7 +298,11 @@ def show_without(question: OfModel, view: EffectsView) -> None:
         hint(NO_MEANS)
         return
     st.html(written_html(*both))
-    st.markdown(escape_markdown(price_words(*both)))
+    before, after = (each.forced for each in both)
+    assert before.log_probs is not None, "every trace of a translator holds them"
+    assert after.log_probs is not None, "every trace of a translator holds them"
+    words = price_words(before.predictions, before.log_probs, after.log_probs)
+    st.markdown(escape_markdown(words))
 
 
 def outcomes(question: OfModel, view: EffectsView) -> tuple[Outcome, Outcome] | None:
@@ -313,22 +318,12 @@ def written_html(before: Outcome, after: Outcome) -> str:
     return translations_html(before.free.text, after.free.text, ("With", "Without"), dark=is_dark())
 
 
-def price_words(before: Outcome, after: Outcome) -> str:
-    """What happens to the probability of the unchanged translation, and to which tokens most."""
-    one, other = (np.asarray(each.forced.log_probs, np.float64) for each in (before, after))
-    tokens = axis_texts(before.forced.predictions)
-    order = np.argsort(-np.abs(one - other))[:LISTED]
-    moved = [
-        f"“{tokens[place]}” {change_words(float(one[place]), float(one[place] - other[place]))}"
-        for place in order.tolist()
-        if one[place] != other[place]
-    ]
-    verb = "falls" if other.sum() <= one.sum() else "rises"
-    total = (
-        f"The log-probability of the unchanged translation {verb} from "
-        f"{style.number(one.sum())} to {style.number(other.sum())}"
-    )
-    return f"{total}: {', '.join(moved)}." if moved else f"{total}."
+def open_without_greatest(question: OfModel) -> None:
+    """Let the page open with the head switched off that matters most for this translation."""
+    view = address.read(EffectsView)
+    if address.is_plain() and not view.off and not stage.is_on():
+        site, head, _ = effects_of(question).ranked()[0]
+        opening.bring(off=((site, head),))
 
 
 def effects_of(question: OfModel) -> Effects:
@@ -389,6 +384,7 @@ def show_part(question: OfModel) -> None:
     """What is chosen, of the translation."""
     model = session.translator(question.checkpoint)
     trace = session.ask(question.record)
+    open_without_greatest(question)
     view = clamp_view(model, trace.predictions)
     if stage.is_on():
         show_on_stage(question, view, trace.predictions)

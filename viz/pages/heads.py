@@ -16,16 +16,18 @@ from model.explain.growth import Growth
 from model.explain.labels import Label, opening_heads
 from model.explain.measures import EFFECT, facts_of, written
 from model.explain.reading import Reading, ReadTrace, alignment_note, measures_of, read
+from model.record.head_edits import Gate
+from model.record.intervention import UNCHANGED, Intervention
 from model.trace.attention_map import AttentionKind, FloatArray, Site
 from model.trace.trace import Trace
 from model.training.growth import read_growth
 from viz.browser.envelope import content_id
 from viz.browser.explorer import explorer
+from viz.browser.headline import without
 from viz.browser.messages import message_of
 from viz.draw import css, style
-from viz.draw.labels import escape_html, escape_markdown
-from viz.effects.view import VIEW as EFFECTS
-from viz.effects.view import EffectsView
+from viz.draw.labels import escape_html, escape_markdown, visible
+from viz.effects.price import price, price_words
 from viz.heads import training_curves
 from viz.heads.head_sentences import head_words
 from viz.heads.matrices import WeightMatrices
@@ -36,13 +38,17 @@ from viz.heads.query_key import QueryKey
 from viz.heads.tables import facts_table, weights_table
 from viz.heads.view import SECTIONS, SELECTED, TRAINING, USUAL, VIEW, HeadsView
 from viz.heads.whole_view import Facts, HeadMeasures, WholeView
-from viz.links.head_refs import MOST_HEADS
+from viz.links.head_refs import written_heads
 from viz.save.formats import ExportError
 from viz.service import session
 from viz.service.jobs import FindLaterRows, MeasureEffects
+from viz.service.model_menu import toy_task
 from viz.service.questions import OfModel, OfReader, OfTrace, Question
-from viz.shell import address, current_head, stage
+from viz.shell import address, current_head, opening, stage
+from viz.shell.answer import show_large
 from viz.shell.fragments import fragment
+from viz.shell.head_picker import keep_counted
+from viz.shell.headline import headline_of
 from viz.shell.save_menu import captioned, show_picture
 from viz.shell.widgets import hint, menu, segments
 
@@ -63,6 +69,8 @@ Labels = Mapping[Site, tuple[Label | None, ...]]
 _KNOWN = "_known_selection"
 _SENT = "_sent_selection"
 """How many selections the explorer was sent that it did not make itself, and the last of them."""
+
+HEADS_STAY = "The pictures go on showing what every head does while all are on."
 
 _PREPARED = "_prepared"
 _MODEL, _PLACES = "_model_of_heads", "_places_of_heads"
@@ -147,38 +155,6 @@ def is_stale(message: Mapping[str, Any]) -> bool:
     return message.get("epoch") != epoch or address.is_followed()
 
 
-def on_switch_off(trace: Trace) -> None:
-    """Show the effects of switching heads off, together with those that were off already."""
-    wanted = message_of("explorer", "switch_off")
-    if not isinstance(wanted, Mapping) or is_stale(wanted):
-        return
-    try:
-        attention = BY_NAME["attention"].parse(str(wanted.get("attention")))
-        written = BY_NAME["compare"].parse(str(wanted.get("heads")))
-    except ValueError:
-        return
-    kinds = JOINED if attention == JOINT else (AttentionKind(attention),)
-    pairs = [tuple(map(int, pair.split("."))) for pair in filter(None, written.split("-"))]
-    heads = [
-        (Site(kind, layers[layer]), head)
-        for kind in kinds
-        for layers in [trace.layers(kind)]
-        for layer, head in pairs
-        if layer < len(layers)
-    ]
-    if not heads:
-        return
-    before = address.last(EffectsView)
-    if not before.off:
-        # The way in which other heads were edited once was not asked for now.
-        before = replace(before, way="gate", gate=0)
-    if before.show == "maps":
-        # Maps do not depend on heads that are switched off.
-        before = replace(before, show="probability")
-    off = dict.fromkeys([*before.off, *heads])
-    address.open_view(EFFECTS, replace(before, off=tuple(off)[:MOST_HEADS]))
-
-
 @fragment
 def show_explorer(question: Question) -> None:
     """The picture, and below it what belongs to its selection."""
@@ -205,9 +181,11 @@ def show_explorer(question: Question) -> None:
         stage=stage.is_on(),
         opens_cells=opens_cells(prepared.trace),
     )
-    switch_off = partial(on_switch_off, prepared.trace)
     with stage.picture():
-        explorer(payload, on_selection=on_selection, on_switch_off=switch_off)
+        if stage.is_on() and view.off and isinstance(question, OfModel):
+            show_large(question)
+        explorer(payload, on_selection=on_selection)
+    tell_without(question, view)
     if not stage.is_on():
         show_below(prepared, view, losses)
     note_place(question.name, view)
@@ -217,6 +195,44 @@ def show_explorer(question: Question) -> None:
     shown = "/".join([content_id(payload), view.attention, str(view.layer), str(view.head)])
     # Tests and measurements wait for this.
     st.html(f'<span class="headscope-done" data-done="{html.escape(shown)}"></span>')
+
+
+def tell_without(question: Question, view: HeadsView) -> None:
+    """Let the translation above become what the model writes without the heads switched off."""
+    outcome: dict[str, Any] | None = None
+    if view.off and isinstance(question, OfModel):
+        outcome = {"off": written_heads(view.off)}
+        with session.refusals():
+            outcome |= what_comes(question, view)
+    without(outcome)
+
+
+def priced(question: OfModel) -> str:
+    """What the price is of."""
+    if question.target:
+        return "The target you typed"
+    return "Its usual translation" if toy_task(question.folder) is None else "Its usual output"
+
+
+def what_comes(question: OfModel, view: HeadsView) -> dict[str, Any]:
+    """What the model writes without the heads, and what they cost, as the browser takes it."""
+    under = Intervention(heads=dict.fromkeys(view.off, Gate(0)))
+    before, after = (session.run(question, each) for each in (UNCHANGED, under))
+    usual, left = before.forced.log_probs, after.forced.log_probs
+    assert usual is not None, "every trace of a translator holds them"
+    assert left is not None, "every trace of a translator holds them"
+    more = [price_words(before.forced.predictions, usual, left), HEADS_STAY]
+    free = after.free
+    words = headline_of(free.text, free.predictions, free.log_probs)
+    if question.target:
+        more.insert(0, f"By itself, the model now writes “{visible(free.text)}”")
+    elif free.text != before.free.text:
+        more.insert(0, f"With all heads: “{visible(before.free.text)}”")
+    return {
+        "words": None if question.target else words.entries,
+        "price": f"{priced(question)}: {price(usual, left)}.",
+        "more": more,
+    }
 
 
 def opens_cells(trace: Trace) -> bool:
@@ -610,6 +626,16 @@ def clamp_place(prepared: Prepared) -> None:
         current_head.open_with(VIEW.name, [(site, head) for site in sites])
 
 
+def clamp_off(prepared: Prepared) -> None:
+    """Keep those heads off that this model has, or none where it cannot be run without a head."""
+    view = address.read(HeadsView)
+    if isinstance(prepared.question, OfModel):
+        counts = {site: seen.n_heads for site, seen in prepared.trace.maps.items()}
+        keep_counted("off", view.off, counts, "the others stay switched off.")
+    elif view.off:
+        address.change(off=())
+
+
 def offer_keys(prepared: Prepared) -> None:
     """Offer the keys that do something on a stage."""
     keys = ["Arrow keys: layer and head", "V: lines"]
@@ -622,9 +648,11 @@ def offer_keys(prepared: Prepared) -> None:
 
 def show(question: Question) -> None:
     """Everything, for a question that has an answer."""
+    opening.leave("off", ())
     bring_head()
     prepared = prepare(question, address.read(HeadsView).reading)
     clamp_place(prepared)
+    clamp_off(prepared)
     offer_keys(prepared)
     if "explorer" not in st.session_state:
         # Another page was shown meanwhile, and this explorer knows nothing yet.

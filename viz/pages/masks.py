@@ -32,7 +32,7 @@ from viz.masks.own_masks import BatchTokens, DecoderFactors, OtherMasks
 from viz.masks.steps import Steps, fill_lesson, head_steps, most_masked
 from viz.masks.tables import grid_html, lesson_html
 from viz.masks.view import FURTHER, MOST_SENTENCES, PARTS, USUAL, VIEW, MasksView
-from viz.pages.masks_change import show_editor
+from viz.pages.masks_change import open_unmasked, show_editor
 from viz.pages.masks_selection import (
     FIRST_SETTINGS,
     NO_SCORES,
@@ -449,6 +449,7 @@ def show_part(question: OfModel) -> None:
         case "compare":
             show_comparison(selection)
         case "change":
+            open_unmasked(selection)
             show_editor(selection)
         case _ if stage.is_on():
             show_factors(selection)

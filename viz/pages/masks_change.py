@@ -35,7 +35,7 @@ from viz.pages.masks_selection import (
 from viz.registry.pages import SENTENCE, TARGET
 from viz.service import session
 from viz.service.results import Outcome
-from viz.shell import address, stage
+from viz.shell import address, opening, stage
 from viz.shell.fragments import fragment
 from viz.shell.theme import is_dark
 from viz.shell.widgets import hint, menu
@@ -85,6 +85,13 @@ def show_presets(selection: Selection, edits: tuple[Edit, ...]) -> None:
         st.button("Apply", type="primary", on_click=apply_preset, args=(selection,), key="apply")
         show_edits(edits)
         show_caption(f"{preset.description} Or paint on the mask below.")
+
+
+def open_unmasked(selection: Selection) -> None:
+    """Let the editor open with no mask, where nothing was edited yet and no link asked for that."""
+    if opening.is_first("change") and not address.read(MasksView).edit:
+        allowed = preset_allowed(PRESETS["none"], selection, FIRST_SETTINGS)
+        store(edited_to(selection, allowed))
 
 
 def show_settings(preset: Preset, selection: Selection) -> None:

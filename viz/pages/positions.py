@@ -28,7 +28,7 @@ from viz.positions.view import FARTHEST, LENGTHS, PARTS, SIDES, PositionsView, w
 from viz.positions.waves import Circle, FormulaWaves, Waves
 from viz.service import jobs, model_menu, session
 from viz.service.questions import OfModel
-from viz.shell import address, stage
+from viz.shell import address, opening, stage
 from viz.shell.fragments import fragment
 from viz.shell.save_menu import captioned, show_picture
 from viz.shell.theme import is_dark
@@ -204,7 +204,10 @@ def show_words(question: OfModel, model: Translator) -> None:
 @fragment
 def show_without(question: OfModel) -> None:
     """The translation and the heads while positions fade, shift or are reversed."""
-    if address.read(PositionsView).reverse:
+    view = address.read(PositionsView)
+    if opening.is_first("without") and view.edit.at_rest:
+        address.change(scale=0)
+    if view.reverse:
         # While the decoder writes, its last position is not known.
         address.change(side="encoder")
     view = address.read(PositionsView)
@@ -272,7 +275,10 @@ def show_shuffle(question: OfModel, model: Translator) -> None:
     """The source's words in another order, with positions and without."""
     tokens = session.ask(question.translate).translation.source
     texts = axis_texts(tokens)[:-1]
-    usual, order = tuple(range(len(texts))), address.read(PositionsView).order(len(texts))
+    usual = tuple(range(len(texts)))
+    if opening.is_first("shuffle") and not address.read(PositionsView).shuffled:
+        address.change(shuffled=opening_order(question, usual))
+    order = address.read(PositionsView).order(len(texts))
     st.caption("Drag the source's tokens into another order, or move one with the arrow keys.")
     word_order(texts, order or usual, key="word-order", on_order=partial(keep_order, len(texts)))
     with st.container(horizontal=True):
@@ -366,6 +372,13 @@ def shuffle(n_words: int) -> None:
     """Shuffle the words."""
     order = address.read(PositionsView).order(n_words) or tuple(range(n_words))
     address.change(shuffled=written_order(other_order(order)))
+
+
+def opening_order(question: OfModel, usual: tuple[int, ...]) -> str:
+    """The order that the words open in: one that shows something, where one is known."""
+    listed = session.experiments(question.checkpoint).get("shuffle", ())
+    known = {each.source: each.setting for each in listed}
+    return known.get(question.sentence) or written_order(other_order(usual))
 
 
 def other_order(before: tuple[int, ...]) -> tuple[int, ...]:

@@ -18,6 +18,7 @@ from model.checkpoints.checkpoint import WEIGHTS, CheckpointError, snapshots
 from model.explain.attribution import Attributions, joined
 from model.explain.attribution_methods import attribution_parts
 from model.explain.examples import Example, read_examples
+from model.explain.experiments import Experiment, Kind, read_experiments
 from model.explain.labels import Label, Survey
 from model.explain.labels_file import read_labels
 from model.paper.search import DecodingError
@@ -116,6 +117,11 @@ def examples(checkpoint: Path) -> tuple[Example, ...]:
     return read_examples(folder_of(checkpoint))
 
 
+def experiments(checkpoint: Path) -> Mapping[Kind, tuple[Experiment, ...]]:
+    """Sentences on which experiments show something, by kind; none of an unfinished training."""
+    return {} if _is_unfinished(checkpoint) else read_experiments(folder_of(checkpoint))
+
+
 def labels(checkpoint: Path) -> Mapping[Site, tuple[Label | None, ...]]:
     """What each head does on new sentences, in plain words; see model.explain.labels.
 
@@ -129,13 +135,17 @@ def labels(checkpoint: Path) -> Mapping[Site, tuple[Label | None, ...]]:
 
 def survey(checkpoint: Path) -> Survey | None:
     """The measurements behind a checkpoint's labels; None where `labels` gives none."""
+    return None if _is_unfinished(checkpoint) else _survey(version_of(checkpoint))
+
+
+def _is_unfinished(checkpoint: Path) -> bool:
+    """Whether it is a snapshot, and not the weights of its folder."""
     folder = folder_of(checkpoint)
-    if is_snapshot(checkpoint):
-        steps = snapshots(folder)
-        is_last = bool(steps) and checkpoint == snapshot_of(folder, steps[-1])
-        if not is_last or (folder / WEIGHTS).exists():
-            return None
-    return _survey(version_of(checkpoint))
+    if not is_snapshot(checkpoint):
+        return False
+    steps = snapshots(folder)
+    is_last = bool(steps) and checkpoint == snapshot_of(folder, steps[-1])
+    return not is_last or (folder / WEIGHTS).exists()
 
 
 @functools.lru_cache(maxsize=16 + MAX_SNAPSHOTS)

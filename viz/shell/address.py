@@ -231,6 +231,12 @@ def is_followed() -> bool:
     return visit.is_following() or _script() != visit.script
 
 
+def is_plain() -> bool:
+    """Whether this run opens a page by its name alone, so that nobody asked for any view of it."""
+    visit: _Visit = st.session_state[_VISIT]
+    return visit.shown is None and not visit.query
+
+
 def _script() -> str:
     """Streamlit's mark of the page that the browser says it shows."""
     context = get_script_run_ctx()

@@ -27,6 +27,7 @@ from viz.service import session
 from viz.service.model_menu import copies, toy_task
 from viz.service.questions import OfModel, OfReader, OfTrace, Question
 from viz.shell import address, stage
+from viz.shell.headline import UNDERLINED, Headline, headline_of_trace
 from viz.shell.language import LANGUAGES, is_foreign
 
 MAX_UNSEEN = 12
@@ -51,16 +52,24 @@ def show_answer(question: Question, steps: Sequence[int]) -> None:
             trace = question.trace
             stage.name(question.sentence, trace.text, ("", ""))
             facts = f"{escape_html(visible(question.name))}: {escape_html(shape_of(trace))}"
-            _show_html(_own_words(trace), f"{facts}<br>A saved trace: one run of a model")
+            _show_html(
+                _own_words(trace),
+                f"{facts}<br>A saved trace: one run of a model",
+                headline_of_trace(trace.text, trace),
+            )
 
 
-def _show_html(output: str, facts: str) -> None:
+def _show_html(output: str, facts: str, words: Headline) -> None:
     """What was written and by which model, both HTML; nothing on a stage."""
-    if not stage.is_on():
-        st.html(
-            f"<style>{css.ANSWER_CSS}</style>"
-            f'<div class="answer">{output}<p class="model">{facts}</p></div>'
-        )
+    if stage.is_on():
+        return
+    if words.is_doubtful:
+        facts += f" · {escape_html(UNDERLINED)}"
+    st.html(
+        f"<style>{css.ANSWER_CSS}</style>"
+        f'<div class="answer">{output}<p class="model">{facts}</p></div>'
+    )
+    words.show()
 
 
 def _show_reading(question: OfReader) -> None:
@@ -76,6 +85,7 @@ def _show_reading(question: OfReader) -> None:
         f"{escape_html(kind[:1].upper() + kind[1:])}: {_millions(answer.n_parameters)} "
         f"parameters, {escape_html(shape_of(trace))}<br>"
         f"{answer.device.upper()} · {_done(answer)} in {question.timed.seconds:.2f} s",
+        headline_of_trace(trace.text, trace),
     )
     if answer.purpose is Purpose.TRANSLATE and not answer.finished:
         _show_cut("text")
@@ -161,12 +171,28 @@ def _show_translation(question: OfModel, steps: Sequence[int]) -> None:
         f"{count_of(config.n_heads, 'head')}<br>"
         f"{training}{timed.device.upper()} · "
         f"{'translated' if task is None else 'answered'} in {timed.seconds:.2f} s",
+        headline_of_model(question),
     )
     if task is not None:
         st.caption(escape_markdown(f"This toy {task.does}. {task.look}"))
     if copies(question.folder):
         _show_cheat()
     _show_warnings(own, question.target, model, source_language, task)
+
+
+def headline_of_model(question: OfModel) -> Headline:
+    """The words of the translation, or of the target that a person typed."""
+    trace = session.ask(question.record)
+    return headline_of_trace(question.target or trace.text, trace)
+
+
+def show_large(question: OfModel) -> None:
+    """The translation alone, large, as a stage shows it while it changes."""
+    words = headline_of_model(question)
+    _, language = language_pair(question.folder.name)
+    large = _large(words.text, language)
+    st.html(f'<style>{css.ANSWER_CSS}</style><div class="answer">{large}</div>')
+    words.show()
 
 
 def _show_cheat() -> None:

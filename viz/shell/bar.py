@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -46,7 +46,7 @@ from viz.service.model_menu import (
 )
 from viz.service.questions import OfModel, OfReader, OfTrace, Question
 from viz.service.versions import snapshot_of, version_of
-from viz.shell import address, stage, uploaded_trace
+from viz.shell import address, opening, stage, uploaded_trace
 from viz.shell.answer import WRITTEN, show_answer, thousands
 from viz.shell.language import LANGUAGES, is_foreign
 
@@ -82,7 +82,7 @@ def ask(view: View) -> Question | None:
     st.session_state[_OPENED] = None
     # Close together: what lies below has to fit on the same screen.
     with st.container(gap="xxsmall", key="asked"):
-        question = st.session_state[_OPENED] = _show_bar()
+        question = st.session_state[_OPENED] = _show_bar(view)
         if question is None or not view.without_model:
             return question
         if not isinstance(question, OfModel):
@@ -114,7 +114,7 @@ def _show_heads() -> None:
     address.open_view(HEADS, address.last(HeadsView))
 
 
-def _show_bar() -> Question | None:
+def _show_bar(view: View) -> Question | None:
     try:
         entries = openables(uploaded_trace.name())
     except CheckpointError as error:
@@ -128,12 +128,18 @@ def _show_bar() -> Question | None:
     checkpoint = snapshot_of(entry.path, st.session_state["step"]) if steps else entry.path
     if entry.kind is Kind.CHECKPOINT or (entry.kind is Kind.READER and toy_task(entry.path)):
         _suit(entry.path)
+    if entry.kind is Kind.CHECKPOINT:
+        opening.bring_sentence(view, checkpoint)
     # Before the fields, one of which shows its text.
     trace = _read_trace(entry) if entry.kind is Kind.TRACE else None
     if stage.is_on():
         _offer_steps(steps)
     else:
-        _show_fields(entries, entry, steps, input_text(trace) if isinstance(trace, Trace) else "")
+        offers = opening.offers(view, checkpoint) if entry.kind is Kind.CHECKPOINT else ()
+        text = input_text(trace) if isinstance(trace, Trace) else ""
+        _show_fields(
+            entries, entry, steps, text, partial(_offer_examples, entry.path, view, offers)
+        )
     try:
         question = _question(entry, checkpoint, steps, trace)
         show_answer(question, steps)
@@ -224,9 +230,9 @@ def _suit(folder: Path) -> None:
     if written and pair[0] and came == pair[::-1]:
         address.change(sentence=written, target="")
     elif task is None and reads(folder, SENTENCE.default):
-        address.change(sentence=SENTENCE.default, target="")
+        opening.bring(sentence=SENTENCE.default, target="")
     elif examples := session.examples(folder):
-        address.change(sentence=examples[0].source, target="")
+        opening.bring(sentence=examples[0].source, target="")
 
 
 def reads(folder: Path, sentence: str) -> bool:
@@ -284,7 +290,11 @@ def _step_parameter(steps: Sequence[int]) -> Parameter[Any]:
 
 
 def _show_fields(
-    entries: Mapping[str, Openable], entry: Openable, steps: Sequence[int], trace_text: str
+    entries: Mapping[str, Openable],
+    entry: Openable,
+    steps: Sequence[int],
+    trace_text: str,
+    offer_examples: Callable[[], None],
 ) -> None:
     """The row of fields: what is asked, and of which model."""
     is_toy = entry.kind is not Kind.TRACE and toy_task(entry.path) is not None
@@ -316,7 +326,7 @@ def _show_fields(
                 icon=icon,
                 placeholder=f"Type {what} and press Enter",
             )
-            _offer_examples(entry.path)
+            offer_examples()
         st.toggle("Target and model" if has_target else "Model", key="sentence-unfold")
         with st.container(horizontal=True, gap="small", key="sentence-more"):
             if has_target:
@@ -364,8 +374,11 @@ def _offer_models(entries: Mapping[str, Openable]) -> None:
     uploaded_trace.offer()
 
 
-def _offer_examples(folder: Path) -> None:
-    if examples := session.examples(folder):
+def _offer_examples(folder: Path, view: View, offers: Sequence[opening.Offer]) -> None:
+    """The menu of sentences: first those for the page's own experiment."""
+    shown = {each.source for _, each in offers}
+    others = [each for each in session.examples(folder) if each.source not in shown]
+    if examples := [*offers, *others]:
         st.menu_button(
             "Examples",
             examples,
@@ -374,7 +387,7 @@ def _offer_examples(folder: Path) -> None:
             format_func=_example_label,
             on_click=_take_example,
             # It cannot write them by itself.
-            kwargs={"given": copies(folder)},
+            kwargs={"view": view, "given": copies(folder)},
         )
 
 
@@ -385,13 +398,16 @@ def _offer_steps(steps: Sequence[int]) -> None:
         stage.offer("[ and ]: training step", training=step)
 
 
-def _example_label(example: Example) -> str:
-    return f"**{escape_markdown(example.source)}** {escape_markdown(example.shows)}"
+def _example_label(example: Example | opening.Offer) -> str:
+    shown = example[1] if isinstance(example, tuple) else example
+    return f"**{escape_markdown(shown.source)}** {escape_markdown(shown.shows)}"
 
 
-def _take_example(*, given: bool) -> None:
+def _take_example(*, view: View, given: bool) -> None:
     """Ask for an example, with its translation `given` as the target or without."""
-    example: Example | None = st.session_state["example"]
-    if example is not None:
+    example: Example | opening.Offer | None = st.session_state["example"]
+    if isinstance(example, tuple):
+        opening.take(view, example)
+    elif example is not None:
         st.session_state["sentence"] = example.source
         st.session_state["target"] = example.translation if given else ""

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import streamlit as st
 
+from model.trace.attention_map import Site
 from model.translate.translator import Translator
 from viz.links.head_refs import MOST_HEADS, Head, read_heads
 from viz.shell import address
@@ -20,8 +21,14 @@ def keep_known(parameter: str, heads: Sequence[Head], model: Translator, rest: s
         model: whose heads they are to be.
         rest: what happens to the others, as the end of a sentence.
     """
-    n_heads = model.model.config.n_heads
-    known = [(site, head) for site, head in heads if site in model.sites and head < n_heads]
+    keep_counted(parameter, heads, dict.fromkeys(model.sites, model.model.config.n_heads), rest)
+
+
+def keep_counted(
+    parameter: str, heads: Sequence[Head], counts: Mapping[Site, int], rest: str
+) -> None:
+    """`keep_known` for a model of which it is known how many heads each site has."""
+    known = [(site, head) for site, head in heads if head < counts.get(site, 0)]
     if len(known) < len(heads):
         site, head = next(each for each in heads if each not in known)
         address.note(parameter, f"This model has no {site.kind} head {site.layer}.{head}; {rest}")

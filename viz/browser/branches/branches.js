@@ -6,6 +6,7 @@ import { drawn, element } from "../canvas/dom.js";
 import { payloadId } from "../canvas/envelope.js";
 import { mounted } from "../canvas/mount.js";
 import { pageTheme } from "../canvas/page.js";
+import { heed, lightWithin } from "../canvas/shared.js";
 import { grouped, lit, now } from "../steps/tokens.js";
 import { Hypotheses } from "./hypotheses.js";
 
@@ -34,6 +35,10 @@ class Branches {
     // Streamlit adds the chart after this script and replaces it with each new figure.
     this.observer = new MutationObserver(() => this._find());
     this.observer.observe(document.body, { childList: true, subtree: true });
+    this.unheed = heed("pointed", (pointed) => {
+      this.pointed = pointed;
+      lightWithin(this.root, pointed);
+    });
   }
 
   update(bytes) {
@@ -54,6 +59,7 @@ class Branches {
 
   dispose() {
     this.observer.disconnect();
+    this.unheed();
     this._leave();
   }
 
@@ -87,7 +93,8 @@ class Branches {
     this.about.textContent = cross
       ? `${cross.name}, while “${last.text}” was written`
       : "This tree is too large to show attention; shorten the sentence or make the beam narrower.";
-    this.source.replaceChildren(...(looked ? grouped(looked, lit) : []));
+    this.source.replaceChildren(...(looked ? grouped(looked, lit, "source") : []));
+    lightWithin(this.root, this.pointed);
     if (aloud) this.spoken.textContent = this.tree.spoken(place);
     this.root.dataset.place = String(place);
     this._mark();

@@ -21,7 +21,7 @@ function shortTitle(title) {
 }
 
 export class Matrix {
-  /** @param {object} on - callbacks: `point(cell, place)`, `pick(query, key)`. */
+  /** @param {object} on - callbacks: `point(cell, place)`, `pick(query, key)`, and optionally `label(axis, place)`. */
   constructor(on) {
     this.on = on;
     this.zoom = 0;
@@ -33,7 +33,8 @@ export class Matrix {
     this.column = element("div", "band", { hidden: "" });
     this.cell = element("div", "cell", { hidden: "" });
     this.picked = element("div", "cell picked", { hidden: "" });
-    const marks = element("div", "marks", {}, this.row, this.column, this.picked, this.cell);
+    this.lit = element("div", "lit-bands");
+    const marks = element("div", "marks", {}, this.lit, this.row, this.column, this.picked, this.cell);
     this.stage = element("div", "stage", {}, this.canvas, marks);
     this.root = element("div", "matrix-scroll", {}, this.stage);
     this.root.addEventListener("scroll", () => this._scrolled());
@@ -94,6 +95,21 @@ export class Matrix {
     this.pickedCell = inside ? cell : null;
     this.picked.hidden = !inside;
     if (inside) this._frame(this.picked, this._x(cell[1]), this._y(cell[0]), this.cellWidth, this.cellHeight);
+  }
+
+  /** Lights rows and columns, by their places. */
+  light({ queries, keys }) {
+    if (!this.heads) return;
+    const { scrollLeft, scrollTop } = this.root;
+    const band = (x, y, width, height) => {
+      const made = element("div", "band lit");
+      this._frame(made, x, y, width, height);
+      return made;
+    };
+    this.lit.replaceChildren(
+      ...queries.map((query) => band(scrollLeft, this._y(query), this.view.width, this.cellHeight)),
+      ...keys.map((key) => band(this._x(key), scrollTop, this.cellWidth, this.view.height)),
+    );
   }
 
   _fonts() {
@@ -446,8 +462,24 @@ export class Matrix {
     return cellAt(this, x + this.root.scrollLeft, y + this.root.scrollTop);
   }
 
+  /** The label under the pointer: its axis and its place; null for none. */
+  _labelAt(event) {
+    const box = this.canvas.getBoundingClientRect();
+    const [x, y] = [event.clientX - box.left, event.clientY - box.top];
+    const across = Math.floor((x + this.root.scrollLeft - this.left) / this.cellWidth);
+    const down = Math.floor((y + this.root.scrollTop - this.top) / this.cellHeight);
+    const isRow = down >= 0 && down < this.queries.length && y >= this.top;
+    const isColumn = across >= 0 && across < this.keys.length && x >= this.left;
+    if (isRow && x < this.left) return ["queries", down];
+    if (isRow && this._hasBeside() && x > this.view.width - this.right) return ["beside", down];
+    return isColumn && y < this.top ? ["keys", across] : null;
+  }
+
   _pointed(event) {
-    this._mark(this._cellAt(event), event);
+    const cell = this._cellAt(event);
+    this._mark(cell, event);
+    const label = cell ? null : this._labelAt(event);
+    if (label) this.on.label?.(...label);
   }
 
   _clicked(event) {

@@ -10,11 +10,13 @@ import { Matrix } from "../canvas/matrix.js";
 import { ASK_EVENT, SHOWN_EVENT, pageGround, pageTheme, roomWithin } from "../canvas/page.js";
 import { countOf } from "../canvas/numbers.js";
 import { Palette } from "../canvas/paint.js";
+import { ALL_ON_EVENT, heed, meets, tell } from "../canvas/shared.js";
 import { Lines } from "./lines.js";
 import { Overview } from "./overview.js";
 import { Payload } from "./payload.js";
 import {
   READINGS,
+  headsAt,
   lacksJoint,
   legal,
   measuresOf,
@@ -23,6 +25,7 @@ import {
   unspelled,
   withAttention,
   withCompared,
+  withSwitched,
 } from "./selection.js";
 import { altOf, captionOf, cellName, cellValue, comparedOf, headName, ignoredOf, pairOf, summaryOf, titleOf, tokenOf } from "./words.js";
 import { written } from "./written.js";
@@ -37,12 +40,14 @@ const OPENING = "Each kind opens with its most informative head";
 export class Explorer {
   /**
    * @param {boolean} canAskPython - whether Python can change how the trace is read and take a cell apart.
+   * @param {boolean} canSwitchOff - whether Python, or the page's own engine, can switch heads off.
    * @param {number} height - height in CSS pixels of a picture beside the overview; null ends it with the window. A
    *   notebook, whose cells scroll through the window, needs a fixed height.
    */
-  constructor(root, { canAskPython = true, height = null } = {}) {
+  constructor(root, { canAskPython = true, canSwitchOff = canAskPython, height = null } = {}) {
     this.root = root;
     this.canAskPython = canAskPython;
+    this.canSwitchOff = canSwitchOff;
     this.height = height;
     this.state = {
       attention: "cross",
@@ -54,6 +59,7 @@ export class Explorer {
       order: "",
       gamma: 1,
       only: null,
+      off: [],
       reading: {},
     };
     this.reported = null;
@@ -67,10 +73,13 @@ export class Explorer {
     window.addEventListener("resize", this.onResize);
     this.onKey = (event) => this._stageKey(event);
     this.onAsk = () => this._tellFoot();
+    this.onAllOn = () => this._change({ off: [] });
     root.addEventListener("keydown", (event) => this._headKey(event));
     // In the capture phase, ahead of a focused canvas, which uses the arrow keys too.
     window.addEventListener("keydown", this.onKey, true);
     document.addEventListener(ASK_EVENT, this.onAsk);
+    document.addEventListener(ALL_ON_EVENT, this.onAllOn);
+    this.unheed = heed("pointed", (words) => this._light(words));
   }
 
   dispose() {
@@ -78,6 +87,8 @@ export class Explorer {
     window.removeEventListener("resize", this.onResize);
     window.removeEventListener("keydown", this.onKey, true);
     document.removeEventListener(ASK_EVENT, this.onAsk);
+    document.removeEventListener(ALL_ON_EVENT, this.onAllOn);
+    this.unheed();
     clearTimeout(this.waiting);
   }
 
@@ -105,10 +116,12 @@ export class Explorer {
       point: (tile, event) => this._tileTip(tile, event),
       only: (only) => this._change({ only }),
       activate: () => this.large().canvas.focus(),
+      toggle: (layer, head) => this._switch([[layer, head]]),
     });
     this.matrix = new Matrix({
       point: (cell, place, spoken) => this._cellTip(cell, place, spoken),
       pick: (query, key) => this._change({ cell: [query, key] }),
+      label: (axis, place) => this._pointAt(axis && { [axis]: place }),
     });
     this.lines = new Lines({ point: (token) => this._tokenTip(token) });
 
@@ -142,8 +155,7 @@ export class Explorer {
     this.about = element("section", "about-head", { "aria-label": "What this head does" }, this.words, numbers);
     this.inside = element("button", "inside", { type: "button", hidden: "" });
     this.inside.addEventListener("click", () => this.scrollHost()?.scrollIntoView({ behavior: "smooth" }));
-    this.off = toggle("Switch off", "Show the translation without this head, or without all compared heads (key X)", () => this._switchOff());
-    this.off.removeAttribute("aria-pressed");
+    this.off = toggle("Switch off", "Translate without this head, or without all compared heads (X)", () => this._switchShown());
     this.largeZoom = zoomButtons("picture", (step) => this.matrix.zoomBy(step));
     this.drawing = element("div", "drawing", {}, this.matrix.root, this.lines.root);
     this.tooltip = new Tooltip(this.root);
@@ -185,8 +197,8 @@ export class Explorer {
   // ---- changing -------------------------------------------------------------------------------------------------
 
   /** Takes Python's message; redraws only what differs. */
-  update(bytes, report, trigger) {
-    Object.assign(this, { report, trigger });
+  update(bytes, report) {
+    this.report = report;
     const id = payloadId(bytes);
     if (this.payload?.id !== id) {
       const payload = new Payload(bytes);
@@ -207,7 +219,7 @@ export class Explorer {
   _change(changes) {
     const before = this.state;
     this.state = legal({ ...before, ...changes }, this.payload);
-    const overview = ["attention", "order", "gamma", "only"].some(
+    const overview = ["attention", "order", "gamma", "only", "off"].some(
       (name) => JSON.stringify(before[name]) !== JSON.stringify(this.state[name]),
     );
     this.draw(overview);
@@ -243,7 +255,7 @@ export class Explorer {
 
   /** Whether there is a model to run without a head. */
   _canSwitchOff() {
-    return this.canAskPython && this.payload.canSwitchOff;
+    return this.canSwitchOff && this.payload.canSwitchOff;
   }
 
   /** Whether the page can show how a weight is computed. */
@@ -251,17 +263,29 @@ export class Explorer {
     return this.canAskPython && this.payload.opensCells;
   }
 
-  /** Has Python translate without the heads in the picture. */
-  _switchOff() {
-    const { attention } = this.state;
-    const heads = shownHeads(this.state).map((pair) => pair.join(".")).join("-");
-    this.trigger("switch_off", { attention, heads, epoch: this.payload.epoch });
+  /** Whether what the picture shows is switched off. */
+  _isOff() {
+    const { attention, off } = this.state;
+    const shown = shownHeads(this.state).flatMap(([layer, head]) => headsAt(this.payload, attention, layer, head));
+    return shown.every((each) => off.includes(each));
+  }
+
+  /** Switches the head, or the heads, in the picture off, or on again. */
+  _switchShown() {
+    this._switch(shownHeads(this.state));
+  }
+
+  /** Switches heads, `[layer, head]` each, off, or on again where all of them are off. */
+  _switch(pairs) {
+    const { attention, off } = this.state;
+    const heads = pairs.flatMap(([layer, head]) => headsAt(this.payload, attention, layer, head));
+    this._change({ off: withSwitched(off, heads) });
   }
 
   /** Keys that act on the selected head, wherever in the explorer the focus is. */
   _headKey(event) {
     if (!this._canSwitchOff() || plainKey(event) !== "x" || typing(event)) return;
-    this._switchOff();
+    this._switchShown();
     event.preventDefault();
   }
 
@@ -282,7 +306,7 @@ export class Explorer {
       const { attentions } = this.payload;
       const next = attentions[(attentions.indexOf(attention) + 1) % attentions.length];
       this._changeAttention(next);
-    } else if (key === "x" && this._canSwitchOff()) this._switchOff();
+    } else if (key === "x" && this._canSwitchOff()) this._switchShown();
     else return;
     event.preventDefault();
     event.stopPropagation();
@@ -298,6 +322,12 @@ export class Explorer {
     const text = [titleOf(kind, this.state), label].filter(Boolean).join(" – ");
     const detail = { text, map: { layers: kind.layers.length, heads: kind.heads, at } };
     document.dispatchEvent(new CustomEvent(SHOWN_EVENT, { detail }));
+  }
+
+  /** Lets the translation above the page know which heads are off, before Python does. */
+  _tellOff() {
+    const off = this.state.off.join("-");
+    if (this.canAskPython && off !== this.toldOff) tell("off", (this.toldOff = off));
   }
 
   _setAdding(adding) {
@@ -377,6 +407,7 @@ export class Explorer {
       this.overview.reveal();
     }
     this._drawLarge(kind);
+    this._tellOff();
     this.size = this._size();
     this.room = this._roomBelow();
     const { attention, layer, head, view } = state;
@@ -422,6 +453,10 @@ export class Explorer {
     // Rows without predictions cannot be named by them.
     this.readings.get("predicted").hidden = attention !== "cross" || this.payload.kind("cross").beside === null;
     this.off.hidden = !this._canSwitchOff();
+    const isOff = this._isOff();
+    this.off.setAttribute("aria-pressed", String(isOff));
+    this.off.textContent = isOff ? "Switched off" : "Switch off";
+    this.drawing.classList.toggle("is-off", isOff);
   }
 
   _drawBar() {
@@ -637,7 +672,34 @@ export class Explorer {
     this.tooltip.show(event, ...lines);
   }
 
+  /** Lets every picture of the page light the words that are pointed at here; null for none. */
+  _pointAt(at) {
+    const words = Object.entries(at ?? {}).flatMap(([axis, place]) => this.payload.words(this.state.attention, axis)[place] ?? []);
+    this.pointing = at;
+    tell("pointed", words.length ? words : null);
+    this.pointing = null;
+  }
+
+  /** Lights words, `{side, first, end}` each, that are pointed at on this page; null for none. */
+  _light(words) {
+    if (!this.payload) return;
+    const { attention } = this.state;
+    // Of a cell that is pointed at here, the row and the column are known, and not only their words.
+    const { queries, keys } = this.pointing ?? {};
+    const isCell = queries !== undefined && keys !== undefined;
+    const places = (axis) => {
+      if (isCell) return [this.pointing[axis]];
+      const there = this.payload.words(attention, axis);
+      return there.flatMap((word, place) => (word && words && meets(word, words) ? [place] : []));
+    };
+    const lit = { queries: places("queries"), keys: places("keys") };
+    if (!this.payload.stage) this.overview.light(lit);
+    this.matrix.light(isCell ? { queries: [], keys: [] } : lit);
+    this.lines.light(lit);
+  }
+
   _cellTip(cell, place, spoken) {
+    this._pointAt(cell && { queries: cell[0], keys: cell[1] });
     if (!cell) {
       this.tooltip.show(null);
       return;
@@ -662,6 +724,7 @@ export class Explorer {
   }
 
   _tokenTip(token) {
+    this._pointAt(token && { [token.side === "query" ? "queries" : "keys"]: token.index });
     if (!token) return;
     const kind = this.payload.kind(this.state.attention);
     this._say(tokenOf(this.payload, kind, this._drawn()[0].cells, token));

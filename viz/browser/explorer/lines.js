@@ -13,6 +13,7 @@ export class Lines {
     this.on = on;
     this.pinned = null;
     this.hovered = null;
+    this.lit = { queries: [], keys: [] };
     // On a stage, rows and lines grow to fill the available space.
     this.fills = false;
     this.canvas = element("canvas", "lines", { tabindex: "0", role: "application" });
@@ -51,6 +52,13 @@ export class Lines {
     const column = (texts) => Math.min(widest(texts) + 3.4 * rem, 0.36 * this.width);
     this.left = column(this.queries);
     this.right = this.width - column(this.keys);
+  }
+
+  /** Lights tokens, by their places, that are pointed at elsewhere. */
+  light(lit) {
+    if (JSON.stringify(lit) === JSON.stringify(this.lit)) return;
+    this.lit = lit;
+    if (!this.root.hidden) this.paint();
   }
 
   get focus() {
@@ -102,11 +110,12 @@ export class Lines {
     context.textBaseline = "middle";
     const column = (texts, side, x, align) => {
       for (const [index, text] of texts.entries()) {
-        const focused = focus?.side === side && focus.index === index;
+        const isLit = !focus && this.lit[side === "query" ? "queries" : "keys"].includes(index);
+        const focused = isLit || (focus?.side === side && focus.index === index);
         const weights = focus && focus.side !== side ? this.heads.map(({ cells }) => weightBetween(cells, focus, index)) : [];
         const met = weights.some((weight) => weight >= constants.FAINTEST);
         context.font = `${focused ? "700 " : ""}${this.size}px ${family}`;
-        context.fillStyle = focus && !focused && !met ? theme.muted : theme.text;
+        context.fillStyle = isLit ? theme.now : focus && !focused && !met ? theme.muted : theme.text;
         context.textAlign = align;
         context.fillText(text, x, this._y(index));
         if (met && weights.length === 1) {

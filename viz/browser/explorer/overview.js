@@ -1,8 +1,8 @@
 // Every head at once: layers down, heads across, on one colour scale. Only visible tiles are painted.
 
-import { element, fitted } from "../canvas/dom.js";
+import { drawn, element, fitted } from "../canvas/dom.js";
 import { paintSteps, pooled } from "../canvas/paint.js";
-import { headsShown } from "./selection.js";
+import { headsAt, headsShown } from "./selection.js";
 import { writtenMeasure } from "./written.js";
 
 const TILE_GAP = 4;
@@ -13,28 +13,37 @@ const MARK = { radius: 2.6, room: 4 };
 const ZOOM_STEPS = [1, 1.5, 2, 3, 4, 6, 8, 12];
 const FINEST_CELL = 6;
 
+function powerIcon() {
+  const look = { viewBox: "0 0 16 16", fill: "none", stroke: "currentColor", "stroke-width": "2", "aria-hidden": "true" };
+  return drawn("svg", look, drawn("path", { d: "M8 2v5M4.9 4.4a5 5 0 1 0 6.2 0" }));
+}
+
 export class Overview {
   /**
-   * @param {object} on - callbacks: `select(layer, head, adds)`, `point(tile, x, y)`, `only(filter)`, `activate()`.
+   * @param {object} on - callbacks: `select(layer, head, adds)`, `point(tile, x, y)`, `only(filter)`, `activate()`,
+   *   `toggle(layer, head)`.
    */
   constructor(on) {
     this.on = on;
     this.zoom = 0;
     this.tiles = [];
+    this.lit = { queries: [], keys: [] };
     this.pooledTiles = new Map();
     this.canvas = element("canvas", "overview", { tabindex: "0", role: "application" });
     this.rings = element("div", "rings");
     this.ring = element("div", "ring selected");
     this.pointed = element("div", "ring pointed", { hidden: "" });
     this.rings.append(this.pointed, this.ring);
-    this.stage = element("div", "stage", {}, this.canvas, this.rings);
+    this.power = element("button", "power", { type: "button", tabindex: "-1", hidden: "" }, powerIcon());
+    this.power.addEventListener("click", () => this.on.toggle(this.powered.layer, this.powered.head));
+    this.stage = element("div", "stage", {}, this.canvas, this.rings, this.power);
     this.columns = element("div", "columns");
     this.rows = element("div", "rows");
     this.corner = element("div", "corner", { "aria-hidden": "true" });
     this.root = element("div", "overview-scroll", {}, this.corner, this.columns, this.rows, this.stage);
     this.root.addEventListener("scroll", () => this.paint());
     this.canvas.addEventListener("pointermove", (event) => this._point(event));
-    this.canvas.addEventListener("pointerleave", () => this._leave());
+    this.stage.addEventListener("pointerleave", () => this._leave());
     this.canvas.addEventListener("click", (event) => this._click(event));
     this.canvas.addEventListener("keydown", (event) => this._key(event));
     this.root.addEventListener(
@@ -80,6 +89,7 @@ export class Overview {
     const { layer, head, compare } = this.state;
     const tile = this.tile(layer, head);
     this.ring.hidden = !tile;
+    this._offer(tile);
     for (const old of this.rings.querySelectorAll(".compared")) old.remove();
     if (!tile) return;
     this._place(this.ring, tile);
@@ -98,6 +108,33 @@ export class Overview {
     else if (tile.x + tile.width > scroll.scrollLeft + view.width) scroll.scrollLeft = tile.x + tile.width - view.width;
     if (tile.y - this.above < scroll.scrollTop) scroll.scrollTop = tile.y - this.above;
     else if (tile.y + tile.height > scroll.scrollTop + view.height) scroll.scrollTop = tile.y + tile.height - view.height;
+  }
+
+  /** Lights rows and columns, by their places, in every tile. */
+  light(lit) {
+    if (JSON.stringify(lit) === JSON.stringify(this.lit)) return;
+    this.lit = lit;
+    this.paint();
+  }
+
+  /** Puts the switch of a head on its tile. */
+  _offer(tile) {
+    this.power.hidden = !tile || !this.payload.canSwitchOff;
+    if (this.power.hidden) return;
+    this.powered = tile;
+    // In the lower corner, where it covers no label of a row or a column.
+    const size = 1.5 * parseFloat(getComputedStyle(document.documentElement).fontSize);
+    this.power.style.transform = `translate(${tile.x + tile.width - size + 3}px, ${tile.y + tile.height - size + 3}px)`;
+    const isOff = this.isOff(tile);
+    const said = `Switch this head ${isOff ? "on" : "off"} (X)`;
+    this.power.title = said;
+    this.power.setAttribute("aria-label", said);
+    this.power.classList.toggle("off", isOff);
+  }
+
+  /** Whether every head of a tile is switched off. */
+  isOff({ attention, layer, head }) {
+    return headsAt(this.payload, attention, layer, head).every((each) => this.state.off.includes(each));
   }
 
   _place(ring, tile) {
@@ -207,14 +244,56 @@ export class Overview {
       paintSteps(pixels, wide, high, steps, Math.round(x * density), Math.round(y * density), size, size, this.palette);
     }
     context.putImageData(image, 0, 0);
+    this._lightUp(context, density, named);
+    this._cross(context, density, named);
     this._mark(context, density, named);
     if (this.root.classList.contains("flows")) this._name(context, density, named);
     this.canvas.dataset.tiles = JSON.stringify(
       named.map(({ tile, x, y }) => {
         const { attention, layer, head, width, height } = tile;
-        return { attention, layer, head, x, y, width, height };
+        return { attention, layer, head, x, y, width, height, off: this.isOff(tile) };
       }),
     );
+  }
+
+  _lightUp(context, density, named) {
+    const { queries, keys } = this.lit;
+    if (!queries.length && !keys.length) return;
+    const kind = this.payload.kind(this.state.attention);
+    const [nQueries, nKeys] = [kind.queries, kind.keys].map((axis) => this.payload.axis(axis).length);
+    context.save();
+    context.scale(density, density);
+    // Orange on a scale of blues.
+    context.fillStyle = this.palette.theme.now;
+    context.globalAlpha = 0.38;
+    for (const { tile, x, y } of named) {
+      const [wide, high] = [tile.width / nKeys, tile.height / nQueries];
+      for (const query of queries) context.fillRect(x, y + query * high, tile.width, Math.max(high, 1));
+      for (const key of keys) context.fillRect(x + key * wide, y, Math.max(wide, 1), tile.height);
+    }
+    context.restore();
+  }
+
+  /** Dims and crosses out the heads that are switched off. */
+  _cross(context, density, named) {
+    context.save();
+    context.scale(density, density);
+    for (const { tile, x, y } of named) {
+      if (!this.isOff(tile)) continue;
+      const { width, height } = tile;
+      context.globalAlpha = 0.78;
+      context.fillStyle = this.palette.theme.ground;
+      context.fillRect(x, y, width, height);
+      context.globalAlpha = 1;
+      context.strokeStyle = this.palette.theme.muted;
+      context.lineWidth = 1.5;
+      context.strokeRect(x + 0.75, y + 0.75, width - 1.5, height - 1.5);
+      context.beginPath();
+      context.moveTo(x + 1, y + height - 1);
+      context.lineTo(x + width - 1, y + 1);
+      context.stroke();
+    }
+    context.restore();
   }
 
   _isMarked({ attention, layer, head }) {
@@ -280,12 +359,16 @@ export class Overview {
   _point(event) {
     const tile = this._at(event);
     this.pointed.hidden = !tile;
-    if (tile) this._place(this.pointed, tile);
+    if (tile) {
+      this._place(this.pointed, tile);
+      this._offer(tile);
+    }
     this.on.point(tile, event);
   }
 
   _leave() {
     this.pointed.hidden = true;
+    this._offer(this.tile(this.state.layer, this.state.head));
     this.on.point(undefined);
   }
 

@@ -32,6 +32,16 @@ export class Payload {
     return index === null ? null : this.axes[index];
   }
 
+  /** The tokens that each label of "queries", "keys" or "beside" stands for, `{side, first, end}` or null. */
+  words(attention, axis) {
+    const joint = () => {
+      const [source, target] = [this.words("encoder", "keys"), this.words("decoder", axis === "beside" ? axis : "keys")];
+      return [...(axis === "beside" ? source.map(() => null) : source), ...target];
+    };
+    if (attention === constants.JOINT) return joint();
+    return this.kind(attention).words[axis].map((word) => word && { side: word[0], first: word[1], end: word[2] });
+  }
+
   /** A token of an axis, with its position if the axis repeats it. */
   named(index, place) {
     const axis = this.axes[index];

@@ -45,3 +45,12 @@ test("a head of all three kinds has the facts of each", () => {
   }
   assert.equal(exact.facts("encoder", 9, 0), null);
 });
+
+test("in the joint picture the words of the source come before those of the target", () => {
+  for (const axis of ["queries", "keys"]) {
+    const sides = exact.words("joint", axis).map(({ side }) => side);
+    assert.deepEqual(exact.words("joint", axis), [...exact.words("encoder", axis), ...exact.words("decoder", axis)]);
+    assert.deepEqual(sides, [...sides].sort());
+  }
+  assert.equal(exact.words("joint", "beside").length, exact.words("joint", "queries").length);
+});

@@ -23,7 +23,7 @@ export const READINGS = [
 ];
 
 /** The state as the address spells it; Python knows no other spelling. */
-export function spelled({ attention, layer, head, view, cell, compare, order, gamma, only, reading }) {
+export function spelled({ attention, layer, head, view, cell, compare, order, gamma, only, off, reading }) {
   return {
     ...Object.fromEntries(READINGS.map(([name]) => [name, reading[name] ? "1" : "0"])),
     attention,
@@ -35,11 +35,12 @@ export function spelled({ attention, layer, head, view, cell, compare, order, ga
     order,
     faint: String(constants.GAMMAS.indexOf(gamma)),
     only: only === null ? "" : "layer" in only ? `layer.${only.layer}` : `head.${only.head}`,
+    off: off.join("-"),
   };
 }
 
 /** The state from a spelling that Python has checked. */
-export function unspelled({ attention, layer, head, view, cell, compare, order, faint, only, ...flags }) {
+export function unspelled({ attention, layer, head, view, cell, compare, order, faint, only, off, ...flags }) {
   const pair = (text) => text.split(".").map(Number);
   const [what, which] = only ? only.split(".") : [];
   return {
@@ -52,6 +53,7 @@ export function unspelled({ attention, layer, head, view, cell, compare, order, 
     order,
     gamma: constants.GAMMAS[Number(faint)],
     only: only ? { [what]: Number(which) } : null,
+    off: off ? off.split("-") : [],
     reading: Object.fromEntries(READINGS.map(([name]) => [name, flags[name] === "1"])),
   };
 }
@@ -71,7 +73,29 @@ export function legal(state, payload) {
   const order = payload.measures.some(({ key }) => key === state.order) ? state.order : "";
   const gamma = constants.GAMMAS.includes(state.gamma) ? state.gamma : 1;
   const view = state.view === "lines" ? "lines" : "heatmap";
-  return { ...state, attention, layer, head, view, cell, compare: selected ? compare : [], order, gamma, only };
+  const places = new Set(payload.attentions.filter((name) => name !== constants.JOINT).flatMap((name) => placesOf(payload, name)));
+  const off = payload.canSwitchOff ? state.off.filter((place) => places.has(place)) : [];
+  return { ...state, attention, layer, head, view, cell, compare: selected ? compare : [], order, gamma, only, off };
+}
+
+/** Every head of a kind as an address has it. */
+function placesOf(payload, attention) {
+  const { layers, heads } = payload.kind(attention);
+  return layers.flatMap((layer) => Array.from({ length: heads }, (_, head) => `${attention}.${layer}.${head}`));
+}
+
+/** The heads in a place of the overview, as an address has them: one, or one of each kind in the joint picture. */
+export function headsAt(payload, attention, layer, head) {
+  const kinds = attention === constants.JOINT ? payload.kinds : [payload.kind(attention)];
+  return kinds
+    .filter(({ layers, heads }) => layer < layers.length && head < heads)
+    .map(({ kind, layers }) => `${kind}.${layers[layer]}.${head}`);
+}
+
+/** What is switched off once these heads are: all of them, or none where all were off already. */
+export function withSwitched(off, heads) {
+  const rest = off.filter((each) => !heads.includes(each));
+  return rest.length + heads.length === off.length ? rest : [...rest, ...heads];
 }
 
 /** Whether a trace with three kinds of attention cannot show them in one picture, because rows are named by prediction. */

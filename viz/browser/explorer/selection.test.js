@@ -4,12 +4,13 @@ import { test } from "node:test";
 import constants from "../../draw/constants.json" with { type: "json" };
 import { bytes, fixtures } from "../../../tests/kit/fixtures.js";
 import { Payload } from "./payload.js";
-import { headsShown, lacksJoint, legal, measuresOf, shownHeads, spelled, unspelled, withAttention, withCompared } from "./selection.js";
+import { headsAt, headsShown, lacksJoint, legal, measuresOf, shownHeads, spelled, unspelled, withAttention, withCompared, withSwitched } from "./selection.js";
 
 const payload = new Payload(bytes(fixtures.exact));
+payload.canSwitchOff = true;
 const USUAL = {
   ...{ attention: "cross", layer: "0", head: "0", view: "heatmap", cell: "", compare: "", order: "", faint: "0" },
-  ...{ only: "", words: "0", specials: "1", renormalise: "0", predicted: "0" },
+  ...{ only: "", off: "", words: "0", specials: "1", renormalise: "0", predicted: "0" },
 };
 const state = (changes) => unspelled({ ...USUAL, ...changes });
 const SPELLINGS = [
@@ -17,7 +18,7 @@ const SPELLINGS = [
   { attention: "encoder", layer: "1", head: "2", cell: "1.2", faint: "3", only: "layer.1" },
   { attention: "decoder", view: "lines", order: "entropy", words: "1", renormalise: "1" },
   { compare: "0.2-1.1-1.2", layer: "1", head: "1", specials: "0", predicted: "1" },
-  { attention: "joint", only: "head.1", faint: "4" },
+  { attention: "joint", only: "head.1", faint: "4", off: "cross.1.2-encoder.0.0" },
 ];
 
 for (const changes of SPELLINGS) {
@@ -122,4 +123,24 @@ test("heads are ordered by what is measured of their kind", () => {
   assert.deepEqual(keys("joint"), []);
   for (const attention of ["encoder", "decoder", "cross"]) assert.deepEqual(keys(attention), fixtures.measures[attention]);
   assert.notDeepEqual(keys("encoder"), keys("cross"));
+});
+
+test("only heads that there are can be off, and none where the model cannot run without one", () => {
+  const asked = state({ off: "cross.1.2-cross.9.0-module.0.0" });
+  assert.deepEqual(legal(asked, payload).off, ["cross.1.2"]);
+  const traced = new Payload(bytes(fixtures.exact));
+  assert.equal(traced.canSwitchOff, false);
+  assert.deepEqual(legal(asked, traced).off, []);
+});
+
+test("a place of the joint picture holds a head of each kind that has one there", () => {
+  assert.deepEqual(headsAt(payload, "cross", 1, 2), ["cross.1.2"]);
+  assert.deepEqual(headsAt(payload, "joint", 1, 2).sort(), ["cross.1.2", "decoder.1.2", "encoder.1.2"]);
+  assert.deepEqual(headsAt(payload, "joint", 9, 0), []);
+});
+
+test("heads are switched off together, and on again once all of them are off", () => {
+  assert.deepEqual(withSwitched([], ["a", "b"]), ["a", "b"]);
+  assert.deepEqual(withSwitched(["b", "c"], ["a", "b"]), ["c", "a", "b"]);
+  assert.deepEqual(withSwitched(["c", "a", "b"], ["a", "b"]), ["c"]);
 });

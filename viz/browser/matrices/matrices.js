@@ -7,6 +7,7 @@ import { opened, payloadId } from "../canvas/envelope.js";
 import { MATRIX_ZOOMS } from "../canvas/matrix.js";
 import { mounted } from "../canvas/mount.js";
 import { pageGround, pageTheme, roomWithin } from "../canvas/page.js";
+import { axisWords, heed, placesLit, tell } from "../canvas/shared.js";
 import { EditablePanel } from "./editable.js";
 import { Panel, StepPalette, readPanel, signedNumber } from "./panel.js";
 
@@ -27,11 +28,16 @@ class Matrices {
     this.resized.observe(root);
     this.onResize = () => this._resize();
     window.addEventListener("resize", this.onResize);
+    this.ends = [
+      heed("tokens", (tokens) => (this.tokens = tokens)),
+      heed("pointed", (words) => this._light(words)),
+    ];
   }
 
   dispose() {
     this.resized.disconnect();
     window.removeEventListener("resize", this.onResize);
+    for (const end of this.ends) end();
     clearTimeout(this.waiting);
   }
 
@@ -231,6 +237,7 @@ class Matrices {
       if (panel !== own) panel._mark(alike ? cell : null);
       if (cell && alike) lines.push(said("", `${panel.given.title}: ${panel.says(...cell)}`));
     }
+    this._pointAt(own, cell);
     this.pointing = false;
     this.pointed = cell && [index, cell, own.event];
     if (!cell) {
@@ -242,6 +249,23 @@ class Matrices {
     const heading = own.given.pointed.replace(/{(\w+)}/g, (_, name) => labels[name]);
     this.tooltip.show(place, said("strong", heading), ...lines);
     if (spoken) this.spoken.textContent = [heading, ...lines.map((line) => line.textContent)].join(", ");
+  }
+
+  /** Lets every picture of the page light the words of a cell; null for none. */
+  _pointAt(panel, cell) {
+    const words = cell
+      ? [axisWords(panel.queries, this.tokens)[cell[0]], axisWords(panel.keys, this.tokens)[cell[1]]].filter(Boolean)
+      : [];
+    tell("pointed", words.length ? words : null);
+  }
+
+  /** Lights the words that are pointed at elsewhere. */
+  _light(words) {
+    for (const panel of this.panels) {
+      if (!panel.queries) continue;
+      const places = (texts) => (this.pointing ? [] : placesLit(axisWords(texts, this.tokens), words));
+      panel.light({ queries: places(panel.queries), keys: places(panel.keys) });
+    }
   }
 
   _marked() {

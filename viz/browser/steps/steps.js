@@ -7,6 +7,7 @@ import { plainKey, typing } from "../canvas/keys.js";
 import { mounted } from "../canvas/mount.js";
 import { ASK_EVENT, SHOWN_EVENT, pageTheme, roomWithin } from "../canvas/page.js";
 import { Writing, keyAsked, percent, spokenStep } from "./frame.js";
+import { heed, lightWithin } from "../canvas/shared.js";
 import { grouped, lit, now } from "./tokens.js";
 
 // Milliseconds per step: long enough to read the word and find its source.
@@ -26,6 +27,10 @@ class Steps {
     // In the capture phase, ahead of the stage, which uses arrow keys too.
     window.addEventListener("keydown", this.onKey, true);
     document.addEventListener(ASK_EVENT, this.onAsk);
+    this.unheed = heed("pointed", (pointed) => {
+      this.pointed = pointed;
+      lightWithin(this.root, pointed);
+    });
     this.resized = new ResizeObserver(() => {
       if (!this.writing || this.root.clientWidth === this.width) return;
       this._fit();
@@ -38,6 +43,7 @@ class Steps {
     this.resized.disconnect();
     window.removeEventListener("keydown", this.onKey, true);
     document.removeEventListener(ASK_EVENT, this.onAsk);
+    this.unheed();
     clearTimeout(this.playing);
     clearTimeout(this.waiting);
   }
@@ -124,9 +130,10 @@ class Steps {
   _draw() {
     const { count, stage } = this.writing;
     const frame = this.writing.frame(this.step);
-    this.source.tokens.replaceChildren(...grouped(frame.source, lit));
+    this.source.tokens.replaceChildren(...grouped(frame.source, lit, "source"));
     const written = { ...frame.written, note: frame.forced ? "given" : "now" };
-    this.target.tokens.replaceChildren(...grouped([...frame.target, written], (token) => token.note ? now(token) : lit(token)));
+    this.target.tokens.replaceChildren(...grouped([...frame.target, written], (token) => token.note ? now(token) : lit(token), "target", -1));
+    lightWithin(this.root, this.pointed);
     this._list(frame.candidates);
     this.other.hidden = !frame.other;
     if (frame.other) {

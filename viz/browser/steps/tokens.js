@@ -1,14 +1,22 @@
 // Elements for tokens and their weights.
 
 import { element } from "../canvas/dom.js";
+import { pointable } from "../canvas/shared.js";
 import { percent } from "./frame.js";
 
-/** Elements for tokens, grouped by word so that lines break between words. */
-export function grouped(tokens, made) {
+/**
+ * Elements for tokens, grouped by word so that lines break between words.
+ *
+ * @param {string} side - of the sentence that they are, so that pointing at one lights its word; "" for none.
+ * @param {number} start - the position of the first of them on that side.
+ */
+export function grouped(tokens, made, side = "", start = 0) {
   const words = [];
-  for (const token of tokens) {
+  for (const [place, token] of tokens.entries()) {
     if (!token.joins || !words.length) words.push(element("span", "word"));
-    words.at(-1).append(made(token));
+    const each = made(token);
+    if (side) pointable(each, { side, first: start + place, end: start + place + 1 });
+    words.at(-1).append(each);
   }
   return words;
 }

@@ -1,0 +1,164 @@
+"""What each page opens with where nobody asked for anything else."""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from model.explain.experiments import Experiment, save_experiments
+from model.explain.head_ablation import effects
+from model.record.mask_presets import PRESETS
+from model.trace.attention_map import AttentionKind
+from model.translate.translator import load
+from tests.kit.apptest import go_to
+from tests.kit.shown import plain
+from viz.links.mask_edits import parse
+from viz.pages.positions import ORIGINAL
+from viz.registry.pages import DEFAULT_SENTENCE
+
+OpenApp = Callable[..., AppTest]
+
+SHOWN = {
+    "head": Experiment("The man eats.", "Without Cross 1.2.", 2.0, "cross.1.2"),
+    "mask": Experiment("A dog.", "Without the mask.", 2.0),
+    "remove": Experiment("The dog sleeps.", "Without positions.", 2.0),
+    "shuffle": Experiment("The dog sleeps.", "In another order.", 2.0, "2.0.1.3"),
+    "search": Experiment("A man.", "By greedy decoding.", 2.0),
+}
+
+
+@pytest.fixture
+def folder(checkpoints: Path, tmp_path: Path) -> Path:
+    """The checkpoints with sentences for experiments."""
+    copied = tmp_path / "checkpoints"
+    shutil.copytree(checkpoints / "en-de", copied / "en-de")
+    save_experiments(copied / "en-de", {kind: [each] for kind, each in SHOWN.items()})
+    return copied
+
+
+def click_page(app: AppTest, page: str) -> AppTest:
+    """Does what a click on a page's name does."""
+    app.query_params = {}
+    return go_to(app, page).run()
+
+
+def sentence(app: AppTest) -> str:
+    asked: str = app.text_input(key="sentence").value
+    return asked
+
+
+def test_a_page_opens_with_a_sentence_that_shows_something_and_the_next_with_its_own(
+    open_app: OpenApp, folder: Path
+) -> None:
+    app = open_app(folder=folder, page="positions")
+    assert sentence(app) == "The dog sleeps."
+    assert sentence(click_page(app, "masks")) == "A dog."
+    assert sentence(click_page(app, "effects")) == "The man eats."
+    assert sentence(click_page(app, "decoding")) == "The man eats."
+
+
+@pytest.mark.parametrize("page", ["heads", "effects", "masks", "positions"])
+def test_a_sentence_of_ones_own_stays_on_every_page(
+    open_app: OpenApp, folder: Path, page: str
+) -> None:
+    app = open_app(folder=folder, page="decoding")
+    app.text_input(key="sentence").set_value("She reads a book.").run()
+    assert sentence(click_page(app, page)) == "She reads a book."
+
+
+@pytest.mark.parametrize("asked", [{"topic": "table"}, {"sentence": DEFAULT_SENTENCE}])
+def test_a_link_opens_what_it_says(open_app: OpenApp, folder: Path, asked: dict[str, str]) -> None:
+    app = open_app(folder=folder, page="positions", **asked)
+    assert sentence(app) == DEFAULT_SENTENCE
+
+
+def test_effects_open_without_the_head_that_matters_most_and_other_pages_do_not_keep_that(
+    open_app: OpenApp, folder: Path
+) -> None:
+    app = open_app(folder=folder)
+    app.text_input(key="sentence").set_value("The cat sleeps.").run()
+    click_page(app, "effects")
+    model = load(folder / "en-de", device="cpu")
+    site, head, _ = effects(model, "The cat sleeps.").ranked()[0]
+    assert app.query_params["off"] == f"{site}.{head}"
+    for page in ("heads", "decoding"):
+        assert "off" not in click_page(app, page).query_params
+    assert click_page(app, "effects").query_params["off"] == f"{site}.{head}"
+    app.button(key="off-none").click().run()
+    assert "off" not in app.query_params
+
+
+def test_heads_that_a_person_switched_off_stay_off_on_the_next_page(
+    open_app: OpenApp, folder: Path
+) -> None:
+    app = click_page(open_app(folder=folder), "effects")
+    app.multiselect(key="heads-off").set_value(["cross.0.0", "cross.1.1"]).run()
+    assert click_page(app, "heads").query_params["off"] == "cross.0.0-cross.1.1"
+
+
+def test_positions_open_removed_once_and_stay_as_they_are_set_then(
+    open_app: OpenApp, folder: Path
+) -> None:
+    app = open_app(folder=folder, page="positions")
+    app.segmented_control(key="topic").set_value("without").run()
+    assert app.slider(key="scale").value == 0
+    app.slider(key="scale").set_value(100).run()
+    assert app.slider(key="scale").value == 100
+    app.segmented_control(key="topic").set_value("table").run()
+    app.segmented_control(key="topic").set_value("without").run()
+    assert app.slider(key="scale").value == 100
+
+
+def test_words_open_shuffled_as_the_stored_sentence_shows_most(
+    open_app: OpenApp, folder: Path
+) -> None:
+    app = open_app(folder=folder, page="positions")
+    app.segmented_control(key="topic").set_value("shuffle").run()
+    assert app.query_params["shuffled"] == SHOWN["shuffle"].setting
+    next(each for each in app.button if each.label == ORIGINAL).click().run()
+    assert "shuffled" not in app.query_params
+
+
+def test_a_link_to_the_words_order_or_to_positions_changes_neither(
+    open_app: OpenApp, folder: Path
+) -> None:
+    app = open_app(folder=folder, page="positions", topic="shuffle")
+    assert "shuffled" not in app.query_params
+    app.segmented_control(key="topic").set_value("without").run()
+    assert app.slider(key="scale").value == 0
+
+
+def test_the_mask_editor_opens_without_a_mask(open_app: OpenApp, folder: Path) -> None:
+    app = open_app(folder=folder, page="masks")
+    assert "edit" not in app.query_params
+    app.segmented_control(key="part").set_value("change").run()
+    (edit,) = parse(app.query_params["edit"])
+    assert edit.kind is AttentionKind.DECODER
+    assert edit.layers is None
+    length = len(load(folder / "en-de", device="cpu").trace(sentence(app)).target)
+    whole = PRESETS["none"](length, length).numpy()
+    assert (edit.allowed[:length, :length] == whole).all()
+
+
+@pytest.mark.parametrize(
+    ("page", "kind", "shown"),
+    [
+        ("heads", "head", {"off": "cross.1.2", "layer": "1", "head": "2"}),
+        ("effects", "head", {"off": "cross.1.2"}),
+        ("masks", "mask", {"part": "compare"}),
+        ("positions", "remove", {"topic": "without", "scale": "0"}),
+        ("positions", "shuffle", {"topic": "shuffle", "shuffled": "2.0.1.3"}),
+        ("decoding", "search", {"section": "compare"}),
+    ],
+)
+def test_a_sentence_from_the_menu_comes_with_the_state_that_shows_it(
+    open_app: OpenApp, folder: Path, page: str, kind: str, shown: dict[str, str]
+) -> None:
+    app = open_app(folder=folder, page=page, sentence="She reads a book.")
+    menu = app.menu_button(key="example")
+    (place,) = [at for at, text in enumerate(menu.options) if SHOWN[kind].shows in plain(text)]
+    menu.click_index(place).run()
+    assert app.query_params["sentence"] == SHOWN[kind].source
+    assert shown.items() <= app.query_params.items()

@@ -1,0 +1,158 @@
+// The translation above a page. Its doubtful words are underlined, the words that are pointed at anywhere light up, and
+// while heads are switched off it turns into what the model writes without them.
+
+import { element } from "../canvas/dom.js";
+import { mounted } from "../canvas/mount.js";
+import { ALL_ON_EVENT, heed, lightWithin, pointable, tell } from "../canvas/shared.js";
+import { Plots } from "./plots.js";
+import { headNames, marked, turned } from "./turning.js";
+
+const TURN = { duration: 280, delay: 110 };
+
+class Headline {
+  constructor() {
+    Object.assign(this, { pointed: null, off: null, outcome: null, turns: 0, plots: new Plots() });
+    this.ends = [
+      heed("pointed", (pointed) => this._light(pointed)),
+      heed("off", (off) => this._take({ off })),
+      heed("without", (outcome) => this._take({ outcome })),
+    ];
+    // The text comes after the script, and another one with every other sentence.
+    this.observer = new MutationObserver(() => {
+      this._find();
+      this.plots.find();
+    });
+    this.observer.observe(document.body, { childList: true, subtree: true });
+  }
+
+  dispose() {
+    this.observer.disconnect();
+    for (const end of this.ends) end();
+    this.plots.leave();
+    tell("tokens", null);
+  }
+
+  update(data) {
+    this.data = data;
+    tell("tokens", data.tokens);
+    document.body.style.setProperty("--word-lit", data.colors.mark);
+    this._find();
+  }
+
+  _take(told) {
+    Object.assign(this, told);
+    if (this.line) this._turn();
+  }
+
+  /** Makes words of the text, wherever the page has put it anew. */
+  _find() {
+    const line = document.querySelector(".answer [dir=auto]");
+    if (!line || line.textContent !== this.data?.text || (line === this.line && this.words === this.data.words)) return;
+    Object.assign(this, { line, words: this.data.words, shown: this.data.words });
+    const answer = line.closest(".answer");
+    for (const [name, color] of Object.entries(this.data.colors)) answer.style.setProperty(`--${name}`, color);
+    if (!this.words.length) return;
+    this._rest(this.words);
+    this._turn();
+  }
+
+  // ---- what it becomes without heads -----------------------------------------------------------------------------
+
+  /** What came of the heads that are off now; null where none is, or nothing has come yet. */
+  get _came() {
+    return this.off && this.outcome?.off === this.off ? this.outcome : null;
+  }
+
+  _turn() {
+    if (!this.line.isConnected) return;
+    this._price();
+    const awaited = Boolean(this.off) && !this._came;
+    this.line.classList.toggle("awaited", awaited);
+    if (awaited || !this.words.length) return;
+    const next = this._came?.words ? marked(this._came.words, this.words) : this.words;
+    const fates = turned(this.shown, next);
+    this.shown = next;
+    const turn = ++this.turns;
+    const changes = fates.some(([fate]) => fate !== "same");
+    if (!changes || matchMedia("(prefers-reduced-motion: reduce)").matches) {
+      this._rest(next);
+      return;
+    }
+    const moving = fates.map(([fate, word]) => [fate, this._word(word, fate)]);
+    this.line.replaceChildren(...moving.flatMap(([, parts]) => parts));
+    const ends = moving
+      .filter(([fate]) => fate !== "same")
+      .map(([fate, [span]], place) => {
+        const frames = [
+          { width: "0", opacity: 0 },
+          { width: `${span.getBoundingClientRect().width}px`, opacity: 1 },
+        ];
+        const timing = { duration: TURN.duration, delay: place * TURN.delay, easing: "ease-out", fill: "both" };
+        return span.animate(fate === "new" ? frames : frames.reverse(), timing).finished;
+      });
+    Promise.all(ends).then(
+      () => turn === this.turns && this._rest(next),
+      () => {},
+    );
+  }
+
+  /** Writes words as an ordinary line of text. */
+  _rest(words) {
+    this.line.replaceChildren(...words.flatMap((word) => this._word(word)));
+    this.line.dataset.without = this._came ? this._came.off : "";
+    this._light(this.pointed);
+  }
+
+  /** A word with the space before it: apart where the line stands, in one piece while the word comes or goes. */
+  _word(word, fate = "same") {
+    const { text, joins, first, end, doubtful, said, isNew } = word;
+    const space = joins || word === this.shown[0] ? "" : " ";
+    const span = element("span", "word", said ? { title: said } : {});
+    span.classList.toggle("doubtful", Boolean(doubtful));
+    span.classList.toggle("changed", Boolean(isNew));
+    if (fate !== "same") {
+      span.classList.add("turning");
+      span.textContent = space + text;
+      return [span];
+    }
+    span.textContent = text;
+    if (!isNew) pointable(span, { side: "target", first, end });
+    return space ? [space, span] : [span];
+  }
+
+  /** What it costs to have heads off, in the place of the model's facts. */
+  _price() {
+    const answer = this.line.closest(".answer");
+    const height = answer.offsetHeight;
+    this._write(answer);
+    // On a stage the picture below has a fixed place, and hears of nothing that moves it.
+    if (answer.offsetHeight !== height) window.dispatchEvent(new Event("resize"));
+  }
+
+  _write(answer) {
+    answer.querySelector(".price")?.remove();
+    answer.classList.toggle("without", Boolean(this.off));
+    if (!this.off) return;
+    const came = this._came;
+    const price = element("div", "price", { role: "status" });
+    const on = element("button", "", { type: "button" }, "All on");
+    on.addEventListener("click", () => document.dispatchEvent(new CustomEvent(ALL_ON_EVENT)));
+    price.append(element("p", "", {}, element("strong", "", {}, `Without ${headNames(this.off)}`), " ", on));
+    if (came?.price) {
+      const more = element("details", "", {}, element("summary", "", {}, "More"));
+      more.append(element("div", "", {}, ...came.more.map((each) => element("p", "", {}, each))));
+      price.append(element("p", "", {}, came.price, " "), more);
+    }
+    answer.append(price);
+  }
+
+  // ---- what is pointed at ----------------------------------------------------------------------------------------
+
+  _light(pointed) {
+    this.pointed = pointed;
+    if (this.line) lightWithin(this.line, pointed);
+    this.plots?.light(pointed);
+  }
+}
+
+export default mounted("[aria-hidden]", () => new Headline());

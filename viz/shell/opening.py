@@ -1,0 +1,123 @@
+"""Pages open on something to see: a sentence for their experiment, and a state that shows it.
+
+What a person typed, chose or was linked to stays as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+from model.explain.experiments import Experiment, Kind
+from viz.decoding.view import VIEW as DECODING
+from viz.effects.view import VIEW as EFFECTS
+from viz.heads.view import VIEW as HEADS
+from viz.links.head_refs import read_heads
+from viz.links.parameters import View
+from viz.masks.view import VIEW as MASKS
+from viz.positions.view import VIEW as POSITIONS
+from viz.registry.pages import SENTENCE, TARGET
+from viz.service import session
+from viz.shell import address
+
+OFFERED: Mapping[str, tuple[Kind, ...]] = {
+    HEADS.name: ("head",),
+    EFFECTS.name: ("head",),
+    DECODING.name: ("search",),
+    MASKS.name: ("mask",),
+    POSITIONS.name: ("remove", "shuffle"),
+}
+"""The experiments of each page."""
+
+OPENING: Mapping[str, Kind] = {
+    HEADS.name: "head",
+    EFFECTS.name: "head",
+    MASKS.name: "mask",
+    POSITIONS.name: "remove",
+}
+"""The one that a page's first sentence shows; the others open with any."""
+
+_BROUGHT, _SEEN = "_opening_brought", "_opening_seen"
+
+Offer = tuple[Kind, Experiment]
+
+
+def is_first(name: str) -> bool:
+    """Whether a part of a page is shown for the first time, and no link asked for it."""
+    seen = st.session_state.setdefault(_SEEN, set())
+    if name in seen:
+        return False
+    seen.add(name)
+    return address.is_plain() or not address.is_followed()
+
+
+def bring(**values: Any) -> None:
+    """Give parameters of a page the values that it opens with."""
+    address.bring(**values)
+    st.session_state.setdefault(_BROUGHT, {}).update(values)
+
+
+def leave(name: str, default: Any) -> None:
+    """Give a parameter its default if another page opened with its value and nobody changed it."""
+    brought = st.session_state.get(_BROUGHT, {})
+    if address.is_plain() and name in brought and st.session_state[name] == brought.pop(name):
+        address.bring(**{name: default})
+
+
+def offers(view: View, checkpoint: Path) -> tuple[Offer, ...]:
+    """The experiments of a page for a model, each with its kind."""
+    listed = session.experiments(checkpoint)
+    return tuple(
+        (kind, each) for kind in OFFERED.get(view.name, ()) for each in listed.get(kind, ())
+    )
+
+
+def bring_sentence(view: View, checkpoint: Path) -> None:
+    """Let a page open with a sentence that shows something, unless a person brings their own.
+
+    Call it before the sentence's field. The next page keeps the sentence if that shows something
+    there too.
+    """
+    before = st.session_state.get(_BROUGHT, {}).get(SENTENCE.name)
+    kind = OPENING.get(view.name)
+    if kind is None or not address.is_plain() or st.session_state[TARGET.name]:
+        return
+    if st.session_state[SENTENCE.name] not in (SENTENCE.default, before):
+        return
+    sources = [each.source for each in session.experiments(checkpoint).get(kind, ())]
+    if sources and st.session_state[SENTENCE.name] not in sources:
+        bring(sentence=sources[0])
+
+
+def take(view: View, offer: Offer) -> None:
+    """Show an experiment; call it in a callback."""
+    _, experiment = offer
+    address.change(sentence=experiment.source, target="", **_state(view, offer))
+
+
+def _state(view: View, offer: Offer) -> dict[str, Any]:
+    """The parameters of a page that show an experiment."""
+    kind, experiment = offer
+    match kind:
+        case "head" if view.name == HEADS.name:
+            ((site, head),) = off = read_heads(experiment.setting)
+            place = {"attention": str(site.kind), "layer": site.layer, "head": head}
+            return {**place, "off": off, "compare": "", "cell": "", "only": ""}
+        case "head":
+            return {
+                "off": read_heads(experiment.setting),
+                "way": "gate",
+                "gate": 0,
+                "show": "probability",
+            }
+        case "mask":
+            return {"part": "compare", "masked": "decoder", "a": "", "b": "", "number": 1}
+        case "remove":
+            return {"topic": "without", "scale": 0, "shift": 0, "reverse": False}
+        case "shuffle":
+            return {"topic": "shuffle", "shuffled": experiment.setting}
+        case "search":
+            return {"section": "compare", "how": "search", "against": "", "taken": ""}
