@@ -28,8 +28,8 @@ from tests.kit.running_app import (
     serve,
 )
 from viz.links import mask_edits
-from viz.masks.mask import batch_masks
-from viz.talk.scene_panel import ready_talk
+from viz.masks.batch_masks import batch_masks
+from viz.talk.own_talks import ready_talk
 
 CHECKPOINT = ROOT / "checkpoints" / "en-de"
 FOLDER = ROOT / "docs" / "screenshots"

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
-
 from model.paper.search import Search
+from model.trace.translation import Decoding
 from viz.links.link_interventions import Changes
 from viz.save.notebook import Lines, public
 from viz.save.picture import Picture
@@ -14,19 +13,21 @@ class DecodingPicture(Picture):
     """A picture of a decoding.
 
     Attributes:
+        decoding: of the sentence.
         search: how it was decoded.
         changes: what the model did differently meanwhile; titles name it.
     """
 
     __slots__ = ()
 
+    decoding: Decoding
     search: Search
     changes: Changes
 
     @property
-    @abstractmethod
     def source(self) -> str:
         """The sentence."""
+        return self.decoding.translation.source_text
 
     @property
     def under(self) -> str:
@@ -35,8 +36,8 @@ class DecodingPicture(Picture):
 
     @property
     def given(self) -> Lines:
-        """The lines of a notebook that decode the sentence."""
-        changes = [f"changes = hs.figures.{self.changes!r}"] if self.changes else []
+        """The lines of a notebook that say what is decoded, and how."""
+        changes = [f"changes = {public(self.changes)}"] if self.changes else []
         return [f"sentence = {self.source!r}", f"search = {public(self.search)}", *changes]
 
     @property

@@ -121,12 +121,7 @@ def hypothesis_text(decoding: Decoding, place: int) -> str:
 
 
 def layout_tree(decoding: Decoding, across: float = ACROSS) -> Tree:
-    """The place of each hypothesis: the translation in the first row, no two at one place.
-
-    Args:
-        decoding: of a sentence.
-        across: the width of a line in pixels.
-    """
+    """Where each hypothesis stands, in lines of a width in pixels: no two on one place."""
     nodes = decoding.nodes
     widths = _widths(nodes)
     rows, branches = _rows(decoding)

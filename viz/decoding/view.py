@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from model.paper.search import Search
 from model.trace.attention_map import AttentionKind
 from viz.decoding.search import RANGES, USUAL, WAYS, Settings, written_settings
-from viz.links.head_refs import Head, heads_parameter, read_heads
+from viz.links.head_refs import Head, heads_parameter
 from viz.links.link_interventions import Changes
 from viz.links.mask_edits import MAX_CHARACTERS
 from viz.links.parameters import (
@@ -95,7 +95,7 @@ class DecodingView:
             "forced words, one after another, as step.token-token by ids",
         )
     )
-    heads: str = kept(
+    heads: tuple[Head, ...] = kept(
         heads_parameter(
             "heads",
             "the heads whose attention the steps show, as kind.layer.head; none: all",
@@ -104,7 +104,7 @@ class DecodingView:
         ),
         was="lit",
     )
-    off: str = kept(
+    off: tuple[Head, ...] = kept(
         heads_parameter("off", "heads switched off during decoding, as kind.layer.head")
     )
     mask: str = kept(
@@ -129,11 +129,6 @@ class DecodingView:
     @property
     def _choices(self) -> list[str]:
         return list(filter(None, self.taken.split("_")))
-
-    @property
-    def shown_heads(self) -> list[Head]:
-        """The heads whose attention is shown, without duplicates; none means all."""
-        return read_heads(self.heads)
 
     @property
     def changes(self) -> Changes:

@@ -10,7 +10,7 @@ from model.record.head_edits import Gate, HeadEdit, MeanAblation, ReplacedWeight
 from model.record.intervention import Intervention
 from model.trace.attention_map import AttentionKind, FloatArray, Site
 from viz.effects.removal_curve import MEASURES
-from viz.links.head_refs import Head, heads_parameter, read_heads
+from viz.links.head_refs import Head, heads_parameter
 from viz.links.parameters import View, choice, flag, integer, kept, kept_in, pattern
 
 WAYS = {
@@ -75,7 +75,7 @@ class EffectsView:
         flag("examples", meaning="for maps, agreement with the truth over the examples too")
     )
     curve: str = kept(choice("curve", SENTENCE, CURVES, "for removal on stage, the curve"))
-    off: str = kept(heads_parameter("off", "heads switched off, as kind.layer.head"))
+    off: tuple[Head, ...] = kept(heads_parameter("off", "heads switched off, as kind.layer.head"))
     way: str = kept(choice("way", "gate", WAYS, "what replaces these heads"))
     gate: int = kept(
         integer("gate", 0, low=0, high=99, meaning="how much of their output remains, in percent")
@@ -108,11 +108,6 @@ class EffectsView:
             self.method in METHODS and METHODS[self.method].by_prediction
         )
 
-    @property
-    def heads(self) -> list[Head]:
-        """The heads switched off, each once."""
-        return read_heads(self.off)
-
     def intervention(self, means: Mapping[Site, FloatArray]) -> Intervention:
         """The edits of these heads, for the model.
 
@@ -121,7 +116,7 @@ class EffectsView:
                 uses it.
         """
         edits: dict[Head, HeadEdit] = {}
-        for site, head in self.heads:
+        for site, head in self.off:
             if self.way == "gate":
                 edits[site, head] = Gate(self.gate / 100)
             elif self.way == "mean":

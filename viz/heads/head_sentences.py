@@ -103,13 +103,7 @@ def words_of(
     facts: Mapping[Site, Mapping[str, NDArray[np.floating]]],
     reading: Reading = AS_RECORDED,
 ) -> dict[Site, list[HeadWords]]:
-    """`head_words` of every site of a trace.
-
-    Args:
-        maps: by site.
-        facts: of model.explain.measures.facts_of, of these maps.
-        reading: how the trace was read.
-    """
+    """`head_words` of every site of a trace."""
     by_site: dict[Site, list[HeadWords]] = {}
     for sites, seen in joined(maps):
         together = {

@@ -10,7 +10,7 @@ from model.explain.reading import Reading
 from model.trace.attention_map import AttentionKind
 from viz.draw.constants import CONSTANTS
 from viz.heads.payload import JOINT
-from viz.links.head_refs import Head, heads_parameter, read_heads
+from viz.links.head_refs import Head, heads_parameter
 from viz.links.parameters import (
     Parameter,
     View,
@@ -108,7 +108,7 @@ class HeadsView:
     specials: bool = kept(flag("specials", True, "special tokens"))
     renormalise: bool = kept(flag("renormalise", meaning="without special tokens, rows sum to 1"))
     predicted: bool = kept(flag("predicted", meaning="rows named by the token predicted"))
-    off: str = kept(heads_parameter("off", "heads switched off, as kind.layer.head"))
+    off: tuple[Head, ...] = kept(heads_parameter("off", "heads switched off, as kind.layer.head"))
     below: str = kept(
         choice("below", "facts", SECTIONS, "the section below", before={"figure": "facts"})
     )
@@ -120,11 +120,6 @@ class HeadsView:
             "the measure of the curves over training; none: what the head does",
         )
     )
-
-    @property
-    def heads_off(self) -> list[Head]:
-        """The heads switched off, each once."""
-        return read_heads(self.off)
 
     @property
     def reading(self) -> Reading:

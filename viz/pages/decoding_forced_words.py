@@ -9,8 +9,8 @@ from model.translate.sentences import TextError
 from viz.decoding.view import DecodingView
 from viz.draw import style
 from viz.draw.labels import escape_markdown
+from viz.draw.word_diff import translations_html
 from viz.links.link_interventions import Changes
-from viz.masks.panels import translations_html
 from viz.service import session
 from viz.service.questions import OfModel
 from viz.service.results import Decoded

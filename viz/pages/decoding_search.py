@@ -50,7 +50,7 @@ def show_settings(view: DecodingView, model: Translator) -> None:
                 for site in model.sites
                 for head in range(model.model.config.n_heads)
             },
-            view.changes.removed,
+            view.off,
             key=OFF,
             parameter="off",
             placeholder="None: all heads take part",

@@ -13,10 +13,12 @@ from model.trace.attention_map import AttentionKind, AttentionMap, BoolArray, Fl
 from model.trace.trace import Trace
 from model.trace.word_grouping import PADDING
 from viz.draw.labels import escape_markdown
+from viz.draw.word_diff import translations_html
 from viz.links.mask_edits import EDITABLE, Edit, parse, require_shape, write
-from viz.masks.mask import Mask, batch_masks
-from viz.masks.panels import translations_html
-from viz.masks.pictures import HeadInBatch, LogProbs
+from viz.masks.batch_masks import batch_masks
+from viz.masks.head_in_batch import HeadInBatch
+from viz.masks.log_probs import LogProbs
+from viz.masks.mask import Mask
 from viz.masks.steps import Steps
 from viz.masks.view import MasksView
 from viz.save.picture import Picture

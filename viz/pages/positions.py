@@ -18,7 +18,7 @@ from viz.browser.word_order import dragged_order, word_order
 from viz.draw import css, word_diff
 from viz.draw.labels import NOTHING, axis_texts, escape_html, escape_markdown, visible
 from viz.pages import positions_stage as on_stage
-from viz.positions.embedding_sum import EmbeddingSum, parts_panels
+from viz.positions.embedding_sum import EmbeddingSum
 from viz.positions.neighbours import NeighbourHeads, neighbour_heads
 from viz.positions.score_terms import TermShares
 from viz.positions.shuffle import ShuffledDistances, moved_words, reordered
@@ -190,8 +190,8 @@ def show_words(question: OfModel, model: Translator) -> None:
     """Word, scaling, position and their sum, and the terms of the first layer's scores."""
     sentence = question.sentence
     parts = model.embedding_parts(sentence)
-    matrices(parts_panels(parts), key="parts", height=PARTS_HEIGHT, abreast=2)
     picture = EmbeddingSum(parts, sentence)
+    matrices(picture.panels, key="parts", height=PARTS_HEIGHT, abreast=2)
     captioned(escape_markdown(picture.caption), [picture], "parts-of-words")
     try:
         shares = session.ask(jobs.TermShares(question.version, sentence))

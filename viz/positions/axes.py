@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from model.trace.attention_map import FloatArray
-from viz.draw import style
+from viz.draw import style, themes
 from viz.save.notebook import Lines
 from viz.save.numbers import Numbers
 from viz.save.picture import Picture
@@ -100,21 +100,13 @@ def numbered_axis(title: str, length: int, **more: Any) -> dict[str, Any]:
     }
 
 
-def curve_axis(theme: style.Look, title: str) -> dict[str, Any]:
+def curve_axis(theme: themes.Theme, title: str, **more: Any) -> dict[str, Any]:
     """An axis of curves."""
-    return {
-        "title": style.axis_title(title),
-        "nticks": 7,
-        "tickfont": {"size": style.SMALL_FONT_SIZE},
-        "gridcolor": theme.grid,
-        "zeroline": False,
-        "zerolinecolor": theme.muted,
-        "automargin": True,
-    }
+    return style.value_axis(theme, title, nticks=7, zerolinecolor=theme.muted, **more)
 
 
 def curve_layout(
-    theme: style.Look,
+    theme: themes.Theme,
     title: str,
     *,
     height: int = _CURVE_HEIGHT,
@@ -123,14 +115,9 @@ def curve_layout(
     lines: Sequence[str] = (),
 ) -> dict[str, Any]:
     """The layout of curves: the title above the plot, the legend below it in rows."""
-    shared = style.layout(theme, title=title, height=height, lines=lines)
     axis = _NARROW_AXIS_HEIGHT if narrow else _AXIS_HEIGHT
     below = axis + style.LEGEND_HEIGHT * legend_rows
-    return {
-        **style.with_bottom(shared, below),
-        "plot_bgcolor": style.CLEAR,
-        "legend": style.legend_below(shared),
-    }
+    return style.plain_layout(theme, title=title, height=height, below=below, lines=lines)
 
 
 def position_range(length: int) -> list[float]:

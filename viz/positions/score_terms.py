@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from model.explain.position_measures import Values
 from model.trace.attention_map import AttentionKind
-from viz.draw import style
+from viz.draw import style, themes
 from viz.draw.labels import escape_html
 from viz.links.request import Request
 from viz.save.notebook import Lines
@@ -37,8 +37,8 @@ class TermShares(Picture):
         ValueError: if there is no term, or terms have different numbers of heads.
     """
 
-    slug: ClassVar[str] = "terms"
-    about: ClassVar[str] = "what the first layer's scores come from"
+    slug = "terms"
+    about = "what the first layer's scores come from"
 
     shares: Mapping[str, NDArray[np.float64]]
     sentence: str
@@ -87,7 +87,7 @@ class TermShares(Picture):
 
     def figure(self, layout: Layout) -> go.Figure:
         shares, n_heads = self.shares, self._n_heads
-        theme = style.look(layout.dark)
+        theme = themes.page(layout.dark)
         data = [
             {
                 "type": "bar",
@@ -101,23 +101,21 @@ class TermShares(Picture):
             for place, (name, share) in enumerate(shares.items())
         ]
         rows = -(-len(shares) // (2 if layout.narrow else 5))
-        shared = style.layout(
-            theme,
-            title=self.title,
-            height=_HEIGHT,
-            lines=["Encoder layer 0, share by head"] if layout.narrow else [],
-        )
         below = (
             (_NARROW_AXIS_ROOM if layout.narrow else _AXIS_ROOM) + 10 + style.LEGEND_HEIGHT * rows
         )
         percents = 100 * np.stack([np.asarray(share) for share in shares.values()])
         spec = {
-            **style.with_bottom(shared, below),
-            "plot_bgcolor": style.CLEAR,
-            # Terms that work against the others are below 0.
+            **style.plain_layout(
+                theme,
+                title=self.title,
+                height=_HEIGHT,
+                below=below,
+                lines=["Encoder layer 0, share by head"] if layout.narrow else [],
+            ),
+            # Terms that work against the others hang below 0.
             "barmode": "relative",
             "bargap": 0.25,
-            "legend": style.legend_below(shared),
             "xaxis": style.axis(
                 "" if layout.narrow else "Head of encoder layer 0",
                 [str(head) for head in range(n_heads)],
@@ -125,20 +123,18 @@ class TermShares(Picture):
                 range=[-0.5, n_heads - 0.5],
                 autotickangles=[0],
             ),
-            "yaxis": {
-                "title": style.axis_title("" if layout.narrow else "Share of the scores’ variance"),
-                "ticksuffix": "%",
-                "range": [
+            "yaxis": style.value_axis(
+                theme,
+                "" if layout.narrow else "Share of the scores’ variance",
+                ticksuffix="%",
+                range=[
                     min(0.0, float(np.minimum(percents, 0).sum(axis=0).min()) * 1.05),
                     max(100.0, float(np.maximum(percents, 0).sum(axis=0).max()) * 1.02),
                 ],
-                "nticks": 7,
-                "tickfont": {"size": style.SMALL_FONT_SIZE},
-                "gridcolor": theme.grid,
-                "zeroline": True,
-                "zerolinecolor": theme.muted,
-                "automargin": True,
-            },
+                nticks=7,
+                zeroline=True,
+                zerolinecolor=theme.muted,
+            ),
         }
         return go.Figure({"data": data, "layout": spec})
 

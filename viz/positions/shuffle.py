@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from model.trace.attention_map import Tokens
-from viz.draw import style
+from viz.draw import style, themes
 from viz.draw.labels import escape_html, side_texts
 from viz.draw.word_diff import word_diff
 from viz.save.notebook import Lines
@@ -95,7 +95,7 @@ class ShuffledDistances(Picture):
         tokens, distances = self.tokens, self.distances
         if any(len(values) != len(tokens) for values in distances.values()):
             raise ValueError(f"Each of the {len(tokens)} tokens needs one distance.")
-        theme = style.look(layout.dark)
+        theme = themes.page(layout.dark)
         labels = [escape_html(text) for text in side_texts(tokens, layout.narrow)]
         # The first as bars, the others as points on them: a point is visible even at 0.
         bar = {"type": "bar", "width": _BAR_WIDTH}
@@ -122,9 +122,7 @@ class ShuffledDistances(Picture):
             ),
             lines=["Distance by token, in the new order"] if layout.narrow else [],
         )
-        spec |= {
-            "height": spec["height"] - spec["margin"]["b"] + _BELOW,
-            "margin": {**spec["margin"], "b": _BELOW},
+        spec = style.with_bottom(spec, _BELOW) | {
             "legend": {**spec["legend"], "x": 0, "xref": "container", "xanchor": "left", "y": 0},
             "plot_bgcolor": style.CLEAR,
             "xaxis": style.axis(
@@ -169,12 +167,7 @@ class ShuffledDistances(Picture):
 
 
 def reordered(tokens: Tokens, places: list[int]) -> Tokens:
-    """Tokens in another order.
-
-    Args:
-        tokens: in their old order.
-        places: for each new place, the token's old place.
-    """
+    """Tokens in another order: for each of its places, where its token stood."""
     return Tokens(
         tuple(tokens.tokens[place] for place in places),
         tuple(tokens.ids[place] for place in places),

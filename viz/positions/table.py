@@ -5,13 +5,13 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, TypeGuard
+from typing import Any, TypeGuard
 
 import plotly.graph_objects as go
 
 from model.explain.position_measures import Values, require_table, row_norms, wavelengths
 from model.trace.attention_map import FloatArray, Tokens
-from viz.draw import style
+from viz.draw import style, themes
 from viz.draw.labels import escape_html, side_texts
 from viz.links.request import Request
 from viz.positions.axes import (
@@ -121,7 +121,7 @@ class _Heatmap(Picture):
         """
         table, tokens, trained = self.rows, self.tokens, self.trained
         require_table(table)
-        theme = style.look(layout.dark)
+        theme = themes.page(layout.dark)
         length, d_model = table.shape
         if tokens is not None and len(tokens) > length:
             raise ValueError(
@@ -179,8 +179,8 @@ class Positions(_Heatmap):
         sentence: the tokens' sentence; empty for none.
     """
 
-    slug: ClassVar[str] = "positions"
-    about: ClassVar[str] = "the model's table of positions for this sentence"
+    slug = "positions"
+    about = "the model's table of positions for this sentence"
 
     rows: FloatArray
     base: float | None
@@ -262,9 +262,9 @@ def _rows(first: int, end: int) -> str:
     return f"row {first}" if end - first == 1 else f"rows {first} to {end - 1}"
 
 
-def _untrained_mark(theme: style.Look, trained: int, length: int) -> dict[str, Any]:
-    """A line above the rows that training never reached, with a label."""
-    # Below the line if the text fits there, otherwise above it.
+def _untrained_mark(theme: themes.Theme, trained: int, length: int) -> dict[str, Any]:
+    """A line above the rows that training never reached, and what they are."""
+    # Below the line where there is room for a text, else above it.
     below = length - trained >= length / 8
     line = {
         "type": "line",

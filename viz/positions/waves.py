@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
@@ -21,7 +21,7 @@ from model.explain.position_measures import (
     wavelengths,
 )
 from model.trace.attention_map import FloatArray
-from viz.draw import style
+from viz.draw import style, themes
 from viz.links.request import Request
 from viz.positions.axes import (
     NARROW_SQUARE_HEIGHT,
@@ -128,7 +128,7 @@ class _Lines(Picture):
         """One line per dimension, with its wavelength in its name."""
         table, dimensions, position = self.rows, self.dimensions, self.position
         names = self._line_names
-        theme = style.look(layout.dark)
+        theme = themes.page(layout.dark)
         positions = np.arange(len(table))
         colors = theme.heads
         data = [
@@ -179,8 +179,8 @@ class _Lines(Picture):
 class Waves(TablePicture, _Lines):
     """Dimensions of a table over position; fields as in _Lines."""
 
-    slug: ClassVar[str] = "waves"
-    about: ClassVar[str] = "dimensions of that table over position: --dimensions"
+    slug = "waves"
+    about = "dimensions of that table over position: --dimensions"
 
     rows: FloatArray
     dimensions: Sequence[int]
@@ -226,10 +226,8 @@ class Circle(TablePicture):
         IndexError: if there is no such pair or position.
     """
 
-    slug: ClassVar[str] = "circle"
-    about: ClassVar[str] = (
-        "a pair of dimensions as points: --dimensions (its first names the pair), --position"
-    )
+    slug = "circle"
+    about = "a pair of dimensions as points: --dimensions (its first names the pair), --position"
 
     rows: FloatArray
     pair: int
@@ -290,7 +288,7 @@ class Circle(TablePicture):
         table, pair, position, base = self.rows, self.pair, self.position, self.base
         sine, cosine = pair_of(table, pair)
         require_index("position", position, len(table))
-        theme = style.look(layout.dark)
+        theme = themes.page(layout.dark)
         data: list[dict[str, Any]] = []
         if on_circle(table, pair):
             radius = float(np.hypot(sine, cosine).mean())
