@@ -9,7 +9,7 @@ import re
 from pathlib import Path
 
 LARGE = {
-    "door/door.js": "door/door.css",
+    "door/component.js": "door/door.css",
     "explorer/component.js": "explorer/explorer.css",
     "matrices/matrices.js": "matrices/matrices.css",
     "stage/stage.js": "stage/stage.css",

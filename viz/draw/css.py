@@ -157,6 +157,10 @@ DOOR_CSS = """
 .answer:not(:has(> div)), .answer > div > p:first-child { display: none }
 @media (min-width: 64rem) {
   [data-testid="stMainBlockContainer"] { padding-left: 2.5rem; padding-right: 2.5rem }
+  /* Save stands at the end of what plays. */
+  .st-key-keep-door { position: absolute; right: 2.5rem; width: auto !important;
+    margin-top: -3.55rem }
+  .st-key-door { --beside: 5.5rem }
 }
 [data-testid="stMainBlockContainer"] { padding-top: 4rem; padding-bottom: 0.5rem }
 </style>

@@ -1,26 +1,6 @@
-// The explorer in a file of its own: what the app's page and its server do for it elsewhere.
+// The explorer in a file of its own.
 
+import { drawnDocument } from "../browser/canvas/document.js";
 import { Explorer } from "../browser/explorer/explorer.js";
 
-/** The payload as the explorer takes it, from deflated bytes in base64. */
-async function unpacked(text) {
-  const packed = Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
-  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate"));
-  return new Uint8Array(await new Response(stream).arrayBuffer());
-}
-
-async function open() {
-  const host = document.querySelector("#explorer");
-  const bytes = await unpacked(document.querySelector("#payload").textContent);
-  const explorer = new Explorer(host.shadowRoot.querySelector(".explorer"), { canAskPython: false });
-  const update = () => explorer.update(bytes, () => {});
-  update();
-  // It draws anew where the page's background has changed.
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", update);
-  document.querySelector("#trouble").remove();
-}
-
-open().catch((error) => {
-  const said = `This browser cannot draw the picture (${error.message}); one of 2023 or later can.`;
-  document.querySelector("#trouble").textContent = said;
-});
+drawnDocument((shadow) => new Explorer(shadow.querySelector(".explorer"), { canAskPython: false }));

@@ -39,6 +39,7 @@ from viz.masks.pictures import (
 )
 from viz.masks.steps import Steps, fill_lesson, head_steps, most_masked
 from viz.masks.view import FURTHER, MOST_SENTENCES, PARTS, USUAL, VIEW, MasksView
+from viz.masks.window import OpeningWindow
 from viz.pages.masks_change import show_editor
 from viz.pages.masks_selection import (
     FIRST_SETTINGS,
@@ -246,6 +247,10 @@ def show_inside(selection: Selection) -> None:
         return
     with_mask = head_steps(attention, head)
     without = head_steps(attention, head, np.ones_like(with_mask.allowed))
+
+    def run(under: Intervention) -> Trace:
+        return session.run(selection.question, under).forced
+
     limit = largest_score(selection, with_mask)
     longest = max(float(without.contributions.max()), float(with_mask.contributions.max()), 1e-6)
     for key, heading, inside in (
@@ -257,7 +262,8 @@ def show_inside(selection: Selection) -> None:
             selection.at, attention, inside, limit, longest, hatched=inside is with_mask
         )
         matrices(picture.panels, key=key, height=18)
-        save_button([picture], key)
+        windows = [OpeningWindow(attention, head, run)] if inside is with_mask else []
+        save_button([picture, *windows], key)
     show_caption(
         f"{selection.at.title}. The mask removes scores before the softmax, so other weights grow. "
         "The last picture is the length of weight times value: what each key adds to this head's "

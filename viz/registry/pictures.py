@@ -7,15 +7,18 @@ from viz.decoding.lens import LayerLens
 from viz.decoding.search_results import ComparedSearches, SearchWidths
 from viz.decoding.search_tree import SearchTree
 from viz.decoding.steps import OneStep
+from viz.door.picture import PlayedSentence
 from viz.effects.alignment_map import AlignmentMap
 from viz.effects.effect_map import EffectMap
 from viz.effects.estimate_vs_deletion import MapBesideTruth
 from viz.effects.ranking import MapRanking
 from viz.effects.removal_curve import ExamplesCurve, RemovalCurve
+from viz.heads.childhood import Childhood
 from viz.heads.matrices import WeightMatrices
 from viz.heads.pictures import EveryHead, OneHead, QueryKey
 from viz.links.request import Exported
 from viz.masks.pictures import OneMask
+from viz.masks.window import OpeningWindow
 from viz.positions.embedding_sum import EmbeddingSum
 from viz.positions.score_terms import TermShares
 from viz.positions.similarity import ByOffset, Similarity
@@ -23,7 +26,8 @@ from viz.positions.table import Positions
 from viz.positions.waves import Circle, Waves
 
 _CLASSES: tuple[type[Exported], ...] = (
-    *(EveryHead, OneHead, QueryKey, WeightMatrices, OneMask),
+    *(PlayedSentence, EveryHead, OneHead, QueryKey, WeightMatrices, Childhood),
+    *(OneMask, OpeningWindow),
     *(EffectMap, RemovalCurve, ExamplesCurve, MapBesideTruth, MapRanking, AlignmentMap),
     *(OneStep, SearchTree, Certainty, ComparedSearches, SearchWidths, LayerLens),
     *(Positions, Waves, Circle, Similarity, ByOffset, EmbeddingSum, TermShares),
