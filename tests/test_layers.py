@@ -18,6 +18,7 @@ FLOORS = (
     ("model.checkpoints", "model.watch"),
     ("model.translate",),
     ("model.explain",),
+    ("model.survey",),
     ("model.serving", "model.training"),
     ("viz.draw",),
     ("viz.save", "viz.browser"),
@@ -50,7 +51,7 @@ LIBRARIES: Mapping[str, frozenset[str]] = {
 }
 """Who may import a library that not everybody may: a room, or all rooms below a name."""
 
-WITHOUT_TORCH = ("model.trace", "viz.draw", "viz.save", "viz.browser", "viz.links", *FLOORS[10])
+WITHOUT_TORCH = ("model.trace", "viz.draw", "viz.save", "viz.browser", "viz.links", *FLOORS[11])
 """Rooms that are loaded, with all that they import, where there is no torch."""
 
 

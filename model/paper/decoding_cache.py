@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 
+import torch
 from torch import Tensor
 
 from model.paper.attention import KeyValue, MultiHead, Relative
@@ -17,6 +18,9 @@ decoding_position: ContextVar[int | None] = ContextVar("decoding_position", defa
 
 Attention over the source cannot tell from its shapes which target position it serves.
 """
+
+decoding_tokens: ContextVar[Tensor | None] = ContextVar("decoding_tokens", default=None)
+"""What every hypothesis has read so far there, (sentence * beam, position + 1); None elsewhere."""
 
 
 class LayerCache:
@@ -101,6 +105,13 @@ class DecodingState:
         self.caches = caches
         self.memory_allowed = memory_allowed
         self.position = 0
+        self._read: Tensor | None = None
+
+    def read(self, tokens: Tensor) -> Tensor:
+        """All tokens read so far, (sentence * beam, token), with the newest, (sentence * beam,)."""
+        newest = tokens[:, None]
+        self._read = newest if self._read is None else torch.cat([self._read, newest], dim=1)
+        return self._read
 
     def select(self, rows: Tensor, sentences: Tensor | None = None) -> None:
         """Keep these hypotheses, in this order.
@@ -111,6 +122,8 @@ class DecodingState:
         """
         for cache in self.caches:
             cache.select(rows)
+        if self._read is not None:
+            self._read = self._read.index_select(0, rows)
         if sentences is None:
             return
         kept, start = [], 0

@@ -19,7 +19,12 @@ from torch import Tensor, nn
 
 from model.paper.attention import HEAD_LAYOUTS, NOTHING, MultiHeadAttention, Relative
 from model.paper.config import CHOICES, ConfigError, TransformerConfig
-from model.paper.decoding_cache import DecodingState, LayerCache, decoding_position
+from model.paper.decoding_cache import (
+    DecodingState,
+    LayerCache,
+    decoding_position,
+    decoding_tokens,
+)
 from model.paper.dropout import Dropout
 from model.paper.linear import Linear
 from model.paper.masks import decoder_allowed, padding_allowed
@@ -317,11 +322,13 @@ class Transformer(nn.Module):
             state: from `start`; this step advances it by one position.
         """
         embedded = self.embed(self.target_embedding, tokens[:, None])
-        token = decoding_position.set(state.position)
+        position = decoding_position.set(state.position)
+        read = decoding_tokens.set(state.read(tokens))
         try:
             x = self.decoder.step(embedded, state.position, state.caches, state.memory_allowed)
         finally:
-            decoding_position.reset(token)
+            decoding_tokens.reset(read)
+            decoding_position.reset(position)
         state.position += 1
         return self.output(x[:, 0])
 

@@ -9,9 +9,10 @@ are not affected. The model itself does not change, and other threads keep every
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Hashable, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,10 +20,19 @@ import torch
 from torch import Tensor
 
 from model.paper.attention import masked_softmax
-from model.paper.decoding_cache import decoding_position
-from model.record.head_edits import Gate, HeadEdits, HeadError, Heads, MeanAblation, ReplacedWeights
+from model.paper.decoding_cache import decoding_position, decoding_tokens
+from model.record.head_edits import (
+    Gate,
+    HeadEdits,
+    HeadError,
+    Heads,
+    MeanAblation,
+    ReplacedWeights,
+    RuleWeights,
+)
 from model.record.recording import CaptureError
-from model.trace.attention_map import AttentionKind, Site
+from model.record.weight_rules import SeenRows
+from model.trace.attention_map import AttentionKind, BoolArray, Site
 
 Output = tuple[Tensor, Tensor | None]
 """The result of an attention function: heads (batch, head, query, d_v), and weights or None."""
@@ -35,6 +45,7 @@ class HeadEditing:
         self._sentences = sentences
         self._sites = {site for each in sentences for site in each.sites}
         self._met: set[Site] = set()
+        self._seen: dict[Hashable, SeenRows] = {}
 
     def concerns(self, site: Site) -> bool:
         """Whether a head of the site is edited in any sentence."""
@@ -92,7 +103,71 @@ class HeadEditing:
                         heads[rows, own] = replaced @ v[rows, own]
                         if weights is not None:
                             weights[rows, own] = replaced
+                    case RuleWeights():
+                        ruled = self._ruled(edit, site, head, own, sentence, request)
+                        heads[rows, own] = ruled @ v[rows, own]
+                        if weights is not None:
+                            weights[rows, own] = ruled
         return heads, weights
+
+    def _ruled(
+        self,
+        edit: RuleWeights,
+        site: Site,
+        head: int,
+        own: int,
+        sentence: int,
+        request: Mapping[str, Any],
+    ) -> Tensor:
+        """A head's weights by a rule, in one sentence or in all of them, (batch, query, key)."""
+        texts = texts_read.get()
+        if texts is None:
+            raise CaptureError(
+                f"The rule for {site.head_name(head)} reads the sentence's tokens, which this pass "
+                "does not name; run it by a Translator, or within reading_texts(…)."
+            )
+        q, k, mask = (request[name] for name in ("q", "k", "allowed"))
+        allowed: BoolArray | None = None
+        if mask is not None:
+            full = mask.expand(*q.shape[:3], k.shape[2])
+            allowed = full[:, own].cpu().numpy()
+        if site.kind is AttentionKind.CROSS and decoding_tokens.get() is not None:
+            # The queries of a step are the hypotheses of one sentence.
+            hidden = None if allowed is None else allowed[0, :1]
+            rows = [self._rows(texts, site.kind, row, hidden, edit) for row in range(q.shape[2])]
+            weights = np.concatenate([edit.weights(each) for each in rows])[None]
+        else:
+            batch = range(len(q)) if len(self._sentences) == 1 else [sentence]
+            rows = [
+                self._rows(texts, site.kind, row, None if allowed is None else allowed[row], edit)
+                for row in batch
+            ]
+            weights = np.stack([edit.weights(each) for each in rows])
+        return torch.from_numpy(weights).to(q)
+
+    def _rows(
+        self,
+        texts: TextsRead,
+        kind: AttentionKind,
+        row: int,
+        allowed: BoolArray | None,
+        edit: RuleWeights,
+    ) -> SeenRows:
+        """What rules may know of one row of the batch; heads and layers share it."""
+        source, target, step = texts.of(kind, row)
+        queries, keys = kind.axes(source, target, ())
+        mask = None if allowed is None else allowed.tobytes()
+        place = (kind, queries, keys, step, mask, id(edit.lexicon))
+        if place not in self._seen:
+            self._seen[place] = SeenRows(
+                kind,
+                queries,
+                keys,
+                positions=None if step is None else [step],
+                allowed=allowed,
+                lexicon=edit.lexicon,
+            )
+        return self._seen[place]
 
     def require_met(self) -> None:
         """Raises CaptureError if no attention ran at an edited site."""
@@ -209,6 +284,46 @@ def _ranks(seed: int, site: Site, head: int, position: int, n_keys: int) -> Any:
     # on keys that are masked or not written yet.
     salt = [seed, list(AttentionKind).index(site.kind), site.layer, head, position]
     return np.random.default_rng(salt).random(n_keys)
+
+
+@dataclass(frozen=True, slots=True)
+class TextsRead:
+    """The tokens of the sentences that a model runs over, for rules that read them.
+
+    Attributes:
+        sources: of each sentence of the batch, padding included.
+        targets: the decoder's input of each; None while decoding.
+        spelled: gives the spelling of target ids.
+    """
+
+    sources: Sequence[tuple[str, ...]]
+    targets: Sequence[tuple[str, ...]] | None
+    spelled: Callable[[Sequence[int]], tuple[str, ...]]
+
+    def of(
+        self, kind: AttentionKind, row: int
+    ) -> tuple[tuple[str, ...], tuple[str, ...], int | None]:
+        """Source and target of a row of the batch, and the step of decoding that asks."""
+        read = decoding_tokens.get()
+        if read is None or kind is AttentionKind.ENCODER:
+            targets = self.targets or ()
+            return self.sources[row], targets[row] if row < len(targets) else (), None
+        source = self.sources[row if len(self.sources) == len(read) else 0]
+        return source, self.spelled(read[row].tolist()), decoding_position.get()
+
+
+texts_read: ContextVar[TextsRead | None] = ContextVar("texts_read", default=None)
+"""What the model runs over in this thread."""
+
+
+@contextmanager
+def reading_texts(texts: TextsRead) -> Generator[None, None, None]:
+    """Name the tokens that models run over in this thread, until the block ends."""
+    token = texts_read.set(texts)
+    try:
+        yield
+    finally:
+        texts_read.reset(token)
 
 
 active_head_edits: ContextVar[HeadEditing | None] = ContextVar("editing_heads", default=None)

@@ -16,6 +16,7 @@ from typing import Any, Literal, Self, get_args
 
 import numpy as np
 
+from model.record.weight_rules import BY_DISTANCE, REACH, RULES, Cells, Lexicon, SeenRows
 from model.trace.attention_map import AttentionKind, AttentionMap, Site
 
 Pattern = Literal["uniform", "diagonal", "shuffled", "first"]
@@ -137,7 +138,57 @@ class ReplacedWeights:
         object.__setattr__(self, "seed", seed)
 
 
-HeadEdit = Gate | MeanAblation | ReplacedWeights
+@dataclass(frozen=True, slots=True)
+class RuleWeights:
+    """What a rule, or a mixture of rules, says in place of a head's own weights.
+
+    A row for which none of the rules has a key spreads its weight evenly; where one has none, the
+    others share its part. The rules read the sentence's tokens, so only models that write text can
+    run under them: `Translator`, with its traces, translations and effects.
+
+    Attributes:
+        rules: names of `model.record.weight_rules.RULES`, or BY_DISTANCE.
+        shares: of each rule, positive.
+        table: the share of each distance from -REACH to REACH, for BY_DISTANCE.
+        lexicon: of the model's languages, for rules that look for a token's source.
+
+    Raises:
+        HeadError: if there is no such rule, or the shares are not one for each.
+    """
+
+    rules: tuple[str, ...]
+    shares: tuple[float, ...] = (1.0,)
+    table: tuple[float, ...] = ()
+    lexicon: Lexicon | None = None
+
+    def __post_init__(self) -> None:
+        for name in self.rules:
+            if name not in RULES and name != BY_DISTANCE:
+                raise HeadError(
+                    f"There is no rule {name!r} for a head's weights; choose one of "
+                    f"{', '.join((*RULES, BY_DISTANCE))}."
+                )
+        if not self.rules or len(self.shares) != len(self.rules) or min(self.shares) <= 0:
+            raise HeadError(
+                f"Each rule needs its share above 0: there are {len(self.rules)} rules and the "
+                f"shares {self.shares}."
+            )
+        if (BY_DISTANCE in self.rules) != (len(self.table) == 2 * REACH + 1):
+            raise HeadError(
+                f"The rule {BY_DISTANCE} needs a table of {2 * REACH + 1} shares, and no other "
+                f"rule takes one; it has {len(self.table)}."
+            )
+
+    def weights(self, rows: SeenRows) -> Cells:
+        """The weights of some rows, (query, key); rows of no allowed key are zero."""
+        mixed = np.zeros(rows.shape)
+        for name, share in zip(self.rules, self.shares, strict=True):
+            mixed += share * rows.cells(name, self.table if name == BY_DISTANCE else ())
+        totals = mixed.sum(axis=-1, keepdims=True)
+        return np.where(totals > 0, mixed / np.where(totals > 0, totals, 1), rows.cells("evenly"))
+
+
+HeadEdit = Gate | MeanAblation | ReplacedWeights | RuleWeights
 """An edit of a head."""
 
 # Any stands for the ways to name a head and an edit; HeadEdits lists them.
@@ -147,9 +198,9 @@ Heads = Mapping[Any, Any]
 class HeadEdits(Mapping[tuple[Site, int], HeadEdit]):
     """Checked edits by head, in the order of sites.
 
-    A head is (kind, layer, head) or (Site, head). An edit is a Gate, a MeanAblation or a
-    ReplacedWeights, or for short the gate's number, the pattern's name or the mean's array. A gate
-    of 1 does nothing and is left out.
+    A head is (kind, layer, head) or (Site, head). An edit is a Gate, a MeanAblation, a
+    ReplacedWeights or a RuleWeights, or for short the gate's number, the pattern's name or the
+    mean's array. A gate of 1 does nothing and is left out.
 
     Raises:
         HeadError: if a head or an edit is invalid, or a head has two edits.
@@ -230,7 +281,7 @@ def _place(key: Any) -> tuple[Site, int]:
 
 
 def _edit(place: tuple[Site, int], value: Any) -> HeadEdit:
-    if isinstance(value, Gate | MeanAblation | ReplacedWeights):
+    if isinstance(value, Gate | MeanAblation | ReplacedWeights | RuleWeights):
         return value
     if isinstance(value, str):
         return ReplacedWeights(value)  # type: ignore[arg-type]

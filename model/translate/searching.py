@@ -17,6 +17,7 @@ from model.paper.decoding import (
 )
 from model.paper.linear import multiplies_rows_apart
 from model.paper.search import AS_IN_THE_PAPER, Search
+from model.record.head_editing import TextsRead, reading_texts
 from model.record.intervention import UNCHANGED, Intervention, PositionEdit
 from model.record.mask_editing import intervening
 from model.trace.translation import Decoding, Translation
@@ -158,6 +159,23 @@ class TranslatingModel(ModelWithVocabulary):
         paths: list[PartialHypothesis] | None = None,
     ) -> list[list[Hypothesis]]:
         """Hypotheses of each sentence, best first; sentences come grouped by length."""
+        read = TextsRead(
+            [self.source_tokens(ids).tokens for group in sources for ids in group],
+            None,
+            self.tokenizer.target.pieces,
+        )
+        with reading_texts(read):
+            return self._found(sources, search, n_best, keep_distributions, max_length, paths)
+
+    def _found(
+        self,
+        sources: list[list[list[int]]],
+        search: Search,
+        n_best: int,
+        keep_distributions: bool,
+        max_length: int | None,
+        paths: list[PartialHypothesis] | None,
+    ) -> list[list[Hypothesis]]:
         tensors = [torch.tensor(each, device=self.device) for each in sources]
         options: dict[str, Any] = {
             "alpha": search.length_penalty,

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from model.paper.decoding import token_log_probs
 from model.paper.search import AS_IN_THE_PAPER, Search
+from model.record.head_editing import TextsRead, reading_texts
 from model.record.intervention import UNCHANGED, Intervention
 from model.record.mask_editing import SentenceLengths, intervening
 from model.record.recording import recording
@@ -212,7 +213,12 @@ class TracedModel(TranslatingModel):
         source, target, label = (
             torch.tensor(ids, device=self.device) for ids in (sources, inputs, labels)
         )
-        with recording() as recorded:
+        read = TextsRead(
+            [self.source_tokens(ids).tokens for ids in sources],
+            [self.target_tokens(ids).tokens for ids in inputs],
+            self.tokenizer.target.pieces,
+        )
+        with recording() as recorded, reading_texts(read):
             logits = self.model(source, target)
         log_probs = token_log_probs(logits, label).cpu().numpy()
         return [

@@ -1,0 +1,138 @@
+"""The model in the browser beside the model in Python: the same tokens, translations and effects.
+
+    python -m benchmarks.engine --data dev.tsv
+
+Node runs the engine. For each checkpoint it counts sentences that are translated otherwise than in
+Python, and lines that have other tokens, and gives the largest difference of an effect of a head;
+then the times of one sentence, with and without WebAssembly.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from benchmarks._measure import parser, write
+from model.checkpoints.checkpoint import language_pair
+from model.checkpoints.shipped import CHECKPOINTS
+from model.explain.head_ablation import effects_of
+from model.translate.translator import Translator, load
+from tests.kit.engine import ids_of, in_node, run, weights_of
+
+TOGETHER = 50
+EFFECTS = 5
+TIMED = {
+    "en": "The old man walked slowly across the bridge with his dog.",
+    "de": "Der alte Mann ging langsam mit seinem Hund über die Brücke.",
+}
+
+
+def lines_of(data: Path, column: int, count: int) -> list[str]:
+    """The first different sentences of a column of a tab-separated file."""
+    with data.open(encoding="utf-8") as opened:
+        found = dict.fromkeys(line.rstrip("\n").split("\t")[column] for line in opened)
+    return list(found)[:count]
+
+
+def translated_otherwise(
+    translator: Translator, folder: Path, lines: list[str]
+) -> list[tuple[str, str, str]]:
+    """Each sentence with its two translations, where they differ."""
+    options = {"weights": weights_of(folder)}
+    found = in_node("translate", folder=str(folder), options=options, lines=lines)["texts"]
+    expected = [
+        each.text
+        for start in range(0, len(lines), TOGETHER)
+        for each in translator.translate_batch(lines[start : start + TOGETHER])
+    ]
+    each = zip(lines, expected, found, strict=True)
+    return [(line, one, other) for line, one, other in each if one != other]
+
+
+def largest_difference(translator: Translator, folder: Path, lines: list[str]) -> float:
+    """Of an effect of a head on a token, over some sentences."""
+    traces = [translator.trace(line) for line in lines]
+    found = run(folder, *(("effects", [ids_of(trace)]) for trace in traces))
+    return max(
+        float(np.abs(np.reshape(same["losses"], loss.shape) - loss).max())
+        for trace, each in zip(traces, found, strict=True)
+        for loss, same in zip(
+            effects_of(translator, trace).losses.values(), each["sites"], strict=True
+        )
+    )
+
+
+def compared(name: str, arguments: argparse.Namespace) -> dict[str, Any]:
+    """What differs between the two engines of a checkpoint."""
+    folder, translator = CHECKPOINTS / name, load(name, device="cpu")
+    column = 1 if language_pair(name)[0] == "de" else 0
+    lines = lines_of(arguments.data, column, arguments.sentences)
+    both = [lines_of(arguments.lines or arguments.data, each, 10**9) for each in (0, 1)]
+    every = [line for side in both for line in side]
+    encoded = in_node("encode", folder=str(folder), lines=every)["encoded"]
+    expected = translator.tokenizer.encode_all(every)
+    others = translated_otherwise(translator, folder, lines)
+    for line, one, other in others:
+        print(f"  {line}\n    Python {one}\n    engine {other}")
+    return {
+        "checkpoint": name,
+        "lines": len(every),
+        "other_tokens": sum(one != two for one, two in zip(encoded, expected, strict=True)),
+        "sentences": len(lines),
+        "other_translations": len(others),
+        "effect_difference": largest_difference(translator, folder, lines[:EFFECTS]),
+    }
+
+
+def timed(name: str, runs: int, *, wasm: bool) -> list[dict[str, Any]]:
+    """The times of one sentence, as rows."""
+    folder = CHECKPOINTS / name
+    found = in_node(
+        "time",
+        folder=str(folder),
+        options={"weights": weights_of(folder), "wasm": wasm},
+        line=TIMED[language_pair(name)[0]],
+        runs=runs,
+    )
+    kind = "WebAssembly" if wasm else "JavaScript"
+    print(f"{name}, {kind}: {found['tokens']} tokens, {found['megabytes']:.0f} MB")
+    rows = []
+    for what, times in found["times"].items():
+        figures = {
+            clock: round(statistics.median(each[clock] for each in times), 1)
+            for clock in ("wall", "cpu")
+        }
+        print(f"  {what:30} {figures['wall']:9.1f} ms, {figures['cpu']:9.1f} ms of the processor")
+        rows.append({"checkpoint": name, "by": kind, "what": what, **figures})
+    return rows
+
+
+def main() -> None:
+    """Compare and time."""
+    options = parser(__doc__ or "")
+    options.add_argument("--data", type=Path, required=True, help="English, tab, German a line")
+    options.add_argument("--lines", type=Path, help="lines for tokens (default: those of --data)")
+    options.add_argument("--sentences", type=int, default=1000, help="to translate (default 1000)")
+    trained = ["en-de", "en-de-learned", "en-de-childhood", "en-de-cheating", "en-fr", "de-en"]
+    options.add_argument("--checkpoint", nargs="+", default=trained)
+    arguments = options.parse_args()
+    torch.set_num_threads(arguments.threads)
+    comparisons = []
+    for name in arguments.checkpoint:
+        comparisons.append(compared(name, arguments))
+        print(comparisons[-1])
+    rows = [
+        row
+        for wasm in (True, False)
+        for row in timed(arguments.checkpoint[0], arguments.runs, wasm=wasm)
+    ]
+    write("engine", torch.device("cpu"), comparisons=comparisons, rows=rows)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,256 @@
+"""A part of a survey: the values of every head, and where its rows look, over some sentences.
+
+Parts are counted one by one. A sentence gives the same numbers in whichever part it is counted, and
+what is added up are whole numbers, so that parts joined in their order do not depend on how many
+there were or which process counted them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from io import BytesIO
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from model.explain.head_ablation import effects_of
+from model.explain.labels import RULE, site_named
+from model.explain.measures import (
+    MEASURES,
+    ON_SOURCE,
+    allowed_per_head,
+    facts_of,
+    on_sources,
+    telling_facts,
+)
+from model.explain.source_rows import token_sources
+from model.trace.attention_map import AttentionMap, BoolArray, FloatArray, Site
+from model.trace.trace import Trace
+from model.translate.sentences import TextError
+from model.translate.translator import Translator
+
+KEYS = (*(measure.key for measure in MEASURES), *(measure.key for measure in ON_SOURCE))
+"""The measures of a survey, in the order of its arrays."""
+
+REACH = 16
+"""Keys farther away than this many positions are counted at this distance."""
+
+MOSTLY = 0.5
+"""A row looks at one key if it gives it more than this share of its weight."""
+
+_WHOLE = 1 << 24
+"""A weight of 1 as a whole number: the sum of whole numbers does not depend on their order."""
+
+
+class SurveyError(ValueError):
+    """A survey that cannot be made, read or continued; the message says why and what to do."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Part:
+    """The counts over some sentences, read with the model's own translations.
+
+    Attributes:
+        sites: of the model.
+        sources: the tokens of each source, </s> included.
+        predictions: the tokens of each translation, one for each row of the decoder.
+        texts: each source and translation as text.
+        values: of each measure in KEYS, (sentence, site, head, measure); nan where it cannot be
+            told.
+        tells: whether the sentence can tell whether a label holds, (sentence, site, measure); see
+            model.explain.measures.telling_facts.
+        distances: the weight at each distance of key from query, -REACH to REACH, as whole numbers,
+            (site, head, distance).
+        looks: the rows that give one key more than MOSTLY of their weight: sentence, site, head,
+            query and key, (row, 5).
+        effects: what the translation's log-probability loses without each head, in nats,
+            (sentence, site, head); nan for sentences outside the sample.
+    """
+
+    sites: tuple[Site, ...]
+    sources: tuple[tuple[str, ...], ...]
+    predictions: tuple[tuple[str, ...], ...]
+    texts: tuple[tuple[str, str], ...]
+    values: FloatArray
+    tells: BoolArray
+    distances: NDArray[np.int64]
+    looks: NDArray[np.int32]
+    effects: FloatArray
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    def of_head(self, site: Site, head: int) -> Mapping[str, FloatArray]:
+        """A head's value of each measure, (sentence,); nan where it cannot be told."""
+        values = self.values[:, self.sites.index(site), head]
+        return dict(zip(KEYS, values.T, strict=True))
+
+    def telling(self, site: Site, head: int) -> Mapping[str, FloatArray]:
+        """The values that count for labels: as `of_head`, of the sentences that can tell."""
+        place = self.sites.index(site)
+        return {
+            key: np.where(
+                self.tells[:, place, KEYS.index(key)],
+                self.values[:, place, head, KEYS.index(key)],
+                np.nan,
+            )
+            for key in RULE
+        }
+
+    def to_bytes(self) -> bytes:
+        """The content of a file, which numpy reads without pickle."""
+        names = json.dumps(
+            {
+                "sites": [str(site) for site in self.sites],
+                "sources": self.sources,
+                "predictions": self.predictions,
+                "texts": self.texts,
+            }
+        )
+        written = BytesIO()
+        np.savez_compressed(
+            written,
+            names=np.frombuffer(names.encode(), np.uint8),
+            **{name: getattr(self, name) for name in _ARRAYS},
+        )
+        return written.getvalue()
+
+    @classmethod
+    def from_bytes(cls, content: bytes) -> Self:
+        """The inverse of `to_bytes`.
+
+        Raises:
+            SurveyError: if it is damaged.
+        """
+        try:
+            with np.load(BytesIO(content), allow_pickle=False) as arrays:
+                names = json.loads(arrays["names"].tobytes())
+                return cls(
+                    tuple(map(site_named, names["sites"])),
+                    tuple(map(tuple, names["sources"])),
+                    tuple(map(tuple, names["predictions"])),
+                    tuple((source, text) for source, text in names["texts"]),
+                    **{name: arrays[name] for name in _ARRAYS},
+                )
+        except Exception as error:
+            # A cut file fails in zipfile, zlib, json or here.
+            raise SurveyError("A part of the survey is damaged; delete it and go on.") from error
+
+
+_ARRAYS = ("values", "tells", "distances", "looks", "effects")
+
+
+def counted(translator: Translator, texts: Sequence[str], sampled: Callable[[int], bool]) -> Part:
+    """The counts over sentences; one that the model cannot read is left out.
+
+    Args:
+        translator: the model.
+        texts: the sentences.
+        sampled: whether the heads are switched off one by one for a sentence, by its place.
+    """
+    sites = translator.sites
+    shape = (len(sites), translator.model.config.n_heads)
+    traces: list[Trace] = []
+    values, tells, effects, looks = [], [], [], []
+    distances = np.zeros((*shape, 2 * REACH + 1), np.int64)
+    for place, text in enumerate(texts):
+        try:
+            trace = translator.trace(text)
+        except TextError:
+            continue
+        facts, telling = _facts(translator, trace)
+        values.append(facts)
+        tells.append(telling)
+        looks.append(_looks(len(traces), trace))
+        effects.append(_effects(translator, trace, shape, sampled(place)))
+        traces.append(trace)
+        for index, attention in enumerate(trace.maps.values()):
+            distances[index] += _distances(attention)
+    return Part(
+        sites,
+        tuple(trace.source.tokens for trace in traces),
+        tuple(trace.predictions.tokens for trace in traces),
+        tuple((trace.source_text, trace.text) for trace in traces),
+        np.array(values, np.float32).reshape(-1, *shape, len(KEYS)),
+        np.array(tells, np.bool_).reshape(-1, shape[0], len(KEYS)),
+        distances,
+        np.concatenate([np.empty((0, 5), np.int32), *looks]),
+        np.array(effects, np.float32).reshape(-1, *shape),
+    )
+
+
+def joined(parts: Sequence[Part]) -> Part:
+    """The parts of a survey as one, in their order.
+
+    Raises:
+        SurveyError: if there is none, or they are of models of other shapes.
+    """
+    if not parts or len({(part.sites, part.values.shape[1:]) for part in parts}) > 1:
+        raise SurveyError("A survey is joined from one or more parts, all of one model.")
+    before = np.cumsum([0, *(len(part) for part in parts)])
+    return Part(
+        parts[0].sites,
+        tuple(each for part in parts for each in part.sources),
+        tuple(each for part in parts for each in part.predictions),
+        tuple(each for part in parts for each in part.texts),
+        np.concatenate([part.values for part in parts]),
+        np.concatenate([part.tells for part in parts]),
+        np.sum([part.distances for part in parts], axis=0),
+        np.concatenate(
+            [
+                part.looks + np.array([first, 0, 0, 0, 0], np.int32)
+                for part, first in zip(parts, before, strict=False)
+            ]
+        ),
+        np.concatenate([part.effects for part in parts]),
+    )
+
+
+def _facts(translator: Translator, trace: Trace) -> tuple[FloatArray, BoolArray]:
+    """The values of one sentence, (site, head, measure), and which can tell, (site, measure)."""
+    measured = facts_of(trace.maps)
+    sources = token_sources(translator, trace)
+    values, tells = [], []
+    for site, attention in trace.maps.items():
+        beyond = on_sources(attention, sources)
+        facts = measured[site] | beyond
+        telling: Mapping[str, Any] = telling_facts(attention) or {}
+        telling = {**telling, **beyond} if telling else {}
+        values.append(np.stack([facts[key] for key in KEYS], axis=-1))
+        tells.append([key in telling and not np.isnan(telling[key]).all() for key in KEYS])
+    return np.stack(values).astype(np.float32), np.array(tells)
+
+
+def _effects(
+    translator: Translator, trace: Trace, shape: tuple[int, int], sampled: bool
+) -> FloatArray:
+    if not sampled:
+        return np.full(shape, np.nan, np.float32)
+    losses = effects_of(translator, trace).losses
+    return np.stack([losses[site].sum(axis=-1) for site in translator.sites])
+
+
+def _distances(attention: AttentionMap) -> NDArray[np.int64]:
+    """The weight at each distance of key from query, (head, distance), as whole numbers."""
+    n_queries, n_keys = attention.weights.shape[1:]
+    away = np.arange(n_keys) - np.arange(n_queries)[:, None]
+    places = (np.clip(away, -REACH, REACH) + REACH).ravel()
+    whole = np.rint(attention.weights.astype(np.float64) * _WHOLE).astype(np.int64)
+    distances = np.zeros((len(whole), 2 * REACH + 1), np.int64)
+    for head, weights in enumerate(whole):
+        np.add.at(distances[head], places, weights.ravel())
+    return distances
+
+
+def _looks(sentence: int, trace: Trace) -> NDArray[np.int32]:
+    """The rows with a choice that give one key more than MOSTLY of their weight, (row, 5)."""
+    found = []
+    for site, attention in enumerate(trace.maps.values()):
+        has_choice = np.count_nonzero(allowed_per_head(attention.allowed), axis=-1) >= 2
+        there = (attention.weights > MOSTLY) & has_choice[..., None]
+        head, query, key = np.nonzero(there)
+        found.append(np.stack([np.full(len(head), site), head, query, key], axis=-1))
+    return np.insert(np.concatenate(found), 0, sentence, axis=1).astype(np.int32)

@@ -1,0 +1,97 @@
+// Runs the browser engine in Node: a job in JSON on standard input, its result on standard output.
+
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { performance } from "node:perf_hooks";
+
+import { Engine } from "../../viz/browser/engine/engine.js";
+import { distanceBucket } from "../../viz/browser/engine/positions.js";
+import { Tokenizer } from "../../viz/browser/engine/tokenizer.js";
+
+const file = (folder, name) => readFileSync(join(folder, name));
+
+export async function loaded(folder, { weights = "model.safetensors", wasm = true } = {}) {
+  const config = JSON.parse(file(folder, "config.json"));
+  return Engine.load({ config, weights: file(folder, weights), tokenizer: file(folder, "tokenizer.model") }, { wasm });
+}
+
+/** Bits of masks, which JSON has as lists, as the typed arrays they are in a page. */
+function typed(value) {
+  if (Array.isArray(value)) return value.map(typed);
+  if (!value || typeof value !== "object") return value;
+  const entries = Object.entries(value).map(([name, each]) => [name, name === "bits" ? Uint8Array.from(each) : typed(each)]);
+  return Object.fromEntries(entries);
+}
+
+// Typed arrays are written as lists.
+const plain = (_, value) => (ArrayBuffer.isView(value) ? Array.from(value) : value);
+
+const TASKS = {
+  async encode({ folder, lines, ids = null }) {
+    const tokenizer = new Tokenizer(file(folder, "tokenizer.model"));
+    const encoded = lines.map((line) => tokenizer.encode(line));
+    const decoded = (ids ?? encoded).map((each) => tokenizer.decode(each));
+    return { encoded, decoded, unseen: lines.map((line) => tokenizer.unseenCharacters(line)) };
+  },
+
+  async run({ folder, options, calls }) {
+    const engine = await loaded(folder, options);
+    const results = [];
+    for (const { method, args } of calls) {
+      try {
+        results.push(await engine[method](...args.map(typed)));
+      } catch (error) {
+        results.push({ error: error.message });
+      }
+    }
+    return results;
+  },
+
+  async buckets({ distances, causal }) {
+    return distances.map((distance) => distanceBucket(distance, causal));
+  },
+
+  async translate({ folder, options, lines, search }) {
+    const engine = await loaded(folder, options);
+    const began = performance.now();
+    const texts = [];
+    for (const line of lines) texts.push((await engine.translate(line, { search })).text);
+    return { texts, seconds: (performance.now() - began) / 1000 };
+  },
+};
+
+/** Milliseconds of each of several runs. */
+async function timed(runs, run) {
+  const times = [];
+  for (let i = 0; i < runs; i += 1) {
+    const [began, used] = [performance.now(), process.cpuUsage()];
+    await run();
+    const { user, system } = process.cpuUsage(used);
+    times.push({ wall: performance.now() - began, cpu: (user + system) / 1000 });
+  }
+  return times;
+}
+
+TASKS.time = async ({ folder, options, line, runs }) => {
+  let engine = null;
+  const ready = await timed(1, async () => {
+    engine = await loaded(folder, options);
+  });
+  const trace = await engine.trace(line);
+  const [{ kind, layer }] = engine.describe().sites;
+  const under = { heads: [{ kind, layer, head: 0, gate: 0 }] };
+  return {
+    tokens: [trace.source.ids.length, trace.predictions.ids.length],
+    times: {
+      ready,
+      "beam 4, all heads recorded": await timed(runs, () => engine.trace(line)),
+      "beam 4": await timed(runs, () => engine.translate(line)),
+      "beam 4 without a head": await timed(runs, () => engine.translate(line, { under })),
+      "effects of all heads": await timed(Math.ceil(runs / 3), () => engine.effects(trace)),
+    },
+    megabytes: process.memoryUsage().rss / 1e6,
+  };
+};
+
+const { task, ...job } = JSON.parse(readFileSync(0, "utf-8"));
+process.stdout.write(JSON.stringify(await TASKS[task](job), plain));

@@ -1,0 +1,50 @@
+"""The browser engine, run by Node: calls in, results out."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import playwright
+
+from model.checkpoints.checkpoint import WEIGHTS, snapshot_file, snapshots
+from model.trace.trace import Trace
+
+NODE = Path(playwright.__file__).parent / "driver" / "node"
+SCRIPT = Path(__file__).with_suffix(".js")
+
+
+def in_node(task: str, **job: Any) -> Any:
+    """The result of a task of engine.js."""
+    done = subprocess.run(
+        [NODE, SCRIPT],
+        input=json.dumps({"task": task, **job}),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=3600,
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def weights_of(folder: Path) -> str:
+    """The file of a checkpoint's weights, relative to its folder."""
+    steps = snapshots(folder)
+    return str(snapshot_file(folder, steps[-1]).relative_to(folder)) if steps else WEIGHTS
+
+
+def run(folder: Path, *calls: tuple[str, list[Any]], wasm: bool = True) -> list[Any]:
+    """The results of methods of the engine of a checkpoint, each given its arguments."""
+    listed = [{"method": method, "args": args} for method, args in calls]
+    options = {"weights": weights_of(folder), "wasm": wasm}
+    results: list[Any] = in_node("run", folder=str(folder), options=options, calls=listed)
+    return results
+
+
+def ids_of(trace: Trace) -> dict[str, Any]:
+    """A trace as `effects` of the engine takes it."""
+    sides = {"source": trace.source, "target": trace.target, "predictions": trace.predictions}
+    return {side: {"ids": tokens.ids} for side, tokens in sides.items()}

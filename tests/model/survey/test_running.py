@@ -1,0 +1,93 @@
+"""Surveys in parts: stopped and continued, by several processes, one of them killed."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from model.survey import running
+from model.survey.part import SurveyError
+from model.survey.running import Task, counts
+from tests.kit.tiny_checkpoint import PAIRS, write_tiny_checkpoint
+
+TEXTS = [source for source, _ in PAIRS]
+
+
+@pytest.fixture(autouse=True)
+def _small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(running, "SENTENCES", 2)
+
+
+def test_a_survey_goes_on_where_it_was_stopped(
+    checkpoint_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = counts(checkpoint_folder, TEXTS, tmp_path / "whole")
+    done: list[int] = []
+    work = Task.__call__
+
+    def stopped(task: Task) -> bytes:
+        if len(done) == 2:
+            raise KeyboardInterrupt
+        done.append(task.first)
+        return work(task)
+
+    monkeypatch.setattr(Task, "__call__", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        counts(checkpoint_folder, TEXTS, tmp_path / "halves")
+    done.clear()
+    monkeypatch.setattr(Task, "__call__", lambda task: (done.append(task.first), work(task))[1])
+    continued = counts(checkpoint_folder, TEXTS, tmp_path / "halves")
+    assert done == [4, 6, 8]
+    assert continued.to_bytes() == whole.to_bytes()
+
+
+def test_a_folder_is_of_one_model_and_its_sentences(
+    checkpoint_folder: Path, tmp_path: Path
+) -> None:
+    counts(checkpoint_folder, TEXTS[:2], tmp_path / "survey")
+    other = write_tiny_checkpoint(tmp_path / "other", steps=0)
+    for checkpoint, texts in ((checkpoint_folder, TEXTS[:3]), (other, TEXTS[:2])):
+        with pytest.raises(SurveyError, match="another model or other sentences"):
+            counts(checkpoint, texts, tmp_path / "survey")
+
+
+def test_sentences_that_cannot_be_read_make_no_survey(
+    checkpoint_folder: Path, tmp_path: Path
+) -> None:
+    with pytest.raises(SurveyError, match="none of these sentences"):
+        counts(checkpoint_folder, ["", " "], tmp_path / "survey")
+
+
+def test_without_dask_there_is_one_process(
+    checkpoint_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "dask.distributed", None)
+    with pytest.raises(SurveyError, match=r"headscope\[survey\]"):
+        counts(checkpoint_folder, TEXTS, tmp_path, workers=2)
+
+
+class FatalOnce(Task):
+    """A task that takes its process along the first time it is done."""
+
+    def __call__(self) -> bytes:
+        mark = Path(self.checkpoint).parent / "killed"
+        if self.first == 4 and not mark.exists():
+            mark.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super().__call__()
+
+
+@pytest.mark.slow
+def test_the_part_of_a_killed_process_is_counted_by_another(
+    checkpoint_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("distributed")
+    alone = counts(checkpoint_folder, TEXTS, tmp_path / "alone")
+    copy = write_tiny_checkpoint(tmp_path / "model")
+    monkeypatch.setattr(running, "Task", FatalOnce)
+    together = counts(copy, TEXTS, tmp_path / "together", workers=2)
+    assert (tmp_path / "killed").exists()
+    assert together.to_bytes() == alone.to_bytes()

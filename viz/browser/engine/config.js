@@ -1,0 +1,60 @@
+// The configuration of a model, and a sentence for each that this engine does not run.
+
+const RUN = {
+  scoring: ["scaled_dot_product", "dot_product", "learned_temperature", "additive"],
+  positions: ["sinusoidal", "learned", "rotary", "alibi", "relative_bias"],
+  activation: ["relu"],
+  norm: ["pre", "post"],
+  head_layout: ["batched", "per_head"],
+  fused_layout: ["stacked", "by_head"],
+};
+
+const DEFAULTS = {
+  target_vocab_size: null,
+  d_model: 512,
+  d_ff: 2048,
+  n_heads: 8,
+  n_encoder_layers: 6,
+  n_decoder_layers: 6,
+  d_k: null,
+  d_v: null,
+  attention_bias: true,
+  fused_qkv: false,
+  head_layout: "batched",
+  fused_layout: "stacked",
+  scoring: "scaled_dot_product",
+  norm: "post",
+  final_norm: false,
+  layer_norm_eps: 1e-5,
+  activation: "relu",
+  positions: "sinusoidal",
+  max_positions: 512,
+  tie_embeddings: true,
+  scale_embeddings: true,
+  pad_id: 0,
+  unk_id: 1,
+  bos_id: 2,
+  eos_id: 3,
+};
+
+/** The fields of a config.json with their defaults (model/paper/config.py).
+ *
+ * Throws an Error that says what this engine does not run. */
+export function readConfig(fields) {
+  const config = { ...DEFAULTS, ...fields };
+  for (const [name, known] of Object.entries(RUN)) {
+    if (!known.includes(config[name])) {
+      throw new Error(
+        `This page does not run models whose ${name} is ${config[name]}; open the model in the app, or choose one ` +
+          `whose ${name} is ${known.join(" or ")}.`,
+      );
+    }
+  }
+  if (!config.vocab_size) throw new Error("The model configuration lacks vocab_size.");
+  return {
+    ...config,
+    outputSize: config.target_vocab_size ?? config.vocab_size,
+    keyWidth: config.d_k ?? config.d_model / config.n_heads,
+    valueWidth: config.d_v ?? config.d_model / config.n_heads,
+  };
+}

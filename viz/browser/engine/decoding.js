@@ -1,0 +1,204 @@
+// Greedy decoding and beam search (section 6.1), as model/paper/decoding.py does them.
+
+const EXTRA_LENGTH = 50;
+
+/** Impossible settings of decoding; the message says which. */
+export class DecodingError extends Error {}
+
+/** ((5 + |Y|) / 6)^α (Wu et al. 2016, equation 14). */
+export function lengthPenalty(length, alpha) {
+  return ((5 + length) / 6) ** alpha;
+}
+
+/** Log-probability of a token, in single precision. */
+export function logProbability(logit, largest, log) {
+  return Math.fround(Math.fround(logit - largest) - Math.fround(log));
+}
+
+/** The best hypotheses of a beam search, best first; of greedy decoding for a beam of 1.
+ *
+ * A hypothesis has `ids`, `logProbs`, `score` and `finished`. `turn` is awaited at every step; it may
+ * throw to end the search. `kept`, if given, collects every hypothesis that the search held. */
+export async function decode(model, source, pass, options, turn = async () => {}) {
+  const { beam = 4, alpha = 0.6, prefix = [], nBest = 1, maxLength = null, kept = null } = options;
+  const { config } = model;
+  const widest = Math.floor((config.outputSize - 4) / 2);
+  if (!(Number.isInteger(beam) && beam >= 1 && beam <= widest)) {
+    throw new DecodingError(`The beam must be between 1 and ${widest} wide; it is ${beam}.`);
+  }
+  if (!(alpha >= 0 && alpha < Infinity)) {
+    throw new DecodingError(`alpha of the length penalty must be at least 0; it is ${alpha}.`);
+  }
+  const limit = lengthLimit(model, source, maxLength);
+  requirePrefix(prefix, config, limit);
+  const state = model.start(source, pass);
+  return beam === 1
+    ? [await greedy(model, state, pass, { alpha, prefix, limit, kept }, turn)]
+    : beamSearch(model, state, pass, { beam, alpha, prefix, nBest, limit, kept }, turn);
+}
+
+async function greedy(model, state, pass, { alpha, prefix, limit, kept }, turn) {
+  const { config } = model;
+  const barred = unsayable(config);
+  let path = null;
+  while (!path || (path.token !== config.eos_id && path.length < limit)) {
+    await turn();
+    const x = model.step([path?.token ?? config.bos_id], state, pass);
+    model.output.eachSoftmax(x, (_, logits, largest, log) => {
+      let token = prefix[path?.length ?? 0] ?? -1;
+      if (token < 0) {
+        for (let id = 0; id < logits.length; id += 1) {
+          if (!barred.has(id) && (token < 0 || logits[id] > logits[token])) token = id;
+        }
+      }
+      const logProb = logProbability(logits[token], largest, log);
+      path = extended(path, token, logProb, (path?.total ?? 0) + logProb);
+    });
+    kept?.push(path);
+  }
+  return hypothesis(path, alpha, config);
+}
+
+async function beamSearch(model, state, pass, { beam, alpha, prefix, nBest, limit, kept }, turn) {
+  const { config } = model;
+  const barred = unsayable(config);
+  const finished = [];
+  let paths = [null];
+  for (let length = 1; ; length += 1) {
+    await turn();
+    const x = model.step(paths.map((path) => path?.token ?? config.bos_id), state, pass);
+    // Twice the beam, so that `beam` hypotheses remain even if as many end.
+    const best = new Largest(2 * beam);
+    model.output.eachSoftmax(x, (row, logits, largest, log) => {
+      const total = paths[row]?.total ?? 0;
+      const offer = (token) => {
+        const logProb = logProbability(logits[token], largest, log);
+        best.offer(Math.fround(total + logProb), { row, token, logProb });
+      };
+      if (length <= prefix.length) {
+        offer(prefix[length - 1]);
+        return;
+      }
+      const unrounded = largest + log - total - 1e-3;
+      for (let token = 0; token < logits.length; token += 1) {
+        if (logits[token] >= best.least + unrounded && !barred.has(token)) offer(token);
+      }
+    });
+    const live = [];
+    const rows = [];
+    best.items.forEach(([total, { row, token, logProb }], rank) => {
+      if (live.length === beam) return;
+      const path = extended(paths[row], token, logProb, total);
+      if (token !== config.eos_id) {
+        live.push(path);
+        rows.push(row);
+      } else if (rank < beam) {
+        finished.push(hypothesis(path, alpha, config));
+      } else {
+        return;
+      }
+      kept?.push(path);
+    });
+    if (length >= limit) {
+      const cut = live.map((path) => hypothesis(path, alpha, config)).sort(byScore);
+      return [...finished.sort(byScore), ...cut].slice(0, beam);
+    }
+    if (isOver(finished, live, lengthPenalty(length + 1, alpha), beam, nBest)) {
+      return finished.sort(byScore).slice(0, beam);
+    }
+    state.paths = rows.map((row) => [...state.paths[row]]);
+    paths = live;
+  }
+}
+
+/** The largest of the numbers that were offered, in order; of equal ones, those offered first. */
+class Largest {
+  constructor(count) {
+    this.count = count;
+    this.items = [];
+    this.least = -Infinity;
+  }
+
+  offer(number, what) {
+    if (this.items.length === this.count && !(number > this.least)) return;
+    let place = this.items.length;
+    while (place > 0 && this.items[place - 1][0] < number) place -= 1;
+    this.items.splice(place, 0, [number, what]);
+    if (this.items.length > this.count) this.items.pop();
+    if (this.items.length === this.count) this.least = this.items.at(-1)[0];
+  }
+}
+
+function isOver(finished, live, penalty, beam, nBest) {
+  // A prefix that ends with the end token leaves no live hypothesis.
+  if (finished.length >= beam || !live.length) return true;
+  if (finished.length < nBest) return false;
+  const scores = finished.map(({ score }) => score).sort((one, other) => one - other);
+  return scores.at(-nBest) >= live[0].total / penalty;
+}
+
+/** A hypothesis and one more token; `total` is the log-probability of all its tokens. */
+function extended(parent, token, logProb, total) {
+  return { parent, token, logProb, total, length: (parent?.length ?? 0) + 1 };
+}
+
+function hypothesis(path, alpha, config) {
+  const steps = [];
+  for (let step = path; step; step = step.parent) steps.unshift(step);
+  return {
+    ids: steps.map(({ token }) => token),
+    logProbs: steps.map(({ logProb }) => logProb),
+    score: path.total / lengthPenalty(steps.length, alpha),
+    finished: path.token === config.eos_id,
+  };
+}
+
+function byScore(one, other) {
+  return other.score - one.score;
+}
+
+/** Ids that are never written: <pad>, <s> and <unk>. */
+export function unsayable(config) {
+  return new Set([config.pad_id, config.bos_id, config.unk_id]);
+}
+
+function lengthLimit(model, source, maxLength) {
+  const limit = maxLength ?? source.length + EXTRA_LENGTH;
+  return Math.min(limit, model.decoder.positions.limit ?? limit);
+}
+
+function requirePrefix(prefix, config, limit) {
+  if (prefix.length > limit) {
+    throw new DecodingError(
+      `The beginning of the translation has ${prefix.length} tokens, but the whole translation may have ${limit}; ` +
+        "give fewer.",
+    );
+  }
+  const barred = prefix.some(
+    (id, place) => [config.pad_id, config.bos_id].includes(id) || (id === config.eos_id && place < prefix.length - 1),
+  );
+  if (barred || prefix.some((id) => !(id >= 0 && id < config.outputSize))) {
+    throw new DecodingError(
+      `The beginning of a translation must consist of token ids below ${config.outputSize}, without <pad> and <s>, and ` +
+        "with </s> only as its last token.",
+    );
+  }
+}
+
+/** The tokens of a decoder alone with its greedy continuation of at most `most` more. */
+export async function write(model, ids, most, pass, turn = async () => {}) {
+  const state = model.start([], pass);
+  const all = [...ids];
+  for (let position = 0; position < ids.length + most - 1; position += 1) {
+    const x = model.step([all[position]], state, pass);
+    if (position < ids.length - 1) continue;
+    await turn();
+    let newest = 0;
+    model.output.product(x).forEach((logit, id, logits) => {
+      if (logit > logits[newest]) newest = id;
+    });
+    all.push(newest);
+    if (newest === model.config.eos_id) break;
+  }
+  return all;
+}

@@ -1,0 +1,216 @@
+// A model with its vocabulary in the browser: text in, translations and traces out.
+
+import { readConfig } from "./config.js";
+import { decode, logProbability, write } from "./decoding.js";
+import { effectsOf } from "./effects.js";
+import { HeadEdits } from "./heads.js";
+import { Masks } from "./masks.js";
+import { Recording } from "./recording.js";
+import { readSafetensors } from "./safetensors.js";
+import { TextError, Tokenizer } from "./tokenizer.js";
+import { Transformer } from "./transformer.js";
+
+/** A checkpoint that runs.
+ *
+ * `search` is {beam, alpha, prefix}, with ids in `prefix`. `under` is an intervention: {masks, heads,
+ * positions, sourceOrder}, each optional, as masks.js, heads.js and positions.js take them. */
+export class Engine {
+  /** The engine of a checkpoint's files: a config, as an object, and bytes of the others. */
+  static async load({ config, weights, tokenizer, targetTokenizer = null }, options = {}) {
+    const engine = new Engine();
+    engine.config = readConfig(config);
+    engine.tokenizer = new Tokenizer(tokenizer);
+    engine.target = targetTokenizer ? new Tokenizer(targetTokenizer) : engine.tokenizer;
+    if (engine.tokenizer.size !== engine.config.vocab_size || engine.target.size !== engine.config.outputSize) {
+      throw new Error("The tokenizer does not have as many pieces as the model; take both from one checkpoint.");
+    }
+    engine.model = await Transformer.load(readSafetensors(weights), engine.config, options);
+    return engine;
+  }
+
+  /** What the model is, as plain values. */
+  describe() {
+    return { config: this.config, sites: this.model.sites, wasm: this.model.output.block.wasm };
+  }
+
+  /** The best translation, with `candidates`, as many as were asked for by `nBest`. */
+  async translate(text, { search = {}, under = {}, nBest = 1, turn } = {}) {
+    const source = this.sourceIds(text, under);
+    const pass = this.pass(under, { exact: false });
+    const maxLength = this.room(source.length, under.positions);
+    const found = await decode(this.model, source, pass, { ...search, nBest, maxLength }, turn);
+    const candidates = found.map((each) => this.translation(text, source, each));
+    return { ...candidates[0], candidates };
+  }
+
+  translation(text, source, { ids, logProbs, score, finished }) {
+    return {
+      text: this.target.decode(ids),
+      predictions: this.tokens(ids, this.target),
+      logProbs,
+      score,
+      finished,
+      sourceText: text,
+      source: this.tokens(source, this.tokenizer),
+      unseen: this.tokenizer.unseenCharacters(text),
+    };
+  }
+
+  /** The attention of every head on a sentence and its translation; without `target`, the model
+   * translates first. */
+  async trace(text, { target = null, search = {}, under = {}, turn } = {}) {
+    const written = target === null ? await this.translate(text, { search, under, turn }) : null;
+    const source = written ? written.source.ids : this.sourceIds(text, under);
+    const predictions = written ? written.predictions.ids : this.targetIds(target);
+    const pass = { ...this.pass(under, { exact: target !== null }), record: new Recording() };
+    const inputs = [this.config.bos_id, ...predictions.slice(0, -1)];
+    const hidden = this.model.decode(inputs, this.model.encode(source, pass), pass);
+    return {
+      source: this.tokens(source, this.tokenizer),
+      target: this.tokens(inputs, this.target),
+      predictions: this.tokens(predictions, this.target),
+      text: written ? written.text : target,
+      sourceText: text,
+      logProbs: this.logProbs(hidden, predictions),
+      maps: pass.record.maps.sort(bySite),
+      translation: written,
+    };
+  }
+
+  /** The losses of a trace's translation without each head (effects.js). */
+  async effects({ source, target, predictions }, { turn } = {}) {
+    return effectsOf(this.model, source.ids, target.ids, predictions.ids, turn);
+  }
+
+  /** Logits of a teacher-forced pass, (target, vocab). */
+  logits(source, target, under = {}) {
+    const pass = this.pass(under, { exact: true });
+    return this.model.output.product(this.model.decode(target, this.model.encode(source, pass), pass));
+  }
+
+  /** What an encoder or a decoder alone does with a text, with its trace (model/translate/text_models.py). */
+  async read(text, { under = {}, turn } = {}) {
+    const writesOn = Boolean(this.config.n_decoder_layers);
+    const prompt = this.promptIds(text, writesOn);
+    const pass = this.pass(under, { exact: false });
+    const stack = writesOn ? this.model.decoder : this.model.encoder;
+    let [ids, written] = [prompt, []];
+    if (writesOn) {
+      const whole = await write(this.model, prompt, this.config.max_positions - prompt.length, pass, turn);
+      [ids, written] = [whole.slice(0, -1), whole.slice(prompt.length)];
+    }
+    const recorded = { ...pass, record: new Recording() };
+    const hidden = this.model.read(stack, this.model.sourceEmbedding, ids, recorded);
+    const predicted = this.likeliest(hidden);
+    if (!writesOn) written = predicted.slice(0, -1);
+    const none = this.tokens([], this.tokenizer);
+    const read = this.tokens(ids, this.tokenizer);
+    return {
+      source: writesOn ? none : read,
+      target: writesOn ? read : none,
+      predictions: writesOn ? this.tokens(predicted, this.tokenizer) : none,
+      text: this.tokenizer.decode(written),
+      sourceText: text,
+      logProbs: writesOn ? this.logProbs(hidden, predicted) : null,
+      maps: recorded.record.maps,
+      finished: !writesOn || written.at(-1) === this.config.eos_id,
+    };
+  }
+
+  likeliest(hidden) {
+    const best = [];
+    this.model.output.eachSoftmax(hidden, (_, logits) => best.push(logits.indexOf(Math.max(...logits))));
+    return best;
+  }
+
+  logProbs(hidden, labels) {
+    const all = new Float32Array(labels.length);
+    this.model.output.eachSoftmax(hidden, (token, logits, largest, log) => {
+      all[token] = logProbability(logits[labels[token]], largest, log);
+    });
+    return all;
+  }
+
+  /** The intervention of one pass, checked against the model. */
+  pass({ masks = [], heads = [], positions = null }, { exact }) {
+    const pass = {
+      masks: masks.length ? new Masks(masks, { exact }) : null,
+      heads: heads.length ? new HeadEdits(heads) : null,
+      positions: positions && { scale: 1, shift: 0, reverse: false, side: "both", ...positions },
+    };
+    pass.masks?.requireSites(this.model.sites);
+    pass.heads?.requireSites(this.model.sites);
+    return pass;
+  }
+
+  /** The length limit of a translation if the decoder's positions are shifted; else null. */
+  room(nSource, positions) {
+    const { shift = 0, side = "both" } = positions ?? {};
+    if (shift <= 0 || side === "encoder") return null;
+    return Math.max(1, Math.min(nSource + 50, this.config.max_positions - shift));
+  }
+
+  tokens(ids, tokenizer) {
+    return { tokens: tokenizer.pieces(ids), ids };
+  }
+
+  sourceIds(text, { sourceOrder = null } = {}) {
+    const ids = this.tokenizer.encode(text);
+    if (!ids.length) throw new TextError("The text is empty; type a sentence to translate.");
+    this.requireRoom(ids, text, "text", this.tokenizer);
+    const letters = new Set([...text].filter((character) => character.trim()));
+    const unseen = new Set(this.tokenizer.unseenCharacters(text));
+    if (letters.size && [...letters].every((letter) => unseen.has(letter))) {
+      throw new TextError(
+        "The model never saw any of these characters in training; type a sentence in the language it reads.",
+      );
+    }
+    if (!sourceOrder) return [...ids, this.config.eos_id];
+    if ([...sourceOrder].sort((one, other) => one - other).join() !== ids.map((_, place) => place).join()) {
+      throw new TextError(
+        `The order must name each of the ${ids.length} tokens before </s> once, from 0 to ${ids.length - 1}; it does not.`,
+      );
+    }
+    return [...sourceOrder.map((place) => ids[place]), this.config.eos_id];
+  }
+
+  /** Ids of a text that the model is to have written, with the end token. */
+  targetIds(text) {
+    const ids = this.target.encode(text);
+    if (!ids.length) throw new TextError("The target is empty; type a translation, or leave it to the model.");
+    this.requireRoom(ids, text, "target", this.target);
+    return [...ids, this.config.eos_id];
+  }
+
+  promptIds(text, writesOn) {
+    if (!text.trim()) throw new TextError("The text is empty; type one.");
+    const ids = [...(writesOn ? [this.config.bos_id] : []), ...this.tokenizer.encode(text), this.config.eos_id];
+    const most = Math.floor(this.config.max_positions / (writesOn ? 2 : 1));
+    if (ids.length > most) {
+      throw new TextError(`The text has ${ids.length} tokens, but this model takes ${most}; shorten it.`);
+    }
+    return ids;
+  }
+
+  requireRoom(ids, text, what, tokenizer) {
+    const most = this.config.max_positions;
+    if (ids.length < most) return;
+    const characters = [...text];
+    let [fits, reaches] = [0, characters.length];
+    while (reaches - fits > 1) {
+      const middle = (fits + reaches) >> 1;
+      if (tokenizer.encode(characters.slice(0, middle).join("")).length < most) fits = middle;
+      else reaches = middle;
+    }
+    throw new TextError(
+      `The ${what} is too long: its first ${fits.toLocaleString("en")} characters fill the ` +
+        `${most.toLocaleString("en")} tokens that the model takes; shorten it to that.`,
+    );
+  }
+}
+
+const KINDS = ["encoder", "decoder", "cross"];
+
+function bySite(one, other) {
+  return KINDS.indexOf(one.kind) - KINDS.indexOf(other.kind) || one.layer - other.layer;
+}

@@ -1,0 +1,295 @@
+// The Transformer (Vaswani et al. 2017, figure 1), and its encoder or its decoder alone.
+//
+// Hidden states are (token, d_model), one text after another where several run together. A pass is
+// an object of `interventions` and a `record` (recording.js), both optional.
+
+import { Attention } from "./attention.js";
+import { positionsOf } from "./positions.js";
+import { Weights } from "./weights.js";
+
+/** What a norm or a residual connection around a sub-layer needs (sections 3.1 and 5.4). */
+class Norm {
+  constructor(weights, { d_model, layer_norm_eps }) {
+    this.gain = weights.vector("weight");
+    this.shift = weights.vector("bias");
+    Object.assign(this, { width: d_model, eps: layer_norm_eps });
+  }
+
+  of(x) {
+    const { gain, shift, width, eps } = this;
+    const out = new Float32Array(x.length);
+    for (let start = 0; start < x.length; start += width) {
+      let mean = 0;
+      for (let i = 0; i < width; i += 1) mean += x[start + i];
+      mean /= width;
+      let variance = 0;
+      for (let i = 0; i < width; i += 1) variance += (x[start + i] - mean) ** 2;
+      const scale = 1 / Math.sqrt(variance / width + eps);
+      for (let i = 0; i < width; i += 1) out[start + i] = (x[start + i] - mean) * scale * gain[i] + shift[i];
+    }
+    return out;
+  }
+}
+
+class Residual {
+  constructor(weights, config) {
+    this.norm = new Norm(weights.within("norm"), config);
+    this.pre = config.norm === "pre";
+  }
+
+  around(x, sublayer) {
+    const update = sublayer(this.pre ? this.norm.of(x) : x);
+    for (let i = 0; i < update.length; i += 1) update[i] += x[i];
+    return this.pre ? update : this.norm.of(update);
+  }
+}
+
+/** max(0, xW_1 + b_1)W_2 + b_2 (section 3.3, equation 2). */
+class FeedForward {
+  constructor(weights) {
+    this.first = weights.matrix(["w_1.weight"], { biases: ["w_1.bias"] });
+    this.second = weights.matrix(["w_2.weight"], { biases: ["w_2.bias"] });
+  }
+
+  of(x) {
+    const hidden = this.first.product(x);
+    for (let i = 0; i < hidden.length; i += 1) if (hidden[i] < 0) hidden[i] = 0;
+    return this.second.product(hidden);
+  }
+}
+
+/** A layer: self-attention, cross-attention in the decoder of a whole Transformer, feed-forward. */
+class Layer {
+  constructor(weights, config, { cross }) {
+    this.self = new Attention(config, weights.within("self_attention"));
+    this.selfResidual = new Residual(weights.within("self_residual"), config);
+    this.cross = cross ? new Attention(config, weights.within("cross_attention")) : null;
+    this.crossResidual = cross ? new Residual(weights.within("cross_residual"), config) : null;
+    this.feedForward = new FeedForward(weights.within("feed_forward"));
+    this.feedForwardResidual = new Residual(weights.within("feed_forward_residual"), config);
+  }
+
+  fedForward(x) {
+    return this.feedForwardResidual.around(x, (y) => this.feedForward.of(y));
+  }
+}
+
+/** A stack of layers with its positions. */
+class Stack {
+  constructor(weights, config, { side, causal, cross, layers }) {
+    Object.assign(this, { side, causal });
+    this.positions = positionsOf(config, weights, { side, causal });
+    this.layers = Array.from(
+      { length: layers },
+      (_, number) => new Layer(weights.within("layers").within(number), config, { cross }),
+    );
+    const ends = config.norm === "pre" || config.final_norm;
+    this.finalNorm = ends ? new Norm(weights.within("final_norm"), config) : null;
+  }
+
+  normed(x) {
+    return this.finalNorm ? this.finalNorm.of(x) : x;
+  }
+}
+
+/** Rows 0 … n - 1, the keys of every query of a text. */
+export function everyRow(n) {
+  const rows = Int32Array.from({ length: n }, (_, row) => row);
+  return () => rows;
+}
+
+/** The causal mask of a text (section 3.2.3). */
+export function causal(n) {
+  const bits = new Uint8Array(n * n);
+  for (let query = 0; query < n; query += 1) bits.fill(1, query * n, query * n + query + 1);
+  return { bits, heads: 1, queries: n, keys: n };
+}
+
+/** A model: token ids in, hidden states and logits out. */
+export class Transformer {
+  constructor(config, weights) {
+    this.config = config;
+    this.single = !config.n_encoder_layers || !config.n_decoder_layers;
+    if (this.single) {
+      const side = config.n_decoder_layers ? "decoder" : "encoder";
+      this.sourceEmbedding = this.targetEmbedding = weights.matrix(["embedding.weight"]);
+      const layers = config.n_encoder_layers + config.n_decoder_layers;
+      const shape = { side, causal: side === "decoder", cross: false, layers };
+      this[side] = new Stack(weights.within("stack"), config, shape);
+    } else {
+      const shared = config.tie_embeddings && !config.target_vocab_size;
+      this.sourceEmbedding = weights.matrix(["source_embedding.weight"]);
+      this.targetEmbedding = shared ? this.sourceEmbedding : weights.matrix(["target_embedding.weight"]);
+      const { n_encoder_layers: encoders, n_decoder_layers: decoders } = config;
+      const encoder = { side: "encoder", causal: false, cross: false, layers: encoders };
+      const decoder = { side: "decoder", causal: true, cross: true, layers: decoders };
+      this.encoder = new Stack(weights.within("encoder"), config, encoder);
+      this.decoder = new Stack(weights.within("decoder"), config, decoder);
+    }
+    this.output = config.tie_embeddings ? this.targetEmbedding : weights.matrix(["output.weight"]);
+  }
+
+  static async load(tensors, config, options) {
+    return new Transformer(config, await Weights.load(tensors, config, options));
+  }
+
+  /** Every attention, {kind, layer}, in the order of Python's sites. */
+  get sites() {
+    const of = (kind, stack) => (stack ? stack.layers.map((_, layer) => ({ kind, layer })) : []);
+    return [
+      ...of("encoder", this.encoder),
+      ...of("decoder", this.decoder),
+      ...(this.single ? [] : of("cross", this.decoder)),
+    ];
+  }
+
+  /** Embeddings times √d_model, with positions, (token, d_model). */
+  embedded(embedding, ids, added) {
+    const width = this.config.d_model;
+    const scale = this.config.scale_embeddings ? Math.sqrt(width) : 1;
+    const x = new Float32Array(ids.length * width);
+    ids.forEach((id, token) => {
+      const row = embedding.row(id);
+      const place = added?.[token % added.length];
+      for (let i = 0; i < width; i += 1) x[token * width + i] = Math.fround(row[i] * scale) + (place ? place[i] : 0);
+    });
+    return x;
+  }
+
+  /** The encoder's output for a source, (source, d_model). */
+  encode(ids, pass) {
+    return this.read(this.encoder, this.sourceEmbedding, ids, pass);
+  }
+
+  /** A text through a stack without cross-attention. */
+  read(stack, embedding, ids, pass) {
+    const n = ids.length;
+    const { added, rotations, bias } = stack.positions.pass({ length: n, edit: pass.positions });
+    const own = stack.causal ? causal(n) : null;
+    const states = [];
+    let x = this.embedded(embedding, ids, added);
+    stack.layers.forEach((layer, number) => {
+      x = this.selfAttended(stack.side, layer, number, x, { own, bias, rotations }, pass);
+      x = layer.fedForward(x);
+      states.push(x);
+    });
+    pass.states?.(states);
+    return stack.normed(x);
+  }
+
+  /** The decoder's output for a whole target, (target, d_model). */
+  decode(ids, memory, pass) {
+    const n = ids.length;
+    const nSource = memory.length / this.config.d_model;
+    const { added, rotations, bias } = this.decoder.positions.pass({ length: n, edit: pass.positions });
+    const own = causal(n);
+    const states = [];
+    let x = this.embedded(this.targetEmbedding, ids, added);
+    this.decoder.layers.forEach((layer, number) => {
+      x = this.selfAttended("decoder", layer, number, x, { own, bias, rotations }, pass);
+      x = layer.crossResidual.around(x, (y) => {
+        const q = layer.cross.projectQuery(y);
+        const { k, v } = layer.cross.projectKeyValue(memory);
+        return this.attended("cross", number, layer.cross, { q, k, v, own: null }, { n, nKeys: nSource }, pass);
+      });
+      x = layer.fedForward(x);
+      states.push(x);
+    });
+    pass.states?.(states);
+    return this.decoder.normed(x);
+  }
+
+  selfAttended(kind, layer, number, x, { own, bias, rotations }, pass) {
+    const n = x.length / this.config.d_model;
+    return layer.selfResidual.around(x, (y) => {
+      const projected = layer.self.project(y, rotations);
+      return this.attended(kind, number, layer.self, { ...projected, own, bias }, { n, nKeys: n }, pass);
+    });
+  }
+
+  attended(kind, layer, attention, { q, k, v, own, bias = null }, { n, nKeys }, pass) {
+    const site = { kind, layer };
+    const { heads } = attention;
+    const allowed = pass.masks ? pass.masks.allowed(site, { heads, queries: n, keys: nKeys, own }) : own;
+    const record = pass.record?.open(site, { heads, queries: n, keys: nKeys, allowed, q, k, v });
+    const edits = pass.heads?.at(site, attention) ?? null;
+    const rowsOf = everyRow(nKeys);
+    const positions = (query) => query;
+    return attention.output.product(attention.attend({ q, k, v, rowsOf, allowed, bias, edits, positions, record }));
+  }
+
+  /** The state of a decoding that has written nothing yet. */
+  start(source, pass) {
+    const memory = this.single ? null : this.encode(source, pass);
+    const layers = this.decoder.layers.map((layer) => ({
+      keys: new Rows(layer.self.heads * layer.self.keyWidth),
+      values: new Rows(layer.self.heads * layer.self.valueWidth),
+      cross: memory && layer.cross.projectKeyValue(memory),
+    }));
+    return { position: 0, layers, paths: [[]], memory, nSource: source.length };
+  }
+
+  /** Hidden states of the newest token of every hypothesis, (hypothesis, d_model).
+   *
+   * `state.paths` has, for every hypothesis, the rows of the caches that are its tokens. */
+  step(ids, state, pass) {
+    const { position, layers, paths, nSource } = state;
+    const options = { length: 1, start: position, edit: pass.positions, decoding: true };
+    const { added, rotations, bias } = this.decoder.positions.pass(options);
+    let x = this.embedded(this.targetEmbedding, ids, added);
+    const first = layers[0]?.keys.count ?? 0;
+    paths.forEach((path, hypothesis) => path.push(first + hypothesis));
+    const rows = paths.map((path) => Int32Array.from(path));
+    const sourceRows = everyRow(nSource);
+    const positions = () => position;
+
+    const attended = (kind, number, attention, given) => {
+      const site = { kind, layer: number };
+      const keys = kind === "cross" ? nSource : position + 1;
+      const shape = { heads: attention.heads, queries: position + 1, keys, own: null, position };
+      const allowed = pass.masks ? pass.masks.allowed(site, shape) : null;
+      const edits = pass.heads?.at(site, attention) ?? null;
+      return attention.output.product(attention.attend({ ...given, allowed, edits, positions }));
+    };
+
+    this.decoder.layers.forEach((layer, number) => {
+      const { keys, values, cross } = layers[number];
+      x = layer.selfResidual.around(x, (y) => {
+        const { q, k, v } = layer.self.project(y, rotations);
+        keys.append(k);
+        values.append(v);
+        const given = { q, k: keys.numbers, v: values.numbers, rowsOf: (hypothesis) => rows[hypothesis], bias };
+        return attended("decoder", number, layer.self, given);
+      });
+      if (layer.cross) {
+        x = layer.crossResidual.around(x, (y) => {
+          const given = { q: layer.cross.projectQuery(y), ...cross, rowsOf: sourceRows };
+          return attended("cross", number, layer.cross, given);
+        });
+      }
+      x = layer.fedForward(x);
+    });
+    state.position += 1;
+    return this.decoder.normed(x);
+  }
+}
+
+/** Rows that grow one after another. */
+class Rows {
+  constructor(width) {
+    this.width = width;
+    this.count = 0;
+    this.numbers = new Float32Array(64 * width);
+  }
+
+  append(rows) {
+    const start = this.count * this.width;
+    if (start + rows.length > this.numbers.length) {
+      const larger = new Float32Array(2 * this.numbers.length + rows.length);
+      larger.set(this.numbers);
+      this.numbers = larger;
+    }
+    this.numbers.set(rows, start);
+    this.count += rows.length / this.width;
+  }
+}

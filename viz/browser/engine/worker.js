@@ -1,0 +1,62 @@
+// The engine behind messages, in a worker.
+//
+// A request is {id, method, args}, answered by {id, result} or {id, error: {kind, message}}. `load`
+// takes the files of a checkpoint; the other methods are those of Engine. {cancel: id} ends a request
+// that runs or waits, which is then answered by an error of the kind "Cancelled".
+
+import { Engine } from "./engine.js";
+
+const METHODS = ["describe", "translate", "trace", "effects", "read"];
+
+class Cancelled extends Error {}
+
+/** Answers the messages of a port: a worker's own, or one of a MessageChannel. */
+export function serve(port) {
+  const cancelled = new Set();
+  let engine = null;
+  let last = Promise.resolve();
+
+  async function answer({ id, method, args = [] }) {
+    const turn = async () => {
+      await nextTask();
+      if (cancelled.has(id)) throw new Cancelled("The request was cancelled.");
+    };
+    await turn();
+    if (method === "load") {
+      engine = await Engine.load(...args);
+      return engine.describe();
+    }
+    if (!METHODS.includes(method)) throw new Error(`The engine has no method ${method}.`);
+    if (!engine) throw new Error("No model is loaded yet; load one first.");
+    const [given, options] = args;
+    return engine[method](given, { ...options, turn });
+  }
+
+  async function reply(request) {
+    try {
+      port.postMessage({ id: request.id, result: await answer(request) });
+    } catch (error) {
+      port.postMessage({ id: request.id, error: { kind: error.constructor.name, message: error.message } });
+    }
+    cancelled.delete(request.id);
+  }
+
+  port.onmessage = ({ data }) => {
+    if (data.cancel !== undefined) cancelled.add(data.cancel);
+    else last = last.then(() => reply(data));
+  };
+}
+
+/** Lets messages that wait be read. */
+function nextTask() {
+  return new Promise((resolve) => {
+    const { port1, port2 } = new MessageChannel();
+    port1.onmessage = () => {
+      port1.close();
+      resolve();
+    };
+    port2.postMessage(null);
+  });
+}
+
+if (typeof WorkerGlobalScope !== "undefined" && globalThis instanceof WorkerGlobalScope) serve(globalThis);
