@@ -290,7 +290,7 @@ def stage_css(theme: Look) -> str:
     """
     return f"""
 <style>
-:root {{ --stage-foot: 3.5rem }}
+:root {{ --stage-foot: 4rem }}
 @media (max-height: 480px) {{ :root {{ --stage-foot: 3rem }} }}
 @media (max-width: 600px) {{ :root {{ --stage-foot: 5.9rem }} }}
 html {{ font-size: clamp(100%, min(2.65vh, 1.66vw), 400%) !important }}
@@ -322,7 +322,7 @@ html {{ font-size: clamp(100%, min(2.65vh, 1.66vw), 400%) !important }}
   width: auto; padding: 0.2rem 0.8rem; border-radius: 0.4rem; background: {theme.hover};
   color: {theme.text} }}
 .st-key-leave-stage {{ position: fixed; right: 0.5rem; bottom: 0; z-index: 30; width: auto;
-  height: min(3.5rem, var(--stage-foot)); display: flex; align-items: center }}
+  height: min(4rem, var(--stage-foot)); display: flex; align-items: center }}
 .st-key-leave-stage button {{ min-height: 0; padding: 0.1rem 0.4rem }}
 .st-key-leave-stage button, [data-testid="stMain"] a, [data-testid="stMain"] :is(p, li, h1, h2) {{
   color: {theme.text} }}
