@@ -38,7 +38,7 @@ from viz.shell import address, stage
 from viz.shell.head_picker import choose_heads, keep_known
 from viz.shell.save_menu import show_picture
 from viz.shell.theme import is_dark
-from viz.shell.widgets import hint, menu, row, segments
+from viz.shell.widgets import brief, hint, menu, options, row, segments
 from viz.shell.width import is_narrow, watch_width
 
 WHOLE = "The whole translation"
@@ -108,12 +108,8 @@ def show_map(question: OfModel, view: EffectsView, effects: Effects) -> None:
     """The map of log-probabilities, and its largest effects in words."""
     picture = EffectMap(effects, view.place, question.target, off=view.heads)
     show_clickable(picture, "effects")
-    st.markdown(
-        "\n".join(
-            f"{number}. {escape_markdown(sentence)}"
-            for number, sentence in enumerate(effect_sentences(effects, view.place), start=1)
-        )
-    )
+    sentences = effect_sentences(effects, view.place)
+    brief([*map(escape_markdown, sentences)], "effects")
 
 
 def show_clickable(picture: EffectMap | WordMap, key: str) -> None:
@@ -204,22 +200,21 @@ def show_removal_on_stage(question: OfModel, view: EffectsView) -> None:
 
 
 def show_switches(view: EffectsView, effects: Effects) -> None:
-    """Heads to switch off, and what is done to them."""
-    st.subheader("Switch heads off", anchor=False)
+    """Heads to switch off, and behind a button several at once and what is done to them."""
     ranked = effects.ranked(view.place)
     names = {
         f"{site}.{head}": f"{head_name(site, head)} ({style.number(loss)})"
         for site, head, loss in ranked
     }
     choose_heads(
-        "Heads switched off, those with the largest effects first",
+        "Heads switched off",
         names,
         view.heads,
         key=OFF,
         parameter="off",
-        placeholder="None: choose a head, or press a button below",
+        placeholder="None: choose a head, or click one above",
     )
-    with row(at="bottom"):
+    with options("effects-options"):
         show_buttons(view, ranked)
         menu("What is done to them", WAYS, key="way", width=250)
         if view.way == "gate":

@@ -60,7 +60,7 @@ from viz.service.results import Batch
 from viz.shell import address, bar, current_head, stage
 from viz.shell.save_menu import captioned, save_button
 from viz.shell.theme import is_dark
-from viz.shell.widgets import hint, menu, segments
+from viz.shell.widgets import brief, hint, menu, segments
 from viz.shell.width import watch_width
 
 _SUITED = "_suited_batch"
@@ -213,8 +213,7 @@ def show_masks(selection: Selection) -> None:
     }
     st.html(grid_html(sides, selection.number, dark=is_dark()))
     captioned(
-        "Sentences are padded to one length. Padding is hatched: no word may look at it. The masks "
-        "below belong to the framed sentence."
+        "Padding is hatched: no word may look at it. The masks below are of the framed sentence."
         if len(selection.sentences) > 1
         else "One sentence needs no padding; add sentences to the batch to see some.",
         [BatchTokens(selection.at, selection.batch.padded)],
@@ -225,7 +224,7 @@ def show_masks(selection: Selection) -> None:
     st.subheader(f"How the decoder's mask of sentence {selection.number + 1} is made", anchor=False)
     matrices(factors.panels, key="factors", height=21)
     captioned(
-        f"{factors.caption} Point at a cell to see it in all three.",
+        factors.caption,
         [factors],
         "factors",
     )
@@ -264,10 +263,14 @@ def show_inside(selection: Selection) -> None:
         matrices(picture.panels, key=key, height=18)
         windows = [OpeningWindow(attention, head, run)] if inside is with_mask else []
         save_button([picture, *windows], key)
-    show_caption(
-        f"{selection.at.title}. The mask removes scores before the softmax, so other weights grow. "
-        "The last picture is the length of weight times value: what each key adds to this head's "
-        "output, before W_O. Without the mask, only this head's step is computed again."
+    brief(
+        [
+            "The mask removes scores before the softmax, so other weights grow.",
+            "The last picture is the length of weight times value: what each key adds to this "
+            "head's output, before W_O.",
+            "Without the mask, only this head's step is computed again.",
+        ],
+        "inside",
     )
     show_lesson(selection, with_mask)
 
@@ -283,11 +286,11 @@ def show_lesson(selection: Selection, inside: Steps) -> None:
     st.html(lesson_html(lesson, keys, dark=is_dark()))
     captioned(
         escape_markdown(
-            f"The query {queries[row]} ({row}) with every key forbidden in three ways. "
-            f"{lesson.explanation}"
+            f"The query {queries[row]} ({row}) with every key forbidden in three ways."
         ),
         [RowLesson(selection.at, lesson, selection.attention.keys)],
         "lesson",
+        further=lesson.explanation,
     )
 
 
@@ -389,10 +392,10 @@ def show_moved(selection: Selection, both: TwoMasks, passes: tuple[Trace, Trace]
     with heads:
         matrices(overview.panels, key="moved-heads", height=COMPARED_HEIGHT)
     captioned(
-        f"Weights: {selection.at.title}, under teacher "
-        f"forcing, with A or B in all layers of this attention. {overview.caption}",
+        f"{selection.at.title}, with A or B in all layers of this attention.",
         [weights, overview],
         "compared-weights",
+        further=f"Under teacher forcing. {overview.caption}",
     )
     offer_most_moved(selection, moved)
 
@@ -415,9 +418,7 @@ def offer_most_moved(selection: Selection, moved: Mapping[Site, FloatArray]) -> 
 def show_masks_compared(picture: ComparedMasks) -> None:
     """Two masks, and their difference if they have the same size."""
     matrices(picture.panels, key="compared", height=20)
-    a, b = picture.both.masks
-    hint = " Point at a cell to see it in all three." if a.cells.shape == b.cells.shape else ""
-    captioned(picture.caption + hint, [picture], "compared")
+    captioned(picture.caption, [picture], "compared")
 
 
 def suit_batch(question: OfModel) -> None:

@@ -25,6 +25,7 @@ from viz.service.questions import OfModel, Question
 from viz.shell import address, bar, fragments, stage
 from viz.shell.fragments import fragment
 from viz.shell.theme import is_dark
+from viz.shell.widgets import more
 from viz.shell.width import is_narrow
 
 WIDTH_NAMES: dict[str, str] = {
@@ -120,6 +121,7 @@ def show_picture(
     columns: int = 1,
     narrow: bool | None = None,
     after: str = "",
+    further: str = "",
     question: Question | None = None,
     drawn: Picture | None = None,
 ) -> None:
@@ -131,6 +133,7 @@ def show_picture(
         columns: how many figures stand beside each other.
         narrow: whether the place is narrow, where that is known otherwise.
         after: more of the caption, in plain text.
+        further: more of what stands behind *More*, in plain text.
         question: of which model it is; None for the sentence bar's.
         drawn: the picture whose figure is shown, if it is not the one that is saved.
     """
@@ -149,18 +152,24 @@ def show_picture(
         config=config,
         alt=picture.alt,
     )
-    captioned(escape_markdown(picture.caption + after), [picture], key, question=question)
+    caption = escape_markdown(picture.caption + after)
+    captioned(caption, [picture], key, question=question, further=further)
 
 
 def captioned(
-    caption: str, pictures: Sequence[Picture], key: str, *, question: Question | None = None
+    caption: str,
+    pictures: Sequence[Picture],
+    key: str,
+    *,
+    question: Question | None = None,
+    further: str = "",
 ) -> None:
     """A picture's caption in Markdown; beside it what stands behind *More*, and `save_button`."""
+    said = " ".join(filter(None, [pictures[0].more if pictures else "", further.strip()]))
     with st.container(horizontal=True, vertical_alignment="center", key=f"captioned-{key}"):
         st.caption(caption)
-        if pictures and pictures[0].more and not stage.is_on():
-            with st.popover("More", type="tertiary", icon=":material/info:", key=f"more-{key}"):
-                st.markdown(escape_markdown(pictures[0].more))
+        if said and not stage.is_on():
+            more(escape_markdown(said), key)
         save_button(pictures, key, question=question)
 
 
