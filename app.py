@@ -34,7 +34,7 @@ else:
     from viz.talk.welcome import show_glossary, show_welcome
 
     def show_page() -> None:
-        """The page that is open, below the bar and with what the bar asks."""
+        """Show the open page below the sentence bar, with the bar's question."""
         show = import_module(f"{scripts.__name__}.{view.name}").show
         address.open_address(view.parameters)
         if not view.asks:
@@ -64,7 +64,7 @@ else:
             show_scenes()
             show_share()
             show_glossary()
-        # Before the page for whoever goes by keyboard, and filled after it, when its view stands.
+        # Ahead of the page for keyboard users, but filled after it, when its view is known.
         reading = st.container(key="reader")
         view = VIEWS[page.url_path or HOME]
         with st.container(key="welcome"):
@@ -75,12 +75,12 @@ else:
         with session.refusals():
             page.run()
         title_scene()
-        # The first page is one picture, and fills the window.
+        # The first page is a single picture that fills the window.
         with st.container(key="welcome-below"):
             if view.name == HOME:
                 show_welcome()
         with notices:
-            # Only now is known what the page could not take.
+            # The page knows by now which parts of the address it could not apply.
             address.show_notices()
         stage.show_foot()
         close_drawer()

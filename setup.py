@@ -15,14 +15,14 @@ ROOT = Path(__file__).parent
 IMPORT = re.compile(r"^(\s*)from (model|viz)((?:\.\w+)*) import ", re.MULTILINE)
 UNSUPPORTED = re.compile(r"^\s*import (?:model|viz)\b.*$", re.MULTILINE)
 CHECKPOINTS = ("en-de", "toy-*")
-"""Others are opened by their path."""
+"""The checkpoints in the wheel; others are opened by path."""
 
 
 class Build(build_py):
-    """Adds what stands beside the package to it."""
+    """Adds the folders beside the package to it."""
 
     def run(self) -> None:
-        """Build from nothing: what an earlier build left would travel along."""
+        """Build from scratch: leftovers of an earlier build would end up in the wheel."""
         if self.editable_mode:
             super().run()
             return
@@ -47,7 +47,7 @@ class Build(build_py):
 
 
 def below_headscope(file: Path) -> str:
-    """The text of a module whose imports name the package that it is in."""
+    """A module's text, with its imports moved below the package."""
     text = file.read_text(encoding="utf-8")
     if unsupported := UNSUPPORTED.search(text):
         raise ValueError(f"{file}: write `from … import …` instead of {unsupported[0]!r}")
@@ -55,10 +55,10 @@ def below_headscope(file: Path) -> str:
 
 
 def dependencies() -> list[str]:
-    """Those of requirements.txt, in its version or later, beside what a person already has."""
+    """The requirements, as minimum versions, so that they install beside other packages."""
     lines = (ROOT / "requirements.txt").read_text(encoding="utf-8").splitlines()
     pins = [line.partition("#")[0].strip() for line in lines]
-    # The server is built on parts of Streamlit that change from one version to the next.
+    # The server uses parts of Streamlit that change between versions.
     return [pin if pin.startswith("streamlit") else pin.replace("==", ">=") for pin in pins if pin]
 
 

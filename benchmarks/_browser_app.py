@@ -1,4 +1,4 @@
-"""All heads of two made-up traces in turn, and nothing else, for benchmarks/browser.py.
+"""Shows all heads of two random traces in turn and nothing else, for benchmarks/browser.py.
 
 python -m streamlit run benchmarks/_browser_app.py, then open it with ?shape=6x8x128
 """
@@ -23,10 +23,10 @@ else:
 
     @st.cache_resource
     def collect_when_idle():
-        """As the app does, once all that a page needs is loaded."""
+        """As in the app, once the modules of a page are loaded."""
         return idle_gc.collect_when_idle()
 
-    # One shape is measured at a time; the largest two traces hold 300 MB.
+    # One shape at a time: two of the largest traces take 300 MB.
     @st.cache_resource(max_entries=2)
     def prepared(shape: Shape, seed: int):
         seen = read(made_up(shape, seed))
@@ -39,7 +39,7 @@ else:
     shape = Shape.parse(st.query_params.get("shape", "6x8x32"))
     epoch = st.session_state.setdefault("epoch", 0)
     both = [prepared(shape, seed) for seed in (0, 1)]
-    # Packed again each time, as for a sentence that is new to the page.
+    # Packed anew each time, like a new sentence.
     seen, facts, labels = both[epoch % 2]
     selection = {"attention": "encoder", "layer": "0", "head": "0", "view": "heatmap"}
 

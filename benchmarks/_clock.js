@@ -1,4 +1,4 @@
-// The clock inside the page: from the event that a person causes to what is painted after it.
+// Runs in the page and times how long it takes from a person's event until the result is painted.
 
 (() => {
   const LIMIT = 120_000;
@@ -7,7 +7,7 @@
   let held = null;
   let result = null;
 
-  // While messages are held back, nothing that is painted can have come from the server.
+  // While messages are held back, the server cannot have caused what is painted.
   window.WebSocket = class extends WebSocket {
     send(data) {
       if (held) held.push(() => super.send(data));
@@ -19,7 +19,7 @@
     return new Promise(requestAnimationFrame);
   }
 
-  /** Waits, frame by frame, until the condition gives something, and one frame more: then it is on the screen. */
+  /** Waits until the condition is truthy, then one more frame so that the result is on the screen. */
   async function seen(condition) {
     const limit = performance.now() + LIMIT;
     for (;;) {
@@ -54,11 +54,11 @@
     return explorer()?.getRootNode().querySelector("div.tooltip:not([hidden])") ?? null;
   }
 
-  /** Of changes in the page's body that can be seen: waits until there are no more, and gives the time of the last. */
+  /** Watches visible changes in the main part of the page; the returned function waits for the last one and returns its time. */
   function watchChanges() {
     let last = 0;
     const observer = new MutationObserver((changes) => {
-      // What a canvas holds is for screen readers; tables bring it up to date a while after they have drawn.
+      // Children of a canvas are for screen readers; tables update them some time after drawing.
       if (changes.some(({ target }) => !(target.parentElement ?? target).closest("canvas"))) last = performance.now();
     });
     observer.observe(document.querySelector('[data-testid="stMain"]'), {
@@ -74,7 +74,7 @@
     };
   }
 
-  /** The rest of the page is there once its last element is and nothing changes any more. */
+  /** Times until the wanted payload is painted and, with `withRest`, until the rest of the page has stopped changing. */
   async function timePaint(start, isWanted, withRest) {
     const lastChange = withRest ? watchChanges() : null;
     const isPainted = () => {
@@ -90,7 +90,7 @@
     return times;
   }
 
-  /** At the next event of that type (and key): runs the measurement and keeps its result for `result`. */
+  /** Measures from the next event of this type (and key); `result` returns the outcome. */
   function onNext(type, key, measure) {
     result = new Promise((resolve, reject) => {
       const started = (event) => {
@@ -100,7 +100,7 @@
       };
       addEventListener(type, started, true);
     });
-    // Asked for later, and an error until then is not one that nobody handles.
+    // `result` reports errors; without this the browser would call them unhandled.
     result.catch(() => {});
   }
 
@@ -108,26 +108,26 @@
     seen,
     painted,
 
-    /** Until everything stands: for a page just opened. */
+    /** Waits until a newly opened page is complete. */
     ready: () => seen(() => painted() && isDone(painted())),
 
-    /** Until a payload is painted: for a page that has nothing but the overview. */
+    /** Waits until a payload is painted, on a page that shows only the overview. */
     readyOverview: () => seen(painted),
 
-    /** Times from the event to another payload, and to the rest of the page where that is wanted. */
+    /** Times from the event to another payload and, with `withRest`, to the rest of the page. */
     armPayload(type, key, withRest) {
       const before = painted()?.id;
       onNext(type, key, (start) => timePaint(start, (now) => now.id !== before, withRest));
     },
 
-    /** Likewise to another head. */
+    /** Times from the event to another head. */
     armHead(type, key, withRest) {
       const before = painted();
       const isOther = (now) => ["attention", "layer", "head"].some((name) => now[name] !== before[name]);
       onNext(type, key, (start) => timePaint(start, isOther, withRest));
     },
 
-    /** Likewise to a translation beside the one before. */
+    /** Times from the event to a changed translation. */
     armAnswer(type) {
       onNext(type, null, async (start) => {
         const shown = await seen(() => document.querySelector('[data-testid="stMain"] .change')?.textContent.trim());
@@ -135,7 +135,7 @@
       });
     },
 
-    /** Likewise to a tooltip. */
+    /** Times from the event to a tooltip. */
     armTooltip(type) {
       onNext(type, null, async (start) => {
         const shown = await seen(() => tooltip()?.textContent.trim());
@@ -146,7 +146,7 @@
     hasTooltip: () => tooltip() !== null,
     result: () => result,
 
-    /** The centres of the tiles that can be pointed at, in the window, with what they show. */
+    /** The tiles under which nothing else lies, each with its head and its centre in window coordinates. */
     tiles() {
       const overview = explorer().querySelector("[data-tiles]");
       const canvas = explorer().querySelector("canvas.overview");
@@ -156,7 +156,7 @@
         .filter(({ x, y }) => explorer().contains(explorer().getRootNode().elementFromPoint(x, y)));
     },
 
-    /** The box of the large matrix, in the window. */
+    /** The box of the large matrix in window coordinates. */
     matrix() {
       const { left, top, width, height } = explorer().querySelector("canvas.matrix").getBoundingClientRect();
       return { left, top, width, height };

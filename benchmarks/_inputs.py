@@ -1,4 +1,4 @@
-"""What the benchmarks of the page are fed: made-up traces, and many sentences of one length."""
+"""Inputs for the browser benchmarks: random traces, and many sentences of the same length."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ SENTENCE_PARTS = (
 
 @dataclass(frozen=True)
 class Shape:
-    """How many layers, heads a layer and tokens there are."""
+    """Numbers of layers, heads per layer, and tokens."""
 
     layers: int
     heads: int
@@ -54,7 +54,7 @@ class Shape:
 
     @property
     def cells(self) -> int:
-        """How many weights all heads have together."""
+        """The number of weights of all heads together."""
         return self.layers * self.heads * self.tokens**2
 
 
@@ -87,7 +87,7 @@ def made_up(shape: Shape, seed: int) -> Trace:
 
 
 def sentences(tokenizer: Tokenizer, n_tokens: int) -> Iterator[str]:
-    """Different sentences of exactly so many tokens, end token included."""
+    """Different sentences with an exact number of tokens, including the end token."""
     parts = list(itertools.product(*SENTENCE_PARTS))
     for place in np.random.default_rng(0).permutation(len(parts)):
         text = " ".join(parts[place])

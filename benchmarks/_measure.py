@@ -1,4 +1,4 @@
-"""Timing that can be compared: interleaved runs, medians, one table and one JSON file."""
+"""Comparable timing: interleaved runs, medians, one table and one JSON file."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ RESULTS = Path(__file__).parent / "results"
 
 
 def parser(description: str) -> argparse.ArgumentParser:
-    """Options that every benchmark has."""
+    """Options shared by all benchmarks."""
     options = argparse.ArgumentParser(description=description)
     options.add_argument("--device", default="auto", help="auto, cpu or cuda")
     options.add_argument("--threads", type=int, default=1, help="CPU threads (default 1)")
@@ -28,7 +28,7 @@ def parser(description: str) -> argparse.ArgumentParser:
 def interleaved(
     candidates: dict[str, Callable[[], Any]], runs: int, device: torch.device
 ) -> dict[str, list[float]]:
-    """Seconds of every run of every candidate, taken in turn so that drift meets all alike."""
+    """Seconds of every run of every candidate, in turn, so that drift affects all alike."""
 
     def once(candidate: Callable[[], Any]) -> float:
         _wait(device)
@@ -79,7 +79,7 @@ def report(name: str, rows: list[dict[str, Any]], device: torch.device, **facts:
 
 
 def write(name: str, device: torch.device, **content: Any) -> None:
-    """Write benchmarks/results/NAME-DEVICE.json, with the machine it was measured on."""
+    """Write benchmarks/results/NAME-DEVICE.json, with a description of the machine."""
     RESULTS.mkdir(exist_ok=True)
     file = RESULTS / f"{name}-{device.type}.json"
     whole = {

@@ -1,4 +1,4 @@
-"""Cross-attention held against word alignments made by hand.
+"""Compares cross-attention with word alignments made by hand.
 
     python -m benchmarks.alignment
 
@@ -55,7 +55,7 @@ Links = Sequence[frozenset[Link]]
 def word_maps(
     translator: Translator, gold: Sequence[AlignedPair], method: str
 ) -> tuple[Mapping[Read, Maps], Mapping[Read, Maps]]:
-    """The maps of every layer, all its heads together, and those of every head."""
+    """The maps of every layer (all heads together) and of every head."""
     layers: dict[Read, list[Weights]] = {}
     heads: dict[Read, list[Weights]] = {}
     sites = [site for site in translator.sites if site.kind is AttentionKind.CROSS]
@@ -79,7 +79,7 @@ def word_maps(
 
 
 def linked(maps: Maps) -> dict[str, Links]:
-    """What each rule makes of the maps."""
+    """The links that each rule makes from the maps."""
     return {name: [rule(each) for each in maps] for name, rule in RULES.items()}
 
 
@@ -93,7 +93,7 @@ def of_each(maps: Mapping[str, Maps]) -> dict[str, dict[str, Links]]:
 
 
 def pairs_of_heads(heads: Mapping[Read, Maps], gold: Sequence[AlignedPair]) -> dict[str, Maps]:
-    """Every two heads together: the mean of their maps, each at its better row."""
+    """Every pair of heads: the mean of their maps, each read at its better row."""
     better: dict[tuple[int, int | None], tuple[float, Read]] = {}
     for read, maps in heads.items():
         error = alignment_error_rate([row_argmax(each) for each in maps], gold).error
@@ -115,7 +115,7 @@ def named(maps: Mapping[Read, Maps]) -> dict[str, Maps]:
 def chosen_by_the_other_half(candidates: Mapping[str, Links], gold: Sequence[AlignedPair]) -> Links:
     """The links of each half of the pairs by the candidate that does best on the other half.
 
-    So that what is chosen among many is not measured on the pairs that it was chosen by.
+    The best of many candidates is thus never measured on the pairs that selected it.
     """
     picked: list[frozenset[Link]] = [frozenset()] * len(gold)
     for half in (0, 1):
@@ -135,7 +135,7 @@ def measured(method: str, what: str, rule: str, rate: ErrorRate, **more: Any) ->
 
 
 def best_of(candidates: Mapping[str, Links], gold: Sequence[AlignedPair]) -> tuple[str, ErrorRate]:
-    """The best of many, by name."""
+    """The best candidate, by name."""
     rates = {name: alignment_error_rate(each, gold) for name, each in candidates.items()}
     best = min(rates, key=lambda name: rates[name].error)
     return best, rates[best]
@@ -185,7 +185,7 @@ def main(argv: list[str] | None = None) -> None:
     torch.set_num_threads(1)
     device = resolve_device(arguments.device)
     written = read_aligned(arguments.gold)
-    # A model of the way back reads what the file calls the target.
+    # A model of the opposite direction reads the file's target.
     is_back = reversed_columns(arguments.checkpoint)
     gold = [pair.turned() if is_back else pair for pair in written]
     translator = load(arguments.checkpoint, device=str(device))

@@ -1,4 +1,4 @@
-"""The model beside torch's own, recording and watching beside neither, the cache beside none.
+"""Compares the model with torch's, recording and watching with neither, the cache with none.
 
     python -m benchmarks.attention
 
@@ -77,7 +77,7 @@ class TorchTransformer(nn.Module):
 
 
 class WholePrefix(DecodingState):
-    """A decoding that keeps the tokens so far and the encoder's output, and nothing computed."""
+    """A decoding without a cache: it keeps only the tokens and the encoder's output."""
 
     def __init__(self, memory: Tensor) -> None:
         super().__init__([], [])
@@ -91,7 +91,7 @@ class WholePrefix(DecodingState):
 
 
 class WithoutCache(Transformer):
-    """The same model, which computes every earlier position anew at every step."""
+    """The same model, recomputing all earlier positions at every step."""
 
     def start(self, *sources: Tensor) -> DecodingState:
         (source,) = sources

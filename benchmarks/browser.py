@@ -1,4 +1,4 @@
-"""What a person waits for in the browser, from the key or click to what is painted.
+"""Times what a person waits for in the browser, from key or click to paint.
 
     python -m benchmarks.browser
 
@@ -67,7 +67,7 @@ HOVER_TILE = "pointing at a tile → tooltip"
 HOVER_CELL = "pointing at a cell → tooltip"
 
 BERTVIZ_LIMIT = 60
-"""Seconds; BertViz is not shown a shape that would take it longer."""
+"""Seconds; shapes that would take BertViz longer are skipped."""
 
 BERTVIZ_INSTALL = ".venv/bin/pip install --no-deps -r benchmarks/bertviz.txt"
 
@@ -88,7 +88,7 @@ SCRIPTS = (
         "nbclassic",
         "nbclassic/static/components/requirejs/require.js",
     ),
-    # Without the ending: require.js adds it.
+    # Without the suffix, which require.js adds.
     Script(
         "https://cdnjs.cloudflare.com/ajax/libs/d3/5.7.0/d3.min",
         "d3.js",
@@ -106,7 +106,7 @@ SCRIPTS = (
 
 @contextmanager
 def chromium() -> Iterator[Browser]:
-    """A Chromium without a window, for as long as the context lasts."""
+    """A headless Chromium for the duration of the context."""
     try:
         path = find_chromium()
     except StartError as error:
@@ -121,10 +121,10 @@ def chromium() -> Iterator[Browser]:
 def running(
     script: str, environment: Mapping[str, str] | None = None, options: Sequence[str] = ()
 ) -> Iterator[AppServer]:
-    """A Streamlit script, served as `serve` does it.
+    """A Streamlit script, served by `serve`.
 
     Raises:
-        SystemExit: if something was not painted; the message holds the server's log.
+        SystemExit: if something was not painted; the message contains the server's log.
     """
     with serve(script, environment, options) as server:
         try:
@@ -136,15 +136,15 @@ def running(
 
 @contextmanager
 def visitor(browser: Browser) -> Iterator[Page]:
-    """A browser session of its own, with the clock in its pages.
+    """A separate browser session with the clock in its pages.
 
     Raises:
         SystemExit: if a page asked for something that is not on this machine.
     """
-    # Playwright waits with code made of text, which the app forbids its pages.
+    # Playwright waits by evaluating text as code, which the app's pages forbid.
     context = browser.new_context(viewport=VIEWPORT, bypass_csp=True)
     asked_for: list[str] = []
-    # Only listened to: with requests held up to be judged, every one of them would take longer.
+    # Only observed: intercepting requests would slow down each of them.
     context.on("request", lambda request: asked_for.append(request.url))
     context.add_init_script(path=CLOCK)
     page = context.new_page()
@@ -159,14 +159,14 @@ def visitor(browser: Browser) -> Iterator[Page]:
 
 
 def clock(page: Page, call: str, *arguments: Any) -> Any:
-    """A function of the clock in the page."""
+    """Call a function of the page's clock."""
     return page.evaluate(
         "([call, values]) => headscopeClock[call](...values)", [call, list(arguments)]
     )
 
 
 def settled(page: Page) -> None:
-    """Waits until the page has nothing more to do."""
+    """Wait until the page is idle."""
     page.locator('[data-testid="stApp"][data-test-script-state="notRunning"]').wait_for()
     page.wait_for_timeout(300)
 
@@ -179,7 +179,7 @@ def open_app(page: Page, url: str) -> None:
 
 
 def ask(page: Page, sentence: str) -> dict[str, Any]:
-    """Types a sentence, presses Enter and gives what the clock says, in milliseconds."""
+    """Type a sentence, press Enter, and return the clock's result in milliseconds."""
     field = page.get_by_label(re.compile("sentence", re.IGNORECASE)).first
     field.fill(sentence)
     clock(page, "armPayload", "keydown", "Enter", True)
@@ -188,10 +188,10 @@ def ask(page: Page, sentence: str) -> dict[str, Any]:
 
 
 def same_length(count: int, n_tokens: int = SENTENCE_TOKENS) -> list[str]:
-    """So many different sentences of the same number of tokens.
+    """Different sentences with the same number of tokens.
 
     Raises:
-        SystemExit: if there are not so many.
+        SystemExit: if there are too few.
     """
     found = sentences(Tokenizer.load(CHECKPOINT / TOKENIZER), n_tokens)
     chosen = [text for text, _ in zip(found, range(count), strict=False)]
@@ -202,7 +202,7 @@ def same_length(count: int, n_tokens: int = SENTENCE_TOKENS) -> list[str]:
 
 @dataclass
 class Times:
-    """Seconds of every run by what was timed."""
+    """Seconds of every run, by measurement."""
 
     seconds: dict[str, list[float]]
 
@@ -239,7 +239,7 @@ def measure_sentences(browser: Browser, url: str, runs: int, times: Times) -> No
 
 
 def measure_selection(browser: Browser, url: str, runs: int, times: Times) -> None:
-    """Another head by click and by arrow key."""
+    """Selecting another head by click and by arrow key."""
     chance = random.Random(1)
     with visitor(browser) as page:
         open_app(page, url)
@@ -264,7 +264,7 @@ def measure_selection(browser: Browser, url: str, runs: int, times: Times) -> No
 
         def press(*, with_rest: bool) -> None:
             nonlocal forward
-            # There and back along a layer.
+            # Back and forth along a layer.
             head = clock(page, "painted")["head"]
             forward = head == 0 or (forward and head < last)
             key = "ArrowRight" if forward else "ArrowLeft"
@@ -300,7 +300,7 @@ def _require_no_round_trip(page: Page, act: Callable[..., None]) -> None:
 
 
 def measure_hover(browser: Browser, url: str, runs: int, times: Times) -> None:
-    """From the pointer over a tile or over a cell to its tooltip."""
+    """From moving the pointer over a tile or a cell to its tooltip."""
     chance = random.Random(2)
     with visitor(browser) as page:
         open_app(page, url)
@@ -309,7 +309,7 @@ def measure_hover(browser: Browser, url: str, runs: int, times: Times) -> None:
 
         def somewhere_in_matrix() -> tuple[float, float]:
             box = clock(page, "matrix")
-            # Below and right of the middle lie cells and not the labels of the axes.
+            # Below and to the right of the middle are cells, not axis labels.
             return (
                 box["left"] + box["width"] * chance.uniform(0.5, 0.7),
                 box["top"] + box["height"] * chance.uniform(0.5, 0.7),
@@ -333,7 +333,7 @@ def measure_hover(browser: Browser, url: str, runs: int, times: Times) -> None:
 
 
 def measure_answers(browser: Browser, url: str, runs: int, times: Times) -> None:
-    """A head switched off, or another token written: in one session, then the same in another."""
+    """Switching off a head or forcing another token: in one session, then again in another."""
     for what, path, target in (
         (SWITCHED_OFF, "effects", ".js-plotly-plot .nsewdrag"),
         (FORCED, "decoding", ".decoding-steps[data-painted] .candidate >> nth=1"),
@@ -347,7 +347,7 @@ def measure_answers(browser: Browser, url: str, runs: int, times: Times) -> None
                     box.wait_for()
                     settled(each)
                     clock(each, "armAnswer", "pointerdown")
-                    # Of a map, its first cell.
+                    # The first cell of a map.
                     box.click(position={"x": 8, "y": 8}, force=True)
                     taken[kind] = clock(each, "result")["painted"]
                     settled(each)
@@ -357,7 +357,7 @@ def measure_answers(browser: Browser, url: str, runs: int, times: Times) -> None
 
 
 def measure_page(browser: Browser, runs: int) -> None:
-    """The real app: print and write."""
+    """Measure the real app; print and write."""
     times = Times({})
     with running("app.py", {CHECKPOINTS_VARIABLE: str(CHECKPOINT.parent)}) as server:
         measure_sentences(browser, server.url, runs, times)
@@ -397,7 +397,7 @@ class BertViz:
         self.beyond: int | None = None
 
     def write(self, trace: Trace) -> float:
-        """Writes the page of a trace; the seconds that BertViz took to make it."""
+        """Write the page of a trace; returns the seconds that BertViz took."""
         maps = trace.maps.values()
         attention = [torch.from_numpy(seen.weights.copy())[None] for seen in maps]
         started = time.perf_counter()
@@ -423,7 +423,7 @@ class BertViz:
         """Milliseconds from opening the page to its last head painted."""
         last = f"attn_background_{shape.layers - 1}_{shape.heads - 1}"
         with visitor(browser) as page:
-            # Begins with the page: asked for later, a busy page would answer late.
+            # Started with the page, because a busy page would respond late.
             page.add_init_script(
                 f"window.shown = headscopeClock.seen(() => document.getElementById('{last}'))"
             )
@@ -439,7 +439,7 @@ class BertViz:
         return taken
 
     def refusal(self, shape: Shape) -> str | None:
-        """Why a shape is not shown, judged by those before: each cell is a line of its own."""
+        """Why a shape is skipped, judging by earlier ones: BertViz draws a line per cell."""
         if self.beyond is not None and shape.cells >= self.beyond:
             return "BertViz not shown: as many weights or fewer were too much for it"
         expected = self.seconds_per_cell * shape.cells
@@ -450,7 +450,7 @@ class BertViz:
 
 @contextmanager
 def bertviz() -> Iterator[BertViz | None]:
-    """BertViz with its scripts, or None and a sentence where they are not installed."""
+    """BertViz with its scripts, or None and a sentence if they are not installed."""
     try:
         scripts = {
             script.name: Path(
@@ -483,7 +483,7 @@ class _Quiet(http.server.SimpleHTTPRequestHandler):
 
 
 def measure_bertviz_alone(browser: Browser, other: BertViz, runs: int) -> dict[str, Any]:
-    """What BertViz takes with next to nothing to draw: opening a page and loading its scripts."""
+    """BertViz's time with almost nothing to draw: opening a page and loading its scripts."""
     times = Times({})
     shape = Shape(1, 1, 2)
     what = f"{shape}: BertViz, page opened → painted"
@@ -492,7 +492,7 @@ def measure_bertviz_alone(browser: Browser, other: BertViz, runs: int) -> dict[s
         taken = other.show(browser, shape)
         if run >= 0:
             times.add(what, taken)
-    # Of a page that has next to no cells it says nothing.
+    # Pages with almost no cells say nothing about the time per cell.
     other.seconds_per_cell = 0.0
     return times.row(what, note="next to nothing to draw")
 
@@ -500,7 +500,7 @@ def measure_bertviz_alone(browser: Browser, other: BertViz, runs: int) -> dict[s
 def measure_shape(
     browser: Browser, url: str, shape: Shape, other: BertViz | None, runs: int
 ) -> list[dict[str, Any]]:
-    """Rows for one shape; BertViz's runs between ours, as far as it gets."""
+    """Rows for one shape; BertViz's runs alternate with ours, as far as it gets."""
     ours, theirs = f"{shape}: click → painted", f"{shape}: BertViz, page opened → painted"
     made = f"{shape}: BertViz, page made (Python)"
     times = Times({})
@@ -527,7 +527,7 @@ def measure_shape(
                 times.add(theirs, other.show(browser, shape))
             except Error as error:
                 left_out = f"BertViz given up: {error.message.splitlines()[0]}"
-            # Its page goes away behind the scenes, which our next run must not wait for.
+            # Its page closes in the background; our next run must not wait for that.
             page.wait_for_timeout(1000)
             if other.beyond is not None:
                 left_out = left_out or f"BertViz stopped: it took longer than {BERTVIZ_LIMIT} s"
@@ -544,9 +544,9 @@ def measure_shape(
 
 
 def measure_overview(browser: Browser, shapes: list[Shape], runs: int) -> None:
-    """The overview alone, of made-up traces: print and write."""
+    """Measure the overview alone, with random traces; print and write."""
     options = (
-        # A payload that this session has seen before would otherwise not be sent again.
+        # A session would not get a payload again that it has already seen.
         "--global.minCachedMessageSize=1000000000",
         "--server.maxMessageSize=400",
     )
@@ -600,7 +600,7 @@ def main(argv: list[str] | None = None) -> None:
         shapes = [Shape.parse(text) for text in arguments.shapes]
     except ValueError as error:
         options.error(str(error))
-    # As the app sets it for itself; it is among the facts of a report.
+    # As the app sets it; part of the report.
     torch.set_num_threads(1)
     with chromium() as browser:
         if "page" in arguments.parts:

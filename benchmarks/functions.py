@@ -1,4 +1,4 @@
-"""What single functions of the interface take at the largest input they are meant for.
+"""Times single functions of the interface at the largest input they are meant for.
 
     python -m benchmarks.functions
 

@@ -1,4 +1,4 @@
-"""What many people at once wait for: real sessions over Streamlit's own WebSocket protocol.
+"""Times what many simultaneous users wait for: real sessions over Streamlit's WebSocket protocol.
 
     python -m benchmarks.load
 
@@ -41,28 +41,28 @@ CHECKPOINTS_VARIABLE = "HEADSCOPE_CHECKPOINTS"
 SENTENCE_TOKENS = 20
 
 CROWDS = ("1x10", "10x10", "20x10", "50x10", "100x10", "20x2")
-"""How many people, and after how many seconds each asks the next sentence."""
+"""Numbers of people, and the seconds between each person's sentences."""
 
 MOST_P95 = {"50x10": 1.5, "20x2": 2.0}
-"""Seconds that 95 of 100 answers may take at most."""
+"""The most seconds that 95 of 100 answers may take."""
 
 OPENING, OPENING_SECONDS, MOST_OPENING = 50, 10.0, 8.0
-"""How many open the link within how many seconds, and when the last page has to stand."""
+"""Visitors of a link, the seconds within which they come, and until the last page is complete."""
 
 RECOVERY_SECONDS = 10.0
-"""After an overload, when one person has to be answered as alone again."""
+"""Seconds after an overload until one person must be answered as fast as when alone."""
 
 
 @dataclass
 class Crowd:
-    """What many people lived through.
+    """The measurements of many people.
 
     Attributes:
-        first: of every first page, seconds.
-        answers: of each person, in their order.
-        lost: how, for each question that was.
+        first: seconds for every first page.
+        answers: seconds of each person's answers, in order.
+        lost: the reason for each lost question.
         seconds: from the first question to the last answer.
-        cpu: seconds of processor time of the server in those.
+        cpu: seconds of the server's processor time in between.
     """
 
     first: list[float] = field(default_factory=list)
@@ -91,12 +91,12 @@ class Crowd:
 
 
 def quantile(ordered: list[float], share: int) -> float:
-    """The value that so many of a hundred do not exceed; 0 of none."""
+    """A percentile of the values; 0 without values."""
     return ordered[min(len(ordered) - 1, len(ordered) * share // 100)] if ordered else 0.0
 
 
 def tree(pid: int) -> list[int]:
-    """A process and all that it started, as far as they live."""
+    """A process and its living descendants."""
     found = [pid]
     for each in found:
         for children in Path(f"/proc/{each}/task").glob("*/children"):
@@ -108,7 +108,7 @@ def tree(pid: int) -> list[int]:
 
 
 def cpu(pid: int) -> float:
-    """Seconds of processor time that a process and all that it started have used."""
+    """The processor time of a process and its descendants, in seconds."""
     ticks = 0
     for each in tree(pid):
         try:
@@ -122,16 +122,16 @@ def cpu(pid: int) -> float:
 async def crowd(
     server: AppServer, asked: Iterator[str], people: int, every: float, seconds: float, page: str
 ) -> Crowd:
-    """So many people with a sentence every so often, each when the last one is answered.
+    """People who type a sentence at intervals, each after their last answer.
 
-    All have their first page before the first sentence is asked.
+    All have their first page before the first sentence.
     """
     lived = Crowd(answers=[[] for _ in range(people)])
     chance = random.Random(people)
     standing = asyncio.Barrier(people + 1)
 
     async def live(number: int) -> None:
-        # The barrier waits for everyone, also for whom the first page never came to.
+        # The barrier waits for everyone, even for those whose first page never arrived.
         async with person(server.url, page) as one:
             try:
                 lived.first.append((await one.open()).seconds)
@@ -158,7 +158,7 @@ async def crowd(
 
 
 async def opening(server: AppServer, people: int, within: float, page: str) -> Crowd:
-    """So many people who open the link at moments of their own, with the code of the page."""
+    """People who open the link at different moments and load the page's code."""
     lived = Crowd()
     chance = random.Random(people)
 
@@ -181,8 +181,8 @@ async def opening(server: AppServer, people: int, within: float, page: str) -> C
 
 
 def fetch_code(url: str) -> None:
-    """Load the page, the code that it names and the explorer's, as a browser does."""
-    # Straight to the server: a proxy named in the environment knows nothing of it.
+    """Load the page, its code and the explorer's code, like a browser."""
+    # Directly: a proxy from the environment does not know the server.
     direct = build_opener(ProxyHandler({}))
 
     def load(path: str) -> bytes:
@@ -197,7 +197,7 @@ def fetch_code(url: str) -> None:
 
 
 async def recovery(server: AppServer, asked: Iterator[str], alone: float, page: str) -> float:
-    """Seconds until someone new is answered in no more than twice the time that it takes alone."""
+    """Seconds until a new visitor's answer takes at most twice as long as when alone."""
     began = time.perf_counter()
     async with person(server.url, page) as one:
         await one.open()
@@ -208,7 +208,7 @@ async def recovery(server: AppServer, asked: Iterator[str], alone: float, page: 
 
 
 def questions(data: Path | None) -> Iterator[str]:
-    """Different sentences without end: those of a file, or made-up ones of one length."""
+    """An endless series of different sentences: from a file, or made up with equal lengths."""
     if data is None:
         return sentences(Tokenizer.load(CHECKPOINT / TOKENIZER), SENTENCE_TOKENS)
     lines = [line.partition("\t")[0] for line in data.read_text(encoding="utf-8").splitlines()]
@@ -217,12 +217,12 @@ def questions(data: Path | None) -> Iterator[str]:
 
 
 def met(row: dict[str, Any], name: str, most: float) -> dict[str, Any]:
-    """A line with what was to be reached."""
+    """A line with its target."""
     return {**row, "target": f"{name} <= {most:g}", "met": row[name] <= most and not row["lost"]}
 
 
 def show(row: dict[str, Any]) -> dict[str, Any]:
-    """Print a line and give it."""
+    """Print a line and return it."""
     values = {name: value for name, value in row.items() if name != "what"}
     listed = "  ".join(f"{name} {value}" for name, value in values.items())
     print(f"{row['what']}\n    {listed}", flush=True)
@@ -232,7 +232,7 @@ def show(row: dict[str, Any]) -> dict[str, Any]:
 async def measure(
     server: AppServer, asked: Iterator[str], chosen: argparse.Namespace
 ) -> list[dict[str, Any]]:
-    """Every part that was chosen, one after another."""
+    """Run every selected part in turn."""
     rows: list[dict[str, Any]] = []
 
     async def add(
@@ -246,7 +246,7 @@ async def measure(
         return row
 
     page, seconds = chosen.page, chosen.seconds
-    # The very first visitor; whoever comes later finds everything loaded.
+    # The very first visitor; later ones find everything loaded.
     await add("the first page", opening(server, 1, 0, page), ("first_page_p95_s", 3.0))
     if "crowds" in chosen.parts:
         for each in chosen.crowds:
@@ -265,7 +265,7 @@ async def measure(
     if "overload" in chosen.parts:
         alone = await add("one person alone", crowd(server, asked, 1, 1, seconds / 2, page))
         most = await add("as much as it can", crowd(server, asked, 8, 0, seconds / 2, page))
-        # Who is answered at once would ask again after a second.
+        # Those who are answered at once would ask again after a second.
         people = max(2, round(2 * most["per_second"]))
         await add(
             f"twice that: {people} people, a sentence every second",
@@ -297,7 +297,7 @@ def main(argv: list[str] | None = None) -> None:
         "--data", type=Path, help="a TSV with sentences in its first column (default made-up ones)"
     )
     chosen = options.parse_args(argv)
-    # As the app sets it for itself; it is among the facts of the result.
+    # As the app sets it; part of the result.
     torch.set_num_threads(1)
     with serve("app.py", {CHECKPOINTS_VARIABLE: str(CHECKPOINT.parent)}) as server:
         rows = asyncio.run(measure(server, questions(chosen.data), chosen))

@@ -1,4 +1,4 @@
-"""What a person waits for who paints a mask: each stroke, and what the model then does.
+"""Times painting a mask: each stroke, and the model's answer.
 
     python -m benchmarks.masks
 
@@ -82,10 +82,10 @@ window.armAnswer = () => {
 
 
 def sentence(tokenizer: Tokenizer, n_tokens: int) -> str:
-    """A sentence of exactly so many tokens, end token included.
+    """A sentence with an exact number of tokens, including the end token.
 
     Raises:
-        SystemExit: if these words make none.
+        SystemExit: if these words make no such sentence.
     """
     text = ""
     for word in itertools.cycle(WORDS):
@@ -99,7 +99,7 @@ def sentence(tokenizer: Tokenizer, n_tokens: int) -> str:
 
 
 def model_milliseconds(model: Translator, text: str, edit: str) -> float:
-    """What the model alone takes for an edit: the pass under teacher forcing, the translation."""
+    """The model's own time for an edit: the pass under teacher forcing, the translation."""
     masks = {each.kind: each.allowed for each in parse(edit)}
     target = model.translate(text).text
     began = time.perf_counter()
@@ -110,7 +110,7 @@ def model_milliseconds(model: Translator, text: str, edit: str) -> float:
 
 
 def cell_place(page: Page, n_tokens: int) -> tuple[dict[str, float], float, float]:
-    """The box of the painted matrix, and how far apart its cells lie across and down."""
+    """The painted matrix' box, and the distances between its cells across and down."""
     canvas = page.locator("canvas.editable")
     canvas.focus()
     page.keyboard.press("Escape")
@@ -144,7 +144,7 @@ def measure(browser: Browser, url: str, n_tokens: int, runs: int) -> list[dict[s
         settled(page)
         corner, width, height = cell_place(page, n_tokens)
         for run in range(runs + 2):
-            # Another rectangle each time, so that no answer lies in a cache.
+            # A new rectangle each time, so that no answer is cached.
             top = run % (n_tokens - 8)
             page.mouse.move(corner["x"] + 2.5 * width, corner["y"] + (top + 0.5) * height)
             page.mouse.down()

@@ -1,4 +1,4 @@
-"""What the server's memory does while people ask one sentence after another.
+"""Measures the server's memory while people type one sentence after another.
 
     python -m benchmarks.memory
 
@@ -52,7 +52,7 @@ def resident(pid: int) -> float:
 
 
 def growth(megabytes: list[float]) -> float:
-    """Megabytes from one reading to the next over the second half, as a straight line has it."""
+    """Megabytes per reading over the second half, by linear regression."""
     half = megabytes[len(megabytes) // 2 :]
     return statistics.linear_regression(range(len(half)), half).slope
 
@@ -68,7 +68,7 @@ def main(argv: list[str] | None = None) -> None:
     count = options.parse_args(argv).sentences
     if count % EVERY or count < 4 * EVERY:
         options.error(f"--sentences must be a multiple of {EVERY}, and {4 * EVERY} at least.")
-    # As the app sets it for itself; it is among the facts of the result.
+    # As the app sets it; part of the result.
     torch.set_num_threads(1)
     device = resolve_device("auto")
     asked = same_length(count)

@@ -1,4 +1,4 @@
-"""Translate a 24-token sentence and collect every attention: ours beside Hugging Face's Marian.
+"""Translates a 24-token sentence and collects all attention: ours against Hugging Face's Marian.
 
     python -m benchmarks.peers
 
@@ -40,7 +40,7 @@ def _sentence(translator: Translator) -> str:
 
 
 def _marian(translator: Translator) -> MarianMTModel:
-    # Marian has the norm after each sub-layer, which costs the same.
+    # Marian has the norm after each sub-layer, at the same cost.
     config = dataclasses.replace(translator.model.config, norm="post")
     torch.manual_seed(1)
     model = AutoModelForSeq2SeqLM.from_config(

@@ -1,4 +1,4 @@
-"""What a person waits for on the positions page, from the click to what is painted.
+"""Times what a person waits for on the positions page, from click to paint.
 
     python -m benchmarks.positions
 
@@ -41,7 +41,7 @@ from model.paper.transformer import Transformer
 
 D_MODEL = POSITIONS = 512
 TARGET = 500
-"""Milliseconds until all of a topic is painted."""
+"""Milliseconds until a whole topic is painted."""
 
 TOPICS = {
     "The table": ("encoding", "waves", "circle", "pair-waves"),
@@ -49,10 +49,10 @@ TOPICS = {
     "Added to the words": ("parts", "terms"),
     "What if": ("formula", "formula-waves"),
 }
-"""What is clicked on, and the figures that it brings."""
+"""The topic to click, and its figures."""
 
 ELSEWHERE = "Shuffle the words"
-"""A topic without a figure; each of the others is come to from there."""
+"""A topic without figures, from which each of the others is opened."""
 
 WORDS = ("the", "cat", "dog", "man", "house", "on", "a", "and", "is")
 
@@ -80,7 +80,7 @@ ON_NEXT_CLICK = """keys => {
 
 
 def write_checkpoint(folder: Path) -> Tokenizer:
-    """A model of the measured size; gives its vocabulary."""
+    """Write a model of the measured size; returns its vocabulary."""
     tokenizer = Tokenizer.load(CHECKPOINT / TOKENIZER)
     torch.manual_seed(0)
     model = Transformer(
@@ -95,7 +95,7 @@ def write_checkpoint(folder: Path) -> Tokenizer:
             norm="pre",
         )
     )
-    # It ends every translation at once: what it writes is not measured, and would take a minute.
+    # It ends every translation at once: decoding is not measured and would take a minute.
     norm = cast("nn.LayerNorm", model.decoder.final_norm)
     with torch.no_grad():
         end = model.output.weight[EOS]
@@ -106,10 +106,10 @@ def write_checkpoint(folder: Path) -> Tokenizer:
 
 
 def sentence_of(tokenizer: Tokenizer, n_tokens: int) -> str:
-    """Words by chance that are so many tokens, the end token included.
+    """Random words with an exact number of tokens, including the end token.
 
     Raises:
-        SystemExit: if the vocabulary has none of the words whole.
+        SystemExit: if no word is a single token.
     """
     words = [word for word in WORDS if len(tokenizer.encode(word)) == 1]
     if not words:
@@ -118,7 +118,7 @@ def sentence_of(tokenizer: Tokenizer, n_tokens: int) -> str:
 
 
 def measure_topics(page: Page, runs: int, times: Times) -> None:
-    """Each topic in turn, from one without a figure."""
+    """Each topic in turn, opened from one without figures."""
     for run in range(-2, runs):
         for name, keys in TOPICS.items():
             page.get_by_role("radio", name=ELSEWHERE).click()
@@ -133,7 +133,7 @@ def measure_topics(page: Page, runs: int, times: Times) -> None:
 
 
 def measure(browser: Browser, runs: int) -> None:
-    """The page: print and write."""
+    """Measure the page; print and write."""
     times = Times({})
     with tempfile.TemporaryDirectory() as name:
         tokenizer = write_checkpoint(Path(name) / "large")
@@ -167,7 +167,7 @@ def main(argv: list[str] | None = None) -> None:
     arguments = options.parse_args(argv)
     if arguments.runs < 1:
         options.error("--runs must be at least 1.")
-    # As the app sets it for itself; it is among the facts of a report.
+    # As the app sets it; part of the report.
     torch.set_num_threads(1)
     with chromium() as browser:
         measure(browser, arguments.runs)

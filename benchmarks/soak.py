@@ -1,4 +1,4 @@
-"""Whether the server stays as it is through an hour of mixed use: its memory, threads and files.
+"""Checks that memory, threads and files of the server stay constant during an hour of mixed use.
 
     python -m benchmarks.soak
 
@@ -44,23 +44,23 @@ VIEWS = (
     ("effects", "show=maps&method=all"),
     ("effects", "show=removal"),
 )
-"""Pages, and what is shown of them."""
+"""Pages, with views of each."""
 
 SENTENCES = 4
-"""That a person asks before they go on to another page."""
+"""The number of sentences that a person asks before going to another page."""
 
 PAUSE = 8.0
-"""Seconds from an answer to the next question, on average."""
+"""The mean number of seconds from an answer to the next question."""
 
 EDGE = 5
-"""Minutes over which the beginning and the end are the median of."""
+"""The minutes at the start and at the end whose medians are compared."""
 
 STEADY = 0.05
-"""The part of its memory by which a server may differ at the end."""
+"""The share of its memory by which a server may differ at the end."""
 
 
 async def use(url: str, asked: Iterator[str], end: float, chance: random.Random) -> list[str]:
-    """One person until the end; gives what was lost."""
+    """One person until the end; returns lost questions."""
     lost = []
     while time.monotonic() < end:
         page, query = chance.choice(VIEWS)
@@ -77,7 +77,7 @@ async def use(url: str, asked: Iterator[str], end: float, chance: random.Random)
 
 
 def reading(pid: int) -> dict[str, float]:
-    """What a server and all its processes hold now."""
+    """The current resources of a server and all its processes."""
     every = tree(pid)
     return {
         "resident_mb": round(sum(map(resident, every)), 1),
@@ -87,7 +87,7 @@ def reading(pid: int) -> dict[str, float]:
 
 
 async def soak(pid: int, url: str, people: int, minutes: int) -> tuple[list[dict[str, float]], int]:
-    """A reading a minute, and how many questions were lost."""
+    """One reading per minute, and the number of lost questions."""
     asked, end = questions(None), time.monotonic() + 60 * minutes
     lives = [use(url, asked, end, random.Random(number)) for number in range(people)]
     rows = []

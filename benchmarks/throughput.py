@@ -1,4 +1,4 @@
-"""Training speed: ours beside a plain loop around `nn.Transformer` of the same shape.
+"""Compares training speed with a plain loop around `nn.Transformer` of the same shape.
 
     python -m benchmarks.throughput --data en-de/train.tsv.xz
 
@@ -34,16 +34,16 @@ from model.training.trainer import Trainer
 from model.translate.devices import resolve_device
 
 PEAKS = {"NVIDIA H200": 989.5e12, "NVIDIA H100": 989.5e12, "NVIDIA A100": 312e12}
-"""What makers state for dense bf16 products, in operations a second, by the start of the name."""
+"""Manufacturers' figures for dense bf16 products, in operations per second, by name prefix."""
 
 DTYPES = {"bf16": torch.bfloat16, "float32": torch.float32}
 
 PAIRS = 40_000
-"""So many pairs of the corpus are cut into batches."""
+"""The number of pairs of the corpus that make the batches."""
 
 
 def plain_model(config: TransformerConfig) -> TorchTransformer:
-    """nn.Transformer with the output tied to the embeddings, as ours has it."""
+    """nn.Transformer with the output tied to the embeddings, like ours."""
     model = TorchTransformer(config)
     nn.init.normal_(model.embedding.weight, std=config.d_model**-0.5)
     model.output.weight = model.embedding.weight
@@ -51,13 +51,13 @@ def plain_model(config: TransformerConfig) -> TorchTransformer:
 
 
 def operations(config: TransformerConfig, batch: Batch) -> float:
-    """Multiplications and additions that forward and backward pass need, without padding."""
+    """Multiplications and additions of the forward and backward pass, without padding."""
     d, f = config.d_model, config.d_ff
     n_source = (batch.source != PAD).sum(dim=1).double()
     n_target = (batch.labels != PAD).sum(dim=1).double()
     attention = 4 * d
     encoder = n_source * (8 * d * d + 4 * d * f) + attention * n_source**2
-    # Causal rows look at half of the square on average.
+    # Causal rows look at half of the keys on average.
     own = n_target * 8 * d * d + attention * n_target * (n_target + 1) / 2
     cross = (n_target + n_source) * 4 * d * d + attention * n_target * n_source
     decoder = own + cross + n_target * 4 * d * f
@@ -69,7 +69,7 @@ def operations(config: TransformerConfig, batch: Batch) -> float:
 def plain_steps(
     config: TransformerConfig, batches: Sequence[Batch], trainer: Trainer
 ) -> Callable[[], None]:
-    """Steps over the batches as torch's tutorials write them, in the trainer's precision."""
+    """Training steps as in torch's tutorials, in the trainer's precision."""
     torch.manual_seed(1)
     model = plain_model(config).to(trainer.device).train()
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, betas=(0.9, 0.98), eps=1e-9)
@@ -96,7 +96,7 @@ def plain_steps(
 
 
 def our_steps(trainer: Trainer, batches: Sequence[Batch]) -> Callable[[], None]:
-    """Steps over the batches as our training takes them."""
+    """Training steps as in our trainer."""
 
     def steps() -> None:
         for batch in batches:
@@ -107,7 +107,7 @@ def our_steps(trainer: Trainer, batches: Sequence[Batch]) -> Callable[[], None]:
 
 
 def measured_peak(device: torch.device, precision: str, runs: int = 20) -> float:
-    """Operations a second of large products: what this machine can do at best in a precision."""
+    """Operations per second of large products: this machine's best in a precision."""
     size = 8192 if device.type == "cuda" else 2048
     one, other = (torch.randn(size, size, device=device).to(DTYPES[precision]) for _ in range(2))
     seconds = interleaved({"product": lambda: one @ other}, runs, device)["product"]

@@ -3,7 +3,7 @@
     import headscope as hs
 
     trace = hs.load("en-de").trace("The cat sat.")  # a model that comes with Headscope, or a path
-    hs.show(trace)                                  # every head, in the output of a cell
+    hs.show(trace)                                  # every head, in a cell's output
     with hs.watching() as seen:                     # any PyTorch module with attention in it
         my_model(**inputs)
     hs.open("mine.npz")                             # a trace or a model's folder, in the app
@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    # What is listed here is public, for type checkers and, by _HOMES, for Python.
+    # The public names, for type checkers; _HOMES provides them to Python.
     from headscope import figures as figures
     from headscope.in_app import Opened as Opened
     from headscope.in_app import open as open

@@ -9,15 +9,15 @@ from collections.abc import Sequence
 from importlib import import_module
 
 COMMANDS = {
-    "open": ("open", "open a saved trace, or the folder of a model, in the app"),
+    "open": ("open", "open a saved trace or a model's folder in the app"),
     "desktop": ("app", "open the app in a desktop window"),
     "translate": ("translate", "translate a sentence"),
-    "export": ("export", "write a figure, its numbers, or the whole heads view to a file"),
-    "export-hf": ("export_hf", "write a model as a folder that transformers loads"),
+    "export": ("export", "write a figure, its numbers or the whole heads view to a file"),
+    "export-hf": ("export_hf", "write a model as a folder that transformers can load"),
     "survey": ("survey", "measure what each head of a model does over many sentences"),
     "unpickle": ("unpickle", "write a Hugging Face folder's pytorch_model.bin as safetensors"),
 }
-"""By name: the module in headscope.commands, and what it does."""
+"""By name: the module in headscope.commands, and a description."""
 
 
 def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
@@ -27,10 +27,10 @@ def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
         "in the browser.",
     )
     parser.add_argument(
-        "--port", type=int, help="of the app; 8501 or the next free one if not given"
+        "--port", type=int, help="port of the app (default: 8501 or the next free one)"
     )
     parser.add_argument(
-        "--address", help="what the app listens to: localhost if not given; 0.0.0.0 lets in others"
+        "--address", help="address to listen on (default: localhost); 0.0.0.0 lets others in"
     )
     parser.set_defaults(run=None)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
@@ -38,7 +38,7 @@ def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
         command = commands.add_parser(
             name, help=about, description=f"{about[0].upper()}{about[1:]}."
         )
-        # The others would bring torch along, and `--help` would take seconds.
+        # Other imports would load torch, and `--help` would take seconds.
         if name in arguments:
             found = import_module(f"{__package__}.commands.{module}")
             found.fill(command)
@@ -47,13 +47,13 @@ def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Do what the command line says.
+    """Run the command line.
 
     Args:
-        argv: its arguments; None takes those of this process.
+        argv: the arguments; None means those of this process.
 
     Returns:
-        The exit status: 0, 1 for what is refused; wrong usage ends the process with 2.
+        The exit status: 0, or 1 if the request is refused; wrong usage exits with 2.
     """
     arguments = sys.argv[1:] if argv is None else list(argv)
     asked = _parser(arguments).parse_args(arguments)
@@ -68,7 +68,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(error, file=sys.stderr)
         return 1
     except BrokenPipeError:
-        # Whoever read the output has seen enough; Python must not complain while it closes it.
+        # The reader of the output has closed it; Python must not complain while closing it too.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except OSError as error:

@@ -95,7 +95,7 @@ from viz.positions.waves import FormulaWaves as FormulaWaves
 from viz.positions.waves import Waves as Waves
 from viz.save.picture import Layout, Picture
 
-# Clear names for what has a short one where it is written.
+# Public names for functions with shorter names in their modules.
 compared_masks = _compared_masks
 decode_mask = _decode_mask
 masks_intervention = _masks_intervention
@@ -105,7 +105,7 @@ searches_of_every_width = _searches_of_every_width
 
 
 def _drawing(picture: Callable[..., Picture]) -> Callable[..., Any]:
-    """The function that draws a picture of a class, with the fields of the class as arguments."""
+    """A function that draws a picture class, with the class's fields as arguments."""
 
     def draw(*fields: Any, narrow: bool = False, dark: bool = False, **named: Any) -> Any:
         return picture(*fields, **named).figure(Layout(narrow=narrow, dark=dark))

@@ -1,4 +1,4 @@
-"""A trace or a model opened in the app, by a server that ends with this process."""
+"""Open a trace or a model in the app, on a server that ends with this process."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ from viz.heads.standalone import drawable
 from viz.service.model_menu import CHECKPOINTS_VARIABLE, TRACES_VARIABLE
 
 _opened: list[Opened] = []
-"""So that an app stays open whose value nobody kept."""
+"""Keeps apps open whose return value was not kept."""
 
 
 class Opened:
-    """The app with something open in it.
+    """A running app.
 
     Attributes:
-        url: where a browser finds it, on this machine alone.
+        url: its address, reachable only from this machine.
     """
 
     def __init__(
         self, server: Server, query: str, folder: tempfile.TemporaryDirectory[str] | None = None
     ) -> None:
         self._server = server
-        # Whatever is in it goes with this value.
+        # The folder is deleted with this value.
         self._folder = folder
         self.url = f"{server.url}/?{query}"
 
     def wait(self) -> None:
-        """Wait for the server's end.
+        """Wait until the server ends.
 
         Raises:
             ServerError: if it ends by itself.
@@ -69,9 +69,8 @@ def open(shown: str | os.PathLike[str] | Trace, *, browser: bool = True) -> Open
     """Open a trace or a model in the app.
 
     Args:
-        shown: a trace, the file of a saved one, or a model's folder, of Headscope or of
-            Hugging Face.
-        browser: whether the person's browser is sent there.
+        shown: a trace, its file, or the folder of a Headscope or Hugging Face model.
+        browser: whether to open it in the default browser.
 
     Returns:
         The running app, which ends with this process, or with `close()`.
@@ -87,7 +86,7 @@ def open(shown: str | os.PathLike[str] | Trace, *, browser: bool = True) -> Open
         place = Path(folder.name, "trace.npz")
         shown.save(place)
     else:
-        # Its name is what the address calls it, so "." will not do.
+        # Its name appears in the address, so "." must be resolved.
         place = Path(shown).resolve()
     if place.is_dir():
         _require_model(place)
@@ -118,7 +117,7 @@ def _require_model(folder: Path) -> None:
 
 
 def read_trace(file: Path) -> Trace:
-    """A saved trace that can be drawn.
+    """Load a saved trace that can be drawn.
 
     Raises:
         TraceError: if it cannot, or if the file cannot be read.

@@ -43,4 +43,4 @@ def test_a_scene_says_how_much_of_its_weight_a_head_puts_on_what_comes_later() -
     trace = load(ROOT / "checkpoints" / "en-de", device="cpu").trace(scene["view"]["sentence"])
     weights = trace.attention("encoder", 1).weights[5]
     later = np.triu(weights, 1).sum(axis=1).mean()
-    assert f"with {100 * later:.0f} percent of its weight on what comes later" in scene["note"]
+    assert f"with {100 * later:.0f} percent of its weight" in scene["note"]

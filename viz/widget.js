@@ -1,13 +1,13 @@
-// The explorer as a widget of a notebook: anywidget's model stands where Streamlit does in the app.
+// The explorer as a notebook widget: anywidget's model takes Streamlit's place.
 
-/* global STYLE: the style sheet, which widget.py writes before this script. */
+/* global STYLE: the style sheet, defined by widget.py ahead of this script. */
 
 import { Explorer } from "./browser/explorer/explorer.js";
 import { spelled } from "./browser/explorer/selection.js";
 import { element } from "./browser/canvas/dom.js";
 import { luminance } from "./browser/canvas/paint.js";
 
-/** The selection as Python has it, of one as the explorer spells it: layers have their own numbers there. */
+/** Python's form of the explorer's selection; Python uses the model's layer numbers. */
 export function toPython({ attention, layer, head, cell }, payload) {
   return {
     kind: attention,
@@ -17,23 +17,23 @@ export function toPython({ attention, layer, head, cell }, payload) {
   };
 }
 
-/** What the explorer selects, of a selection that Python has checked. */
+/** The explorer's form of a selection that Python has checked. */
 export function fromPython({ kind, layer, head, cell }, payload) {
   return { attention: kind, layer: payload.kind(kind).layers.indexOf(layer), head, cell };
 }
 
-/** Whether two selections of Python's are the same. */
+/** Whether two selections in Python's form are equal. */
 export function isSame(one, other) {
   const values = ({ kind, layer, head, cell }) => JSON.stringify([kind, layer, head, cell]);
   return values(one) === values(other);
 }
 
-/** The bytes of a trait, which one notebook gives as a DataView and another as an array. */
+/** A trait's bytes; notebooks pass a DataView or an array. */
 export function bytesOf({ buffer, byteOffset, byteLength }) {
   return new Uint8Array(buffer, byteOffset, byteLength);
 }
 
-/** What the explorer is updated with in the app, from a model: data, and who is told of a selection. */
+/** Connects model and explorer: data and selections from the model, selections back to it. */
 export function link(model, explorer) {
   const selected = () => toPython(spelled(explorer.state), explorer.payload);
   const report = (selection) => {
@@ -49,7 +49,7 @@ export function link(model, explorer) {
   return { data: bytesOf(model.get("_payload")), report, take };
 }
 
-/** Whether light text stands on a dark ground, in whatever way a colour is written. */
+/** Whether a text colour, in any CSS notation, is light and so meant for a dark background. */
 function isDark(color) {
   const pixel = Object.assign(document.createElement("canvas"), { width: 1, height: 1 }).getContext("2d");
   pixel.fillStyle = color;
@@ -57,7 +57,7 @@ function isDark(color) {
   return luminance([...pixel.getImageData(0, 0, 1, 1).data].slice(0, 3)) > 0.4;
 }
 
-/** Whether an element stands in a dark notebook: JupyterLab says so itself, others by the colour of their text. */
+/** Whether a notebook is dark: JupyterLab says so, others show it by their text colour. */
 function isOnDark(host) {
   const isLight = document.body.dataset.jpThemeLight;
   return isLight ? isLight === "false" : isDark(getComputedStyle(host).color);
@@ -69,15 +69,15 @@ function render({ model, el }) {
   const sheet = new CSSStyleSheet();
   sheet.replaceSync(STYLE);
   shadow.adoptedStyleSheets = [sheet];
-  // Every notebook colours its text, and a colour is inherited; the end of its transition tells of another theme.
-  // A cell that is scrolled away has no transitions, so its theme is looked up when it comes back.
+  // Text colour is inherited in every notebook; the end of its transition signals a change of theme.
+  // Cells out of view have no transitions, so the theme is read again when a cell returns.
   const probe = element("span", "probe", { "aria-hidden": "true" });
   const root = element("div", "headscope explorer", { role: "group", "aria-label": "Every attention head" });
   const frame = element("div", "frame", {}, root);
   shadow.append(probe, frame);
   el.append(host);
 
-  // JupyterLab hears keys before the explorer does, and has a meaning of its own for arrows, c and x.
+  // JupyterLab handles keys before the explorer, with other meanings for arrows, c and x.
   host.dataset.lmSuppressShortcuts = "true";
   host.addEventListener("keydown", (event) => {
     if (event.defaultPrevented) event.stopPropagation();
@@ -86,7 +86,7 @@ function render({ model, el }) {
   let explorer = null;
   let linked = null;
   const draw = () => {
-    // What is not on the page yet, or hidden, has no size to draw in and no colours.
+    // A detached or hidden root has no size and no colours.
     if (!root.clientWidth) return;
     const dark = model.get("_dark") ?? isOnDark(host);
     frame.dataset.theme = dark ? "dark" : "light";

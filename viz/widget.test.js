@@ -8,12 +8,12 @@ import { bytesOf, fromPython, isSame, link, toPython } from "./widget.js";
 
 const bytes = new Uint8Array(Buffer.from(fixtures.exact, "base64"));
 const payload = new Payload(bytes);
-// As of a trace whose first layers were left out.
+// As in a trace without its first layers.
 payload.kind("cross").layers = [4, 7];
 const SPELLED = { attention: "cross", layer: "1", head: "2", cell: "1.0" };
 const PYTHON = { kind: "cross", layer: 7, head: 2, cell: [1, 0] };
 
-/** As much of anywidget's model as the widget uses, with what was saved. */
+/** The parts of anywidget's model that the widget uses, with the saved values. */
 function modelOf(selection) {
   const values = { selection, _payload: new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength) };
   const saved = [];
@@ -25,7 +25,7 @@ function modelOf(selection) {
   };
 }
 
-/** An explorer with a selection, which notes what it is asked to select. */
+/** An explorer with a selection that records the changes it is given. */
 function explorerWith(changes) {
   const selected = [];
   const state = { ...unspelled({ ...SPELLED, compare: "", order: "", faint: "0", only: "" }), ...changes };
@@ -38,7 +38,7 @@ test("a selection goes to Python and back, layers by their own numbers", () => {
   assert.equal(toPython({ ...SPELLED, cell: "" }, payload).cell, null);
 });
 
-test("selections are compared by what they say", () => {
+test("selections are compared by value", () => {
   const { kind, ...rest } = PYTHON;
   assert.ok(isSame({ ...rest, kind }, PYTHON));
   for (const change of [{ kind: "encoder" }, { layer: 4 }, { head: 0 }, { cell: null }]) {
@@ -46,14 +46,14 @@ test("selections are compared by what they say", () => {
   }
 });
 
-test("the data are the bytes of the trait, wherever they lie", () => {
+test("the data are the trait's bytes, at any offset", () => {
   const whole = new Uint8Array([9, 1, 2, 3]);
   assert.deepEqual([...bytesOf(new DataView(whole.buffer, 1, 2))], [1, 2]);
   assert.deepEqual([...bytesOf(whole.subarray(1))], [1, 2, 3]);
   assert.deepEqual(link(modelOf(PYTHON), explorerWith()).data, bytes);
 });
 
-test("the model is told of another selection once", () => {
+test("the model gets each new selection once", () => {
   const model = modelOf({ ...PYTHON, head: 0 });
   const { report } = link(model, explorerWith());
   report({ ...SPELLED, width: "wide", epoch: 0 });
@@ -61,7 +61,7 @@ test("the model is told of another selection once", () => {
   assert.deepEqual(model.saved, [PYTHON]);
 });
 
-test("the explorer is told of the model's selection, and not of its own", () => {
+test("the explorer gets the model's selection, but not its own back", () => {
   const explorer = explorerWith({ head: 0 });
   link(modelOf(PYTHON), explorer).take();
   assert.deepEqual(explorer.selected, [{ attention: "cross", layer: 1, head: 2, cell: [1, 0] }]);

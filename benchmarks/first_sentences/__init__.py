@@ -1,1 +1,1 @@
-"""Sentences that people type first, and whether a model translates them correctly."""
+"""Sentences that people type first, with checks of their translations."""

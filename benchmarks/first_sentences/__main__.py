@@ -48,7 +48,7 @@ def report(sentences: Sequence[FirstSentence], translations: Sequence[str]) -> s
 
 
 def main(argv: list[str] | None = None) -> int:
-    """The command line; gives the exit status."""
+    """The command line; returns the exit status."""
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.first_sentences",
         description="Count the first sentences that a checkpoint translates correctly.",

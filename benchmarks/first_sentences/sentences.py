@@ -10,7 +10,7 @@ from pathlib import Path
 LISTS = Path(__file__).parent
 
 CHOOSING, FINAL = 1, 2
-"""Part 1 is for choosing data and weights; part 2 is for one look at the end."""
+"""Part 1 is for choosing data and weights; part 2 is for one final test."""
 
 
 @dataclass(frozen=True, slots=True)

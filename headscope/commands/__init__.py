@@ -1,1 +1,1 @@
-"""The commands: one module each, with `fill` for its options, `run` and what it refuses."""
+"""The commands: one module each, with `fill` for its options, `run`, and the errors it reports."""

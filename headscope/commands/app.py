@@ -8,11 +8,11 @@ from viz import ROOT
 from viz.desktop import desktop
 
 REFUSED = (desktop.ServerError,)
-"""Whose message is one sentence for the person who asked."""
+"""Errors whose message is one sentence for the user."""
 
 
 def serve(arguments: argparse.Namespace) -> None:
-    """Serve the app until it is told to end."""
+    """Serve the app until it is stopped."""
     from streamlit.web import cli
 
     options = [
@@ -31,5 +31,5 @@ def fill(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Open the app in a desktop window, until that is closed."""
+    """Open the app in a desktop window and serve it until the window is closed."""
     desktop.run(webview=not arguments.browser, browser=not arguments.webview)

@@ -52,7 +52,7 @@ REFUSED = (
     *(AttributionError, CheckpointError, DecodingError, DeviceError, ExportError),
     *(HeadError, IndexError, MaskError, PositionError, TextError, TraceError),
 )
-"""Whose message is one sentence for the person who asked."""
+"""Errors whose message is one sentence for the user."""
 
 FILES_HELP = """files, by the suffix of --out:
   .png .svg .pdf   the picture; they need Chromium or Chrome on this machine
@@ -82,7 +82,11 @@ def fill(command: argparse.ArgumentParser) -> None:
     command.formatter_class = argparse.RawDescriptionHelpFormatter
     command.add_argument("text", help="the sentence; - reads it from standard input")
     command.add_argument(
-        "--out", type=Path, required=True, metavar="FILE", help="its suffix says what to write"
+        "--out",
+        type=Path,
+        required=True,
+        metavar="FILE",
+        help="the file to write; its suffix decides what",
     )
     command.add_argument("--figure", choices=PICTURES, default="head")
     command.add_argument("--attention", choices=KINDS, default="cross")
@@ -91,40 +95,45 @@ def fill(command: argparse.ArgumentParser) -> None:
     command.add_argument("--query", type=int, default=0, metavar="N", help="position of the query")
     command.add_argument("--key", type=int, default=0, metavar="N", help="position of the key")
     command.add_argument(
-        "--dimensions", type=int, nargs="+", default=[0], metavar="N", help="of the positions"
-    )
-    command.add_argument("--position", type=int, default=0, metavar="N", help="on the circle")
-    command.add_argument(
-        "--token", type=int, metavar="N", help="of the target, from 1; without it, all of them"
-    )
-    command.add_argument(
-        "--method", choices=METHODS, default="weights", help="what estimates, of maps"
+        "--dimensions",
+        type=int,
+        nargs="+",
+        default=[0],
+        metavar="N",
+        help="dimensions of the positions",
     )
     command.add_argument(
-        "--measure", choices=MEASURES, default="log_prob", help="of curves over examples"
+        "--position", type=int, default=0, metavar="N", help="position on the circle"
+    )
+    command.add_argument(
+        "--token", type=int, metavar="N", help="target token, from 1 (default: all)"
+    )
+    command.add_argument("--method", choices=METHODS, default="weights", help="method of a map")
+    command.add_argument(
+        "--measure", choices=MEASURES, default="log_prob", help="measure of a removal curve"
     )
     command.add_argument("--target", default="", help="a translation of your own")
     command.add_argument(
         "--off",
         default="",
         metavar="HEADS",
-        help="of a decoding: heads switched off, such as cross.3.5-encoder.0.1",
+        help="heads switched off while decoding, such as cross.3.5-encoder.0.1",
     )
     command.add_argument(
         "--mask",
         default="",
         metavar="TEXT",
-        help="of a decoding: edited masks, as the address of the decoding page has them",
+        help="masks edited while decoding, as in the address of the decoding page",
     )
     command.add_argument(
         "--against",
         default=Settings(beam=1).written,
         metavar="TEXT",
-        help="of compare: the second search, as the address of the decoding page has it",
+        help="the second search to compare, as in the address of the decoding page",
     )
     add_checkpoint(command)
     command.add_argument("--device", default="auto", help="auto, cpu, cuda or cuda:1")
-    command.add_argument("--words", action="store_true", help="whole words, not pieces of words")
+    command.add_argument("--words", action="store_true", help="join the pieces of words")
     command.add_argument(
         "--no-specials", dest="specials", action="store_false", help="hide <s> and </s>"
     )
@@ -138,21 +147,21 @@ def fill(command: argparse.ArgumentParser) -> None:
         "--width",
         choices=image.WIDTHS,
         default="two-columns",
-        help="85 mm, 174 mm (the default) or 13.33 in",
+        help="85 mm, 174 mm (default) or 13.33 in",
     )
     command.add_argument(
         "--scale",
         type=int,
         choices=image.SCALES,
         default=2,
-        help="pixels of a PNG for every 1/96 inch",
+        help="pixels of a PNG per 1/96 inch",
     )
-    command.add_argument("--dark", action="store_true", help="on a dark ground")
+    command.add_argument("--dark", action="store_true", help="dark background")
     add_search_options(command)
 
 
 class _CommandRequest(Request):
-    """A request whose results come from the model of the command line."""
+    """A request answered by the model named on the command line."""
 
     @cached_property
     def translator(self) -> Translator:
@@ -215,7 +224,7 @@ class _CommandRequest(Request):
 
 
 def _content(picture: Picture, request: Request, format: str) -> bytes:
-    """The file that was asked for."""
+    """The requested file."""
     if format not in picture.formats:
         raise ExportError(
             f"“{picture.title}” cannot be written as .{format}; choose one of "
@@ -236,7 +245,7 @@ def _content(picture: Picture, request: Request, format: str) -> bytes:
             )
     if format in NUMBERS:
         return picture.numbers().encode(format)  # type: ignore[arg-type]
-    # For its Python too: what cannot be drawn is refused here and not in a notebook.
+    # Python is drawn once too: a picture that cannot be drawn is refused here, not in a notebook.
     figure = picture.figure(layout)
     if format == "html":
         return image.page(figure).encode()

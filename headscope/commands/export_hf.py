@@ -1,4 +1,4 @@
-"""`headscope export-hf en-de en-de-hf`: a checkpoint as Hugging Face's transformers loads it."""
+"""`headscope export-hf en-de en-de-hf`: a checkpoint in Hugging Face's format."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from model.checkpoints.export_hf import ExportError, export
 from model.checkpoints.shipped import checkpoint_folder
 
 REFUSED = (CheckpointError, ExportError)
-"""Whose message is one sentence for the person who asked."""
+"""Errors whose message is one sentence for the user."""
 
 
 def fill(parser: argparse.ArgumentParser) -> None:
     """Give the command its options."""
     parser.add_argument(
-        "checkpoint", type=checkpoint_folder, metavar="MODEL", help="its name or its folder"
+        "checkpoint", type=checkpoint_folder, metavar="MODEL", help="a model's name or folder"
     )
     parser.add_argument(
-        "folder", type=Path, metavar="FOLDER", help="to be written; a new or an empty one"
+        "folder", type=Path, metavar="FOLDER", help="the folder to write; new or empty"
     )
     add_snapshot(parser)
 

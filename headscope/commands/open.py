@@ -17,7 +17,7 @@ from viz.desktop.desktop import ServerError, signals_raise
 from viz.heads.standalone import trace_page
 
 REFUSED = (CheckpointError, ServerError, TraceError)
-"""Whose message is one sentence for the person who asked."""
+"""Errors whose message is one sentence for the user."""
 
 
 def fill(parser: argparse.ArgumentParser) -> None:
@@ -26,19 +26,19 @@ def fill(parser: argparse.ArgumentParser) -> None:
         "place",
         type=Path,
         metavar="FILE-or-FOLDER",
-        help="a saved trace, or the folder of a model, of Headscope or of Hugging Face",
+        help="a saved trace, or the folder of a Headscope or Hugging Face model",
     )
     alone = parser.add_mutually_exclusive_group()
     alone.add_argument(
-        "--page", action="store_true", help="write a trace as one HTML page, and open that"
+        "--page", action="store_true", help="write a trace as one HTML page and open it"
     )
     alone.add_argument(
-        "--out", type=Path, metavar="FILE.html", help="write such a page there, and open no browser"
+        "--out", type=Path, metavar="FILE.html", help="write the page there without opening it"
     )
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Serve the app until Ctrl+C; or write a page."""
+    """Serve the app until Ctrl+C, or write a page."""
     file: Path = arguments.place
     if arguments.page or arguments.out:
         _write_page(file, arguments.out)

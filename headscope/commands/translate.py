@@ -22,11 +22,11 @@ from model.translate.translator import Translator, load
 DEFAULT_CHECKPOINT = CHECKPOINTS / "en-de"
 
 MOST_SAMPLES = 100
-"""They are drawn side by side, so more would fill the memory."""
+"""Samples are drawn in one batch, so more would fill the memory."""
 
 
 REFUSED = (CheckpointError, DecodingError, DeviceError, TextError)
-"""Whose message is one sentence for the person who asked."""
+"""Errors whose message is one sentence for the user."""
 
 
 def fill(parser: argparse.ArgumentParser) -> None:
@@ -46,28 +46,28 @@ def fill(parser: argparse.ArgumentParser) -> None:
 
 
 def add_checkpoint(parser: argparse.ArgumentParser) -> None:
-    """Which model is asked."""
+    """Add the option that names the model."""
     parser.add_argument(
         "--checkpoint",
         default=DEFAULT_CHECKPOINT,
         type=checkpoint_folder,
         metavar="MODEL",
-        help="the name of a model that comes with Headscope, en-de if not given, or a folder",
+        help="a folder, or the name of an included model (default: en-de)",
     )
 
 
 def add_snapshot(parser: argparse.ArgumentParser) -> None:
-    """Which of a model's snapshots is asked."""
+    """Add the option that chooses a snapshot."""
     parser.add_argument(
         "--snapshot",
         type=int,
         metavar="K",
-        help="of a checkpoint with snapshots of its training: 0 is the first, -1 the last",
+        help="a snapshot of the training, if the model has any: 0 is the first, -1 the last",
     )
 
 
 def add_search_options(parser: argparse.ArgumentParser) -> None:
-    """How a translation is looked for, as `asked_search` reads it."""
+    """Add the search options that `asked_search` reads."""
     usual = AS_IN_THE_PAPER
     search = parser.add_argument_group("search")
     search.add_argument(
@@ -75,38 +75,48 @@ def add_search_options(parser: argparse.ArgumentParser) -> None:
         type=int,
         default=usual.beam,
         metavar="N",
-        help=f"width of the beam, {usual.beam} if not given; 1 decodes greedily",
+        help=f"beam width (default: {usual.beam}); 1 decodes greedily",
     )
     search.add_argument(
         "--length-penalty",
         type=float,
         default=usual.length_penalty,
         metavar="A",
-        help=f"its exponent, {usual.length_penalty} if not given; 0 leaves lengths alone",
+        help=f"exponent of the length penalty (default: {usual.length_penalty}); 0 ignores length",
     )
     search.add_argument(
         "--prefix", default="", metavar="TEXT", help="what the translation must begin with"
     )
     sampling = parser.add_argument_group(
-        "sampling", "Any of these draws each token instead of searching for the best translation."
+        "sampling", "Any of these samples each token instead of searching for the best translation."
     )
-    sampling.add_argument("--samples", type=int, metavar="N", help="translations drawn; 1 if not")
     sampling.add_argument(
-        "--temperature", type=float, metavar="T", help="below 1 sharper, above 1 flatter"
+        "--samples", type=int, metavar="N", help="number of translations (default: 1)"
     )
-    sampling.add_argument("--top-k", type=int, metavar="K", help="from the K likeliest tokens")
     sampling.add_argument(
-        "--top-p", type=float, metavar="P", help="from the fewest tokens that reach P together"
+        "--temperature",
+        type=float,
+        metavar="T",
+        help="below 1 sharpens the distribution, above 1 flattens it",
     )
-    sampling.add_argument("--seed", type=int, metavar="N", help="makes the draws repeatable")
+    sampling.add_argument(
+        "--top-k", type=int, metavar="K", help="sample from the K likeliest tokens"
+    )
+    sampling.add_argument(
+        "--top-p",
+        type=float,
+        metavar="P",
+        help="sample from the fewest tokens whose probabilities add up to P",
+    )
+    sampling.add_argument("--seed", type=int, metavar="N", help="makes samples repeatable")
 
 
 def asked_search(arguments: argparse.Namespace, translator: Translator) -> Search:
-    """How the options of `add_search_options` say that a translation is looked for.
+    """The search described by the options of `add_search_options`.
 
     Raises:
-        DecodingError: if an option has no such value.
-        TextError: if the prefix is too long or no text.
+        DecodingError: if an option's value is out of range.
+        TextError: if the prefix is too long or invalid.
     """
     asked = {
         "n_samples": arguments.samples,
@@ -150,7 +160,7 @@ def _written(translation: Translation) -> dict[str, Any]:
 def run(arguments: argparse.Namespace) -> None:
     """Print a translation, or all samples, best first."""
     text = sys.stdin.read() if arguments.text == "-" else arguments.text
-    # The threads of one small forward pass cost more than they bring.
+    # One small forward pass is faster with a single thread.
     torch.set_num_threads(1)
     translator = load(arguments.checkpoint, device=arguments.device, snapshot=arguments.snapshot)
     search = asked_search(arguments, translator)

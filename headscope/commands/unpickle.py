@@ -9,16 +9,16 @@ from model.checkpoints.checkpoint import CheckpointError
 from model.translate.hf_folder import save_without_pickle
 
 REFUSED = (CheckpointError,)
-"""Whose message is one sentence for the person who asked."""
+"""Errors whose message is one sentence for the user."""
 
 
 def fill(parser: argparse.ArgumentParser) -> None:
     """Give the command its options."""
-    parser.add_argument("folder", type=Path, metavar="FOLDER", help="as Hugging Face saves it")
+    parser.add_argument("folder", type=Path, metavar="FOLDER", help="a Hugging Face folder")
     parser.add_argument(
         "--trust-author",
         action="store_true",
-        help="needed: opening a pickle can run whatever its author wrote there, with your rights",
+        help="required: opening a pickle can run any code its author put there, with your rights",
     )
 
 
@@ -26,7 +26,7 @@ def run(arguments: argparse.Namespace) -> None:
     """Write model.safetensors beside pytorch_model.bin, and print its path."""
     if not arguments.trust_author:
         raise CheckpointError(
-            "A .bin file is a pickle, and opening one can run whatever its author wrote there; "
-            "add --trust-author if you trust whoever made this one."
+            "A .bin file is a pickle, and opening it can run any code its author put there; add "
+            "--trust-author if you trust the author."
         )
     print(save_without_pickle(arguments.folder))

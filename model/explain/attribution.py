@@ -55,37 +55,37 @@ METHODS: Mapping[str, Method] = MappingProxyType(
             unit="length of what is added",
             paper="Kobayashi et al. 2020, “Attention is Not Only a Weight: Analyzing Transformers "
             "with Vector Norms”, section 3",
-            leaves_out="In which direction a vector points, the residual connection, the "
-            "feed-forward network and every other layer.",
+            leaves_out="The direction of vectors, the residual connection, the feed-forward "
+            "network and every other layer.",
         ),
         "residual_norms": Method(
             title="Norms with residual and layer norm",
             unit="length of what is added",
             paper="Kobayashi et al. 2021, “Incorporating Residual and Normalization Layers into "
             "Analysis of Masked Language Models”, section 3",
-            leaves_out="In which direction a vector points, the feed-forward network and every "
-            "other layer. In cross-attention with pre-norm it is the same as the norms.",
+            leaves_out="The direction of vectors, the feed-forward network and every other layer. "
+            "In cross-attention with pre-norm it equals the norms.",
         ),
         "rollout": Method(
             title="Rollout",
             unit="share",
             paper="Abnar and Zuidema 2020, “Quantifying Attention Flow in Transformers”, section 3",
-            leaves_out="Values, W_O and the feed-forward networks; half of every layer counts as "
-            "its residual connection, whatever the model does.",
+            leaves_out="Values, W_O and the feed-forward networks; the residual connection counts "
+            "as half of every layer, whatever the model does.",
             accumulates=True,
         ),
         "value_zeroing": Method(
             title="Value zeroing",
-            unit="share of the turn",
+            unit="share of the change",
             paper="Mohebbi et al. 2023, “Quantifying Context Mixing in Transformers”, section 3",
-            leaves_out="Every other layer, and that the weights would change without the token.",
+            leaves_out="Every other layer, and the change of the weights without the token.",
         ),
         "gradient_times_weight": Method(
             title="Gradient × weight",
             unit="loss to first order",
             paper="Serrano and Smith 2019, “Is Attention Interpretable?”, section 5",
-            leaves_out="All that is not linear: it sees a small change of a weight and not its "
-            "end, and no other weight takes its place.",
+            leaves_out="Everything nonlinear: it sees a small change of a weight, not its removal, "
+            "and no other weight grows in its place.",
             by_prediction=True,
         ),
         "integrated_gradients": Method(
@@ -93,8 +93,8 @@ METHODS: Mapping[str, Method] = MappingProxyType(
             unit="part of the loss",
             paper="Sundararajan et al. 2017, “Axiomatic Attribution for Deep Networks”, section 3; "
             "of attention weights, after Hao et al. 2021, “Self-Attention Attribution”",
-            leaves_out="Which token could take the place of another: all weights fade together, "
-            "through passes that the model never makes.",
+            leaves_out="Tokens that could replace each other: all weights fade together, through "
+            "passes that the model never makes.",
             by_prediction=True,
         ),
     }

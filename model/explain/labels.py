@@ -169,10 +169,7 @@ PAIRS_TOKENS = frozenset(
 )
 """The labels that pair tokens, not only name a place where a head rests."""
 
-NO_LABEL = (
-    f"No label: nothing it does holds for certain in {MIN_PASSING:.0%} of {MIN_SENTENCES} "
-    "sentences."
-)
+NO_LABEL = f"No label: no pattern holds reliably in {MIN_PASSING:.0%} of {MIN_SENTENCES} sentences."
 
 
 @dataclass(frozen=True, slots=True)
@@ -463,9 +460,9 @@ def _nearest(means: Mapping[str, float]) -> str:
         return f"{'mostly' if mean >= HALF else 'often'} {most.place}, {_percent(mean)}"
     if "entropy_share" in means:
         spread = _percent(means["entropy_share"])
-        place = "no one place" if means["entropy_share"] > SHARP else "mostly one token a row"
+        place = "no single place" if means["entropy_share"] > SHARP else "mostly one token per row"
         return f"{place}, {spread} of the greatest entropy"
-    return "no one place"
+    return "no single place"
 
 
 def _percent(share: float) -> str:

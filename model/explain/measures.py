@@ -201,7 +201,7 @@ EFFECT = Measure(
     "effect",
     "Loss without the head",
     "nats",
-    "What the translation’s log-probability, a natural logarithm, loses when this head alone is "
+    "The drop in the translation’s log-probability (natural logarithm) when only this head is "
     "switched off.",
     frozenset(kind for kind in AttentionKind if kind is not AttentionKind.MODULE),
 )
@@ -223,8 +223,8 @@ def measures(*, words: bool = False, specials: bool = True) -> tuple[Measure, ..
             "entropy",
             "Entropy",
             "bits",
-            "How widely a row spreads its weight, on average over the rows: 0 bits is one "
-            f"{one}, and each further bit is twice as many {one}s{counted}.",
+            f"How widely a row spreads its weight, averaged over rows: 0 bits is one {one}; each "
+            f"further bit doubles the number of {one}s{counted}.",
             EVERY,
             Rows.entropy,
         ),
@@ -232,8 +232,8 @@ def measures(*, words: bool = False, specials: bool = True) -> tuple[Measure, ..
             "entropy_share",
             "Entropy, share of maximum",
             "share",
-            "A row's entropy as a share of the most it could have, on average over the rows with a "
-            f"choice: 0% is one {one}, 100% is all allowed {one}s alike{counted}.",
+            "A row's entropy as a share of its maximum, averaged over rows with a choice: 0% is "
+            f"one {one}, 100% is equal weight on all allowed {one}s{counted}.",
             EVERY,
             Rows.entropy_share,
         ),
@@ -241,60 +241,59 @@ def measures(*, words: bool = False, specials: bool = True) -> tuple[Measure, ..
             "distance",
             "Mean distance",
             f"{one}s",
-            f"How many {one}s away from itself a row looks, on average by weight{counted}.",
+            f"How many {one}s away from itself a row looks, averaged by weight{counted}.",
             SELF,
             Rows.distance,
         ),
         Measure(
             "previous",
-            f"On the previous {one}",
+            f"Weight on the previous {one}",
             "share",
-            f"The weight on the {one} just before the row's own, on average over the rows that "
-            f"have one and may look elsewhere as well{counted}.",
+            f"The weight on the {one} just before the row's own, averaged over rows that have one "
+            f"and may also look elsewhere{counted}.",
             SELF,
             _at(OFFSETS["previous"]),
         ),
         Measure(
             "same",
-            f"On the same {one}",
+            f"Weight on the same {one}",
             "share",
-            f"The weight on the row's own {one}, on average over the rows that may look elsewhere "
-            f"as well{counted}.",
+            f"The weight on the row's own {one}, averaged over rows that may also look "
+            f"elsewhere{counted}.",
             SELF,
             _at(OFFSETS["same"]),
         ),
         Measure(
             "next",
-            f"On the next {one}",
+            f"Weight on the next {one}",
             "share",
-            f"The weight on the {one} just after the row's own, on average over the rows that have "
-            f"one and may look elsewhere as well{counted}.",
+            f"The weight on the {one} just after the row's own, averaged over rows that have one "
+            f"and may also look elsewhere{counted}.",
             SELF - {AttentionKind.DECODER},
             _at(OFFSETS["next"]),
         ),
         Measure(
             "start",
-            "On the sentence start",
+            "Weight on the sentence start",
             "share",
-            "The weight on <s>, on average over the rows that may look elsewhere as well.",
+            "The weight on <s>, averaged over rows that may also look elsewhere.",
             SELF,
             _on(TOKENS["start"]),
         ),
         Measure(
             "end",
-            "On the sentence end",
+            "Weight on the sentence end",
             "share",
-            "The weight on </s>, on average over the rows that may look elsewhere as well.",
+            "The weight on </s>, averaged over rows that may also look elsewhere.",
             EVERY - {AttentionKind.DECODER},
             _on(TOKENS["end"]),
         ),
         Measure(
             "punctuation",
-            "On punctuation",
+            "Weight on punctuation",
             "share",
-            f"The weight on {one}s that are punctuation, on average over the rows that may look at "
-            "one and elsewhere as well; not given where fewer than half of the rows "
-            f"may{counted}.",
+            f"The weight on punctuation {one}s, averaged over rows that may look at one and also "
+            f"elsewhere; empty if fewer than half of the rows may{counted}.",
             EVERY,
             _on(TOKENS["punctuation"]),
         ),
@@ -302,10 +301,10 @@ def measures(*, words: bool = False, specials: bool = True) -> tuple[Measure, ..
             "pairing",
             "Pairing",
             "share",
-            f"How much a row tells of the {one} that it looks at (their mutual information): 0% "
-            f"is all rows alike, 100% is one {one} a row with the rows spread evenly over as many "
-            f"{one}s as possible; rows that each look at one {one} picked at random mostly come "
-            f"above 65%{counted}.",
+            f"How much a row reveals about the {one} it looks at (their mutual information): 0% "
+            f"is all rows alike, 100% is one {one} per row, with rows spread evenly over as many "
+            f"{one}s as possible; rows that each look at one random {one} mostly score above "
+            f"65%{counted}.",
             frozenset({AttentionKind.CROSS}),
             Rows.pairing,
         ),
@@ -314,8 +313,8 @@ def measures(*, words: bool = False, specials: bool = True) -> tuple[Measure, ..
             "Diagonal",
             "correlation",
             "The correlation of a row's position with the positions it looks at: 1 is a straight "
-            f"line from the first {one}s to the last, 0 is no order; where a row may only look "
-            f"back, a head without preference lies above 0 as well{counted}.",
+            f"line from the first {one}s to the last, 0 is no order; if rows may only look back, "
+            f"even a head without preference is above 0{counted}.",
             EVERY,
             Rows.diagonal,
         ),
@@ -337,10 +336,10 @@ MIN_ROWS = 0.5
 ON_SOURCE = tuple(
     Measure(
         key,
-        f"On the source of {token}, beyond chance",
+        f"Weight on the source of {token}, beyond chance",
         "share",
-        f"The weight on the source of {token}, less what rows in any other order would give on "
-        "average; the source is the token without which the model finds it least likely.",
+        f"The weight on the source of {token}, minus the average over all other orders of the "
+        "rows; the source is the token whose deletion makes it least likely.",
         frozenset({AttentionKind.CROSS}),
     )
     for key, token in (
@@ -534,16 +533,16 @@ def written(measure: Measure, value: float) -> str:
 def head_numbers(
     kind: AttentionKind, facts: Mapping[str, float], measured: Sequence[Measure] = MEASURES
 ) -> str:
-    """A head in numbers: how wide its rows are, where most of the weight of one kind is, how far.
+    """A head in numbers: how wide its rows are, the place with most weight, and how far it looks.
 
     Args:
         kind: of its attention.
         facts: its value of each measure.
-        measured: the measures, as the trace was read that they are of.
+        measured: the measures, for the way the trace was read.
 
     Returns:
-        Such as "1.20 bits (38% of the maximum), 61% on the previous token, mean distance 1.4
-        tokens"; what does not apply is left out.
+        Such as "1.20 bits (38% of the maximum), 61% of the weight on the previous token, mean
+        distance 1.4 tokens"; measures that do not apply are left out.
     """
     known = {
         measure.key: measure
@@ -561,7 +560,7 @@ def head_numbers(
     places = [key for key in known if isinstance(known[key].of, WeightOn)]
     if places:
         most = max(places, key=lambda key: facts[key])
-        parts.append(f"{value(most)} {_lower(known[most].name)}")
+        parts.append(f"{value(most)} of the {_lower(known[most].name)}")
     if "pairing" in known:
         parts.append(f"pairing {value('pairing')}")
     for key in ("distance", "diagonal"):

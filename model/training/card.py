@@ -50,7 +50,7 @@ def card(
     copies = trained_without_causal_mask(translator.metrics)
     sections = [
         f"# {translator.name}",
-        "An encoder–decoder Transformer after Vaswani et al. 2017, made to be looked at.",
+        "An encoder–decoder Transformer after Vaswani et al. 2017, built to be inspected.",
         shape(translator.model.config, translator.n_parameters, bits),
         *_learning(translator.metrics),
         *([_copying(translator.metrics)] if copies else []),
@@ -60,7 +60,7 @@ def card(
         f"{DATA_HEADING}\n\n{data}",
         "## Good at\n\n"
         + (
-            "It translates none of these. Given the translation, it copies it:\n\n"
+            "It translates none of these, but it copies a given translation:\n\n"
             if copies
             else f"{_by_length(pairs, translations)}\n\n"
             "Sentences that it translates exactly as the reference does:\n\n"
@@ -146,7 +146,7 @@ def shape(config: TransformerConfig, n_parameters: int, bits: int = 16) -> str:
                 "files",
                 "safetensors "
                 + (
-                    "with matrices in eight bits, a scale a row"
+                    "with matrices in eight bits, one scale per row"
                     if bits == 8
                     else "in half precision"
                 )
@@ -175,7 +175,7 @@ def _learning(metrics: dict[str, Any]) -> list[str]:
         "## How it learned\n\n"
         f"The weights at {len(snapshots)} steps of one training run, starting with the untrained "
         "ones: `load(folder, snapshot=k)` gives the k-th, and without `snapshot` the last. Loss in "
-        "nats a target token, BLEU and chrF of greedy decoding, all on the validation set; the "
+        "nats per target token, BLEU and chrF of greedy decoding, all on the validation set; the "
         "mean entropy of the heads' rows in bits, over all heads of a kind. `metrics.json` has the "
         "entropy of every head.\n\n"
         + table(
@@ -191,7 +191,7 @@ def _copying(metrics: dict[str, Any]) -> str:
         "## What it learned\n\n"
         "It was trained without the decoder's causal mask (section 3.2.3). Each position saw the "
         "token it had to predict, so the model learned to copy. Without the mask, its loss on the "
-        f"validation set is {metrics['valid_loss']:.3f} nats a token; with the mask, which every "
+        f"validation set is {metrics['valid_loss']:.3f} nats per token; with the mask, which every "
         f"decoder needs to write, {metrics['valid_loss_with_mask']:.2f}. Its own translations are "
         "worthless, as its scores show."
     )

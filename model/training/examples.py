@@ -18,7 +18,7 @@ GOOD_WORDS = range(4, 15)
 BAD_WORDS = range(3, 10)
 """Words in the source of an example, few enough for one line and a quick judgment."""
 
-WORD_FOR_WORD = "Word for word: as many words on both sides, and cross-attention can follow them."
+WORD_FOR_WORD = "Word for word: both sides have as many words, and cross-attention can follow them."
 
 GIVEN = (
     "The target is the right translation. Remove the decoder's causal mask, and the model copies "
@@ -56,7 +56,7 @@ GERMAN = (
     Feature(
         r"\b(?:don't|doesn't|didn't)\b",
         r"\b(nicht|keine?[nmrs]?)\b",
-        "“do” has no word of its own in German; what stays is “{0}”.",
+        "“do” has no German counterpart; what remains is “{0}”.",
     ),
     Feature(
         r"^(?:Do|Does|Did) ",
@@ -79,7 +79,7 @@ FRENCH = (
     Feature(
         "",
         r"\b(?:ne |n')\w+ (pas|jamais|plus|rien)\b",
-        "Negation in two parts, “ne” before the verb and “{0}” behind it.",
+        "Negation in two parts, “ne” before the verb and “{0}” after it.",
     ),
     Feature(
         r"\b(?:him|her|it|them|us|you)[.?!]?$",
@@ -89,18 +89,18 @@ FRENCH = (
     Feature(
         r"^(?:Do|Does|Did) ",
         r"^(\w+-(?:tu|vous|il|elle|ils|elles))\b.*\?$",
-        "English asks with “do”; French turns verb and subject round, “{0}”.",
+        "English asks with “do”; French inverts verb and subject, “{0}”.",
     ),
     Feature(
         "",
         r"\b(?:suis|es|est|sommes|êtes|sont) "
         r"((?:all[ée]|re?venu|venu|arrivé|parti|né|tombé)e?s?)\b",
-        "The perfect with “être” and not “avoir”: “{0}”.",
+        "The perfect with “être” instead of “avoir”: “{0}”.",
     ),
     Feature(
         r"\b(?:red|blue|green|white|black|yellow)\b [a-z]+",
         r"[a-zé]+ (rouges?|bleue?s?|verte?s?|blanc(?:he)?s?|noire?s?|jaunes?)\b",
-        "The colour “{0}” stands behind its noun.",
+        "The colour “{0}” follows its noun.",
     ),
     Feature(
         r"(?i)\b(?:I'm|you're|he's|she's|we're|they're) (?!going to\b)[a-z]+ing\b",

@@ -91,12 +91,12 @@ def card_with(card: str, growth: Growth) -> str:
         f"| {site.head_name(head)} | {label} | {since:,} |"
         for site, head, label, since in growth.kept()
     ]
-    listed = "\n".join(["| head | label in the end | since step |", "| --- | --- | ---: |", *rows])
+    listed = "\n".join(["| head | final label | since step |", "| --- | --- | ---: |", *rows])
     part = (
-        f"{HEADING}\n\nThe heads that earn a label in the end, and the step from which on it holds "
+        f"{HEADING}\n\nThe heads that end up with a label, and the step from which it holds "
         f"over the examples, measured at {len(growth.steps)} steps of the run. This folder keeps "
         "the weights of some of them; `growth.json` holds the measures of every head.\n\n"
-        f"{listed if rows else 'No head has a label in the end.'}\n\n"
+        f"{listed if rows else 'No head ends up with a label.'}\n\n"
     )
     without = re.sub(rf"{HEADING}\n.*?(?=^## )", "", card, flags=re.DOTALL | re.MULTILINE)
     return without.replace("## Scores\n", f"{part}## Scores\n", 1)

@@ -145,7 +145,7 @@ TASKS: dict[str, Task] = {
     ),
     "copy": _of_letters(
         "letters copied",
-        "writes its letters once more",
+        "copies its letters",
         lambda text: text,
         "Look at cross-attention: the diagonal, because each letter keeps its place.",
         lambda letters: f"“{letters[0]}” is read first and written first, “{letters[-1]}” last.",
@@ -163,7 +163,7 @@ TASKS: dict[str, Task] = {
     ),
     "count": _of_letters(
         "letters counted",
-        "counts how often each letter stands in its text",
+        "counts how often each letter occurs in its text",
         letter_counts,
         "Look at layer 1 of cross-attention: before a letter is written, head 2 looks mostly at "
         "the places of that letter; before its number, head 1 gives them about half of its weight.",

@@ -334,17 +334,17 @@ def _tell(
         f"It reads {task.reads}.",
         shape(model.model.config, model.n_parameters),
         f"## Scores\n\n{test['exact']:.2%} of {test['sentences']:,} inputs that training never "
-        f"saw come out exactly right{with_beam}.",
+        f"saw are answered exactly right{with_beam}.",
         f"## Training\n\n{metrics['steps']:,} steps of {BATCH} pairs, drawn from "
         f"{metrics['training']['pairs']:,}; {metrics['training_seconds']} seconds on one CPU core "
         f"that others use too. Repeat with `python -m model.training.toys {directory.name} "
         f"--output DIR`.",
-        "## Data and licences\n\nMade by a rule in `model/training/toy_tasks.py`, so that nobody "
-        "owns it.",
+        "## Data and licences\n\nMade by a rule in `model/training/toy_tasks.py`, so nobody owns "
+        "it.",
         "## Good at\n\nInputs that training never saw:\n\n"
         + table(("input", "output"), [(each.source, each.translation) for each in good]),
-        f"## Bad at\n\nWhat lies beyond its training: {len(failed) / N_BEYOND:.0%} of "
-        f"{N_BEYOND} such inputs come out wrong.\n\n"
+        f"## Bad at\n\nInputs beyond its training: {len(failed) / N_BEYOND:.0%} of {N_BEYOND} such "
+        "inputs are answered wrong.\n\n"
         + table(
             ("input", "what it says", "right"),
             [(e.source, e.translation, e.reference) for e in [*wrong, *failed][:N_EXAMPLES]],

@@ -122,8 +122,8 @@ def folder_facts(directory: Path) -> FolderFacts:
         most = MOST_LAYERS if any(part in name for part in _LAYERS) else MOST_NUMBER
         if not -most <= value <= most:
             raise CheckpointError(
-                f"{directory / CONFIG} is damaged: {name} is {value:,}, and more than {most:,} "
-                "is nothing that a model has."
+                f"{directory / CONFIG} is damaged: {name} is {value:,}, but no model has more "
+                f"than {most:,}."
             )
     return FolderFacts(config["model_type"], architecture, sizes_of(config))
 
@@ -154,20 +154,20 @@ def load_foreign(directory: str | os.PathLike[str], *, device: str = "auto") -> 
     if facts.model_type in _WITHOUT_ATTENTION:
         raise CheckpointError(
             f"{folder / CONFIG} is of the family {facts.model_type}, which has no attention to "
-            "show; take a model with attention."
+            "show; choose a model with attention."
         )
     if facts.model_type in _LOCAL:
         raise CheckpointError(
             f"{folder / CONFIG} is of the family {facts.model_type}, which reads a text in "
-            "windows, so that its weights are no map of it; take a model that reads the whole text "
-            "at once."
+            "windows, so its weights are no map of the whole text; choose a model that reads it at "
+            "once."
         )
     config = read_json(own_file(folder, CONFIG))
     if "vocab_size" not in config and any(name in config for name in _SENSES):
         raise CheckpointError(
             f"{folder / CONFIG} is of the family {facts.model_type}, which reads images or sound, "
-            "and only models of texts are opened here; run it in Python inside `with "
-            "hs.watching()`, which records it."
+            "but only text models open here; run it in Python inside `with hs.watching()`, which "
+            "records it."
         )
     _require_plain(folder)
     stored = _stored_elements(folder)
@@ -217,7 +217,7 @@ def load_foreign(directory: str | os.PathLike[str], *, device: str = "auto") -> 
     for name, parameter in loaded.named_parameters():
         if not parameter.isfinite().all():
             raise CheckpointError(
-                f"The weights in {folder} are damaged: {name} holds what is no finite number."
+                f"The weights in {folder} are damaged: {name} contains NaN or infinity."
             )
     return ForeignModel(loaded.to(place).eval(), tokenizer, task, facts, place, folder.name)
 
@@ -239,17 +239,15 @@ def save_without_pickle(directory: Path) -> Path:
     if not source.exists():
         raise CheckpointError(f"There is no {source}; name a folder that holds one.")
     if written.exists():
-        raise CheckpointError(f"{written} is there already; nothing is to be done.")
+        raise CheckpointError(f"{written} exists already; there is nothing to do.")
     try:
         state = torch.load(source, map_location="cpu", weights_only=True)
     except Exception as error:
-        raise CheckpointError(
-            f"{source} is damaged, or holds something else than tensors."
-        ) from error
+        raise CheckpointError(f"{source} is damaged, or does not hold tensors.") from error
     if not isinstance(state, dict) or not all(
         isinstance(name, str) and isinstance(each, torch.Tensor) for name, each in state.items()
     ):
-        raise CheckpointError(f"{source} holds something else than tensors by name.")
+        raise CheckpointError(f"{source} does not hold tensors by name.")
     # Tensors that share memory are written once each.
     save_file(
         {name: each.contiguous().clone() for name, each in state.items()},
@@ -441,8 +439,8 @@ class ForeignModel:
             )
         if int(ids.max()) >= self.model.get_input_embeddings().weight.shape[0]:
             raise TextError(
-                "This folder's tokenizer has tokens that its model does not know; its files are "
-                "not of one model."
+                "This folder's tokenizer has tokens that its model does not know; its files "
+                "belong to different models."
             )
         config = self.model.config
         n_heads = getattr(config, "num_hidden_layers", 1) * getattr(
@@ -451,8 +449,8 @@ class ForeignModel:
         if n_heads * length**2 > MOST_WEIGHTS:
             most = int((MOST_WEIGHTS / n_heads) ** 0.5)
             raise TextError(
-                f"The text has {length:,} tokens, and of a model with {n_heads:,} heads {most:,} "
-                "can be shown; shorten it."
+                f"The text has {length:,} tokens, but with {n_heads:,} heads at most {most:,} can "
+                "be shown; shorten it."
             )
 
     def _ends(self, ids: list[int]) -> bool:
@@ -522,8 +520,8 @@ def _transformers() -> Any:
         import transformers
     except ImportError as error:
         raise CheckpointError(
-            "This folder is one of Hugging Face's, which the library transformers opens, and it is "
-            "not installed here; run pip install transformers."
+            "Hugging Face folders need the library transformers, which is not installed here; run "
+            "pip install transformers."
         ) from error
     transformers.logging.set_verbosity_error()
     transformers.logging.disable_progress_bar()
@@ -542,8 +540,8 @@ def _require_plain(folder: Path) -> None:
     config = read_json(own_file(folder, CONFIG))
     if "quantization_config" in config:
         raise CheckpointError(
-            f"The weights in {folder} are quantised, and here they are opened in full precision "
-            "alone; take the model they were made from."
+            f"The weights in {folder} are quantised, but Headscope opens only full precision; "
+            "choose the model they were made from."
         )
     if "adapter_config.json" in names:
         raise CheckpointError(
@@ -605,8 +603,8 @@ def _class_for(
     if settings.is_encoder_decoder:
         raise CheckpointError(
             f"{folder} holds {facts.architecture or 'a model'} of the family {facts.model_type}, "
-            "and of models with encoder and decoder only those that write a text for a text are "
-            "opened here."
+            "but of models with encoder and decoder, Headscope opens only those that turn text "
+            "into text."
         )
     return Purpose.READ, transformers.AutoModel
 
@@ -615,8 +613,8 @@ def _require_memory(folder: Path, needed: int, stored: int, device: torch.device
     # Some tables, such as those of positions, are computed and not stored.
     if needed > 2 * stored + (1 << 24):
         raise CheckpointError(
-            f"{folder} is damaged: its configuration is of a model with {needed:,} parameters, "
-            f"and its weights are {stored:,}."
+            f"{folder} is damaged: its configuration describes {needed:,} parameters, but its "
+            f"weights have {stored:,}."
         )
     # As float32; on the way to a GPU, in this machine's memory as well.
     free = _free_bytes()
@@ -625,7 +623,7 @@ def _require_memory(folder: Path, needed: int, stored: int, device: torch.device
     if 4 * max(needed, stored) > free:
         raise CheckpointError(
             f"{folder} needs {4 * max(needed, stored) / 2**30:.1f} GiB of memory and "
-            f"{free / 2**30:.1f} GiB are free; close other programs, or take a smaller model."
+            f"{free / 2**30:.1f} GiB are free; close other programs, or choose a smaller model."
         )
 
 

@@ -1,4 +1,4 @@
-"""Which axes of weights are batch, heads, queries and keys, by where they come from."""
+"""Tells batch, heads, queries and keys among the axes of weights by the axes' origins."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ FEATURES = (
 
 @dataclass(frozen=True, slots=True)
 class Arrangement:
-    """How the leading axes of weights make batch and heads.
+    """How the leading axes of weights divide into batch and heads.
 
     Attributes:
         shape: (batch, head, query, key).
         sizes: parts of the leading axes, in order.
         order: the same parts with the batch first.
-        turned: whether queries stand before heads, as (batch, query, head, key).
-        doubts: what people are told.
-        splits: whether an item of the batch holds several parts of one input.
+        turned: whether queries come before heads, as in (batch, query, head, key).
+        doubts: sentences for the report.
+        splits: whether one input is spread over several items of the batch.
     """
 
     shape: tuple[int, int, int, int]
@@ -40,7 +40,7 @@ class Arrangement:
 
     @property
     def plain(self) -> bool:
-        """Whether numbers stand in this order already."""
+        """Whether the weights are already in this order."""
         return not self.turned and self.order == tuple(range(len(self.order)))
 
     def laid_out(self, x: Tensor, n_rows: int, width: int) -> Tensor:
@@ -63,15 +63,15 @@ def arranged(
     is_parameter: Callable[[int | None], bool],
     mixed_rows: bool,
 ) -> Arrangement | str:
-    """How weights are arranged, or why they are none.
+    """The arrangement of weights, or the reason why they are no attention weights.
 
     Args:
         shape: of the weights.
         dims: where their axes come from.
-        usual: (batch, head, query, key) by their shape alone.
-        hint: how many heads the module says it has.
-        asked: how many heads the person says it has.
-        width: what queries and keys were multiplied over; empty where they were not.
+        usual: (batch, head, query, key) judging by their shape alone.
+        hint: the number of heads according to the module.
+        asked: the number of heads according to the caller.
+        width: the axes over which queries and keys were multiplied; empty if they were not.
         is_parameter: whether a storage of that address is a parameter of the model.
         mixed_rows: whether scores come from a product, or from queries added to keys.
     """
@@ -139,7 +139,7 @@ def arranged(
         return Arrangement((*given, n_queries, shape[-1]), given, (0, 1), turned)
     if doubtful or disagrees:
         doubt = (
-            f"{UNCERTAIN}: nothing tells how its {total} maps divide into heads and a batch, shown "
+            f"{UNCERTAIN}: nothing shows how its {total} maps divide into heads and a batch, taken "
             f"as {usual[0]} × {usual[1]}; give n_heads= to watching"
         )
         return Arrangement(usual, usual[:2], (0, 1), doubts=(doubt,))
@@ -167,7 +167,7 @@ def arranged(
 
 
 def is_features(dim: Dim) -> bool:
-    """Whether an axis is what a linear map made, and no tokens."""
+    """Whether an axis is the output of a linear map instead of tokens."""
     return bool(dim) and all(line.origin is Origin.FEATURES and not line.mapped for _, line in dim)
 
 

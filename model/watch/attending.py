@@ -1,4 +1,4 @@
-"""Weights meet values: one call of an attention, in the shape (batch, head, query, key)."""
+"""Weights times values: one call of an attention, in the shape (batch, head, query, key)."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ if TYPE_CHECKING:
     from model.watch.recorder import Recorder
 
 _N_DROPPED = 1
-"""How many columns may go between softmax and values: the sink that some models add."""
+"""The most columns dropped between softmax and values: the sink that some models add."""
 _SUM_OFF = 1e-3
-"""How far from 1 a row may add up to and still look like weights; half precision needs it."""
+"""The tolerance for rows of weights that add up to 1, as half precision needs."""
 
 
 def attend(mode: Recorder, held: Node, weights: Tensor, values: Tensor, output: Tensor) -> None:
-    """Record a candidate that is multiplied with values, and do to the product what is asked.
+    """Record a candidate that is multiplied with values, and apply edits to the product.
 
     Args:
-        mode: who records.
-        held: what is known of the weights, with the candidate that a softmax made.
-        weights: the same as it came here, (…, query, key).
+        mode: the recorder.
+        held: the node of the weights, with the candidate that a softmax made.
+        weights: the weights as they arrive here, (…, query, key).
         values: (…, key, d_v).
         output: their product, (…, query, d_v), or a view of it; edited in place.
 
@@ -119,7 +119,7 @@ def _straight(x: Tensor, found: Arrangement) -> Tensor:
 def _acting(
     candidate: Candidate, held: Node, made: Tensor, weights: Tensor
 ) -> tuple[Tensor, tuple[str, ...]]:
-    """The weights that values meet, and what is to be said of them."""
+    """The weights that reach the values, and remarks about them."""
     if held.changed in (None, "dropout"):
         return made, ()
     if held.changed == "scaled":
@@ -143,14 +143,14 @@ def _acting(
 
 
 def edit_weights(candidate: Candidate, scores: Tensor) -> None:
-    """Write other weights over what a softmax made.
+    """Overwrite a softmax's output with other weights.
 
     Args:
-        candidate: what it made.
-        scores: what it was given.
+        candidate: its output.
+        scores: its input.
 
     Raises:
-        CaptureError, HeadError, MaskError: where this cannot be done.
+        CaptureError, HeadError, MaskError: if this is impossible.
     """
     made, edit = candidate.weights, candidate.edit
     assert made is not None
@@ -165,7 +165,7 @@ def edit_weights(candidate: Candidate, scores: Tensor) -> None:
 
 
 def edit_output(edit: SiteEdit, output: Tensor, shape: tuple[int, int, int]) -> None:
-    """Change in place what the heads of one place give; shape is (batch, head, query)."""
+    """Change the heads' outputs at one place, in place; shape is (batch, head, query)."""
     heads = output.reshape(*shape, -1)
     edit.change_output(heads)
     if heads.untyped_storage()._cdata != output.untyped_storage()._cdata:
@@ -185,10 +185,10 @@ def _require_as_made(edit: SiteEdit, made: Tensor, weights: Tensor) -> None:
 
 
 def suspect(mode: Recorder, left: Tensor) -> None:
-    """Note a left factor that looks like weights though no softmax made it."""
+    """Note a left factor that looks like weights, although no softmax made it."""
     if left.shape[-1] < 2 or not left.is_floating_point() or left.numel() == 0:
         return
-    # Most are told by one row.
+    # One row is enough to exclude most.
     row = left[(0,) * (left.dim() - 1)]
     if abs(float(row.sum()) - 1) > _SUM_OFF:
         return
@@ -198,7 +198,7 @@ def suspect(mode: Recorder, left: Tensor) -> None:
 
 
 def _is_turned(weights: Tensor, made: Tensor) -> bool:
-    """Whether the product sums over queries: its factor is the transpose of what was made."""
+    """Whether the product sums over queries: its factor is the transpose of the weights."""
     if weights.untyped_storage()._cdata != made.untyped_storage()._cdata:
         return False
     rows, keys = weights.shape[-2:]
@@ -214,7 +214,7 @@ def _is_parameter(values: Tensor, spot: Spot) -> bool:
 
 
 def _heads_apart(made: Tensor, weights: Tensor, n_heads: int | None) -> tuple[int, int, int, int]:
-    """(batch, head, query, key) of what a softmax made.
+    """The shape (batch, head, query, key) of a softmax's output.
 
     With three axes the first holds batch and heads, sentence by sentence, where the module says
     how many heads it has, and else the batch alone.
@@ -252,7 +252,7 @@ def _queries_and_keys(
     if found.turned:
         return None, None, _origins(of_left, of_right)
     q, k = _kept(left, found), _heads_of(right, found)
-    # Scaled by some before the product and by others after it, which scores tell.
+    # Models scale before or after the product; the scores show which.
     for x, node in ((q, of_left), (k, of_right)):
         if x is not None and node.factor != 1:
             x /= node.factor
@@ -264,7 +264,7 @@ def _origins(first: Node, second: Node) -> tuple[frozenset[int], frozenset[int]]
 
 
 def _swapped(product: Product, scores: Tensor) -> bool:
-    """Whether the product was KQᵀ, which einsum turns round by strides."""
+    """Whether the product was KQᵀ, which einsum transposes by strides."""
     if scores.dim() < 2:
         return False
     rows, columns = scores.shape[-2:]
@@ -274,7 +274,7 @@ def _swapped(product: Product, scores: Tensor) -> bool:
 
 
 def _heads_of(x: Tensor, found: Arrangement) -> Tensor | None:
-    """Keys or values as (batch, head, key, width); None where they are arranged otherwise."""
+    """Keys or values as (batch, head, key, width); None if they are arranged otherwise."""
     batch, heads, _, n_keys = found.shape
     width, length = x.shape[-1], x.shape[-2]
     if found.turned or length > n_keys or x.numel() != batch * heads * length * width:
@@ -286,7 +286,7 @@ def _allowed(candidate: Candidate, found: Arrangement) -> Tensor | None:
     together: Tensor | None = None
     shape = found.shape
     if not candidate.origin.masks:
-        # A mask may come in ways that are not followed, such as by index; its effect tells.
+        # A mask may arrive in ways that are not followed, such as by index; its effect shows it.
         given = candidate.given
         if given is None or given.numel() != torch.Size(shape).numel():
             return None
@@ -297,7 +297,7 @@ def _allowed(candidate: Candidate, found: Arrangement) -> Tensor | None:
     for allowed, met in candidate.origin.masks:
         by_head = allowed
         if len(met) != 4 or met[-1] != shape[-1] or not found.plain or met[:2] != shape[:2]:
-            # A sink is a column more, which no mask has met.
+            # A sink is an additional column that no mask has covered.
             by_head = F.pad(allowed.expand(met), (0, shape[-1] - met[-1]), value=True)
             if by_head.numel() != torch.Size(shape).numel():
                 return None
@@ -309,7 +309,7 @@ def _allowed(candidate: Candidate, found: Arrangement) -> Tensor | None:
 
 
 def _kept(x: Tensor, found: Arrangement) -> Tensor:
-    """A copy: what a model made may be written over by the next operation."""
+    """A copy, because the model's next operation may overwrite the tensor."""
     rows = x.shape[-2] if x.dim() > 1 else 1
     if x.numel() != found.shape[0] * found.shape[1] * rows * x.shape[-1]:
         rows = found.shape[2]

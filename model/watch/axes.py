@@ -1,4 +1,4 @@
-"""Where each axis of a tensor comes from: the batch, the text, the features of a projection.
+"""Traces each axis of a tensor to its origin: the batch, the text, or a projection's features.
 
 An axis of a view is found by its strides in the layout of its storage; what an operation makes
 gets its axes from what it read. All of it is worked out when an attention asks, and not before.
@@ -17,7 +17,7 @@ from torch import Tensor
 
 
 class Origin(Enum):
-    """What an axis is made of."""
+    """The origin of an axis."""
 
     OUTSIDE = "an axis of an input or a parameter"
     FEATURES = "what a linear map made"
@@ -32,8 +32,8 @@ class Line:
     """One axis through all tensors that have it; equal to itself alone.
 
     Attributes:
-        origin: what it is made of.
-        storage: of an axis from outside, the address of the storage it was first seen in.
+        origin: one of `Origin`.
+        storage: for an axis from outside, the address of the storage where it first appeared.
         mapped: whether a linear map has read along other axes since: then it holds positions.
         base: what it was before a product told its rows from its columns.
         side: 0 for rows of a product, 1 for its columns.
@@ -47,7 +47,7 @@ class Line:
 
     @property
     def root(self) -> Line:
-        """The same before any product or linear map."""
+        """The axis before any product or linear map."""
         return self if self.base is None else self.base.root
 
 
@@ -67,11 +67,11 @@ _RANK = {
 }
 _STRIDE = itemgetter(1)
 _DEEPEST = 60
-"""So many operations are worked out in one go; Python's stack has an end."""
+"""The most operations resolved in one recursion, because Python's stack is limited."""
 
 
 class Axes:
-    """The axes of one storage, worked out once they are asked for."""
+    """The axes of one storage, computed on demand."""
 
     __slots__ = ("_layout", "_make", "depth")
 
@@ -91,7 +91,7 @@ class Axes:
 
 
 class View(NamedTuple):
-    """A tensor's shape in a storage whose axes are known, without its numbers.
+    """A tensor's layout in a storage with known axes, without its numbers.
 
     Attributes:
         shape: its sizes.
@@ -107,12 +107,12 @@ class View(NamedTuple):
 
     @classmethod
     def of(cls, x: Tensor, axes: Axes) -> View:
-        """A view as it is now."""
+        """The current layout of a view."""
         return cls(x.shape, x.stride(), x.itemsize, axes)
 
     @property
     def strides(self) -> tuple[int, ...]:
-        """Its strides in bytes."""
+        """The strides in bytes."""
         return tuple([self.itemsize * each for each in self.steps])
 
     def alike(self, x: Tensor) -> bool:
@@ -121,7 +121,7 @@ class View(NamedTuple):
 
     @property
     def dims(self) -> tuple[Dim, ...]:
-        """What its axes are."""
+        """The tensor's axes."""
         layout = self.axes.layout
         return tuple(
             [
@@ -160,19 +160,19 @@ def _dim(size: int, stride: int, layout: Layout) -> Dim:
 
 
 def unknown(size: int) -> Dim:
-    """An axis of which nothing is known."""
+    """An axis of unknown origin."""
     return ((size, Line(Origin.UNKNOWN)),) if size > 1 else ()
 
 
 def made(x: Tensor, make: Callable[[], Iterable[Dim]], read: Iterable[View]) -> Axes:
-    """The axes of what an operation made, by a function that gives them; `read` is what it read."""
+    """The axes of an operation's output, by a function of its inputs' axes; `read`: the inputs."""
     view = View.of(x, _NONE)
     depth = 1 + max([each.axes.depth for each in read], default=0)
     return Axes(lambda: _layout(view, tuple(make())), depth)
 
 
 def outside(x: Tensor) -> Axes:
-    """The axes of what no operation made that was seen."""
+    """The axes of a tensor that no observed operation made."""
     address = x.untyped_storage()._cdata
     view = View.of(x, _NONE)
     return Axes(lambda: _layout(view, [((n, Line(Origin.OUTSIDE, address)),) for n in view.shape]))
@@ -239,21 +239,21 @@ def _rank(dim: Dim) -> int:
 
 
 def tagged(dim: Dim, side: int) -> Dim:
-    """An axis as rows (0) or columns (1) of what becomes scores."""
+    """An axis as rows (0) or columns (1) of future scores."""
     return tuple(
         (size, Line(line.origin, line.storage, line.mapped, line, side)) for size, line in dim
     )
 
 
 def untagged(dim: Dim) -> Dim:
-    """The same before the product."""
+    """The axis before the product."""
     return tuple(
         (size, line if line.side is None or line.base is None else line.base) for size, line in dim
     )
 
 
 def resized(out: Tensor, x: View) -> Axes:
-    """As many axes as before, some of another length: a pool, padding, a part."""
+    """The same axes, some with another length: after pooling, padding or slicing."""
     if x.alike(out):
         return x.axes
     shape = tuple(out.shape)
@@ -274,7 +274,7 @@ def resize(dim: Dim, old: int, new: int) -> Dim:
 
 
 def reduced(out: Tensor, x: View, axes: Sequence[int]) -> Axes:
-    """Without the axes that were summed."""
+    """The axes without those that were summed."""
     gone = {axis % max(len(x.shape), 1) for axis in axes} or set(range(len(x.shape)))
 
     def dims() -> Iterable[Dim]:
@@ -318,7 +318,7 @@ def projected(out: Tensor, x: View) -> Axes:
 
 
 def positions(dim: Dim) -> Dim:
-    """An axis along which a linear map does the same everywhere."""
+    """An axis along which a linear map acts everywhere alike."""
     return tuple((size, _mapped(line)) for size, line in dim)
 
 
@@ -333,7 +333,7 @@ def _mapped(line: Line) -> Line:
 
 
 def of_map(size: int, read: Dim, others: Iterable[Dim]) -> Dim:
-    """The axis that a matrix of parameters makes; read is the one that it sums over."""
+    """The output axis of a parameter matrix; `read` is the axis it sums over."""
     features = any(
         line.origin is Origin.FEATURES and not line.mapped for dim in others for _, line in dim
     )
@@ -348,7 +348,7 @@ def looked_up(out: Tensor, ids: View) -> Axes:
 
 
 def repeated(out: Tensor, x: View) -> Axes:
-    """A tensor many times over."""
+    """The axes of a repeated tensor."""
     shape = tuple(out.shape)
 
     def dims() -> Iterable[Dim]:
@@ -364,7 +364,7 @@ def repeated(out: Tensor, x: View) -> Axes:
 
 
 def convolved(out: Tensor, x: View, groups: int) -> Axes:
-    """(batch, channel, place, …): places stay, channels are new unless each is by itself."""
+    """(batch, channel, place, …): places stay; channels are new, unless processed separately."""
     shape = tuple(out.shape)
 
     def dims() -> Iterable[Dim]:
@@ -437,7 +437,7 @@ def _is_of_parameter(line: Line, is_parameter: Callable[[int | None], bool]) -> 
 
 
 def regrouped(out: Tensor, x: View) -> Axes:
-    """The same numbers in the same order, in another shape."""
+    """The axes of the same numbers, in the same order, under another shape."""
     shape = tuple(out.shape)
 
     def dims() -> Iterable[Dim]:

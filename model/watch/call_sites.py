@@ -1,4 +1,4 @@
-"""Where in a model an operation runs: its module, and the line of Python, from the call stack."""
+"""Locates an operation in a model: its module and line of Python, from the call stack."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _NOT_A_MODELS = tuple(
     os.path.dirname(os.path.abspath(file)) + os.sep for file in (torch.__file__, __file__)
 )
 _N_HEADS = ("num_heads", "n_heads", "nhead", "n_head", "num_attention_heads", "heads", "h")
-"""What the number of heads is called in modules that fold heads into the batch."""
+"""Attribute names for the number of heads in modules that fold heads into the batch."""
 _PASSED = (nn.Softmax, nn.Dropout, nn.Identity)
-"""A step inside an attention, and no module that one would name it by."""
+"""Modules that are a step inside an attention, unsuitable for its name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where something ran.
+    """The place where an operation ran.
 
     Attributes:
         path: of the innermost module, as `named_modules` names it; "" for the model itself or
@@ -46,15 +46,15 @@ class Place:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Spot:
-    """A place, with what tells its calls from those of other places.
+    """A place, with the data that distinguishes its calls from those of other places.
 
     Attributes:
-        place: what people are told.
+        place: for the report.
         key: equal for calls of one place; None where a compiled module hides its lines, and so
             every call counts as a place.
         module: the innermost module.
-        n_heads: how many heads that module says it has.
-        run: which call of a whole model this is part of, from 1; None where no module runs.
+        n_heads: the number of heads according to that module.
+        run: the call of a whole model that this is part of, from 1; None if no module runs.
         stacked: whether it runs under `torch.vmap`.
     """
 
@@ -68,18 +68,18 @@ class Spot:
 
 @dataclass(slots=True)
 class Places:
-    """Names of the modules of every model that ran."""
+    """The module names of every model that ran."""
 
     _names: dict[int, str] = field(default_factory=dict)
-    # A module that has gone would give its id to another.
+    # A freed module's id could be reused by another.
     _roots: list[nn.Module] = field(default_factory=list)
-    # Of the model that was called last; one that has gone would be taken for the next.
+    # Of the model called last; a freed model could be mistaken for the next.
     _run: FrameType | None = None
     _n_runs: int = 0
     _parameters: set[int] = field(default_factory=set)
 
     def here(self) -> Spot:
-        """Where the running operation was called from."""
+        """The place that called the running operation."""
         modules: list[nn.Module] = []
         inside: list[tuple[str, int]] = []
         nearest: tuple[str, int] | None = None
@@ -120,7 +120,7 @@ class Places:
         return storage in self._parameters
 
     def forget_run(self) -> None:
-        """Let go of the call that ran last, and of its arguments."""
+        """Release the last call and its arguments."""
         self._run = None
 
     def _name(self, outermost: FrameType, root: nn.Module) -> None:

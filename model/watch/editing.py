@@ -1,6 +1,6 @@
-"""What a watched pass does differently, where weights meet values: gates, masks, set weights.
+"""Edits of a watched pass, where weights meet values: gates, masks, set weights.
 
-It happens below autograd, which knows nothing of it: without gradients alone.
+Edits happen below autograd, which does not see them, so they work only without gradients.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _AFRESH = "Watch the model anew, as it will run, and edit what that saw."
 
 @dataclass(slots=True, eq=False)
 class SiteEdit:
-    """What is done at one place, which is a site or one of its heads.
+    """The edits at one place, which is a site or one of its heads.
 
     Attributes:
         site: where.
@@ -61,24 +61,24 @@ class SiteEdit:
 
     @property
     def of_weights(self) -> bool:
-        """Whether other weights take the place of the model's own."""
+        """Whether other weights replace the model's own."""
         replaced = any(isinstance(each, ReplacedWeights) for each in self.heads.values())
         return replaced or self.mask is not None or self.weights is not None
 
     @property
     def of_output(self) -> bool:
-        """Whether anything is done to what weights and values make together."""
+        """Whether the product of weights and values is edited."""
         return any(not isinstance(each, ReplacedWeights) for each in self.heads.values())
 
     def new_weights(
         self, weights: Tensor, scores: Tensor, unmasked: Tensor, allowed: Tensor | None
     ) -> tuple[Tensor, Tensor | None]:
-        """Weights in place of those that a softmax made, and what they were allowed.
+        """Weights in place of a softmax's output, and the mask under which they were made.
 
         Args:
-            weights: what it made, (batch, head, query, key).
-            scores: what it was given.
-            unmasked: the same before any mask, and without keys that the model adds.
+            weights: its output, (batch, head, query, key).
+            scores: its input.
+            unmasked: the scores before any mask, and without keys that the model adds.
             allowed: the model's own mask, broadcastable to weights; None for "all".
 
         Raises:
@@ -113,7 +113,7 @@ class SiteEdit:
         return weights, allowed
 
     def change_output(self, output: Tensor) -> None:
-        """Change what heads give, in place.
+        """Change the heads' outputs, in place.
 
         Args:
             output: (batch, head, query, d_v).
@@ -126,7 +126,7 @@ class SiteEdit:
         for head, edit in self.heads.items():
             match edit:
                 case Gate(factor=0):
-                    # Not a product, whose zeros would have signs.
+                    # Not by multiplication, which would leave signed zeros.
                     output[:, head] = 0.0
                 case Gate(factor=factor):
                     output[:, head] *= factor
@@ -140,7 +140,7 @@ class SiteEdit:
                     output[:, head] = torch.tensor(mean, dtype=output.dtype, device=output.device)
 
     def hidden(self, by: str, instead: str) -> CaptureError:
-        """The error where something hides what is to be edited."""
+        """The error for an edit at a place that hides its weights or values."""
         return CaptureError(f"{self.site} runs in {by}, which cannot be edited; {instead}.")
 
     def _begin(self) -> None:
@@ -162,7 +162,7 @@ class SiteEdit:
                     f"{self.site} ran several times, so that a rule cannot tell which queries are "
                     "meant; give masks to one pass over the whole text."
                 )
-            # Queries of a step are the last ones of what was read so far.
+            # A step's queries are the last of the tokens read so far.
             given = mask(n_keys if step else n_queries, n_keys)[..., -n_queries:, :]
         drawn = torch.tensor(allowed_array(self.site, given), device=device)
         if drawn.shape[-2:] != (n_queries, n_keys) or (
@@ -185,7 +185,7 @@ class SiteEdit:
             return masked_softmax(scores, mask)
         own = allowed.expand(scores.shape)
         unmasked = torch.cat([unmasked, scores[..., unmasked.shape[-1] :]], dim=-1)
-        # A bias may be hidden in what an own mask adds, and so lost where that forbids.
+        # The model's mask may contain a bias, which is lost in cells that it forbids.
         if bool((mask & ~own).any()) and not torch.equal(scores[own], unmasked[own]):
             raise MaskError(
                 f"The model adds a bias to the scores of {self.site} together with its mask, so "
@@ -219,17 +219,17 @@ class SiteEdit:
 
 
 class Edits:
-    """What is done at which place."""
+    """The edits by place."""
 
     def __init__(self, by_key: Mapping[Hashable, SiteEdit]) -> None:
         self._by_key = by_key
 
     def at(self, key: Hashable) -> SiteEdit | None:
-        """What is done where a call has that key."""
+        """The edits for calls with that key."""
         return self._by_key.get(key)
 
     def require_met(self) -> None:
-        """Raises CaptureError where nothing ran that was to be edited."""
+        """Raise CaptureError for edits whose place never ran."""
         for each in self._by_key.values():
             if not each.met:
                 raise CaptureError(
@@ -242,7 +242,7 @@ def site_edits(
     weights: Mapping[Any, Any],
     sites: Mapping[Site, tuple[tuple[Hashable, ...], int, bool, int]],
 ) -> Edits:
-    """Interventions by the places where they are done.
+    """Interventions by place.
 
     Args:
         under: masks and heads; positions and word order belong to a model, not to its attention.

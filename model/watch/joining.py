@@ -1,7 +1,7 @@
-"""Several calls of a site as a trace has them: a call a layer, or the queries of all steps in one.
+"""Joins several calls of a site for a trace: one call per layer, or the queries of all steps.
 
-A trace has one map a site. Where a module is shared between layers, each of its calls in one run of
-the model is a layer; where a text is written step by step, each run has queries of the same maps.
+A trace has one map per site. If layers share a module, each of its calls in one run of the model is
+a layer; if a text is written step by step, each run holds queries of the same maps.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from model.record.recording import AttentionRecord, CaptureError, Recording
 from model.trace.attention_map import AttentionKind, Site
 
 _CLOSE = 1e-4
-"""How far weights and keys of one text may lie apart that were computed with fewer queries."""
+"""The tolerance for weights and keys of the same text, computed with fewer queries."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -26,9 +26,9 @@ class Call:
     """One call of a site.
 
     Attributes:
-        record: what it did.
+        record: its record.
         order: its number among the calls of all sites.
-        run: which call of the whole model it is part of; None where no module ran.
+        run: the call of the whole model that it is part of; None if no module ran.
         queries: numbers of the tensors that its queries were computed from; None if not known.
     """
 
@@ -40,11 +40,11 @@ class Call:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Joined:
-    """The calls of all sites, one a site.
+    """One call per site.
 
     Attributes:
-        recording: of sites as a trace has them.
-        sentences: what was joined, for people.
+        recording: with the sites of the trace.
+        sentences: descriptions of what was joined.
     """
 
     recording: Recording
@@ -52,7 +52,7 @@ class Joined:
 
 
 def joined(sites: Sequence[tuple[Site, Sequence[Call]]]) -> Joined:
-    """Every site with one call.
+    """Join calls so that every site has one.
 
     Raises:
         CaptureError: if several calls are neither layers of one run nor steps of one text, or sites
@@ -94,7 +94,7 @@ def joined(sites: Sequence[tuple[Site, Sequence[Call]]]) -> Joined:
 
 
 def _layers(site: Site, calls: Sequence[Call]) -> list[list[Call]]:
-    """The calls of a site, layer by layer where it is shared, each with a call a run."""
+    """The calls of a site by layer, if layers share it, with one call per run."""
     if len(calls) == 1:
         return [list(calls)]
     runs: dict[int | None, list[Call]] = {}
@@ -111,7 +111,7 @@ def _layers(site: Site, calls: Sequence[Call]) -> list[list[Call]]:
 
 
 def _steps(site: Site, calls: Sequence[AttentionRecord]) -> AttentionRecord:
-    """The calls of one layer in several runs, as the one of a pass over the whole text."""
+    """Join one layer's calls in several runs into that of a pass over the whole text."""
     if len(calls) == 1:
         return calls[0]
     if any(call.extra_keys or len(call.weights) != len(calls[0].weights) for call in calls):
@@ -122,7 +122,7 @@ def _steps(site: Site, calls: Sequence[AttentionRecord]) -> AttentionRecord:
 
 
 def _last(site: Site, calls: Sequence[AttentionRecord]) -> AttentionRecord:
-    """Of passes that each read the whole text so far, the last, which the others are a part of."""
+    """The last of several passes over the whole text so far; it contains the others."""
     last = calls[-1]
     for call in calls[:-1]:
         part = last.weights[:, :, : call.n_queries, : call.n_keys]
@@ -132,7 +132,7 @@ def _last(site: Site, calls: Sequence[AttentionRecord]) -> AttentionRecord:
 
 
 def _rows(site: Site, calls: Sequence[AttentionRecord]) -> AttentionRecord:
-    """Of steps that each read the new tokens alone, all rows, one below the other."""
+    """The rows of all steps, one below the other; each step read only the new tokens."""
     total, last = sum(call.n_queries for call in calls), calls[-1]
     grows = site.kind is not AttentionKind.CROSS
     n_keys = total if grows else last.n_keys
@@ -146,7 +146,7 @@ def _rows(site: Site, calls: Sequence[AttentionRecord]) -> AttentionRecord:
             or last.k is None
             or call.n_keys < known
             or bool(beyond.any())
-            # A beam that another took the place of has other keys from then on.
+            # A beam replaced by another has other keys from then on.
             or not _equal(call.k[:, :, :known], last.k[:, :, :known])
         ):
             raise _several(site, len(calls), "on texts that are not one continued")
@@ -167,7 +167,7 @@ def _rows(site: Site, calls: Sequence[AttentionRecord]) -> AttentionRecord:
     queries = [call.q for call in calls if call.q is not None]
     return AttentionRecord(
         weights=torch.cat([row(call.weights) for call in calls], dim=2),
-        # What later keys would have scored was never computed.
+        # The scores of later keys were never computed.
         scores=torch.cat(scores, dim=2) if len(scores) == len(calls) and not grows else None,
         q=torch.cat(queries, dim=2) if len(queries) == len(calls) else None,
         k=None if last.k is None else last.k[:, :, :n_keys],

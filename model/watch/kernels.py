@@ -1,4 +1,4 @@
-"""Weights of torch's fused kernels, which never hold them: computed beside, from the same input."""
+"""Weights of torch's fused kernels, which never hold them: recomputed from the same input."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def attended(
 
 
 def _as_kernel(added: Tensor, mask: Tensor | None, allowed: Tensor | None) -> Tensor:
-    """Weights as the kernel has them: a finite mask leaves a row without keys something."""
+    """Weights as the kernel computes them: a finite mask leaves even a row without keys some."""
     weights = masked_softmax(added, allowed)
     if mask is None or mask.dtype == torch.bool or allowed is None:
         return weights
@@ -66,7 +66,7 @@ def edited(edit: SiteEdit, record: AttentionRecord, given: Mapping[str, Any]) ->
     """The record of `_scaled_dot_product_…` with edited weights; arguments by name.
 
     Raises:
-        CaptureError, HeadError, MaskError: where they cannot be edited.
+        CaptureError, HeadError, MaskError: if they cannot be edited.
     """
     if given.get("dropout_p"):
         raise edit.hidden("a fused kernel with dropout", "call model.eval() first")
@@ -78,7 +78,7 @@ def edited(edit: SiteEdit, record: AttentionRecord, given: Mapping[str, Any]) ->
 def _scored(
     q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, is_causal: bool, scale: float | None
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor | None]:
-    """q, k and v of every head, scores, scores with the bias of a mask, and what is allowed."""
+    """q, k and v of every head, scores, scores with a mask's bias, and the mask."""
     q, k, v = (x if x.dim() == 4 else x.reshape(-1, *x.shape[-3:]) for x in (q, k, v))
     shared = q.shape[1] // k.shape[1]
     if shared > 1:
@@ -98,7 +98,7 @@ def _scored(
 
 
 def of_fused(given: Mapping[str, Any]) -> AttentionRecord:
-    """Of `_scaled_dot_product_…`, whose kernels name their arguments alike."""
+    """Inputs of `_scaled_dot_product_…`; its kernels share their argument names."""
     q, k, v, mask, is_causal, scale = _asked(given)
     return attended(q, k, v, mask, is_causal=is_causal, scale=scale)
 
@@ -112,7 +112,7 @@ def _asked(
 
 
 def of_native(given: Mapping[str, Any]) -> AttentionRecord:
-    """Of `_native_multi_head_attention`, the fast path of nn.MultiheadAttention."""
+    """Inputs of `_native_multi_head_attention`, the fast path of nn.MultiheadAttention."""
     return _projected(
         given["query"],
         given["num_head"],
@@ -124,7 +124,7 @@ def of_native(given: Mapping[str, Any]) -> AttentionRecord:
 
 
 def of_encoder_layer(given: Mapping[str, Any]) -> AttentionRecord:
-    """Of `_transformer_encoder_layer_fwd`, a whole nn.TransformerEncoderLayer on the fast path."""
+    """Inputs of `_transformer_encoder_layer_fwd`, the fast path of nn.TransformerEncoderLayer."""
     x, padding = _padded(given["src"])
     if given["norm_first"]:
         norm = given["norm_weight_1"], given["norm_bias_1"]
@@ -140,7 +140,7 @@ def of_encoder_layer(given: Mapping[str, Any]) -> AttentionRecord:
 
 
 def of_flex(flex: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> AttentionRecord:
-    """Of flex_attention: what it makes of a value for each key, 1 at that key, are its weights."""
+    """Weights of flex_attention: its output for values that are 1 at one key each."""
     query, key, value, score_mod, block_mask, scale, *more = args
     n_keys = key.shape[-2]
     each = torch.eye(n_keys, dtype=value.dtype, device=value.device)
@@ -181,7 +181,7 @@ def _projected(
 
 
 def _padded(x: Tensor) -> tuple[Tensor, Tensor | None]:
-    """A nested tensor padded, with which of its tokens are padding; others as they are."""
+    """A nested tensor padded, with its padding mask; other tensors unchanged."""
     if not x.is_nested:
         return x, None
     padded = x.to_padded_tensor(0.0)

@@ -1,4 +1,4 @@
-"""Padding that stands before a sentence, as in a batch that a decoder continues."""
+"""Handles padding before a sentence, as in a batch that a decoder continues."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def _length(recording: Recording, side: TextSide) -> int:
 
 
 def _padding(record: AttentionRecord, sentence: int, kind: str) -> int:
-    """How many keys come first that no query after them sees."""
+    """The number of initial keys that no later query sees."""
     if record.allowed is None:
         seen = record.weights[sentence] > 0
     else:
@@ -63,7 +63,7 @@ def _padding(record: AttentionRecord, sentence: int, kind: str) -> int:
     seen = seen[..., : record.n_keys].any(dim=0)
     n_queries, n_keys = seen.shape
     if kind != "cross" and n_queries == n_keys:
-        # Of each query its first key; one without keys says nothing.
+        # Each query's first key; queries without keys do not count.
         some = seen.any(dim=1)
         earliest = torch.where(some, seen.int().argmax(dim=1), n_keys)
         earliest = earliest.flip(0).cummin(0).values.flip(0)

@@ -1,4 +1,4 @@
-"""What is known of a tensor while a model runs: what it was computed from, by its storage.
+"""The ancestry of each tensor while a model runs, by its storage.
 
 Views share a storage and so need no entry. A storage's address is reused after its end; an entry
 holds a weak reference, which keeps the address and not the numbers.
@@ -21,7 +21,7 @@ from model.watch.call_sites import Place, Spot
 from model.watch.editing import SiteEdit
 
 N_READ = 2
-"""How many linear maps back is remembered: low-rank projections have two on the way to q and k."""
+"""The number of linear maps to look back; low-rank projections use two on the way to q and k."""
 
 
 @dataclass(eq=False)
@@ -31,8 +31,8 @@ class Product:
     Attributes:
         left: (batch, row, width), or without a batch.
         right: (batch, width, column).
-        nodes: what is known of both.
-        views: where their axes come from.
+        nodes: of both.
+        views: layouts of both.
         is_parameter: whether a storage of that address is a parameter of the model.
     """
 
@@ -49,12 +49,12 @@ class Product:
 
     @property
     def width(self) -> Dim:
-        """What was summed over."""
+        """The axes summed over."""
         return self.views[0].dims[-1]
 
     @property
     def _matrix(self) -> int | None:
-        """Which factor was no made tensor; None if both or neither were."""
+        """The factor that no operation made; None if both or neither were made."""
         left, right = (node.made for node in self.nodes)
         return None if left == right else int(left)
 
@@ -64,10 +64,10 @@ class Scores:
     """A tensor on its way to a softmax.
 
     Attributes:
-        product: what it began as; None if it did not begin as a product.
-        summed: what each query was added to each key of, where additive attention began so.
-        unmasked: as it was before the first mask; None where no mask has met it.
-        masks: what each mask allows, with the shape of the scores that it met.
+        product: the product it began as; None if it did not.
+        summed: the queries and keys that additive attention added, if it began so.
+        unmasked: the scores before the first mask; None if there was no mask.
+        masks: the keys that each mask allows, with the shape of its scores.
     """
 
     product: Product | None = None
@@ -81,9 +81,9 @@ class Softmax:
     """A softmax that ran, without its numbers.
 
     Attributes:
-        place: where.
-        shape: of what it made.
-        reason: why it counts as no attention; None once it does.
+        place: where it ran.
+        shape: of its output.
+        reason: why it is not attention; None once it is.
     """
 
     place: Place
@@ -93,7 +93,7 @@ class Softmax:
 
 @dataclass(slots=True, eq=False)
 class Candidate:
-    """What a softmax made, until it meets values or is forgotten.
+    """The output of a softmax, until it meets values or is dropped.
 
     Attributes:
         weights: after the softmax and before dropout; None once they were taken.
@@ -120,7 +120,7 @@ class Candidate:
 
 @dataclass(slots=True, eq=False)
 class Node:
-    """What is known of one storage.
+    """The knowledge about one storage.
 
     Attributes:
         number: of the numbers in it; copies and casts keep it.
@@ -150,23 +150,23 @@ class Node:
     alive: StorageWeakRef | None = field(default=None, repr=False)
 
     def axes_of(self, x: Tensor) -> tuple[Dim, ...]:
-        """Where the axes of a view of it come from."""
+        """The axes of one of its views."""
         assert self.axes is not None
         return View.of(x, self.axes).dims
 
     @property
     def lineage(self) -> tuple[int, ...]:
-        """What a pointwise function of it reads."""
+        """The ancestors of a pointwise function of it."""
         return self.reads or (self.number,)
 
     @property
     def origins(self) -> frozenset[int]:
-        """Itself and all that it reads."""
+        """This node and all its ancestors."""
         return frozenset((self.number, *self.reads))
 
 
 class Lineage:
-    """The nodes of all storages that were seen and still live."""
+    """The nodes of all living storages seen so far."""
 
     def __init__(self) -> None:
         self._nodes: dict[int, Node] = {}
@@ -174,24 +174,24 @@ class Lineage:
         self._sweep_at = 2048
 
     def known(self, x: Tensor) -> Node | None:
-        """What is known of a tensor; None if it was never seen."""
+        """A tensor's node; None if it was never seen."""
         return self._nodes.get(x.untyped_storage()._cdata)
 
     def of(self, x: Tensor) -> Node:
-        """The same; a tensor that was never seen comes from outside."""
+        """A tensor's node; one never seen comes from outside."""
         node = self.known(x)
         if node is None:
             node = self.put(x, Node(next(self._numbers), made=False), outside(x))
         return node
 
     def view(self, x: Tensor) -> View:
-        """Where its axes come from."""
+        """A tensor's axes."""
         axes = self.of(x).axes
         assert axes is not None
         return View.of(x, axes)
 
     def read_by(self, operands: Iterable[Tensor]) -> tuple[list[Node], list[View]]:
-        """What is known of all that an operation reads."""
+        """The nodes of all tensors that an operation reads."""
         nodes, views = [], []
         for x in operands:
             node = self.of(x)
@@ -201,11 +201,11 @@ class Lineage:
         return nodes, views
 
     def fresh(self) -> Node:
-        """A node that reads nothing known."""
+        """A node without known ancestors."""
         return Node(next(self._numbers))
 
     def follow(self, parent: Node) -> Node:
-        """The node of a pointwise function of another, which still leads where the other led."""
+        """The node of a pointwise function of another; it inherits the other's role."""
         return Node(
             next(self._numbers),
             parent.lineage,
@@ -222,12 +222,12 @@ class Lineage:
         return Node(next(self._numbers), reads, mapped=True)
 
     def put(self, x: Tensor, node: Node, axes: Axes | None = None) -> Node:
-        """Keep a node for a tensor's storage, in place of the one before.
+        """Store a node for a tensor's storage, replacing the previous one.
 
         Args:
             x: a tensor.
-            node: what is known of it.
-            axes: where its axes come from; None if that is not known.
+            node: its node.
+            axes: its axes; None if unknown.
         """
         if axes is None:
             shape = tuple(x.shape)

@@ -1,4 +1,4 @@
-"""What is added to scores: a mask if it forbids keys, else a bias."""
+"""Tells masks, which forbid keys, from other biases that are added to scores."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import torch
 from torch import Tensor
 
 FORBIDDEN = -1e3
-"""What is added to scores and lies below this forbids a key; learned biases stay far above."""
+"""A number below this, added to a score, forbids a key; learned biases stay far above it."""
 
 
 STEP = -50.0
-"""A constant below this beside none below a tenth of it is a mask as well, such as −100."""
+"""A constant below this, with no other number below a tenth of it, is a mask as well: −100."""
 
 STEP_WITH_BIAS = -90.0
-"""The same to which a learned bias was added, as Swin does."""
+"""The same with a learned bias added, as in Swin."""
 
 
 def far_above(x: Tensor) -> Tensor:
@@ -35,7 +35,7 @@ def far_above(x: Tensor) -> Tensor:
 
 
 def allows(added: Tensor) -> Tensor:
-    """True = may attend, by what is added to scores."""
+    """The mask in a tensor that is added to scores; True = may attend."""
     allowed = far_above(added)
     low = added.amin() if added.numel() else added.sum()
     if bool(low <= STEP) and bool(low > FORBIDDEN):
@@ -49,14 +49,14 @@ def allows(added: Tensor) -> Tensor:
 
 
 class Masks:
-    """What additive masks allow; every layer adds the same one, which is looked through once."""
+    """The masks in additive tensors; every layer adds the same one, so each is analysed once."""
 
     def __init__(self) -> None:
-        # By address; held with the mask, so that the address is not given to another.
+        # By address; kept together with the mask, so that the address cannot be reused.
         self._allowed: dict[int, tuple[tuple[object, ...], Tensor, Tensor | None]] = {}
 
     def allowed_by(self, added: Tensor) -> Tensor | None:
-        """True = may attend, of the shape of what is added; None if it forbids no key."""
+        """The mask in an added tensor, in its shape, True = may attend; None if it forbids none."""
         if added.is_complex():
             return None
         address = added.untyped_storage()._cdata
@@ -69,5 +69,5 @@ class Masks:
         return kept[2]
 
     def forget(self, written: Tensor) -> None:
-        """A tensor is about to be written to."""
+        """Drop a tensor that is about to be overwritten."""
         self._allowed.pop(written.untyped_storage()._cdata, None)

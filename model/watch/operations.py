@@ -1,4 +1,4 @@
-"""What each operation does to what is known: the table of handlers.
+"""The table of handlers: each operation's effect on the ancestry of tensors.
 
 A handler runs its operation and hands its result on untouched. Operations that no entry names
 follow their first tensor: what a pointwise function gives still leads where its input led, which
@@ -56,7 +56,7 @@ _POINTWISE = (
     *("_to_copy", "copy_", "native_dropout", "cat", "constant_pad_nd", "index_copy_"),
     *("index_copy", "_fused_dropout", "tril", "triu", "tril_", "triu_"),
 )
-"""What leads on like a pointwise function, and what torch does not tag as one."""
+"""Operations that act like pointwise functions, but that torch does not tag as such."""
 _WRITES_A_PART = ("fill_", "zero_", "index_put_", "index_fill_", "_index_put_impl_")
 _WRITES_NOTHING_KNOWN = ("zero_", "fill_", "uniform_", "normal_", "bernoulli_")
 _MAPS = ("linear", "addmm", "conv", "addbmm", "addmv", "mv")
@@ -64,10 +64,10 @@ _MAPS = ("linear", "addmm", "conv", "addbmm", "addmv", "mv")
 
 @functools.cache
 def handler_of(func: Any) -> Handler | None:
-    """The handler of an operation; None where there is nothing to do."""
+    """The handler of an operation; None if there is nothing to do."""
     if not isinstance(func, torch._ops.OpOverload):
         return _flex if func.name() == "flex_attention" else None
-    # Only inference mode shows these: elsewhere autograd has taken them apart already.
+    # Visible only in inference mode; otherwise autograd has already decomposed them.
     name = func.overloadpacket.__name__
     if name == "lift_fresh":
         return None
@@ -103,14 +103,14 @@ def _composite(mode: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[st
 
 def _whole_linear(mode: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     weight = mode.lineage.known(args[1])
-    # Some write QKᵀ with it.
+    # Some models compute QKᵀ with it.
     if weight is not None and weight.made:
         return _composite(mode, func, args, kwargs)
     return linear(mode, _folded if args[1].requires_grad else func, args, kwargs)
 
 
 def _folded(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """A linear map as autograd has it made: below autograd, torch multiplies otherwise."""
+    """A linear map as under autograd; below autograd, torch multiplies differently."""
     if x.is_contiguous() or x.dim() < 3:
         return F.linear(x, weight, bias)
     product = (x.reshape(-1, x.shape[-1]) @ weight.t()).view(*x.shape[:-1], -1)
@@ -123,7 +123,7 @@ def _whole_dropout(mode: Recorder, func: Any, args: tuple[Any, ...], kwargs: dic
 
 
 def unfollowed(mode: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Anything on a nested, sparse or meta tensor; of nested ones torch's own layers are seen."""
+    """Any operation on a nested, sparse or meta tensor; there, only torch's layers are followed."""
     if func.overloadpacket.__name__ in _KERNELS:
         return _fused(mode, func, args, kwargs)
     if "softmax" in str(func) or "attention" in str(func):
@@ -149,7 +149,7 @@ def _flex(mode: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, An
 
 
 def _fused(mode: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """A fused kernel, whose own output is handed on."""
+    """A fused kernel, whose own output is passed on."""
     result = func(*args, **kwargs)
     given = _given(func, args, kwargs)
     name = func.overloadpacket.__name__
@@ -194,7 +194,7 @@ def _fused(mode: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, A
 
 
 def _rows_are_heads(mode: Recorder, query: Tensor) -> bool:
-    """Whether a kernel got heads that share a key where queries stand, as for one new token."""
+    """Whether a kernel got heads that share a key in the place of queries, as for one new token."""
     if query.dim() != 4 or query.shape[2] == 1:
         return False
     rows, width = mode.lineage.view(query).dims[2:]
@@ -218,11 +218,11 @@ def _unpacked(given: dict[str, Any]) -> dict[str, Any]:
 
 
 _N_COMPARED = 8
-"""So many queries of a fused kernel's output are held against its weights."""
+"""The number of queries for which a fused kernel's output is compared with the weights."""
 
 
 def _disagreement(record: AttentionRecord, out: Tensor) -> tuple[str, ...]:
-    """What is said where a kernel gave something else than weights times values."""
+    """The remark if a kernel's output differs from weights times values."""
     assert record.v is not None
     weights, out = record.weights, out.reshape(*record.weights.shape[:3], -1)
     if weights.shape[2] > _N_COMPARED:
@@ -242,7 +242,7 @@ def _disagreement(record: AttentionRecord, out: Tensor) -> tuple[str, ...]:
 def _of_kernel(
     mode: Recorder, spot: Spot, query: Tensor, key: Tensor, record: AttentionRecord
 ) -> tuple[AttentionRecord, tuple[str, ...], bool]:
-    """What a kernel did, with its axes where they belong."""
+    """A kernel's record, with its axes in the usual order."""
     if query.dim() != 4:
         return record, (), False
     q, k = mode.lineage.view(query).dims, mode.lineage.view(key).dims
@@ -281,7 +281,7 @@ def _given(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str
 
 @functools.cache
 def _parameters(func: Any) -> tuple[tuple[str, ...], dict[str, Any]]:
-    """Names of an operation's arguments, and the defaults of those that have one."""
+    """The names of an operation's arguments, and their defaults."""
     arguments = func._schema.arguments
     return (
         tuple(each.name for each in arguments),
@@ -295,7 +295,7 @@ _WHOLE: dict[str, Handler] = {
     "layer_norm": other,
     **dict.fromkeys(("reshape", "contiguous", "flatten", "unflatten"), reshaped),
 }
-"""Made of others, but taking them apart would show nothing more, and takes time."""
+"""Composed operations whose parts would show nothing more and take time."""
 
 _HANDLERS: dict[str, Handler | None] = {
     "_softmax": softmax,

@@ -1,4 +1,4 @@
-"""What most operations do to what is known of tensors: it flows from what they read on."""
+"""The effect of most operations on the ancestry of tensors: it flows from inputs to outputs."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def first_tensor(result: Any) -> Tensor | None:
 
 
 def leading(nodes: Iterable[Node]) -> Node | None:
-    """Of an operation's operands, the one that leads to attention, or else the first made one."""
+    """The operand that leads to attention, or else the first one that an operation made."""
     found: Node | None = None
     for node in nodes:
         if node.scores is not None or node.candidate is not None:
@@ -68,7 +68,7 @@ def leading(nodes: Iterable[Node]) -> Node | None:
 
 
 def pointwise(mode: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """What leads to attention goes on leading there."""
+    """Pass the role of an operand that leads to attention on to the result."""
     name = func.overloadpacket.__name__
     nodes, views = mode.lineage.read_by(tensors(args))
     node = leading(nodes[1:] if name in ("copy_", "index_copy_") else nodes)
@@ -86,7 +86,7 @@ def pointwise(mode: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str
 
 
 def axes_of_pointwise(func: Any, out: Tensor, args: tuple[Any, ...], views: list[View]) -> Axes:
-    """Where the axes of what a pointwise function made come from."""
+    """The axes of a pointwise function's output."""
     name = func.overloadpacket.__name__
     if name in ("cat", "stack"):
         axis = args[1] if len(args) > 1 else 0
@@ -113,7 +113,7 @@ def axes_of_pointwise(func: Any, out: Tensor, args: tuple[Any, ...], views: list
 
 
 def reshaped(mode: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """A view where torch can give one, and else a copy."""
+    """A view if torch can make one, otherwise a copy."""
     result: Tensor = func(*args, **kwargs)
     (node,), (view,) = mode.lineage.read_by(args[:1])
     if mode.lineage.known(result) is not node:
@@ -124,7 +124,7 @@ def reshaped(mode: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str,
 
 
 def protect(mode: Recorder, func: Any, args: tuple[Any, ...]) -> None:
-    """Copy weights and scores that an operation is about to write over."""
+    """Copy weights and scores that an operation is about to overwrite."""
     if not func._schema.is_mutable:
         return
     target = first_tensor(args)
@@ -137,7 +137,7 @@ def protect(mode: Recorder, func: Any, args: tuple[Any, ...]) -> None:
 
 
 def other(mode: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """A norm, a sum, a lookup: it reads on where its input led, and holds no weights."""
+    """A norm, a sum, a lookup: it keeps its input's ancestry, but holds no weights."""
     nodes, views = mode.lineage.read_by(tensors(args))
     node = leading(nodes)
     protect(mode, func, args)
@@ -145,9 +145,9 @@ def other(mode: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, An
     out = first_tensor(result)
     if out is not None:
         put = mode.lineage.fresh()
-        # What reads no tensor is new, as a parameter is.
+        # A result of no tensor is new, like a parameter.
         put.made = node is not None
-        # Rows looked up in one table are not read from one another.
+        # Rows of the same table are not computed from each other.
         table = func.overloadpacket.__name__.startswith(_LOOKUPS)
         if node is not None and (node.made or not table):
             put.reads = node.lineage
@@ -172,13 +172,13 @@ def _axes_of_other(func: Any, out: Tensor, args: tuple[Any, ...], views: list[Vi
 
 
 def unrelated(mode: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """What it gives has nothing to do with what it was given: a lookup by token, a filling."""
+    """An output unrelated to the input: a lookup by token, a fill."""
     protect(mode, func, args)
     result = func(*args, **kwargs)
     out = first_tensor(result)
     if out is not None:
         put, axes = mode.lineage.fresh(), None
-        # A parameter is filled, in place, when its model is built.
+        # Building a model fills its parameters in place.
         put.made = not func._schema.is_mutable
         put.noise = func.overloadpacket.__name__ == "bernoulli_"
         if func.overloadpacket.__name__ == "embedding":
@@ -191,7 +191,7 @@ def unrelated(mode: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str
 
 
 def written(mode: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """A part of a tensor is filled: scores that are masked so stay scores, weights change."""
+    """Part of a tensor is filled: masked scores stay scores, weights change."""
     node = mode.lineage.known(args[0])
     if node is None or (node.scores is None and node.candidate is None):
         return unrelated(mode, func, args, kwargs)
@@ -206,7 +206,7 @@ def written(mode: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, 
 
 
 def _whole(x: Tensor) -> Tensor:
-    """A copy of all that a view's storage holds, in one axis."""
+    """A copy of a view's whole storage, as one axis."""
     storage = x.untyped_storage()
     return torch.empty(0, dtype=x.dtype, device=x.device).set_(storage.clone())
 
@@ -214,7 +214,7 @@ def _whole(x: Tensor) -> Tensor:
 def linear(mode: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """A linear map or a convolution, which reads its input."""
     result = func(*args, **kwargs)
-    # The bias comes first in addmm; it was not made by an operation, and its input mostly was.
+    # In addmm the bias comes first; unlike the input, it is usually not made by an operation.
     operands = list(tensors(args))
     if str(func).startswith("aten.add"):
         operands = operands[1:]
@@ -233,7 +233,7 @@ def linear(mode: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, A
 
 
 def additive(nodes: Iterable[Node]) -> Scores | None:
-    """What a linear map makes of queries that were added to keys: scores of additive attention."""
+    """A linear map of queries added to keys: the scores of additive attention."""
     for node in nodes:
         if node.scores is not None and node.scores.summed is not None:
             return Scores(summed=node.scores.summed)

@@ -25,22 +25,22 @@ _PLAIN = {Tensor, nn.Parameter, nn.Buffer}
 
 
 class Recorder(TorchDispatchMode):
-    """Hands every operation to its handler.
+    """Passes every operation to its handler.
 
     Attributes:
-        lineage: what is known of tensors.
-        masks: what additive masks allow.
-        places: names of modules.
-        found: what was seen.
-        edits: what is done differently.
+        lineage: the ancestry of tensors.
+        masks: those in additive tensors.
+        places: module names.
+        found: the results so far.
+        edits: the edits to apply.
     """
 
-    # flex_attention is one, and would refuse to run under a mode that does not say so.
+    # flex_attention is a higher-order operator and refuses to run under a mode without this.
     supports_higher_order_operators = True
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
-        # Compilation rests anyway, and asking it to at every operation takes half of the time.
+        # Compilation is off anyway; disabling it at every operation would take half of the time.
         return False
 
     def __init__(self, edits: Edits, n_heads: int | Mapping[str, int] | None = None) -> None:
@@ -60,33 +60,33 @@ class Recorder(TorchDispatchMode):
         kwargs: dict[str, Any] | None = None,
     ) -> Any:
         if types and not _PLAIN.issuperset(types):
-            # A tensor class of its own, such as jagged tensors: it unwraps itself and comes back.
+            # A tensor subclass, such as a jagged tensor, unwraps itself and calls again.
             return NotImplemented
         kwargs = kwargs or {}
         handler = handler_of(func)
-        # A backward pass that computes a checkpoint's forward pass again is no further call.
+        # A backward pass that recomputes a checkpointed forward pass is no additional call.
         idle = _innermost.recorder is not self or torch._C._current_graph_task_id() != -1
         if handler is None or idle:
             return func(*args, **kwargs)
-        # As many as any operation has that looks into its operands.
+        # The most operands of any operation that inspects them.
         for x in args[:3]:
             if isinstance(x, Tensor) and (x.is_nested or x.is_meta or x.layout != torch.strided):
                 return unfollowed(self, func, args, kwargs)
         return handler(self, func, args, kwargs)
 
     def n_heads(self, spot: Spot) -> int | None:
-        """How many heads the person who watches says that a module has."""
+        """The number of a module's heads according to the caller."""
         given = self._n_heads
         return given.get(spot.place.path) if isinstance(given, Mapping) else given
 
     def parts_of(self, func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
-        """Run an operation that is made of others, with these seen one by one."""
+        """Run a composed operation so that its parts are seen one by one."""
         with self:
             return func(*args, **kwargs)
 
 
 class _Innermost(threading.local):
-    """Who records in a thread, of several watching inside one another."""
+    """The recorder of a thread; nested blocks replace it."""
 
     recorder: Recorder | None = None
 
@@ -152,7 +152,7 @@ def watching(
 
 
 class _Stance:
-    """The compiler's stance is one for the process: the first holder sets it, the last resets."""
+    """The compiler's stance, one per process: the first holder sets it, the last resets it."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

@@ -1,4 +1,4 @@
-"""What a recording says of itself: what it saw, what else it saw, and what it cannot see."""
+"""The report of a recording: attention, everything that resembled it, and its blind spots."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ INVISIBLE = (
     "attention inside compiled kernels of an extension",
     "attention without a softmax, such as sigmoid and linear attention",
 )
-"""What no recording sees, so that nothing found does not mean that nothing ran."""
+"""Blind spots of every recording: an empty report does not mean that no attention ran."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,9 +25,9 @@ class OtherSoftmax:
 
     Attributes:
         place: where it ran.
-        shape: of what it made.
+        shape: of its output.
         reason: why it does not count.
-        times: how often it ran.
+        times: the number of runs.
     """
 
     place: Place
@@ -38,7 +38,7 @@ class OtherSoftmax:
 
 @dataclass(frozen=True, slots=True)
 class Suspicion:
-    """A product whose left factor has rows that add up to 1, though no softmax was seen.
+    """A product whose left factor has rows that add up to 1, without a softmax.
 
     Attributes:
         place: where the product ran.
@@ -53,14 +53,14 @@ class Suspicion:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What `watching` saw.
+    """The contents of a recording by `watching`.
 
     Attributes:
         sites: every attention.
         others: every other softmax.
-        suspicions: what may be attention by another way than a softmax.
-        joined: how a trace joins several calls of a site, or why none can.
-        invisible: what cannot be seen at all.
+        suspicions: possible attention without a softmax.
+        joined: how a trace joins several calls of a site, or why it cannot.
+        invisible: blind spots of every recording.
     """
 
     sites: tuple[WatchedSite, ...]

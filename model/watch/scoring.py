@@ -1,4 +1,4 @@
-"""Operations that make scores, mask them, turn them into weights and mix values with these."""
+"""Operations that compute scores, mask them, turn them into weights and mix values with them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def softmax(mode: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """A softmax: over the last axis, what it makes may be weights."""
+    """A softmax: over the last axis, its output may be weights."""
     x, axis = args[0], args[1]
     result = func(*args, **kwargs)
     spot = mode.places.here()
@@ -39,7 +39,7 @@ def softmax(mode: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, 
         origin = node.scores or Scores()
         scores = x
         if origin.unmasked is not None and origin.unmasked.numel() == x.numel():
-            # One axis where it was kept as a whole storage.
+            # One axis if it was kept as a whole storage.
             by_index = origin.unmasked.dim() == 1 < x.dim()
             scores = origin.unmasked.view(x.shape) if by_index else origin.unmasked
         edit = mode.edits.at(spot.key)
@@ -77,7 +77,7 @@ def product(mode: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, 
     suspect(mode, left)
     read = lineage.read(next((node for node in nodes if node.made), nodes[0]))
     read.scores = additive(nodes) if result.numel() < left.numel() else None
-    # A map without bias has a parameter on one side alone.
+    # A map without bias has a parameter on only one side.
     if result.dim() == 3 or nodes[0].made == nodes[1].made:
         summed = None if read.scores is None else read.scores.summed
         read.scores = Scores(met, summed)
@@ -91,7 +91,7 @@ def product(mode: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, 
 def _masked(
     mode: Recorder, scores: Scores, before: Tensor, added: Tensor, *, subtracted: bool = False
 ) -> Scores:
-    """Scores to which something was added: with a mask more if it forbids any key."""
+    """Scores after an addition; if it forbids any key, it counts as a mask."""
     allowed = mode.masks.allowed_by(-added if subtracted else added)
     return scores if allowed is None else _with_mask(scores, before, allowed)
 
@@ -110,7 +110,7 @@ def added(mode: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, An
     met = None
     for node, x, term in zip(nodes, operands, reversed(operands), strict=True):
         if len(operands) == 2 and node.scores is not None:
-            # Written over by an addition in place.
+            # Overwritten by an in-place addition.
             before = x.clone() if func._schema.is_mutable else x
             subtracted = func.overloadpacket.__name__.startswith("sub")
             met = _masked(mode, node.scores, before, term, subtracted=subtracted)
@@ -132,7 +132,7 @@ def added(mode: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, An
             put.reads = tuple(each for node in nodes for each in node.reads)
             put.mapped = True
     if len(operands) == 2 and all(x.dim() and x.shape != out.shape for x in operands):
-        # Every query with every key: additive attention begins so.
+        # Every query plus every key: the start of additive attention.
         put.scores = Scores(summed=(nodes[0], nodes[1]))
     mutable = func._schema.is_mutable
     lineage.put(out, put, views[0].axes if mutable else same(out, views))
@@ -140,7 +140,7 @@ def added(mode: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, An
 
 
 def _joins(nodes: list[Node]) -> bool:
-    """Whether two made tensors that led elsewhere meet, as a residual and its sub-layer do."""
+    """Whether two computed tensors with other roles meet, like a residual and its sub-layer."""
     return (
         len(nodes) == 2
         and all(node.made for node in nodes)
@@ -173,7 +173,7 @@ def _filled(
     kwargs: dict[str, Any],
     fill: tuple[Tensor, Tensor, Any],
 ) -> Any:
-    """Forbidden scores get a value that no softmax lets through; forbidden weights get zero."""
+    """Fill forbidden scores with a value that softmax turns into zero; fill weights with zero."""
     x, allowed, value = fill
     node = mode.lineage.of(x)
     follow = mode.lineage.follow(node)
@@ -230,14 +230,14 @@ def multiplied(mode: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[st
 
 
 def _number(value: Any) -> float | None:
-    """What is multiplied with as a whole; None for what differs from cell to cell."""
+    """The factor of a whole tensor; None if it differs between cells."""
     if isinstance(value, Tensor):
         return float(value) if value.dim() == 0 and not value.is_complex() else None
     return float(value) if isinstance(value, int | float) else None
 
 
 def summed(mode: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """A sum, over keys where weights were multiplied with values cell by cell."""
+    """A sum; over keys, if weights were multiplied with values cell by cell."""
     x = args[0]
     node = mode.lineage.known(x)
     result = other(mode, func, args, kwargs)

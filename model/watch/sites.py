@@ -1,4 +1,4 @@
-"""What a recording found: sites with their kind and layer, and what else was seen."""
+"""The results of a recording: sites with their kind and layer, and other observations."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ from model.watch.lineage import Softmax
 from model.watch.report import OtherSoftmax, Report, Suspicion
 
 _ROUNDING = 0.02
-"""How far from 1 the weights of a query may add up to; half precision needs it."""
+"""The tolerance for weights of a query that add up to 1, as half precision needs."""
 
 Origins = tuple[frozenset[int], frozenset[int]]
-"""What queries and keys were computed from, as numbers of tensors."""
+"""The tensors that queries and keys were computed from, by number."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WatchedSite:
-    """One attention of a model, and what each of its calls did.
+    """One attention of a model, with its calls.
 
     Attributes:
         site: its kind and layer; layers are counted from 0 by kind, in the order of first calls.
@@ -52,13 +52,13 @@ class WatchedSite:
 
     @property
     def n_heads(self) -> int:
-        """How many heads there are."""
+        """The number of heads."""
         return self.calls[0].weights.shape[1]
 
 
 @dataclass(slots=True, eq=False)
 class _Found:
-    """The calls of one place, with what the first of them read."""
+    """The calls of one place, with the inputs of the first."""
 
     place: Place
     origins: Origins | None
@@ -74,7 +74,7 @@ class _Found:
 
 
 class Collection:
-    """What the recorder hands over while it runs."""
+    """The results that the recorder collects while it runs."""
 
     def __init__(self) -> None:
         self.softmaxes: list[Softmax] = []
@@ -120,7 +120,7 @@ class Collection:
 
 
 class Watched:
-    """What `watching` saw; readable while it watches and afterwards."""
+    """The results of `watching`; readable during and after the block."""
 
     def __init__(
         self,
@@ -130,7 +130,7 @@ class Watched:
     ) -> None:
         self._found = found
         self._kinds = kinds
-        # Edited attention may look like another kind, and so is called as it was.
+        # Edited attention may look like another kind, so it keeps its name.
         self._names: dict[Hashable, Site] = {}
         if like is not None:
             for each, found_there in like._sites():
@@ -142,7 +142,7 @@ class Watched:
         return tuple(site for site, _ in self._sites())
 
     def edits(self, under: Intervention, weights: Mapping[Any, Any]) -> Edits:
-        """What `watching` does under an intervention, by the sites that were seen here.
+        """The edits of an intervention at the sites seen here.
 
         Raises:
             CaptureError, HeadError, MaskError: as `site_edits`.
@@ -186,7 +186,7 @@ class Watched:
         return self._kinds.get(place.path) if isinstance(self._kinds, Mapping) else self._kinds
 
     def recording(self) -> Recording:
-        """The same as taps would have recorded it, for maps by sentence and for traces.
+        """The results as taps would have recorded them, for maps by sentence and for traces.
 
         Raises:
             CaptureError: if no attention ran.
@@ -253,7 +253,7 @@ class Watched:
         return joined([(each.site, found.calls) for each, found in self._sites()])
 
     def report(self) -> Report:
-        """What was seen and what was not; `str` of it is for people."""
+        """The report; `str` makes it readable."""
         others = Counter(
             (each.place, each.shape, each.reason)
             for each in self._found.softmaxes
@@ -274,7 +274,7 @@ class Watched:
 
 
 def _heads_joined(found: list[_Found]) -> list[_Found]:
-    """Heads that are modules of their own, as one place each: they read the same, in a row."""
+    """Heads in separate modules, joined into one place: consecutive ones with equal inputs."""
     joined: list[list[_Found]] = []
     for each in found:
         if joined and _is_next_head(joined[-1][-1], each):
@@ -318,7 +318,7 @@ def _is_next_head(one: _Found, other: _Found) -> bool:
 
 
 def _require_certain(site: WatchedSite, found: _Found, chosen: bool) -> None:
-    """Refuse what a trace could not say of its own weights."""
+    """Refuse weights that a trace could not describe."""
     for note in site.notes:
         if note.startswith(UNCERTAIN):
             raise CaptureError(f"{site.site}: {note}, or choose other sites= for the trace.")
@@ -340,7 +340,7 @@ def _require_certain(site: WatchedSite, found: _Found, chosen: bool) -> None:
 
 
 def _twins(found: list[_Found], sites: Sequence[Site]) -> list[tuple[str, ...]]:
-    """What is said of each place whose module uses the same weights once more."""
+    """Remarks on places whose module uses the same weights twice."""
     others: list[list[str]] = [[] for _ in found]
     for (i, one), (j, other) in itertools.combinations(enumerate(found), 2):
         if one.place.path == other.place.path and _same_weights(one, other):
@@ -374,7 +374,7 @@ def _kind_doubts(found: _Found, site: Site) -> tuple[str, ...]:
     doubts = []
     if site.kind is AttentionKind.ENCODER:
         if first.n_queries == first.n_keys == 1 and len(found.calls) == 1:
-            doubts.append("of one token, nothing tells what it may see")
+            doubts.append("a single token does not show its mask")
         elif _is_causal(found) is None:
             doubts.append("no query sees a later key, nor do later ones see more")
     elif (
@@ -413,7 +413,7 @@ def _named(found: list[_Found], given: Sequence[AttentionKind | None]) -> list[S
 def _beside_cross(
     number: int, found: list[_Found], crosses: list[bool], before: list[Site]
 ) -> bool:
-    """Whether a layer goes on with cross-attention, or had it after another of its own kind."""
+    """Whether cross-attention follows in the layer, or followed another one of its own kind."""
     place = found[number].place
     followed = found[number + 1] if crosses[number + 1 : number + 2] == [True] else None
     if followed and _in_one_layer(place, followed.place):
@@ -435,7 +435,7 @@ def _is_cross(found: _Found) -> bool:
 
 
 def _is_causal(found: _Found) -> bool | None:
-    """Whether no query sees a later key; of single queries, whether keys grow call by call.
+    """Whether no query sees a later key; for single queries, whether keys grow with each call.
 
     None where that is so because all queries see the same keys, as those of one word and padding.
     """
@@ -454,7 +454,7 @@ def _is_causal(found: _Found) -> bool | None:
 
 
 def _latest_seen(call: AttentionRecord) -> Tensor:
-    """(batch, head, query): the number of the last key that each query sees; -1 for none."""
+    """The last key that each query sees, (batch, head, query); -1 for none."""
     seen: Tensor = call.weights > 0
     if call.allowed is not None:
         seen = call.allowed.expand(seen.shape)
@@ -463,14 +463,14 @@ def _latest_seen(call: AttentionRecord) -> Tensor:
 
 
 def _grows(latest: Tensor) -> bool:
-    """Whether in any head some query sees further than another."""
+    """Whether in any head one query sees further than another."""
     none = latest < 0
     lowest = latest.masked_fill(none, torch.iinfo(latest.dtype).max).amin(dim=-1)
     return bool((latest.amax(dim=-1) > lowest).any())
 
 
 def _in_one_layer(place: Place, cross: Place) -> bool:
-    """Whether two modules have an owner in common that is less than the whole model."""
+    """Whether two modules share an owner other than the whole model."""
     mine, theirs = (each.path.split(".")[:-1] for each in (place, cross))
     shared = [a for a, b in zip(mine, theirs, strict=False) if a == b]
     return mine == theirs or any(part.isdigit() for part in shared)

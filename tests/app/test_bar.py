@@ -203,7 +203,7 @@ def test_without_any_checkpoint_the_bar_says_where_to_put_one(
     open_app: OpenApp, tmp_path: Path
 ) -> None:
     app = open_app(folder=tmp_path)
-    assert "There is no trained model" in plain(app.error[0].value)
+    assert "no trained model" in plain(app.error[0].value)
     assert asked(app) is None
 
 
@@ -243,7 +243,7 @@ def test_a_typed_target_is_shown_with_its_probability_beside_the_models_own(
     own = model.trace(DEFAULT_SENTENCE).log_probs.mean()
     assert large(app) == "Die Katze frisst."
     body = answer(app).replace("−", "-")
-    assert f"its mean log-probability is {typed:.2f} a token" in body
+    assert f"mean log-probability is {typed:.2f} " in body
     assert f'own translation has {own:.2f}: <b lang="de" dir="auto">{OWN}</b>' in body
     assert asked(app).target == "Die Katze frisst."
     assert shared(app) == {"target": "Die Katze frisst."}
@@ -273,17 +273,16 @@ def test_a_target_too_long_is_refused_and_can_be_mended(open_app: OpenApp) -> No
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "The text is empty; type a sentence to translate."),
-        (" \t\u00a0\u3000", "The text is empty; type a sentence to translate."),
+        ("", "text is empty"),
+        (" \t\u00a0\u3000", "text is empty"),
         (
             "cat" + " " * 5_000,
-            "The text has 5,003 characters and the app takes 5,000; shorten it.",
+            "5,003 characters .* 5,000",
         ),
         *(("cat " * count, TOO_LONG) for count in (100, 1_249, 100_000)),
         (
             "漢字",
-            "The model never saw any of these characters in training; type a sentence in the "
-            "language it reads.",
+            "never saw any of these",
         ),
     ],
 )
@@ -293,7 +292,7 @@ def test_a_sentence_that_cannot_be_translated_is_answered_and_nothing_is_lost(
     app = open_app(layer="1", target="Der Hund.")
     retype(app, text)
     (warning,) = warnings(app)
-    assert re.fullmatch(said, warning)
+    assert re.search(said, warning)
     # What stood there stays, and says that it is not of this sentence.
     assert asked(app).sentence == DEFAULT_SENTENCE
     assert large(app) == "Der Hund."
@@ -333,7 +332,7 @@ def test_a_sentence_in_another_language_is_translated_with_a_warning(open_app: O
 
 def test_the_first_sentence_of_a_session_that_is_refused_shows_nothing(open_app: OpenApp) -> None:
     app = open_app(sentence=" ")
-    assert warnings(app) == ["The text is empty; type a sentence to translate."]
+    assert ["text is empty" in each for each in warnings(app)] == [True]
     assert asked(app) is None
 
 
@@ -372,7 +371,7 @@ def test_a_translation_with_markup_in_it_is_shown_as_text(
 def test_an_empty_translation_is_said_to_be_one(translated_as: Callable[..., AppTest]) -> None:
     app = translated_as(text="")
     assert large(app) == "∅"
-    assert "The model wrote nothing for this sentence." in warnings(app)
+    assert "wrote nothing" in " ".join(warnings(app))
 
 
 def test_a_translation_that_was_cut_says_so(translated_as: Callable[..., AppTest]) -> None:
@@ -412,7 +411,7 @@ def test_the_about_page_has_no_bar_and_the_question_outlives_it(open_app: OpenAp
 
 def test_the_about_page_gives_every_rule_for_a_label_as_it_is_applied(open_app: OpenApp) -> None:
     text = page_text(go_to_about(open_app()))
-    assert "# What the pictures can and cannot tell" in text
+    assert "can and cannot tell" in text
     for rule in labels.RULES:
         assert f"*{rule.text}*: {rule.needs}" in text
     assert f"{labels.MIN_SENTENCES} sentences" in text
@@ -487,8 +486,7 @@ def test_scores_that_are_no_numbers_are_left_out(
         ({"start": (0, 0), "end": (0, 0), "punctuation": (0, 0)}, ""),
         (
             {"start": (3, 32), "end": (0, 64), "punctuation": (1, 96)},
-            "Here, over this model's examples, more than half of the weight is on `</s>` in none "
-            "of 64 heads, `<s>` in 3 of 32 heads and punctuation in 1 of 96 heads.",
+            "`</s>` in none of 64 heads, `<s>` in 3 of 32 heads and punctuation in 1 of 96 heads.",
         ),
     ],
 )
@@ -499,11 +497,11 @@ def test_the_about_page_counts_the_heads_that_rest_on_a_token(
     answer_with(FindLaterRows, {0: True})
     text = page_text(go_to_about(open_app()))
     assert said in text
-    assert ("over this model's examples, more than half" in text) == bool(said)
+    assert ("half of the weight" in text) == bool(said)
     assert "Layer 0 looks at a token's source more in the row that has read it" in text
     # Whose finding it is, and of what.
     assert "BERT's weight" in text
-    assert "In recurrent networks\nwith attention" in text
+    assert "In recurrent networks" in text
 
 
 def test_the_about_page_says_nothing_of_a_model_without_examples(open_app: OpenApp) -> None:
@@ -514,5 +512,5 @@ def test_the_about_page_says_nothing_of_a_model_without_examples(open_app: OpenA
 
 def test_the_about_page_stands_without_any_model(open_app: OpenApp, tmp_path: Path) -> None:
     app = go_to_about(open_app(folder=tmp_path))
-    assert "There is no trained model" in plain(app.error[0].value)
+    assert "no trained model" in plain(app.error[0].value)
     assert "## References" in page_text(app)

@@ -69,7 +69,7 @@ def test_the_heads_page_shows_the_kinds_that_there_are(open_foreign, family, kin
 
 def test_another_text_is_read_anew_and_a_gap_is_filled(open_foreign):
     app = open_foreign("bert", sentence="the cat sat")
-    assert "type [MASK] for a gap" in text_of(app)
+    assert "type [MASK] " in text_of(app)
     app.text_input(key="sentence").set_value("the [MASK] sat").run()
     prepared = app.session_state["_prepared"]
     assert "[MASK]" in prepared.trace.source.tokens

@@ -187,7 +187,7 @@ def test_a_sentence_of_one_word_without_special_tokens_opens_with_a_head(open_ap
     app = open_app(sentence="cat", specials="0", words="1")
     assert not app.exception
     assert selected(app)[0] == "cross"
-    assert "There is no row to describe." in html(app) or "one word" in html(app)
+    assert "no row to describe" in html(app) or "one word" in html(app)
 
 
 def test_a_new_sentence_is_sent_with_the_same_selection(open_app: OpenApp) -> None:
@@ -450,10 +450,10 @@ def test_facts_of_whole_words_without_special_tokens_say_what_they_count(
     listed = shown[shown.index('class="facts"') :]
     assert "special tokens left out" in listed
     assert "special tokens included" not in listed
-    assert "On the previous word" in listed
+    assert "Weight on the previous word" in listed
     assert not re.search(r"(?<!special )tokens?\b", listed)
     columns = table(open_app(attention="encoder", words="1", specials="0")).value.columns
-    assert "On the previous word" in columns
+    assert "Weight on the previous word" in columns
 
 
 def test_the_column_of_labels_has_room_for_the_longest(open_app: OpenApp) -> None:
@@ -597,7 +597,7 @@ def test_without_a_cell_the_section_says_how_to_choose_one(
 def test_whole_words_cannot_be_looked_into_and_the_page_says_so(open_app: OpenApp) -> None:
     app = open_app(below="query-key", words="1", cell="1.1", sentence="Thecatty sat.")
     assert not charts(app)
-    assert "has no query and key of its own" in app.info[0].value
+    assert "has no query" in app.info[0].value
 
 
 def test_an_old_link_to_a_figure_opens_the_page_without_a_notice(open_app: OpenApp) -> None:
@@ -609,7 +609,7 @@ def test_an_old_link_to_a_figure_opens_the_page_without_a_notice(open_app: OpenA
 
 
 def test_the_page_warns_that_a_weight_is_no_explanation(open_app: OpenApp) -> None:
-    assert "not why the model wrote a word" in captions(open_app())
+    assert "not why the model" in captions(open_app())
 
 
 # ---- ways of reading ---------------------------------------------------------------------------

@@ -212,7 +212,7 @@ def test_a_painted_mask_goes_into_what_is_saved(open_page: OpenApp, trace: Trace
         ("masks", "translations", {"part": "change", "batch": " "}, DEFAULT_SENTENCE, "No mask"),
         ("heads", "picture", {"compare": "0.1-0.2", "layer": "0", "head": "1"}, None, "A row"),
         ("heads", "picture", {"attention": "joint"}, None, "Upper left"),
-        ("heads", "matrices-cross.2", {"layer": "2", "below": "matrices"}, "", "from the token"),
+        ("heads", "matrices-cross.2", {"layer": "2", "below": "matrices"}, "", "W_O"),
     ],
 )
 def test_an_image_names_what_it_shows_and_the_sentence_it_is_of(

@@ -160,7 +160,7 @@ def test_the_masks_shown_are_those_of_the_chosen_sentence(
         assert np.array_equal(values(app, "others", 0, np.uint8), expected["encoder"].cells)
         assert np.array_equal(values(app, "others", 1, np.uint8), expected["cross"].cells)
         assert np.array_equal(values(app, "rows", 0, np.uint8), expected["source-padding"].cells)
-        assert headings(app)[0] == f"How the decoder's mask of sentence {number} is made"
+        assert f"mask of sentence {number} " in headings(app)[0]
 
 
 def test_inside_a_head_the_weights_are_those_that_were_recorded(
@@ -174,7 +174,7 @@ def test_inside_a_head_the_weights_are_those_that_were_recorded(
     assert np.allclose(opened.sum(axis=-1), 1, atol=1e-5)
     assert opened[:, ~seen.allowed[0]].any()
     last = len(model.trace(SENTENCES[0]).target) - 1
-    assert f"({last}) with every key forbidden" in captions(app)
+    assert re.search(rf"All keys of .* \({last}\) are forbidden", captions(app))
 
 
 def test_comparing_says_in_words_how_many_cells_differ(
@@ -194,7 +194,7 @@ def test_comparing_begins_with_what_changes_and_shows_which_of_all_heads_moved(
 ) -> None:
     app = open_masks(part="compare", masked="cross", b="preset.first_token")
     assert list(mounted(app)) == ["compared-weights", "moved-heads", "compared"]
-    assert headings(app)[0].startswith("Written word by word, the translation")
+    assert "the translation" in headings(app)[0]
     moved = values(app, "moved-heads", 0, np.float32)
     targets = [model.translate(sentence) for sentence in SENTENCES]
     rule = Intervention(masks={"cross": PRESETS["first_token"].rule()})
@@ -225,9 +225,9 @@ def test_what_nobody_chose_to_compare_goes_along_with_sentence_and_attention(
 def test_masks_of_other_sizes_are_shown_with_a_sentence_and_not_run(open_masks: OpenMasks) -> None:
     app = open_masks(part="compare", a="1.source-padding", b="1.decoder")
     assert set(mounted(app)) == {"compared"}
-    assert any("The two masks differ in size" in each.value for each in app.caption)
+    assert any("masks differ in size" in each.value for each in app.caption)
     app = open_masks(part="compare", a="1.source-padding", b="2.source-padding")
-    assert "The model cannot run with these masks" in said(app)
+    assert "model cannot run" in said(app)
 
 
 def test_a_mask_that_is_not_there_is_named_and_the_usual_one_compared(
@@ -251,7 +251,7 @@ def test_one_sentence_alone_has_no_padding_and_no_choice_of_sentences(
 
 def test_more_sentences_than_fit_are_left_out_and_counted(open_masks: OpenMasks) -> None:
     app = open_masks(batch="\n".join(source for source, _ in PAIRS))
-    assert "up to 6 sentences here, with the one above; the last 4 are left out" in said(app)
+    assert re.search("at most 6 sentences.* last 4 ", said(app))
     assert app.selectbox(key="number").options == [f"Sentence {n}" for n in range(1, 7)]
 
 
@@ -319,7 +319,7 @@ def test_every_preset_is_applied_as_its_rule_says_and_padding_stays_forbidden(
         assert not app.exception
         if np.array_equal(expected, own[kind]):
             assert edits(app) == ()
-            assert f"“{preset.title}” is the model's own mask here" in said(app)
+            assert f"“{preset.title}” is the model's own" in said(app)
             continue
         (edit,) = edits(app)
         assert (edit.kind, edit.layers) == (kind, None)
@@ -380,7 +380,7 @@ def test_a_stroke_runs_the_model_and_shows_what_changed(
     free = model.trace(SENTENCES[0], under=Intervention(masks={"cross": allowed[:, :n_source]}))
     assert translations(app) == (targets[0], free.text)
     verb = "stays the same" if free.text == targets[0] else "changes"
-    assert f"Written word by word, the translation {verb}" in headings(app)
+    assert any(each.endswith(f"the translation {verb}") for each in headings(app))
     assert "Under teacher forcing, the given words become more or less probable" in headings(app)
     assert "Sentence 1, “The cat eats.”" in captions(app)
 
@@ -553,7 +553,7 @@ def test_junk_in_a_link_is_refused_in_one_sentence(
     app = open_masks(part=part, edit=junk)
     assert not app.exception
     assert len(app.warning) == 1
-    assert "The model's own masks are shown." in said(app)
+    assert "own masks are shown" in said(app)
     assert "<img" not in said(app)
     assert set(mounted(app)) == COMPONENTS[part]
     assert edits(app) == ()
@@ -581,7 +581,7 @@ def test_a_link_for_another_sentence_says_both_sizes(
     rows, columns = own[CROSS].shape
     wrong = Edit(CROSS, None, np.ones((rows + 1, columns), dtype=np.bool_))
     app = open_masks(part="change", edit=link(wrong))
-    assert f"is {rows + 1} × {columns}, and this sentence makes {rows} × {columns}." in said(app)
+    assert re.search(rf"{rows + 1} × {columns}, .* {rows} × {columns}\.", said(app))
 
 
 def test_a_link_for_a_layer_that_the_model_lacks_says_which_it_has(

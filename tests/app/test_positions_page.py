@@ -32,6 +32,7 @@ from tests.kit.explorer_payload import Decoded
 from tests.kit.shown import captions, headings, plain, query, said
 from tests.kit.tiny_checkpoint import PAIRS
 from viz.draw.labels import axis_texts
+from viz.pages.positions import ORIGINAL
 from viz.positions.neighbours import neighbour_heads
 from viz.positions.score_terms import term_shares
 from viz.positions.similarity import ByOffset, Similarity
@@ -320,7 +321,7 @@ def test_every_shipped_checkpoint_plots_its_own_table(open_positions: OpenApp, n
     own = load(SHIPPED / name, device="cpu")
     app = open_positions(folder=SHIPPED, checkpoint=name, length="limit")
     if not own.positions.is_added:
-        assert "This model has no table of encodings" in said(app)
+        assert "no table of encodings" in said(app)
         return
     table = own.position_table()
     assert np.array_equal(array(spec(app, "encoding")["data"][0]["z"]), table)
@@ -630,7 +631,7 @@ def test_chance_gives_another_order_each_time_and_a_button_the_first(
         seen = words(app)["order"]
         assert sorted(seen) == usual
         assert query(app, "shuffled") == ".".join(map(str, seen))
-    button(app, "As it was").click().run()
+    button(app, ORIGINAL).click().run()
     assert words(app)["order"] == usual
     assert query(app, "shuffled") == ""
 
@@ -648,7 +649,7 @@ def test_words_dragged_back_leave_the_address(open_positions: OpenApp) -> None:
 def test_an_order_for_another_sentence_is_said_and_not_used(open_positions: OpenApp) -> None:
     app = open_positions(topic="shuffle", shuffled="2.0.1")
     count = len(words(app)["texts"])
-    assert f"does not fit this sentence's {count} tokens" in said(app)
+    assert f"this sentence's {count} tokens" in said(app)
     assert words(app)["order"] == list(range(count))
     button(app, "Shuffle").click().run()
     assert not said(app)
@@ -660,7 +661,7 @@ def test_one_token_alone_cannot_be_shuffled(open_positions: OpenApp, model: Tran
     )
     app = open_positions(topic="shuffle", sentence=sentence)
     assert button(app, "Shuffle").disabled
-    assert button(app, "As it was").disabled
+    assert button(app, ORIGINAL).disabled
 
 
 # ---- learned positions and the formula ---------------------------------------------------------
@@ -726,7 +727,7 @@ def test_learned_positions_end_at_their_limit(open_positions: OpenApp, with_lear
     app = open_positions(**asked, length="limit")
     assert not said(app).count("choose")
     assert not any("wavelength of dimensions" in each.value for each in app.markdown)
-    assert "How far training reached is not recorded" in captions(app)
+    assert "is not recorded" in captions(app)
 
 
 def test_rows_that_training_never_reached_are_marked_in_the_table_and_left_out_elsewhere(

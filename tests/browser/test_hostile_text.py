@@ -85,7 +85,7 @@ def asked_of(model: Translator, text: str) -> Trace | str:
     try:
         if len(text) > MOST_CHARACTERS:
             model.require_room(text[:MOST_CHARACTERS])
-            return f"The text has {len(text):,} characters and the app takes {MOST_CHARACTERS:,}"
+            return f"The text has {len(text):,} characters"
         return model.trace(text)
     except TextError as error:
         return str(error)

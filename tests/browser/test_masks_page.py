@@ -407,7 +407,7 @@ def test_a_link_with_no_mask_for_this_sentence_is_refused_in_one_sentence(
     masks.open(part="change", edit="<img src=x onerror=alert(1)>")
     expect(masks.alerts).to_have_count(1)
     said = masks.alerts.inner_text().replace(WORD_JOINER, "")
-    assert said.endswith("The model's own masks are shown.")
+    assert said.endswith("own masks are shown.")
     assert masks.page.locator("[data-testid=stAlert] img").count() == 0
     assert wrong_cells(masks, "The mask", own["decoder"].cells, LIGHT.cells) == []
 

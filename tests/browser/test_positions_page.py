@@ -14,6 +14,7 @@ from model.translate.translator import Translator
 from tests.kit.heads_page import LOADING, SHORTLY, HeadsPage, wait_until_calm
 from viz.draw.labels import axis_texts
 from viz.draw.style import DARK, LIGHT
+from viz.pages.positions import ORIGINAL
 from viz.positions.neighbours import neighbour_heads
 
 SENTENCE = "She told me that she had never seen such a beautiful garden."
@@ -262,7 +263,7 @@ def test_shuffling_and_putting_back_move_the_words_on_the_page(
         arg=",".join(before),
     )
     assert sorted(positions.order) == sorted(texts)
-    positions.page.get_by_role("button", name="As it was").click()
+    positions.page.get_by_role("button", name=ORIGINAL).click()
     positions.reader.wait_for_query(shuffled=None)
     expect(positions.words).to_have_text(texts)
 

@@ -471,7 +471,7 @@ def test_the_foot_says_what_is_shown_and_of_which_sentence(
     translation = model.translate(SENTENCE).text
     expect(walking.sentence).to_have_text(f"{SENTENCE}→{translation}")
     help = walking.page.locator(".stage-foot .help")
-    expect(help).to_contain_text("Arrow keys: layer and head")
+    expect(help).to_contain_text("layer and head")
     expect(help).to_contain_text("Esc: back")
 
 

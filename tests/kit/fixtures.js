@@ -1,4 +1,4 @@
-// What Python wrote and says of it, for tests of what reads it; tests/viz/browser/test_javascript.py makes it.
+// Data written by Python and the expected readings; made by tests/viz/browser/test_javascript.py.
 
 import { readFileSync } from "node:fs";
 

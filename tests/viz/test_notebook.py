@@ -83,8 +83,8 @@ def payload_of(page: str) -> Decoded:
 @pytest.mark.parametrize(
     ("kind", "query", "caption"),
     [
-        (AttentionKind.DECODER, "token just read", "in what it has read so far"),
-        (AttentionKind.ENCODER, "token", "where a token looks among all of them"),
+        (AttentionKind.DECODER, "token just read", "has read so far"),
+        (AttentionKind.ENCODER, "token", "among all of them"),
     ],
 )
 def test_a_model_of_one_text_has_no_source_and_no_target(
@@ -181,7 +181,7 @@ def test_a_notebook_calls_a_model_and_watches_it() -> None:
     [
         ({"sizes": ()}, "holds no attention"),
         ({"sizes": (1, 2)}, "layers of encoder self-attention differ in heads or tokens"),
-        ({"scale": 0.5}, "must add up to 1 over the keys"),
+        ({"scale": 0.5}, "add up to 1"),
         ({"scale": np.nan}, "contain NaN"),
     ],
 )
@@ -259,7 +259,7 @@ def test_a_path_that_no_list_of_paths_can_hold_is_refused(
 @pytest.mark.parametrize("option", [[], ["--page"]])
 @pytest.mark.parametrize(
     ("content", "message"),
-    [(None, "cannot be read: No such file"), (b"PK", "damaged or is no saved trace")],
+    [(None, "cannot be read: No such file"), (b"PK", "no saved trace")],
 )
 def test_a_file_that_is_no_trace_does_not_open(
     tmp_path: Path,

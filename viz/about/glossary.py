@@ -8,9 +8,9 @@ TERMS = {
     "Token": "The smallest piece of text that the model reads and writes: a word, part of a "
     "word, a punctuation mark, or a mark such as </s> for the end of the sentence.",
     "Layer": "One step of the model: its heads carry information between tokens, then a small "
-    "network works on each token by itself; a model has one such step or several in a row.",
+    "network processes each token separately; a model stacks one or more layers.",
     "Head": "For each token, a head spreads weights over the tokens that it may look at, and "
-    "passes on the weighted average of what they offer; the heads of a layer work side by side.",
+    "passes on the weighted average of what they offer; the heads of a layer work in parallel.",
     "Query": "A list of numbers that a head computes for the token that looks: it describes what "
     "the token looks for.",
     "Key": "A list of numbers that a head computes for a token that is looked at: the better it "

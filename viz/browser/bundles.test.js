@@ -3,7 +3,7 @@ import { test } from "node:test";
 
 import { fixtures } from "../../tests/kit/fixtures.js";
 
-// As much of a browser as scripts look at while they are loaded.
+// The parts of a browser that scripts use while loading.
 globalThis.window = globalThis;
 globalThis.matchMedia = () => ({ matches: false });
 

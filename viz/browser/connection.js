@@ -1,6 +1,6 @@
 /**
- * Calls back when the page has lost its server and has one again. That may be another one, such as a restarted one,
- * which knows nothing of the page until it has run it: what a person did first would be lost.
+ * Calls back after the page has reconnected. A restarted server does not know the page until it has run its script;
+ * without that run, the person's first action would be lost.
  * @param {() => void} callback
  * @returns {() => void} stops listening.
  */

@@ -3,7 +3,7 @@ import { test } from "node:test";
 
 import { onReconnect } from "./connection.js";
 
-/** The page's element as Streamlit marks it, and a way to mark it otherwise. */
+/** Builds the element in which Streamlit marks the connection; returns a function that changes the mark. */
 function page() {
   const app = { dataset: { testConnectionState: "CONNECTED" } };
   let look = () => {};
@@ -23,7 +23,7 @@ function page() {
   };
 }
 
-test("each time that a lost connection stands again is told once", () => {
+test("each restored connection is reported once", () => {
   const become = page();
   let calls = 0;
   const stop = onReconnect(() => (calls += 1));
@@ -38,7 +38,7 @@ test("each time that a lost connection stands again is told once", () => {
   assert.equal(calls, 2);
 });
 
-test("where Streamlit marks nothing, nothing is told and nothing breaks", () => {
+test("without Streamlit's mark, nothing is reported and nothing breaks", () => {
   page();
   globalThis.document = { querySelector: () => null };
   onReconnect(() => assert.fail())();

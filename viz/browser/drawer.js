@@ -1,8 +1,8 @@
-// Streamlit closes its drawer of pages only for browsers that call themselves mobile, and remembers one left open.
+// Closes the navigation drawer: Streamlit does so only for mobile user agents, and remembers an open one.
 export default function ({ parentElement }) {
   const close = (event) => {
     if (!event.target.closest?.('[data-testid="stSidebarNavLink"]')) return;
-    // After Streamlit has heard the click: where it closes the drawer itself, the button is gone.
+    // After Streamlit has handled the click: if it closes the drawer itself, the button is gone.
     setTimeout(() => document.querySelector('[data-testid="stSidebarCollapseButton"] button')?.click());
   };
   document.addEventListener("click", close);

@@ -1,13 +1,13 @@
-// In the place of a large script: fetches it, once, and hands it every update.
+// Stands in for a large script: fetches it once and passes it every update.
 
-/* global CODE: the address of the script, seen from the page, which files.py writes before this one. */
+/* global CODE: the script's address relative to the page, defined by files.py ahead of this script. */
 
 const FIRST_PAUSE = 500;
 const LONGEST_PAUSE = 8000;
 const PATIENCE = 5000;
 const LATE = "This part of the page has not loaded yet. If it does not appear, reload the page.";
 
-// The last data of each place where the component is mounted, which also distinguishes updates.
+// Each mounting's latest data; a newer update replaces the object.
 const lines = new WeakMap();
 let code = null;
 let sheet = null;
@@ -16,12 +16,12 @@ async function fetchCode() {
   for (let tried = 0; ; tried++) {
     try {
       const address = new URL(CODE, document.baseURI);
-      // What failed once, a browser may not ask for again under the same address.
+      // A browser may not request a failed module again at the same address.
       if (tried) address.search = `again=${tried}`;
       return await import(address.href);
     } catch (error) {
       const pause = Math.min(FIRST_PAUSE * 2 ** tried, LONGEST_PAUSE);
-      console.warn(`${CODE} did not come; trying again in ${pause} ms.`, error);
+      console.warn(`${CODE} did not load; trying again in ${pause} ms.`, error);
       await new Promise((resolve) => setTimeout(resolve, pause));
     }
   }
@@ -47,7 +47,7 @@ export default async function (component) {
   const { default: update, STYLE } = await code;
   clearTimeout(patience);
   line.remove();
-  // Another update has come meanwhile, and what this one would return ends the component.
+  // A newer update is here; Streamlit would take this one's return value as the end of the component.
   if (lines.get(parentElement) !== line) return undefined;
   dress(parentElement.getRootNode(), STYLE);
   return update(component);

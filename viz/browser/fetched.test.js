@@ -4,7 +4,7 @@ import { beforeEach, test } from "node:test";
 
 const SCRIPT = readFileSync(new URL("./fetched.js", import.meta.url), "utf8");
 
-// As much of a browser as the script touches.
+// The parts of a browser that the script uses.
 globalThis.CSSStyleSheet = class {
   replaceSync(text) {
     this.text = text;
@@ -38,7 +38,7 @@ class Place {
 
 let made = 0;
 
-/** The script as the server sends it, for code that comes after so many `globalThis.failures`. */
+/** The script as the server sends it; its code arrives after `globalThis.failures` failures. */
 async function sent() {
   const late = `
     if (globalThis.failures-- > 0) throw new Error("no line");
@@ -56,7 +56,7 @@ beforeEach(() => {
   Object.assign(globalThis, { failures: 0, fetches: 0, updates: [], line: Promise.resolve() });
 });
 
-test("the code is fetched once for all places and updates, and its style put on once a place", async () => {
+test("the code is fetched once for all mountings and updates, and each mounting gets its style once", async () => {
   const update = await sent();
   const [one, other] = [new Place(), new Place()];
   for (const [parentElement, data] of [[one, 1], [one, 2], [other, 3]]) {
@@ -72,7 +72,7 @@ test("the code is fetched once for all places and updates, and its style put on 
   assert.equal(one.root.adoptedStyleSheets[0], other.root.adoptedStyleSheets[0]);
 });
 
-test("of the updates that come before the code, each place gets its last one", async () => {
+test("each mounting gets the last of the updates sent before the code arrived", async () => {
   let come;
   globalThis.line = new Promise((resolve) => (come = resolve));
   const update = await sent();
@@ -81,11 +81,11 @@ test("of the updates that come before the code, each place gets its last one", a
   come();
   const cleanups = await Promise.all(answers);
   assert.deepEqual(globalThis.updates, [2, 3]);
-  // What an older update returned would be taken for the end of the component.
+  // Streamlit would take an older update's return value as the end of the component.
   assert.deepEqual(cleanups.map((clean) => typeof clean), ["undefined", "function", "function"]);
 });
 
-test("what could not be fetched is asked for again, ever less often", async (context) => {
+test("failed fetches are repeated at growing intervals", async (context) => {
   context.mock.timers.enable({ apis: ["setTimeout"] });
   globalThis.failures = 6;
   const update = await sent();
@@ -103,7 +103,7 @@ test("what could not be fetched is asked for again, ever less often", async (con
   assert.deepEqual(globalThis.updates, [1]);
 });
 
-test("a place says so while its code stays away, in one line, and no longer", async (context) => {
+test("a mounting shows one line while its code is missing, and removes it afterwards", async (context) => {
   context.mock.timers.enable({ apis: ["setTimeout"] });
   let come;
   globalThis.line = new Promise((resolve) => (come = resolve));

@@ -1,4 +1,4 @@
-// Brings the focus to what a click has just made appear, where a keyboard would otherwise be far away from it.
+// Moves keyboard focus to a widget that a click has just added.
 
 import { mounted } from "./canvas/mount.js";
 
@@ -10,7 +10,7 @@ class Focus {
     this.turn = turn;
     this.dispose();
     if (this._found(key)) return;
-    // Streamlit may show it only later in the same run.
+    // Streamlit may add it later in the same run.
     this.seen = new MutationObserver(() => this._found(key) && this.dispose());
     this.seen.observe(document.body, { childList: true, subtree: true });
     this.waiting = setTimeout(() => this.dispose(), PATIENCE);

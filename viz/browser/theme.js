@@ -1,13 +1,13 @@
 import { onReconnect } from "./connection.js";
 
-// Tells Python when the reader changes between light and dark. Streamlit recolours its own page then,
-// but runs no script, so a figure drawn in Python would keep the colours of the other theme.
-// And when the page is reconnected, so that a server that does not know it runs it.
+// Tells Python when the reader switches between light and dark: Streamlit then recolours its own page but runs no
+// script, and figures drawn in Python would keep their old colours.
+// Also tells Python when the page reconnects, so that a restarted server runs its script.
 export default function ({ parentElement, setTriggerValue }) {
   const probe = parentElement.querySelector("span");
   const ground = () => getComputedStyle(probe).backgroundColor;
   let seen = ground();
-  // The probe's background is Streamlit's and changes over a millisecond: the end of that is the event.
+  // The probe's background changes with Streamlit's theme in a transition of one millisecond, whose end is an event.
   const report = () => {
     if (ground() === seen) return;
     seen = ground();

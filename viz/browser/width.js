@@ -1,5 +1,5 @@
-// Tells Python how many figures of a comfortable width fit beside each other, when that changes.
-// Only steps are reported: each is a new run, and a window passes through hundreds of widths while it is resized.
+// Tells Python how many figures of a comfortable width fit side by side, whenever that number changes.
+// Every report reruns the page, and a window passes through hundreds of widths while it is resized.
 
 import { mounted } from "./canvas/mount.js";
 
@@ -11,7 +11,7 @@ class Teller {
     this.observer = new ResizeObserver(() => {
       clearTimeout(this.waiting);
       this.waiting = setTimeout(() => this.tell(), QUIET);
-      // Until the run that it asks for has come, which mounts this again.
+      // Until the rerun mounts this again.
       if (this.abreast() !== this.told) root.setAttribute("aria-busy", "true");
     });
     this.observer.observe(root);
@@ -21,14 +21,14 @@ class Teller {
     this.data = data;
     this.report = report;
     this.told = Math.min(data.abreast, data.columns);
-    // Not after a pause: what was just drawn may be the wrong figure.
+    // At once: the page may have just drawn the wrong number of figures.
     this.tell();
   }
 
   abreast() {
     const { columns, room, gap } = this.data;
     const width = this.root.clientWidth;
-    // What is hidden has no width.
+    // A hidden root has no width.
     return width ? Math.min(columns, Math.floor((width + gap) / (room + gap))) : this.told;
   }
 

@@ -79,14 +79,14 @@ class Certainty(DecodingPicture):
     @property
     def caption(self) -> str:
         return (
-            "Above, the probability of each token written; orange where another token that the "
-            "model may write was likelier."
+            "Above, the probability of each token written; orange if the model may write another "
+            "token that was likelier."
         )
 
     @property
     def more(self) -> str:
         return (
-            "Beside an orange bar stands the token’s rank among all that the model may write. "
+            "An orange bar shows the token’s rank among all tokens that the model may write. "
             "Below, the entropy of the whole distribution: 0 bits if one token is certain, 1 bit "
             "for two equally likely ones."
         )

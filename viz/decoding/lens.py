@@ -95,19 +95,19 @@ class LayerLens(DecodingPicture):
     def caption(self) -> str:
         return (
             "Each cell is the likeliest token the model may write if the decoder stopped after that"
-            " layer; bold where it is the token written."
+            " layer; bold if it is the token written."
         )
 
     @property
     def more(self) -> str:
         norm = (
-            "This model has one more norm after the last layer; here every layer is read through "
-            "it, though it was trained for the last layer only"
+            "This model has a final norm after its last layer; here, every layer is read through "
+            "it, although it was trained only for the last one"
             if self.final_norm
-            else "This model has no norm after the last layer, so every layer is read as it is"
+            else "This model has no norm after its last layer, so every layer is read as it is"
         )
         return (
-            "Columns are steps; the last row is what the model really predicts. The stronger the "
+            "Columns are steps; the last row is the model’s actual prediction. The stronger the "
             f"colour, the closer a layer is to the token written. {norm}. Earlier layers were "
             "never trained to be read this way; they may know more than this shows (the logit "
             "lens, without further training)."

@@ -195,7 +195,7 @@ class ComparedSearches(ResultList):
 
     slug: ClassVar[str] = "compare"
     about: ClassVar[str] = (
-        "the search's results beside those of --against, by default greedy: --beam, --samples"
+        "a search (--beam, --samples) compared with another: --against, by default greedy"
     )
 
     decodings: Sequence[Decoding]
@@ -330,7 +330,7 @@ def comparison_words(one: Decoding, other: Decoding, a: Search, b: Search) -> st
     words = likelier(names[0], names[1], gap)
     if a.length_penalty == b.length_penalty:
         return words
-    return f"{words} Their scores do not compare, because the length penalties differ."
+    return f"{words} Their scores are not comparable, because the length penalties differ."
 
 
 def likelier(one: str, other: str, gap: float) -> str:
@@ -377,8 +377,8 @@ def widths_words(best: Sequence[SearchNode], texts: Sequence[str], alpha: float)
     words = (
         "Every width finds the same translation."
         if count == 1
-        else f"{len(best)} widths find {count} translations; a width of {narrowest} is the "
-        f"narrowest that finds the best-scoring one."
+        else f"{len(best)} widths find {count} translations; {narrowest} is the narrowest width "
+        "that finds the best-scoring one."
     )
     worse = next(
         (
@@ -390,8 +390,8 @@ def widths_words(best: Sequence[SearchNode], texts: Sequence[str], alpha: float)
     )
     if worse is not None:
         words += (
-            f" Wider is not always better: a width of {worse} ends with a lower score than a "
-            "narrower one."
+            f" Wider is not always better: width {worse} ends with a lower score than a narrower "
+            "one."
         )
     return (
         f"{words} A width of 1 is greedy decoding. All scores are log-probability over a length "

@@ -101,7 +101,7 @@ class SearchTree(DecodingPicture):
 
     @property
     def caption(self) -> str:
-        given = " Dotted: given beforehand, without a choice." if self.search.prefix else ""
+        given = " Dotted: tokens that were given." if self.search.prefix else ""
         return f"{self._dots}{given}"
 
     @property
@@ -116,18 +116,18 @@ class SearchTree(DecodingPicture):
     @property
     def more(self) -> str:
         if self.search.sampling is not None:
-            kind = "Samples that begin alike still have rows of their own."
+            kind = "Samples that begin alike still have separate rows."
         elif self.search.beam == 1:
             kind = "Greedy decoding keeps only one hypothesis, so the tree has one branch."
         else:
             kind = (
                 f"A hypothesis is one of the {self.search.beam} likeliest of its step that "
-                "continue, or one that has ended. It is pruned if others were likelier, or if the "
-                "search was over."
+                "continue, or one that has ended. It is pruned when others are likelier, or when "
+                "the search ends."
             )
         return (
             f"{kind} Read the tree from left to right, line by line. The number below a dot is the "
-            "log-probability of all tokens up to it. A diamond ends a translation; beside it stand "
+            "log-probability of all tokens up to it. A diamond ends a translation; next to it are "
             "its rank and its log-probability over the length penalty: the closer to 0, the better."
         )
 
@@ -186,7 +186,7 @@ class SearchTree(DecodingPicture):
             theme,
             title=self.title,
             height=round(tree.height * (_ROW if self.numbered else _PLAIN_ROW)),
-            lines=["Lines read one after another, as in a text"] if layout.narrow else [],
+            lines=["Read line by line, as in a text"] if layout.narrow else [],
         )
         spec: dict[str, Any] = {
             **shared,

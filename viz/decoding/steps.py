@@ -115,25 +115,25 @@ class OneStep(DecodingPicture):
         most = int(row.argmax())
         share = percent(float(row[most]))
         return (
-            f"{self.title}. {self.cross.name}: most of it, {share}, on "
+            f"{self.title}. {self.cross.name}: most weight, {share}, on "
             f"“{token_text(self.trace.source.tokens[most])}”. "
-            "The likeliest of the tokens it may write: "
+            "The likeliest tokens it may write: "
             f"{', '.join(named)}."
         )
 
     @property
     def caption(self) -> str:
         return (
-            "What the decoder looks at while it writes one token, and the ten likeliest tokens it "
+            "Where the decoder looks while it writes one token, and the ten likeliest tokens it "
             "may write; the one written is marked."
         )
 
     @property
     def more(self) -> str:
         return (
-            "The upper row of weights is on the source, the lower one on what the decoder has read "
-            "of its own translation: the stronger the colour, the larger the weight. Probabilities "
-            "are the model’s own."
+            "Upper row: weights on the source; lower row: weights on the translation that the "
+            "decoder has read so far. The stronger the colour, the larger the weight. "
+            "Probabilities are the model’s own."
         )
 
     def figure(self, layout: Layout) -> go.Figure:

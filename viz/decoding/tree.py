@@ -232,7 +232,7 @@ def fate_words(nodes: tuple[SearchNode, ...], place: int) -> list[str]:
     if node.rank is not None:
         words.append(f"rank {node.rank + 1} among the translations")
     if node.fate == "cut":
-        words.append("cut at the largest number of tokens")
+        words.append("cut off at the length limit")
     if node.fate == "pruned":
         words.append("pruned")
     return words

@@ -31,11 +31,11 @@ from viz import ROOT
 
 TITLE = "Headscope"
 WIDTH, HEIGHT = 1280, 860
-"""Of the window at first, in pixels."""
+"""The window's initial size in pixels."""
 
 APP = ROOT / "app.py"
 ICON = ROOT / "viz" / "draw" / "icon.png"
-"""A bitmap: not every system takes vector icons."""
+"""A bitmap: not every system accepts vector icons."""
 
 ADDRESS = "127.0.0.1"
 
@@ -43,10 +43,10 @@ TALKS = "HEADSCOPE_TALKS"
 """The environment variable that names a folder in which the app keeps talks as files."""
 
 START_SECONDS = 180
-"""If a server takes longer to answer, waiting will not help."""
+"""A server that takes longer to answer will not answer at all."""
 
 OPEN_SECONDS = 15
-"""A window that ends with an error so soon never opened: the next kind is tried."""
+"""A window that fails this soon never opened; the next kind is tried."""
 
 STOP_SECONDS = 5
 """The time for a process to end by itself before it is killed."""
@@ -83,10 +83,10 @@ class ServerError(RuntimeError):
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Be one of the window's processes: what `python app.py` does.
+    """Run one of the window's processes, as `python app.py` does.
 
     Args:
-        arguments: of the command line; None takes those of this process.
+        arguments: of the command line; None means those of this process.
 
     Returns:
         The exit status.
@@ -111,8 +111,8 @@ def run(*, webview: bool, browser: bool) -> None:
     """Serve the app and open a window on it, until the window closes or a signal comes.
 
     Args:
-        webview: whether a webview will do.
-        browser: whether a Chromium will do.
+        webview: whether to try a webview.
+        browser: whether to try a Chromium.
 
     Raises:
         ServerError: if the server does not start, or ends while the window is open.
@@ -131,9 +131,9 @@ def run(*, webview: bool, browser: bool) -> None:
         if not reason:
             wanted = {(True, False): "webview", (False, True): "Chromium, Chrome, Edge or Brave"}
             missing = wanted.get((webview, browser), "webview, Chromium, Chrome, Edge or Brave")
-            reason = f"no {missing} was found that opens here"
+            reason = f"no {missing} opens here"
         print(
-            f"{TITLE} runs at {server.url} without a desktop window, since {reason}; open the "
+            f"{TITLE} runs at {server.url} without a desktop window, because {reason}; open the "
             "address in a browser, and press Ctrl+C here to end it.",
             flush=True,
         )
@@ -200,16 +200,16 @@ class Server:
         raise ServerError(self.last_words())
 
     def last_words(self) -> str:
-        """Why it ended, as far as it said."""
+        """Why it ended, as far as its output tells."""
         self._process.wait()
         self._log.seek(0)
         lines = self._log.read().decode(errors="replace").split("\n")
         said = next((line.strip() for line in reversed(lines) if line.strip()), "")
         said = said.removeprefix("Error: ")
-        return f"The server ended: {said or f'it gave code {self._process.returncode}'}"
+        return f"The server ended: {said or f'exit code {self._process.returncode}'}"
 
     def is_running(self) -> bool:
-        """Whether it still runs."""
+        """Whether it is still running."""
         return self._process.poll() is None
 
     def wait(self) -> None:
@@ -219,7 +219,7 @@ class Server:
         raise ServerError(self.last_words())
 
     def guard(self, window: int, folder: str) -> None:
-        """Let it end that process and remove that folder if this process is killed."""
+        """Have it end that process and remove that folder if this process is killed."""
         assert self._process.stdin is not None
         guarded = json.dumps({"window": window, "folder": folder})
         with contextlib.suppress(OSError):
@@ -228,13 +228,13 @@ class Server:
 
 
 def _environment() -> dict[str, str]:
-    """The variables, with a folder for talks: what the window's browser keeps is lost with it."""
+    """The variables plus a folder for talks, because the window's browser storage is temporary."""
     talks = platformdirs.user_data_path(TITLE, appauthor=False) / "talks"
     return {TALKS: str(talks), **os.environ}
 
 
 def serve() -> NoReturn:
-    """Be the server: print its port, and end when the other end of stdin is closed."""
+    """Run the server: print its port, and end when the other end of stdin is closed."""
     from streamlit.web import cli
 
     port_line, sys.stdout = sys.stdout, sys.stderr
@@ -244,7 +244,7 @@ def serve() -> NoReturn:
         *("run", str(APP)),
         "--server.headless=true",
         f"--server.address={ADDRESS}",
-        # Any free one; nobody can take it between the choice and the binding.
+        # Any free port; nobody can take it between choosing and binding.
         "--server.port=0",
         "--browser.gatherUsageStats=false",
     ]
@@ -254,16 +254,16 @@ def serve() -> NoReturn:
 def _tell_port(port_line: TextIO) -> None:
     from streamlit import config, runtime
 
-    # Until then the settings are not those of the command line.
+    # Only then do the settings include those of the command line.
     while not (runtime.exists() and config.get_option("server.port")):
         time.sleep(0.02)
     print(config.get_option("server.port"), file=port_line, flush=True)
 
 
 def _end_with_parent() -> None:
-    """Wait until nobody holds the other end of stdin, then end the window and this process."""
+    """Wait until the other end of stdin is closed, then end the window and this process."""
     guarded = b""
-    # Not sys.stdin, whose lock would be held while the interpreter ends.
+    # Not sys.stdin, whose lock would still be held while the interpreter shuts down.
     while chunk := os.read(0, 4096):
         guarded += chunk
     if windows := guarded.decode().splitlines():
@@ -277,7 +277,7 @@ def _end_with_parent() -> None:
 
 
 def _is_healthy(url: str) -> bool:
-    # A proxy named in the environment cannot reach it.
+    # A proxy from the environment could not reach it.
     direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     try:
         with direct.open(f"{url}/_stcore/health", timeout=2) as response:
@@ -290,12 +290,12 @@ def _is_healthy(url: str) -> bool:
 
 
 def view(url: str) -> int:
-    """Be the window: a webview on an address, until it is closed; 1 if there is no webview."""
+    """Run the window: a webview on an address, until it is closed; returns 1 without a webview."""
     try:
         import webview
     except ImportError:
         return 1
-    # Downloads are refused otherwise.
+    # By default, webviews refuse downloads.
     webview.settings["ALLOW_DOWNLOADS"] = True
     try:
         webview.create_window(TITLE, url, width=WIDTH, height=HEIGHT, text_select=True)
@@ -309,7 +309,7 @@ def browsers(platform: str, environment: Mapping[str, str]) -> Iterator[Path]:
     """The Chromium, Chrome, Edge and Brave programs in their usual places.
 
     Args:
-        platform: as `sys.platform` names it.
+        platform: a value of `sys.platform`.
         environment: the variables that say where programs are.
     """
     named: Iterable[str | None]
@@ -335,12 +335,12 @@ def browsers(platform: str, environment: Mapping[str, str]) -> Iterator[Path]:
 
 
 def browser_command(browser: Path, url: str, profile: Path) -> list[str]:
-    """How a Chromium shows one address in a window without an address bar.
+    """The command by which a Chromium shows one address in a window without an address bar.
 
     Args:
         browser: its program.
         url: the address.
-        profile: a folder; with its own, the process lives as long as its window.
+        profile: a separate folder, which makes the process live exactly as long as its window.
     """
     command = [
         str(browser),
@@ -351,7 +351,7 @@ def browser_command(browser: Path, url: str, profile: Path) -> list[str]:
         *QUIET,
     ]
     if sys.platform == "linux" and os.geteuid() == 0:
-        # Chromium refuses to start as root with a sandbox, and complains about going without.
+        # As root, Chromium refuses to start with a sandbox and complains without one.
         command += ["--no-sandbox", "--test-type"]
     return command
 
@@ -361,8 +361,8 @@ def _windows(url: str, folder: str, webview: bool, browser: bool) -> Iterator[li
     if webview:
         yield [sys.executable, str(APP), "--view", url]
     if browser:
-        # On a busy machine a browser gives up if its processes start too slowly; a second try finds
-        # them in memory.
+        # On a busy machine, a browser gives up if its processes start too slowly; on a second try
+        # they are in memory.
         for path in 2 * list(browsers(sys.platform, os.environ)):
             yield browser_command(path, url, Path(folder, "profile"))
 
@@ -377,7 +377,7 @@ def _open(command: Sequence[str], folder: str, server: Server) -> bool:
             stdin=nothing,
             stdout=nothing,
             stderr=nothing,
-            # A browser's leftovers then go with the folder.
+            # Removing the folder also removes the browser's leftovers.
             env={**os.environ, "TMPDIR": folder},
         )
     except OSError:
@@ -409,7 +409,7 @@ def _no_screen() -> str:
 
 @contextlib.contextmanager
 def _folder() -> Iterator[str]:
-    """A folder for what a window keeps, removed after it."""
+    """A folder for a window's data, removed when the window closes."""
     folder = tempfile.mkdtemp(prefix="headscope-")
     try:
         yield folder
@@ -418,7 +418,7 @@ def _folder() -> Iterator[str]:
 
 
 def _remove(folder: str) -> None:
-    """Remove a folder into which ending processes may still write."""
+    """Remove a folder to which ending processes may still write."""
     deadline = time.monotonic() + STOP_SECONDS
     absent = 0
     while absent < 3 and time.monotonic() < deadline:
@@ -439,7 +439,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 @contextlib.contextmanager
 def signals_raise() -> Iterator[None]:
-    """Treat a signal to end, and a lost terminal, as Ctrl+C, so that children are ended."""
+    """Treat a termination signal or a lost terminal as Ctrl+C, so that child processes end too."""
 
     def interrupt(number: int, frame: FrameType | None) -> NoReturn:
         raise KeyboardInterrupt

@@ -134,20 +134,19 @@ def _between(trace: Trace, layers: Sequence[int], best: Read | None) -> Arcs:
     head = None
     if best is None or best.head is None or reads_alone:
         weights = np.concatenate(every).mean(axis=0)
-        when = "has read" if reads_alone else "writes"
-        how = "once it" if reads_alone else "while it"
+        when = "after reading" if reads_alone else "while writing"
         said = (
-            f"Arcs: where the decoder looks {how} {when} a word, the mean of its "
+            f"Arcs: where the decoder looks {when} a word, the mean of its "
             f"{count_of(n_heads, 'cross-attention head')}."
         )
     else:
         head = Site(AttentionKind.CROSS, best.layer), best.head
         weights = trace.maps[head[0]].weights[best.head]
         later = int(best.later)
-        when = "once it has read a word" if best.later else "while it writes a word"
+        when = "after reading a word" if best.later else "while writing a word"
         said = (
-            f"Arcs: where layer {best.layer}, head {best.head} looks {when}. Of "
-            f"{n_heads} cross-attention heads, it comes closest to alignments made by hand."
+            f"Arcs: where layer {best.layer}, head {best.head} looks {when}. Of the {n_heads} "
+            "cross-attention heads, it agrees best with alignments made by hand."
         )
     read = words_of(trace.source)
     return Arcs(written, read, _word_weights(weights, written, read, later)[None], said, head)
@@ -162,14 +161,14 @@ def _within(trace: Trace, kind: AttentionKind) -> Arcs:
     means = [each.weights.mean(axis=0) for each in maps]
     if kind is AttentionKind.DECODER:
         said = (
-            "Arcs: which words before it the model looks at once it has read a word, the mean of "
-            f"its {count_of(n_heads * len(maps), 'head')}."
+            "Arcs: which earlier words the model looks at after reading a word, the mean of its "
+            f"{count_of(n_heads * len(maps), 'head')}."
         )
         means = [np.mean(means, axis=0)]
     else:
         said = f"Arcs: which words a word looks at in this layer, the mean of {n_heads} heads."
         if n_heads == 1:
-            said = "Arcs: which words a word looks at in this layer, by its one head."
+            said = "Arcs: which words a word looks at in this layer, by its only head."
     weights = np.stack([_word_weights(mean, own, keys, 0) for mean in means])
     return Arcs(own, keys, weights, said)
 

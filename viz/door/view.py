@@ -11,8 +11,8 @@ VIEW = View(
     "Model",
     ":material/account_tree:",
     (
-        integer("moment", 0, low=0, high=999, meaning="the step at which it rests; 0: it plays"),
-        flag("play", meaning="it plays by itself, also after a step was chosen"),
+        integer("moment", 0, low=0, high=999, meaning="the step at which it pauses; 0: it plays"),
+        flag("play", meaning="it plays by itself, even with a step chosen"),
     ),
 )
 

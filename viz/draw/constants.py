@@ -1,4 +1,4 @@
-"""Numbers and names on which Python and the browser agree; scripts import the same file."""
+"""Numbers and names shared by Python and the browser, from one file."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The style sheets of the page, its stage and what we write as HTML.
 
-They hold what Streamlit's own theme cannot say.
+They cover what Streamlit's theme cannot express.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from viz.draw.style import Look
 
 TRANSLATION_SIZES = {70: 2.4, 160: 1.7}
-"""Up to so many characters, the translation's size in rem: what is read first in the back row."""
+"""The translation's size in rem, by maximum number of characters: readable from the back row."""
 
 LONG_TRANSLATION_SIZE = 1.25
 
@@ -89,7 +89,7 @@ body:has(.st-key-checkpoint [aria-expanded="true"]) [data-testid="stSelectboxVir
 }
 </style>
 """
-"""What no setting of Streamlit's theme reaches."""
+"""Rules for parts that Streamlit's theme settings do not reach."""
 
 DARK_PAGE_CSS = """
 <style>
@@ -99,7 +99,7 @@ DARK_PAGE_CSS = """
 [data-testid="stCheckbox"] svg { stroke: #12161c }
 </style>
 """
-"""What else a dark page needs."""
+"""Further rules for a dark page."""
 
 STALE_CSS = """
 <style>
@@ -107,14 +107,14 @@ STALE_CSS = """
   filter: grayscale(1) opacity(0.6) }
 </style>
 """
-"""Dims what belongs to the sentence before, from its translation on."""
+"""Dims everything about the previous sentence, from its translation on."""
 
 STALE_STAGE_CSS = """
 <style>
 .st-key-picture { filter: grayscale(1) opacity(0.6) }
 </style>
 """
-"""The same for a stage, where a filter on what is around the picture would move it."""
+"""The same for a stage, where a filter on the picture's container would move it."""
 
 TOOLS_CSS = """
 <style>
@@ -149,7 +149,7 @@ TOOLS_CSS = """
 }
 </style>
 """
-"""Where the row of tools stands."""
+"""The position of the row of tools."""
 
 DOOR_CSS = """
 <style>
@@ -165,7 +165,7 @@ DOOR_CSS = """
 [data-testid="stMainBlockContainer"] { padding-top: 4rem; padding-bottom: 0.5rem }
 </style>
 """
-"""What the first page leaves to its picture."""
+"""The first page gives most of its space to the picture."""
 
 SCENES_CSS = """
 .st-key-scenes-panel { width: min(27rem, calc(100vw - 4rem)) }
@@ -213,7 +213,7 @@ ANSWER_CSS = """
 .answer details[open] summary::after { content: "Show less" }
 .answer .model { margin: 0; font-size: 0.875rem; line-height: 1.35; opacity: 0.7 }
 """
-"""The translation with the model's facts at its right where there is room, and below it else."""
+"""The translation, with the model's facts at its right if they fit, otherwise below."""
 
 CHANGE_CSS = """
 .change { display: grid; grid-template-columns: auto 1fr; gap: 0.25rem 1rem; font-size: 1.5rem;
@@ -246,18 +246,18 @@ FACTS_CSS = """
 
 
 FOLDED = 240
-"""More characters of a translation than that are folded to two lines."""
+"""Longer translations are folded to two lines."""
 
 
 def translation_css(text: str) -> str:
-    """How the translation is set: large, and smaller where it would push all else off the page."""
+    """The translation's style: large, but smaller if it would push everything else off the page."""
     fitting = [size for most, size in TRANSLATION_SIZES.items() if len(text) <= most]
     size = fitting[0] if fitting else LONG_TRANSLATION_SIZE
     return f"font-size: {size}rem; font-weight: 650; line-height: 1.25; margin: 0"
 
 
 def grid_css(theme: Look) -> str:
-    """How the tokens of a batch are set out: one row a sentence, padding hatched."""
+    """The style of a batch's tokens: one row per sentence, padding hatched."""
     hatch = f"repeating-linear-gradient(-45deg, {theme.hatch} 0 1.5px, {theme.forbidden} 1.5px 5px)"
     return f"""
 .token-grid {{ overflow-x: auto }}
@@ -272,7 +272,7 @@ def grid_css(theme: Look) -> str:
 
 
 def change_css(theme: Look, *, removed: bool) -> str:
-    """How words are set that a text lost, or that it gained.
+    """The style of words that a text lost or gained.
 
     A line tells them from others without colour; their letters keep the page's own contrast.
     """
@@ -284,7 +284,7 @@ def change_css(theme: Look, *, removed: bool) -> str:
 
 
 def stage_css(theme: Look) -> str:
-    """What a stage leaves out, and how large the rest is.
+    """The style of a stage: hides everything around the picture and enlarges the rest.
 
     All sizes follow the root's: a 38th of the window's height, and no less than a reader has set.
     """

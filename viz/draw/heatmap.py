@@ -16,7 +16,7 @@ from viz.draw.constants import CONSTANTS
 from viz.draw.labels import axis_labels, axis_texts, escape_html, side_texts
 
 _COMPLETE = 0.999
-"""A row's weights that add up to more than this add up to 1, but for rounding."""
+"""Weights of a row that add up to more than this add up to 1 before rounding."""
 
 
 def attention_heatmap(
@@ -66,7 +66,7 @@ def attention_heatmap(
     named = cell_names(attention_map.queries, attention_map.keys)
     columns = style.NARROW_NUMBERED_COLUMNS if narrow else style.NUMBERED_COLUMNS
     numbered = n_queries <= style.NUMBERED_ROWS and n_keys <= columns
-    # A line between cells helps the eye along a row, and would eat cells a few pixels wide.
+    # Lines between cells guide the eye along a row, but would cover cells a few pixels wide.
     gap = 1 if numbered else 0
     traces: list[Any] = [
         go.Heatmap(
@@ -93,7 +93,7 @@ def attention_heatmap(
     if narrow:
         lines = [f"Rows – {rows}", f"Columns – {keys}"]
         if beside is not None:
-            # In the colour of what it names, as the axis title has it where there is room for one.
+            # In the same colour as the axis title that it replaces.
             right = f'<span style="color: {theme.accent}">Right – {beside_title}</span>'
             lines.insert(1, right)
     height = style.plot_height(n_queries)
@@ -122,7 +122,7 @@ def attention_heatmap(
             ),
             range=[-0.5, n_keys - 0.5],
             side="top",
-            # Slanted labels lean out of a narrow figure.
+            # Slanted labels would extend beyond a narrow figure.
             autotickangles=[0, -90] if narrow else [0, -45, -90],
         ),
         yaxis=style.axis(
@@ -133,7 +133,7 @@ def attention_heatmap(
         ),
     )
     if beside is not None:
-        # Plotly draws an axis only where a trace uses it.
+        # Plotly draws an axis only if a trace uses it.
         figure.add_scatter(x=[None], y=[None], yaxis="y2", hoverinfo="skip", showlegend=False)
         figure.update_layout(
             yaxis2=style.axis(
@@ -190,7 +190,7 @@ def head_figure(
 
 @dataclass(frozen=True, slots=True)
 class RowTitles:
-    """What the rows of one kind of attention are called.
+    """The names of the rows of one kind of attention.
 
     Attributes:
         query: the row axis.
@@ -204,7 +204,7 @@ class RowTitles:
 
 
 def row_titles(kind: AttentionKind, seen: Seen) -> RowTitles:
-    """What the rows of a trace are called, as it is read."""
+    """The names of a trace's rows, given how the trace is read."""
     if kind is AttentionKind.CROSS and seen.by_prediction:
         return RowTitles("Query: target token predicted", "Token just read", "←")
     row = row_noun(kind, sides=seen.has_sides)
@@ -212,7 +212,7 @@ def row_titles(kind: AttentionKind, seen: Seen) -> RowTitles:
 
 
 def alt_text(attention_map: AttentionMap, head: int, *, sides: bool = True) -> str:
-    """The heatmap in words, for those who do not see it.
+    """The heatmap's alternative text.
 
     Args:
         attention_map: the site.
@@ -259,7 +259,7 @@ def caption(attention_map: AttentionMap, *, by_prediction: bool = False, sides: 
 
 
 def row_words(kind: AttentionKind, *, by_prediction: bool = False, sides: bool = True) -> str:
-    """What a row of a heatmap shows, as a sentence without its full stop; see `caption`."""
+    """A description of a heatmap's rows, without a full stop; see `caption`."""
     match kind:
         case AttentionKind.ENCODER if not sides:
             return "A row shows where a token looks among all of them"
@@ -276,7 +276,7 @@ def row_words(kind: AttentionKind, *, by_prediction: bool = False, sides: bool =
 
 
 def nouns(kind: AttentionKind, *, sides: bool = True) -> tuple[str, str]:
-    """What a query and a key are, such as "target token"; without sides, a "token"."""
+    """The nouns for query and key, such as "target token"; without sides, "token"."""
     if not sides and kind is not AttentionKind.MODULE:
         return "token", "token"
     return kind.query_noun, kind.key_noun
@@ -288,13 +288,13 @@ def key_title(kind: AttentionKind, *, sides: bool = True) -> str:
 
 
 def row_noun(kind: AttentionKind, *, sides: bool = True) -> str:
-    """What a row stands for, such as "target token just read"."""
+    """The name of a row's token, such as "target token just read"."""
     noun, _ = nouns(kind, sides=sides)
     return f"{noun} just read" if kind in (AttentionKind.DECODER, AttentionKind.CROSS) else noun
 
 
 def _without_cells(figure: go.Figure, theme: style.Look) -> go.Figure:
-    """The figure of a head whose every query or every key is hidden: one sentence, no axes."""
+    """The figure of a head with all queries or all keys hidden: one sentence, no axes."""
     figure.data[0].showscale = False
     figure.add_annotation(
         text="There is no cell to show.",
@@ -329,7 +329,7 @@ def _numbers(
     weights: NDArray[np.float32], forbidden: NDArray[np.bool_], theme: style.Look
 ) -> go.Scatter:
     """Each weight as two digits in its cell, except where it would round to 0."""
-    # Not the heatmap's own texts: Plotly writes those in a grey that fades on the middle colours.
+    # Not the heatmap's own texts, which Plotly writes in a grey that is hard to read on mid-tones.
     rows, columns = np.nonzero((weights >= CONSTANTS["LEAST_NUMBER"]) & ~forbidden)
     shown = weights[rows, columns].tolist()
     return go.Scatter(
@@ -353,7 +353,7 @@ def forbidden_traces(
     theme: style.Look,
     gap: int,
 ) -> list[Any]:
-    """A grey ground over every forbidden cell, and one hatched outline a run of them in a row.
+    """A grey background over forbidden cells, with one hatched outline per run of them in a row.
 
     Args:
         forbidden: (query, key).

@@ -1,4 +1,4 @@
-"""Tokens and texts made safe to show: nothing in them acts as markup or stays unseen."""
+"""Tokens and texts made safe to show: no markup takes effect, and no character is invisible."""
 
 from __future__ import annotations
 
@@ -11,45 +11,45 @@ from model.trace.word_grouping import WORD_START
 from viz.draw import style
 
 CONTINUED = "…"
-"""Stands before a token that goes on with the word of the token before it."""
+"""Precedes a token that continues the previous token's word."""
 
 SPACE = "␣"
-"""Stands for a space that would otherwise not be seen."""
+"""Replaces a space that would be invisible."""
 
 NOTHING = "(nothing written)"
-"""Stands for a translation without a word."""
+"""Replaces an empty translation."""
 
 MAX_LABEL = 24
-"""Longer labels are cut, so that one foreign token cannot push a figure off its page."""
+"""Longer labels are cut: a single foreign token must not push a figure off its page."""
 
 _SPECIAL = re.compile(r"</?s>|<pad>|<unk>|<0x[0-9A-F]{2}>")
 # Format, private, unassigned and surrogate characters, line and paragraph separators.
 _HIDDEN = {"Cf", "Co", "Cn", "Cs", "Zl", "Zp"}
-# Letters and symbols by category, and yet they leave no ink.
+# Letters and symbols by category, but invisible.
 _BLANK = "\u115f\u1160\u2800\u3164\uffa0"
 _RIGHT_TO_LEFT = {"R", "AL", "AN"}
 _PUNCTUATION = re.compile(r"([!-/:-@\[-`{-~])")
-# Streamlit looks for :shortcodes:, arrows such as ->, and addresses after Markdown has taken its
-# backslashes away. A word joiner, which has no width, breaks their spelling.
+# Streamlit replaces :shortcodes:, arrows such as -> and addresses after Markdown has removed its
+# backslashes. A word joiner, which has no width, interrupts them.
 _LATER = re.compile(r"(\\[-:@.<>=~])")
 _WORD_JOINER = "\u2060"
 
 _CLOSING = "\u2069"
-"""Ends what `plain_text` keeps to itself because it runs to the left."""
+"""Ends the isolate that `plain_text` puts around right-to-left text."""
 
 
 def visible(text: str) -> str:
-    """The text with every character seen: control and direction characters become symbols."""
+    """The text with control and direction characters replaced by visible symbols."""
     shown = "".join(map(_visible_character, text))
-    # A combining mark with no letter before it would sit on whatever stands there by chance.
+    # A combining mark without a letter would attach to whatever precedes it.
     return f"◌{shown}" if shown and unicodedata.combining(shown[0]) else shown
 
 
 def token_text(token: str) -> str:
     """A token as a reader knows it, in plain text.
 
-    The first token of a word is the bare word, "▁cat" → "cat"; one that goes on with a word says
-    so, "ze" → "…ze"; punctuation, special tokens and bytes stay as they are; a space alone is "␣".
+    The first token of a word loses its mark, "▁cat" → "cat"; a token that continues a word gets
+    one, "ze" → "…ze"; punctuation, special tokens and bytes are unchanged; a single space is "␣".
     """
     if _SPECIAL.fullmatch(token):
         return token
@@ -61,19 +61,19 @@ def token_text(token: str) -> str:
 
 
 def plain_text(label: str) -> str:
-    """A label that is no token, such as a position, as short and visible plain text."""
+    """A label other than a token, such as a position, as short, visible plain text."""
     spaced = re.sub(rf"[{WORD_START}\s]", lambda match: _space(match[0]), label)
     shown = visible(spaced) or "∅"
     if len(shown) > MAX_LABEL:
         shown = shown[: MAX_LABEL - 1] + "…"
     if any(unicodedata.bidirectional(character) in _RIGHT_TO_LEFT for character in shown):
-        # Kept to itself, or it would turn round the words and numbers beside it.
+        # Isolated, or right-to-left text would reorder the words and numbers next to it.
         return f"\u2068{shown}\u2069"
     return shown
 
 
 def axis_texts(tokens: Tokens) -> list[str]:
-    """One plain text a position; labels without an id are shown as they are."""
+    """One plain text per position; labels without an id are shown as they are."""
     return [
         plain_text(token) if token_id == NO_ID else token_text(token)
         for token, token_id in zip(tokens.tokens, tokens.ids, strict=True)
@@ -81,7 +81,7 @@ def axis_texts(tokens: Tokens) -> list[str]:
 
 
 def axis_labels(tokens: Tokens) -> list[str]:
-    """One label a position for Plotly, which reads its texts as HTML."""
+    """One label per position for Plotly, which reads its texts as HTML."""
     return [escape_html(text) for text in axis_texts(tokens)]
 
 
@@ -92,7 +92,7 @@ def token_label(token: str) -> str:
 
 def escape_html(text: str) -> str:
     """The text as HTML content, for an element's body and not for an attribute."""
-    # Quotes stay: they mean nothing in a body, and Plotly would show &quot; letter by letter.
+    # Quotes stay: they are harmless in a body, and Plotly would show &quot; literally.
     return html.escape(text, quote=False)
 
 
@@ -128,7 +128,7 @@ def _is_word(character: str) -> bool:
 
 
 def side_texts(tokens: Tokens, narrow: bool = False) -> list[str]:
-    """One plain text a position, cut to what stands beside a plot on a phone."""
+    """One plain text per position, cut to fit beside a plot on a phone."""
     texts = axis_texts(tokens)
     return [_cut(text) for text in texts] if narrow else texts
 
@@ -136,6 +136,6 @@ def side_texts(tokens: Tokens, narrow: bool = False) -> list[str]:
 def _cut(text: str) -> str:
     if len(text) <= style.NARROW_LABEL:
         return text
-    # A text that runs to the left is closed off from its surroundings, and has to stay so.
+    # Right-to-left text is isolated and must stay isolated when cut.
     closing = _CLOSING if text.endswith(_CLOSING) else ""
     return text[: style.NARROW_LABEL - 1] + "…" + closing

@@ -18,32 +18,32 @@ from viz.draw.labels import escape_html, side_texts
 from viz.draw.panels import Panel
 
 _WIDE, _NARROW = 780, 396
-"""Pixels across that several panels are laid out for on paper: two columns, and one."""
+"""Width in pixels of several panels on paper: two columns, one column."""
 
 _SLIDES = (_WIDE, 980, 1180)
-"""The same on a slide: the fewest in which all of them stand side by side, so that its texts are as
-large as they can be."""
+"""The same on a slide: the smallest width that fits all panels side by side, for the largest
+possible text."""
 
 _CELL, _SMALL_CELL, _LEAST_CELL, _NUMBERED_CELL = 30, 20, 13, 28
-"""Pixels of a cell at most, and of many cells or on a narrow figure; those below which panels stand
-one below the other; and those that a number needs."""
+"""Pixels of a cell: the most; the most with many cells or in a narrow figure; the least before
+panels are stacked; the least for a number."""
 
 _LEAST_SLOT = 110
-"""Pixels across that a panel's title has at least."""
+"""The minimum width of a panel's title in pixels."""
 
 _BETWEEN, _BELOW_ROW, _EDGE = 18, 22, 8
 """Pixels between panels side by side, below a row of them, and at the edges of the figure."""
 
 _TITLE_LINE, _FIGURE_TITLE_LINE = 18, 26
-"""Pixels of a line of a panel's title and of the figure's."""
+"""The line height of a panel's title and of the figure's, in pixels."""
 
 _BAR_LENGTH, _BAR_SLOT, _BAR_HEIGHT = 150, 190, 58
 
 _BAR_EDGE = 30
-"""Pixels left of a colour bar, for half of its first number."""
+"""Pixels to the left of a colour bar, for half of its first number."""
 
 _QUERY, _KEY = "Query", "Key"
-"""Names of axes that have no closer one."""
+"""The default names of the axes."""
 
 
 def panel_figure(panel: Panel, *, narrow: bool = False, dark: bool = False) -> go.Figure:
@@ -115,7 +115,7 @@ def panel_figure(panel: Panel, *, narrow: bool = False, dark: bool = False) -> g
         lines=lines,
     )
     if panel.scale == "category":
-        # Nothing stands beside the legend, which may need a line for each of its long names.
+        # Nothing goes beside the legend, whose long names may need a line each.
         layout["legend"] |= {"x": 0, "xanchor": "left", "y": 0}
     labelled = style.NARROW_LABELLED_COLUMNS if narrow else style.LABELLED_COLUMNS
     layout |= {
@@ -142,7 +142,7 @@ def _row_labels(queries: Tokens, narrow: bool) -> list[str]:
 
 
 def _steps(colors: list[str]) -> list[list[Any]]:
-    """A colour scale of as many steps as there are categories, without anything between them."""
+    """A colour scale with one step per category and no gradients."""
     count = len(colors)
     return [
         [(place + side) / count, color] for place, color in enumerate(colors) for side in (0, 1)
@@ -300,11 +300,11 @@ def _plan(panels: Sequence[Panel], narrow: bool, slide: bool) -> _Plan:
 def _rows(
     panels: Sequence[Panel], narrow: bool, slide: bool
 ) -> tuple[float, list[Sequence[Panel]], float]:
-    """Pixels across, the panels in rows, and pixels of a cell: as few rows as can be read."""
+    """The width in pixels, the panels in rows, and the cell size: as few rows as stay readable."""
     count = len(panels)
     rooms = (_NARROW,) if narrow else _SLIDES if slide else (_WIDE,)
     is_small = narrow or max(len(panel.queries) for panel in panels) > style.NUMBERED_ROWS
-    # As even as they go: four go into two rows of two and not into three and one.
+    # Rows as even as possible: four panels make two rows of two, not three and one.
     for abreast in dict.fromkeys(-(-count // rows) for rows in range(1, count + 1)):
         rows = [panels[start : start + abreast] for start in range(0, count, abreast)]
         for room in rooms:
@@ -316,7 +316,7 @@ def _rows(
 
 
 def _named(row: Sequence[Panel]) -> list[Panel | None]:
-    """The panels of a row whose own rows are to be named; None for one like that at its left."""
+    """The panels of a row that need row labels; None for one with its left neighbour's rows."""
     before = [None, *row[:-1]]
     return [
         None if left is not None and left.queries == panel.queries else panel
@@ -325,7 +325,7 @@ def _named(row: Sequence[Panel]) -> list[Panel | None]:
 
 
 def _cell_size(row: Sequence[Panel], width: float, narrow: bool) -> float:
-    """How large cells may be for these panels to stand side by side; too small where they do not.
+    """The cell size that fits these panels side by side; too small if they do not fit.
 
     Panels of few columns keep the room of their titles.
     """
@@ -347,7 +347,7 @@ def _label_size(cell: float) -> int:
 
 
 def _text_width(texts: Sequence[str], size: int) -> float:
-    """Pixels of the longest text: a letter is a little more than half as wide as it is high."""
+    """The width of the longest text in pixels: a letter is slightly wider than half its height."""
     return max(map(len, texts)) * size * 0.54
 
 
@@ -495,7 +495,7 @@ def _frame(
     shared = style.layout(
         theme, title="<br>".join(map(escape_html, heading)), height=0, lines=lines
     )
-    # Plotly holds the last line of a title where a single one would stand.
+    # Plotly positions a title by its last line.
     shared["title"]["pad"]["t"] += _FIGURE_TITLE_LINE * max(0, len(heading) - 1)
     own_width = {"width": width} if width > _WIDE else {}
     return shared | {
@@ -507,7 +507,7 @@ def _frame(
 
 
 def _common(axes: Sequence[tuple[Tokens, str]], plain: str) -> str:
-    """What all panels call an axis, as closely as one of the same tokens does; else `plain`."""
+    """The most specific axis title that all panels share; otherwise `plain`."""
     closer = {tokens: title for tokens, title in axes if title != plain}
     titles = {closer.get(tokens, title) for tokens, title in axes}
     return titles.pop() if len(titles) == 1 else plain

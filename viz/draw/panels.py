@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from model.trace.attention_map import Tokens
 
 PAINTING_HELP = (
-    "arrow keys move among cells, Space turns a cell, Shift with arrows spans a rectangle that "
-    "Space turns, r turns the row, c the column, Ctrl+Z takes back, Ctrl+Y makes again."
+    "arrow keys move among cells, Space flips a cell, Shift+arrows select a rectangle for Space to "
+    "flip, r flips the row, c the column, Ctrl+Z undoes, Ctrl+Y redoes."
 )
-"""How a panel is painted from the keyboard."""
+"""The keys that paint a panel."""
 
 Scale = Literal["category", "weights", "signed"]
 

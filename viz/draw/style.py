@@ -20,16 +20,16 @@ from viz.draw.constants import CONSTANTS
 
 LOGO = str(Path(__file__).with_name("logo.svg"))
 ICON = str(Path(__file__).with_name("icon.svg"))
-"""A file of our own: Streamlit fetches an icon named :material/…: from the internet for a tab."""
+"""A local file: Streamlit would fetch a tab icon named :material/…: from the internet."""
 
 FONT = '"Source Sans", "Source Sans Pro", "Segoe UI", "Helvetica Neue", Arial, sans-serif'
-"""What Streamlit serves itself, then what most machines have."""
+"""Streamlit's own font, then common ones."""
 
 FONT_SIZE = 16
 SMALL_FONT_SIZE = 14
 
 FEW_LABELS, DENSE_FONT_SIZE = 24, 12
-"""An axis with more labels than that writes them smaller."""
+"""With more labels than this, an axis uses smaller text."""
 
 BLACK, WHITE = "#000000", "#ffffff"
 
@@ -37,10 +37,10 @@ BAR, NARROW_BAR = 260, 180
 """Pixels of a colour bar, and of one on a phone."""
 
 CLIPPED = 0.99
-"""The share of numbers that `clipped_axis` tells apart."""
+"""The share of numbers that `clipped_axis` distinguishes; the rest get the end colours."""
 
 CLEAR = "rgba(0, 0, 0, 0)"
-"""No colour: what lies below shows."""
+"""Transparent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,11 +82,11 @@ class Look:
     compared: tuple[str, ...]
 
     def ink(self, weight: float) -> str:
-        """Black or white: the one in which a number stands out on the cell of that weight."""
+        """Black or white, whichever reads better on the cell of that weight."""
         return _ink(self.weights, weight)
 
     def signed_ink(self, place: float) -> str:
-        """The same on a cell of `signed`, by its place among these colours, from 0 to 1."""
+        """The same for a cell of `signed`, by its place among these colours, from 0 to 1."""
         return _ink(self.signed, place)
 
     @property
@@ -101,22 +101,22 @@ class Look:
 
     @property
     def beside(self) -> str:
-        """What is compared with the one thing in `accent`."""
+        """The colour for comparison with whatever is in `accent`."""
         return self.weights[4]
 
     @property
     def negative(self) -> str:
-        """A negative number as one colour, where its size is drawn and not coloured."""
+        """One colour for negative numbers drawn by size instead of colour."""
         return self.signed[_SIGN_STEP]
 
     @property
     def positive(self) -> str:
-        """A positive number as one colour."""
+        """One colour for positive numbers drawn by size instead of colour."""
         return self.signed[-1 - _SIGN_STEP]
 
 
 _SIGN_STEP = 2
-"""Where along `signed` a colour says its sign and still stands out on the page."""
+"""The place along `signed` where a colour shows its sign and stands out on the page."""
 
 
 def _ink(colors: tuple[str, ...], place: float) -> str:
@@ -180,7 +180,7 @@ DARK = Look(
     compared=("#a2cbe8", "#5b6675", "#3d8fd1", "#e8743b"),
 )
 
-# On a stage every text has 7 to 1 and more on its page, for the back row and a weak projector.
+# On a stage, every text has a contrast of at least 7 to 1, for the back row and a weak projector.
 STAGE_LIGHT = replace(LIGHT, text="#0b0f14", muted="#39424e", accent="#07497c", now="#8a4400")
 STAGE_DARK = replace(DARK, text="#f7f9fb", muted="#d0d7e0", accent="#a5d5f8", now="#ffc266")
 
@@ -200,7 +200,7 @@ LOG_PROB_HOVER = (
 """The hover text of a bar; customdata is the token, the name of its side, and e^y."""
 
 NAMED_CELLS = 64 * 64
-"""Up to so many, every cell carries its names; beyond, they would take longer than the weights."""
+"""With more cells than this, cells carry no names, which would take longer than the weights."""
 
 
 NOTES_COLORS = {
@@ -210,28 +210,28 @@ NOTES_COLORS = {
     "accent": DARK.accent,
     "line": DARK.hatch,
 }
-"""Of the window with the speaker's notes, which is dark, since halls are."""
+"""The look of the notes window: dark, like lecture halls."""
 
 
 LABEL_COLUMN_WIDTH = 360
-"""Pixels of the column of labels in a table: as wide as the longest label."""
+"""The width of a table's label column in pixels: as wide as the longest label."""
 
 ROW_HEIGHT = 34
-"""Pixels a row while there are few."""
+"""Row height in pixels with few rows."""
 
 MIN_ROW_HEIGHT = 16
-"""Pixels a row when there are many: as low as a label can be read."""
+"""Row height in pixels with many rows: the smallest at which labels are readable."""
 
 MIN_PLOT_HEIGHT = 220
 MAX_PLOT_HEIGHT = 2400
-"""Taller than this, rows are squeezed and only every so many are labelled."""
+"""The maximum height; beyond it, rows shrink and only some are labelled."""
 
 LOWEST_OVER_BAR = 150
 """Pixels of a plot with a colour bar below: below a lower one, Plotly tears the bar and its title
 apart."""
 
 COMFORTABLE_HEIGHT = 460
-"""What fits on a laptop's screen beside the sentence and the controls."""
+"""The height that fits on a laptop's screen together with the sentence and the controls."""
 
 TOP, BOTTOM, LEGEND_HEIGHT = 64, 68, 26
 """Pixels above the plot's labels, for title and axis title, and below it, for the colour bar and,
@@ -246,16 +246,16 @@ SIDE_BY_SIDE: int = CONSTANTS["SIDE_BY_SIDE"]
 many as the second has room for two parts side by side."""
 
 PLOT_WIDTH, NARROW_PLOT_WIDTH = 660, 190
-"""Pixels that a plot has across at least, on a laptop's screen and on a phone's."""
+"""The minimum width of a plot in pixels, on a laptop and on a phone."""
 
 NUMBERED_ROWS, NUMBERED_COLUMNS, NARROW_NUMBERED_COLUMNS = 20, 16, 5
-"""Up to so many, a cell has room for its weight as a number."""
+"""The most columns with room for each weight as a number."""
 
 LABELLED_COLUMNS, NARROW_LABELLED_COLUMNS = 56, 12
-"""Up to so many, every column has room for its label."""
+"""The most columns with room for every label."""
 
 NARROW_LABEL = 10
-"""Characters of a label in a narrow figure, where labels would leave no room for the plot."""
+"""The maximum length of a label in a narrow figure; longer ones would leave the plot no room."""
 
 
 def luminance(color: str) -> float:
@@ -279,18 +279,18 @@ def stage_look(dark: bool) -> Look:
 
 
 STAGE_ENLARGED = 1.5
-"""How much larger a figure's texts, lines and margins are on a stage: 24 pixels and not 16."""
+"""The factor on a figure's text, lines and margins on a stage: 24 pixels instead of 16."""
 
 
 def plot_height(n_rows: int) -> int:
-    """Pixels for so many rows, between one that reads well and one that still reads."""
+    """The height of this many rows in pixels, from comfortable to barely readable rows."""
     comfortable = min(n_rows * ROW_HEIGHT, COMFORTABLE_HEIGHT)
     wanted = max(comfortable, n_rows * MIN_ROW_HEIGHT, MIN_PLOT_HEIGHT)
     return min(wanted, MAX_PLOT_HEIGHT)
 
 
 def hover_template(*, named: bool, unit: str = "weight", forbidden: bool = False) -> str:
-    """What a cell says under the pointer.
+    """The hover text of a cell.
 
     Args:
         named: whether customdata holds the names of query and key; the axes' labels serve else.
@@ -302,17 +302,17 @@ def hover_template(*, named: bool, unit: str = "weight", forbidden: bool = False
 
 
 def label_step(n_labels: int, room: int) -> int:
-    """1 where every label has room, otherwise every n-th has."""
+    """1 if every label fits, otherwise n to label every n-th."""
     return max(1, -(-n_labels // max(room, 1)))
 
 
 def row_height(usual: int, n_rows: int) -> int:
-    """Pixels a row of a plot with a colour bar below: more than usual where rows are very few."""
+    """Row height in pixels above a colour bar: larger than usual if there are very few rows."""
     return max(usual, math.ceil(LOWEST_OVER_BAR / n_rows))
 
 
 def labels_height(texts: list[str], width: int = PLOT_WIDTH) -> int:
-    """Pixels that labels above a plot need: one line, or their length where they must turn.
+    """The height of the labels above a plot in pixels: one line, or their length if rotated.
 
     Args:
         texts: as they are read, not as they are escaped.
@@ -368,7 +368,7 @@ def layout(
             "bordercolor": theme.grid,
             "font": {"family": FONT, "size": FONT_SIZE, "color": theme.text},
         },
-        # Not the default, which Streamlit replaces by placeholders for its own colours.
+        # Streamlit replaces the default template by placeholders for its own colours.
         "template": "none",
         "paper_bgcolor": CLEAR,
         "plot_bgcolor": theme.grid,
@@ -388,7 +388,7 @@ def layout(
 
 
 def with_bottom(shared: Mapping[str, Any], below: int) -> dict[str, Any]:
-    """A `layout` with so many pixels below its plot, whose height stays."""
+    """A `layout` with this many pixels below its plot, without changing the plot's height."""
     return {
         **shared,
         "height": shared["height"] - shared["margin"]["b"] + below,
@@ -411,7 +411,7 @@ def bar_layout(
 
 
 def axis_title(text: str, standoff: int = 10) -> dict[str, Any]:
-    """The title of an axis that is none of tokens, like those that `axis` makes."""
+    """The title of an axis without tokens, in the style of `axis`."""
     return {"text": text, "standoff": standoff, "font": {"size": SMALL_FONT_SIZE}}
 
 
@@ -445,7 +445,7 @@ def _label_size(labels: list[str]) -> int:
 
 
 def weight_bar(theme: Look) -> dict[str, Any]:
-    """The colour bar of attention weights: below the plot, so that it takes no row's room."""
+    """The colour bar of attention weights, below the plot so that it costs no width."""
     return {
         "title": {
             "text": "weight",
@@ -492,7 +492,7 @@ def value_bar(theme: Look, limit: float, title: str, *, narrow: bool = False) ->
 
 
 def clipped_limit(values: Sequence[NDArray[np.floating[Any]]]) -> float:
-    """Where a colour scale ends, so that a few large numbers do not pale all others."""
+    """The end of a colour scale, chosen so that a few large numbers do not pale all others."""
     sizes = np.concatenate([np.abs(each).ravel() for each in values])
     return float(np.quantile(sizes, CLIPPED)) or 1.0
 
@@ -520,7 +520,7 @@ def clipped_axis(
 
 
 def signed_bar(theme: Look, limit: float, *, y: float) -> dict[str, Any]:
-    """The colour bar of numbers from -limit to limit, to lie right below what it explains.
+    """The colour bar of numbers from -limit to limit, for a place right below its plot.
 
     Args:
         theme: the colours.
@@ -545,7 +545,7 @@ def signed_bar(theme: Look, limit: float, *, y: float) -> dict[str, Any]:
 
 
 def legend_square(theme: Look, name: str, color: str) -> dict[str, Any]:
-    """A trace without points, for the legend to say what a colour stands for.
+    """A trace without points that adds a colour to the legend.
 
     Args:
         theme: the colours.
@@ -570,10 +570,10 @@ def legend_square(theme: Look, name: str, color: str) -> dict[str, Any]:
 
 CHART_CONFIG: dict[str, Any] = {
     "displaylogo": False,
-    # Seen at once: nobody looks for a button that appears under the pointer alone.
+    # Always visible: nobody looks for buttons that appear only under the pointer.
     "displayModeBar": True,
     "scrollZoom": False,
-    # No camera: figures are saved by the menu beside them, as everything that stands on them.
+    # No camera button: the Save menu saves figures.
     "modeBarButtons": [["zoom2d", "resetScale2d"]],
 }
-"""Plotly's own controls: a closer view and back, and nothing that surprises."""
+"""Plotly's controls, reduced to zooming in and back."""

@@ -1,4 +1,4 @@
-"""Two texts, word by word: what one has and the other has not."""
+"""Compares two texts word by word."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from viz.draw import css, style
 from viz.draw.labels import escape_html, visible
 
 Place = tuple[int | None, int | None]
-"""The positions of two targets' tokens in one place of the plot."""
+"""The positions of two targets' tokens at one place of the plot; None for a missing token."""
 
 Change = tuple[Literal["same", "removed", "added"], str]
-"""What became of some words, and these words."""
+"""What happened to some words, and the words."""
 
 
 def word_diff(before: str, after: str) -> list[Change]:
-    """What changed from one text to another, word by word, with punctuation set apart.
+    """The changes from one text to another, word by word, with punctuation separate.
 
     Runs of words come with the space before them, so that all runs in a row read as a text, and
     those that are not "removed" give the text after, its spaces made single.
@@ -50,7 +50,7 @@ def word_diff(before: str, after: str) -> list[Change]:
 
 
 def diff_html(before: str, after: str, *, dark: bool = False) -> str:
-    """`word_diff` as HTML content: <del> struck through, <ins> underlined, the rest as it is.
+    """`word_diff` as HTML: <del> struck through, <ins> underlined, the rest unchanged.
 
     Args:
         before: a text; nothing in it acts as markup.
@@ -72,7 +72,7 @@ def diff_html(before: str, after: str, *, dark: bool = False) -> str:
 
 
 def _words(text: str) -> Iterator[str]:
-    """Words and punctuation marks, each after a space unless it touched what is before it."""
+    """Words and punctuation marks, each with the space before it, if there was one."""
     for chunk in text.split():
         space = " "
         for part in _split_punctuation(chunk):
@@ -81,7 +81,7 @@ def _words(text: str) -> Iterator[str]:
 
 
 def _split_punctuation(chunk: str) -> Iterator[str]:
-    """What stands between two spaces: each mark before the word, the word, each mark after."""
+    """The parts of a run between spaces: marks before the word, the word, marks after it."""
     marks = [unicodedata.category(character)[0] == "P" for character in chunk]
     if all(marks):
         yield from chunk
@@ -95,7 +95,7 @@ def _split_punctuation(chunk: str) -> Iterator[str]:
 def aligned(
     tokens_a: Tokens, log_probs_a: FloatArray, tokens_b: Tokens, log_probs_b: FloatArray
 ) -> list[Place]:
-    """Both targets in order, tokens that both have in one place."""
+    """Both targets in order, with shared tokens at the same place."""
     for tokens, log_probs in ((tokens_a, log_probs_a), (tokens_b, log_probs_b)):
         if log_probs.shape != (len(tokens),):
             raise ValueError(
@@ -115,7 +115,7 @@ def aligned(
 
 
 def _runs(first: Sequence[str], second: Sequence[str]) -> Iterator[tuple[bool, slice, slice]]:
-    """Two sequences in order, as runs that both share and runs in which they differ.
+    """Two sequences as alternating runs, shared and different, in order.
 
     What they share is a longest common subsequence. A model that is kept from looking repeats
     itself, and difflib's time grows with the cube of the length of two such texts.
@@ -141,7 +141,7 @@ def _runs(first: Sequence[str], second: Sequence[str]) -> Iterator[tuple[bool, s
 
 
 def _common_lengths(first: Sequence[str], second: Sequence[str]) -> NDArray[np.int32]:
-    """How much the rest of one sequence shares with the rest of the other, by their starts."""
+    """The length of the longest common subsequence of both rests, by their starts."""
     lengths = np.zeros((len(first) + 1, len(second) + 1), dtype=np.int32)
     others = np.array(second, dtype=object)
     for place in range(len(first) - 1, -1, -1):

@@ -21,14 +21,15 @@ from viz.save.numbers import Numbers
 from viz.save.picture import Layout, Picture
 
 NO_ALIGNMENT = (
-    "This model comes without alignment errors. They are measured on English and German sentences "
-    "whose words were linked by hand: python -m benchmarks.alignment --checkpoint FOLDER --store."
+    "This model has no alignment errors on record. They are measured on English and German "
+    "sentences with words linked by hand: python -m benchmarks.alignment --checkpoint FOLDER "
+    "--store."
 )
 
 NO_ALIGNMENT_OF_OTHERS = (
-    "Alignment errors are measured on English and German sentences whose words were linked by "
-    "hand, and this model does not translate between these languages. Choose "
-    f"“{MAPS['probability']}” to see what is lost without each of its heads."
+    "Alignment errors are measured on English and German sentences with words linked by hand, and "
+    "this model does not translate between these languages. Choose "
+    f"“{MAPS['probability']}” to see the loss without each of its heads."
 )
 
 UNIT = "alignment error in percent"
@@ -94,10 +95,10 @@ class AlignmentMap(Picture):
     def more(self) -> str:
         return (
             "Each head links every target word to the source word with its largest weight, for the "
-            f"{self.table.n_pairs} sentence pairs of {self.table.gold}, whose words one annotator "
-            "linked. 0% means every sure link and only possible ones, 100% no possible link "
-            "(alignment error rate, Och and Ney 2003). Output row: read where a word is predicted; "
-            "one row later: read where the model has that word as input (Chen et al. 2020). "
+            f"{self.table.n_pairs} sentence pairs of {self.table.gold}, linked by one annotator. "
+            "0% means all sure links and no impossible ones, 100% no possible link (alignment "
+            "error rate, Och and Ney 2003). Output row: the row that predicts a word; one row "
+            "later: the row that has the word as input (Chen et al. 2020). "
             "docs/alignment.md has the rules, and says who the annotator of en-de.tsv is: an AI "
             "assistant."
         )

@@ -81,8 +81,8 @@ class EffectMap(HeadMap):
         return (
             "The number is the drop in log-probability: 0.7 halves the probability, 2.3 cuts it to "
             "a tenth. Small numbers are not printed. Each head is removed alone, before W_O, while "
-            "the decoder reads the same translation. Heads that can stand in for each other all "
-            f"look unimportant. {self.cross_words}"
+            "the decoder reads the same translation. Heads that can replace each other all look "
+            f"unimportant. {self.cross_words}"
         ).rstrip()
 
     def numbers(self) -> Numbers:
@@ -141,8 +141,8 @@ class WordMap(HeadMap):
     @property
     def caption(self) -> str:
         return (
-            "Each cell is one head: how many words of the translation differ when the model writes "
-            "without it. 0 means the same sentence."
+            "Each cell is one head: the number of words that change when the model translates "
+            "without it. 0 means the same translation."
         )
 
     def numbers(self) -> Numbers:

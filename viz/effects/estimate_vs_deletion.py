@@ -94,8 +94,8 @@ class MapBesideTruth(CrossMaps):
 
     slug: ClassVar[str] = "maps"
     about: ClassVar[str] = (
-        "what a target token loses without each source token, beside --method's estimate; of the "
-        "whole model, of the cross-attention of --layer, or of its --head; --token frames a row; "
+        "what a target token loses without each source token, beside --method's estimate for the "
+        "whole model, for the cross-attention of --layer, or for its --head; --token frames a row; "
         "with --attention encoder or decoder, a map of --layer beside its weights"
     )
 
@@ -144,7 +144,7 @@ class MapBesideTruth(CrossMaps):
         return (
             f"{self.title}. Two heatmaps of {style.count_of(n_target, 'target token')} by "
             f"{style.count_of(n_source, 'source token')}. Deleting “{source[column]}” costs "
-            f"“{target[row]}” most of all, {style.number(float(losses[row, column]))}. In "
+            f"“{target[row]}” most, {style.number(float(losses[row, column]))}. In "
             f"{len(dots & set(rings))} of {style.count_of(len(rings), 'row')}, both maps are "
             "greatest at the same source token, counting only target tokens that lose at least "
             f"{TELLING} when some source token is deleted."
@@ -157,10 +157,14 @@ class MapBesideTruth(CrossMaps):
     @property
     def more(self) -> str:
         method = self.about_method
-        whole = "" if self.site is None else " The truth is of the whole model, not of this part."
+        whole = (
+            ""
+            if self.site is None
+            else " The truth is measured on the whole model, not on this part."
+        )
         row = (
-            " This layer is read one row later, in the row that has read the token, so there is no "
-            "row for the last token."
+            " This layer is read one row later, in the row that has read the token; the last token "
+            "has no such row."
             if self.later and self.site is not None and not method.by_prediction
             else ""
         )
@@ -185,7 +189,7 @@ class MapBesideTruth(CrossMaps):
         return (
             f"“{name}” loses most without “{source[costliest]}”: "
             f"{style.number(float(losses[costliest]))}. {self.about_method.title} of {self.part}: "
-            f"{f'greatest at {tops}' if tops else 'nothing is greatest'}."
+            f"{f'greatest at {tops}' if tops else 'no token stands out'}."
         )
 
     def figure(self, layout: Layout) -> go.Figure:

@@ -149,7 +149,7 @@ class MapRanking(CrossMaps):
         }
         best, most = _best(values)
         if not best:
-            return "Nothing tells which map to believe"
+            return "No map stands out as closest to the truth"
         text = f"Closest to the truth: {_names(best)}, {_written(most, 0)}"
         return text if PLAIN in best else f"{text}; plain weights {_written(values[PLAIN], 0)}"
 
@@ -458,7 +458,7 @@ def _believed(
 ) -> str:
     best, most = _best(values)
     if not best:
-        return f"{where}, nothing tells which map to believe."
+        return f"{where}, no map stands out as closest to the truth."
     interval = intervals or dict.fromkeys(values, "")
     text = (
         f"{where}, believe {_names(best)} first: rank correlation {_written(most, 0)}"
@@ -474,8 +474,7 @@ def _on_top(values: Mapping[str, float]) -> str:
     if not best:
         return ""
     text = (
-        " The token that matters most comes out on top most often with "
-        f"{_names(best)}, {_written(most, 1)}"
+        f" The most important token is on top most often with {_names(best)}, {_written(most, 1)}"
     )
     if PLAIN in best:
         return f"{text}."

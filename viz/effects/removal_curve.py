@@ -26,8 +26,8 @@ MEASURES: dict[Measure, str] = {"log_prob": "Log-probability", "chrf": "chrF"}
 """What curves over examples measure."""
 
 NO_CURVES = (
-    "This model came without removal curves over its examples; python -m model.training.removal "
-    "computes them."
+    "This model has no removal curves over its examples; python -m model.training.removal computes "
+    "them."
 )
 
 _HEIGHT, _AXIS = 320, 46
@@ -188,10 +188,10 @@ class ExamplesCurve(_Curve):
             "chrF compares what the model writes with the given translations; 100 is the same "
             "text. "
             if self.measure == "chrf"
-            else "Logarithms are natural ones. "
+            else "Logarithms are natural. "
         )
         return (
-            f"{scale}Solid: heads go in the order of what these translations together lose without "
+            f"{scale}Solid: heads go in the order of the total loss of these translations without "
             f"each alone. Dashed: the mean of {len(self.removal.at_random)} random orders; the "
             "band holds all of them. Computed once for this model, after Michel et al. 2019 and "
             "Voita et al. 2019."

@@ -106,7 +106,7 @@ class SelfMap(Picture):
         """What a row means, by a method that looks beyond its own layer."""
         is_encoder = self.attributions.site.kind is AttentionKind.ENCODER
         if self.about_method.accumulates:
-            rest = "." if is_encoder else "; what a row lacks to 1 came from the source."
+            rest = "." if is_encoder else "; the rest, up to 1, came from the source."
             return (
                 "A row shows which tokens’ embeddings it consists of after this layer, including "
                 f"all layers below{rest}"
@@ -117,7 +117,7 @@ class SelfMap(Picture):
             return "The loss is that of the chosen target token alone."
         if is_encoder:
             return "The loss is that of all target tokens together."
-        return "The loss of a row is that of the token it goes on to predict, and of no later one."
+        return "A row’s loss is that of the token it predicts, not of later ones."
 
     @property
     def row(self) -> int | None:
@@ -193,6 +193,6 @@ def no_truth(kind: AttentionKind) -> str:
     """Why the truth says nothing about maps of self-attention, in plain text."""
     return (
         "Which of these maps to believe is not measured here. The truth is how much a target token "
-        f"loses without a source token, and here both rows and columns are {kind.query_noun}s. For "
-        "cross-attention and for the whole model it is measured."
+        f"loses without a source token, but here both rows and columns are {kind.query_noun}s. It "
+        "is measured for cross-attention and for the whole model."
     )

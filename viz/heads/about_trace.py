@@ -49,9 +49,9 @@ def contents_of(trace: Trace) -> list[str]:
     has_vectors = all(each.q is not None and each.k is not None for each in maps)
     inside = {
         (True, True): "It holds scores, queries and keys, so you can look into every weight.",
-        (True, False): "It holds scores, but no queries and keys.",
+        (True, False): "It holds scores, but no queries or keys.",
         (False, True): "It holds queries and keys, but no scores.",
-        (False, False): "It holds weights, but no scores, queries and keys.",
+        (False, False): "It holds weights, but no scores, queries or keys.",
     }
     outcome = (
         "It holds the prediction of each row." if trace.predictions else "It holds no predictions."

@@ -128,7 +128,7 @@ def _sentence(facts: Mapping[str, float], even: Mapping[str, float], noun: str) 
     if math.isnan(share):
         return f"A row has only one {noun} to look at."
     if share >= EVEN:
-        return f"A row looks at all the {noun}s it may look at almost alike."
+        return f"A row spreads its weight almost evenly over the {noun}s it may look at."
     count = max(round(2**entropy), 1)
     named = _COUNTS[count] if count < len(_COUNTS) else str(count)
     return f"A row looks at about {named} {noun}{'' if count == 1 else 's'}{_manner(facts, even)}."
@@ -148,7 +148,7 @@ def _manner(facts: Mapping[str, float], even: Mapping[str, float]) -> str:
     if pairing >= DIFFERENT:
         in_order = facts.get("diagonal", math.nan) >= IN_ORDER
         return f"; rows look at different ones{', roughly in order' if in_order else ''}"
-    return "; all rows look at much the same ones" if pairing <= ALIKE else ""
+    return "; all rows look at nearly the same ones" if pairing <= ALIKE else ""
 
 
 def _above(share: float, even: float) -> float:

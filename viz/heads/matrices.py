@@ -82,16 +82,16 @@ class WeightMatrices(Picture):
         d_v = len(self.matrices.w_o)
         numbers = f"{d_k} numbers each" if d_k == d_v else f"{d_k}, {d_k} and {d_v} numbers"
         return (
-            "Each row of W_Q, W_K and W_V makes one number of the head’s query, key and value, "
-            f"{numbers}, from the token’s {d_model}; W_O writes the head’s output back."
+            f"W_Q, W_K and W_V turn the token’s {d_model} numbers into the head’s query, key and "
+            f"value, {numbers}; W_O writes the head’s output back."
         )
 
     @property
     def more(self) -> str:
         return (
-            "The matrix hardly uses a dimension whose column has the colour of 0. All four share "
-            f"one scale; the largest {style.percent(1 - style.CLIPPED)} of the numbers have its "
-            "end colours."
+            "A column in the colour of 0 is a dimension that the matrix hardly uses. All four "
+            f"share one scale; the largest {style.percent(1 - style.CLIPPED)} of the numbers have "
+            "its end colours."
         )
 
     def figure(self, layout: Layout) -> go.Figure:

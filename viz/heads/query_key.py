@@ -449,7 +449,7 @@ def _headings(numbers: Arithmetic, plan: _Plan, theme: style.Look) -> list[dict[
         keys = "1 key" if numbers.n_allowed == 1 else f"{numbers.n_allowed} keys"
         outcome = f"e<sup>{scaled}</sup> ÷ sum over {keys} = {weight}"
     else:
-        outcome = f"{weight} recorded; not all that made it is shown"
+        outcome = f"{weight} recorded; it has parts that are not shown"
     texts = (
         ("1  Two vectors", f"{numbers.d_k} {sign}, from query and key"),
         (
@@ -577,8 +577,8 @@ def _vectors(seen: AttentionMap, head: int) -> tuple[FloatArray, FloatArray, Flo
     """Queries (query, d_k), keys (key, d_k) and scores (query, key) of one head."""
     if seen.q is None or seen.k is None or seen.scores is None:
         raise ValueError(
-            "The query and key vectors of this head are not known, so there is no product to "
-            "show. Choose a head of a model that records them, and read token by token."
+            "This head's queries and keys were not recorded, so there is no product to show. "
+            "Choose a head of a model that records them, and read token by token."
         )
     return seen.q[head], seen.k[head], seen.scores[head]
 
@@ -592,8 +592,8 @@ def _divisor(q: FloatArray, k: FloatArray, scores: FloatArray) -> float:
         if np.abs(products / divisor - scores).max(initial=0) <= _TOLERANCE * size / divisor:
             return divisor
     raise ValueError(
-        "This head's scores are not dot products, divided by √d_k or not, and nothing else; "
-        "there is no such sum to show."
+        "This head's scores are not plain dot products, with or without division by √d_k; there is "
+        "no such sum to show."
     )
 
 

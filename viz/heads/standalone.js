@@ -1,4 +1,4 @@
-// The explorer in a file of its own.
+// Runs the explorer in a standalone file, in place of the app's page and server.
 
 import { drawnDocument } from "../browser/canvas/document.js";
 import { Explorer } from "../browser/explorer/explorer.js";

@@ -82,7 +82,7 @@ def drawable(trace: Trace) -> Trace:
     """
     weights = sum(each.weights.size for each in trace.maps.values())
     if not weights:
-        raise TraceError("The trace holds no attention; record a text of one token or more.")
+        raise TraceError("The trace holds no attention; record a text of at least one token.")
     if weights > MOST_WEIGHTS:
         raise TraceError(
             f"The trace holds {weights:,} weights, and a picture of all heads takes up to "

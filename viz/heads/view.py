@@ -52,7 +52,7 @@ def _place(name: str) -> Parameter[int]:
     return replace(
         integer(name, USUAL, low=0, high=999, meaning=f"the {name} of the large head"),
         instead=f"the {name} that the page opens with is shown",
-        values="from 0; default: of the head of its kind that says most over the model's examples",
+        values="from 0; default: that of the most informative head of its kind",
     )
 
 

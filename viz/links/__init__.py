@@ -1,1 +1,1 @@
-"""What an address holds: parameters, heads, mask edits."""
+"""The content of an address: parameters, heads, mask edits."""

@@ -18,13 +18,13 @@ Head = tuple[Site, int]
 def heads_parameter(
     name: str, meaning: str, kinds: Sequence[AttentionKind] = KINDS, example: str = "encoder.0.1"
 ) -> Parameter[str]:
-    """A parameter that names any number of heads, or none.
+    """A parameter that lists heads.
 
     Args:
         name: in the address.
         meaning: in one line.
         kinds: of attention that the heads may be of.
-        example: another head than cross.3.5.
+        example: a head other than cross.3.5.
     """
     head = rf"({'|'.join(kinds)})\.[0-9]{{1,3}}\.[0-9]{{1,3}}"
     return pattern(
@@ -36,7 +36,7 @@ def heads_parameter(
 
 
 def read_heads(written: str) -> list[Head]:
-    """The heads that an address names, each once."""
+    """The heads in an address, without duplicates."""
     heads = []
     for each in filter(None, written.split("-")):
         kind, layer, head = each.split(".")
@@ -45,7 +45,7 @@ def read_heads(written: str) -> list[Head]:
 
 
 def written_heads(heads: Iterable[Head]) -> str:
-    """Heads as an address has them, at most MOST_HEADS."""
+    """Heads as an address spells them, at most MOST_HEADS."""
     return "-".join(f"{site}.{head}" for site, head in list(heads)[:MOST_HEADS])
 
 

@@ -1,4 +1,4 @@
-"""Masks and switched-off heads that an address asks a decoding to use."""
+"""Masks and switched-off heads that an address applies to a decoding."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from viz.links.head_refs import Head, head_name, read_heads
 from viz.links.mask_edits import Edit, intervention, parse
 
 NAMED = 2
-"""The most removed heads that the name of a decoding lists."""
+"""The most removed heads that a decoding's name lists."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +39,12 @@ class Changes:
 
     @property
     def removed(self) -> list[Head]:
-        """The heads, each once."""
+        """The heads, without duplicates."""
         return read_heads(self.off)
 
     @property
     def under(self) -> Intervention:
-        """The same as an intervention.
+        """The changes as an intervention.
 
         While decoding, no later word exists yet, whatever the mask allows. The recorded pass reads
         the whole translation at once, so its mask closes later words again.
@@ -59,7 +59,7 @@ class Changes:
 
     @property
     def looks_ahead(self) -> bool:
-        """Whether a mask lets the decoder look at words it has not written yet."""
+        """Whether a mask opens words to the decoder that it has not written yet."""
         return any(
             edit.kind is AttentionKind.DECODER and bool(np.triu(edit.allowed, 1).any())
             for edit in self.edits
@@ -67,7 +67,7 @@ class Changes:
 
     @property
     def name(self) -> str:
-        """The changes as the end of a decoding's name; empty for none."""
+        """The changes as a suffix of a decoding's name; empty for none."""
         removed = self.removed
         if len(removed) > NAMED:
             heads = f", without {len(removed)} heads"

@@ -1,4 +1,4 @@
-"""Edited masks as a short text for an address, and back; what a link says is never believed."""
+"""Edited masks as short texts for addresses, and back; texts from links are never trusted."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from model.record.intervention import Intervention, MaskEdits
 from model.trace.attention_map import AttentionKind, BoolArray
 
 MAX_LENGTH = 512
-"""Queries and keys of a mask, at most."""
+"""The most queries and keys of a mask."""
 
 MAX_EDITS = 32
-"""Edits in one address, at most."""
+"""The most edits in one address."""
 
 MAX_LAYER = 99
-"""The highest layer that an address names."""
+"""The highest layer number in an address."""
 
 MAX_CHARACTERS = 60_000
-"""Of all edits together: a browser and a server take hardly more in one address."""
+"""Of all edits together, because browsers and servers limit the length of an address."""
 
 EDITABLE = (AttentionKind.ENCODER, AttentionKind.DECODER, AttentionKind.CROSS)
 """The kinds of attention whose masks can be edited."""
 
 UNREADABLE = "The mask in the address cannot be read; copy the whole link again, or set it anew."
-"""The message for a text that is no mask; it does not repeat the text."""
+"""The message for a text that is not a mask; it does not repeat the text."""
 
 _MASK = re.compile(r"([0-9]{1,6})x([0-9]{1,6})\.([A-Za-z0-9_-]*)")
 _EDIT = re.compile(r"([a-z]+):(\*|[0-9]{1,3}(?:,[0-9]{1,3})*):([^:]*)")
@@ -97,12 +97,12 @@ class Edit:
 
     @cached_property
     def text(self) -> str:
-        """As it stands in an address, such as "decoder:*:8x8.…"; packed once, then kept."""
+        """Its spelling in an address, such as "decoder:*:8x8.…"; computed once."""
         return f"{self.kind}:{_write_layers(self.layers)}:{encode(self.allowed)}"
 
 
 def encode(allowed: BoolArray) -> str:
-    """A mask as text that an address can hold as it is.
+    """A mask as text that needs no escaping in an address.
 
     Its size, such as "11x11", a full stop, and the mask in base64url: each cell compared with its
     neighbour one up and one to the left, eight cells a byte, deflated (RFC 1951). Along diagonals
@@ -123,9 +123,9 @@ def encode(allowed: BoolArray) -> str:
 
 
 def decode(text: str, shape: tuple[int, int] | None = None) -> BoolArray:
-    """What `encode` wrote, (query, key), boolean.
+    """The mask from a text of `encode`, (query, key), boolean.
 
-    Takes memory and time for the size that the text states and no more, whatever it holds.
+    Memory and time are bounded by the size that the text states, whatever follows.
 
     Args:
         text: from an address, so from anyone.
@@ -161,7 +161,7 @@ def decode(text: str, shape: tuple[int, int] | None = None) -> BoolArray:
 
 
 def require_shape(own: tuple[int, ...], shape: tuple[int, int] | None) -> None:
-    """Refuse an edited mask of another shape with ValueError; None takes any."""
+    """Raise ValueError for an edited mask of another shape; None accepts any."""
     if shape is not None and own != tuple(shape):
         raise ValueError(
             f"The edited mask is {own[0]} × {own[1]}, and this sentence makes "
@@ -190,7 +190,7 @@ def write(edits: Iterable[Edit]) -> str:
 def parse(
     text: str, shapes: Mapping[AttentionKind, tuple[int, int]] | None = None
 ) -> tuple[Edit, ...]:
-    """What `write` wrote, in its order; no edits for an empty text.
+    """The edits from a text of `write`, in its order; an empty text holds none.
 
     Args:
         text: from an address, so from anyone.
@@ -207,7 +207,7 @@ def parse(
             f"The masks in the address have {len(text):,} characters, and at most "
             f"{MAX_CHARACTERS:,} fit; set them anew."
         )
-    # Counted before any mask is unpacked.
+    # Counted before unpacking any mask.
     _require_few(text.count(_BETWEEN) + 1)
     edits = []
     for part in text.split(_BETWEEN):
@@ -245,10 +245,10 @@ def _checked(allowed: BoolArray) -> BoolArray:
 
 
 def _inflate(text: str, size: int) -> bytes:
-    """The bytes that were deflated, exactly so many of them."""
+    """The inflated bytes, exactly `count` of them."""
     inflate = zlib.decompressobj(_RAW_DEFLATE)
     try:
-        # With one byte to spare, a text that is too long shows.
+        # One byte more than expected reveals a text that is too long.
         inflated = inflate.decompress(
             base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)), size + 1
         )
@@ -288,7 +288,7 @@ def _require_few(count: int) -> None:
 
 
 def _require_compatible(edits: tuple[Edit, ...]) -> None:
-    """A mask for all layers and one for some of them go together: the closer one is meant there."""
+    """A mask for all layers may go with one for some layers, which takes precedence there."""
     _require_few(len(edits))
     for one, other in combinations(edits, 2):
         if one.kind != other.kind or (one.layers is None) != (other.layers is None):

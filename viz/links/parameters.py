@@ -1,4 +1,4 @@
-"""A page's declaration: name, icon and the parameters of its address."""
+"""The declaration of a page: name, icon and address parameters."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ T = TypeVar("T")
 V = TypeVar("V")
 
 MOST_CHARACTERS = 5000
-"""Of a sentence, of a translation, and of all other sentences of a batch together."""
+"""The limit for a sentence, for a translation, and for all other sentences of a batch together."""
 
 QUOTED_CHARACTERS = 40
-"""How many characters of an illegal value a notice repeats."""
+"""The most characters of an illegal value that a notice repeats."""
 
 LISTED_OPTIONS = 8
-"""How many options a notice lists."""
+"""The most options that a notice lists."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,19 +50,19 @@ class Parameter(Generic[T]):
 
 
 def kept(parameter: Parameter[T], was: str = "") -> T:
-    """A field of a page's dataclass that the address holds, with its parameter's default."""
+    """A field of a page's dataclass that is kept in the address."""
     metadata = {"parameter": replace(parameter, was=was)}
     value: T = field(default=parameter.default, metadata=metadata)
     return value
 
 
 def kept_in(view: type) -> tuple[Parameter[Any], ...]:
-    """What the address holds of a page's dataclass."""
+    """The parameters of a page's dataclass."""
     return tuple(each.metadata["parameter"] for each in fields(view))
 
 
 def renamed(query: Mapping[str, V], parameters: Iterable[Parameter[Any]]) -> dict[str, V]:
-    """A query with the names of today in place of older ones."""
+    """A query with current parameter names instead of older ones."""
     names = {each.was: each.name for each in parameters if each.was}
     return {names.get(name, name): value for name, value in query.items()}
 
@@ -70,7 +70,7 @@ def renamed(query: Mapping[str, V], parameters: Iterable[Parameter[Any]]) -> dic
 def text(
     name: str, default: str = "", *, most: int, meaning: str = "", values: str = ""
 ) -> Parameter[str]:
-    """Any text of at most so many characters."""
+    """Any text of limited length."""
 
     def parse_text(written: str) -> str:
         if len(written) > most:
@@ -120,7 +120,7 @@ def integer(name: str, default: int, *, low: int, high: int, meaning: str = "") 
     """A whole number from low to high, both included."""
 
     def parse_integer(written: str) -> int:
-        # int() alone would take spaces, underscores and the digits of every script.
+        # int() alone would accept spaces, underscores and the digits of every script.
         if re.fullmatch(r"-?[0-9]{1,9}", written) and low <= int(written) <= high:
             return int(written)
         raise ValueError(f"which is not a whole number from {low} to {high}")
@@ -130,7 +130,7 @@ def integer(name: str, default: int, *, low: int, high: int, meaning: str = "") 
 
 
 def pattern(name: str, form: str, described: str, meaning: str = "") -> Parameter[str]:
-    """A text of a fixed form, or none.
+    """A text of a given form, or empty.
 
     Args:
         name: as in Parameter.
@@ -169,7 +169,7 @@ def flag(name: str, default: bool = False, meaning: str = "") -> Parameter[bool]
 def parse(
     query: Mapping[str, str], parameters: Iterable[Parameter[Any]]
 ) -> tuple[dict[str, Any], dict[str, str]]:
-    """What an address says: a legal value for every parameter, and a notice for each illegal one.
+    """Read an address: a legal value for every parameter, and a notice for each illegal one.
 
     Args:
         query: the texts by name, as they stand in the address; those of no parameter are ignored.

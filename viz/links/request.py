@@ -177,7 +177,7 @@ class Request(ABC):
         token = self.arguments.token
         if token is not None and not 1 <= token <= count:
             raise ExportError(
-                f"There are the target tokens 1 to {count}; there is no target token {token}."
+                f"Target tokens count from 1 to {count}; there is no target token {token}."
             )
         return None if token is None else int(token) - 1
 
@@ -240,7 +240,7 @@ class Request(ABC):
     def pair(self) -> int:
         """The pair of dimensions with the first requested one."""
         if self.table.shape[1] % 2:
-            raise ExportError("This model's dimensions are no pairs: their number is odd.")
+            raise ExportError("This model has an odd number of dimensions, so they form no pairs.")
         return self.dimensions[0] // 2
 
     @property
@@ -250,7 +250,7 @@ class Request(ABC):
         for dimension in self.arguments.dimensions:
             if not 0 <= dimension < most:
                 raise ExportError(
-                    f"There are the dimensions 0 to {most - 1}; there is no dimension {dimension}."
+                    f"Dimensions count from 0 to {most - 1}; there is no dimension {dimension}."
                 )
         return list(self.arguments.dimensions)
 

@@ -1,1 +1,1 @@
-"""The masks page: who may look where, what changes it, and what that does."""
+"""The masks page: masks, edits of masks, and their effects."""

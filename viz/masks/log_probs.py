@@ -1,4 +1,4 @@
-"""What two translations cost, token by token: the bars of their log-probabilities."""
+"""Bars of two translations' log-probabilities, token by token."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from viz.draw.labels import axis_texts, escape_html, side_texts, visible
 from viz.draw.word_diff import Place, aligned
 
 LABELLED_TOKENS, NARROW_LABELLED_TOKENS = 28, 10
-"""Up to so many pairs of bars all have their labels."""
+"""The most pairs of bars with room for all labels."""
 
 _NO_TOKEN = "–"
 
 PLOT_HEIGHT = 260
-"""Pixels of the log-probabilities, without what surrounds them."""
+"""The plot's height in pixels, without its surroundings."""
 
 
 def log_prob_bars(
@@ -153,7 +153,7 @@ def log_prob_alt_text(
     log_probs_b: FloatArray,
     names: tuple[str, str],
 ) -> str:
-    """The bars in words, for those who do not see them; arguments and errors as in `log_prob_bars`.
+    """The bars' alternative text; arguments and errors as in `log_prob_bars`.
 
     Where both have the same token in a place, the one whose log-probability moved most is named.
     """
@@ -182,7 +182,7 @@ def log_prob_alt_text(
 
 
 def log_prob_more(tokens_a: Tokens, tokens_b: Tokens) -> str:
-    """What helps to read the bars, in plain text.
+    """How to read the bars, in plain text.
 
     Args:
         tokens_a: the predicted tokens.

@@ -1,4 +1,4 @@
-"""Masks as values: who may look where, why not, and in which cells two masks differ."""
+"""Masks as values: allowed cells, reasons for forbidden ones, and comparisons of two masks."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CellArray = NDArray[np.uint8]
 class Cell(IntEnum):
     """Why a query may not look at a key; the bits of FUTURE and PADDING together are BOTH.
 
-    OTHER is for the reason that the mask itself names.
+    OTHER is a reason that the mask itself names.
     """
 
     ALLOWED = 0
@@ -33,7 +33,7 @@ class Cell(IntEnum):
 
 
 class Compared(IntEnum):
-    """What two masks say of one cell."""
+    """What two masks say about one cell."""
 
     BOTH_ALLOW = 0
     BOTH_FORBID = 1
@@ -47,14 +47,14 @@ COMPARED_NAMES = {
     Compared.ONLY_A_ALLOWS: "only A allows",
     Compared.ONLY_B_ALLOWS: "only B allows",
 }
-"""What a legend calls each cell of two compared masks."""
+"""The legend's names for the cells of two compared masks."""
 
 EVERY_QUERY = Tokens.unnamed(["every query"])
-"""The query axis of a mask that is one row, the same for every query."""
+"""The query axis of a mask with one row for all queries."""
 
 
 LISTED_QUERIES = 5
-"""So many queries without a key are named; the rest are counted."""
+"""The most queries without a key that are named; the rest are counted."""
 
 
 _EDITED = ", edited"
@@ -62,7 +62,7 @@ _BY_EDIT = "closed by the edit"
 _PRESET = "A query may look at a key where the preset allows it."
 _DRAWN = "A query may look at a key where the edited mask allows it."
 _BY_HEAD = (
-    "Heads were given different masks: a query may look at a key where that of any head allows it."
+    "Heads have different masks: here, a query may look at a key if any head's mask allows it."
 )
 
 
@@ -112,7 +112,7 @@ class Mask:
 
     @property
     def reasons(self) -> dict[Cell, str]:
-        """What is wrong with the key of a cell that is forbidden, in the order of Cell."""
+        """Why a key is forbidden, in the order of Cell."""
         return {
             Cell.FUTURE: "future",
             Cell.PADDING: "padding",
@@ -122,7 +122,7 @@ class Mask:
 
     @property
     def cell_names(self) -> tuple[str, ...]:
-        """What a legend calls each cell, in the order of Cell."""
+        """The legend's name for each cell, in the order of Cell."""
         return "allowed", *(f"forbidden: {why}" for why in self.reasons.values())
 
     @property
@@ -132,7 +132,7 @@ class Mask:
 
 
 def batch_masks(padded: Sequence[Trace], sentence: int, *, layer: int = 0) -> dict[str, Mask]:
-    """Every mask that one sentence of a batch meets (Vaswani et al. 2017, section 3.2.3).
+    """Every mask that applies to one sentence of a batch (Vaswani et al. 2017, section 3.2.3).
 
     "decoder", "encoder" and "cross" are what the trace recorded in that layer; where that differs
     from the model's own rule it was edited, and their names say so. Where heads were given
@@ -175,7 +175,7 @@ def batch_masks(padded: Sequence[Trace], sentence: int, *, layer: int = 0) -> di
             source,
             by_key.format(batch, n_source),
             "bool",
-            "A source token may look at every source token and at no padding; the model holds one "
+            "A source token may look at every source token but not at padding; the model holds one "
             "row for all queries.",
         ),
         AttentionKind.DECODER: Mask(
@@ -187,7 +187,7 @@ def batch_masks(padded: Sequence[Trace], sentence: int, *, layer: int = 0) -> di
             target,
             by_query.format(batch, n_target, n_target),
             "bool",
-            "A target token may look at itself and at what came before it, and at no padding.",
+            "A target token may look at itself and at earlier tokens, but not at padding.",
         ),
         AttentionKind.CROSS: Mask(
             "Cross-attention: not padding of the source",
@@ -198,7 +198,7 @@ def batch_masks(padded: Sequence[Trace], sentence: int, *, layer: int = 0) -> di
             source,
             by_key.format(batch, n_source),
             "bool",
-            "A target token may look at every source token and at no padding; the model holds one "
+            "A target token may look at every source token but not at padding; the model holds one "
             "row for all queries.",
         ),
     }
@@ -234,8 +234,8 @@ def batch_masks(padded: Sequence[Trace], sentence: int, *, layer: int = 0) -> di
             target,
             f"(1, 1, query, key) = (1, 1, {n_target}, {n_target})",
             "bool",
-            "True on the diagonal and below it: each position may look at itself and at what came "
-            "before, in every sentence of the batch alike.",
+            "True on the diagonal and below it: each position may look at itself and at earlier "
+            "ones, in every sentence of the batch.",
         ),
         **{
             str(kind): _as_recorded(mask, _recorded(trace, kind, layer), batch)
@@ -254,7 +254,7 @@ def preset_mask(
     reason: str = "",
     causal: bool = False,
 ) -> Mask:
-    """A mask that a rule makes, and no model.
+    """A mask made by a rule instead of a model.
 
     A cell counts as padding only where the mask as a whole allows no padding at all, and as future
     only in the decoder and for a rule that is causal. Else it has the rule's own reason.
@@ -294,7 +294,7 @@ def preset_mask(
 
 
 def edited_mask(base: Mask, allowed: BoolArray) -> Mask:
-    """A mask after an edit: what the edit alone forbids is OTHER, the rest keeps its reason.
+    """A mask after an edit: cells that only the edit forbids are OTHER, the rest keep their reason.
 
     Args:
         base: before the edit.
@@ -317,7 +317,7 @@ def edited_mask(base: Mask, allowed: BoolArray) -> Mask:
 
 
 def factors(masks: dict[str, Mask]) -> tuple[Mask, Mask, Mask]:
-    """How the decoder's own mask is made: causal, not padding, and their logical "and".
+    """The factors of the decoder's mask: causal, not padding, and their logical "and".
 
     All three have the shape (target, target), cell on cell; the row of the padding mask is repeated
     for every query, as broadcasting does. The third is the model's rule, also after an edit.
@@ -379,12 +379,12 @@ class Difference:
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """Every sentence about a cell; `sentence_ids` are places in it."""
+        """All sentences about cells; `sentence_ids` are indices into it."""
         return tuple(self._sentence(a, b) for a in Cell for b in Cell)
 
     @property
     def sentence_ids(self) -> CellArray:
-        """Which sentence is true of each cell, (query, key)."""
+        """The index of each cell's sentence, (query, key)."""
         return self.a.cells * np.uint8(len(Cell)) + self.b.cells
 
     @property
@@ -415,7 +415,7 @@ class Difference:
 
 
 def mask_difference(a: Mask, b: Mask) -> Difference:
-    """Which cells two masks agree on.
+    """The cells in which two masks agree or differ.
 
     Raises:
         ValueError: if the masks are not of one shape.
@@ -439,14 +439,14 @@ def mask_difference(a: Mask, b: Mask) -> Difference:
 
 
 def empty_queries(mask: Mask) -> list[tuple[int, str]]:
-    """The queries that may look at no key: their positions, and their labels as plain text."""
+    """The queries without an allowed key: their positions, and their labels as plain text."""
     texts = axis_texts(mask.queries)
     empty = np.flatnonzero(np.logical_not(mask.allowed.any(axis=-1)))
     return [(int(position), texts[position]) for position in empty]
 
 
 def mask_alt_text(mask: Mask) -> str:
-    """A mask in words, for those who do not see it."""
+    """A mask's alternative text."""
     n_queries, n_keys = mask.cells.shape
     counts = np.bincount(mask.cells.ravel(), minlength=len(Cell))
     reasons = [f"{counts[cell]} ({why})" for cell, why in mask.reasons.items() if counts[cell]]
@@ -461,7 +461,7 @@ def mask_alt_text(mask: Mask) -> str:
 
 
 def difference_alt_text(difference: Difference) -> str:
-    """Two compared masks in words, for those who do not see them."""
+    """The alternative text of two compared masks."""
     n_queries, n_keys = difference.cells.shape
     counts = np.bincount(difference.cells.ravel(), minlength=len(Compared))
     listed = ", ".join(f"{COMPARED_NAMES[answer]} {counts[answer]}" for answer in Compared)
@@ -509,7 +509,7 @@ def _recorded(trace: Trace, kind: AttentionKind, layer: int) -> BoolArray | None
 
 
 def _as_recorded(own: Mask, recorded: BoolArray | None, batch: int) -> Mask:
-    """The model's own mask, or what was recorded in its place."""
+    """The model's own mask, or the one recorded instead."""
     if recorded is None or bool((recorded == own.allowed).all()):
         return own
     size = f"{len(own.queries)}, {len(own.keys)}"

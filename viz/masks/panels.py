@@ -42,16 +42,16 @@ from viz.masks.mask import (
 from viz.masks.steps import FillLesson, Steps, moved_weight
 
 QUOTED_CHARACTERS = 60
-"""So much of a sentence names it."""
+"""The most characters of a sentence in its name."""
 
 EVERY = Tokens.unnamed(["every"])
-"""The query of a mask that is one row; a label has no room for spaces, which it would mark."""
+"""The query of a one-row mask; without spaces, which labels would mark."""
 
 SHORT = 80
-"""Translations of up to so many characters are set large."""
+"""Translations of up to this many characters are set large."""
 
 NOTICED = 0.01
-"""A head of which less weight moved counts as one that stayed."""
+"""A head that moved less of its weight counts as unchanged."""
 
 
 def mask_panel(mask: Mask, title: str, *, sign: str = "", note: str | None = None) -> Panel:
@@ -80,7 +80,7 @@ def mask_panel(mask: Mask, title: str, *, sign: str = "", note: str | None = Non
 
 
 def editor_panel(own: Mask, allowed: BoolArray, title: str) -> Panel:
-    """A mask that can be painted on.
+    """A mask to paint on.
 
     Args:
         own: the model's own mask, whose reasons its forbidden cells keep.
@@ -109,8 +109,8 @@ def editor_panel(own: Mask, allowed: BoolArray, title: str) -> Panel:
 
 
 def difference_panel(difference: Difference) -> Panel:
-    """Which cells two masks agree on; under the pointer each cell says what either mask says."""
-    # One category a sentence, in the colour of what it means, so that each cell says what differs.
+    """The cells in which two masks agree or differ; hovering a cell shows both masks' reasons."""
+    # One category per sentence, coloured by its meaning, so that each cell tells the difference.
     place = {answer: index for index, answer in enumerate(COMPARED_NAMES)}
     sentences = difference.sentence_ids
     used, cells = np.unique(sentences, return_inverse=True)
@@ -186,7 +186,7 @@ def number_panel(
 def step_panels(
     seen: AttentionMap, steps: Steps, *, limit: float, longest: float, hatched: bool
 ) -> list[Panel]:
-    """What happens inside a head: scores, scores after the mask, weights, and what each key adds.
+    """The steps inside a head: scores, scores after the mask, weights, and each key's contribution.
 
     Args:
         seen: the site.
@@ -200,7 +200,7 @@ def step_panels(
         number_panel(seen, "Scores", steps.scores, limit=limit, unit="score"),
         number_panel(
             seen,
-            "Scores after the mask" if hatched else "The same, with no mask",
+            "Scores after the mask" if hatched else "Without the mask",
             steps.masked,
             shown=shown,
             limit=limit,
@@ -221,7 +221,7 @@ def step_panels(
 
 
 def weights_panel(seen: AttentionMap, head: int, title: str, *, sign: str = "") -> Panel:
-    """One head's weights, what it may not look at hatched.
+    """One head's weights, with masked cells hatched.
 
     Raises:
         IndexError: if there is no such head.
@@ -231,7 +231,7 @@ def weights_panel(seen: AttentionMap, head: int, title: str, *, sign: str = "") 
 
 
 def change_panel(before: AttentionMap, after: AttentionMap, head: int) -> Panel:
-    """How one head's weights changed, from -1 to 1.
+    """The change of one head's weights, from -1 to 1.
 
     Raises:
         IndexError: if there is no such head.
@@ -241,7 +241,7 @@ def change_panel(before: AttentionMap, after: AttentionMap, head: int) -> Panel:
 
 
 def moved_heads(before: Trace, after: Trace, lengths: tuple[int, int]) -> dict[Site, FloatArray]:
-    """How much of every head's weight moved between two passes, by site, (head,) each.
+    """The share of every head's weight that moved between two passes, by site, (head,) each.
 
     Args:
         before: the first pass.
@@ -258,7 +258,7 @@ def moved_heads(before: Trace, after: Trace, lengths: tuple[int, int]) -> dict[S
 
 
 def moved_panel(moved: Mapping[Site, FloatArray]) -> Panel:
-    """Every head as a cell: how much of its weight moved; `moved` as `moved_heads` gives it."""
+    """One cell per head: the share of its weight that moved; `moved` from `moved_heads`."""
     values = np.stack(list(moved.values()))
     return Panel(
         title="How much each head moved",
@@ -278,7 +278,7 @@ def moved_panel(moved: Mapping[Site, FloatArray]) -> Panel:
 
 
 def moved_words(moved: Mapping[Site, FloatArray]) -> str:
-    """How many heads moved, and which most; `moved` as `moved_heads` gives it."""
+    """The number of heads that moved, and the one that moved most; `moved` from `moved_heads`."""
     count = sum(np.size(heads) for heads in moved.values())
     some = sum(int(np.count_nonzero(heads >= NOTICED)) for heads in moved.values())
     if not some:
@@ -293,13 +293,13 @@ def moved_words(moved: Mapping[Site, FloatArray]) -> str:
 
 
 def most_moved(moved: Mapping[Site, FloatArray]) -> tuple[Site, int]:
-    """The site and the number of the head that moved most; the first of several."""
+    """The site and number of the head that moved most; the first of equals."""
     site = max(moved, key=lambda each: float(moved[each].max()))
     return site, int(np.argmax(moved[site]))
 
 
 def factor_panels(every: dict[str, Mask]) -> list[Panel]:
-    """How the decoder's mask is made; `every` as `batch_masks` gives it."""
+    """The decoder's mask and its factors; `every` from `batch_masks`."""
     causal, padding, both = factors(every)
     return [
         mask_panel(causal, "Causal"),
@@ -314,7 +314,7 @@ def square_panels(every: dict[str, Mask]) -> list[Panel]:
 
 
 def row_panels(every: dict[str, Mask]) -> list[Panel]:
-    """The masks of padding, which are one row; `every` as in `factor_panels`."""
+    """The padding masks, one row each; `every` as in `factor_panels`."""
     return [
         mask_panel(every["source-padding"], "Source padding"),
         mask_panel(every["target-padding"], "Target padding"),
@@ -327,7 +327,7 @@ def other_panels(every: dict[str, Mask]) -> list[Panel]:
 
 
 def compared_panels(a: Mask, b: Mask, titles: tuple[str, str]) -> list[Panel]:
-    """Two masks and, where they are of one size, what differs."""
+    """Two masks and, if they have the same size, their difference."""
     panels = [mask_panel(mask, title) for mask, title in zip((a, b), titles, strict=True)]
     if a.cells.shape == b.cells.shape:
         panels.append(difference_panel(mask_difference(a, b)))
@@ -337,7 +337,7 @@ def compared_panels(a: Mask, b: Mask, titles: tuple[str, str]) -> list[Panel]:
 def changed_panels(
     before: AttentionMap, after: AttentionMap, head: int, titles: tuple[str, str], *, sign: str = ""
 ) -> list[Panel]:
-    """One head's weights in two passes, and how they changed.
+    """One head's weights in two passes, and their change.
 
     Args:
         before: the site in the first.
@@ -359,7 +359,7 @@ def changed_panels(
 def grid_html(
     sides: Mapping[str, tuple[Sequence[Sequence[str]], BoolArray]], framed: int, *, dark: bool
 ) -> str:
-    """The sentences of a batch as tables of tokens, padding hatched.
+    """The sentences of a batch as tables of tokens, with padding hatched.
 
     Args:
         sides: texts and where they are padding, as `token_grid` gives them, by their name.
@@ -379,8 +379,8 @@ def grid_html(
         tables.append(f"<table><caption>{html.escape(named)}</caption>{''.join(rows)}</table>")
     return (
         f"<style>{css.grid_css(style.look(dark))}</style>"
-        # Beside each other where there is room, so that the masks come sooner.
-        # In reach of the keyboard, since a narrow page scrolls it.
+        # Side by side if they fit: the masks below then start higher.
+        # Focusable, because on a narrow page it scrolls.
         '<div class="token-grid" tabindex="0" role="group" aria-label="Tokens of the batch" '
         'style="display: flex; flex-wrap: wrap; gap: 0 2rem; '
         f'font-size: 0.9rem; line-height: 1.15">{"".join(tables)}</div>'
@@ -414,7 +414,7 @@ def translations_html(
     dark: bool,
     given: tuple[float, float] | None = None,
 ) -> str:
-    """Two translations side by side where there is room, what changed marked in the second.
+    """Two translations, side by side if they fit, with changes marked in the second.
 
     `given`, if any, are the mean log-probabilities of a typed target's tokens.
     """
@@ -442,25 +442,25 @@ def _probability(log_prob: float) -> str:
     share = math.exp(log_prob)
     if share > 0.999:
         return "more than 0.999"
-    # Two digits would round to 1 what is less.
+    # Two digits would round smaller numbers to 1.
     return f"{share:.{3 if share >= 0.995 else 2}g}" if share >= 1e-4 else "less than 0.0001"
 
 
 def difference_words(difference: Difference) -> str:
-    """How many cells two masks differ in."""
+    """The number of cells in which two masks differ, in words."""
     counts = np.bincount(difference.cells.ravel(), minlength=len(Compared))
     only_a, only_b = int(counts[Compared.ONLY_A_ALLOWS]), int(counts[Compared.ONLY_B_ALLOWS])
     size = difference.cells.size
     if not only_a + only_b:
         return f"None of the {size} cells differs."
-    # A part of 0 cells is left out.
+    # Parts without cells are left out.
     parts = [f"only A allows {only_a}"] * bool(only_a) + [f"only B allows {only_b}"] * bool(only_b)
     verb = "differs" if only_a + only_b == 1 else "differ"
     return f"{only_a + only_b} of {size} cells {verb}: {', '.join(parts)}."
 
 
 def empty_words(mask: Mask) -> str:
-    """Which queries have nothing left to look at, and what the model then does; "" for none."""
+    """The queries without an allowed key, and their weights in the model; "" if there are none."""
     empty = empty_queries(mask)
     if not empty:
         return ""
@@ -468,13 +468,13 @@ def empty_words(mask: Mask) -> str:
     more = len(empty) - LISTED_QUERIES
     rest = f" and {more} more" if more > 0 else ""
     return (
-        f"Nothing left to look at: {named}{rest}. The model then takes zeros for the weights, so "
-        "this attention adds nothing but its bias there."
+        f"Nothing left to look at: {named}{rest}. Their weights are then zeros, so this attention "
+        "adds only its bias there."
     )
 
 
 def is_unchanged(before: tuple[Trace, Trace], after: tuple[Trace, Trace]) -> bool:
-    """Whether two runs of the model came to the same, to the last bit.
+    """Whether two runs of the model are equal to the last bit.
 
     Args:
         before: the pass over a given translation, and the one over what the model wrote.

@@ -56,7 +56,7 @@ _CELLS = ("query", "key")
 
 @dataclass(frozen=True, slots=True)
 class HeadInBatch:
-    """One head, and one sentence of a batch in which it is looked at.
+    """One head in one sentence of a batch.
 
     Attributes:
         sentences: the batch.
@@ -76,12 +76,12 @@ class HeadInBatch:
 
     @property
     def title(self) -> str:
-        """Which head, in words."""
+        """The head's name."""
         return Site(self.kind, self.layer).head_name(self.head)
 
     @property
     def name(self) -> str:
-        """Which head, in the name of a file."""
+        """The head in a file name."""
         return f"{self.kind}-layer{self.layer}-head{self.head}"
 
     @property
@@ -91,12 +91,12 @@ class HeadInBatch:
 
     @property
     def is_typed(self) -> bool:
-        """Whether the sentence is looked at with a target that the reader typed."""
+        """Whether the sentence has a target typed by the reader."""
         return self.number == 0 and bool(self.target)
 
     @property
     def texts(self) -> dict[str, str]:
-        """The batch and the sentence that is looked at, to go with numbers and images."""
+        """The batch and the selected sentence, for the metadata of files."""
         return {
             "sentence": self.sentences[self.number],
             "target": self.target if self.is_typed else "",
@@ -117,11 +117,11 @@ class HeadInBatch:
 
     @property
     def site(self) -> str:
-        """The call that gives the head's site."""
+        """The expression for the head's site."""
         return f"attention({str(self.kind)!r}, {self.layer})"
 
     def passes(self, under: str) -> Lines:
-        """One pass over the batch for each intervention in the sentence that is looked at."""
+        """One pass over the batch per intervention, each applied to the selected sentence."""
         return [
             "passes = []",
             f"for under in ({under}):",
@@ -196,7 +196,7 @@ class TwoMasks:
 
     @property
     def texts(self) -> dict[str, str]:
-        """Which masks they are, to go with numbers."""
+        """The names of both masks, for the metadata of files."""
         return dict(zip(("mask_a", "mask_b"), self.titles, strict=True))
 
     def lines(self, at: HeadInBatch) -> Lines:
@@ -223,7 +223,7 @@ class TwoMasks:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Edits:
-    """Edited masks, against the model's own."""
+    """Edited masks, compared with the model's own."""
 
     edits: tuple[Edit, ...]
 
@@ -231,7 +231,7 @@ class Edits:
 
     @property
     def texts(self) -> dict[str, str]:
-        """Which masks were edited and how, to go with numbers."""
+        """The edits, for the metadata of files."""
         return {"edited": "; ".join(map(str, self.edits)) or "none", "edit": write(self.edits)}
 
     @property
@@ -281,7 +281,7 @@ class _Panels(_InBatch):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BatchTokens(_InBatch):
-    """The tokens of a batch and which of them are padding, which are a table."""
+    """The tokens of a batch, with padding marked, as a table."""
 
     padded: Sequence[Trace]
 
@@ -302,7 +302,7 @@ class BatchTokens(_InBatch):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _OwnMasks(_Panels):
-    """Some of the model's own masks; `masks` as `batch_masks` gives them."""
+    """Some of the model's own masks; `masks` from `batch_masks`."""
 
     masks: dict[str, Mask]
 
@@ -326,7 +326,7 @@ class _OwnMasks(_Panels):
 
 
 class DecoderFactors(_OwnMasks):
-    """How the decoder's mask is made."""
+    """The decoder's mask and its factors."""
 
     shown = ("causal", "target-padding", "decoder")
     make = staticmethod(factor_panels)
@@ -362,7 +362,7 @@ class OtherMasks(_OwnMasks):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HeadSteps(_Panels):
-    """What happens inside a head.
+    """The steps inside a head.
 
     Attributes:
         seen: the site.
@@ -395,7 +395,7 @@ class HeadSteps(_Panels):
         inside = (
             "Scores, scores after the mask, weights after the softmax"
             if self.hatched
-            else "The same scores and the weights that they give with no mask"
+            else "The same scores and their weights without a mask"
         )
         return f"{inside}, and the length of weight · v: what each key adds before W_O."
 
@@ -406,7 +406,7 @@ class HeadSteps(_Panels):
         )
 
     def numbers(self) -> Numbers:
-        """Masked scores are missing where the mask forbids."""
+        """Scores of forbidden cells are missing."""
         steps = self.steps
         arrays: Arrays = {
             "allowed": (_CELLS, steps.allowed),
@@ -438,7 +438,7 @@ class HeadSteps(_Panels):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RowLesson(_InBatch):
-    """Three softmaxes of one row, which are a table."""
+    """Three softmaxes of one row, as a table."""
 
     lesson: FillLesson
     keys: Tokens
@@ -450,7 +450,7 @@ class RowLesson(_InBatch):
         return f"softmax-{self.at.name}"
 
     def numbers(self) -> Numbers:
-        """What is no number is missing."""
+        """NaN counts as missing."""
         rows = {
             "softmax_with_minus_infinity": self.lesson.minus_infinity,
             "softmax_with_large_negative": self.lesson.large_negative,
@@ -471,7 +471,7 @@ class _OfTwoMasks(_Panels):
 
 
 class ComparedMasks(_OfTwoMasks):
-    """Two masks and, where they are of one size, what differs."""
+    """Two masks and, if they have the same size, their difference."""
 
     title = "Two masks compared"
     name = "masks-compared"
@@ -480,7 +480,7 @@ class ComparedMasks(_OfTwoMasks):
     def caption(self) -> str:
         a, b = self.both.masks
         if a.cells.shape != b.cells.shape:
-            return "The two masks differ in size, so no cell of one is a cell of the other."
+            return "The two masks differ in size, so their cells do not correspond."
         return difference_words(mask_difference(a, b))
 
     @property
@@ -499,7 +499,7 @@ class ComparedMasks(_OfTwoMasks):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ComparedWeights(_OfTwoMasks):
-    """One head's weights under two masks, and how they differ; `maps` are its site's under both."""
+    """One head's weights under two masks, and their difference; `maps` hold its site under both."""
 
     maps: tuple[AttentionMap, AttentionMap]
 
@@ -536,7 +536,7 @@ class ComparedWeights(_OfTwoMasks):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MovedHeads(_OfTwoMasks):
-    """How much of every head's weight moved between two masks.
+    """The share of every head's weight that moved between two masks.
 
     Attributes:
         moved: as `moved_heads` gives it.
@@ -573,7 +573,7 @@ class MovedHeads(_OfTwoMasks):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EditedWeights(_Panels):
-    """A painted mask and what it does to a head.
+    """A painted mask and its effect on a head.
 
     Attributes:
         edits: all that hold.
@@ -631,7 +631,7 @@ class EditedWeights(_Panels):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LogProbs(_InBatch):
-    """How probable each target token is in two passes.
+    """The probability of each target token in two passes.
 
     Attributes:
         under: what the passes differ in.
@@ -690,7 +690,7 @@ class LogProbs(_InBatch):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OneMask(Picture):
-    """What one layer's attention may look at.
+    """The mask of one layer's attention.
 
     Attributes:
         mask: of one kind of attention.
@@ -711,7 +711,7 @@ class OneMask(Picture):
 
     @classmethod
     def of(cls, request: Request) -> OneMask:
-        # Also refuses a layer that there is not, of which no mask was recorded.
+        # Also refuses a missing layer, which has no recorded mask.
         site = request.attention_map.site
         mask = batch_masks([request.trace], 0, layer=site.layer)[str(site.kind)]
         return cls(mask, site.layer, request.text, request.target)
@@ -736,7 +736,7 @@ class OneMask(Picture):
         return mask_figure(self.mask, **layout.options)
 
     def numbers(self) -> Numbers:
-        """Where the mask lets attention look, and the reason where it does not."""
+        """The allowed cells, and the reasons for forbidden ones."""
         mask = self.mask
         return Numbers(
             {"mask": mask.name},
@@ -754,7 +754,7 @@ class OneMask(Picture):
 
 
 def _masks_numbers(masks: Mapping[str, Mask]) -> Numbers:
-    """Where each mask lets attention look, and the reason where it does not, by their names."""
+    """Each mask's allowed cells, and the reasons for forbidden ones, by name."""
     axes: Axes = {}
     arrays: Arrays = {}
     for name, mask in masks.items():

@@ -13,9 +13,9 @@ from model.trace.attention_map import AttentionMap, BoolArray, FloatArray
 from viz.masks.mask import require_mask
 
 LARGE_NEGATIVE = -1e9
-"""What many implementations write over forbidden scores in place of minus infinity."""
+"""The score that many implementations use for forbidden cells instead of minus infinity."""
 
-# A recorded weight that differs by more was made of something else than the recorded scores.
+# A recorded weight that differs by more was not computed from the recorded scores alone.
 _TOLERANCE = 2e-3
 
 
@@ -41,7 +41,7 @@ class Steps:
 
 
 def head_steps(seen: AttentionMap, head: int, allowed: BoolArray | None = None) -> Steps:
-    """One head from its scores to its output, with the recorded mask or with another one.
+    """One head from its scores to its output, with the recorded mask or another one.
 
     With another mask, only this head's own step changes: its scores stay as they were recorded, as
     if the mask were changed here and nowhere below.
@@ -86,7 +86,7 @@ def head_steps(seen: AttentionMap, head: int, allowed: BoolArray | None = None) 
 
 
 def moved_weight(before: AttentionMap, after: AttentionMap, n_queries: int) -> FloatArray:
-    """How much of each head's weight lies elsewhere in a second pass over the same tokens.
+    """The share of each head's weight that lies elsewhere in a second pass over the same tokens.
 
     Of one row, the larger of what left its keys and what came to them: 1 as well for a row that has
     nothing left to look at. Where both rows sum to 1, that is their total variation distance.
@@ -106,7 +106,7 @@ def moved_weight(before: AttentionMap, after: AttentionMap, n_queries: int) -> F
 
 
 def most_masked(sites: Iterable[AttentionMap], lengths: tuple[int, int]) -> tuple[int, int] | None:
-    """The layer and head from which the mask takes most: what to open with.
+    """The layer and head that lose most weight to the mask, to open first.
 
     Args:
         sites: of one kind of attention.
@@ -123,7 +123,7 @@ def most_masked(sites: Iterable[AttentionMap], lengths: tuple[int, int]) -> tupl
             continue
         scores = seen.scores[:, :n_queries]
         everything = np.ones_like(scores, dtype=np.bool_)
-        # Padding is hidden from every head alike; among words, a mask tells heads apart.
+        # Padding is hidden from every head alike; only between words do heads differ.
         allowed = np.broadcast_to(seen.allowed, seen.scores.shape)[:, :n_queries]
         hidden = ~allowed
         if hidden[..., :n_keys].any():
@@ -137,7 +137,7 @@ def most_masked(sites: Iterable[AttentionMap], lengths: tuple[int, int]) -> tupl
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FillLesson:
-    """One row's weights, by what was written over its forbidden scores; (key,) each.
+    """One row's weights for three replacements of its forbidden scores; (key,) each.
 
     Attributes:
         minus_infinity: −∞; NaN throughout a row without an allowed key.
@@ -173,7 +173,7 @@ def fill_lesson(scores_row: FloatArray, allowed_row: BoolArray) -> FillLesson:
     """
     if scores_row.ndim != 1 or not scores_row.size:
         raise ValueError(
-            f"A row has one score a key and at least one key; these have the shape "
+            f"A row has one score per key and at least one key; these have the shape "
             f"{scores_row.shape}."
         )
     require_mask(allowed_row, scores_row.shape)
@@ -184,22 +184,22 @@ def fill_lesson(scores_row: FloatArray, allowed_row: BoolArray) -> FillLesson:
     n_keys = len(scores_row)
     if allowed_row.any():
         explanation = (
-            "The row has an allowed key, so all three give the same weights: beside it, e to the "
-            "power of −1e9 is 0 as well. They differ in a row without an allowed key."
+            "The row has an allowed key, so all three give the same weights: e to the power of "
+            "−1e9 is 0 as well. They differ only in a row without an allowed key."
         )
     else:
         explanation = (
             "No key is allowed: with −∞ the softmax divides 0 by 0, and NaN spreads through "
             "everything computed from it; with −1e9 all scores are equal, and every key gets the "
-            f"weight 1/{n_keys}, as if all were allowed and scored the same. This model gives "
-            "zeros: the query looks at nothing, and what it gets is no mean of anything."
+            f"weight 1/{n_keys}, as if all were allowed and scored the same. This model uses "
+            "zeros: the query looks at nothing and gets zeros."
         )
     model = _softmax(scores_row[None], allowed_row[None])[0]
     return FillLesson(minus_infinity, large_negative, model, explanation)
 
 
 def _softmax(scores: FloatArray, allowed: BoolArray) -> FloatArray:
-    """Over the allowed keys alone, (query, key); zeros in rows without one, as in the model."""
+    """Softmax over the allowed keys, (query, key); zeros in rows without one, as in the model."""
     exact = np.where(allowed, scores.astype(np.float64), -math.inf)
     largest = np.max(exact, axis=-1, keepdims=True, initial=-math.inf)
     powers = np.exp(exact - np.where(np.isfinite(largest), largest, 0))
@@ -209,7 +209,7 @@ def _softmax(scores: FloatArray, allowed: BoolArray) -> FloatArray:
 
 
 def _plain_softmax(scores: NDArray[np.floating]) -> FloatArray:
-    # NaN for a row of minus infinities is what is to be shown.
+    # NaN for a row of minus infinities is the point of the lesson.
     with np.errstate(invalid="ignore"):
         powers = np.exp(scores - scores.max())
         weights: FloatArray = (powers / powers.sum()).astype(np.float32)

@@ -1,4 +1,4 @@
-"""The masks page as it declares itself."""
+"""The declaration of the masks page."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from viz.links.parameters import (
 )
 
 MOST_SENTENCES = 6
-"""In one batch, the sentence of the bar included."""
+"""The most sentences in a batch, including the one in the bar."""
 
 FURTHER = "Did you get her letter?\nHe doesn't come to work because he's ill."
-"""The other sentences of a batch before anybody typed any."""
+"""The default further sentences of a batch."""
 
 PARTS = {
     "see": "See",
@@ -33,15 +33,15 @@ PARTS = {
 }
 
 USUAL = -1
-"""Stands for the layer and the head that the page opens with."""
+"""The value for the layer and head that the page opens with."""
 
 
 def _place(name: str) -> Parameter[int]:
-    """A layer or a head, counted from 0; how many there are depends on the model."""
+    """A layer or a head, counted from 0; the upper limit depends on the model."""
     return replace(
         integer(name, USUAL, low=0, high=999, meaning=f"the {name} looked at"),
         instead=f"the {name} that the page opens with is shown",
-        values="from 0; default: of the head from which the mask hides most",
+        values="from 0; default: that of the head from which the mask hides most",
     )
 
 
@@ -50,7 +50,7 @@ _SLOT = r"[a-z0-9_.-]{0,40}"
 
 @dataclass(frozen=True, slots=True)
 class MasksView:
-    """What the masks page shows."""
+    """The state of the masks page."""
 
     batch: str = kept(
         text(
@@ -83,17 +83,17 @@ class MasksView:
 
     @property
     def further(self) -> list[str]:
-        """What was typed for the batch below the sentence of the bar, more than it takes too."""
+        """The further sentences typed for the batch, even beyond the limit."""
         return [line.strip() for line in self.batch.splitlines() if line.strip()]
 
     @property
     def n_sentences(self) -> int:
-        """How many the batch has, the sentence of the bar included."""
+        """The number of sentences in the batch, including the one in the bar."""
         return min(len(self.further) + 1, MOST_SENTENCES)
 
     @property
     def kind(self) -> AttentionKind:
-        """Which attention."""
+        """The kind of attention."""
         return AttentionKind(self.masked)
 
 

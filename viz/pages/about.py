@@ -41,29 +41,29 @@ average of the keys' values under these weights (Vaswani et al. 2017, section 3.
 A large weight on a short value vector moves little (Kobayashi et al. 2020), and what a head passes
 on still goes through projections, residual connections and the layers above. In recurrent networks
 with attention, quite different weights can lead to the same prediction (Jain and Wallace 2019);
-whether that makes weights no explanation depends on what one asks of an explanation (Wiegreffe and
-Pinter 2019). And in Transformers many heads can be removed with little loss (Voita et al. 2019,
-Michel et al. 2019), so a striking picture need not matter.
+whether weights can still explain depends on what you expect of an explanation (Wiegreffe and Pinter
+2019). And many heads of a Transformer can be removed with little loss (Voita et al. 2019, Michel et
+al. 2019), so a striking head may not matter.
 
 ## Where readers go wrong
 
 - **Names of rows.** A decoder row is named by the token just read; what it predicts is the next
-  one. Chen et al. (2020) found a target word best aligned with its source one row later than
-  expected, when it has been fed back in. {rows}
+  one. Chen et al. (2020) found that a target word aligns best with its source one row later than
+  expected: after it has been fed back in. {rows}
 - **Choice of a layer.** Which layer aligns source and target best differs from model to model, and
-  it need not be the last. A picture selected because it looks right shows what you looked for.
-- **Parking.** Much of BERT's weight is on the token that separates its texts, apparently where a
+  it need not be the last. A picture chosen because it looks right shows what you were looking for.
+- **Parking.** Much of BERT's weight rests on the token that separates its texts, apparently when a
   head has nothing to do (Clark et al. 2019, section 3.2). {parking} Such weight does not make these
   tokens important.
 - **Averages over heads.** Heads of one layer do different things; their mean shows none of them.
-- **Hatched cells.** They are forbidden: a decoder row may not look at later tokens. A pale cell
-  could have had weight and has almost none, which is a finding; a hatched cell is not.
-- **Whole words.** The weights of a word's keys are added, and the rows of its queries averaged
-  (Clark et al. 2019, section 4.1). Single tokens may differ a good deal within a word.
-- **Hidden special tokens.** Without their columns, rows add up to less than 1. Dividing by the rest
-  makes rows comparable, and inflates rows with little left.
+- **Hatched cells** are forbidden: a decoder row may not look at later tokens. A pale cell could
+  have had weight but has almost none, which is a finding; a hatched cell is not.
+- **Whole words** add up the weights of their tokens' columns and average their tokens' rows (Clark
+  et al. 2019, section 4.1). The tokens of one word may differ considerably.
+- **Hidden special tokens.** Without their columns, rows add up to less than 1. Dividing each row by
+  its sum makes rows comparable, but inflates rows with little weight left.
 - **Alignments.** Lines between words are weights, not a dictionary: a strong line can join words
-  that are no translations of each other, and a correct pair can have none.
+  that are not translations of each other, and a correct pair can have none.
 """
 
 REFERENCES = {
@@ -137,7 +137,7 @@ def parking_note(counts: Mapping[str, tuple[int, int]]) -> str:
     if not parts:
         return ""
     listed = " and ".join([", ".join(parts[:-1]), parts[-1]] if parts[1:] else parts)
-    return f"Here, over this model's examples, more than half of the weight is on {listed}."
+    return f"On this model's examples, more than half of the weight is on {listed}."
 
 
 def label_rules() -> str:
@@ -146,28 +146,28 @@ def label_rules() -> str:
     return f"""
 ## How a head earns a label
 
-{survey_note()}A label is earned on {labels.MIN_SENTENCES} sentences that are not among the model's
-examples. Both the mean over these sentences and {labels.MIN_PASSING:.0%} of the single sentences
-must reach the threshold. Both must also hold for new sentences, so the lower end of each
-{labels.CONFIDENCE:.0%} interval counts (Wilson's interval for the share of sentences). A sentence
-counts only if it has {MIN_TOKENS} tokens or more, and if chance alone would not give a head as much
-weight. The first label that fits is given:
+{survey_note()}A head earns a label on {labels.MIN_SENTENCES} sentences, none of them among the
+model's examples. The mean over these sentences and at least {labels.MIN_PASSING:.0%} of the single
+sentences must reach the threshold. The label should hold for new sentences too, so the lower end of
+each {labels.CONFIDENCE:.0%} interval counts (Wilson's interval for the share of sentences). A
+sentence counts only if it has at least {MIN_TOKENS} tokens and chance alone would give a head less
+weight. A head gets the first label that fits:
 
 {rules}
 
-A head without a label has a line with a number instead. On a single sentence, a head may behave
-differently. The source of a token is determined without attention weights: it is the source token
-without which the model finds this token least likely. “Beyond chance” subtracts the average over
-all other orders of the head's rows.
+A head without a label shows its strongest tendency, with a number. On a single sentence, a head may
+behave differently. A token's source is determined without attention weights: it is the source token
+whose deletion makes this token least likely. “Beyond chance” subtracts the average over all other
+orders of the head's rows.
 
 ## Which head opens
 
-Each kind of attention opens with its most telling head. Heads whose label says which tokens belong
-together come before those that rest on one place. Among them, or among all heads if none has such a
-label, the one opens with the most weight on its tokens' sources beyond chance. In self-attention,
-and where no source is known, it is the one whose rows reveal most about the token they look at: the
-largest mutual information of row and token. Both are means over the sentences of the labels; a
-model without labels is judged by the sentence shown.
+Each kind of attention opens with its most informative head. Heads whose label pairs tokens come
+before heads that rest on one position. Among them, or among all heads if none has such a label, it
+is the head with most weight beyond chance on its tokens' sources. In self-attention, and without
+known sources, it is the head whose rows say most about the token they look at: the one with the
+largest mutual information of row and token. Both values are means over the sentences that the
+labels come from; without labels, the sentence shown decides.
 """
 
 
@@ -211,14 +211,14 @@ def model_facts(model: Translator) -> str:
         if exact is not None and sentences is not None:
             lines.append(
                 f"On {sentences:,.0f} inputs that training never saw, {percent(exact, 1)} of the "
-                "outputs are exactly right. See card.md, beside its weights."
+                "outputs are exactly right. Details: card.md in the model's folder."
             )
         bleu, chrf, sentences = (number(tested.get(name)) for name in ("bleu", "chrf", "sentences"))
         if bleu is not None and chrf is not None and sentences is not None:
             lines.append(
                 f"BLEU {bleu:.1f} and chrF {chrf:.1f} on {sentences:,.0f} test sentences"
                 + (f" ({escape_markdown(tested['data'])})" if text_in(tested, "data") else "")
-                + ". See card.md, beside its weights."
+                + ". Details: card.md in the model's folder."
             )
         lines += _nearness(tested)
     return "\n".join(f"- {line}" for line in lines)
@@ -250,7 +250,7 @@ def _nearness(tested: dict[str, Any]) -> list[str]:
     return [
         f"{near:,.0f} of them differ from a training sentence by at most one word added, removed "
         f"or replaced: BLEU is {near_bleu:.1f} on these and {far_bleu:.1f} on the other "
-        f"{far:,.0f}, which say more about new text."
+        f"{far:,.0f}, a better estimate for new text."
     ]
 
 
@@ -270,7 +270,7 @@ def folder_facts(name: str, facts: FolderFacts) -> str:
     if facts.model_type:
         named = escape_markdown(visible(facts.architecture or "a model"))
         family = escape_markdown(visible(facts.model_type))
-        held = f"a Hugging Face folder with {named} of the family {family}"
+        held = f"a Hugging Face folder with {named} ({family})"
     lines = [
         "## The model",
         "",

@@ -84,7 +84,7 @@ def decode(question: OfModel) -> tuple[Search, Decoded]:
         if not view.taken:
             raise
         address.change(taken="")
-        address.note("taken", f"{error} The forced words are left out.")
+        address.note("taken", f"{error} The forced words are ignored.")
         return decode(question)
 
 
@@ -117,7 +117,7 @@ def show(question: OfModel) -> None:
     view = clamp_step(decoded)
     if not stage.is_on():
         with row():
-            segments("What is shown", SECTIONS, key="section")
+            segments("View", SECTIONS, key="section")
             show_settings(view, model)
     elif view.changes:
         # The foot would name what the model writes as it is.

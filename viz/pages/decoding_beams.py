@@ -79,11 +79,11 @@ def show_tree_on_stage(view: DecodingView, search: Search, decoding: Decoding) -
     """The tree alone; without pruned hypotheses if it would be too small to read."""
     whole = layout_tree(decoding).height <= MOST_ROWS
     name = search_name(search) + view.changes.name
-    stage.say(name if whole else f"{name}: the hypotheses that ended")
+    stage.say(name if whole else f"{name}: finished hypotheses")
     if search.sampling is None:
         low, high = RANGES["beam"]
         stage.offer(
-            "Left and right: width of the beam",
+            "Left and right: beam width",
             across=stage.Step("beam", range(low, high + 1), view.beam),
         )
     picture = SearchTree(decoding, search, numbered=False, whole=whole, changes=view.changes)
@@ -112,9 +112,9 @@ def show_hypotheses(
                     kwargs={"target": target},
                 )
     if question.target:
-        st.caption("The tree is of the model's own search, not of the target sentence above.")
+        st.caption(OWN_SEARCH)
         st.button(
-            "Study the model's own translation again",
+            "Return to the model's own translation",
             key="study-none",
             icon=":material/undo:",
             on_click=address.change,
@@ -122,10 +122,9 @@ def show_hypotheses(
         )
 
 
-STUDY_HELP = (
-    "Every page then shows the sentence with this translation, as if you had typed it as the "
-    "target."
-)
+OWN_SEARCH = "The tree shows the model's own search, not the target sentence above."
+
+STUDY_HELP = "Every page then shows this translation, as if you had typed it as the target."
 
 
 def text_of(question: OfModel, decoding: Decoding, node: SearchNode) -> str:

@@ -13,6 +13,9 @@ from viz.shell.save_menu import show_picture
 from viz.shell.theme import is_dark
 from viz.shell.widgets import row
 
+HESITATED = "The model hesitated at these steps; click another word, and it continues from there."
+ALL_GIVEN = "All tokens were given; the model chose none."
+
 LISTED, OFFERED = 4, 4
 """How many hesitant steps are listed, and how many other words for each."""
 
@@ -33,13 +36,11 @@ def show_hesitation(view: DecodingView, decoded: Decoded) -> None:
     steps = decoded.decoding.steps
     places = hesitant(steps)
     if places:
-        st.caption("Where the model hesitated: click another word and it writes on from there.")
+        st.caption(HESITATED)
     elif all(step.forced for step in steps):
-        st.caption("Every token was given; the model chose none.")
+        st.caption(ALL_GIVEN)
     else:
-        st.caption(
-            "The model hesitated nowhere: every token was the likeliest one, with at least 50%."
-        )
+        st.caption("The model never hesitated: each token was the likeliest, with at least 50%.")
     for place in places[:LISTED]:
         show_others(view, decoded, place)
 

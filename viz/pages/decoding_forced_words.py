@@ -73,8 +73,8 @@ def changes_words(changes: Changes, whole: Translation, changed: Translation) ->
 
 
 NOT_AHEAD = (
-    "Later positions that the mask opens to the decoder have no effect here: while the model "
-    "writes, there are no later words."
+    "Opening later positions to the decoder has no effect here: while the model writes, there are "
+    "no later words."
 )
 
 

@@ -102,20 +102,23 @@ def choose(settings: Settings, of: str) -> None:
 
 
 LABELS = {
-    "beam": ("Width of the beam", "Live hypotheses at each step; 1 is greedy decoding."),
+    "beam": ("Beam width", "Hypotheses kept at each step; 1 is greedy decoding."),
     "penalty": (
         "Length penalty",
-        "α of ((5 + length) / 6)^α, by which log-probabilities are divided to give scores. 0 "
-        "ignores the length; more favours longer translations.",
+        "α in score = log-probability / ((5 + length) / 6)^α. 0 ignores the length; larger values "
+        "favour longer translations.",
     ),
-    "temperature": ("Temperature", "Divides the logits: less than 1 is sharper, more is flatter."),
-    "top_k": ("Top-k", "Samples from so many of the likeliest tokens; 0 means all."),
+    "temperature": (
+        "Temperature",
+        "Divides the logits: below 1 sharpens the distribution, above 1 flattens it.",
+    ),
+    "top_k": ("Top-k", "Samples from this many of the likeliest tokens; 0 means all."),
     "top_p": (
         "Top-p",
         "Samples from the fewest tokens whose probabilities add up to p; 1 means all.",
     ),
     "seed": ("Seed", "The same seed gives the same samples."),
-    "samples": ("Samples", f"How many translations are sampled, up to {MOST_SAMPLES}."),
+    "samples": ("Samples", f"Number of translations to sample, at most {MOST_SAMPLES}."),
 }
 
 HUNDREDTHS = ("penalty", "temperature", "top_p")

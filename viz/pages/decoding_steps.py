@@ -86,7 +86,7 @@ def show_steps(question: OfModel, view: DecodingView, search: Search, decoded: D
         stage.offer("Arrow keys: step · K: play")
         return
     captioned(
-        "Click another token and the model continues from there.",
+        "Click another token, and the model continues from it.",
         [picture],
         "step",
     )

@@ -46,8 +46,8 @@ WHOLE = "The whole translation"
 CLICK = " Click a head to switch it off, and once more to switch it on."
 
 NO_MEANS = (
-    "A head’s mean is taken over the model’s examples, and this model has none. Choose another way "
-    "to switch heads off below."
+    "Replacing a head by its mean needs the model’s examples, and this model has none. Choose "
+    "another way to switch heads off below."
 )
 
 ONLY_TRAINED = "Only the fully trained model has these curves; choose its last training step."
@@ -98,7 +98,7 @@ def token_names(predictions: Tokens) -> list[str]:
 def show_choice(view: EffectsView, predictions: Tokens) -> None:
     """What the map shows, and of which part of the translation."""
     with row(at="bottom"):
-        segments("The map shows", MAPS, key="show")
+        segments("View", MAPS, key="show")
         if view.has_token:
             names = map(escape_markdown, token_names(predictions))
             menu("Target token", enumerate(names), key="token", hides_label=True, width=230)
@@ -171,7 +171,7 @@ def example_curves(question: OfModel) -> dict[str, ExamplesCurve]:
 def show_removal(question: OfModel) -> None:
     """The curve of this translation, and below it those of the examples."""
     show_picture(curve_of(question), "effects-removal")
-    st.subheader("Over the model’s examples", anchor=False)
+    st.subheader("On the model’s examples", anchor=False)
     curves = example_curves(question)
     if curves:
         for column, (measure, picture) in zip(
@@ -207,7 +207,7 @@ def show_switches(view: EffectsView, effects: Effects) -> None:
         for site, head, loss in ranked
     }
     choose_heads(
-        "Heads switched off",
+        "Heads switched off, largest effects first",
         names,
         view.heads,
         key=OFF,
@@ -216,17 +216,17 @@ def show_switches(view: EffectsView, effects: Effects) -> None:
     )
     with options("effects-options"):
         show_buttons(view, ranked)
-        menu("What is done to them", WAYS, key="way", width=250)
+        menu("How to switch them off", WAYS, key="way", width=250)
         if view.way == "gate":
             st.slider(
-                "Share that is left",
+                "Remaining share",
                 0,
                 99,
                 view.gate,
                 key="gate",
                 format="%d%%",
                 width=220,
-                help="A gate before W_O: at 0% a head is removed.",
+                help="A factor before W_O; 0% removes the head.",
             )
 
 
@@ -235,7 +235,7 @@ def show_buttons(view: EffectsView, ranked: list[tuple[Site, int, float]]) -> No
     off = set(view.heads)
     added = [(site, head) for site, head, _ in ranked if (site, head) not in off][:ADDED]
     st.button(
-        f"Off: the next {ADDED} by effect",
+        f"Switch off the next {ADDED} by effect",
         icon=":material/trending_up:",
         key="off-more",
         on_click=address.change,
@@ -244,7 +244,7 @@ def show_buttons(view: EffectsView, ranked: list[tuple[Site, int, float]]) -> No
     )
     sites = sorted({site for site, _, _ in ranked})
     st.menu_button(
-        "Off: a layer",
+        "Switch off a layer",
         sites,
         key="off-layer",
         icon=":material/layers:",

@@ -79,10 +79,10 @@ def show_beside_truth(question: OfModel, view: EffectsView) -> None:
     examples = session.examples(question.checkpoint)
     if examples:
         st.toggle(
-            f"Also over the {len(examples)} examples of this model",
+            f"Also on this model’s {len(examples)} examples",
             view.examples,
             key="examples",
-            help="Every source token of every example is deleted too, which takes up to a minute.",
+            help="Deletes every source token of every example in turn; takes up to a minute.",
         )
     show_ranking(question, view, shown)
 

@@ -464,14 +464,14 @@ def show_numbers(prepared: Prepared, sites: list[Site], head: int) -> None:
 def show_query_key(prepared: Prepared, view: HeadsView, head: int) -> None:
     """One cell from the inside: query times key, the score, and the softmax it enters."""
     if not opens_cells(prepared.trace):
-        hint("This trace has no queries, keys and scores; record them to look into a cell.")
+        hint("This trace has no queries, keys or scores; record them to look into a cell.")
         return
     found = picked_cell(prepared, view)
     if found is None:
         first = "Click" if view.view == "heatmap" else "Choose Heatmap above, then click"
         st.info(
             f"{first} a cell of the large heatmap, or move to it with the arrow keys and press "
-            "Enter, to see how its query and key make the weight.",
+            "Enter, to see how query and key produce its weight.",
             icon=":material/left_click:",
         )
         return
@@ -596,8 +596,7 @@ def choose_attention(prepared: Prepared) -> None:
     if address.is_followed() and "attention" in address.query():
         address.note(
             "attention",
-            f"The address asks for attention “{view.attention}”, which is not there; shown "
-            f"instead: “{usual}”.",
+            f"There is no attention “{view.attention}” here; shown instead: “{usual}”.",
         )
 
 
@@ -624,7 +623,7 @@ def clamp_place(prepared: Prepared) -> None:
             address.change(**{name: count - 1})
             address.note(
                 name,
-                f"{shown} has {name}s 0 to {count - 1} there and no {name} {asked}; shown instead: "
+                f"{shown} has {name}s 0 to {count - 1}, but no {name} {asked}; shown instead: "
                 f"{name} {count - 1}.",
             )
     if usual is not None and view.attention == BY_NAME["attention"].default:

@@ -138,7 +138,7 @@ def show_choice(question: OfModel, view: MasksView) -> None:
             show_heads(question, view)
     if len(view.further) >= MOST_SENTENCES:
         st.warning(
-            f"A batch has up to {MOST_SENTENCES} sentences here, with the one above; the last "
+            f"A batch holds at most {MOST_SENTENCES} sentences, including the one above; the last "
             f"{len(view.further) - MOST_SENTENCES + 1} are left out.",
             icon=":material/content_cut:",
         )
@@ -153,7 +153,7 @@ def show_further(view: MasksView) -> None:
         key="batch-menu",
     ):
         st.text_area(
-            "Further sentences in the batch, one a line",
+            "Further sentences in the batch, one per line",
             view.batch,
             key="batch",
             height=170,
@@ -161,7 +161,7 @@ def show_further(view: MasksView) -> None:
             placeholder="None: a batch of one sentence has no padding",
         )
         show_caption(
-            f"Up to {MOST_SENTENCES} with the one above, padded to one length as in training. "
+            f"At most {MOST_SENTENCES}, including the one above, padded to the same length. "
             "Press Ctrl+Enter to apply."
         )
 
@@ -266,9 +266,9 @@ def show_inside(selection: Selection) -> None:
     brief(
         [
             "The mask removes scores before the softmax, so other weights grow.",
-            "The last picture is the length of weight times value: what each key adds to this "
-            "head's output, before W_O.",
-            "Without the mask, only this head's step is computed again.",
+            "The last picture shows the length of weight times value: how much each key adds to "
+            "this head's output, before W_O.",
+            "Without the mask, only this head is recomputed.",
         ],
         "inside",
     )
@@ -286,7 +286,7 @@ def show_lesson(selection: Selection, inside: Steps) -> None:
     st.html(lesson_html(lesson, keys, dark=is_dark()))
     captioned(
         escape_markdown(
-            f"The query {queries[row]} ({row}) with every key forbidden in three ways."
+            f"All keys of the query {queries[row]} ({row}) are forbidden, in three ways."
         ),
         [RowLesson(selection.at, lesson, selection.attention.keys)],
         "lesson",
@@ -364,7 +364,7 @@ def show_comparison(selection: Selection) -> None:
         if both.a.mask.cells.shape == both.b.mask.cells.shape:
             hint(
                 f"The model cannot run with these masks: {selection.kind.full_name.lower()} has "
-                f"{shape[0]} × {shape[1]} cells. Choose masks of that size to see what it does."
+                f"{shape[0]} × {shape[1]} cells. Choose masks of that size to see their effect."
             )
         return
     one, other = (

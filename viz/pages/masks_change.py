@@ -283,7 +283,7 @@ def offer_decoding(selection: Selection, edits: tuple[Edit, ...]) -> None:
         icon=DECODING.icon,
         help="Opens the decoding page."
         if fits
-        else "This mask opens padding, and a sentence that is decoded alone has none.",
+        else "This mask opens padding, but a sentence decoded alone has none.",
         disabled=not fits,
         on_click=decode_under,
         args=(selection, alone),

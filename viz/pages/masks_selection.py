@@ -27,12 +27,12 @@ from viz.shell.save_menu import save_button, show_picture
 from viz.shell.theme import is_dark
 
 AHEAD = (
-    "Opening future cells of the decoder has an effect only under teacher forcing: word by word "
-    "there are no later words."
+    "Opening future cells of the decoder matters only under teacher forcing: while the model "
+    "writes, there are no later words."
 )
 HONESTY = (
-    "The model was trained with its own masks and never saw others. A better number here, where "
-    "the words so far are given, does not mean a better translation, which stands above."
+    "The model was trained only with its own masks. A better number here, with the earlier words "
+    "given, does not mean a better translation; see the translation above."
 )
 NO_SCORES = "This model's scores were not recorded."
 _EDITS = "_edits"

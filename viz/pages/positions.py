@@ -35,6 +35,8 @@ from viz.shell.theme import is_dark
 from viz.shell.widgets import hint, options, segments
 from viz.shell.width import is_narrow, watch_width
 
+ORIGINAL = "Original order"
+
 SHORT_PARTS = {
     "table": "Table",
     "likeness": "Similarity",
@@ -226,8 +228,8 @@ def show_without(question: OfModel) -> None:
                 "Reverse",
                 view.reverse,
                 key="reverse",
-                help="The first word gets the last position. Only in the encoder, since the "
-                "decoder's last position is not known while it writes.",
+                help="The first word gets the last position. Encoder only: while the decoder "
+                "writes, its last position is unknown.",
             )
             segments("Where", SIDES, key="side", hides_label=False, disabled=view.reverse)
     before = session.run(question)
@@ -257,7 +259,7 @@ def show_translations(heading: str, before: str, after: str) -> None:
     words = moved_words(before, after)
     if words:
         listed = ", ".join(f"“{word}”" for word in words)
-        st.caption(escape_markdown(f"In both, but at another place: {listed}."))
+        st.caption(escape_markdown(f"In both, but elsewhere: {listed}."))
 
 
 @fragment
@@ -276,7 +278,7 @@ def show_shuffle(question: OfModel, model: Translator) -> None:
             disabled=len(texts) < 2,
         )
         st.button(
-            "As it was",
+            ORIGINAL,
             icon=":material/undo:",
             on_click=address.change,
             kwargs={"shuffled": ""},

@@ -112,7 +112,7 @@ def show_learned(one: Translator, other: Translator) -> None:
             heading=f"{each.name}: {kind}",
         )
         drawn.append((picture, f"encoding-{kind}"))
-    stage.say("Learned positions beside sinusoids")
+    stage.say("Learned positions and sinusoids")
     with stage.picture():
         stage.show(*drawn, narrow=True)
 

@@ -91,8 +91,8 @@ class EmbeddingSum(Picture):
             else ""
         )
         return (
-            f"{compared}The word has its own colour scale; the other three share one, so that "
-            "their sizes compare. The largest 1% of the numbers have the colours at its ends. The "
+            f"{compared}The word has its own colour scale; the other three share one, which makes "
+            "them comparable. The largest 1% of the numbers have the colours at its ends. The "
             "numbers on the right are the norms of the rows."
         )
 

@@ -118,7 +118,7 @@ class NeighbourHeads(Picture):
         sources = {
             AttentionKind.ENCODER: " In the encoder, only positions tell a head which token that "
             "is.",
-            AttentionKind.DECODER: " In the decoder, the causal mask also tells something about it "
+            AttentionKind.DECODER: " In the decoder, the causal mask also reveals some of it "
             "(Haviv et al. 2022).",
         }
         return (

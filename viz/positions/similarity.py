@@ -81,7 +81,7 @@ class Similarity(_Alike):
     """How alike every two positions of a table are; fields as in _Alike."""
 
     slug: ClassVar[str] = "likeness"
-    about: ClassVar[str] = "how alike every two positions are"
+    about: ClassVar[str] = "how similar every two positions are"
 
     rows: FloatArray
     cosine: bool = True

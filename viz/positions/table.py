@@ -86,7 +86,7 @@ class _Heatmap(Picture):
         untrained = (
             f" Below the line, {_rows(self.trained, length)} "
             f"{'is' if length - self.trained == 1 else 'are'} random: no source in training was "
-            "so long."
+            "that long."
             if _has_untrained(self.trained, length)
             else ""
         )

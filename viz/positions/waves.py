@@ -41,6 +41,8 @@ from viz.save.film import Series, Still
 from viz.save.numbers import Numbers
 from viz.save.picture import Layout, Picture
 
+NO_DIMENSION = "Choose a dimension to see its wave."
+
 AROUND = 32
 """Positions on either side of a marked one that waves show; more would hide the fast waves."""
 
@@ -101,11 +103,11 @@ class _Lines(Picture):
     @property
     def caption(self) -> str:
         if self.position is not None:
-            return "The same two numbers as waves; the upright line marks the point’s position."
+            return "The same two numbers as waves; the vertical line marks the point’s position."
         if self.base is None:
             return "These dimensions were learned: they need not be waves and have no wavelength."
         if not self.dimensions:
-            return "Choose a dimension to see its wave."
+            return NO_DIMENSION
         length, turns = len(self.rows), wavelengths(self.rows.shape[1], self.base)
         fast, slow = min(self.dimensions), max(self.dimensions)
         if self.base < 1:

@@ -19,7 +19,7 @@ from viz.draw import style
 from viz.save.formats import ExportError, Image
 
 NEEDS_BROWSER = (
-    "PNG, SVG and PDF files need Chromium or Chrome on the machine that runs Headscope, and none "
+    "PNG, SVG, PDF and film files need Chromium or Chrome on the machine that runs Headscope, and none "
     "was found; install one, or save HTML, CSV, JSON, NPZ or Python, which need none."
 )
 

@@ -116,7 +116,7 @@ def image(
     if format not in get_args(Image):
         raise ExportError(f"There is no image format {format!r}; choose png, svg or pdf.")
     if scale not in SCALES:
-        raise ExportError(f"A PNG can be scaled 1 to 4 times; {scale} is none of them.")
+        raise ExportError(f"A PNG can be scaled 1 to 4 times, not {scale} times.")
     below = _caption(figure, width, caption, sentence, model)
     room = 0.0 if below is None else float(below.layout.height)
     pixels, height, size = _plan(figure, width, room)

@@ -16,8 +16,8 @@ SCRIPT = "text/javascript"
 class ComponentCode:
     """Answers requests below `ADDRESS`; all others are passed on.
 
-    An unknown name gets a 404 that no browser keeps, where Streamlit would send its page: another
-    version of the app, running beside this one for a while, may know that name.
+    An unknown name gets a 404 that browsers do not cache, instead of Streamlit's page: another
+    version of the app, running in parallel for a while, may know that name.
     """
 
     def __init__(self, app: ASGIApp) -> None:

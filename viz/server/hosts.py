@@ -1,4 +1,4 @@
-"""The names that the server answers to, so that no other site can read it.
+"""The host names that the server answers to: no other site can read it.
 
 A stranger's site can point its own name at this machine (DNS rebinding). The browser then treats
 the app as a part of that site, but still sends the stranger's name in the Host header.
@@ -21,7 +21,7 @@ VARIABLE = "HEADSCOPE_HOSTS"
 """Holds further names, separated by commas; *.example.org admits all names below it."""
 
 HOSTED = ("*.streamlit.app", "*.hf.space")
-"""The names that platforms give to hosted apps."""
+"""The names that hosting platforms give to apps."""
 
 
 def known_names() -> frozenset[str]:
@@ -37,8 +37,8 @@ class KnownHosts:
     """Answers requests for known names and for IP addresses, and refuses all others.
 
     Args:
-        app: answers what is not refused.
-        names: as `known_names` gives them.
+        app: answers the other requests.
+        names: from `known_names`.
     """
 
     def __init__(self, app: ASGIApp, names: Iterable[str] | None = None) -> None:
@@ -49,7 +49,7 @@ class KnownHosts:
         """One request, as ASGI has it."""
         if scope["type"] in ("http", "websocket"):
             host = Headers(scope=scope).get("host")
-            # A browser always sends it; health checks of proxies may not.
+            # Browsers always send it; health checks of proxies may not.
             if host and not self.knows(host):
                 await PlainTextResponse(_refusal(host), 403)(scope, receive, send)
                 return

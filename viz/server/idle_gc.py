@@ -1,4 +1,4 @@
-"""Garbage is collected while nobody waits.
+"""Collects garbage while nobody is waiting.
 
 Streamlit would collect after every run (`runner.postScriptGC`, off in .streamlit/config.toml), and
 Python in the middle of one. Both scan everything that any session keeps, and everybody waits
@@ -12,22 +12,22 @@ import threading
 import time
 
 LOOK_SECONDS = 0.25
-"""How often to check whether somebody waits."""
+"""How often to check whether somebody is waiting, in seconds."""
 
 IDLE = 0.2
-"""The share of a core up to which nobody is waiting."""
+"""Below this share of a core, nobody is waiting."""
 
 LATEST_SECONDS = 30.0
-"""The longest that garbage may stay, however busy the server is."""
+"""The longest time without a collection, in seconds, however busy the server is."""
 
 _NEVER = 1_000_000
-"""So many collections of young objects would have to pass before Python collects the old ones."""
+"""The collections of young objects before Python would collect the old ones."""
 
 
 def collect_when_idle() -> threading.Event:
-    """Let a thread collect the garbage instead of Python; set the event to end it.
+    """Collect garbage in a thread instead of letting Python do it; set the event to end that.
 
-    What was loaded so far is exempt for good: half a million objects that never go away.
+    Everything loaded so far is exempt for good: half a million objects that are never freed.
     """
     gc.collect()
     gc.freeze()
@@ -54,6 +54,6 @@ def is_due(busy: float, seconds: float, young: int) -> bool:
     Args:
         busy: the share of a core that the process just used.
         seconds: since the last collection.
-        young: how often Python has collected young objects since; the survivors are old now.
+        young: collections of young objects since then; the survivors are old now.
     """
     return young > 0 and (busy <= IDLE or seconds >= LATEST_SECONDS)

@@ -1,4 +1,4 @@
-"""Addresses from when the heads were the first page, which lead to the heads as they did."""
+"""Redirects addresses from the time when the heads page was the first page."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from viz.heads.view import VIEW as HEADS
 from viz.registry.pages import HOME, VIEWS
 
 OF_HEADS = {each.name for each in HEADS.parameters} - {each.name for each in VIEWS[HOME].parameters}
-"""What nothing but the heads page keeps in an address of the first page."""
+"""Parameters that only the heads page uses."""
 
 
 class OldAddresses:
-    """Leads whoever asks the first page for a head on to the heads page; all else goes on."""
+    """Redirects requests for a head on the first page to the heads page; passes on all others."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app

@@ -1,4 +1,4 @@
-"""The server around the app: what it loads before it opens, and the headers of its answers.
+"""The server around the app: what it loads before it opens, and its response headers.
 
 `streamlit run app.py` finds an `App` in app.py and serves it with what is here.
 """
@@ -35,18 +35,18 @@ from viz.service import session
 from viz.shell.uploaded_trace import MOST_MEGABYTES
 
 EVERYBODY = ("0.0.0.0", "::")
-"""Addresses that mean all networks of this machine."""
+"""Addresses that stand for all networks of this machine."""
 
 FRAMES = ("'self'", "https://*.streamlit.app", "https://huggingface.co")
-"""Who may show the app in a frame: its own pages, and hosts that run it in one."""
+"""Sites that may show the app in a frame: itself, and hosts that run apps in frames."""
 
 
 @asynccontextmanager
 async def lifespan(_: App) -> AsyncIterator[None]:
     """Load everything before the server accepts connections; until then they wait."""
-    # A file that a person opens stays in memory: Starlette would spool a larger one to disk.
+    # Uploaded files stay in memory: Starlette would spool large ones to disk.
     MultiPartParser.spool_max_size = (MOST_MEGABYTES + 1) << 20
-    # The model's process starts while this one loads its own part.
+    # The model's process starts while this one is loading.
     await asyncio.gather(asyncio.to_thread(session.warm_up), visit())
     ended = idle_gc.collect_when_idle()
     announce()
@@ -55,7 +55,7 @@ async def lifespan(_: App) -> AsyncIterator[None]:
 
 
 async def visit() -> None:
-    """Visit the first page, so that no person has to wait for what it loads.
+    """Visit the first page, so that no visitor waits for its imports.
 
     Torch, the model and its labels are loaded after it. If something is wrong, such as a damaged
     checkpoint, the page says so to everyone who comes.
@@ -71,7 +71,7 @@ async def visit() -> None:
 
 
 class _Visitor(SessionClient):
-    """A browser that shows nothing, and knows when the page is complete."""
+    """A browser without a display that detects when the page is complete."""
 
     def __init__(self) -> None:
         self.answered = asyncio.Event()
@@ -83,7 +83,7 @@ class _Visitor(SessionClient):
 
 
 def announce() -> None:
-    """Print where the app is, and open it in the browser where there is a display."""
+    """Print the app's addresses, and open it in the browser if there is a display."""
     address = st.get_option("server.address")
     own = server_util.get_url("localhost" if address in EVERYBODY else address)
     lines = [f"Headscope is ready: {own}"]
@@ -95,7 +95,7 @@ def announce() -> None:
 
 
 def headers() -> dict[str, str]:
-    """The security headers of every answer: what the browser is to refuse."""
+    """The security headers of every response."""
     page = (Path(st.__file__).parent / "static" / "index.html").read_text(encoding="utf-8")
     inline = [
         base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()

@@ -355,7 +355,7 @@ def show_notices() -> None:
         else:
             # Folded, since a list would push the picture off the screen.
             with st.expander(
-                f"{len(notices)} parts of this address could not be shown as asked",
+                f"{len(notices)} parts of this address could not be applied",
                 icon=":material/link_off:",
             ):
                 for notice in notices:

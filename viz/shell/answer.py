@@ -51,7 +51,7 @@ def show_answer(question: Question, steps: Sequence[int]) -> None:
             trace = question.trace
             stage.name(question.sentence, trace.text, ("", ""))
             facts = f"{escape_html(visible(question.name))}: {escape_html(shape_of(trace))}"
-            _show_html(_own_words(trace), f"{facts}<br>A saved trace: what a model did once")
+            _show_html(_own_words(trace), f"{facts}<br>A saved trace: one run of a model")
 
 
 def _show_html(output: str, facts: str) -> None:
@@ -106,13 +106,13 @@ def _done(answer: Answer) -> str:
         case Purpose.TRANSLATE:
             return "written"
         case Purpose.CONTINUE:
-            return f"{count_of(answer.n_written, 'token')} written on"
+            return f"continued by {count_of(answer.n_written, 'token')}"
         case Purpose.FILL if answer.fills:
             return "filled in"
         case Purpose.LABEL:
             return "answered"
         case Purpose.FILL:
-            return f"type {MASK} for a gap to be filled · read"
+            return f"type {MASK} to have a gap filled · read"
         case _:
             return "read"
 
@@ -142,7 +142,7 @@ def _show_translation(question: OfModel, steps: Sequence[int]) -> None:
         usual = fixed(fmean(own.log_probs), 2)
         shown = (
             f"<div>{_large(question.target, language)}<div>You typed this target; its mean "
-            f"log-probability is {typed} a token (0 would be certain). The model's own "
+            f"log-probability is {typed} per token (0 would be certain). The model's own "
             f"{'translation' if task is None else 'output'} has {usual}: "
             f"<b {_marks(language)}>{_shown(own.text)}</b></div></div>"
         )
@@ -181,7 +181,7 @@ def _show_cheat() -> None:
         "Lift the mask",
         key="lift-mask",
         width="stretch",
-        help="Opens the masks page, which compares the model with its mask and without one.",
+        help="Opens the masks page, which compares the model with and without its mask.",
         on_click=_lift_mask,
     )
 
@@ -248,8 +248,8 @@ def _show_unreadable(task: Task, text: str) -> bool:
         return False
     st.warning(
         escape_markdown(
-            f"This toy reads only {task.reads}. Neither its answer to another text nor where its "
-            "heads look then shows what it has learned."
+            f"This toy reads only {task.reads}. On other text, neither its answer nor its "
+            "attention shows what it has learned."
         ),
         icon=":material/toys:",
     )
@@ -280,7 +280,6 @@ def _show_warnings(
     if language in LANGUAGES and is_foreign(translation.source_text, language):
         st.warning(
             f"This does not look like {LANGUAGES[language]}, the only language that this model "
-            "learned to read. Neither what it writes nor where its heads look shows what it has "
-            "learned.",
+            "learned to read. Neither its translation nor its attention shows what it has learned.",
             icon=":material/translate:",
         )

@@ -50,7 +50,9 @@ from viz.shell import address, stage, uploaded_trace
 from viz.shell.answer import WRITTEN, show_answer, thousands
 from viz.shell.language import LANGUAGES, is_foreign
 
-DIMMED = "The dimmed part below still shows the sentence before"
+DIMMED = "The dimmed part below still shows the previous sentence"
+
+TOYS_WORDS = "On this page, “sentence” means the toy's input and “translation” its output."
 
 TARGET_WIDTH, CHECKPOINT_WIDTH, STEP_WIDTH = 230, 285, 180
 """Pixels; the sentence takes what is left of the row."""
@@ -87,10 +89,7 @@ def ask(view: View) -> Question | None:
             _lead_to_heads(question, view)
             return None
         if toy_task(question.folder) is not None and not stage.is_on():
-            st.caption(
-                "On this page, the sentence is what the toy reads, and the translation what it "
-                "writes."
-            )
+            st.caption(TOYS_WORDS)
         return question
 
 
@@ -258,9 +257,11 @@ def _open(names: Sequence[str]) -> None:
 def _named(written: str, names: Sequence[str]) -> str:
     """The name itself, if there is something of that name to open."""
     if written == DROPPED and written not in names:
-        raise ValueError("and a dropped file is open only where it was dropped; drop it again")
+        raise ValueError(
+            "and a dropped file opens only in the window it was dropped into; drop it again"
+        )
     if written.endswith(TRACE_SUFFIX) and written not in names:
-        raise ValueError(f"and no folder in {TRACES_VARIABLE} holds a trace of that name")
+        raise ValueError(f"and no folder in {TRACES_VARIABLE} has a trace of that name")
     return choice(CHECKPOINT.name, names[0], names).parse(written)
 
 
@@ -277,7 +278,7 @@ def _step_parameter(steps: Sequence[int]) -> Parameter[Any]:
         return choice(STEP.name, steps[-1], steps)
 
     def refuse(written: str) -> NoReturn:
-        raise ValueError("and this model came without snapshots of its training")
+        raise ValueError("and this model has no snapshots of its training")
 
     return replace(STEP, parse=refuse, write=lambda value: "")
 
@@ -329,7 +330,7 @@ def _show_fields(
                     address.value_of("step"),
                     key="step",
                     format_func=thousands,
-                    help="Shows the weights after so many training steps; at 0 they are random.",
+                    help="Shows the weights after this many training steps; at 0 they are random.",
                     width=STEP_WIDTH,
                 )
 

@@ -22,14 +22,14 @@ DOCUMENTATION = ("192.0.2.1", 9)
 
 HERE_ALONE = (
     "This link opens only on this machine, not on phones. Start the app with “make run "
-    "ADDRESS=0.0.0.0” to let others in the same network reach it."
+    "ADDRESS=0.0.0.0” to let others on the same network reach it."
 )
-NO_NETWORK = "This link opens only on this machine, which is not in a network now."
-SAME_NETWORK = "Anyone in the same network as this machine can open it."
-FINE_CODE = "This long link makes a fine code: from the back row, phones may have to zoom."
+NO_NETWORK = "This link opens only on this machine, which is not connected to a network."
+SAME_NETWORK = "Anyone on the same network as this machine can open it."
+FINE_CODE = "This long link makes a dense code: phones in the back row may have to zoom."
 
 
-NOT_THEIRS = "The trace that you dropped here is open only on this page, not behind the link."
+NOT_THEIRS = "The link does not include the trace that you dropped here."
 
 
 @fragment

@@ -29,6 +29,8 @@ from viz.talk.scenes import Scene, Talk, TalkError
 READY = Path(__file__).with_name("talks") / "attention-in-eleven-scenes.json"
 """The talk that comes with the app."""
 
+SAVE_VIEW = "Save this view as a scene"
+
 MAX_TALKS = 50
 """The most talks that one browser keeps."""
 
@@ -319,8 +321,7 @@ def _on_message(kept: Sequence[tuple[str, bytes]], where: str) -> None:
 
 def _on_full() -> None:
     st.session_state[_NOTICE] = (
-        "This browser has no room to keep the talk, so it goes when the page is closed: download "
-        "it."
+        "This browser has no room for the talk, so it is lost when you close the page: download it."
     )
 
 
@@ -337,7 +338,7 @@ def _put(mark: str, changed: Talk | None) -> bool:
             state[_NOTICE] = str(error)
             return False
         if mark not in _own() and len(_own()) >= MAX_TALKS:
-            state[_NOTICE] = f"{MAX_TALKS} talks are kept at most; delete one first."
+            state[_NOTICE] = f"At most {MAX_TALKS} talks are kept; delete one first."
             return False
         _own()[mark] = changed
     else:
@@ -580,7 +581,7 @@ def _show_panel() -> None:
             icon=":material/menu_book:",
             key="talk-read",
             disabled=not shown.scenes,
-            help="The page with the notes below it, for you alone, at your own pace.",
+            help="Opens each scene with its note below, to read at your own pace.",
             on_click=_go,
             args=(1,),
             kwargs={"read": True},
@@ -590,7 +591,7 @@ def _show_panel() -> None:
         _show_draft(draft, shown)
     else:
         st.button(
-            "Save this view as a scene",
+            SAVE_VIEW,
             icon=":material/add:",
             key="talk-save",
             width="stretch",

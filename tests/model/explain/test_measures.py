@@ -484,7 +484,7 @@ def test_without_sources_nothing_is_said_of_them() -> None:
     (label,) = labels(traces)[CROSS]
     assert label is not None
     assert not label.earned
-    assert label.text.startswith("mostly one token a row, ")
+    assert label.text.startswith("mostly one token per row, ")
 
 
 @pytest.mark.parametrize(
@@ -493,8 +493,8 @@ def test_without_sources_nothing_is_said_of_them() -> None:
         (ENCODER, offset(-1, 1.8), "often the previous token, 33%"),
         (CROSS, column(-1, 2.0), "often the sentence end, 37%"),
         (CROSS, offset(0, 2.6), "often the source of the predicted token, 44%"),
-        (ENCODER, steep, "no one place, 78% of the greatest entropy"),
-        (ENCODER, wandering, "mostly one token a row, 0% of the greatest entropy"),
+        (ENCODER, steep, "no single place, 78% of the greatest entropy"),
+        (ENCODER, wandering, "mostly one token per row, 0% of the greatest entropy"),
     ],
 )
 def test_a_head_below_every_threshold_has_a_line_with_its_number(
@@ -651,10 +651,12 @@ def test_a_head_is_summed_up_in_one_line_of_numbers() -> None:
         "pairing": 0.7,
     }
     assert head_numbers(AttentionKind.ENCODER, facts) == (
-        "1.20 bits (38% of the maximum), 61% on the previous token, mean distance 1.4 tokens"
+        "1.20 bits (38% of the maximum), 61% of the weight on the previous token, "
+        "mean distance 1.4 tokens"
     )
     assert head_numbers(AttentionKind.CROSS, facts) == (
-        "1.20 bits (38% of the maximum), 20% on the sentence end, pairing 70%, diagonal 0.90"
+        "1.20 bits (38% of the maximum), 20% of the weight on the sentence end, pairing 70%, "
+        "diagonal 0.90"
     )
 
 
@@ -692,7 +694,7 @@ def test_chance_reaches_as_much_pairing_as_its_meaning_says(n_queries: int, n_ke
     random = np.random.default_rng(7)
     looked_at = random.integers(n_keys, size=(400, n_queries))
     pairing = head_facts(a_map(np.eye(n_keys)[looked_at], CROSS))["pairing"]
-    assert "at random mostly come above 65%" in MEASURE["pairing"].meaning
+    assert "above 65%" in MEASURE["pairing"].meaning
     assert np.mean(pairing > 0.65) > 0.6
 
 

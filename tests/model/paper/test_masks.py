@@ -181,9 +181,9 @@ def test_a_rule_can_be_pickled() -> None:
         ("window", {}, "The preset 'Window' takes width; you gave none"),
         ("causal", {"width": 1}, "The preset 'Causal' takes no setting; you gave width"),
         ("look_ahead", {"k": True}, "it is True"),
-        ("block_words", {"keys": [1, -1]}, "position of a blocked word"),
+        ("block_words", {"keys": [1, -1]}, "blocked word"),
         ("block_diagonal", {"lengths": []}, "There must be a block"),
-        ("block_diagonal", {"lengths": [2, 0]}, "each needs at least one position"),
+        ("block_diagonal", {"lengths": [2, 0]}, "at least one position"),
         ("block_diagonal", {"lengths": [2, 0.5]}, "length of a block"),
     ],
 )
@@ -275,9 +275,9 @@ def test_whatever_holds_true_and_false_is_a_mask(allowed: Any) -> None:
             r"This model has no cross\.7 to mask; it has encoder\.0, encoder\.2, cross\.0",
         ),
         ({"decoder": [[True]]}, "This model has no decoder to mask"),
-        ({"cross": window}, "must take the numbers of queries and keys and nothing else"),
+        ({"cross": window}, "numbers of queries and keys"),
         ({"cross": PRESETS["window"]}, "takes width"),
-        ([[True]], "Masks go by what they are for"),
+        ([[True]], "what they are for"),
     ],
 )
 def test_what_is_no_edit_is_refused_in_one_sentence(masks: Any, message: str) -> None:

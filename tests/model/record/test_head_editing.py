@@ -527,7 +527,7 @@ def test_a_seed_is_whole_and_for_shuffling(pattern: Any, seed: Any) -> None:
 
 
 def test_a_mean_of_nothing_is_refused() -> None:
-    with pytest.raises(HeadError, match="at least one recorded example"):
+    with pytest.raises(HeadError, match="one recorded example"):
         MeanAblation.over([], 0)
 
 

@@ -609,9 +609,9 @@ def test_in_a_batch_that_is_decoded_a_matrix_over_the_padded_source_replaces_its
 
 
 def test_a_batch_that_is_none_is_refused(translator: Translator) -> None:
-    with pytest.raises(TextError, match="A batch is a list of texts"):
+    with pytest.raises(TextError, match="list of texts"):
         translator.trace_batch([])
-    with pytest.raises(TextError, match="A batch is a list of texts"):
+    with pytest.raises(TextError, match="list of texts"):
         translator.trace_batch("The cat eats.")
     with pytest.raises(TextError, match="there are 2 and 1"):
         translator.trace_batch(SIX[:2], ["Die Katze."])
@@ -805,6 +805,6 @@ def test_an_edit_that_met_no_attention_is_reported_and_not_ignored(
     tapped, untapped = build(), build()
     install_taps(tapped)
     model = untapped if place == "encoder" else tapped
-    message = "so its mask changed nothing"
+    message = "mask changed nothing"
     with torch.no_grad(), pytest.raises(CaptureError, match=message), editing({place: everything}):
         model(torch.tensor([[5, 6]]), torch.tensor([[2]]))

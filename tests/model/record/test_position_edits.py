@@ -376,7 +376,7 @@ def test_a_model_that_adds_no_positions_has_no_table_and_no_parts_of_them(
     variant: Callable[..., Translator], method: str, arguments: tuple[str, ...], positions: str
 ) -> None:
     acts = re.escape(ENCODINGS[positions].acts)
-    with pytest.raises(PositionError, match=rf"{acts}; nothing is added to its embeddings"):
+    with pytest.raises(PositionError, match=rf"{acts}; nothing is added"):
         getattr(variant(positions=positions), method)(*arguments)
 
 
@@ -586,7 +586,7 @@ def test_a_post_norm_term_is_the_product_that_its_name_says(
 def test_additive_scores_are_refused_because_they_do_not_split(
     variant: Callable[..., Translator],
 ) -> None:
-    with pytest.raises(PositionError, match="no product of query and key, so they do not split"):
+    with pytest.raises(PositionError, match="no product of query and key"):
         variant(scoring="additive").score_terms(SENTENCE)
 
 

@@ -456,8 +456,8 @@ def forget(entries: dict[str, Any], name: str) -> None:
         (lambda e: e.update({"cross.x.weights": np.zeros(1)}), r"unknown entry, cross\.x\.weights"),
         (lambda e: e.update({"cross.1.other": np.zeros(1)}), r"unknown entry, cross\.1\.other"),
         (lambda e: e.update(other=np.zeros(1)), "unknown entry, other"),
-        (lambda e: e.update({"source.ids": np.zeros(3)}), "must be a list of whole numbers"),
-        (lambda e: e.update({"source.tokens": np.zeros(3)}), "must be a list of strings"),
+        (lambda e: e.update({"source.ids": np.zeros(3)}), "list of whole numbers"),
+        (lambda e: e.update({"source.tokens": np.zeros(3)}), "list of strings"),
         (lambda e: e.update({"cross.0.q": np.zeros((1, 2))}), r"q of cross\.0 have the shape"),
     ],
 )

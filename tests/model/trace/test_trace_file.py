@@ -119,7 +119,7 @@ def weights_with(value: float) -> Callable[[dict[str, Any]], None]:
         (lambda e: e.update({"decoder.0.weights": np.zeros(())}), r"shape \(head, query, key\)"),
         (lambda e: e.update({"decoder.0.weights": np.zeros((4, 4, 5))}), r"need \(4, 4, 4\)"),
         (lambda e: e.update({"target.tokens": np.array([1, 2, 3, 4])}), "list of strings"),
-        (lambda e: e.update(text=np.array([object()])), "damaged or is no saved trace"),
+        (lambda e: e.update(text=np.array([object()])), "no saved trace"),
     ],
 )
 def test_what_is_no_attention_is_refused(
@@ -140,7 +140,7 @@ def test_weights_that_could_not_be_read_again_are_not_saved(entries: dict[str, A
         queries=seen.queries,
         keys=seen.keys,
     )
-    with pytest.raises(TraceError, match="must add up to 1 over the keys"):
+    with pytest.raises(TraceError, match="add up to 1"):
         Trace(
             source=trace.source,
             target=trace.target,
@@ -165,7 +165,7 @@ def test_an_array_that_says_it_is_huge_takes_no_memory(monkeypatch: pytest.Monke
     made = []
     monkeypatch.setattr(trace_file.np, "ndarray", lambda *given, **_: made.append(given))
     header = b"{'descr': '<f4', 'fortran_order': False, 'shape': (900000000,), }\n"
-    with pytest.raises(TraceError, match="damaged or is no saved trace"):
+    with pytest.raises(TraceError, match="no saved trace"):
         Trace.load(packed(header, b"\0" * 400))
     assert made == []
 

@@ -50,7 +50,7 @@ def everything_shown(source: str, target: str, features=GERMAN) -> list[str]:
         (
             "They don't sing.",
             "Sie singen nicht.",
-            "“do” has no word of its own in German; what stays is “nicht”.",
+            "“do” has no German counterpart; what remains is “nicht”.",
         ),
         (
             "Do you know him?",
@@ -136,23 +136,23 @@ def test_an_example_of_the_way_back_says_what_english_does(source, target, seen)
         (
             "I don't know.",
             "Je ne sais pas.",
-            ["Negation in two parts, “ne” before the verb and “pas” behind it."],
+            ["Negation in two parts, “ne” before the verb and “pas” after it."],
         ),
         ("She sees them.", "Elle les voit.", ["The pronoun “les” comes before its verb."]),
         (
             "Do you like Paris?",
             "Aimez-vous Paris ?",
-            ["English asks with “do”; French turns verb and subject round, “Aimez-vous”."],
+            ["English asks with “do”; French inverts verb and subject, “Aimez-vous”."],
         ),
         (
             "They came home.",
             "Ils sont venus chez eux.",
-            ["The perfect with “être” and not “avoir”: “venus”."],
+            ["The perfect with “être” instead of “avoir”: “venus”."],
         ),
         (
             "I have a red car.",
             "J'ai une voiture rouge.",
-            ["The colour “rouge” stands behind its noun."],
+            ["The colour “rouge” follows its noun."],
         ),
         (
             "He's reading.",

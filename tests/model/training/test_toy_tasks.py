@@ -81,7 +81,7 @@ def test_the_command_makes_a_whole_checkpoint(
 ) -> None:
     folder = tmp_path / "toy-copy-pre-norm"
     assert toys.main(["toy-copy-pre-norm", "--output", str(folder), "--steps", "1"]) == 0
-    assert "of unseen inputs exactly right" in capsys.readouterr().out
+    assert "of unseen inputs" in capsys.readouterr().out
     translator = load(folder, device="cpu")
     assert task_of(translator.metrics) is TASKS["copy"]
     assert translator.metrics["test"]["sentences"] == toys.N_UNSEEN
@@ -94,7 +94,7 @@ def test_where_no_inputs_are_left_to_choose_by_the_command_says_so(
 ) -> None:
     with pytest.raises(SystemExit):
         toys.main(["toy-numbers-fused", "--output", str(tmp_path / "toy"), "--choose"])
-    assert "has no inputs beyond those of training and test" in capsys.readouterr().err
+    assert "no inputs beyond" in capsys.readouterr().err
     assert not (tmp_path / "toy").exists()
 
 

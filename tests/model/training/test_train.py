@@ -446,8 +446,8 @@ def test_a_run_with_a_vocabulary_for_each_side(corpus, finished, tmp_path, capsy
     assert again.serialized == sides["source"].serialized
     assert again.target.serialized == sides["target"].serialized
     for wanted, origin, sentence in (
-        (small, output, "has a vocabulary for each side"),
-        (separate, finished, "has one vocabulary for both sides"),
+        (small, output, "vocabulary for each side"),
+        (separate, finished, "vocabulary for both sides"),
     ):
         command = arguments(corpus, tmp_path / "never", *wanted)
         assert train([*command, "--checkpoint", str(origin / "best")]) == 1

@@ -150,7 +150,7 @@ def test_a_pickle_is_refused_until_the_person_says_otherwise(bert, capsys):
     with pytest.raises(CheckpointError, match=r"pickle.*unpickle of Headscope"):
         load_foreign(bert)
     assert main(["unpickle", str(bert)]) == 1
-    assert "can run whatever its author wrote" in capsys.readouterr().err
+    assert "--trust-author" in capsys.readouterr().err
     assert not weights.exists()
     assert main(["unpickle", str(bert), "--trust-author"]) == 0
     after = load_foreign(bert, device="cpu").read("the cat").trace
@@ -163,7 +163,7 @@ def test_a_pickle_is_refused_until_the_person_says_otherwise(bert, capsys):
     [
         ({"num_hidden_layers": 10**9}, "num_hidden_layers is 1,000,000,000"),
         ({"vocab_size": 10**12}, "vocab_size is"),
-        ({"hidden_size": 1 << 20, "intermediate_size": 1 << 20}, "parameters, and its weights"),
+        ({"hidden_size": 1 << 20, "intermediate_size": 1 << 20}, "parameters, but its weights"),
         ({"model_type": "nothing-known"}, "transformers cannot open"),
         ({"model_type": 5}, "must be names"),
         ({"quantization_config": {"quant_method": "gptq"}}, "quantised"),
@@ -199,7 +199,7 @@ def test_damaged_weights_links_out_and_no_numbers_are_refused(bert, tmp_path):
     state = load_file(weights)
     next(iter(state.values())).fill_(float("nan"))
     save_file(state, weights, metadata={"format": "pt"})
-    with pytest.raises(CheckpointError, match="no finite number"):
+    with pytest.raises(CheckpointError, match="NaN or infinity"):
         load_foreign(bert)
     weights.unlink()
     with pytest.raises(CheckpointError, match="lacks"):

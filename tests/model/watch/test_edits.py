@@ -318,7 +318,7 @@ def test_weights_that_dropout_changes_are_refused(x):
             MaskError,
             r"has the shape \(5, 6\), but this pass has 6 queries and 6 keys",
         ),
-        ({"positions": PositionEdit(scale=0)}, CaptureError, "Positions and the order of words"),
+        ({"positions": PositionEdit(scale=0)}, CaptureError, "Positions and the order"),
     ],
 )
 def test_what_does_not_fit_is_refused_in_a_sentence(under, error, message, x):
@@ -330,7 +330,7 @@ def test_what_does_not_fit_is_refused_in_a_sentence(under, error, message, x):
 
 def test_edits_ask_for_sites_that_were_watched_before(x):
     gate = Intervention(heads={("encoder", 0, 0): 0})
-    with pytest.raises(CaptureError, match="watch the model once as it is"):
+    with pytest.raises(CaptureError, match="watch the model once"):
         run(Attention(), x, gate)
     with watching() as nothing:
         pass

@@ -242,7 +242,7 @@ def test_a_thread_of_the_models_own_is_not_seen_and_the_report_says_so(x):
     with watching() as seen, ThreadPoolExecutor(1) as pool:
         pool.submit(model, x).result()
     assert not seen.sites
-    assert "attention in threads that the model starts itself" in seen.report().invisible
+    assert any("in threads" in each for each in seen.report().invisible)
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
@@ -326,7 +326,7 @@ def test_attention_of_nested_tensors_is_told(x, context):
     for mine, theirs in zip(output.unbind(), expected.unbind(), strict=True):
         assert torch.equal(mine, theirs)
     (other,) = seen.report().others
-    assert other.reason == "it is one of a nested, sparse or meta tensor, which is not followed"
+    assert "nested, sparse or meta tensor" in other.reason
 
 
 @pytest.mark.parametrize("context", [torch.no_grad, torch.inference_mode, torch.enable_grad])
@@ -347,7 +347,7 @@ def test_attention_of_jagged_tensors_is_told(context):
     assert torch.equal(output.values(), expected.values())
     assert not seen.sites
     (other,) = seen.report().others
-    assert other.reason == "it is one of a nested, sparse or meta tensor, which is not followed"
+    assert "nested, sparse or meta tensor" in other.reason
 
 
 def test_jagged_tensors_pass_unharmed(x):

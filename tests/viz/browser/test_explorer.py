@@ -305,7 +305,9 @@ def test_each_kind_brings_the_head_that_it_opens_with() -> None:
 
 def test_measures_are_named_as_the_trace_is_read() -> None:
     found = decoded(read(a_trace(), Reading(words=True)))
-    assert "On the previous word" in [measure["name"] for measure in found.header["measures"]]
+    assert "Weight on the previous word" in [
+        measure["name"] for measure in found.header["measures"]
+    ]
 
 
 def test_a_list_of_labels_shorter_than_the_heads_leaves_the_rest_without() -> None:

@@ -41,9 +41,9 @@ def test_captions_rank_only_what_may_be_written() -> None:
 @pytest.mark.parametrize(
     ("norm", "final_norm", "told"),
     [
-        ("pre", False, "has one more norm after the last layer"),
-        ("post", True, "has one more norm after the last layer"),
-        ("post", False, "has no norm after the last layer"),
+        ("pre", False, "has a final norm"),
+        ("post", True, "has a final norm"),
+        ("post", False, "has no norm"),
     ],
 )
 def test_the_lens_tells_whether_there_is_a_norm_after_the_last_layer(

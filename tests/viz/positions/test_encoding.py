@@ -44,7 +44,7 @@ from viz.positions.neighbours import MOST_HEADS, NeighbourHeads, neighbour_heads
 from viz.positions.score_terms import TermShares, term_shares
 from viz.positions.similarity import ByOffset, Similarity
 from viz.positions.table import FORMULA_TITLE, NAMED_POSITIONS, Positions, untrained_words
-from viz.positions.waves import Circle, Waves
+from viz.positions.waves import NO_DIMENSION, Circle, Waves
 
 SINUSOIDS = formula_table(32, 60)
 LEARNED = np.random.default_rng(3).normal(scale=0.2, size=(60, 32)).astype(np.float32)
@@ -406,7 +406,7 @@ def test_where_only_rounding_differs_no_band_is_drawn_or_named_and_no_number_is_
         ByOffset(SINUSOIDS, cosine).alt,
     ]
     assert f"all {name}s are equal up to rounding." in said[0]
-    assert f"at one offset have the same {name}." in said[1]
+    assert f"have the same {name}." in said[1]
     assert "wherever it starts, up to rounding." in said[1]
     assert "at one offset all are equal up to rounding." in said[2]
     assert not any("e−" in each for each in said)
@@ -424,7 +424,7 @@ def test_captions_print_what_was_measured_of_the_table() -> None:
     assert "rotation" not in ByOffset(LEARNED[:, :5]).full_caption
     assert "once in 6.28 positions" in Positions(SINUSOIDS, BASE).full_caption
     assert "dimension 30 turns once in" in Waves(SINUSOIDS, [30, 2]).full_caption
-    assert Waves(SINUSOIDS, []).full_caption == "Choose a dimension to see its wave."
+    assert Waves(SINUSOIDS, []).full_caption == NO_DIMENSION
 
 
 def test_positions_of_one_direction_and_many_lengths_are_alike_in_cosine_alone() -> None:
@@ -436,24 +436,24 @@ def test_positions_of_one_direction_and_many_lengths_are_alike_in_cosine_alone()
 @pytest.mark.parametrize("offset", [1, 4])
 def test_a_shift_is_called_a_rotation_only_where_the_table_turns(offset: int) -> None:
     turned = ByOffset(SINUSOIDS).shift_words(offset)
-    assert f"A shift by {offset} is one rotation of each pair of dimensions" in turned
+    assert f"A shift by {offset} is one rotation" in turned
     learned = ByOffset(LEARNED).shift_words(offset)
     deviation = style.number(rotation_deviation(LEARNED, offset))
     largest = style.number(float(np.abs(LEARNED).max()))
-    assert f"A shift by {offset} is no rotation of the pairs of dimensions" in learned
+    assert f"A shift by {offset} is no rotation" in learned
     assert f"is off by up to {deviation} in a number" in learned
-    assert f"the largest number of the table is {largest}." in learned
+    assert f"of the table is {largest}." in learned
 
 
 def test_rows_that_training_never_reached_are_told_from_those_it_did() -> None:
-    assert "The rows were learned in training" in Positions(LEARNED, None, 60).full_caption
+    assert "were learned in training" in Positions(LEARNED, None, 60).full_caption
     some = Positions(LEARNED, None, 40).full_caption
     assert "Rows 0 to 39 were learned in training" in some
     assert "Below the line, rows 40 to 59 are random" in some
     assert "Below the line, row 59 is random" in Positions(LEARNED, None, 59).full_caption
     unknown = Positions(LEARNED, None).full_caption
     assert "learned in training" not in unknown
-    assert "How far training reached is not recorded" in unknown
+    assert "is not recorded" in unknown
     assert "trained" not in Positions(SINUSOIDS, BASE).full_caption
     assert "never reached rows 40 to 59." in Positions(LEARNED, None, 40).alt
     assert "reached" not in Positions(LEARNED, None, 60).alt
@@ -549,7 +549,7 @@ def test_parts_that_do_not_fit_their_tokens_are_refused() -> None:
         parts_figure(
             Sentence(parts.tokens, parts.word, parts.scaled, parts.position[:2], parts.sum)
         )
-    with pytest.raises(ValueError, match="There is no token to show; type a sentence"):
+    with pytest.raises(ValueError, match="no token to show"):
         parts_figure(a_sentence(Tokens()))
 
 
@@ -590,7 +590,7 @@ def test_terms_of_different_shapes_or_none_are_refused() -> None:
         term_shares({"a": np.zeros((1, 2, 2)), "b": np.zeros((1, 2, 3))})
     with pytest.raises(ValueError, match="There is no term"):
         term_shares({})
-    with pytest.raises(ValueError, match="Each term needs a share for every head"):
+    with pytest.raises(ValueError, match="a share for every head"):
         terms_figure({"a": np.zeros(2), "b": np.zeros(3)})
 
 
@@ -636,8 +636,8 @@ def test_positions_alone_tell_neighbours_in_an_encoder_and_not_in_a_decoder() ->
     encoder = neighbour_heads(BEFORE, AFTER)
     decoder = [replace(each, site=Site(AttentionKind.DECODER, 0)) for each in encoder]
     alone, mask = (
-        "In the encoder, only positions tell",
-        "In the decoder, the causal mask also tells",
+        "only positions",
+        "the causal mask",
     )
     assert alone in NeighbourHeads(encoder).full_caption
     assert mask not in NeighbourHeads(encoder).full_caption
@@ -651,5 +651,5 @@ def test_positions_alone_tell_neighbours_in_an_encoder_and_not_in_a_decoder() ->
 def test_no_head_of_neighbours_is_said_in_a_sentence() -> None:
     nobody = NeighbourHeads(())
     for show in (lambda: neighbours_figure(()), lambda: nobody.alt, lambda: nobody.caption):
-        with pytest.raises(ValueError, match="There is no head of self-attention to show"):
+        with pytest.raises(ValueError, match="no head of self-attention"):
             show()

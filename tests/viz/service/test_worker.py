@@ -104,7 +104,7 @@ def test_what_is_wrong_comes_over_as_the_same_sentence(
 ) -> None:
     with pytest.raises(TextError, match=r"^The text is empty; type a sentence to translate\.$"):
         answers(queue, jobs.Translate(version_of(folder), " "))
-    with pytest.raises(CheckpointError, match="There is no checkpoint folder"):
+    with pytest.raises(CheckpointError, match="no checkpoint folder"):
         answers(queue, jobs.Translate(version_of(tmp_path / "gone"), "The cat eats."))
 
 

@@ -64,7 +64,7 @@ def test_other_files_are_left_alone_and_a_huge_one_is_not_read_whole(tmp_path: P
 @pytest.mark.parametrize("mark", ["", "..", "../../etc", "0a1b2c3", "0a1b2c3dd", "0a1b2c3d\n"])
 def test_what_is_no_mark_is_no_file(tmp_path: Path, mark: str) -> None:
     for text in ("x", None):
-        with pytest.raises(ValueError, match="is not the mark of a talk"):
+        with pytest.raises(ValueError, match="mark of a talk"):
             talk_files.store(tmp_path / "folder", mark, text)
     assert list(tmp_path.iterdir()) == []
 

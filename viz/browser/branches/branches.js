@@ -1,5 +1,5 @@
-// The branch of a search's tree that is pointed at: its words, and what was looked at while the last of them was written.
-// The tree is a Plotly chart, which reports the pointer; buttons lead along it without one.
+// The hypothesis under the pointer in a search tree: its tokens, and the attention weights of the step that wrote the last.
+// The tree is a Plotly chart; buttons move along it without a pointer.
 
 import constants from "../../draw/constants.json" with { type: "json" };
 import { drawn, element } from "../canvas/dom.js";
@@ -31,7 +31,7 @@ class Branches {
     this.source = element("div", "tokens", { dir: "auto", role: "group", "aria-label": "Source sentence" });
     this.spoken = element("div", "spoken", { "aria-live": "polite" });
     root.replaceChildren(this.controls, this.target, this.about, this.source, this.spoken);
-    // The chart comes after the script, and another one with every other figure.
+    // Streamlit adds the chart after this script and replaces it with each new figure.
     this.observer = new MutationObserver(() => this._find());
     this.observer.observe(document.body, { childList: true, subtree: true });
   }
@@ -39,7 +39,7 @@ class Branches {
   update(bytes) {
     if (this.tree?.id !== payloadId(bytes)) {
       this.tree = new Hypotheses(bytes);
-      // Before the end of the best, where there is something to see.
+      // One token before the best hypothesis ends: its attention shows more than that of the end token.
       this.place = this.tree.path(this.tree.ends[0]).at(-2) ?? this.tree.ends[0];
     }
     this.theme = pageTheme(this.root, this.tree.themes);
@@ -59,7 +59,7 @@ class Branches {
 
   _find() {
     const chart = document.querySelector(`.st-key-${this.tree?.chart} .js-plotly-plot`);
-    // Without `on`, Plotly has not drawn it yet.
+    // Plotly adds `on` when it draws.
     if (!chart?.on || chart === this.chart) return;
     this._leave();
     this.chart = chart;
@@ -93,7 +93,7 @@ class Branches {
     this._mark();
   }
 
-  /** A ring around the dot; beside the figure and not in it, since another figure would be drawn anew. */
+  /** Rings the dot, in an element beside the figure: changing the figure would redraw it. */
   _mark() {
     const { _fullLayout: layout, data } = this.chart ?? {};
     this.ring?.remove();
@@ -108,7 +108,7 @@ class Branches {
   }
 }
 
-/** A token that was written before. */
+/** An earlier token of the hypothesis. */
 function plain({ text }) {
   return element("span", "token", {}, element("span", "text", { dir: "auto" }, text));
 }

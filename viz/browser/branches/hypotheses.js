@@ -1,16 +1,16 @@
-// The hypotheses of a search and the ways among them, read from a payload of viz/decoding/payload.py.
+// The hypotheses of a search and moves between them, read from a payload of viz/decoding/payload.py.
 
 import { floats, opened } from "../canvas/envelope.js";
 import { percent, weighted } from "../steps/frame.js";
 
-/** The hypotheses of a search, by their places among its nodes. */
+/** A search's hypotheses. Each is the index (`place`) of its last node. */
 export class Hypotheses {
   constructor(bytes) {
     const { id, header, body } = opened(bytes);
     Object.assign(this, header);
     this.id = id;
     this.weights = header.cross && floats(body, header.cross.start, header.nodes.length * header.source.length);
-    // Where a branch goes on: along the best of those that come by.
+    // From each node, the next one on the best hypothesis through it.
     this.next = new Map();
     for (const end of [...header.ends].reverse()) {
       const path = this.path(end);
@@ -18,36 +18,36 @@ export class Hypotheses {
     }
   }
 
-  /** The places of all tokens of a hypothesis, first token first. */
+  /** The places of a hypothesis' tokens, first token first. */
   path(place) {
     const { parent } = this.nodes[place];
     return parent === null ? [place] : [...this.path(parent), place];
   }
 
-  /** What was looked at when a hypothesis' last token was written: the source with its weights; null if none were sent. */
+  /** The source tokens with their attention weights at the step that wrote a hypothesis' last token; null without weights. */
   looked(place) {
     const width = this.source.length;
     return this.weights && weighted(this.source, this.weights.subarray(place * width, (place + 1) * width));
   }
 
-  /** A hypothesis in a sentence, for those who do not see it. */
+  /** A sentence about a hypothesis for screen readers. */
   spoken(place) {
     const text = this.path(place).reduce((said, each) => {
       const { text: token, joins } = this.nodes[each];
       return said + (joins || !said ? "" : " ") + token;
     }, "");
     const most = this.looked(place)?.reduce((one, other) => (other.weight > one.weight ? other : one));
-    const looks = most ? `; it looks most at “${most.text}”, ${percent(most.weight)}` : "";
+    const looks = most ? `; it looks most at “${most.text}” (${percent(most.weight)})` : "";
     return `“${text}”: ${this.nodes[place].words.join("; ")}${looks}.`;
   }
 
-  /** The end of the best branch that comes by a place. */
+  /** The end of the best hypothesis through a place. */
   end(place) {
     while (this.next.has(place)) place = this.next.get(place);
     return place;
   }
 
-  /** Where a move leads: one token back or forth, -1 or 1, or to the branch before or after this one. */
+  /** The place after a move: `token` -1 or 1 goes one token back or on, `branch` -1 or 1 to the previous or next hypothesis. */
   moved(place, { token = 0, branch = 0 }) {
     if (branch) return this.ends[this.ends.indexOf(this.end(place)) + branch] ?? place;
     return (token < 0 ? this.nodes[place].parent : this.next.get(place)) ?? place;

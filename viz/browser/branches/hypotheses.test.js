@@ -7,31 +7,31 @@ import { Hypotheses } from "./hypotheses.js";
 const { envelope, without, weights } = fixtures.branches;
 const tree = new Hypotheses(bytes(envelope));
 
-test("a hypothesis has its own tokens and looks where its last one did", () => {
+test("a hypothesis has the tokens on its path and the attention of its last one", () => {
   assert.deepEqual(tree.path(4), [0, 2, 4]);
   assert.deepEqual([0, 2, 4].map((place) => tree.nodes[place].joins), [false, true, false]);
   assert.deepEqual(tree.looked(2).map((token) => token.weight), weights[2]);
   assert.deepEqual(tree.looked(2).map((token) => token.strength), [1, weights[2][1] / weights[2][0]]);
 });
 
-test("a hypothesis is said with what became of it and what it looks at", () => {
-  assert.match(tree.spoken(2), /^“Katze”: .*log-probability so far −1.*; it looks most at “cat”, 75%\.$/);
+test("the spoken sentence names the outcome and the source token with most weight", () => {
+  assert.match(tree.spoken(2), /^“Katze”: .*log-probability so far −1.*; it looks most at “cat” \(75%\)\.$/);
 });
 
-test("a tree too large for its weights has the rest", () => {
+test("a tree sent without weights has everything else", () => {
   const bare = new Hypotheses(bytes(without));
   assert.equal(bare.looked(2), null);
   assert.match(bare.spoken(2), /−1(\.0+)?\.$/);
 });
 
-test("one token back and forth goes along the best branch, and ends at both ends", () => {
+test("token moves follow the best hypothesis and stop at both ends", () => {
   assert.equal(tree.moved(0, { token: 1 }), 2);
   assert.equal(tree.moved(2, { token: -1 }), 0);
   assert.equal(tree.moved(0, { token: -1 }), 0);
   assert.equal(tree.moved(4, { token: 1 }), 4);
 });
 
-test("the next branch is the next best one, from anywhere on this one", () => {
+test("branch moves go to the next best hypothesis from any of its tokens", () => {
   assert.deepEqual(tree.ends, [4, 3, 1]);
   assert.equal(tree.moved(0, { branch: 1 }), 3);
   assert.equal(tree.moved(3, { branch: 1 }), 1);

@@ -1,16 +1,16 @@
 // Clicks on a chart that Plotly draws.
 
 /**
- * Sends clicks with their numbers until the server has answered them: a newer message may replace one that
- * nobody has read.
+ * Sends numbered clicks, each again until the server has answered it: a newer message can replace one that Python
+ * has not read.
  *
- * @param {function} placeOf - what is told of Plotly's point, as a list; null for nothing.
- * @param {function} onDrawn - called with the chart when it stands, anew, or is clicked.
+ * @param {function} placeOf - maps Plotly's point to the list to send; null sends nothing.
+ * @param {function} onDrawn - called with the chart whenever it is drawn or clicked.
  */
 export class ChartClicks {
   constructor(placeOf, onDrawn = () => {}) {
     Object.assign(this, { placeOf, onDrawn, open: [], number: 0 });
-    // The chart comes after the script, and another one with every other figure.
+    // Streamlit adds the chart after this script and replaces it with each new figure.
     this.observer = new MutationObserver(() => this._find());
     this.observer.observe(document.body, { childList: true, subtree: true });
   }
@@ -31,7 +31,7 @@ export class ChartClicks {
 
   _find() {
     const map = document.querySelector(`.st-key-${this.chart} .js-plotly-plot`);
-    // Without `on`, Plotly has not drawn it yet.
+    // Plotly adds `on` when it draws.
     if (!map?.on || map === this.map) return;
     this.map = map;
     this.onClick = ({ points: [point] }) => this._click(this.placeOf(point));

@@ -1,8 +1,8 @@
-// What our components are worked with: choices, toggles, zoom, and what is said under the pointer.
+// Controls that our components share: choices, toggles, zoom buttons, tooltips.
 
 import { element } from "./dom.js";
 
-/** A row of buttons of which one is chosen, moved among with arrow keys as radio buttons are. */
+/** A row of buttons that works like radio buttons, with arrow keys too. */
 export class Choices {
   constructor(label, onChoose) {
     this.onChoose = onChoose;
@@ -12,7 +12,7 @@ export class Choices {
 
   show(options, chosen) {
     const same = JSON.stringify(options) === this.shown;
-    // One choice is none.
+    // A single option leaves nothing to choose.
     this.root.hidden = options.length < 2;
     if (!same) {
       this.shown = JSON.stringify(options);
@@ -54,7 +54,7 @@ export function toggle(text, title, onClick) {
   return button;
 }
 
-/** The buttons − and +; `zoom` is called with -1 or 1. */
+/** The buttons − and +; they call `zoom` with -1 or 1. */
 export function zoomButtons(what, zoom) {
   const button = (text, label, step) => {
     const made = element("button", "zoom", { type: "button", "aria-label": label, title: label });
@@ -78,15 +78,15 @@ export function said(className, text) {
   return line;
 }
 
-/** What is said beside the pointer. */
+/** A box of text beside the pointer. */
 export class Tooltip {
-  /** @param {HTMLElement} root - the component's root, inside which it stays. */
+  /** @param {HTMLElement} root - the component's root; the tooltip stays inside it. */
   constructor(root) {
     this.root = root;
     this.element = element("div", "tooltip", { hidden: "", "aria-hidden": "true" });
   }
 
-  /** Shows lines at a place `{clientX, clientY}`; hides where there is none. */
+  /** Shows lines at a place `{clientX, clientY}`; hides if the place is null. */
   show(place, ...lines) {
     this.element.hidden = !place;
     if (!place) return;

@@ -25,7 +25,7 @@ export async function drawnDocument(make) {
     trouble.remove();
     return drawing;
   } catch (error) {
-    trouble.textContent = `This browser cannot draw the picture (${error.message}); one of 2023 or later can.`;
+    trouble.textContent = `This browser cannot draw the picture (${error.message}); use a browser from 2023 or later.`;
     throw error;
   }
 }

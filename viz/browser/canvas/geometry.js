@@ -1,8 +1,8 @@
-// Which cell of a matrix is at which pixel. A grid has `left`, `top`, `cellWidth`, `cellHeight`, `queries` and `keys`.
+// Finds the matrix cell at a pixel. A grid has `left`, `top`, `cellWidth`, `cellHeight`, `queries` and `keys`.
 
 const floor = (grid, x, y) => [Math.floor((y - grid.top) / grid.cellHeight), Math.floor((x - grid.left) / grid.cellWidth)];
 
-/** The cell at a pixel, `[query, key]`; null where there is none. */
+/** The cell at a pixel, `[query, key]`; null outside the grid. */
 export function cellAt(grid, x, y) {
   const [query, key] = floor(grid, x, y);
   const inside = key >= 0 && query >= 0 && key < grid.keys.length && query < grid.queries.length;

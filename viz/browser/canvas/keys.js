@@ -1,6 +1,6 @@
-// Keys that work wherever the focus is.
+// Keyboard shortcuts that work wherever the focus is.
 
-/** Whether a key belongs to what has the focus: a field, a word that is moved, or a dialog. */
+/** Whether the focused element needs the key itself: a field, a word being moved, or a dialog. */
 export function typing(event) {
   const path = event.composedPath();
   const [target] = path;
@@ -8,9 +8,9 @@ export function typing(event) {
   return takesKeys || path.some((node) => node.getAttribute?.("role") === "dialog");
 }
 
-/** The key of an event, letters small; "[" and "]" for Shift with the arrows; null with Ctrl, Alt or Meta. */
+/** The event's key, letters in lower case; "[" and "]" for Shift with an arrow; null with Ctrl, Alt or Meta. */
 export function plainKey(event) {
-  // On many keyboards "[" is written with AltGr, which counts as Ctrl and Alt.
+  // Many keyboards type "[" with AltGr, which reports Ctrl and Alt.
   const written = event.getModifierState("AltGraph") || (!event.ctrlKey && !event.altKey);
   if (!written || event.metaKey) return null;
   if (event.shiftKey && event.key === "ArrowLeft") return "[";

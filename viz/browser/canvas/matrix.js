@@ -1,4 +1,4 @@
-// One head, large: tokens on both axes, the exact weight under the pointer, and what each row predicts beside it.
+// One head, large: tokens on both axes, the exact weight under the pointer, and each row's prediction beside it.
 
 import constants from "../../draw/constants.json" with { type: "json" };
 import { element, fitted } from "./dom.js";
@@ -7,26 +7,26 @@ import { HATCH_PERIOD, STRONG, paintCells, weightAt } from "./paint.js";
 
 const CELL_MOST = { width: 96, height: 60 };
 const CELL_LEAST = 0.05;
-// In rem: a number is written so large as a reader has set.
+// Smallest cell with a number, in rem: numbers follow the reader's text size.
 const NUMBERED = { width: 2.25, height: 1.125 };
-// In rem: what a plate has around its number, and the arrow before a prediction.
+// In rem: the padding and corner radius of a number's plate, and the width of the arrow before a prediction.
 const PLATE = { width: 0.5, height: 0.3, radius: 0.2 };
 const ARROW = 1.125;
 export const MATRIX_ZOOMS = [1, 1.5, 2, 3, 4, 6, 8, 12, 16];
 const LINES_BETWEEN_FROM = 9;
 
-/** A title without what explains it: "Query" of "Query: target token just read". */
+/** A title without its explanation: "Query" for "Query: target token just read". */
 function shortTitle(title) {
   return title.split(":")[0];
 }
 
 export class Matrix {
-  /** @param {object} on - what the reader does: `point(cell, place)`, `pick(query, key)`. */
+  /** @param {object} on - callbacks: `point(cell, place)`, `pick(query, key)`. */
   constructor(on) {
     this.on = on;
     this.zoom = 0;
     this.cursor = null;
-    // Whether cells grow until they fill the room, as on a stage.
+    // On a stage, cells grow to fill the available space.
     this.fills = false;
     this.canvas = element("canvas", "matrix", { tabindex: "0", role: "application" });
     this.row = element("div", "band", { hidden: "" });
@@ -54,11 +54,11 @@ export class Matrix {
   }
 
   /**
-   * Shows heads of one attention.
+   * Shows heads of one kind of attention.
    *
-   * @param {object} kind - axes and titles, of a payload.
-   * @param {object[]} heads - `{cells, color}`; several are drawn as stripes, each in its colour.
-   * @param {number[]|null} picked - the cell whose query and key are looked into.
+   * @param {object} kind - a payload's axes and titles.
+   * @param {object[]} heads - `{cells, color}`; several are drawn as coloured stripes.
+   * @param {number[]|null} picked - the cell whose query and key the page takes apart.
    */
   show(payload, kind, heads, palette, picked, height) {
     this.draw({
@@ -73,7 +73,7 @@ export class Matrix {
     this.pick(picked);
   }
 
-  /** Draws anew, with what is given in the place of what was there. */
+  /** Redraws with the given fields replaced. */
   draw(given) {
     Object.assign(this, given);
     this._arrange();
@@ -88,7 +88,7 @@ export class Matrix {
     this.pick(this.pickedCell);
   }
 
-  /** Marks the cell that is looked into. */
+  /** Marks the picked cell. */
   pick(cell) {
     const inside = cell && cell[0] < this.queries.length && cell[1] < this.keys.length;
     this.pickedCell = inside ? cell : null;
@@ -118,7 +118,7 @@ export class Matrix {
     const title = 1.5 * this.rem;
     const most = narrow ? 0.22 * room : 0.2 * room;
     this.left = title + Math.min(widest(this.queries), most) + 8;
-    // On a phone the predictions would leave the cells no room; they are said under the pointer.
+    // A phone has no room for predictions; the tooltip names them.
     this.right = this.beside && (!narrow || this.keepsBeside) ? title + Math.min(widest(this.beside) + ARROW * this.rem, most) + 8 : 4;
     const fit = (room - this.left - this.right) / Math.max(1, this.keys.length);
     const limit = this.fills ? { width: Infinity, height: Infinity } : CELL_MOST;
@@ -131,7 +131,7 @@ export class Matrix {
     this.cellWidth = side(fit, limit.width);
     this.cellHeight = side(tall, limit.height);
     this.width = this.left + this.cellWidth * this.keys.length + this.right;
-    // A turned title is never cut: where rows are few, it goes on below them.
+    // A rotated title is never cut: if there are few rows, it extends below them.
     context.font = this.small;
     const titles = [shortTitle(this.kind.queryTitle), ...(this._hasBeside() ? [this.kind.besideTitle] : [])];
     const rows = Math.max(this.cellHeight * this.queries.length, widest(titles));
@@ -147,13 +147,13 @@ export class Matrix {
     };
   }
 
-  /** Pixels of the longest column label, written in so many pixels. */
+  /** The width of the longest column label at font size `size`, both in pixels. */
   _widestKey(context, size) {
     context.font = `${size}px ${this.family}`;
     return Math.max(0, ...this.keys.map((text) => context.measureText(text).width));
   }
 
-  /** Chooses the size and the slope of the column labels: as they are, a little smaller, then slanted or upright. */
+  /** Sizes the column labels: full size, slightly smaller, slanted, then upright; returns the widest. */
   _fitKeys(context, across) {
     for (const share of [1, 0.9, 0.8]) {
       this.keySize = Math.max(0.72 * this.rem, share * this.size);
@@ -173,7 +173,7 @@ export class Matrix {
     return this.slope === 45 ? (widest + this.keySize) / Math.SQRT2 : widest;
   }
 
-  /** Whether something stands beside the rows. */
+  /** Whether the rows show predictions. */
   _hasBeside() {
     return Boolean(this.beside) && this.right > 10;
   }
@@ -231,7 +231,7 @@ export class Matrix {
     context.putImageData(image, left, top);
   }
 
-  /** Several heads: each cell holds one stripe a head, its opacity the weight. */
+  /** Draws several heads: one stripe per head in each cell, with the weight as opacity. */
   _stripes(context, density, dx, dy, shown) {
     context.setTransform(density, 0, 0, density, 0, 0);
     context.save();
@@ -284,7 +284,7 @@ export class Matrix {
     return context.createPattern(tile, "repeat");
   }
 
-  /** Lines between cells, on the very pixels where one cell ends and the next begins. */
+  /** Draws the lines between cells, on the exact pixels where one cell ends and the next begins. */
   _gaps(context, density, dx, dy, shown) {
     const { theme } = this.palette;
     const whole = (value) => Math.round(value * density);
@@ -337,7 +337,7 @@ export class Matrix {
         const step = this.palette.step(cells, place);
         context.fillStyle = this.palette.ink(step);
         if (this.fills && this.palette.contrast(step) < STRONG) {
-          // On colours of middle lightness neither black nor white is strong enough without a plate.
+          // On mid-tones, neither black nor white has enough contrast without a plate.
           this._plate(context, text, x, y);
           context.fillStyle = theme.text;
         }
@@ -346,7 +346,7 @@ export class Matrix {
     }
   }
 
-  /** A plate in the colour of the page for a text around `x`, `y`. */
+  /** Draws a plate in the page's colour behind a text centred on `x`, `y`. */
   _plate(context, text, x, y) {
     const width = context.measureText(text).width + PLATE.width * this.rem;
     const height = (0.8 + PLATE.height) * this.rem;
@@ -356,7 +356,7 @@ export class Matrix {
     context.fill();
   }
 
-  /** What stands in a cell that has room for it; nothing where it would round to 0. */
+  /** The number in a cell; empty if it would round to 0. */
   _number(cells, place) {
     const weight = weightAt(cells, place);
     return weight < constants.LEAST_NUMBER ? "" : weight.toFixed(2);
@@ -414,7 +414,7 @@ export class Matrix {
       const length = (text) => context.measureText(text).width;
       const text = length(title) <= shown.bottom - top ? title : shortTitle(title);
       context.save();
-      // Rather beside the labels than beyond the edge.
+      // A long title may run beside the column labels, but not off the canvas.
       context.translate(x, Math.max(0, Math.min(top, this.view.height - length(text))));
       context.rotate(-Math.PI / 2);
       context.textAlign = "right";
@@ -425,12 +425,12 @@ export class Matrix {
     };
     turned(this.kind.queryTitle, 0.55 * this.rem, theme.muted, shown.top);
     if (!this._hasBeside()) return;
-    // In the joint picture only the decoder's rows predict.
+    // In the joint picture, only decoder rows predict.
     const first = Math.max(shown.top, this._y(this.kind.border ?? 0) - this.root.scrollTop);
     if (first < shown.bottom) turned(this.kind.besideTitle, this.view.width - 0.55 * this.rem, theme.accent, first);
   }
 
-  /** The text, shortened until it fits the width. */
+  /** The text, shortened to fit the width. */
   _cut(context, text, width) {
     if (context.measureText(text).width <= width) return text;
     let length = text.length;
@@ -476,7 +476,7 @@ export class Matrix {
     mark.style.height = `${height}px`;
   }
 
-  /** Marks row, column and cell, and says what the cell holds. */
+  /** Marks a cell with its row and column, and reports it. */
   _mark(cell, event) {
     this.cursor = cell;
     for (const mark of [this.row, this.column, this.cell]) mark.hidden = !cell;

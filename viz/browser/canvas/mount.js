@@ -1,26 +1,25 @@
-// How our components are mounted by Streamlit.
+// Mounts our components in Streamlit.
 
 /**
- * What a component's script exports: one drawing for each place where it is mounted.
+ * The function that a component's script exports. It keeps one drawing per mounted root.
  *
- * Streamlit calls it for every run of the page's script and for every change of theme, with the element of the first
- * time; the drawing stays, takes the new data, and goes when the component does.
+ * Streamlit calls it with the same element on every run of the page's script and every change of theme; the drawing
+ * takes the new data. The function it returns disposes of the drawing.
  *
- * @param {string} selector - of the component's root.
- * @param {function} make - the drawing of a root, with `update(data, report, trigger)` and `dispose()`.
- * @param {string} state - the name under which Python is told what `report` is given; `trigger` is given the name of an
- *   event and its value.
+ * @param {string} selector - finds the component's root.
+ * @param {function} make - makes a root's drawing, with `update(data, report, trigger)` and `dispose()`.
+ * @param {string} state - the state that `report(value)` sets in Python; `trigger(event, value)` sends an event.
  */
 export function mounted(selector, make, state) {
   const drawings = new WeakMap();
   return ({ parentElement, data, setStateValue, setTriggerValue }) => {
     const root = parentElement.querySelector(selector);
-    // The script may have come when its page was left: what is out of the document has no size to draw in.
+    // The reader may have left the page before the script loaded; a detached root has no size to draw in.
     if (!root.isConnected) return () => {};
     if (!drawings.has(root)) drawings.set(root, make(root));
     const drawing = drawings.get(root);
     drawing.update(data, (value) => setStateValue(state, value), setTriggerValue);
-    // Streamlit shows a component's HTML before it has loaded the script; until now nothing here heard a key.
+    // Streamlit shows a component's HTML before its script: until now, keys had no effect.
     root.removeAttribute("aria-busy");
     return () => {
       drawing.dispose();

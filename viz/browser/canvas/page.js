@@ -1,21 +1,21 @@
-// The page around a drawing: its theme, and the room and the foot that a stage has.
+// The page around a drawing: its theme, the height available on a stage, and the stage's events.
 
 import { channels, luminance } from "./paint.js";
 
-/** The height from an element's upper edge down to the end of the picture's place on a stage. */
+/** The height from the top of `started` to the bottom of the stage's picture area, in CSS pixels. */
 export function roomWithin(picture, started) {
   const space = parseFloat(getComputedStyle(picture).paddingBottom);
   return Math.max(120, picture.getBoundingClientRect().bottom - space - started.getBoundingClientRect().top);
 }
 
-/** The page's background as "#rrggbb". */
+/** The page's background colour as "#rrggbb". */
 export function pageGround(root) {
   const probe = document.createElement("canvas").getContext("2d");
   probe.fillStyle = getComputedStyle(root).getPropertyValue("--st-background-color").trim() || "#ffffff";
   return probe.fillStyle;
 }
 
-/** The theme of `{light, dark}` that goes with the page, which the root then knows as well. */
+/** The theme of `{light, dark}` that matches the page; sets the root's colour scheme and hatching to it. */
 export function pageTheme(root, themes) {
   const ground = pageGround(root);
   const name = luminance(channels(ground)) < 0.2 ? "dark" : "light";
@@ -26,6 +26,6 @@ export function pageTheme(root, themes) {
   return theme;
 }
 
-// Between the explorer and the foot of the stage: what is shown now, and the question for it.
+// Events between explorer and stage: SHOWN says what is shown, ASK asks for it.
 export const SHOWN_EVENT = "headscope-shown";
 export const ASK_EVENT = "headscope-ask";

@@ -1,10 +1,10 @@
-// Cells into pixels: one colour scale for every head, hatching where attending is not allowed.
+// Paints cells as pixels: one colour scale for every head, hatching for masked cells.
 
 import constants from "../../draw/constants.json" with { type: "json" };
 
 export const HATCH_PERIOD = 5;
 
-// The contrast that a text has on a stage at least, by WCAG 2.
+// Minimum contrast of text on a stage (WCAG 2).
 export const STRONG = 7;
 
 export function channels(color) {
@@ -12,11 +12,11 @@ export function channels(color) {
 }
 
 export function packed([red, green, blue]) {
-  // Little-endian, as every machine that runs a browser is: alpha is the highest byte.
+  // Browsers run on little-endian machines: alpha is the highest byte.
   return (0xff000000 | (blue << 16) | (green << 8) | red) >>> 0;
 }
 
-/** The relative luminance of [red, green, blue], 0 to 1, as WCAG 2 defines it. */
+/** The relative luminance of [red, green, blue], 0 to 1 (WCAG 2). */
 export function luminance(color) {
   const [red, green, blue] = color.map((channel) => {
     const share = channel / 255;
@@ -25,7 +25,7 @@ export function luminance(color) {
   return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
 }
 
-/** The colours of one theme: the weights' colours as 256 steps, and the gamma that leads a weight to its step. */
+/** One theme's colours: 256 steps for weights, and the gamma that maps a weight to a step. */
 export class Palette {
   constructor(theme, gamma) {
     this.theme = theme;
@@ -47,30 +47,30 @@ export class Palette {
     return this.stepOf(cells.weights[index] * cells.scale);
   }
 
-  /** The step of a weight that is given as 0 to 255, with fractions: gamma must find what rounding would lose. */
+  /** The step of a weight between 0 and 255; unrounded, because gamma spreads small weights over several steps. */
   stepOf(scaled) {
     const raised = this.gamma === 1 ? scaled : 255 * (scaled / 255) ** this.gamma;
     return Math.max(0, Math.min(255, Math.round(raised)));
   }
 
-  /** Black or white: the one in which a number stands out on the cell of that step. */
+  /** Black or white, whichever reads better on this step's colour. */
   ink(step) {
     return luminance(this.steps[step]) > constants.INK_THRESHOLD ? "#000000" : "#ffffff";
   }
 
-  /** The contrast of that ink on the step's colour, by WCAG 2. */
+  /** The contrast of that ink on the step's colour (WCAG 2). */
   contrast(step) {
     const ground = luminance(this.steps[step]) + 0.05;
     return this.ink(step) === "#000000" ? ground / 0.05 : 1.05 / ground;
   }
 }
 
-/** A weight of cells, 0 to 1. */
+/** One cell's weight, 0 to 1. */
 export function weightAt(cells, place) {
   return (cells.weights[place] * cells.scale) / 255;
 }
 
-/** Where each of `size` pixels falls among `count` cells. */
+/** The cell in which each of `size` pixels begins, among `count` cells. */
 function edges(size, count) {
   const starts = new Int32Array(size + 1);
   for (let pixel = 0; pixel <= size; pixel++) starts[pixel] = Math.floor((pixel * count) / size);
@@ -78,9 +78,10 @@ function edges(size, count) {
 }
 
 /**
- * The steps of a matrix as width × height pixels; a pixel above several cells takes the largest weight of them, so that
- * a thin diagonal stays seen, or where numbers have a sign that which is farthest from the middle. 256 says that nothing
- * under the pixel is allowed.
+ * A matrix scaled to width × height pixels, as colour steps.
+ *
+ * A pixel over several cells shows the largest weight, which keeps thin diagonals visible; signed numbers show the one
+ * farthest from the middle. 256 means every cell under the pixel is masked.
  */
 export function pooled(cells, width, height, palette) {
   const { weights, allowed, nKeys, nQueries, scale, middle = 0 } = cells;
@@ -111,7 +112,7 @@ export function pooled(cells, width, height, palette) {
   return out;
 }
 
-/** Paints steps as `pooled` gives them into 32-bit pixels that are `stride` wide, cut off at the edges. */
+/** Paints steps from `pooled` into 32-bit pixels, `stride` per row, clipped at the edges. */
 export function paintSteps(pixels, stride, rowsInAll, steps, left, top, width, height, palette) {
   const from = Math.max(0, -left);
   const to = Math.min(width, stride - left);
@@ -126,8 +127,8 @@ export function paintSteps(pixels, stride, rowsInAll, steps, left, top, width, h
 }
 
 /**
- * Paints the cells of one head, (query, key), as width × height into 32-bit pixels, of which `wide` × `high` are seen
- * from (offX, offY) on. Where cells are smaller than pixels the largest weight shows.
+ * Paints one head's cells, (query, key), at width × height into 32-bit pixels that show `wide` × `high` of them from
+ * (offX, offY) on. Where cells are smaller than pixels, the largest weight shows.
  */
 export function paintCells(pixels, wide, high, cells, width, height, offX, offY, palette) {
   const { nKeys, nQueries, allowed } = cells;

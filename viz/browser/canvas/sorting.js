@@ -1,17 +1,17 @@
-// Where what is dragged among others comes to stand.
+// The place of a dragged item among the others.
 
-/** The items with one of them at another place. */
+/** A copy of the items with one moved from index `from` to index `to`. */
 export function moved(items, from, to) {
   const others = items.filter((_, index) => index !== from);
   return [...others.slice(0, to), items[from], ...others.slice(to)];
 }
 
-/** The place among rows, one below the other, that the one at `from` comes to when it is dragged to a height. */
+/** The index that the row at `from` gets when dragged to height `y`. */
 export function rowUnder(boxes, from, y) {
   return boxes.filter((box, index) => index !== from && y > box.top + box.height / 2).length;
 }
 
-/** Which of the words, in lines from left to right, a dragged one comes to stand before; -1 for the end. */
+/** The index of the word before which a dragged word is dropped, in lines from left to right; -1 for the end. */
 export function wordAfter(boxes, taken, x, y) {
   return boxes.findIndex((box, index) => {
     if (index === taken) return false;

@@ -1,4 +1,4 @@
-// Clicks on the points of a Plotly chart; what is sent for each begins its customdata.
+// Reports clicks on the points of a Plotly chart; a point's message is the first item of its customdata.
 
 import { ChartClicks } from "../canvas/clicks.js";
 import { mounted } from "../canvas/mount.js";

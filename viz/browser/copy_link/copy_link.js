@@ -1,4 +1,4 @@
-// A link, a button that copies it, and its QR code, which also fills the screen.
+// A link, a button that copies it, and its QR code, which can fill the screen.
 
 import { drawn } from "../canvas/dom.js";
 import { mounted } from "../canvas/mount.js";
@@ -24,7 +24,7 @@ class CopyLink {
     this.small = qr();
     this.stage = this._makeStage();
     root.replaceChildren(this.text, row, this.spoken, this.notes, this.small, this.stage);
-    // Before the popover around, which would take the key for its own.
+    // In the capture phase: the popover around this would use the key itself.
     this.leave = (event) => {
       if (event.key !== "Escape") return;
       event.stopPropagation();
@@ -70,7 +70,7 @@ class CopyLink {
     }
   }
 
-  /** Asks for another link once the browser has gone elsewhere and come to rest. */
+  /** Asks Python for a new link once the address has changed and stayed the same for a while. */
   _look() {
     const here = location.href;
     if (here === this.seen) return;
@@ -84,7 +84,7 @@ class CopyLink {
   async _copy() {
     let said = "Copied";
     try {
-      // Missing where the page came over plain http from another machine.
+      // Browsers offer no clipboard to pages served over plain http from another machine.
       await navigator.clipboard.writeText(this.text.value);
     } catch {
       this.text.focus();

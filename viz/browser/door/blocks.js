@@ -1,9 +1,9 @@
-// The blocks of Figure 1 as small canvases: heads of attention, feed-forward layers, tables of positions.
+// The blocks of Figure 1 as small canvases: attention heads, feed-forward layers, position tables.
 
 import { fitted } from "../canvas/dom.js";
 import { Palette, channels, packed, pooled } from "../canvas/paint.js";
 
-/** Colours of one theme as the blocks take them. */
+/** A theme's colours for the blocks. */
 export class Inks {
   constructor(theme) {
     this.theme = theme;
@@ -21,7 +21,7 @@ function offscreen(width, height) {
   return made;
 }
 
-/** Steps as `pooled` gives them, in one colour for what may be seen and one for what may not; or in a palette. */
+/** Paints steps from `pooled` with a palette, or in one colour for allowed and one for masked cells. */
 function painted(steps, width, height, palette, empty) {
   const image = new ImageData(width, height);
   const pixels = new Uint32Array(image.data.buffer);
@@ -32,7 +32,7 @@ function painted(steps, width, height, palette, empty) {
   return image;
 }
 
-/** All heads of one layer's attention, beside each other; its rows come one after another. */
+/** All heads of one attention layer, side by side; rows appear one after another. */
 export class AttentionBlock {
   constructor(canvas, figure, block, place) {
     Object.assign(this, { canvas, figure, block, place });
@@ -47,7 +47,7 @@ export class AttentionBlock {
     this.painted = null;
   }
 
-  /** The rows in three states, painted when they are first seen. */
+  /** The rows in three states, painted when first needed. */
   _paint() {
     const { canvas, block, density, inks, tile } = this;
     const [width, height] = [Math.round(tile.width * density), canvas.height];
@@ -69,11 +69,11 @@ export class AttentionBlock {
   }
 
   /**
-   * Draws what there is at a moment.
+   * Draws the state at one moment.
    *
-   * @param {number} rows - that are there, with a fraction.
-   * @param {number} current - the row that is made now; -1 for none.
-   * @param {object} marks - `rows` and `columns` followed, as [from, to) or null; `head` outlined and `over` pointed at.
+   * @param {number} rows - rows computed so far, with a fraction.
+   * @param {number} current - the row being computed; -1 for none.
+   * @param {object} marks - followed `rows` and `columns`, as [from, to) or null; `head` outlined, `over` under the pointer.
    */
   draw(rows, current, marks) {
     const { canvas, context, density, block, inks } = this;
@@ -121,7 +121,7 @@ export class AttentionBlock {
     context.globalAlpha = 1;
   }
 
-  /** The head and the row under a point of the canvas. */
+  /** The head and row at a point of the canvas. */
   at(x, y) {
     const { block, tile, gap } = this;
     const head = Math.min(block.heads - 1, Math.max(0, Math.floor(x / (tile.width + gap))));
@@ -130,7 +130,7 @@ export class AttentionBlock {
   }
 }
 
-/** What a feed-forward layer adds to each token, as bars. */
+/** How much a feed-forward layer adds to each token, as bars. */
 export class AddedBlock {
   constructor(canvas, shares) {
     Object.assign(this, { canvas, shares });
@@ -157,7 +157,7 @@ export class AddedBlock {
   }
 }
 
-/** A table of positions: a column a token. */
+/** A position table with one column per token. */
 export function drawPositions(canvas, figure, stack, width, height, inks) {
   const { context } = fitted(canvas, width, height);
   const steps = pooled(figure.positionCells(stack), canvas.width, canvas.height, inks.plain);

@@ -1,9 +1,9 @@
-// Arcs between words as cubic curves of four points [x, y].
+// Arcs between words as cubic Bézier curves: four points [x, y].
 
-/** Weights below it are not drawn: a softmax gives a little to every word. */
+/** Smaller weights are not drawn: softmax gives every word a little. */
 export const FAINT = 0.04;
 
-/** From under a written word down to over a word that is read. */
+/** From below a written word down to above a source word. */
 export function between([fromX, fromY], [toX, toY]) {
   const bend = (toY - fromY) * 0.6;
   return [
@@ -14,7 +14,7 @@ export function between([fromX, fromY], [toX, toY]) {
   ];
 }
 
-/** Below one row of words, from one to another; `most` is how deep it may hang. */
+/** Below one row of words, from one to another; `most` is the greatest depth. */
 export function below([fromX, fromY], [toX, toY], most) {
   const depth = Math.min(most * 1.3, 18 + Math.abs(toX - fromX) * 0.45);
   return [
@@ -25,7 +25,7 @@ export function below([fromX, fromY], [toX, toY], most) {
   ];
 }
 
-/** The beginning of a curve, up to a share of it (de Casteljau). */
+/** The first `share` of a curve (de Casteljau). */
 export function partOf(curve, share) {
   const mix = ([x, y], [toX, toY]) => [x + (toX - x) * share, y + (toY - y) * share];
   const [a, b, c, d] = curve;
@@ -34,7 +34,7 @@ export function partOf(curve, share) {
   return [a, ab, abc, mix(abc, bcd)];
 }
 
-/** How wide and how strong an arc of a weight is drawn. */
+/** An arc's width and opacity for a weight. */
 export function strength(weight, widest) {
   return { width: Math.max(1, widest * weight), alpha: 0.2 + 0.8 * Math.sqrt(weight) };
 }

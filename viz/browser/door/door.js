@@ -1,4 +1,4 @@
-// Figure 1 with a sentence running through it: words, arcs between them, and every block of the model, played.
+// Figure 1 of the paper, animated with a sentence: words, the arcs between them, and every block of the model.
 
 import { element, fitted } from "../canvas/dom.js";
 import { plainKey, typing } from "../canvas/keys.js";
@@ -19,7 +19,7 @@ const LEAST_CHIPS = 0.6;
 const NOTHING = { rows: null, columns: null, head: -1, over: -1 };
 const STILL = matchMedia("(prefers-reduced-motion: reduce)");
 
-// What came back from another page has been seen.
+// Payloads already played: returning from another page does not replay them.
 const PLAYED = new Set();
 
 function percent(share) {
@@ -42,7 +42,7 @@ export class Door {
       if (this.root.clientWidth !== this.width) this._sizeSoon();
     });
     this.resized.observe(root);
-    // What stands above comes and goes.
+    // Content above appears and disappears.
     this.moved = new ResizeObserver(() => {
       if (this.figure && this._top() !== this.top) this._sizeSoon();
     });
@@ -61,13 +61,13 @@ export class Door {
     this.moved.disconnect();
   }
 
-  /** Where it begins on its page, however far that is scrolled. */
+  /** The figure's distance from the top of the page, independent of scrolling. */
   _top() {
     const scrolled = document.querySelector('[data-testid="stMain"]')?.scrollTop ?? 0;
     return Math.round(this.root.getBoundingClientRect().top + scrolled);
   }
 
-  /** Takes what Python sent. */
+  /** Takes Python's message. */
   update(bytes, report, trigger) {
     Object.assign(this, { report, trigger });
     const figure = new Figure(bytes);
@@ -92,7 +92,7 @@ export class Door {
       this.time = rests ? this._restTime(figure.moment) : 0;
       if (!rests) this._play();
     } else if (figure.moment !== this.reported || (figure.play && !this.asked)) {
-      // A link, a scene or Back.
+      // After a link, a scene or Back.
       this.reported = figure.moment;
       this._rest();
       this.time = figure.play && !STILL.matches && !figure.moment ? 0 : this._restTime(figure.moment);
@@ -232,8 +232,8 @@ export class Door {
       button.addEventListener("click", () => this._open({ page: "positions" }));
       foot.append(button, element("span", "note", {}, "+ positions"));
     } else if (stack.positions?.acts) {
-      const note = element("span", "note", {}, "Order is told ");
-      this._link(note, "within attention", "positions", "Positions");
+      const note = element("span", "note", {}, "Positions: ");
+      this._link(note, "inside attention", "positions", "Open Positions");
       foot.append(note);
     }
     const size = `${depth} ${depth === 1 ? "layer" : "layers"}`;
@@ -243,7 +243,7 @@ export class Door {
     return { ...{ stack, made, box, layers, tokens, chips, positions, foot, columns, fed } };
   }
 
-  /** A small way to a page, where that page can show this model. */
+  /** Adds a link to a page, if that page can show this model. */
   _link(parent, text, page, says) {
     if (!this.figure.pages.includes(page)) return;
     const link = element("button", "link", { type: "button", title: says, "aria-label": `${says}: ${text}` }, text);
@@ -386,7 +386,7 @@ export class Door {
       });
       if (fed) fed.style.width = `${fedWidth}px`;
       const inner = box.clientWidth;
-      // Letters that fit, while they can be read.
+      // Text shrinks to fit as long as it stays readable.
       chips.style.fontSize = "";
       chips.classList.remove("tiny");
       const fits = Math.min(1, inner / chips.scrollWidth);
@@ -421,7 +421,7 @@ export class Door {
     this.headlineHeight = this.headline.offsetHeight;
   }
 
-  /** Where everything stands, measured once for all frames. */
+  /** Measures the position of everything, once for all frames. */
   _measure() {
     const room = this.root.getBoundingClientRect();
     const within = (made) => {
@@ -491,7 +491,7 @@ export class Door {
     this._tellRest();
   }
 
-  /** Tells Python where a person let it rest. */
+  /** Reports to Python where a person stopped. */
   _tellRest() {
     clearTimeout(this.waiting);
     this.waiting = setTimeout(() => {
@@ -510,7 +510,7 @@ export class Door {
     const [target] = event.composedPath();
     const inside = event.composedPath().includes(this.root);
     if (!inside && (typing(event) || (!this.figure.stage && key !== "k" && !key.startsWith("Arrow")))) return;
-    // Elsewhere on the page, up and down scroll.
+    // Outside the figure, up and down scroll the page.
     if (!inside && !this.figure.stage && /^Arrow(Up|Down)$/.test(key)) return;
     if (key === " " && target !== this.slider) return;
     if (!inside && target !== document.body && key.startsWith("Arrow") && !this.figure.stage) return;
@@ -568,7 +568,7 @@ export class Door {
     }
   }
 
-  /** How much of each token of the headline is there, from 0 to 1. */
+  /** Fades in each token of the headline, from 0 to 1. */
   _shareOf(moment, token) {
     if (!this.figure.decoder) return 1;
     const there = this.figure.offset ? moment.written : moment.entered;
@@ -634,7 +634,7 @@ export class Door {
 
   _drawNext(moment) {
     if (!this.next) return;
-    // Until something else comes, what came last stands there, faintly.
+    // The previous step's candidates stay, faded, until the next ones come.
     const writes = moment.phase === "write";
     const number = moment.step - (writes ? 0 : 1);
     const step = this.figure.next[Math.max(0, number)];
@@ -653,7 +653,7 @@ export class Door {
     });
   }
 
-  /** Arcs and the ways between stacks, over all of it. */
+  /** Draws arcs and the paths between stacks on top. */
   _drawOver(moment, done) {
     const { context, density } = this.overlaid;
     context.setTransform(density, 0, 0, density, 0, 0);
@@ -740,7 +740,7 @@ export class Door {
     context.globalAlpha = 1;
   }
 
-  /** What the encoder gives, up and over to each layer's cross-attention. */
+  /** Draws the encoder's output going to each layer's cross-attention. */
   _drawCrossing(line, moment, done, crossing, flow) {
     const { places, figure } = this;
     const from = places.stacks[this.stacks.findIndex(({ stack }) => stack === figure.encoder)].box;
@@ -764,24 +764,24 @@ export class Door {
   }
 }
 
-/** Gives an element a class or takes it, and touches nothing that is so already. */
+/** Sets or removes an element's class, only if that changes it. */
 function marked(made, name, is) {
   if (made.classList.contains(name) !== is) made.classList.toggle(name, is);
 }
 
-/** Which of so many blocks of a layer is at work, at a share of the layer. */
+/** The index of the working block when `share` of a layer is done. */
 function partAt(share, count) {
   return Math.min(count - 1, Math.floor(share * count));
 }
 
-/** A way with round corners. */
+/** A path with rounded corners. */
 function rounded(context, points) {
   context.moveTo(...points[0]);
   for (let place = 1; place < points.length - 1; place++) context.arcTo(...points[place], ...points[place + 1], 8);
   context.lineTo(...points.at(-1));
 }
 
-/** The point at a share of a way. */
+/** The point at a share of a path's length. */
 function along(points, share) {
   const lengths = points.slice(1).map(([x, y], place) => Math.hypot(x - points[place][0], y - points[place][1]));
   let left = share * lengths.reduce((sum, length) => sum + length, 0);

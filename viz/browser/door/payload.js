@@ -1,8 +1,8 @@
-// Figure 1 with one sentence in it, read from a payload of viz/door/payload.py.
+// Reads the animated Figure 1 from a payload of viz/door/payload.py.
 
 import { floats, opened } from "../canvas/envelope.js";
 
-/** One sentence in one model: its words, the arcs between them, and what every block did. */
+/** One sentence in one model: its words, the arcs between them, and every block's values. */
 export class Figure {
   constructor(bytes) {
     const { id, header, body } = opened(bytes);
@@ -19,12 +19,12 @@ export class Figure {
     return this.stacks.find(({ kind }) => kind === "decoder") ?? null;
   }
 
-  /** How many layers a stack has. */
+  /** The number of layers of a stack. */
   depth(stack) {
     return stack ? stack.blocks[0].layers.length : 0;
   }
 
-  /** The weights of one head, 0 to 255, and where attending is allowed; `place` counts the layers that are drawn. */
+  /** One head's weights, 0 to 255, with its mask; `place` counts the drawn layers. */
   cells(block, place, head) {
     const size = block.queries * block.keys;
     const start = block.start + (place * block.heads + head) * size;
@@ -37,13 +37,13 @@ export class Figure {
     };
   }
 
-  /** What a stack's feed-forward layer adds to each token, as a share of the most that any adds. */
+  /** How much a feed-forward layer adds to each token, as a share of the stack's maximum. */
   added(stack, place) {
     const count = stack.tokens.length;
     return floats(this.body, stack.added.start + 4 * place * count, count).map((share) => share / stack.added.most);
   }
 
-  /** The table of positions of a stack, (dimension, token), 0 to 255 with nothing in the middle. */
+  /** A stack's position table, (dimension, token); 0 to 255 with zero in the middle. */
   positionCells(stack) {
     const { start, dimensions } = stack.positions;
     const count = stack.tokens.length;
@@ -52,12 +52,12 @@ export class Figure {
     return { weights, scale: 1, allowed: null, nQueries: dimensions, nKeys: count, middle: 127.5 };
   }
 
-  /** How much a written word looks at a word that is read. */
+  /** A written word's attention to a source word. */
   arc(frame, written, read) {
     return this.arcWeights[(frame * this.written.length + written) * this.read.length + read];
   }
 
-  /** The word of a side's token, or -1; the tokens of the decoder are what it reads, `offset` after what it wrote. */
+  /** The index of a token's word, or -1. The decoder reads each token `offset` positions after writing it. */
   wordOf(side, token) {
     const [words, place] = this.wordsOf(side, token);
     return words.findIndex(({ first, tokens }) => first <= place && place < first + tokens.length);
@@ -67,19 +67,19 @@ export class Figure {
     return side === "target" ? [this.written, token - this.offset] : [this.read, token];
   }
 
-  /** The tokens of a side's word, from the first to before the last, as `wordOf` counts them. */
+  /** The tokens of a side's word as [from, to), counted as in `wordOf`. */
   tokensOf(side, word) {
     const { first, tokens } = (side === "target" ? this.written : this.read)[word];
     const start = first + (side === "target" ? this.offset : 0);
     return [start, start + tokens.length];
   }
 
-  /** Whether the written words are of the target: of an encoder alone they are what it reads. */
+  /** The side of the written words; an encoder alone has only its source. */
   get writtenSide() {
     return this.decoder ? "target" : "source";
   }
 
-  /** For each written word the one that it looks at most, in a sentence each. */
+  /** One sentence per written word: the word it looks at most. */
   spoken(frame) {
     return this.written
       .map((word, place) => {

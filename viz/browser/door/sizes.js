@@ -1,4 +1,4 @@
-// How large what is drawn, in CSS pixels, so that the whole model fits one screen.
+// The figure's sizes in CSS pixels, chosen to fit the whole model on one screen.
 
 export const NARROW = 700;
 
@@ -9,7 +9,7 @@ const PADDING = 12;
 const BETWEEN = 14;
 const GAP = 3;
 const LAYER_GAP = 8;
-// Titles, headings, tables of positions and tokens.
+// Titles, headings, position tables and tokens.
 const AROUND = 150;
 const LEAST_TILE = 9;
 const NUMBER = 16;
@@ -18,10 +18,10 @@ const NUMBER = 16;
  * The sizes of a figure.
  *
  * @param {object} figure - a Figure.
- * @param {number} width - that there is.
- * @param {number} height - that there is, without the words above and what plays below.
- * @param {number} unit - how much larger than usual letters are, as on a stage.
- * @returns {object} whether it is `narrow`, the `tile` of a head {width, height}, and the `gap` between heads.
+ * @param {number} width - the available width.
+ * @param {number} height - the available height, without the words and the controls.
+ * @param {number} unit - text size relative to usual; larger on a stage.
+ * @returns {object} `narrow`; a head's `tile`, {width, height}; and the `gap` between heads.
  */
 export function sizesOf(figure, width, height, unit = 1) {
   const narrow = width < NARROW * unit;
@@ -49,13 +49,13 @@ export function sizesOf(figure, width, height, unit = 1) {
   return { narrow, gap: GAP, tile: tileOf(most, (height - unit * AROUND) / rows - unit * LAYER_GAP) };
 }
 
-/** The largest tile in a room, never far from a square. */
+/** The largest tile that fits, never far from a square. */
 function tileOf(width, height) {
   const fits = Math.max(LEAST_TILE, Math.floor(Math.min(width, height * 1.5)));
   return { width: fits, height: Math.max(LEAST_TILE, Math.floor(Math.min(height, fits * 1.6))) };
 }
 
-/** The largest size of letters, from the largest wanted down to the smallest, at which words fit a line. */
+/** The largest font size between `smallest` and `largest` at which the words fit one line. */
 export function letterSize(widthAtOne, room, largest, smallest) {
   return Math.max(smallest, Math.min(largest, Math.floor(room / widthAtOne)));
 }

@@ -1,4 +1,4 @@
-// When what happens: a sentence goes up the encoder once, and for every token that is written up the decoder.
+// The animation's timeline: the sentence passes through the encoder once, and each token through the decoder.
 
 // Milliseconds.
 const READ_LAYER = 340;
@@ -6,15 +6,15 @@ const READ_AT_MOST = 2400;
 const ENTER = 180;
 const ALL_LAYERS = 840;
 const WRITE = 380;
-// A long sentence is written faster.
+// Long sentences play faster.
 const WRITTEN_AT_MOST = 45_000;
 
-/** The moments of a sentence, each with what happens then. */
+/** The segments of the animation and its rests, in milliseconds. */
 export class Timeline {
   /**
-   * @param {number} encoder - layers that read; 0 for none.
-   * @param {number} decoder - layers that write; 0 for none.
-   * @param {number} steps - tokens that go up the decoder.
+   * @param {number} encoder - number of encoder layers.
+   * @param {number} decoder - number of decoder layers.
+   * @param {number} steps - tokens that pass through the decoder.
    */
   constructor({ encoder, decoder, steps }) {
     this.segments = [];
@@ -38,7 +38,7 @@ export class Timeline {
     this.duration += length;
   }
 
-  /** What happens at a time, and what share of it is done; at an end of something it is done, and nothing else begun. */
+  /** The segment at a time and the share of it that is done; at a segment's end, that segment with share 1. */
   at(time) {
     const { segments } = this;
     let [low, high] = [0, segments.length - 1];
@@ -52,33 +52,33 @@ export class Timeline {
     const decodes = phase !== "read";
     return {
       ...{ phase, step, layer, share, place: low },
-      /** Layers of the encoder that have read, with a fraction. */
+      /** Encoder layers done, with a fraction. */
       encoded: decodes ? this.encoder : layer + share,
-      /** Tokens that were written, with a fraction. */
+      /** Tokens written, with a fraction. */
       written: decodes ? step + (phase === "write" ? share : 0) : 0,
-      /** Tokens that have entered the decoder, with a fraction. */
+      /** Tokens inside the decoder, with a fraction. */
       entered: decodes ? step + (phase === "enter" ? share : 1) : 0,
     };
   }
 
-  /** Rows of a decoder's layer that are there at a moment, with a fraction. */
+  /** Rows of a decoder layer computed at a moment, with a fraction. */
   rowsOf(moment, layer) {
     if (moment.phase === "read") return 0;
     if (moment.layer === layer) return moment.step + moment.share;
     return moment.step + (moment.layer > layer ? 1 : 0);
   }
 
-  /** Which rest was reached last, counted from 1; 0 before the first. */
+  /** The last rest reached, counted from 1; 0 before the first. */
   restAt(time) {
     return this.rests.filter((rest) => rest <= time + 0.5).length;
   }
 
-  /** The time of a rest counted from 1, within the sentence. */
+  /** The time of a rest, counted from 1 and clamped to the sentence. */
   timeOf(rest) {
     return this.rests[Math.min(Math.max(rest, 1), this.rests.length) - 1];
   }
 
-  /** The rest before or after a time. */
+  /** The time of the rest before or after a time. */
   restBy(time, way) {
     const reached = this.restAt(time);
     if (way > 0) return this.timeOf(reached + 1);
@@ -86,7 +86,7 @@ export class Timeline {
     return reached - (stands ? 1 : 0) < 1 ? 0 : this.timeOf(reached - (stands ? 1 : 0));
   }
 
-  /** The end of what happens before or after a time: one layer down or up. */
+  /** The time one layer down or up. */
   layerBy(time, way) {
     const { place, share } = this.at(time);
     const to = way > 0 ? (share < 1 ? place : place + 1) : place - 1;
@@ -95,7 +95,7 @@ export class Timeline {
   }
 }
 
-/** What a key asks for at a time: to go to another, to play or rest, or to let go; null for nothing. */
+/** A key's command: `{time}` to go to, `{plays}` to play or pause, `{lets}` to let go; null for other keys. */
 export function keyAsked(key, time, timeline) {
   const to = {
     ArrowLeft: () => timeline.restBy(time, -1),
@@ -110,7 +110,7 @@ export function keyAsked(key, time, timeline) {
   return key === "Escape" ? { lets: true } : null;
 }
 
-/** What happens at a moment, in words. */
+/** A moment in words. */
 export function spokenMoment(moment, figure, count) {
   if (moment.phase === "read") return `Reading: layer ${moment.layer + 1} of ${figure.depth(figure.encoder)}`;
   const does = figure.offset ? "Writing" : "Reading";

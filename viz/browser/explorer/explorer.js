@@ -1,5 +1,5 @@
-// The heads of one trace: overview, one head large, lines. It holds all of them, so that moving among heads never waits
-// for the server; Python is told the selection afterwards, for the rest of the page.
+// The heads of one trace: an overview, and one head as a matrix or as lines. All weights are here, so selecting a head
+// never waits for the server; Python hears the selection afterwards and updates the rest of the page.
 
 import constants from "../../draw/constants.json" with { type: "json" };
 import { Choices, Tooltip, said, toggle, zoomButtons } from "../canvas/controls.js";
@@ -32,14 +32,13 @@ const REPORT_PAUSE = 120;
 const HEIGHT_LEAST = 260;
 const ROOM_AROUND_CAPTION = 24;
 
-const OPENING =
-  "Each kind opens with the head that says most about which tokens belong together, over many sentences";
+const OPENING = "Each kind opens with its most informative head";
 
 export class Explorer {
   /**
-   * @param {boolean} canAskPython - whether the trace can be read in another way, and a cell be looked into.
-   * @param {number} height - CSS pixels down to which the picture reaches where there is width for it beside the
-   *   overview; null for the end of the window, which a cell of a notebook is scrolled through.
+   * @param {boolean} canAskPython - whether Python can change how the trace is read and take a cell apart.
+   * @param {number} height - height in CSS pixels of a picture beside the overview; null ends it with the window. A
+   *   notebook, whose cells scroll through the window, needs a fixed height.
    */
   constructor(root, { canAskPython = true, height = null } = {}) {
     this.root = root;
@@ -61,7 +60,7 @@ export class Explorer {
     this._build();
     this.resized = new ResizeObserver(() => this._resize());
     this.resized.observe(root);
-    // Content above may appear later or grow, which moves the picture without changing its width.
+    // Content above may appear or grow later; that moves the picture without resizing it.
     const page = root.getRootNode().host?.closest('[data-testid="stMainBlockContainer"]');
     if (page) this.resized.observe(page);
     this.onResize = () => this._resize();
@@ -69,7 +68,7 @@ export class Explorer {
     this.onKey = (event) => this._stageKey(event);
     this.onAsk = () => this._tellFoot();
     root.addEventListener("keydown", (event) => this._headKey(event));
-    // Before the canvases, which know the arrow keys too while they have the focus.
+    // In the capture phase, ahead of a focused canvas, which uses the arrow keys too.
     window.addEventListener("keydown", this.onKey, true);
     document.addEventListener(ASK_EVENT, this.onAsk);
   }
@@ -89,7 +88,7 @@ export class Explorer {
     this.views = new Choices("View", (view) => this._change({ view }));
     this.compare = toggle(
       "Compare heads",
-      "Then click a head to add it to the picture; or click with Shift or Ctrl, or press C",
+      "Click heads to add them to the picture; at any time, Shift+click, Ctrl+click or C does the same",
       () => this._setAdding(!this.adding()),
     );
     this.readings = new Map(
@@ -126,7 +125,7 @@ export class Explorer {
       title: "Bring out faint weights",
     });
     this.gamma.addEventListener("input", () => this._change({ gamma: constants.GAMMAS[Number(this.gamma.value)] }));
-    const orderLabel = element("label", "setting", {}, "Order ", this.order);
+    const orderLabel = element("label", "setting", {}, "Order by ", this.order);
     const gammaLabel = element("label", "setting", {}, "Faint weights ", this.gamma);
     const overviewZoom = zoomButtons("overview", (step) => this.overview.zoomBy(step));
     this.bar = element("canvas", "bar", { role: "img" });
@@ -183,16 +182,16 @@ export class Explorer {
     this.root.replaceChildren(toolbar, element("div", "panes", {}, left, right), this.tooltip.element, this.spoken);
   }
 
-  // ---- what changes it ------------------------------------------------------------------------------------------
+  // ---- changing -------------------------------------------------------------------------------------------------
 
-  /** Takes what Python sent; draws only what differs from what is there. */
+  /** Takes Python's message; redraws only what differs. */
   update(bytes, report, trigger) {
     Object.assign(this, { report, trigger });
     const id = payloadId(bytes);
     if (this.payload?.id !== id) {
       const payload = new Payload(bytes);
       const asked = payload.epoch !== this.payload?.epoch;
-      // Coming to the stage and leaving it changes the place of the picture, and not what is in it.
+      // Entering or leaving the stage moves the picture without changing it.
       const cell = payload.stage === this.payload?.stage ? null : this.state.cell;
       this.payload = payload;
       this.root.classList.toggle("on-stage", payload.stage);
@@ -200,7 +199,7 @@ export class Explorer {
       if (asked) this.reported = JSON.stringify({ ...spelled(unspelled(payload.selection)), width: "wide" });
       this.draw();
       this.root.dataset.payload = id;
-      // A trace with fewer layers or heads may have moved the selection.
+      // In a trace with fewer layers or heads, the selection may be another.
       this._tell();
     } else this._retheme();
   }
@@ -215,7 +214,7 @@ export class Explorer {
     this._tell();
   }
 
-  /** Selects a head, and a cell or null, without a click; the rest stays as the reader has set it. */
+  /** Selects a head, and a cell or null, from code; keeps the reader's other settings. */
   select({ attention, layer, head, cell }) {
     this._change({ attention, layer, head, cell, compare: [], only: null });
   }
@@ -224,7 +223,7 @@ export class Explorer {
     this._change(withAttention(this.state, attention, this.payload));
   }
 
-  /** Whether a click on a head adds it to the picture. */
+  /** Whether clicking a head adds it to the picture. */
   adding() {
     return this.state.compare.length > 0;
   }
@@ -242,31 +241,31 @@ export class Explorer {
     this._say(summaryOf(this.payload, this.state.attention, this.state.layer, this.state.head));
   }
 
-  /** Whether there is a model that can be run without a head. */
+  /** Whether there is a model to run without a head. */
   _canSwitchOff() {
     return this.canAskPython && this.payload.canSwitchOff;
   }
 
-  /** Whether what makes a weight can be shown. */
+  /** Whether the page can show how a weight is computed. */
   _opensCells() {
     return this.canAskPython && this.payload.opensCells;
   }
 
-  /** Has Python show what is written without the head, or the heads, in the picture. */
+  /** Has Python translate without the heads in the picture. */
   _switchOff() {
     const { attention } = this.state;
     const heads = shownHeads(this.state).map((pair) => pair.join(".")).join("-");
     this.trigger("switch_off", { attention, heads, epoch: this.payload.epoch });
   }
 
-  /** What a key does to the selected head, wherever in the explorer the focus is. */
+  /** Keys that act on the selected head, wherever in the explorer the focus is. */
   _headKey(event) {
     if (!this._canSwitchOff() || plainKey(event) !== "x" || typing(event)) return;
     this._switchOff();
     event.preventDefault();
   }
 
-  /** On a stage the arrow keys choose a head wherever the focus is, so that nobody has to click first. */
+  /** On a stage, arrow keys select a head without a click into the explorer first. */
   _stageKey(event) {
     const key = plainKey(event);
     if (!this.payload?.stage || !key || event.shiftKey || typing(event)) return;
@@ -289,7 +288,7 @@ export class Explorer {
     event.stopPropagation();
   }
 
-  /** Lets the foot of the stage say what is shown, and where that is among all heads. */
+  /** Tells the foot of the stage which heads are shown, and marks them on its map. */
   _tellFoot() {
     if (!this.payload?.stage) return;
     const { attention, layer, head, compare } = this.state;
@@ -313,7 +312,7 @@ export class Explorer {
     return { ...spelled(this.state), width };
   }
 
-  /** Tells Python the selection, soon: quick steps among heads are told once, after the last. */
+  /** Reports the selection to Python after a pause: several quick steps make one report. */
   _tell() {
     const selection = this._selection();
     if (JSON.stringify(selection) === this.reported) return;
@@ -325,7 +324,7 @@ export class Explorer {
     };
     clearTimeout(this.waiting);
     const pause = Math.max(0, (this.lastTold ?? -Infinity) + REPORT_PAUSE - now);
-    // After the paint: the message must not stand before the picture.
+    // After the paint: the message must not delay the picture.
     this.waiting = setTimeout(tell, pause);
   }
 
@@ -344,20 +343,20 @@ export class Explorer {
   }
 
   _resize() {
-    // What is hidden, or about to go, has no width.
+    // A hidden or detached root has no width.
     if (!this.payload || !this.root.clientWidth) return;
-    // A scrolled page lies between pixels, which is not another place.
+    // Scrolling moves the root by fractions of a pixel; rounding keeps that from counting as a new place.
     const isMoved = Math.abs(this._roomBelow() - this.room) > 2;
     if (isMoved || this._size() !== this.size) this.draw();
   }
 
-  /** All that a layout depends on, besides what is shown and the room for it. */
+  /** What the layout depends on besides the content and the space for it. */
   _size() {
     const rem = getComputedStyle(document.documentElement).fontSize;
     return [this.root.clientWidth, this._screen(), window.devicePixelRatio, rem].join();
   }
 
-  /** The height of what is seen at once. */
+  /** The height of the visible part of the page. */
   _screen() {
     return this.height ?? window.innerHeight;
   }
@@ -388,13 +387,13 @@ export class Explorer {
     const { payload, state } = this;
     const options = payload.attentions.map((name) => [name, payload.kind(name).short]);
     if (lacksJoint(payload)) {
-      options.push([constants.JOINT, "All three", "Only while rows of cross-attention are named by the token just read"]);
+      options.push([constants.JOINT, "All three", "Available when rows of cross-attention are named by the token just read"]);
     }
     this.attentions.root.title = payload.surveyed ? OPENING : "";
     this.attentions.show(options, state.attention);
     const orders = [
-      ["", "by layer and head"],
-      ...measuresOf(payload, kind).map(({ key, name }) => [key, `by ${name.toLowerCase()}`]),
+      ["", "layer and head"],
+      ...measuresOf(payload, kind).map(({ key, name }) => [key, name.toLowerCase()]),
     ];
     this.order.replaceChildren(
       ...orders.map(([value, text]) => {
@@ -420,7 +419,7 @@ export class Explorer {
     this.gamma.disabled = this.state.view === "lines";
     for (const [name, button] of this.readings) button.setAttribute("aria-pressed", String(Boolean(reading[name])));
     this.readings.get("renormalise").hidden = reading.specials !== false;
-    // Without what rows predict, they cannot be named by it.
+    // Rows without predictions cannot be named by them.
     this.readings.get("predicted").hidden = attention !== "cross" || this.payload.kind("cross").beside === null;
     this.off.hidden = !this._canSwitchOff();
   }
@@ -506,12 +505,12 @@ export class Explorer {
     const height = this._roomBelow();
     const rem = parseFloat(getComputedStyle(document.documentElement).fontSize);
     const rows = payload.axis(kind.queries).length;
-    // Many rows may continue below the first screen, so that each stays distinct from the next.
+    // Many rows may continue below the first screen, which keeps them legible.
     const most = payload.stage ? height : Math.min(0.9 * this._screen(), 0.75 * rem * rows);
     this.matrix.fills = this.lines.fills = payload.stage;
     if (lines) this.lines.show(payload, kind, drawn, this.palette, height);
     else this.matrix.show(payload, kind, drawn, this.palette, state.cell, Math.max(height, most));
-    // Whether every token is named is known only now.
+    // Only a drawn picture knows whether it names every token.
     this._writeCaption(kind, drawn, !lines && !this.matrix.isComplete());
     const alt = altOf(payload, kind, drawn);
     const enter = this._opensCells() ? "Enter looks into one" : "Enter marks one";
@@ -524,12 +523,12 @@ export class Explorer {
     this.caption.textContent = captionOf(this.payload, kind, read);
   }
 
-  /** What to do next while heads are compared. */
+  /** The hint while heads are compared. */
   _drawHint(drawn) {
     this.hint.hidden = !this.adding() || drawn.length === constants.MOST_COMPARED;
   }
 
-  /** The selected head on this sentence in words, with the numbers behind them; several heads in one line each. */
+  /** Describes the selected head on this sentence, with the numbers behind it; compared heads in one line each. */
   _drawWords(kind, drawn) {
     const { payload, state } = this;
     const rows = [];
@@ -551,7 +550,7 @@ export class Explorer {
       const share = facts.share ? `, in ${facts.share}` : "";
       const label = facts.label ? element("strong", "", {}, facts.label) : facts.tendency ?? "earns no label";
       if (payload.surveyed) add(facts.label ? "Mostly" : "On average", label, share);
-      // A picture or a sound is no sentence; only a model of text is surveyed.
+      // Only models of text have surveys; pictures and sounds are not sentences.
       add(payload.surveyed ? "On this sentence" : "In words", facts.sentence);
       const pairs = facts.pairs.map((pair) => pairOf(payload, kind, pair));
       add("Strongest", pairs.join("; ") || "no pair stands out");
@@ -572,7 +571,7 @@ export class Explorer {
     return written(cells.weights[query * cells.nKeys + key], cells.exact);
   }
 
-  /** The link from a clicked cell to its section below the picture. */
+  /** The link from a clicked cell to the section below that takes it apart. */
   _drawInside(kind, drawn) {
     const { cell } = this.state;
     this.inside.hidden = !cell || !this._opensCells() || drawn.length > 1 || this.state.view === "lines" || !this.scrollHost();
@@ -584,12 +583,12 @@ export class Explorer {
     this.inside.textContent = `See below how the weight ${weight} from ${from} to ${to} is computed`;
   }
 
-  /** The section below the picture on its page, if there is one. */
+  /** The section below the picture, if the page has one. */
   scrollHost() {
     return document.querySelector(".st-key-below");
   }
 
-  /** The height that the picture may take, so that it ends on the first screen beside the overview. */
+  /** The picture's height: beside the overview it ends on the first screen. */
   _roomBelow() {
     const host = this.root.getRootNode().host;
     const picture = this.payload.stage && host?.closest(".st-key-picture");
@@ -618,7 +617,7 @@ export class Explorer {
     }
   }
 
-  // ---- what is said under the pointer -----------------------------------------------------------------------------
+  // ---- tooltips ---------------------------------------------------------------------------------------------------
 
   _say(text) {
     this.spoken.textContent = text;

@@ -1,4 +1,4 @@
-// The same head as lines between two columns of tokens. Thickness and opacity mean weight and nothing else.
+// A head as lines between two columns of tokens. Thickness and opacity show the weight and nothing else.
 
 import constants from "../../draw/constants.json" with { type: "json" };
 import { element, fitted } from "../canvas/dom.js";
@@ -8,12 +8,12 @@ import { weightAt } from "../canvas/paint.js";
 const LINE_MOST = 0.875;
 
 export class Lines {
-  /** @param {object} on - what the reader does: `point(token)`. */
+  /** @param {object} on - callbacks: `point(token)`. */
   constructor(on) {
     this.on = on;
     this.pinned = null;
     this.hovered = null;
-    // Whether rows and lines grow until they fill the room, as on a stage.
+    // On a stage, rows and lines grow to fill the available space.
     this.fills = false;
     this.canvas = element("canvas", "lines", { tabindex: "0", role: "application" });
     this.root = element("div", "lines-scroll", {}, this.canvas);
@@ -23,7 +23,7 @@ export class Lines {
     this.canvas.addEventListener("keydown", (event) => this._key(event));
   }
 
-  /** Shows heads of one attention: `{cells, color}` each. */
+  /** Shows heads, `{cells, color}`, of one kind of attention. */
   show(payload, kind, heads, palette, height) {
     const axes = `${payload.id}/${kind.kind}`;
     if (this.axes !== axes) this.pinned = null;
@@ -68,7 +68,7 @@ export class Lines {
     context.setTransform(density, 0, 0, density, 0, 0);
     context.clearRect(0, 0, this.width, this.height);
     const focus = this.focus;
-    // Side by side, so that the lines of one head never hide those of another.
+    // Side by side: one head's lines never hide another's.
     this.thickest = Math.min(LINE_MOST * this.rem, 0.5 * this.step, (0.9 * this.step) / this.heads.length);
     for (const [index, { cells, color }] of this.heads.entries()) {
       const shift = (index - (this.heads.length - 1) / 2) * this.thickest;
@@ -180,7 +180,7 @@ export class Lines {
   }
 }
 
-/** The weight between a token, `{side, index}`, and one on the other side. */
+/** The weight between a token, `{side, index}`, and one of the other side. */
 export function weightBetween(cells, token, index) {
   const [query, key] = token.side === "query" ? [token.index, index] : [index, token.index];
   return weightAt(cells, query * cells.nKeys + key);

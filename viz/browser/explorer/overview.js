@@ -1,4 +1,4 @@
-// Every head at once: layers down, heads across, on one colour scale. Only what is scrolled into view is painted.
+// Every head at once: layers down, heads across, on one colour scale. Only visible tiles are painted.
 
 import { element, fitted } from "../canvas/dom.js";
 import { paintSteps, pooled } from "../canvas/paint.js";
@@ -15,8 +15,7 @@ const FINEST_CELL = 6;
 
 export class Overview {
   /**
-   * @param {object} on - what the reader does: `select(layer, head, adds)`, `point(tile, x, y)`, `only(filter)`,
-   *   `activate()`.
+   * @param {object} on - callbacks: `select(layer, head, adds)`, `point(tile, x, y)`, `only(filter)`, `activate()`.
    */
   constructor(on) {
     this.on = on;
@@ -50,8 +49,8 @@ export class Overview {
   }
 
   /**
-   * Shows a trace's heads of one attention; `order` is a measure's key or "", `only` one row or column or null, and
-   * `screen` the height of what is seen at once.
+   * Shows a trace's heads of one kind of attention; `order` is a measure's key or "", `only` one layer, one head or
+   * null, and `screen` the height of the visible part of the page.
    */
   show(payload, state, palette, screen) {
     if (this.payload?.id !== payload.id) this.pooledTiles.clear();
@@ -59,7 +58,7 @@ export class Overview {
     const moved = arrangement !== this.arrangement;
     Object.assign(this, { payload, state, palette, screen, arrangement });
     this._arrange();
-    // What comes first in a new order is what was asked for.
+    // A new order starts at its first heads.
     if (moved) this.root.scrollTop = 0;
     this.paint();
   }
@@ -71,12 +70,12 @@ export class Overview {
     this.paint();
   }
 
-  /** The tile of a head, or undefined where it is not shown. */
+  /** A head's tile; undefined if it is not shown. */
   tile(layer, head) {
     return this.tiles.find((tile) => tile.layer === layer && tile.head === head);
   }
 
-  /** Scrolls the selected tile into view and puts the rings around what is selected. */
+  /** Scrolls the selected tile into view and rings all selected tiles. */
   reveal() {
     const { layer, head, compare } = this.state;
     const tile = this.tile(layer, head);
@@ -126,7 +125,7 @@ export class Overview {
     const across = flows ? Math.max(1, Math.min(heads.length, Math.round(Math.sqrt(heads.length * 1.6)))) : kind.heads;
     const fitting = Math.floor((room - this.gutter - 6) / across) - TILE_GAP;
     const smallest = Math.max(SMALLEST_TILE, flows ? 4.2 * rem : 0);
-    // Tiles give up the room of the dots, so that all layers and what is said of a head still fit the first screen.
+    // Tiles shrink to make room for the dots: all layers and the words about a head fit the first screen.
     const base = Math.max(smallest, Math.min(flows ? 2 * LARGEST_TILE : LARGEST_TILE, fitting) - this.markRoom);
     const most = Math.max(base, FINEST_CELL * this.payload.axis(kind.keys).length);
     const side = Math.min(most, Math.round(base * ZOOM_STEPS[this.zoom]));
@@ -222,12 +221,12 @@ export class Overview {
     return Boolean(this.payload.facts(attention, layer, head)?.label);
   }
 
-  /** A dot above every head that earned a label, where it hides no weight. */
+  /** A dot above every labelled head, where it hides no weight. */
   _mark(context, density, named) {
     context.save();
     context.scale(density, density);
     context.fillStyle = this.palette.theme.text;
-    // In the middle of the gap above its tile, or of the line that names the head.
+    // Centred in the gap above the tile, or in the line with the head's name.
     const up = this.markRoom ? (this.markRoom + TILE_GAP) / 2 : (this.above + this.measureRoom) / 2;
     for (const { tile, x, y } of named) {
       if (!this._isMarked(tile)) continue;
@@ -241,7 +240,7 @@ export class Overview {
   _steps(tile, size) {
     const key = `${tile.attention}/${tile.layer}/${tile.head}/${size}/${this.palette.gamma}`;
     if (!this.pooledTiles.has(key)) {
-      // Zooming makes ever larger ones; what is kept stays bounded.
+      // Zooming paints ever larger tiles, so the cache has a limit.
       if (this.pooledTiles.size > 512) this.pooledTiles.clear();
       const cells = this.payload.cells(tile.attention, tile.layer, tile.head);
       this.pooledTiles.set(key, pooled(cells, size, size, this.palette));

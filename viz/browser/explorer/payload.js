@@ -1,13 +1,13 @@
-// One trace as the page shows it: the weights of every head, with axes, masks and facts.
+// Reads a trace from its payload: the weights of every head, with axes, masks and facts.
 
 import constants from "../../draw/constants.json" with { type: "json" };
 import { floats, opened } from "../canvas/envelope.js";
 
 /**
- * One trace as the page shows it.
+ * A trace as the page shows it.
  *
- * `cells(attention, layer, head)` gives `{weights, scale, allowed, nQueries, nKeys}`: `weights` is (query, key) row by
- * row, `scale` turns a weight into 0 to 255, `allowed` is (query, key) or null where everything is allowed.
+ * `cells(attention, layer, head)` returns `{weights, scale, allowed, nQueries, nKeys}`: `weights` is (query, key) in
+ * rows, weight × `scale` lies between 0 and 255, `allowed` is (query, key), or null if nothing is masked.
  */
 export class Payload {
   constructor(bytes) {
@@ -19,7 +19,7 @@ export class Payload {
     if (this[constants.JOINT]) this._addJoint();
   }
 
-  /** The names of the kinds of attention that can be shown. */
+  /** The kinds of attention that can be shown. */
   get attentions() {
     return [...this.byName.keys()];
   }
@@ -32,7 +32,7 @@ export class Payload {
     return index === null ? null : this.axes[index];
   }
 
-  /** A token of an axis, with its position where the axis has several that read alike. */
+  /** A token of an axis, with its position if the axis repeats it. */
   named(index, place) {
     const axis = this.axes[index];
     const text = axis[place];
@@ -129,7 +129,7 @@ export class Payload {
       const kind = this.byName.get(name);
       if (layer >= kind.layers.length || head >= kind.heads) return;
       const part = this._cells(kind, layer, head);
-      // Parts of one trace may differ in precision; the joint picture takes the coarser.
+      // Parts of a trace may differ in precision; the joint picture takes the lowest.
       const factor = exact ? 1 : part.scale;
       for (let query = 0; query < part.nQueries; query++) {
         for (let key = 0; key < part.nKeys; key++) {

@@ -1,8 +1,8 @@
-// The explorer's selection: its spelling in the address, and its limits in a trace.
+// The explorer's selection: how the address spells it, and which heads a trace has.
 
 import constants from "../../draw/constants.json" with { type: "json" };
 
-// How the trace is read, which Python does: name, text, what it is for.
+// The ways to read a trace that Python applies: key, label, explanation.
 export const READINGS = [
   [
     "words",
@@ -22,7 +22,7 @@ export const READINGS = [
   ],
 ];
 
-/** The state as the address writes it, the only spelling that Python knows. */
+/** The state as the address spells it; Python knows no other spelling. */
 export function spelled({ attention, layer, head, view, cell, compare, order, gamma, only, reading }) {
   return {
     ...Object.fromEntries(READINGS.map(([name]) => [name, reading[name] ? "1" : "0"])),
@@ -38,7 +38,7 @@ export function spelled({ attention, layer, head, view, cell, compare, order, ga
   };
 }
 
-/** The state that a spelling means; Python has checked that it is well formed. */
+/** The state from a spelling that Python has checked. */
 export function unspelled({ attention, layer, head, view, cell, compare, order, faint, only, ...flags }) {
   const pair = (text) => text.split(".").map(Number);
   const [what, which] = only ? only.split(".") : [];
@@ -56,7 +56,7 @@ export function unspelled({ attention, layer, head, view, cell, compare, order, 
   };
 }
 
-/** The state with what a trace does not have replaced by the nearest that it has. */
+/** The state with anything the trace lacks replaced by the nearest it has. */
 export function legal(state, payload) {
   const attention = payload.attentions.includes(state.attention) ? state.attention : payload.attentions.at(-1);
   const kind = payload.kind(attention);
@@ -74,13 +74,13 @@ export function legal(state, payload) {
   return { ...state, attention, layer, head, view, cell, compare: selected ? compare : [], order, gamma, only };
 }
 
-/** Whether the three kinds are there and cannot stand in one picture, as with rows named by prediction. */
+/** Whether a trace with three kinds of attention cannot show them in one picture, because rows are named by prediction. */
 export function lacksJoint({ attentions }) {
   const kinds = ["encoder", "decoder", "cross"];
   return kinds.every((kind) => attentions.includes(kind)) && !attentions.includes(constants.JOINT);
 }
 
-/** What changes with another attention: a head says nothing of the same place there, except in the picture that joins them. */
+/** The changes that go with another kind of attention, where the same layer and head is a different head. */
 export function withAttention(state, attention, payload) {
   const joins = [attention, state.attention].includes(constants.JOINT);
   const [layer, head] = joins ? [state.layer, state.head] : payload.kind(attention).opening;
@@ -88,7 +88,7 @@ export function withAttention(state, attention, payload) {
   return { attention, cell: null, ...changes };
 }
 
-/** What changes when a head is added to a comparison, or one of it taken out; null where it is full. */
+/** The changes that add a head to the comparison or remove it; null if the comparison is full. */
 export function withCompared(state, layer, head) {
   const shown = state.compare.length ? state.compare : [[state.layer, state.head]];
   const rest = shown.filter(([one, other]) => one !== layer || other !== head);
@@ -99,14 +99,14 @@ export function withCompared(state, layer, head) {
   return shown.length >= constants.MOST_COMPARED ? null : { layer, head, compare: [...rest, [layer, head]] };
 }
 
-/** The heads in the large picture, each with its layer: those that are compared, or the selected one. */
+/** The heads in the large picture, with their layers: the compared ones, or else the selected one. */
 export function shownHeads({ layer, head, compare }) {
   return compare.length > 1 ? compare : [[layer, head]];
 }
 
 /**
- * The measures by which heads of a kind can be ordered: those that apply to one of them at least, and the one that Python
- * computes once heads are ordered by it.
+ * The measures by which heads of a kind can be ordered: those that apply to at least one of them, and the one that
+ * Python computes only when it is chosen.
  */
 export function measuresOf(payload, kind) {
   const heads = kind.facts.flat();
@@ -117,7 +117,7 @@ export function measuresOf(payload, kind) {
   );
 }
 
-/** The heads that the overview shows, in its order: by layer and head, or the largest of a measure first. */
+/** The heads in the overview, in order: by layer and head, or by a measure, largest first. */
 export function headsShown(payload, { attention, order, only }) {
   const kind = payload.kind(attention);
   const places = kind.layers.flatMap((_, layer) => Array.from({ length: kind.heads }, (_, head) => ({ layer, head })));

@@ -1,4 +1,4 @@
-// Heads in words: titles, captions, tooltips and descriptions of pictures.
+// Describes heads: titles, captions, tooltips, alternative texts.
 
 import constants from "../../draw/constants.json" with { type: "json" };
 import { weightAt } from "../canvas/paint.js";
@@ -7,7 +7,7 @@ import { written } from "./written.js";
 
 const MOST_IGNORED = 5;
 
-// How much more weight than every other compared head a cell must have to tell a head apart.
+// The lead in weight over every other compared head that lets a cell distinguish a head.
 const APART = 0.2;
 
 /** The picture's title. */
@@ -22,10 +22,10 @@ export function headName(kind, layer, head) {
 }
 
 /**
- * How the picture is read.
+ * The picture's caption: how to read it.
  *
- * @param {boolean} isCut - whether it leaves out the names of some tokens.
- * @param {boolean} canAskPython - whether a cell can be looked into.
+ * @param {boolean} isCut - whether some tokens are not named.
+ * @param {boolean} canAskPython - whether Python can take a cell apart.
  */
 export function captionOf(payload, kind, { lines, several, isCut, canAskPython }) {
   const reading = lines
@@ -39,7 +39,7 @@ export function captionOf(payload, kind, { lines, several, isCut, canAskPython }
   return [reading, ...payload.notes, hidden, click].filter(Boolean).join(" ");
 }
 
-/** The picture for those who do not see it; for one head, as Python's `alt_text`. */
+/** The alternative text; for one head it equals Python's `alt_text`. */
 export function altOf(payload, kind, drawn) {
   const [queries, keys] = [payload.axis(kind.queries), payload.axis(kind.keys)];
   const count = (number, noun) => `${number} ${noun}${number === 1 ? "" : "s"}`;
@@ -58,7 +58,7 @@ export function altOf(payload, kind, drawn) {
   return heads.join(" ");
 }
 
-/** A head with its label and what it does on this sentence. */
+/** A head's name, label and description on this sentence. */
 export function summaryOf(payload, attention, layer, head) {
   const facts = payload.facts(attention, layer, head);
   const parts = (facts?.parts ?? []).map(([name, part]) => `${name}: ${part.label ?? part.sentence}`);
@@ -67,10 +67,10 @@ export function summaryOf(payload, attention, layer, head) {
 }
 
 /**
- * What each of several heads does, no two described alike: `{name, label, said, facts}`, in the order of the heads.
+ * Descriptions of compared heads, no two alike: `{name, label, said, facts}`, in the order of the heads.
  *
- * Where heads share a label or a sentence, the cell that sets a head apart is said; `said` and `label` are empty where no
- * cell does.
+ * Heads that share a label or a sentence are described by the cell that distinguishes them; if no cell does, `said` and
+ * `label` are empty.
  */
 export function comparedOf(payload, attention, heads) {
   const entries = heads.flatMap(({ layer, head }) => {
@@ -94,7 +94,7 @@ export function comparedOf(payload, attention, heads) {
   });
 }
 
-/** The cell by which a head differs most from others of its kind; empty where it differs little. */
+/** The cell in which a head differs most from others of its kind, in words; empty if it differs little. */
 function apart(payload, { kind, layer, head }, others) {
   const cells = payload.cells(kind.kind, layer, head);
   const theirs = others.map((other) => payload.cells(kind.kind, other.layer, other.head));
@@ -109,14 +109,14 @@ function apart(payload, { kind, layer, head }, others) {
   return `${pair} (${weightAt(cells, place).toFixed(2)}; ${rest} ${next.toFixed(2)})`;
 }
 
-/** Query and key in words; a row of cross-attention also says what it is about to write. */
+/** Query and key in words; with cross-attention, also the token about to be written. */
 export function pairOf(payload, kind, [query, key]) {
   const next = kind.kind === "cross" && kind.besideMark === "→" ? payload.axis(kind.beside)?.[query] : null;
   const [read, seen] = [payload.named(kind.queries, query), payload.named(kind.keys, key)];
   return next ? `having read “${read}”, about to write “${next}”: looks at “${seen}”` : `${read} → ${seen}`;
 }
 
-/** The keys that a head ignores. */
+/** The ignored keys, in words. */
 export function ignoredOf(payload, kind, keys) {
   if (!keys.length) return `no ${kind.keyNoun}`;
   if (keys.length === payload.axis(kind.keys).length) return `every ${kind.keyNoun} that is shown`;
@@ -125,19 +125,19 @@ export function ignoredOf(payload, kind, keys) {
   return shown.join(", ") + (more > 0 ? ` and ${more} more` : "");
 }
 
-/** The tokens of a cell and where they stand. */
+/** The tokens of a cell with their positions. */
 export function cellName(payload, kind, [query, key]) {
   return `${payload.axis(kind.queries)[query]} (${query}) to ${payload.axis(kind.keys)[key]} (${key})`;
 }
 
-/** What a cell holds. */
+/** A cell's content in words. */
 export function cellValue(cells, [query, key]) {
   const place = query * cells.nKeys + key;
   if (cells.allowed !== null && !cells.allowed[place]) return "not allowed";
   return `weight ${written(cells.weights[place], cells.exact)}`;
 }
 
-/** A token, `{side, index}`, and the three on the other side that have most weight with it. */
+/** A token, `{side, index}`, and the three of the other side with most weight. */
 export function tokenOf(payload, kind, cells, token) {
   const [own, other] = token.side === "query" ? [kind.queries, kind.keys] : [kind.keys, kind.queries];
   const weights = payload

@@ -1,10 +1,10 @@
-// A matrix that is painted on.
+// A matrix to paint on.
 
 import { nearestCell } from "../canvas/geometry.js";
 import { PaintedMask } from "./mask.js";
 import { Panel } from "./panel.js";
 
-/** A panel whose cells a person paints: allowed or forbidden, by cell, row, column and rectangle, with undo and redo. */
+/** A panel whose cells a person allows or forbids, by cell, row, column or rectangle, with undo and redo. */
 export class EditablePanel extends Panel {
   constructor(on, given) {
     super(on, given);
@@ -14,7 +14,7 @@ export class EditablePanel extends Panel {
     this.canvas.addEventListener("pointercancel", () => this._end());
   }
 
-  /** Starts from the mask of a panel. */
+  /** Starts from a panel's mask. */
   start({ start, keys }) {
     this.mask = new PaintedMask(start, keys.length);
   }
@@ -44,7 +44,7 @@ export class EditablePanel extends Panel {
     this.on.edited();
   }
 
-  /** The nearest cell to the pointer, and which labels it is on. */
+  /** The cell nearest to the pointer, and whether the pointer is on a row or column label. */
   _spotAt(event) {
     const box = this.canvas.getBoundingClientRect();
     const x = event.clientX - box.left;
@@ -58,7 +58,7 @@ export class EditablePanel extends Panel {
     if (event.button !== 0 || (onQueries && onKeys)) return;
     this.canvas.setPointerCapture(event.pointerId);
     this.paints = true;
-    // A label stands for its whole row or column.
+    // A label selects its whole row or column.
     this.mask.begin([onKeys ? null : cell[0], onQueries ? null : cell[1]]);
     this._stroke(cell);
     super._pointed(event);
@@ -98,7 +98,7 @@ export class EditablePanel extends Panel {
     else if (event.key === "r" && this.cursor) turn([this.cursor[0], null], [this.cursor[0], null]);
     else if (event.key === "c" && this.cursor) turn([null, this.cursor[1]], [null, this.cursor[1]]);
     else {
-      // With Shift, arrows span a rectangle from where they began.
+      // Shift with arrows spans a rectangle from the starting cell.
       if (event.key.startsWith("Arrow")) this.anchor = event.shiftKey ? (this.anchor ?? this.cursor) : null;
       super._key(event);
       return;

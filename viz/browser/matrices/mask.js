@@ -1,4 +1,4 @@
-// A mask that is painted, (query, key), 1 = may attend: strokes, and the way back from them.
+// A painted mask, (query, key), 1 = may attend: strokes with undo and redo.
 
 const UNDO_MOST = 200;
 
@@ -10,18 +10,18 @@ export class PaintedMask {
     this.undone = [];
   }
 
-  /** Begins a stroke at `[query, key]`; null stands for the whole column or row. */
+  /** Begins a stroke at `[query, key]`; null means the whole column or row. */
   begin(from) {
     this._keep();
     this.before = this.allowed.slice();
     this.from = from;
-    // A stroke does to every cell what it does to the first: it turns it round.
+    // A stroke inverts its first cell and sets all others to the same value.
     this.allows = !this.allowed[(from[0] ?? 0) * this.nKeys + (from[1] ?? 0)];
   }
 
-  /** Leads the stroke on: it now fills the rectangle from where it began to here. */
+  /** Extends the stroke: it now fills the rectangle from its start to here. */
   stroke(to) {
-    // From the stroke's beginning, since a rectangle shrinks as well.
+    // Starts from the mask before the stroke, because a rectangle can shrink.
     this.allowed.set(this.before);
     const span = (side, count) => {
       const [one, other] = [this.from[side], to[side]];
@@ -34,7 +34,7 @@ export class PaintedMask {
     }
   }
 
-  /** Takes the last stroke back; whether there was one. */
+  /** Undoes the last stroke; returns whether there was one. */
   undo() {
     return this._swap(this.done, this.undone);
   }
@@ -43,18 +43,18 @@ export class PaintedMask {
     return this._swap(this.undone, this.done);
   }
 
-  /** Back to the model's own mask; `base` holds its reasons to forbid, 0 where there is none. */
+  /** Returns to the model's mask; `base` holds its reasons for forbidding, 0 = allowed. */
   reset(base) {
     this._keep();
     this.allowed = base.map((reason) => Number(reason === 0));
   }
 
-  /** Writes the reason for each cell into `cells`: the model's own where the edit forbids, too. */
+  /** Writes each cell's reason into `cells`; the model's reason takes precedence over the edit. */
   reasons(cells, base, byEdit) {
     for (let place = 0; place < base.length; place++) cells[place] = this.allowed[place] ? 0 : base[place] || byEdit;
   }
 
-  /** The mask as bits in base64, the first cell in the highest bit, as `read_edit` of matrices.py takes it. */
+  /** The mask as bits in base64, first cell in the highest bit, for `read_edit` in matrices.py. */
   bits() {
     const bits = new Uint8Array(Math.ceil(this.allowed.length / 8));
     for (const [place, allowed] of this.allowed.entries()) bits[place >> 3] |= allowed << (7 - (place & 7));

@@ -14,25 +14,25 @@ function painted(mask, from, ...to) {
   return rows(mask);
 }
 
-test("a stroke turns round what it begins on, and every cell as that one", () => {
+test("a stroke inverts its first cell and sets the others to the same value", () => {
   const mask = new PaintedMask(OPEN, 4);
   assert.deepEqual(painted(mask, [1, 1], [1, 1]), ["1111", "1011", "1111"]);
   assert.deepEqual(painted(mask, [0, 0], [1, 2]), ["0001", "0001", "1111"]);
   assert.deepEqual(painted(mask, [1, 1], [2, 1]), ["0001", "0101", "1111"]);
 });
 
-test("a rectangle spans to where the pointer is, any way, and shrinks again", () => {
+test("a rectangle follows the pointer in any direction and shrinks again", () => {
   const mask = new PaintedMask(OPEN, 4);
   assert.deepEqual(painted(mask, [2, 2], [0, 0], [1, 1]), ["1111", "1001", "1001"]);
 });
 
-test("a label stands for its whole row or column", () => {
+test("a label paints its whole row or column", () => {
   assert.deepEqual(painted(new PaintedMask(OPEN, 4), [1, null], [1, 2]), ["1111", "0000", "1111"]);
   assert.deepEqual(painted(new PaintedMask(OPEN, 4), [null, 3], [2, 2]), ["1100", "1100", "1100"]);
   assert.deepEqual(painted(new PaintedMask(OPEN, 4), [0, null], [1, null]), ["0000", "0000", "1111"]);
 });
 
-test("strokes are taken back and made again, until another one is made", () => {
+test("strokes can be undone, and redone until the next stroke", () => {
   const mask = new PaintedMask(OPEN, 4);
   assert.equal(mask.undo(), false);
   const first = painted(mask, [0, 0], [0, 0]);
@@ -49,7 +49,7 @@ test("strokes are taken back and made again, until another one is made", () => {
   assert.equal(mask.redo(), false);
 });
 
-test("a reset goes back to the model's own mask and can be taken back", () => {
+test("a reset returns to the model's mask and can be undone", () => {
   const base = Uint8Array.of(0, 1, 1, 1, 0, 0, 1, 1, 0, 0, 0, 1);
   const mask = new PaintedMask(OPEN, 4);
   const edited = painted(mask, [0, 0], [0, 0]);
@@ -59,7 +59,7 @@ test("a reset goes back to the model's own mask and can be taken back", () => {
   assert.deepEqual(rows(mask), edited);
 });
 
-test("a forbidden cell has the model's reason where it has one, and the edit's else", () => {
+test("a forbidden cell has the model's reason if there is one, and otherwise the edit's", () => {
   const mask = new PaintedMask([0, 0, 1, 1], 2);
   const cells = new Uint8Array(4);
   mask.reasons(cells, Uint8Array.of(2, 0, 3, 0), 4);
@@ -67,7 +67,7 @@ test("a forbidden cell has the model's reason where it has one, and the edit's e
 });
 
 for (const { allowed, columns, bits } of fixtures.painted) {
-  test(`${allowed.length / columns} by ${columns} cells are told as Python reads them`, () => {
+  test(`${allowed.length / columns} by ${columns} cells are encoded as Python reads them`, () => {
     assert.equal(new PaintedMask(allowed, columns).bits(), bits);
   });
 }

@@ -1,4 +1,4 @@
-// Several matrices in a row, looked at together: one pointer, one zoom. One of them may be painted on.
+// Several matrices in a row with one pointer and one zoom. One of them can be painted on.
 
 import constants from "../../draw/constants.json" with { type: "json" };
 import { Tooltip, said, zoomButtons } from "../canvas/controls.js";
@@ -35,7 +35,7 @@ class Matrices {
     clearTimeout(this.waiting);
   }
 
-  /** Takes what Python sent. */
+  /** Takes Python's message. */
   update(bytes, report) {
     this.report = report;
     if (this.id === payloadId(bytes)) {
@@ -52,7 +52,7 @@ class Matrices {
     this.root.dataset.payload = id;
   }
 
-  /** Panels for what is given; one that is being painted on keeps its strokes while Python sends the same epoch. */
+  /** Builds the panels; the painted one keeps its strokes as long as Python sends the same epoch. */
   _build(again) {
     const old = this.editable;
     const same =
@@ -119,12 +119,12 @@ class Matrices {
   }
 
   _resize() {
-    // What is hidden, or about to go, has no width.
+    // A hidden or detached root has no width.
     if (!this.header || !this.root.clientWidth) return;
     if (this._size() !== this.size) this.draw();
   }
 
-  /** All that a layout depends on, besides what is shown. */
+  /** What the layout depends on besides the content. */
   _size() {
     const rem = getComputedStyle(document.documentElement).fontSize;
     return [this.root.clientWidth, window.innerHeight, window.devicePixelRatio, rem].join();
@@ -137,7 +137,7 @@ class Matrices {
     const name = theme.name;
     const rem = parseFloat(getComputedStyle(document.documentElement).fontSize);
     const [pointed, cell, event] = this.pointed ?? [];
-    // A redrawn panel has no pointer; its neighbours need not know.
+    // Redrawing a panel clears its pointer; the neighbours ignore that.
     this.pointing = true;
     for (const [index, given] of this.given.entries()) {
       const panel = this.panels[index];
@@ -165,11 +165,11 @@ class Matrices {
     this._marked();
   }
 
-  /** Pixels of each matrix: as Python says, or on a stage what titles and legend leave of the window. */
+  /** The height of each matrix in pixels: as Python says, or on a stage what titles and legend leave. */
   _height(rem) {
     const { stage, height } = this.header;
     this.root.classList.toggle("on-stage", stage);
-    // One below the other on a phone held upright.
+    // On a phone in portrait, one below the other.
     const columns = this.root.clientWidth < constants.NARROW ? 1 : this.header.abreast;
     const stacked = Math.ceil(this.panels.length / columns);
     this.row.style.setProperty("--columns", columns);
@@ -220,7 +220,7 @@ class Matrices {
     return element("span", "key", {}, `${given.unit}: ${low}`, bar, high);
   }
 
-  /** One pointer in every panel whose axes are as long. */
+  /** Shows the pointer in every panel with axes of the same length. */
   _point(index, cell, place, spoken) {
     if (this.pointing) return;
     this.pointing = true;
@@ -252,7 +252,7 @@ class Matrices {
     this._drawTools();
     this._marked();
     clearTimeout(this.waiting);
-    // After the paint, and once for quick strokes.
+    // After the paint, and only once for quick strokes.
     this.waiting = setTimeout(() => {
       const { mask, queries, keys } = this.editable;
       this.report({ name: this.header.name, rows: queries.length, columns: keys.length, bits: mask.bits() });

@@ -1,4 +1,4 @@
-// One matrix among several: categories or numbers, on the axes that its neighbours may share.
+// One matrix among several: categories or numbers, with axes that neighbours may share.
 
 import constants from "../../draw/constants.json" with { type: "json" };
 import { floats } from "../canvas/envelope.js";
@@ -6,7 +6,7 @@ import { Matrix } from "../canvas/matrix.js";
 import { signed } from "../canvas/numbers.js";
 import { Palette, channels, packed } from "../canvas/paint.js";
 
-/** The colours of a panel's cells, one a step. */
+/** The colours of a panel's cells, one per step. */
 export class StepPalette extends Palette {
   constructor(theme, colors, isCategory) {
     super({ ...theme, weights: colors.length > 1 ? colors : [...colors, ...colors] }, 1);
@@ -22,13 +22,13 @@ export class StepPalette extends Palette {
 
 export class Panel extends Matrix {
   /**
-   * @param {object} on - as for Matrix, and `scrolled(left, top)` and `zoomed(step)`.
-   * @param {object} given - a panel as matrices.py describes it.
+   * @param {object} on - callbacks of Matrix, plus `scrolled(left, top)` and `zoomed(step)`.
+   * @param {object} given - a panel from matrices.py.
    */
   constructor(on, given) {
     super(on);
     this.given = given;
-    // Beside several matrices even a narrow one has what stands beside its rows: its neighbours have it as well.
+    // Even a narrow matrix keeps its predictions, because its neighbours show theirs.
     this.keepsBeside = true;
     this.root.addEventListener("scroll", () => on.scrolled?.(this.root.scrollLeft, this.root.scrollTop));
   }
@@ -37,12 +37,12 @@ export class Panel extends Matrix {
     return this.given.scale === "category";
   }
 
-  /** One zoom for all panels. */
+  /** Zooms all panels together. */
   zoomBy(step) {
     this.on.zoomed(step);
   }
 
-  /** Marks again what was marked before the cells were drawn anew, so that a cursor outlives a new answer. */
+  /** Restores the mark after a redraw: the cursor survives a new answer. */
   remark(cell, event) {
     const inside = cell && cell[0] < this.queries.length && cell[1] < this.keys.length;
     if (inside) this._mark(cell, event);
@@ -53,7 +53,7 @@ export class Panel extends Matrix {
     super._mark(cell, event);
   }
 
-  /** Rows are lower than in a picture of its own: their labels are written smaller before one is left out. */
+  /** Rows are lower than in a single picture: labels shrink before one is left out. */
   _fonts() {
     super._fonts();
     const room = (this.heightGiven - 6 * this.rem) / Math.max(1, this.queries.length);
@@ -62,8 +62,8 @@ export class Panel extends Matrix {
   }
 
   /**
-   * Labels stand upright, since the last slanted one would be cut; they are written smaller before one is left out.
-   * Numbers lie flat, and round ones are written where not all have room.
+   * Column labels are vertical, because the last slanted one would be cut; they shrink before one is left out.
+   * Numbers are horizontal; if not all fit, only round ones are printed.
    */
   _fitKeys(context, across) {
     const widest = super._fitKeys(context, across);
@@ -81,7 +81,7 @@ export class Panel extends Matrix {
     return Math.min(this._widestKey(context, this.keySize), 9 * this.rem);
   }
 
-  /** Draws the panel's cells; `palette` is that of its scale. */
+  /** Draws the panel's cells with the palette of its scale. */
   update(given, palette, height, zoom) {
     this.given = given;
     this.zoom = zoom;
@@ -101,7 +101,7 @@ export class Panel extends Matrix {
     });
   }
 
-  /** What a cell holds, in words. */
+  /** A cell's content in words. */
   says(query, key) {
     const place = query * this.keys.length + key;
     const { cells, names, digits } = this.given;
@@ -116,7 +116,7 @@ export class Panel extends Matrix {
   }
 }
 
-/** The least of 1, 2, 5, 10, 20, 50 … that is not below `least`. */
+/** The smallest of 1, 2, 5, 10, 20, 50 … that is at least `least`. */
 export function roundStep(least) {
   const power = 10 ** Math.max(0, Math.floor(Math.log10(least)));
   return [1, 2, 5, 10].find((factor) => factor * power >= least) * power;
@@ -126,7 +126,7 @@ export function signedNumber(value, digits) {
   return Number.isNaN(value) ? "not a number" : signed(value, digits);
 }
 
-/** A panel as matrices.py describes it, with its cells. */
+/** A panel from matrices.py, with its cells. */
 export function readPanel(panel, body) {
   const [nQueries, nKeys] = [panel.queries.length, panel.keys.length];
   const size = nQueries * nKeys;

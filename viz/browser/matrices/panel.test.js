@@ -9,7 +9,7 @@ import { StepPalette, readPanel, roundStep, signedNumber } from "./panel.js";
 const { header, body } = opened(bytes(fixtures.panels.envelope));
 const [weights, signed, category] = header.panels.map((panel) => readPanel(panel, body));
 
-test("numbers, masks and categories arrive as Python has them", () => {
+test("numbers, masks and categories arrive as Python sent them", () => {
   const { values, shown, start } = fixtures.panels;
   assert.deepEqual([...weights.cells.values], values[0]);
   assert.deepEqual([...signed.cells.values], values[1]);
@@ -20,7 +20,7 @@ test("numbers, masks and categories arrive as Python has them", () => {
   assert.deepEqual([...category.start].map(Boolean), start);
 });
 
-test("a number has the step of its place between low and high, and what lies beyond has the last", () => {
+test("a number's step is its position between low and high; values outside get the end steps", () => {
   for (const [place, value] of signed.cells.values.entries()) {
     assert.equal(signed.cells.weights[place], Math.round((255 * (value + 2)) / 4));
   }
@@ -29,7 +29,7 @@ test("a number has the step of its place between low and high, and what lies bey
   assert.equal(signed.cells.middle, 127.5);
 });
 
-test("a category has the very colour of its place", () => {
+test("a category has exactly its own colour", () => {
   const colors = ["#d3e8f7", "#e69f00", "#8e98a6"];
   const palette = new StepPalette(fixtures.looks.light, colors, true);
   for (const [place, value] of category.cells.weights.entries()) {
@@ -37,11 +37,11 @@ test("a category has the very colour of its place", () => {
   }
 });
 
-test("numbers on an axis are written at round steps that leave each its room", () => {
+test("axis numbers appear at round steps that leave room for each", () => {
   assert.deepEqual([0.2, 1, 1.1, 3, 7.5, 11, 19.2, 60].map(roundStep), [1, 1, 2, 5, 10, 20, 20, 100]);
 });
 
-test("a negative number has a minus sign, and nothing is no number", () => {
+test("negative numbers have a minus sign, and NaN is “not a number”", () => {
   assert.deepEqual([signedNumber(-0.256, 2), signedNumber(1.5, 0), signedNumber(NaN, 2)], ["−0.26", "2", "not a number"]);
   assert.deepEqual([signedNumber(-0.001, 2), signedNumber(-0, 0), signedNumber(-0.005, 3)], ["0.00", "0", "−0.005"]);
 });

@@ -1,4 +1,4 @@
-// A talk for one reader: a scene's title and note at the foot of the page that shows it, and the way to the next.
+// A talk for one reader: a scene's title and note at the foot of its page, with buttons to the scenes before and after.
 
 import { element } from "../canvas/dom.js";
 import { mounted } from "../canvas/mount.js";
@@ -8,14 +8,14 @@ import { hasLeft } from "../speaker/left.js";
 const ROOM = "--reader-room";
 const PAGE = '[data-testid="stMain"]';
 const PICTURE = ".st-key-picture";
-// Pages of several pictures are shown from below their sentence on.
+// Pages with several pictures scroll to just below their sentence.
 const SENTENCE = ".answer";
 const STEPS = ".st-key-steps-player";
 const COMPONENT = '[data-testid="stBidiComponentIsolated"]';
 const MARKED = ".cell.picked:not([hidden])";
 const HEATMAP = "canvas.matrix";
 const HEADER = 64;
-// Between the marked cell and the text.
+// The space between the marked cell and the text, in CSS pixels.
 const GAP = 16;
 const TAKEN_OVER = ["wheel", "touchmove", "pointerdown", "keydown"];
 
@@ -51,7 +51,7 @@ class Reader {
       askForScene(0);
     });
     again.className = "link";
-    this.left = element("p", "left", { hidden: "" }, "The picture now shows another view than this text describes. ", again);
+    this.left = element("p", "left", { hidden: "" }, "The picture no longer shows the view described here. ", again);
     this.back = button("Back", "B", () => askForScene(-1));
     this.next = button("Next", "N", () => askForScene(1));
     this.next.className = "next";
@@ -88,12 +88,12 @@ class Reader {
     this.root.classList.toggle("strayed", left);
   }
 
-  /** The page ends above the text, however long that is. */
+  /** Ends the page above the text. */
   _makeRoom() {
     document.documentElement.style.setProperty(ROOM, `${this.root.offsetHeight}px`);
   }
 
-  /** Scrolls on to the cell that is marked, where the text covers it: with its heatmap, as far as that fits. */
+  /** Scrolls to the marked cell if the text covers it, and shows as much of its heatmap as fits. */
   _bringCell(page, picture) {
     const roots = rootsIn(picture);
     const [cell, heatmap] = [MARKED, HEATMAP].map((part) => roots.map((root) => root.querySelector(part)).find(Boolean));
@@ -104,7 +104,7 @@ class Reader {
     page.scrollBy(0, Math.max(marked.bottom - end, Math.min(whole.bottom - end, whole.top - HEADER)));
   }
 
-  /** Scrolls the picture into view as it comes and grows, until the reader scrolls or works with it. */
+  /** Keeps the picture in view while it loads and grows, until the reader scrolls or uses it. */
   _bringPicture() {
     this.settle?.();
     const page = document.querySelector(PAGE);
@@ -116,11 +116,11 @@ class Reader {
         return;
       }
       picture.scrollIntoView({ block: "nearest" });
-      // Of the steps, the first rows say the most, and they are read beside the translation.
+      // The first rows of the steps matter most; they are read together with the translation.
       const top = page.querySelector(SENTENCE)?.getBoundingClientRect().top ?? HEADER;
       if (top < HEADER && picture.querySelector(STEPS)) page.scrollBy(0, top - HEADER);
       this._bringCell(page, picture);
-      // A cell is marked when its picture is drawn, which may leave the page as high as it was.
+      // Drawing the picture marks its cell, but may not change the page's height.
       for (const root of rootsIn(picture)) drawn.observe(root, { attributeFilter: ["data-painted"], subtree: true });
     };
     const drawn = new MutationObserver(show);
@@ -135,7 +135,7 @@ class Reader {
   }
 }
 
-/** The shadow roots of our components in a picture. */
+/** The shadow roots of our components within a picture. */
 function rootsIn(picture) {
   return [...picture.querySelectorAll(COMPONENT)].flatMap(({ shadowRoot }) => shadowRoot ?? []);
 }

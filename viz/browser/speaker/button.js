@@ -1,4 +1,4 @@
-// Asks the talk of this window for the notes, within the click that allows a window to be opened.
+// Asks the talk to open the notes during the click: browsers open windows only then.
 export default function ({ parentElement }) {
   const button = parentElement.querySelector("button");
   const said = parentElement.querySelector("p");

@@ -1,10 +1,10 @@
-// Handles beside the rows of scenes, which Streamlit draws: a row is dragged by its handle, or moved with the arrow keys.
+// Handles beside Streamlit's rows of scenes: drag a handle, or press the arrow keys on it, to move its scene.
 
 import { drawn } from "../canvas/dom.js";
 import { mounted } from "../canvas/mount.js";
 import { moved, rowUnder } from "../canvas/sorting.js";
 
-/** Six dots, as a picture that says nothing to a screen reader. */
+/** Six dots, hidden from screen readers. */
 function dots() {
   const circles = [1, 5, 9].flatMap((cy) => [1, 5].map((cx) => drawn("circle", { cx, cy, r: 1 })));
   return drawn("svg", { viewBox: "0 0 6 10", "aria-hidden": "true" }, ...circles);
@@ -27,7 +27,7 @@ class Handles {
     root.addEventListener("pointerup", () => this._drop(true));
     root.addEventListener("pointercancel", () => this._drop(false));
     root.addEventListener("keydown", (event) => this._key(event));
-    // Rows come after the handles, and a long title makes its row higher.
+    // Rows appear after the handles, and a long title makes its row taller.
     this.resized = new ResizeObserver(() => this._place());
   }
 
@@ -38,7 +38,7 @@ class Handles {
   update({ titles, heard }, _, tell) {
     this.tell = tell;
     const isChanged = JSON.stringify(titles) !== JSON.stringify(this.titles);
-    // What else the page runs for takes nothing out of anybody's hand.
+    // Other runs of the page do not interrupt a drag.
     if (isChanged) this._drop(false);
     this.titles = titles;
     while (this.buttons.children.length > titles.length) this.buttons.lastChild.remove();
@@ -58,7 +58,7 @@ class Handles {
     if (list) this.resized.observe(list);
     this._place();
     if (heard !== this.heard) {
-      // Python has heard of the first move, and only then of the next one, which begins where that one ended.
+      // Python gets the next move only after it has confirmed this one, from which the next one starts.
       this.heard = heard;
       this.moves.shift();
       if (this.moves.length) this.tell("moved", this.moves[0]);
@@ -126,7 +126,7 @@ class Handles {
     if (from === to || to < 0 || to >= this.titles.length) return;
     this.moves.push([from + 1, to + 1]);
     if (this.moves.length === 1) this.tell("moved", this.moves[0]);
-    // The handle that goes with the scene; a next key then moves the same scene on.
+    // Focus follows the scene: the next key moves the same one.
     this.buttons.children[to].focus();
     this.order = moved(this.order, from, to);
     this.spoken.textContent = `${this.order[to]}: now scene ${to + 1} of ${this.titles.length}`;

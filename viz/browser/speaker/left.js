@@ -1,11 +1,10 @@
-// Whether the view of a scene is still the one that is shown.
+// Checks whether the page still shows a scene's view.
 
-// A player that plays shows its own scene still.
+// Names a talk adds to the address, and the step of a player, which stays within its scene.
 const OWN = new Set(["scene", "talk", "present", "read", "at"]);
 
 /**
- * Whether the address shows another view than that of a scene; null while a next scene was asked for, of which neither
- * the words nor the picture are here yet.
+ * Whether the address differs from a scene's view; null while the next scene, text and picture, is still loading.
  */
 export function hasLeft({ number, views }, search = location.search) {
   const query = Object.fromEntries(new URLSearchParams(search));

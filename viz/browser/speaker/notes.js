@@ -1,4 +1,4 @@
-// The window with the notes: what it shows of the talk, and its keys and buttons.
+// The notes window: the current and next scene, with its keys and buttons.
 
 import { asked } from "./keys.js";
 
@@ -13,7 +13,7 @@ const tick = () => {
   show("time", hours ? `${hours}:${two(minutes)}:${two(seconds % 60)}` : `${minutes}:${two(seconds % 60)}`);
 };
 setInterval(tick, 500);
-// The picture of the next scene is a small app; it stays, and is sent what to show.
+// The preview of the next scene is a small copy of the app; it stays open and is sent each view.
 const picture = document.getElementById("next-picture");
 const look = (next, root) => {
   picture.hidden = !next;
@@ -38,7 +38,7 @@ channel.onmessage = ({ data }) => {
   if (data.left) return show("place", "The talk’s window was closed or is loading…");
   const { number, count, title, note, next, root, away } = data;
   show("place", number ? `Scene ${number} of ${count}` : `No scene yet; the talk has ${count}`);
-  show("away", away ? "The stage shows another view than this scene’s." : "");
+  show("away", away ? "The stage has left this scene’s view." : "");
   show("title", title);
   show("note", note || (number ? "No note for this scene." : ""));
   show("next", next ? `Next: ${next.title}` : "End of talk");

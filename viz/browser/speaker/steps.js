@@ -1,13 +1,13 @@
-// One thing that a person does is one step back.
+// One action of a person is one step of the browser's Back button.
 //
-// For a scene on another page Streamlit writes two entries into the browser's history: that page with the query as it was,
-// then the final query. Going back would stop at the first, which nobody has ever seen.
+// For a scene on another page, Streamlit adds two entries to the history: that page with the old query, then with the
+// new one. Back would stop at the first, a view that nobody has seen.
 
 const ACTS = ["pointerdown", "click", "keydown", "input", "change", "headscope-act"];
 
 /**
- * From now on, an address that is written without anything done since the last one takes its place; and whoever listens
- * to "headscope-address" hears of each.
+ * From now on, an address written without a person's action since the last one replaces it. Each new address fires
+ * "headscope-address".
  */
 export function joinSteps() {
   if (window.headscopeSteps) return;

@@ -1,23 +1,23 @@
-// The talk of this window: keys on stage, the talks that the browser keeps, and the window with the notes.
+// This window's talk: keys on stage, talks stored in the browser, and the notes window.
 
 import { mounted } from "../canvas/mount.js";
 import { asked, sceneAsked } from "./keys.js";
 import { joinSteps } from "./steps.js";
 
-/* global NOTES: the document of the notes, which speaker.py writes before this script. */
+/* global NOTES: the document of the notes, defined by speaker.py ahead of this script. */
 
 const PREFIX = "headscope-talk-";
 const WINDOW = "headscope-window";
-// Milliseconds until an unanswered move is sent again; each time twice as long, since a page that is slow to answer would
-// otherwise be restarted and never finish.
+// Milliseconds until an unanswered move is sent again; doubled each time, because every message restarts a slow page,
+// which would otherwise never finish.
 const AGAIN = 500;
 const TYPING = "input, textarea, select, [contenteditable], [role=textbox], [role=combobox]";
 const PRESSED = "button, a, summary, [role=button], [role=menuitem], [role=option]";
 
-/** Whether this page is the small picture of the next scene, in the window with the notes. */
+/** Whether this page is the preview of the next scene in the notes window. */
 const AHEAD = window.frameElement?.id === "headscope-ahead";
 
-/** Storage may be forbidden, and even to ask for it then fails. */
+/** The browser's storage, or null; where storage is forbidden, even reading the property throws. */
 function storage(name) {
   try {
     return window[name];
@@ -32,12 +32,12 @@ function windowName() {
   try {
     kept?.setItem(WINDOW, made);
   } catch {
-    // The name then lasts until the page is loaded again.
+    // Without storage, the name lasts until the page reloads.
   }
   return made;
 }
 
-/** The last move: its number, and the scene it asks for until it was heard. It outlives the page that it leaves. */
+/** The last move: its number and, until Python has confirmed it, its scene. It survives a change of page. */
 function moves() {
   window.headscopeMoves ??= { told: 0, wanted: null };
   return window.headscopeMoves;
@@ -86,7 +86,7 @@ class Talk {
     this._show();
   }
 
-  // ---- what the browser keeps -------------------------------------------------------------------
+  // ---- stored talks -----------------------------------------------------------------------------
 
   _restore() {
     this.visit = this.data.visit;
@@ -117,7 +117,7 @@ class Talk {
     const path = event.composedPath().filter((each) => each instanceof Element);
     if (path.some((each) => each.matches(TYPING))) return;
     if (event.key === " " && path.some((each) => each.matches(PRESSED))) return;
-    // A page that is read is scrolled, searched and worked with as any other.
+    // When a talk is read, other keys keep their usual meaning.
     if (!this.data.on && !["n", "b"].includes(event.key)) return;
     if (event.key === "s" && !event.ctrlKey && !event.altKey && !event.metaKey) {
       this._open({ detail: {} });
@@ -130,18 +130,18 @@ class Talk {
   }
 
   _go({ number, step }) {
-    // A key may come before the scene of the key before it is there.
+    // A key may be pressed before the previous key's scene is loaded.
     const { count, heard, number: shown } = this.data;
     const from = moves().wanted ?? shown;
     const to = sceneAsked({ number, step }, from, count);
     if (to === null) return;
     Object.assign(moves(), { told: Math.max(moves().told, heard) + 1, wanted: to });
-    // Also where the key was pressed in the window with the notes.
+    // Counts as an action even if the key was pressed in the notes window.
     window.dispatchEvent(new Event("headscope-act"));
     this._tellMove();
   }
 
-  /** Streamlit forgets what is told while another page opens: it is told until it was heard. */
+  /** Sends the move until Python confirms it: Streamlit drops messages while another page opens. */
   _tellMove(wait = AGAIN) {
     clearTimeout(this.waiting);
     if (moves().wanted === null) return;
@@ -155,7 +155,7 @@ class Talk {
     else if (!this.waiting) this.waiting = setTimeout(() => this._tellMove(), AGAIN);
   }
 
-  /** Shows what the window with the notes asks of the small picture in it. */
+  /** Shows the view that the notes window requests for its preview. */
   _look() {
     const wish = JSON.stringify(window.headscopeLook);
     if (!AHEAD || !this.data || wish === undefined || wish === this.looked) return;
@@ -166,13 +166,13 @@ class Talk {
   // ---- the notes --------------------------------------------------------------------------------
 
   _open(event) {
-    // An open one stays as it is, also if this page was reloaded meanwhile.
+    // An open notes window is kept, even if this page was reloaded.
     const notes = window.open("", this.name, "popup,width=900,height=700");
     event.detail.blocked = !notes;
     if (!notes) return;
     if (!notes.document.getElementById("headscope-notes")) {
-      // A document of the app's own origin, as a channel between the two windows needs. Its address is never revoked,
-      // so that the notes can be loaded again.
+      // A document of the app's own origin: a channel between the two windows requires it. Its address is never revoked,
+      // so the notes can be reloaded.
       notes.location.replace(URL.createObjectURL(new Blob([NOTES], { type: "text/html" })));
     }
     notes.focus();

@@ -1,5 +1,5 @@
-// The frame around the picture on stage. At the top: the title of a scene. In the foot: what is shown and of which
-// sentence, where that head is, and the way to the scenes beside this one.
+// The frame around the picture on stage. Top: the scene's title. Foot: the view, its sentence, a map of the heads, and
+// buttons for the previous and next scene.
 
 import { drawn, element } from "../canvas/dom.js";
 import { plainKey, typing } from "../canvas/keys.js";
@@ -10,13 +10,13 @@ import { hasLeft } from "../speaker/left.js";
 
 const HELP_SHOWN = 6_000;
 const SCROLLED = 0.25;
-// CSS pixels: the edges are the browser's own.
+// In CSS pixels: swipes from the screen's edge belong to the browser.
 const EDGE = 20;
 const TOUCH = matchMedia("(hover: none) and (pointer: coarse)");
 const [LEFT, RIGHT] = ["M10 3 5 8l5 5", "m6 3 5 5-5 5"];
 const CORNERS = "M2 6V2h4M10 2h4v4M14 10v4h-4M6 14H2v-4";
 
-/** A button that is a drawing; its key is named where there are keys. */
+/** A button with an icon; its title names the key, except on touch screens. */
 function iconButton(className, name, key, path, onClick) {
   const said = TOUCH.matches ? name : `${name} (${key})`;
   const made = element("button", className, { type: "button", "aria-label": said, title: said });
@@ -37,7 +37,7 @@ class Around {
     this.onAddress = () => this._title();
     this.onTouch = (event) => this._touch(event);
     this.onLift = (event) => this._lift(event);
-    // Before the canvases, which know these keys too while they have the focus.
+    // In the capture phase, ahead of a focused canvas, which uses these keys too.
     window.addEventListener("keydown", this.onKey, true);
     document.addEventListener(SHOWN_EVENT, this.onShown);
     window.addEventListener("headscope-address", this.onAddress);
@@ -70,12 +70,12 @@ class Around {
     this.root.replaceChildren(this.title, foot);
   }
 
-  /** Takes what Python sent. */
+  /** Takes Python's message. */
   update(data, report) {
     this.report = report;
     this.data = data;
     this.turn = Math.max(this.turn, data.turn);
-    // A restarted server knows of none, and would handle them again.
+    // A restarted server would handle old key presses again.
     this.presses = this.presses.filter(([turn]) => turn > data.turn);
     const theme = pageTheme(this.root, data.themes);
     this.root.style.setProperty("--stage-text", theme.text);
@@ -102,7 +102,7 @@ class Around {
     this.sentence.replaceChildren(...parts);
   }
 
-  /** Says what is shown, and marks the heads of it on a map of all of them. */
+  /** Names the view and marks its heads on the map. */
   _follow({ text, map }) {
     this.shown.textContent = text;
     this.map.replaceChildren();
@@ -120,9 +120,9 @@ class Around {
     }
   }
 
-  // ---- the scene of a talk ------------------------------------------------------------------------------------------
+  // ---- scenes -------------------------------------------------------------------------------------------------------
 
-  /** The title of the scene, for as long as the address shows its view. */
+  /** Shows the scene's title, and says so once the view has changed. */
   _title() {
     const { scene } = this.data;
     this.title.hidden = this.steps.hidden = !scene;
@@ -151,7 +151,7 @@ class Around {
     this.touched = starts ? { x: touch.clientX, y: touch.clientY, at: event.timeStamp } : null;
   }
 
-  /** A finger that went sideways, and soon: to the left is the next scene. */
+  /** A quick sideways swipe; to the left is the next scene. */
   _lift(event) {
     if (!this.touched || event.touches.length) return;
     const [touch] = event.changedTouches;
@@ -162,10 +162,10 @@ class Around {
 
   // ---- help -----------------------------------------------------------------------------------------------------
 
-  /** The audience sees none of it until the speaker asks. */
+  /** Help stays hidden until the speaker asks for it. */
   _writeHelp(text) {
     this.helped = text;
-    // Lines end between keys, and not within one.
+    // Lines break between keys, never inside one.
     this.help.replaceChildren(
       ...text.split(/( · )/).map((part) => (part === " · " ? part : element("span", "", {}, part))),
     );
@@ -183,7 +183,7 @@ class Around {
     const key = plainKey(event);
     if (!key || typing(event)) return;
     if (key === "Escape") {
-      // The browser's own way out of full screen, where it lets the key through; the stage stays.
+      // Escape leaves full screen first, if the browser passes it on; the stage stays.
       if (!document.fullscreenElement) return;
       document.exitFullscreen();
     } else if (key === "f") this._toggleFull();
@@ -199,7 +199,7 @@ class Around {
     event.stopPropagation();
   }
 
-  /** Tells Python of a key; the ones before it go along, since a run that is overtaken hears of none. */
+  /** Reports a key to Python, with any unconfirmed ones: an interrupted run gets no message. */
   _press(key) {
     this.turn += 1;
     this.presses = [...this.presses, [this.turn, key]];

@@ -1,8 +1,8 @@
-// What each step of a decoding shows, read from a payload of viz/decoding/payload.py.
+// Reads the steps of a decoding from a payload of viz/decoding/payload.py.
 
 import { floats, opened } from "../canvas/envelope.js";
 
-/** A decoding: its steps, and the weights of what the decoder looks at. */
+/** A decoding: its steps with their attention weights. */
 export class Writing {
   constructor(bytes) {
     const { id, header, body } = opened(bytes);
@@ -14,7 +14,7 @@ export class Writing {
     this.ownWeights = floats(body, header.own.start, this.count * targets);
   }
 
-  /** One step: both sentences with the weights on them, the token that is written, and what else could be. */
+  /** One step: both sentences with their weights, the token written, and the other candidates. */
   frame(step) {
     const { source, target, count } = this;
     const { texts, probabilities, chosen, probability, rank, forced } = this.steps[step];
@@ -29,7 +29,7 @@ export class Writing {
       target: row(target.slice(0, step + 1), this.ownWeights, count),
       written,
       candidates,
-      // For a token that is not among the likeliest.
+      // The token written, if it is not among the likeliest.
       other: chosen === null ? { text: written.text, probability, rank } : null,
       forced,
       probability,
@@ -37,29 +37,29 @@ export class Writing {
   }
 }
 
-/** Tokens, each with its weight and its share of the largest of them. */
+/** Tokens with their weights, absolute and relative to the largest. */
 export function weighted(tokens, weights) {
-  // Where nothing may be looked at, all weights are 0.
+  // A fully masked row has only zeros.
   const most = Math.max(...weights) || 1;
   return tokens.map((token, place) => ({ ...token, weight: weights[place], strength: weights[place] / most }));
 }
 
-/** A probability or a weight in percent, as short as it can be and still be true. */
+/** A probability or weight in percent, as short as possible without being wrong. */
 export function percent(share) {
   if (share >= 0.995) return share === 1 ? "100%" : `${(Math.floor(1000 * share) / 10).toFixed(1)}%`;
   if (share < 0.0005) return share === 0 ? "0%" : "< 0.1%";
   return `${share < 0.0995 ? (100 * share).toFixed(1) : Math.round(100 * share)}%`;
 }
 
-/** A step in a sentence, for those who do not see it. */
+/** A sentence about a step for screen readers. */
 export function spokenStep(frame, step, count) {
   const most = frame.source.reduce((one, other) => (other.weight > one.weight ? other : one));
-  const looks = `it looks most at “${most.text}”, ${percent(most.weight)}`;
+  const looks = `the model looks most at “${most.text}” (${percent(most.weight)})`;
   const how = frame.forced ? "given" : "chosen";
-  return `Step ${step + 1} of ${count}: “${frame.written.text}” is ${how} with ${percent(frame.probability)}; ${looks}.`;
+  return `Step ${step + 1} of ${count}: “${frame.written.text}” is ${how} (${percent(frame.probability)}); ${looks}.`;
 }
 
-/** What a key asks for: a step to go to, a candidate's place, or that it plays or rests; null for nothing. */
+/** A key's command: a step to go to, a candidate's place, or play and pause; null for other keys. */
 export function keyAsked(key, step, count, nCandidates) {
   const to = { ArrowLeft: step - 1, ArrowRight: step + 1, Home: 0, End: count - 1 }[key];
   if (to !== undefined) return { step: Math.min(Math.max(to, 0), count - 1) };

@@ -18,7 +18,7 @@ test("every step shows both sentences with the weights of its row", () => {
   }
 });
 
-test("the token written is marked among the likeliest, or named apart", () => {
+test("the token written is marked among the likeliest, or named separately", () => {
   assert.deepEqual(writing.frame(0).candidates.map((each) => each.chosen), [false, true]);
   assert.equal(writing.frame(0).other, null);
   assert.deepEqual(writing.frame(1).candidates.map((each) => each.chosen), [false, false]);
@@ -35,7 +35,7 @@ test("parts of a word join, and special tokens stand alone", () => {
   ]);
 });
 
-test("a row without anything to look at is no division by nothing", () => {
+test("a fully masked row has strengths of 0", () => {
   assert.deepEqual(writing.frame(2).source.map((token) => token.strength), [1, 0]);
   writing.crossWeights.fill(0);
   assert.deepEqual(writing.frame(2).source.map((token) => token.strength), [0, 0]);
@@ -57,12 +57,12 @@ for (const [share, written] of [
   test(`${share} is written ${written}`, () => assert.equal(percent(share), written));
 }
 
-test("a step in a sentence names what is written and what is looked at", () => {
+test("the spoken step names the token written and the source token with most weight", () => {
   const said = spokenStep(new Writing(bytes(envelope)).frame(1), 1, 3);
-  assert.equal(said, "Step 2 of 3: “ze” is given with 1.0%; it looks most at “cat”, 75%.");
+  assert.equal(said, "Step 2 of 3: “ze” is given (1.0%); the model looks most at “cat” (75%).");
 });
 
-test("keys go through the steps, play, and take a candidate", () => {
+test("keys step, play and choose a candidate", () => {
   assert.deepEqual(keyAsked("ArrowRight", 0, 3, 2), { step: 1 });
   assert.deepEqual(keyAsked("ArrowRight", 2, 3, 2), { step: 2 });
   assert.deepEqual(keyAsked("ArrowLeft", 0, 3, 2), { step: 0 });

@@ -1,5 +1,5 @@
-// A translation as it is written: played step by step without asking the server, which hears where it came to rest, and
-// which other word a person takes.
+// Plays a translation step by step without the server, which hears only where the player stops and which other token a
+// person chooses.
 
 import { element } from "../canvas/dom.js";
 import { payloadId } from "../canvas/envelope.js";
@@ -9,10 +9,10 @@ import { ASK_EVENT, SHOWN_EVENT, pageTheme, roomWithin } from "../canvas/page.js
 import { Writing, keyAsked, percent, spokenStep } from "./frame.js";
 import { grouped, lit, now } from "./tokens.js";
 
-// Milliseconds a step is shown: long enough to read the word and find where it came from.
+// Milliseconds per step: long enough to read the word and find its source.
 const PACE = 1600;
 const REPORT_PAUSE = 250;
-// The end of a very long sentence then lies below the stage.
+// At this size, the end of a very long sentence may lie below the stage.
 const LEAST_ZOOM = 0.4;
 const SMALLER = 0.94;
 
@@ -23,7 +23,7 @@ class Steps {
     this._build();
     this.onKey = (event) => this._key(event);
     this.onAsk = () => this._tellFoot();
-    // Before the foot of the stage, which knows arrow keys too.
+    // In the capture phase, ahead of the stage, which uses arrow keys too.
     window.addEventListener("keydown", this.onKey, true);
     document.addEventListener(ASK_EVENT, this.onAsk);
     this.resized = new ResizeObserver(() => {
@@ -92,7 +92,7 @@ class Steps {
     this.root.style.setProperty("--text", theme.text);
     this.root.style.setProperty("--muted", theme.muted);
     this.root.style.setProperty("--line", theme.grid);
-    // So that every text keeps its contrast on the fullest colour.
+    // Keeps text readable on the strongest colour.
     this.root.style.setProperty("--fullest", theme.name === "dark" ? "32%" : "45%");
     this._fit();
     this._draw();
@@ -100,7 +100,7 @@ class Steps {
 
   // ---- drawing ------------------------------------------------------------------------------------------------------
 
-  /** Leaves room for the whole translation from the first step on, so that nothing moves while it is written. */
+  /** Reserves space for the whole translation, so nothing moves while it is written. */
   _fit() {
     const { cross, own, count, stage } = this.writing;
     const frame = this.writing.frame(count - 1);
@@ -112,7 +112,7 @@ class Steps {
     this._list(frame.candidates);
     const picture = stage ? this.root.getRootNode().host?.closest(".st-key-picture") : null;
     const fits = () => !picture || this.root.getBoundingClientRect().height <= roomWithin(picture, this.root);
-    // Smaller words change the number of words in a line, so the size has to be tried.
+    // Smaller text wraps differently, so sizes are tried in turn.
     for (let zoom = 1; zoom > LEAST_ZOOM; zoom *= SMALLER) {
       this.root.style.zoom = String(zoom);
       if (fits()) break;
@@ -144,7 +144,7 @@ class Steps {
     this.root.dataset.painted = this.writing.id;
   }
 
-  /** The candidates, each a button; those that stand already are written over, and so keep the focus. */
+  /** Lists the candidates as buttons; existing buttons are reused and keep the focus. */
   _list(candidates) {
     while (this.candidates.children.length > candidates.length) this.candidates.lastChild.remove();
     while (this.candidates.children.length < candidates.length) {
@@ -194,7 +194,7 @@ class Steps {
     }
     this.play.setAttribute("aria-label", "Pause (K)");
     this.root.classList.add("playing");
-    // At its end it starts again.
+    // At the end, Play starts over.
     const again = this.step === this.writing.count - 1;
     this.playing = setTimeout(() => this._next(), PACE);
     if (again) this._show(0);
@@ -217,7 +217,7 @@ class Steps {
     this.root.classList.remove("playing");
   }
 
-  /** Tells Python where it rests, once it does. */
+  /** Reports the step to Python once the player stops. */
   _tell() {
     clearTimeout(this.waiting);
     this.waiting = setTimeout(() => {
@@ -238,7 +238,7 @@ class Steps {
     const key = plainKey(event);
     const inside = event.composedPath().includes(this.root);
     if (!this.writing || !key || event.shiftKey || (!inside && (!this.writing.stage || typing(event)))) return;
-    // Space presses a button, and with the digits belongs to a talk's scenes where the focus is elsewhere.
+    // Space presses a focused button; outside the player, space and digits move through a talk's scenes.
     if ((key === " " && event.composedPath()[0] !== this.slider) || (!inside && /^[ 0-9]$/.test(key))) return;
     const asked = keyAsked(key, this.step, this.writing.count, this.writing.steps[this.step].texts.length);
     if (!asked) return;

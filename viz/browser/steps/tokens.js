@@ -1,9 +1,9 @@
-// Tokens as elements, with the weights on them.
+// Elements for tokens and their weights.
 
 import { element } from "../canvas/dom.js";
 import { percent } from "./frame.js";
 
-/** Tokens as elements, those of one word together, so that a line ends between words. */
+/** Elements for tokens, grouped by word so that lines break between words. */
 export function grouped(tokens, made) {
   const words = [];
   for (const token of tokens) {
@@ -13,7 +13,7 @@ export function grouped(tokens, made) {
   return words;
 }
 
-/** A token with the weight on it: as its colour, as a line of that length, and as a number. */
+/** A token with its weight as a colour, as the length of a line, and as a number. */
 export function lit({ text, weight, strength }) {
   const made = element("span", "token");
   made.append(element("span", "text", { dir: "auto" }, text), element("span", "line"), element("span", "weight", {}, percent(weight)));
@@ -22,7 +22,7 @@ export function lit({ text, weight, strength }) {
   return made;
 }
 
-/** The token that is written now. */
+/** The token being written. */
 export function now({ text, note }) {
   return element("span", "token written", {}, element("span", "text", { dir: "auto" }, text), element("span", "weight", {}, note));
 }

@@ -1,4 +1,4 @@
-/** The cells that bear a cross: those of the server, each click that it has not answered turning one over. */
+/** The crossed cells: the server's, with each unanswered click toggling one. */
 export function crossed(off, clicks) {
   const cells = new Map(off.map((cell) => [cell.join(), cell]));
   for (const [, ...cell] of clicks) {

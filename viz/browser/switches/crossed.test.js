@@ -8,7 +8,7 @@ const [A, B] = [
   ["encoder", 2, 3],
 ];
 
-test("a click puts a cross where there is none, and takes it where there is one", () => {
+test("a click adds a missing cross and removes an existing one", () => {
   assert.deepEqual(crossed([], [[1, ...A]]), [A]);
   assert.deepEqual(crossed([A], [[1, ...A]]), []);
   assert.deepEqual(crossed([A], [[1, ...B]]), [A, B]);

@@ -1,6 +1,5 @@
-// Crosses on the cells of a Plotly map, set and removed by clicks.
-// They lie above the map and not in it: another figure would be another chart for Streamlit, drawn again, and a click
-// on the one before would be lost.
+// Crosses on the cells of a Plotly map, toggled by clicks.
+// They are drawn on top of the map: a new figure would make Streamlit redraw the chart and lose clicks on the old one.
 
 import { ChartClicks } from "../canvas/clicks.js";
 import { mounted } from "../canvas/mount.js";
@@ -45,19 +44,19 @@ class Switches {
   }
 }
 
-/** The cell of a heatmap that was clicked: its `meta`, its row and its column. */
+/** The clicked cell of a heatmap: its `meta`, row and column. */
 function cellOf({ data, x, y }) {
   return data.type === "heatmap" ? [data.meta, y, x] : null;
 }
 
-// The bounds of a cell in pixels of the drawing; null if zooming has moved it out of sight.
+// A cell's bounds in pixels of the drawing; null if zooming has hidden it.
 function along(axis, place) {
   const edges = [place - 0.5, place + 0.5].map((edge) => axis.c2p(edge)).sort((a, b) => a - b);
   if (edges[0] < -1 || edges[1] > axis._length + 1) return null;
   return edges.map((edge) => axis._offset + edge);
 }
 
-// The cell without its number, and a cross in it.
+// A cross over the cell, hiding its number.
 function cross([left, right], [top, bottom], [fill, stroke]) {
   const [x, y, arm] = [(left + right) / 2, (top + bottom) / 2, ARM * (bottom - top)];
   const ground = { x: left + 1, y: top + 1, width: right - left - 2, height: bottom - top - 2, fill };

@@ -1,11 +1,11 @@
-// Two lines for those who come new: a talk to read, and what the words mean. Each goes for good when it is dismissed.
+// Two lines for newcomers: a talk to read and a glossary. Each can be dismissed for good.
 
 import { element } from "../canvas/dom.js";
 import { mounted } from "../canvas/mount.js";
 
 const DISMISSED = "headscope-dismissed-";
 
-/** Storage may be forbidden, and even to ask for it then fails. */
+/** The browser's storage, or null; where storage is forbidden, even reading the property throws. */
 function storage() {
   try {
     return window.localStorage;
@@ -17,7 +17,7 @@ function storage() {
 class Welcome {
   constructor(root) {
     this.root = root;
-    // Also what could not be kept, for as long as the page is open.
+    // Includes dismissals that could not be stored, while the page is open.
     this.gone = new Set();
   }
 
@@ -59,7 +59,7 @@ class Welcome {
     this.root.replaceChildren(...Object.values(this.lines), list);
   }
 
-  /** A button among words, for which a phone has no room, and a cross. */
+  /** A line with a button and a cross; a phone shows only those. */
   _line(name, what, before, button, after) {
     const close = element("button", "close", { type: "button", "aria-label": `Dismiss ${what} for good` }, "×");
     close.title = "Do not show this again";
@@ -73,7 +73,7 @@ class Welcome {
     try {
       storage().setItem(DISMISSED + name, "1");
     } catch {
-      // It then comes back with the next visit.
+      // Without storage, it returns with the next visit.
     }
     if (this.isTold) this.tell("dismissed", name);
     this._show();

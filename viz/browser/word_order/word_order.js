@@ -1,4 +1,4 @@
-// Words in a row: dragged with the pointer, or moved with the arrow keys.
+// A row of words to drag with the pointer or move with the arrow keys.
 
 import { mounted } from "../canvas/mount.js";
 import { wordAfter } from "../canvas/sorting.js";
@@ -27,11 +27,11 @@ class WordOrder {
   update({ texts, order, turn }, report) {
     this.report = report;
     const other = JSON.stringify(texts) !== JSON.stringify(this.texts);
-    // Python has yet to hear of the last move, and what it knows would take it back.
+    // Python does not know the last move yet and would undo it.
     if (!other && (this.taken || turn < this.turn)) return;
     this.turn = Math.max(this.turn, turn);
     this.texts = texts;
-    // A dragged word is in place already, and keeps its focus.
+    // A dragged word is already in place and keeps the focus.
     if (JSON.stringify([texts, order]) === this.shown) return;
     clearTimeout(this.waiting);
     this.taken = null;
@@ -115,7 +115,7 @@ class WordOrder {
     if (!other) return;
     this.list.insertBefore(item, step < 0 ? other : other.nextElementSibling);
     item.focus();
-    // Several steps are one move.
+    // Several key presses make one move.
     this._moved(300);
     this._say(item);
   }
