@@ -19,8 +19,8 @@ from viz.draw import style
 from viz.save.formats import ExportError, Image
 
 NEEDS_BROWSER = (
-    "PNG, SVG, PDF and film files need Chromium or Chrome on the machine that runs Headscope, and none "
-    "was found; install one, or save HTML, CSV, JSON, NPZ or Python, which need none."
+    "PNG, SVG, PDF and film files need Chromium or Chrome on the machine that runs Headscope, and "
+    "none was found; install one, or save HTML, CSV, JSON, NPZ or Python, which need none."
 )
 
 _POLICY = (

@@ -84,7 +84,7 @@ def more(markdown: str, key: str) -> None:
 def brief(sentences: Sequence[str], key: str) -> None:
     """The first of some sentences in Markdown; the others stand behind *More*, as a list."""
     first, *others = sentences
-    with row(key=f"brief-{key}"):
+    with row(key=f"captioned-brief-{key}"):
         st.markdown(first)
         if others:
             more("\n".join(f"- {each}" for each in others), f"brief-{key}")
