@@ -24,7 +24,8 @@ PAGE_CSS = """
   position: absolute; left: 0 }
 /* A page that is read ends, and scrolls to its end, above the text. */
 [data-testid="stMain"] { scroll-padding: 4rem 0 calc(var(--reader-room, 0px) + 0.5rem) }
-[data-testid="stMainBlockContainer"] { padding-bottom: calc(6rem + var(--reader-room, 0px)) }
+[data-testid="stMainBlockContainer"] { padding-top: 4rem;
+  padding-bottom: calc(6rem + var(--reader-room, 0px)) }
 /* What was dismissed takes no room, and what was not brings its own. */
 [data-testid="stLayoutWrapper"]:has(> .st-key-welcome) { margin-bottom: -1rem }
 /* More and Save stand at the right of a picture's caption, however long that is. */
@@ -201,7 +202,7 @@ SCENE_TITLE_CSS = """
 
 ANSWER_CSS = """
 .answer { display: flex; flex-wrap: wrap; align-items: center; gap: 0.25rem 2rem;
-  justify-content: space-between }
+  margin-top: 0.6rem; justify-content: space-between }
 .answer > :not(.model) { min-width: 0; overflow-wrap: anywhere }
 /* A long text is folded to two lines, and unfolds where it stands. */
 .answer summary { cursor: pointer; list-style: none }
