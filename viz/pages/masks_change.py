@@ -78,6 +78,7 @@ def show_presets(selection: Selection, edits: tuple[Edit, ...]) -> None:
             args=(selection,),
             key="apply",
             help=preset.description,
+            width=100,
         )
         with options("mask-options"):
             if has_causal_toggle(selection):
