@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from model.watch import watching as watching
     from viz.notebook import explore as explore
     from viz.notebook import show as show
+    from viz.save.film import film as film
     from viz.save.image import image as image
     from viz.save.picture import Layout as Layout
 

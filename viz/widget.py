@@ -23,7 +23,8 @@ from model.trace.attention_map import Site
 from model.trace.trace import Trace
 from viz.browser.files import joined
 from viz.heads.payload import JOINT, is_joint, pack
-from viz.heads.standalone import drawable, opening, theme_variables
+from viz.heads.standalone import drawable, opening
+from viz.save.document import theme_variables
 
 try:
     import anywidget

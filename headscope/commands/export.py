@@ -5,20 +5,22 @@ from __future__ import annotations
 import argparse
 import sys
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 
 import torch
+from tqdm import tqdm
 
 from headscope.commands.translate import add_checkpoint, add_search_options, asked_search
-from model.checkpoints.checkpoint import CheckpointError
+from model.checkpoints.checkpoint import CheckpointError, snapshots
 from model.checkpoints.shipped import checkpoint_name
 from model.explain.ablation_results import Effects, ExamplesRemoval, Removal
 from model.explain.alignment_file import read_alignment
 from model.explain.alignment_table import AlignmentTable
 from model.explain.attribution import METHODS, AttributionError, Attributions, SelfAttributions
 from model.explain.attribution_methods import cross_attributions, self_attributions
+from model.explain.block_outputs import block_outputs
 from model.explain.examples import layers_read_later, read_examples
 from model.explain.head_ablation import effects_of, removal
 from model.explain.labels import Label
@@ -30,6 +32,8 @@ from model.record.head_edits import HeadError
 from model.record.intervention import PositionError
 from model.record.mask_rules import MaskError
 from model.trace.attention_map import AttentionKind, Site, TraceError
+from model.trace.blocks import Blocks
+from model.trace.trace import Trace
 from model.translate.devices import DeviceError
 from model.translate.sentences import TextError
 from model.translate.translator import Translator, load
@@ -38,7 +42,8 @@ from viz.effects.removal_curve import MEASURES
 from viz.links.request import Request
 from viz.registry.pictures import PICTURES
 from viz.save import image, notebook
-from viz.save.formats import FORMATS, IMAGES, NUMBERS, ExportError
+from viz.save.film import film
+from viz.save.formats import FILMS, FORMATS, IMAGES, NUMBERS, ExportError
 from viz.save.picture import Layout, Picture
 
 KINDS = [str(kind) for kind in AttentionKind if kind is not AttentionKind.MODULE]
@@ -51,6 +56,7 @@ REFUSED = (
 
 FILES_HELP = """files, by the suffix of --out:
   .png .svg .pdf   the picture; they need Chromium or Chrome on this machine
+  .gif .webm .mp4  the picture as a film of 5 to 20 s, of figures that move; likewise
   .csv .json .npz  its numbers, exact
   .html            the picture with its interaction, in one file that needs no network
   .py              the Python that makes the picture in a notebook
@@ -201,16 +207,42 @@ class _CommandRequest(Request):
         return read_alignment(self.arguments.checkpoint)
 
     @cached_property
+    def blocks(self) -> Blocks:
+        return block_outputs(self.translator, self.trace)
+
+    @cached_property
+    def growth(self) -> Sequence[tuple[int, Trace]]:
+        folder, device = self.arguments.checkpoint, self.arguments.device
+        return [
+            (step, load(folder, device=device, snapshot=number).trace(self.text, self.trace.text))
+            for number, step in enumerate(snapshots(folder))
+        ]
+
+    @cached_property
     def read_later(self) -> Mapping[int, bool]:
         return layers_read_later(self.translator, read_examples(self.arguments.checkpoint))
 
 
 def _content(picture: Picture, request: Request, format: str) -> bytes:
     """The requested file."""
+    if format not in picture.formats:
+        raise ExportError(
+            f"“{picture.title}” cannot be written as .{format}; choose one of "
+            f"{' '.join(f'.{each}' for each in picture.formats)}."
+        )
     arguments = request.arguments
     layout = Layout(narrow=arguments.width == "column", dark=arguments.dark)
     if format == "html" and picture.has("page"):
         return picture.page(layout.dark).encode()
+    if format in FILMS:
+        with tqdm(total=100, unit="%", disable=None, leave=False) as bar:
+            return film(
+                picture,
+                format,  # type: ignore[arg-type]
+                dark=arguments.dark,
+                **_written_below(picture, request),
+                progress=lambda share: bar.update(round(100 * share) - bar.n),
+            )
     if format in NUMBERS:
         return picture.numbers().encode(format)  # type: ignore[arg-type]
     # Python is drawn once too: a picture that cannot be drawn is refused here, not in a notebook.
@@ -224,11 +256,17 @@ def _content(picture: Picture, request: Request, format: str) -> bytes:
             arguments.width,
             arguments.scale,
             caption=picture.full_caption,
-            sentence=request.text if "sentence" in picture.origin else "",
-            model=arguments.checkpoint.name if "model" in picture.origin else "",
+            **_written_below(picture, request),
         )
     checkpoint = checkpoint_name(arguments.checkpoint) if picture.needs_model else None
     return notebook.code(picture.python(layout), checkpoint=checkpoint).encode()
+
+
+def _written_below(picture: Picture, request: Request) -> dict[str, str]:
+    return {
+        "sentence": request.text if "sentence" in picture.origin else "",
+        "model": request.arguments.checkpoint.name if "model" in picture.origin else "",
+    }
 
 
 def run(arguments: argparse.Namespace) -> None:

@@ -62,6 +62,11 @@ class ModelWithVocabulary:
         return not isinstance(self.model.decoder.final_norm, torch.nn.Identity)
 
     @property
+    def norm(self) -> str:
+        """Where each block normalises: "pre" or "post"."""
+        return self.model.config.norm
+
+    @property
     def n_parameters(self) -> int:
         """Trained numbers, a tied matrix counted once."""
         return sum(parameter.numel() for parameter in self.model.parameters())

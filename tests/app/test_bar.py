@@ -98,8 +98,8 @@ def test_the_sample_sentence_is_asked_and_translated(open_app: OpenApp, checkpoi
 
 def test_a_quiet_line_gives_the_models_size_its_device_and_the_time(open_app: OpenApp) -> None:
     assert re.search(
-        r"0\.1 million parameters in 2 encoder and 3 decoder layers of 4 heads<br>(CPU|CUDA) · "
-        r"translated in \d+\.\d\d s",
+        r'title="2 encoder and 3 decoder layers of 4 heads">0\.1 million parameters</span><br>'
+        r"(CPU|CUDA) · \d+\.\d\d s",
         answer(open_app()),
     )
 

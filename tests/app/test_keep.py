@@ -20,7 +20,7 @@ from tests.kit.shown import said
 from viz.links.mask_edits import Edit, write
 from viz.masks.batch_masks import batch_masks
 from viz.registry.pages import DEFAULT_SENTENCE
-from viz.save import image
+from viz.save import browser, image
 from viz.save.formats import FORMATS, IMAGES
 from viz.service import model_menu
 from viz.service.questions import OfModel
@@ -230,7 +230,7 @@ def test_an_image_names_what_it_shows_and_the_sentence_it_is_of(
         drawn.append(words)
         return b"an image"
 
-    monkeypatch.setattr(image, "has_browser", lambda: True)
+    monkeypatch.setattr(browser, "has_browser", lambda: True)
     monkeypatch.setattr(image, "image", draw)
     app = open_page(page, menu, **query)
     choose(app, menu, format="png")
@@ -292,12 +292,12 @@ def test_without_a_browser_the_menu_says_so_at_once_and_offers_the_rest(
 ) -> None:
     monkeypatch.setenv("BROWSER_PATH", str(tmp_path / "no-browser"))
     app = open_page("heads", "picture")
-    assert image.NEEDS_BROWSER in said(app)
+    assert browser.NEEDS_BROWSER in said(app)
     assert app.segmented_control(key="picture-format").value == "csv"
     assert app.download_button
     for format in IMAGES:
         choose(app, "picture", format=format)
-        assert image.NEEDS_BROWSER in said(app)
+        assert browser.NEEDS_BROWSER in said(app)
         assert not app.download_button
         assert not [each for each in app.button if each.key == "picture-make"]
     assert choose(app, "picture", format="json").download_button
@@ -311,7 +311,7 @@ def test_a_browser_that_fails_is_told_in_a_sentence(
     broken.write_text("#!/bin/sh\nexit 1\n", encoding="utf-8")
     broken.chmod(0o755)
     monkeypatch.setenv("BROWSER_PATH", str(broken))
-    image.BROWSER.close()
+    browser.BROWSER.close()
     app = open_page("heads", "picture")
     choose(app, "picture", format="svg")
     app.button(key="picture-make").click()

@@ -205,7 +205,8 @@ def test_comparing_begins_with_what_changes_and_shows_which_of_all_heads_moved(
     expected = [np.abs(one.weights - other.weights).sum(-1).mean(-1) / 2 for one, other in pairs]
     np.testing.assert_allclose(moved, expected, atol=1e-5)
     assert panel(app, "moved-heads", 0)["queries"][0] == "Encoder·0"
-    assert f"of {moved.size} heads moved at least 1% of their weight" in captions(app)
+    said_more = " ".join(each.value for each in app.markdown)
+    assert f"of {moved.size} heads moved at least 1% of their weight" in said_more
     # Of this attention, whose masks are compared: the first site of cross-attention is the sixth.
     layer, head = np.unravel_index(np.argmax(moved[5:]), moved[5:].shape)
     app = press(app, "most-moved")
@@ -602,4 +603,5 @@ def test_a_link_opens_the_same_mask_again(
     found = Decoded(mounted(app)["editor"].bytes)
     start = np.frombuffer(found.body, np.bool_, allowed.size, found.header["panels"][0]["start"])
     assert np.array_equal(start.reshape(allowed.shape), allowed)
-    assert f"{kind.full_name}, layer 0, head 0" in captions(app)
+    shown = {name: app.session_state[name] for name in ("masked", "layer", "head")}
+    assert shown == {"masked": str(kind), "layer": 0, "head": 0}

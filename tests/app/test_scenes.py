@@ -15,6 +15,7 @@ import torch
 from streamlit.proto.WidgetStates_pb2 import WidgetState
 from streamlit.testing.v1 import AppTest
 
+from model.explain.alignment_file import read_alignment
 from model.explain.measures import head_facts
 from model.paper.tokenizer import BOS, EOS
 from model.record.intervention import Intervention, PositionEdit
@@ -24,11 +25,11 @@ from model.trace.trace import Trace
 from model.translate.translator import Translator, load
 from tests.kit.apptest import component, deliver, go_to, nodes, trigger
 from tests.kit.shown import captions, html, plain, query, said
-from viz.decoding.attention import head_mean
+from viz.door.arcs import arcs_of
 from viz.draw.labels import axis_texts
 from viz.links import mask_edits
 from viz.registry import pages
-from viz.registry.pages import DEFAULT_SENTENCE
+from viz.registry.pages import DEFAULT_SENTENCE, HOME
 from viz.service import session
 from viz.service.questions import OfModel
 from viz.talk import own_talks, scene_panel, scenes, talk_files
@@ -715,7 +716,7 @@ def test_the_talk_has_eleven_scenes_that_can_be_said_aloud() -> None:
 def test_every_scene_of_the_talk_opens_without_a_complaint(open_app: OpenApp, number: int) -> None:
     app = go(open_app(folder=SHIPPED, present="1"), number)
     scene = READY.scenes[number - 1]
-    assert (app.session_state["_visit"].page or "heads") == scene.page
+    assert (app.session_state["_visit"].page or HOME) == scene.page
     assert {name: query(app, name) for name in scene.view} == scene.view
     assert not said(app)
     assert named(app) == scene.title
@@ -775,12 +776,18 @@ def test_padding_is_under_no_section_of_the_paper(scene: Scene) -> None:
 @needs_shipped
 def test_scene_one_lights_the_words_that_belong_together() -> None:
     trace = trace_of(READY.scenes[0].view["sentence"])
-    mean = head_mean(trace, AttentionKind.CROSS, [])
-    words = axis_texts(trace.source)
-    lit = [words[key] for key in mean.weights.argmax(axis=-1)]
-    assert lit[:6] == ["He", "bought", "a", "new", "computer", "bought"]
-    assert trace.text == "Er hat einen neuen Computer gekauft."
-    assert len(mean.heads) == 32
+    assert READY.scenes[0].page == HOME
+    assert READY.scenes[0].view["play"] == "1"
+    arcs = arcs_of(trace, read_alignment(SHIPPED / "en-de"))
+    assert arcs.head is not None
+    source = [word.text for word in arcs.read]
+    looked_at = {
+        word.text: source[int(row.argmax())]
+        for word, row in zip(arcs.written, arcs.weights[0], strict=True)
+    }
+    assert (looked_at["neuen"], looked_at["gekauft"]) == ("new", "bought")
+    assert [word.text for word in arcs.written if word.text.isalpha()][-1] == "gekauft"
+    assert source.index("bought") == 2
 
 
 @needs_shipped

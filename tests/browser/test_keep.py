@@ -11,6 +11,7 @@ from typing import Any
 from urllib.parse import quote, urlencode
 from xml.etree import ElementTree
 
+import av
 import numpy as np
 import pandas as pd
 import pypdf
@@ -32,7 +33,6 @@ from tests.kit.heads_page import (
 )
 from tests.kit.running_app import serve
 from viz.draw.labels import axis_texts
-from viz.save import image
 from viz.shell.save_menu import FORMAT_NAMES
 
 SENTENCE = "The cat sat on the mat."
@@ -53,7 +53,11 @@ class Saving:
             f"{self.url}/{name}?{urlencode({'sentence': SENTENCE} | query, quote_via=quote)}",
             timeout=LOADING,
         )
-        shown = {"heads": ".explorer[data-painted]", "masks": ".matrices[data-painted]"}
+        shown = {
+            "": ".door[data-state]",
+            "heads": ".explorer[data-painted]",
+            "masks": ".matrices[data-painted]",
+        }
         first = self.page.locator(shown.get(name, ".js-plotly-plot")).first
         first.wait_for(state="attached", timeout=LOADING)
         self.settle()
@@ -320,7 +324,7 @@ def test_a_machine_without_a_browser_says_so_and_saves_the_rest(
         saving.open_page(layer="0", head="0")
         saving.open("picture")
         expect(saving.body.get_by_test_id("stAlert")).to_contain_text(
-            image.NEEDS_BROWSER.split(";")[0]
+            browser.NEEDS_BROWSER.split(";")[0]
         )
         saving.choose("pdf")
         expect(saving.body.get_by_test_id("stAlert")).to_be_visible()
@@ -348,3 +352,25 @@ def test_the_menu_fits_its_screen_wherever_its_button_stands(
     assert box["y"] >= 0
     assert box["y"] + box["height"] <= height
     assert box["height"] > 300
+
+
+def test_a_film_says_how_far_it_is_can_be_cancelled_and_is_then_made(saving: Saving) -> None:
+    saving.open_page("", sentence="Hi.")
+    saving.open("door")
+    saving.choose("gif")
+    make = saving.body.get_by_role("button", name="Make the GIF file")
+    make.click()
+    cancel = saving.body.get_by_role("button", name="Cancel")
+    expect(saving.body.get_by_text(re.compile(r"Making the film: \d+%"))).to_be_visible(
+        timeout=LOADING
+    )
+    cancel.click()
+    expect(cancel).to_have_count(0, timeout=LOADING)
+    expect(make).to_be_enabled(timeout=LOADING)
+    name, content = saving.save("gif")
+    assert name == "headscope-played.gif"
+    with av.open(io.BytesIO(content)) as container:
+        frames = [frame.to_ndarray(format="rgb24") for frame in container.decode(video=0)]
+    assert frames[0].shape == (720, 1280, 3)
+    assert len(frames) >= 50
+    assert (frames[0] != frames[-1]).any()

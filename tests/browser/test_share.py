@@ -114,7 +114,7 @@ def go(reader: HeadsPage, path: str, link: str) -> None:
 def texts(reader: HeadsPage) -> list[str]:
     """All that a page says, but for how long it took and what no two loads have in common."""
     said = reader.page.get_by_test_id("stMain").inner_text()
-    return [re.sub(r"translated in [\d.]+ s", "", line) for line in said.split("\n")]
+    return [re.sub(r"· [\d.]+ s$", "", line) for line in said.split("\n")]
 
 
 def opened(reader: HeadsPage) -> tuple[Any, ...]:

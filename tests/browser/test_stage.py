@@ -23,6 +23,7 @@ from tests.browser.conftest import (
 )
 from tests.kit.heads_page import LOADING, SHORTLY, HeadsPage, title, wait_until_calm
 from tests.kit.running_app import CAME_BEFORE, NOTES_RECONNECTING, free_port, serve
+from viz.draw import style
 
 SENTENCE = "The cat sat on the mat."
 CHILDHOOD = "en-de-childhood"
@@ -474,14 +475,61 @@ def test_the_foot_says_what_is_shown_and_of_which_sentence(
     expect(help).to_contain_text("Esc: back")
 
 
-def test_the_audience_sees_the_keys_only_once_the_speaker_moves(stage: StagePage) -> None:
+def test_the_audience_sees_the_keys_only_when_the_speaker_asks(stage: StagePage) -> None:
     stage.open(layer="0", head="5")
     help = stage.page.locator(".stage-foot .help")
     expect(help).to_contain_text("Esc: back")
     expect(help).to_be_hidden()
     stage.page.mouse.move(300, 300)
     stage.page.mouse.move(320, 310)
+    stage.page.keyboard.press("ArrowRight")
+    expect(stage.shown).to_contain_text("head 6")
+    expect(help).to_be_hidden()
+    stage.page.keyboard.press("?")
     expect(help).to_be_visible()
+
+
+BACK_ROW = 26
+"""Pixels of 1080: a fortieth of the screen's height."""
+
+TEXTS = """() => {
+  const found = {};
+  const look = (root) => {
+    for (const each of root.querySelectorAll("*")) {
+      if (each.shadowRoot) look(each.shadowRoot);
+      if (!each.matches(".scene-title, .shown, .sentence, .said, .written, .read")) continue;
+      const { fontSize, color } = getComputedStyle(each);
+      if (!each.textContent || !each.offsetHeight) continue;
+      found[each.className] = [parseFloat(fontSize), color];
+    }
+  };
+  look(document);
+  return found;
+}"""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_captions_on_stage_are_read_from_the_back_row(
+    visitor: Callable[..., HeadsPage], scheme: str
+) -> None:
+    reader = visitor(viewport={"width": 1920, "height": 1080}, color_scheme=scheme)
+    reader.page.goto(f"{reader.url}/?present=1&scene=1&moment=1")
+    reader.page.locator(".door[data-state]").wait_for(timeout=LOADING)
+    expect(reader.page.locator(".shown")).not_to_be_empty()
+    texts = reader.page.evaluate(TEXTS)
+    assert {"shown", "sentence", "said", "written", "read"} <= set(texts)
+    ground = reader.page.evaluate(
+        "getComputedStyle(document.querySelector('.stApp')).backgroundColor"
+    )
+    for name, (size, color) in texts.items():
+        assert size >= BACK_ROW, name
+        low, high = sorted(style.luminance(as_hex(each)) for each in (color, ground))
+        assert (high + 0.05) / (low + 0.05) >= 7, name
+
+
+def as_hex(color: str) -> str:
+    """A colour as the browser writes it: rgb(11, 15, 20)."""
+    return "#" + "".join(f"{int(channel):02x}" for channel in re.findall(r"\d+", color)[:3])
 
 
 def test_no_caption_on_stage_is_cut(stage: StagePage) -> None:

@@ -16,7 +16,7 @@ from tests.kit.tiny_checkpoint import (
     write_tiny_checkpoint,
     write_tiny_removal,
 )
-from viz.save import image
+from viz.save import browser
 
 SENTENCE = "The cat sat on the mat."
 
@@ -48,4 +48,4 @@ def chromium() -> Iterator[None]:
             pytest.fail(message)
         pytest.skip(message)
     yield
-    image.BROWSER.close()
+    browser.BROWSER.close()

@@ -19,6 +19,7 @@ import pypdf
 import pytest
 
 from headscope.__main__ import main
+from headscope.commands import export
 from headscope.commands.export import KINDS
 from model.checkpoints.checkpoint import REMOVAL
 from model.explain.alignment_file import ALIGNMENT
@@ -27,15 +28,19 @@ from model.explain.reading import Reading, read
 from model.paper.search import Search
 from model.trace.attention_map import AttentionKind, Site
 from model.trace.trace import Trace
-from model.translate.translator import Translator
+from model.translate.translator import Translator, load
 from tests.kit.explorer_payload import Decoded
 from tests.kit.full_disk import full_disk
 from viz.registry.pictures import PICTURES
-from viz.save import image
-from viz.save.picture import Layout
+from viz.save import browser
+from viz.save.film import RATES
+from viz.save.picture import Layout, Picture
 
 ROOT = Path(__file__).parents[2]
 SENTENCE = "The cat sat on the mat."
+
+FIGURES = [name for name, picture in PICTURES.items() if picture.has("figure")]
+FILMED = [name for name, picture in PICTURES.items() if picture.has("film")]
 
 Run = Callable[..., tuple[int, bytes, str]]
 
@@ -72,10 +77,10 @@ def test_figures_are_of_what_the_search_finds(run: Run, translator: Translator) 
     assert (status, error) == (1, "top_p must lie above 0 and at most 1; it is 3.0.\n")
 
 
-@pytest.mark.parametrize("name", PICTURES)
+@pytest.mark.parametrize("name", FIGURES)
 def test_every_picture_can_be_printed(run: Run, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     # What the browser is given; that it draws is tested with one picture.
-    monkeypatch.setattr(image.BROWSER, "draw", lambda figure, *size: figure.to_json().encode())
+    monkeypatch.setattr(browser.BROWSER, "draw", lambda figure, *size: figure.to_json().encode())
     status, file, error = run("--figure", name, out="out.svg")
     assert (status, error) == (0, "")
     assert json.loads(file)["data"]
@@ -106,7 +111,7 @@ def test_the_heads_view_opens_with_the_head_that_was_asked_for(run: Run) -> None
     assert selection | {"attention": "encoder", "layer": "1", "head": "3"} == selection
 
 
-@pytest.mark.parametrize("name", PICTURES)
+@pytest.mark.parametrize("name", FIGURES)
 def test_every_figure_has_numbers_in_every_format(run: Run, name: str) -> None:
     for suffix in ("csv", "json", "npz"):
         status, file, error = run("--figure", name, out=f"{name}.{suffix}")
@@ -116,7 +121,7 @@ def test_every_figure_has_numbers_in_every_format(run: Run, name: str) -> None:
         assert any(array.dtype.kind == "f" or name == "mask" for array in arrays.values())
 
 
-@pytest.mark.parametrize("name", PICTURES)
+@pytest.mark.parametrize("name", FIGURES)
 def test_the_python_of_every_figure_makes_the_same_figure(
     run: Run, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -269,10 +274,44 @@ def test_help_names_every_figure_and_every_kind_of_file(
         ".csv",
         ".json",
         ".npz",
+        *(".gif", ".webm", ".mp4"),
         ".html",
         ".py",
     ):
         assert word in output
+
+
+@pytest.mark.parametrize("name", FILMED)
+def test_every_film_is_offered_with_its_ground_and_its_model(
+    run: Run, name: str, monkeypatch: pytest.MonkeyPatch, folder: Path
+) -> None:
+    made: list[tuple[str, dict[str, Any]]] = []
+
+    def film(picture: Picture, format: str, **options: Any) -> bytes:
+        made.append((picture.title, options))
+        assert picture.film().plan(RATES["gif"])
+        return b"GIF"
+
+    monkeypatch.setattr(export, "film", film)
+    monkeypatch.setattr(export, "snapshots", lambda _: (1,))
+    monkeypatch.setattr(export, "load", lambda folder, **_: load(folder, device="cpu"))
+    status, file, _ = run("--figure", name, "--dark", out="out.gif")
+    assert (status, file) == (0, b"GIF")
+    [(title, options)] = made
+    assert title
+    assert (options["dark"], options["model"]) == (True, folder.name)
+
+
+def test_a_film_of_what_does_not_move_is_refused_with_what_there_is(run: Run) -> None:
+    status, file, error = run("--figure", "mask", out="out.mp4")
+    assert (status, file) == (1, b"")
+    assert "cannot be written as .mp4; choose one of .png" in error
+
+
+def test_a_childhood_needs_snapshots(run: Run) -> None:
+    status, _, error = run("--figure", "childhood", out="out.gif")
+    assert status == 1
+    assert "came without snapshots" in error
 
 
 def test_on_a_full_disk_an_older_file_stays_and_one_sentence_says_so(

@@ -8,10 +8,12 @@ import streamlit as st
 
 from viz.browser.files import fetched
 
+HTML = '<div class="headscope door" aria-busy="true"></div>'
+
 _door = st.components.v2.component(
     "headscope_door",
-    html='<div class="headscope door" aria-busy="true"></div>',
-    js=fetched("door/door.js"),
+    html=HTML,
+    js=fetched("door/component.js"),
 )
 
 

@@ -9,7 +9,7 @@ import re
 from pathlib import Path
 
 LARGE = {
-    "door/door.js": "door/door.css",
+    "door/component.js": "door/door.css",
     "explorer/component.js": "explorer/explorer.css",
     "headline/headline.js": "headline/headline.css",
     "inquiries/inquiries.js": "inquiries/inquiries.css",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from viz.draw.labels import axis_labels, escape_html, token_text
 from viz.links.head_refs import Head
 from viz.links.link_interventions import UNCHANGED, Changes
 from viz.links.request import Request
+from viz.save.film import Series, Still
 from viz.save.notebook import Lines
 from viz.save.numbers import Numbers
 from viz.save.picture import Layout
@@ -230,6 +231,13 @@ class OneStep(DecodingPicture):
             }
         )
         return go.Figure({"data": data, "layout": spec})
+
+    def film(self) -> Series:
+        """The translation is written token by token."""
+        return Series(
+            len(self.decoding.steps),
+            lambda place: Still(replace(self, step=place).figure, self.caption),
+        )
 
     def numbers(self) -> Numbers:
         (_, source, cross), (_, target, own) = self._looks

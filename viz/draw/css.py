@@ -25,7 +25,8 @@ PAGE_CSS = """
   position: absolute; left: 0 }
 /* A page that is read ends, and scrolls to its end, above the text. */
 [data-testid="stMain"] { scroll-padding: 4rem 0 calc(var(--reader-room, 0px) + 0.5rem) }
-[data-testid="stMainBlockContainer"] { padding-bottom: calc(6rem + var(--reader-room, 0px)) }
+[data-testid="stMainBlockContainer"] { padding-top: 4rem;
+  padding-bottom: calc(6rem + var(--reader-room, 0px)) }
 /* What was dismissed takes no room, and what was not brings its own. */
 [data-testid="stLayoutWrapper"]:has(> .st-key-welcome) { margin-bottom: -1rem }
 /* More and Save stand at the right of a picture's caption, however long that is. */
@@ -182,6 +183,10 @@ DOOR_CSS = """
 .answer:not(:has(> div)), .answer > div > p:first-child { display: none }
 @media (min-width: 64rem) {
   [data-testid="stMainBlockContainer"] { padding-left: 2.5rem; padding-right: 2.5rem }
+  /* Save stands at the end of what plays. */
+  .st-key-keep-door { position: absolute; right: 2.5rem; width: auto !important;
+    margin-top: -3.55rem }
+  .st-key-door { --beside: 5.5rem }
 }
 [data-testid="stMainBlockContainer"] { padding-top: 4rem; padding-bottom: 0.5rem }
 </style>
@@ -222,7 +227,7 @@ SCENE_TITLE_CSS = """
 
 ANSWER_CSS = """
 .answer { display: flex; flex-wrap: wrap; align-items: center; gap: 0.25rem 2rem;
-  justify-content: space-between }
+  margin-top: 0.6rem; justify-content: space-between }
 .answer > :not(.model) { min-width: 0; overflow-wrap: anywhere }
 /* A long text is folded to two lines, and unfolds where it stands. */
 .answer summary { cursor: pointer; list-style: none }
@@ -311,7 +316,7 @@ def stage_css(theme: Theme) -> str:
     """
     return f"""
 <style>
-:root {{ --stage-foot: 3.5rem }}
+:root {{ --stage-foot: 4rem }}
 @media (max-height: 480px) {{ :root {{ --stage-foot: 3rem }} }}
 @media (max-width: 600px) {{ :root {{ --stage-foot: 5.9rem }} }}
 html {{ font-size: clamp(100%, min(2.65vh, 1.66vw), 400%) !important }}
@@ -344,7 +349,7 @@ html {{ font-size: clamp(100%, min(2.65vh, 1.66vw), 400%) !important }}
   width: auto; padding: 0.2rem 0.8rem; border-radius: 0.4rem; background: {theme.hover};
   color: {theme.text} }}
 .st-key-leave-stage {{ position: fixed; right: 0.5rem; bottom: 0; z-index: 30; width: auto;
-  height: min(3.5rem, var(--stage-foot)); display: flex; align-items: center }}
+  height: min(4rem, var(--stage-foot)); display: flex; align-items: center }}
 .st-key-leave-stage button {{ min-height: 0; padding: 0.1rem 0.4rem }}
 .st-key-leave-stage button, [data-testid="stMain"] a, [data-testid="stMain"] :is(p, li, h1, h2) {{
   color: {theme.text} }}

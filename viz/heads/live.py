@@ -16,7 +16,8 @@ from viz.browser.explorer import CSS, HTML
 from viz.browser.files import joined
 from viz.draw.labels import escape_html, visible
 from viz.heads.payload import pack
-from viz.heads.standalone import deflated, filled, opening, page_variables, policy_hash
+from viz.heads.standalone import opening
+from viz.save.document import deflated, filled, page_variables, policy_hash
 
 _HERE = Path(__file__)
 

@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
-import re
-import tomllib
-import zlib
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -19,28 +14,11 @@ from model.explain.reading import ReadTrace, read
 from model.trace.attention_map import AttentionKind, FloatArray, Site, TraceError
 from model.trace.trace import Trace
 from model.trace.trace_file import require_shares
-from viz import ROOT
 from viz.browser.explorer import CSS, HTML
 from viz.browser.files import joined
-from viz.draw import style
-from viz.draw.labels import escape_html, visible
 from viz.heads.payload import pack, require_alike
 from viz.heads.view import SELECTED, VIEW
-
-_HERE = Path(__file__)
-_THEME = ROOT / ".streamlit" / "config.toml"
-
-_COLORS = {
-    "backgroundColor": "background-color",
-    "secondaryBackgroundColor": "secondary-background-color",
-    "textColor": "text-color",
-    "grayTextColor": "gray-text-color",
-    "borderColor": "border-color",
-    "primaryColor": "primary-color",
-    "linkColor": "link-color",
-    "orangeColor": "orange-color",
-}
-"""The colours of the app's theme that the explorer uses, and how Streamlit names them to it."""
+from viz.save.document import document
 
 _USUAL = {
     each.name: each.write(each.default)
@@ -67,8 +45,7 @@ def heads_page(
 
     It holds the app's own explorer with every weight: overview, large heatmap, lines, comparison,
     what is said under the pointer, and the keyboard. How the trace is read is settled in it, and no
-    cell can be looked into: both need the model. Its own policy forbids it every request, and every
-    script and style but those it was written with. Browsers from 2023 on open it.
+    cell can be looked into: both need the model.
 
     Args:
         seen: the trace as it is read.
@@ -85,23 +62,15 @@ def heads_page(
     """
     usual = opening(seen, labels)
     payload = pack(seen, facts, labels, effects=effects, selection=usual | dict(selection or {}))
-    page_css = page_variables(dark) + _file(".css")
-    script = joined(_HERE.with_suffix(".js"))
-    policy = (
-        f"default-src 'none'; script-src {policy_hash(script)}; "
-        f"style-src {policy_hash(page_css)} {policy_hash(CSS)}; "
-        "img-src data:; base-uri 'none'; form-action 'none'"
+    return document(
+        payload,
+        title=title,
+        html=HTML,
+        css=CSS,
+        script=joined(Path(__file__).with_suffix(".js")),
+        about="Every head is in this file. It asks nothing of any network.",
+        dark=dark,
     )
-    parts = {
-        "policy": policy,
-        "title": escape_html(visible(title)),
-        "page_css": page_css,
-        "css": CSS,
-        "html": HTML,
-        "payload": deflated(payload),
-        "script": script,
-    }
-    return filled(_file(".html"), parts)
 
 
 def drawable(trace: Trace) -> Trace:
@@ -153,46 +122,3 @@ def opening(seen: ReadTrace, labels: Mapping[Site, tuple[Label | None, ...]]) ->
     kind = AttentionKind.CROSS if seen.has_sides else next(iter(heads))
     layer, head = heads[kind]
     return _USUAL | {"attention": str(kind), "layer": str(layer), "head": str(head)}
-
-
-def theme_variables() -> dict[str, str]:
-    """The app's themes, light and dark, as the variables that Streamlit gives to its components."""
-    themes = tomllib.loads(_THEME.read_text(encoding="utf-8"))["theme"]
-    shared = f"--st-font: {style.FONT}; --st-button-radius: {themes['baseRadius']};"
-    return {
-        name: shared
-        + f"color-scheme: {name};"
-        + "".join(f"--st-{theirs}: {themes[name][ours]};" for ours, theirs in _COLORS.items())
-        for name in ("light", "dark")
-    }
-
-
-def page_variables(dark: bool | None) -> str:
-    """The theme of a page as CSS; None for the one that its reader's system has."""
-    sheets = theme_variables()
-    if dark is not None:
-        return f":root {{ {sheets['dark' if dark else 'light']} }}\n"
-    return (
-        f":root {{ {sheets['light']} }}\n"
-        f"@media (prefers-color-scheme: dark) {{ :root {{ {sheets['dark']} }} }}\n"
-    )
-
-
-def _file(suffix: str) -> str:
-    return _HERE.with_suffix(suffix).read_text(encoding="utf-8")
-
-
-def filled(template: str, parts: Mapping[str, str]) -> str:
-    """A template of HTML with its parts, in one pass: parts are not looked through again."""
-    return re.sub(r"\{\{(\w+)\}\}", lambda match: parts[match[1]], template)
-
-
-def deflated(content: bytes) -> str:
-    """Bytes as text for inflated.js; base64 has no character that means anything to HTML."""
-    return base64.b64encode(zlib.compress(content, 9)).decode("ascii")
-
-
-def policy_hash(content: str) -> str:
-    """What a policy calls a script or a style sheet."""
-    digest = hashlib.sha256(content.encode()).digest()
-    return f"'sha256-{base64.b64encode(digest).decode('ascii')}'"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar, Protocol
@@ -15,8 +15,9 @@ from model.explain.attribution import Attributions, SelfAttributions
 from model.explain.labels import Label
 from model.explain.reading import Reading, ReadTrace, read, selected_maps, site_map
 from model.paper.search import AS_IN_THE_PAPER, Search
-from model.record.intervention import Intervention
+from model.record.intervention import Intervention, Side
 from model.trace.attention_map import AttentionMap, FloatArray, Site
+from model.trace.blocks import Blocks
 from model.trace.logit_lens import LogitLens
 from model.trace.terms import EmbeddingParts, HeadMatrices, ScoreTerms
 from model.trace.trace import Trace
@@ -32,6 +33,8 @@ class Encoding(Protocol):
     """How a model knows order."""
 
     base: ClassVar[float | None]
+    is_added: ClassVar[bool]
+    acts: ClassVar[str]
 
 
 class Translator(Protocol):
@@ -41,12 +44,18 @@ class Translator(Protocol):
     def positions(self) -> Encoding: ...  # noqa: D102
     @property
     def has_final_norm(self) -> bool: ...  # noqa: D102
+    @property
+    def norm(self) -> str: ...  # noqa: D102
+    @property
+    def n_parameters(self) -> int: ...  # noqa: D102
     def translate(self, text: str, *, search: Search) -> Translation: ...  # noqa: D102
     def trace(self, text: str, target: str | None = None) -> Trace: ...  # noqa: D102
     def decode(self, text: str, *, search: Search, under: Intervention) -> Decoding: ...  # noqa: D102
     def trace_of(self, translation: Translation, *, under: Intervention) -> Trace: ...  # noqa: D102
     def logit_lens(self, trace: Trace, *, under: Intervention) -> LogitLens: ...  # noqa: D102
-    def position_table(self, length: int | None = None) -> FloatArray: ...  # noqa: D102
+    def position_table(  # noqa: D102
+        self, length: int | None = None, *, side: Side = "encoder"
+    ) -> FloatArray: ...
     def trained_positions(self) -> int | None: ...  # noqa: D102
     def embedding_parts(self, text: str) -> EmbeddingParts: ...  # noqa: D102
     def score_terms(self, text: str) -> ScoreTerms: ...  # noqa: D102
@@ -114,6 +123,19 @@ class Request(ABC):
 
     @property
     @abstractmethod
+    def blocks(self) -> Blocks:
+        """What the blocks beside attention do."""
+
+    @property
+    @abstractmethod
+    def growth(self) -> Sequence[tuple[int, Trace]]:
+        """The trace at each snapshot of the training, with its step; empty without snapshots.
+
+        Every snapshot reads the finished model's translation.
+        """
+
+    @property
+    @abstractmethod
     def read_later(self) -> Mapping[int, bool]:
         """Whether each layer looks at a token's source in the row that has read the token."""
 
@@ -158,17 +180,21 @@ class Request(ABC):
             )
         return None if token is None else int(token) - 1
 
-    @cached_property
-    def seen(self) -> ReadTrace:
-        """The trace under the requested reading."""
+    @property
+    def reading(self) -> Reading:
+        """How traces are read."""
         asked = self.arguments
-        reading = Reading(
+        return Reading(
             words=asked.words,
             specials=asked.specials,
             renormalise=asked.renormalise and not asked.specials,
             predicted=asked.by_prediction,
         )
-        return read(self.trace, reading)
+
+    @cached_property
+    def seen(self) -> ReadTrace:
+        """The trace under the requested reading."""
+        return read(self.trace, self.reading)
 
     @cached_property
     def target(self) -> str:

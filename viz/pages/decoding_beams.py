@@ -44,7 +44,7 @@ MOST_CELLS = 20_000
 """Hypotheses times source tokens; reading the attention of more takes seconds."""
 
 CLICK = (
-    " Point at a dot to see its hypothesis and attention; click a diamond to study its translation "
+    "Point at a dot to see its hypothesis and attention; click a diamond to study its translation "
     "on every page."
 )
 
@@ -58,7 +58,7 @@ def show_beams(question: OfModel, view: DecodingView, search: Search, decoded: D
     show_picture(
         SearchTree(decoding, search, changes=view.changes),
         TREE,
-        after=CLICK,
+        further=CLICK,
     )
     clicks(TREE, on_clicks=partial(study_clicked, question, view, decoding, search))
     show_branch(question, view, search, decoded)

@@ -20,6 +20,7 @@ from viz.service.results import Decoded
 from viz.shell import address, stage
 from viz.shell.head_picker import choose_heads
 from viz.shell.save_menu import captioned
+from viz.shell.widgets import options
 
 PLAYER = "steps-player"
 
@@ -85,12 +86,13 @@ def show_steps(question: OfModel, view: DecodingView, search: Search, decoded: D
         stage.offer("Arrow keys: step · K: play")
         return
     captioned(
-        f"{picture.caption} Click another, and the model continues from it.",
+        "Click another token, and the model continues from it.",
         [picture],
         "step",
     )
-    show_beginning(question)
-    show_heads(view, decoded)
+    with options("steps-options"):
+        show_beginning(question)
+        show_heads(view, decoded)
 
 
 def show_heads(view: DecodingView, decoded: Decoded) -> None:

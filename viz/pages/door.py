@@ -11,12 +11,12 @@ import streamlit as st
 from model.checkpoints.checkpoint import CheckpointError
 from model.explain.alignment_file import read_alignment
 from model.explain.labels import Label
-from model.record.intervention import Side
-from model.trace.attention_map import AttentionKind, Site
+from model.trace.attention_map import Site
 from viz.browser.door import door
 from viz.browser.messages import message_of
 from viz.door.arcs import arcs_of
 from viz.door.payload import Figure, pack
+from viz.door.picture import PlayedSentence, figure_of_model
 from viz.door.view import DoorView
 from viz.draw import css
 from viz.heads.about_trace import shape_of
@@ -26,16 +26,12 @@ from viz.service import session
 from viz.service.jobs import ReadBlocks
 from viz.service.questions import OfModel, OfReader, OfTrace, Question
 from viz.shell import address, stage
+from viz.shell.save_menu import save_button
 
 KEY = "door"
 
 _SHOWN = "_door_shown"
 """What tells the sentence that was shown last from others."""
-
-SIDES: Mapping[AttentionKind, Side] = {
-    AttentionKind.ENCODER: "encoder",
-    AttentionKind.DECODER: "decoder",
-}
 
 
 def figure_of(question: Question) -> Figure:
@@ -59,24 +55,13 @@ def figure_of(question: Question) -> Figure:
 
 def of_model(question: OfModel) -> Figure:
     """The same of a whole Transformer, whose blocks can be asked."""
-    model = session.translator(question.checkpoint)
-    trace = session.ask(question.record)
-    # Of a snapshot, only the finished model's heads were held against alignments.
-    table = read_alignment(question.folder) if question.snapshot is None else None
-    lengths = {AttentionKind.ENCODER: len(trace.source), AttentionKind.DECODER: len(trace.target)}
-    return Figure(
-        trace=trace,
-        arcs=arcs_of(trace, table),
+    return figure_of_model(
+        session.translator(question.checkpoint),
+        session.ask(question.record),
+        # Of a snapshot, only the finished model's heads were held against alignments.
+        table=read_alignment(question.folder) if question.snapshot is None else None,
         blocks=session.ask(ReadBlocks(question.record)),
-        positions={
-            kind: model.position_table(length, side=SIDES[kind])
-            for kind, length in lengths.items()
-            if model.positions.is_added
-        },
-        acts=model.positions.acts,
-        norm=model.model.config.norm,
         labels=labels_of(question.checkpoint),
-        facts=f"{model.n_parameters / 1e6:.1f} million parameters",
         pages=list(VIEWS),
     )
 
@@ -149,6 +134,7 @@ def show(question: Question) -> None:
             on_open=on_open,
             on_rested=partial(on_rested, key, n_moments),
         )
+    save_button([PlayedSentence(figure)], KEY, question=question)
     if stage.is_on():
         stage.say("The whole model, with this sentence in it")
         stage.offer("Arrow keys: step and layer · K: play")

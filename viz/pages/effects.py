@@ -39,7 +39,7 @@ from viz.shell import address, opening, stage
 from viz.shell.head_picker import choose_heads, keep_known
 from viz.shell.save_menu import show_picture
 from viz.shell.theme import is_dark
-from viz.shell.widgets import hint, menu, row, segments
+from viz.shell.widgets import brief, hint, menu, options, row, segments
 from viz.shell.width import is_narrow, watch_width
 
 WHOLE = "The whole translation"
@@ -109,12 +109,8 @@ def show_map(question: OfModel, view: EffectsView, effects: Effects) -> None:
     """The map of log-probabilities, and its largest effects in words."""
     picture = EffectMap(effects, view.place, question.target, off=view.off)
     show_clickable(picture, "effects")
-    st.markdown(
-        "\n".join(
-            f"{number}. {escape_markdown(sentence)}"
-            for number, sentence in enumerate(effect_sentences(effects, view.place), start=1)
-        )
-    )
+    sentences = effect_sentences(effects, view.place)
+    brief([*map(escape_markdown, sentences)], "effects")
 
 
 def show_clickable(picture: EffectMap | WordMap, key: str) -> None:
@@ -205,8 +201,7 @@ def show_removal_on_stage(question: OfModel, view: EffectsView) -> None:
 
 
 def show_switches(view: EffectsView, effects: Effects) -> None:
-    """Choose heads to switch off, and how."""
-    st.subheader("Switch heads off", anchor=False)
+    """Heads to switch off, and behind a button several at once and what is done to them."""
     ranked = effects.ranked(view.place)
     names = {
         f"{site}.{head}": f"{head_name(site, head)} ({style.number(loss)})"
@@ -218,9 +213,9 @@ def show_switches(view: EffectsView, effects: Effects) -> None:
         view.off,
         key=OFF,
         parameter="off",
-        placeholder="None: choose a head, or press a button below",
+        placeholder="None: choose a head, or click one above",
     )
-    with row(at="bottom"):
+    with options("effects-options"):
         show_buttons(view, ranked)
         menu("How to switch them off", WAYS, key="way", width=250)
         if view.way == "gate":

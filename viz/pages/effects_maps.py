@@ -33,7 +33,7 @@ from viz.service.model_menu import toy_task
 from viz.service.questions import OfModel
 from viz.shell import stage
 from viz.shell.save_menu import show_picture
-from viz.shell.widgets import hint, menu, row
+from viz.shell.widgets import brief, hint, menu, row
 from viz.shell.width import is_narrow
 
 
@@ -155,7 +155,7 @@ def ranking_of(question: OfModel, view: EffectsView, shown: dict[str, Any]) -> M
 def show_ranking(question: OfModel, view: EffectsView, shown: dict[str, Any]) -> None:
     """The methods in their order, and the best of them in words."""
     picture = ranking_of(question, view, shown)
-    st.markdown("\n\n".join(map(escape_markdown, picture.sentences)))
+    brief([*map(escape_markdown, picture.sentences)], "ranking")
     show_picture(picture, "effects-ranking")
 
 
@@ -211,9 +211,7 @@ def show_alignment(question: OfModel) -> None:
         hint(_why_no_alignment(question))
         return
     show_picture(picture, "effects-alignment")
-    st.markdown(
-        "\n".join(f"- {escape_markdown(each)}" for each in alignment_sentences(picture.table))
-    )
+    brief([*map(escape_markdown, alignment_sentences(picture.table))], "alignment")
 
 
 def show_alignment_on_stage(question: OfModel) -> None:

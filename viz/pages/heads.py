@@ -10,7 +10,7 @@ from typing import Any
 
 import streamlit as st
 
-from model.checkpoints.checkpoint import CheckpointError
+from model.checkpoints.checkpoint import CheckpointError, snapshots
 from model.checkpoints.shipped import checkpoint_name
 from model.explain.growth import Growth
 from model.explain.labels import Label, opening_heads
@@ -29,6 +29,7 @@ from viz.draw import css, style
 from viz.draw.labels import escape_html, escape_markdown, visible
 from viz.effects.price import price, price_words
 from viz.heads import training_curves
+from viz.heads.childhood import Childhood
 from viz.heads.head_sentences import head_words
 from viz.heads.matrices import WeightMatrices
 from viz.heads.one_head import OneHead
@@ -41,9 +42,10 @@ from viz.heads.whole_view import Facts, HeadMeasures, WholeView
 from viz.links.head_refs import written_heads
 from viz.save.formats import ExportError
 from viz.service import session
-from viz.service.jobs import FindLaterRows, MeasureEffects
+from viz.service.jobs import FindLaterRows, MeasureEffects, Record, Translate
 from viz.service.model_menu import toy_task
 from viz.service.questions import OfModel, OfReader, OfTrace, Question
+from viz.service.versions import snapshot_of, version_of
 from viz.shell import address, current_head, opening, stage
 from viz.shell.answer import show_large
 from viz.shell.fragments import fragment
@@ -266,7 +268,10 @@ def show_below(prepared: Prepared, view: HeadsView, losses: Mapping[Site, FloatA
     captioned(
         ":material/info: A weight says where a head looks, not why the model wrote a word. "
         "[What the pictures can and cannot tell](about)",
-        pictures_to_save(whole, sites, head, target=prepared.target),
+        [
+            *pictures_to_save(whole, sites, head, target=prepared.target),
+            *childhood(prepared, sites[0], head),
+        ],
         "picture",
     )
     question = prepared.question
@@ -318,6 +323,26 @@ def selected_sites(prepared: Prepared, view: HeadsView) -> tuple[list[Site], int
             sites.append(Site(kind, layers[min(view.layer, len(layers) - 1)]))
     n_heads = min(prepared.seen.maps[site].n_heads for site in sites)
     return sites, min(view.head, n_heads - 1)
+
+
+def childhood(prepared: Prepared, site: Site, head: int) -> list[Childhood]:
+    """The selected head, and every head beside it, through the training; none without snapshots."""
+    question = prepared.question
+    if not isinstance(question, OfModel):
+        return []
+    folder, sentence = question.folder, question.sentence
+    steps = snapshots(folder)
+
+    def trace_at(place: int) -> Trace:
+        finished = session.ask(Translate(version_of(folder), sentence)).translation
+        target = question.target or finished.text
+        return session.ask(Record(version_of(snapshot_of(folder, steps[place])), sentence, target))
+
+    films = [
+        Childhood(steps, trace_at, prepared.reading, site.kind, *one)
+        for one in ((site.layer, head), (None, None))
+    ]
+    return films if steps else []
 
 
 def one_head(prepared: Prepared, site: Site, head: int) -> OneHead:

@@ -32,6 +32,7 @@ from viz.masks.own_masks import BatchTokens, DecoderFactors, OtherMasks
 from viz.masks.steps import Steps, fill_lesson, head_steps, most_masked
 from viz.masks.tables import grid_html, lesson_html
 from viz.masks.view import FURTHER, MOST_SENTENCES, PARTS, USUAL, VIEW, MasksView
+from viz.masks.window import OpeningWindow
 from viz.pages.masks_change import open_unmasked, show_editor
 from viz.pages.masks_selection import (
     FIRST_SETTINGS,
@@ -52,7 +53,7 @@ from viz.service.results import Batch
 from viz.shell import address, bar, current_head, stage
 from viz.shell.save_menu import captioned, save_button
 from viz.shell.theme import is_dark
-from viz.shell.widgets import hint, menu, segments
+from viz.shell.widgets import brief, hint, menu, segments
 from viz.shell.width import watch_width
 
 _SUITED = "_suited_batch"
@@ -205,8 +206,7 @@ def show_masks(selection: Selection) -> None:
     }
     st.html(grid_html(sides, selection.number, dark=is_dark()))
     captioned(
-        "Padding (hatched) makes all sentences equally long; no word may look at it. The masks "
-        "below belong to the framed sentence."
+        "Padding is hatched: no word may look at it. The masks below are of the framed sentence."
         if len(selection.sentences) > 1
         else "One sentence needs no padding; add sentences to the batch to see some.",
         [BatchTokens(selection.at, selection.batch.padded)],
@@ -217,7 +217,7 @@ def show_masks(selection: Selection) -> None:
     st.subheader(f"How the decoder's mask of sentence {selection.number + 1} is made", anchor=False)
     matrices(factors.panels, key="factors", height=21)
     captioned(
-        f"{factors.caption} Point at a cell to see it in all three.",
+        factors.caption,
         [factors],
         "factors",
     )
@@ -239,6 +239,10 @@ def show_inside(selection: Selection) -> None:
         return
     with_mask = head_steps(attention, head)
     without = head_steps(attention, head, np.ones_like(with_mask.allowed))
+
+    def run(under: Intervention) -> Trace:
+        return session.run(selection.question, under).forced
+
     limit = largest_score(selection, with_mask)
     longest = max(float(without.contributions.max()), float(with_mask.contributions.max()), 1e-6)
     for key, heading, inside in (
@@ -250,11 +254,16 @@ def show_inside(selection: Selection) -> None:
             selection.at, attention, inside, limit, longest, hatched=inside is with_mask
         )
         matrices(picture.panels, key=key, height=18)
-        save_button([picture], key)
-    show_caption(
-        f"{selection.at.title}. The mask removes scores before the softmax, so other weights grow. "
-        "The last picture shows the length of weight times value: how much each key adds to this "
-        "head's output, before W_O. Without the mask, only this head is recomputed."
+        windows = [OpeningWindow(attention, head, run)] if inside is with_mask else []
+        save_button([picture, *windows], key)
+    brief(
+        [
+            "The mask removes scores before the softmax, so other weights grow.",
+            "The last picture shows the length of weight times value: how much each key adds to "
+            "this head's output, before W_O.",
+            "Without the mask, only this head is recomputed.",
+        ],
+        "inside",
     )
     show_lesson(selection, with_mask)
 
@@ -270,11 +279,11 @@ def show_lesson(selection: Selection, inside: Steps) -> None:
     st.html(lesson_html(lesson, keys, dark=is_dark()))
     captioned(
         escape_markdown(
-            f"All keys of the query {queries[row]} ({row}) are forbidden, in three ways. "
-            f"{lesson.explanation}"
+            f"All keys of the query {queries[row]} ({row}) are forbidden, in three ways."
         ),
         [RowLesson(selection.at, lesson, selection.attention.keys)],
         "lesson",
+        further=lesson.explanation,
     )
 
 
@@ -376,10 +385,10 @@ def show_moved(selection: Selection, both: TwoMasks, passes: tuple[Trace, Trace]
     with heads:
         matrices(overview.panels, key="moved-heads", height=COMPARED_HEIGHT)
     captioned(
-        f"Weights: {selection.at.title}, under teacher "
-        f"forcing, with A or B in all layers of this attention. {overview.caption}",
+        f"{selection.at.title}, with A or B in all layers of this attention.",
         [weights, overview],
         "compared-weights",
+        further=f"Under teacher forcing. {overview.caption}",
     )
     offer_most_moved(selection, moved)
 
@@ -402,9 +411,7 @@ def offer_most_moved(selection: Selection, moved: Mapping[Site, FloatArray]) -> 
 def show_masks_compared(picture: ComparedMasks) -> None:
     """Two masks, and their difference if they have the same size."""
     matrices(picture.panels, key="compared", height=20)
-    a, b = picture.both.masks
-    hint = " Point at a cell to see it in all three." if a.cells.shape == b.cells.shape else ""
-    captioned(picture.caption + hint, [picture], "compared")
+    captioned(picture.caption, [picture], "compared")
 
 
 def suit_batch(question: OfModel) -> None:

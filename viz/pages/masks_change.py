@@ -15,7 +15,6 @@ from viz.browser.matrices import edited, matrices
 from viz.decoding.view import VIEW as DECODING
 from viz.decoding.view import DecodingView
 from viz.draw.labels import axis_texts, escape_markdown
-from viz.draw.panels import PAINTING_HELP
 from viz.draw.word_diff import translations_html
 from viz.links.mask_edits import Edit, intervention, write
 from viz.masks.log_probs import LogProbs
@@ -27,7 +26,6 @@ from viz.pages.masks_selection import (
     Selection,
     current_edits,
     preset_allowed,
-    show_caption,
     show_probabilities,
     show_translations,
     store,
@@ -38,7 +36,7 @@ from viz.service.results import Outcome
 from viz.shell import address, opening, stage
 from viz.shell.fragments import fragment
 from viz.shell.theme import is_dark
-from viz.shell.widgets import hint, menu
+from viz.shell.widgets import hint, menu, options
 
 HAS_CAUSAL = {"none", "causal", "strictly_causal", "look_ahead", "causal_window"}
 """Presets that make no sense together with the causal mask, or contain it."""
@@ -74,17 +72,25 @@ def show_presets(selection: Selection, edits: tuple[Edit, ...]) -> None:
         menu("Preset", titles, key="preset", hides_label=True, width=200)
         preset = known[st.session_state["preset"]]
         show_settings(preset, selection)
-        if has_causal_toggle(selection):
-            st.toggle(
-                "And causal",
-                value=True,
-                key="preset-causal",
-                help="Also forbids later positions, as in training.",
-            )
-        show_layers(selection, edit_of(edits, selection.kind, selection.layer))
-        st.button("Apply", type="primary", on_click=apply_preset, args=(selection,), key="apply")
+        st.button(
+            "Apply",
+            type="primary",
+            on_click=apply_preset,
+            args=(selection,),
+            key="apply",
+            help=preset.description,
+            width=100,
+        )
+        with options("mask-options"):
+            if has_causal_toggle(selection):
+                st.toggle(
+                    "And causal",
+                    value=True,
+                    key="preset-causal",
+                    help="Also forbids later positions, as in training.",
+                )
+            show_layers(selection, edit_of(edits, selection.kind, selection.layer))
         show_edits(edits)
-        show_caption(f"{preset.description} Or paint on the mask below.")
 
 
 def open_unmasked(selection: Selection) -> None:
@@ -147,21 +153,15 @@ def apply_preset(selection: Selection) -> None:
 def show_layers(selection: Selection, edit: Edit | None) -> None:
     """A field for the layers to which an edit applies."""
     every, key = tick_layers(selection, edit)
-    layers = ticked_layers(selection)
-    if layers is None:
-        said = f"In all {len(every)} layers" if len(every) > 1 else "In the one layer"
-    else:
-        said = f"In layer{'s' * (len(layers) > 1)} {', '.join(map(str, layers))}"
-    with st.popover(said, key="layers-menu"):
-        st.pills(
-            "Layers to which the mask applies",
-            every,
-            selection_mode="multi",
-            default=address.value_of(key),
-            key=key,
-            on_change=on_layers,
-            args=(selection,),
-        )
+    st.pills(
+        "Layers to which the mask applies",
+        every,
+        selection_mode="multi",
+        default=address.value_of(key),
+        key=key,
+        on_change=on_layers,
+        args=(selection,),
+    )
 
 
 def tick_layers(selection: Selection, edit: Edit | None) -> tuple[tuple[int, ...], str]:
@@ -272,14 +272,9 @@ def show_change(
     """The effects of edits, below the matrices of `picture`."""
     show_translations(selection, before, after, ("Before", "After"), [picture])
     offer_decoding(selection, picture.edits.edits)
-    show_caption(f"{selection.at.sentence}: the model reads the words it has written so far.")
     show_notices(selection, picture.edits.edits, before, after)
     sides = selection.log_probs(before.forced), selection.log_probs(after.forced)
     show_probabilities(LogProbs(selection.at, picture.edits, sides))
-    show_caption(
-        "Drag on the first matrix to flip cells, on its labels to flip rows or columns; "
-        f"{PAINTING_HELP} Next to it: {selection.at.title}, under teacher forcing."
-    )
 
 
 def offer_decoding(selection: Selection, edits: tuple[Edit, ...]) -> None:

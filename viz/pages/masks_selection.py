@@ -211,6 +211,5 @@ def show_probabilities(picture: LogProbs) -> None:
         "stay as probable" if np.array_equal(before, after) else "become more or less probable"
     )
     st.subheader(f"Under teacher forcing, the given words {changed}", anchor=False)
-    show_picture(picture, picture.name)
     is_decoder = picture.at.kind is AttentionKind.DECODER
-    show_caption(f"{HONESTY} {AHEAD}" if is_decoder else HONESTY)
+    show_picture(picture, picture.name, further=f"{HONESTY} {AHEAD}" if is_decoder else HONESTY)

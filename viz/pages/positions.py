@@ -32,7 +32,7 @@ from viz.shell import address, opening, stage
 from viz.shell.fragments import fragment
 from viz.shell.save_menu import captioned, show_picture
 from viz.shell.theme import is_dark
-from viz.shell.widgets import hint, segments
+from viz.shell.widgets import hint, options, segments
 from viz.shell.width import is_narrow, watch_width
 
 ORIGINAL = "Original order"
@@ -124,21 +124,22 @@ def show_waves(model: Translator, view: PositionsView, table: FloatArray) -> Non
     table = table[: model.trained_positions()]
     d_model = table.shape[1]
     st.session_state["wave-choice"] = view.dimensions(d_model)
-    st.multiselect(
-        "Dimensions as waves",
-        range(d_model),
-        address.value_of("wave-choice"),
-        key="wave-choice",
-        max_selections=MOST_WAVES,
-        on_change=keep_waves,
-        help=f"Up to {MOST_WAVES}. If you remove all, the first four come back.",
-    )
+    with options("waves-options"):
+        st.multiselect(
+            "Dimensions as waves",
+            range(d_model),
+            address.value_of("wave-choice"),
+            key="wave-choice",
+            max_selections=MOST_WAVES,
+            on_change=keep_waves,
+            help=f"Up to {MOST_WAVES}. If you remove all, the first four come back.",
+        )
     picked = st.session_state["wave-choice"]
     if picked:
         show_picture(
             Waves(table, picked, base),
             "waves",
-            after=said,
+            further=said,
         )
 
 
@@ -167,7 +168,7 @@ def show_circle(model: Translator) -> None:
             Circle(table, pair, at, base),
             "circle",
             columns=2,
-            after=left_out(model, model.max_tokens),
+            further=left_out(model, model.max_tokens),
         )
     with other:
         show_picture(Waves(table, dimensions, base, at), "pair-waves", columns=2)
@@ -181,9 +182,9 @@ def show_likeness(model: Translator, view: PositionsView) -> None:
     said = left_out(model, model.max_tokens)
     one, other = st.columns(2, gap="large")
     with one:
-        show_picture(Similarity(table, view.cosine), "likeness", columns=2, after=said)
+        show_picture(Similarity(table, view.cosine), "likeness", columns=2, further=said)
     with other:
-        show_picture(ByOffset(table, view.cosine), "by-offset", columns=2, after=said)
+        show_picture(ByOffset(table, view.cosine), "by-offset", columns=2, further=said)
 
 
 def show_words(question: OfModel, model: Translator) -> None:
@@ -224,22 +225,16 @@ def show_without(question: OfModel) -> None:
             width=300,
             help="100% is the model as it is, 0% removes positions.",
         )
-        st.slider(
-            "Shift by positions",
-            -FARTHEST,
-            FARTHEST,
-            view.shift,
-            key="shift",
-            width=260,
-        )
-        st.toggle(
-            "Reverse",
-            view.reverse,
-            key="reverse",
-            help="The first word gets the last position. Encoder only: while the decoder writes, "
-            "its last position is unknown.",
-        )
-        segments("Where", SIDES, key="side", hides_label=False, disabled=view.reverse)
+        with options("without-options"):
+            st.slider("Shift by positions", -FARTHEST, FARTHEST, view.shift, key="shift")
+            st.toggle(
+                "Reverse",
+                view.reverse,
+                key="reverse",
+                help="The first word gets the last position. Encoder only: while the decoder "
+                "writes, its last position is unknown.",
+            )
+            segments("Where", SIDES, key="side", hides_label=False, disabled=view.reverse)
     before = session.run(question)
     try:
         after = session.run(question, Intervention(positions=view.edit))
@@ -279,7 +274,6 @@ def show_shuffle(question: OfModel, model: Translator) -> None:
     if opening.is_first("shuffle") and not address.read(PositionsView).shuffled:
         address.change(shuffled=opening_order(question, usual))
     order = address.read(PositionsView).order(len(texts))
-    st.caption("Drag the source's tokens into another order, or move one with the arrow keys.")
     word_order(texts, order or usual, key="word-order", on_order=partial(keep_order, len(texts)))
     with st.container(horizontal=True):
         st.button(
@@ -300,10 +294,7 @@ def show_shuffle(question: OfModel, model: Translator) -> None:
         refuse_order(len(texts))
         order = usual
     if order == usual:
-        st.markdown(
-            "Nothing has moved yet: drag a token or press Shuffle. Without positions, the encoder "
-            "cannot tell one order from another."
-        )
+        st.caption("Drag a token or move it with the arrow keys, or press Shuffle.")
     else:
         show_reordered(question, model, order)
     address.write_address()
@@ -437,16 +428,13 @@ def show_learned(question: OfModel, model: Translator) -> None:
                 (Similarity(reached), "likeness", said),
                 (ByOffset(reached), "by-offset", said),
             ):
-                show_picture(picture, f"{name}-{kind}", columns=2, after=after, question=asked)
+                show_picture(picture, f"{name}-{kind}", columns=2, further=after, question=asked)
 
 
 @fragment
 def show_formula() -> None:
     """The formula for any width, length and base."""
-    st.warning(
-        "This is the formula of the paper's section 3.5, not the model's own table.",
-        icon=":material/calculate:",
-    )
+    st.caption("The formula of the paper's section 3.5, not the model's own table.")
     view = address.read(PositionsView)
     # A sine needs its cosine.
     d_model, base = view.d_model - view.d_model % 2, float(view.base)
@@ -483,9 +471,8 @@ def show_part(question: OfModel) -> None:
     view = address.read(PositionsView)
     if not model.positions.is_added:
         hint(
-            "This model has no table of encodings: it adds nothing to its embeddings, and every "
-            f"self-attention {model.positions.acts}. A shift changes nothing, because only the "
-            "distance between two tokens counts."
+            "This model adds no positions to its embeddings; instead, every self-attention "
+            f"{model.positions.acts}."
         )
     segments("Part", {part: part_name(part) for part in parts}, key="topic")
     match view.topic:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -37,6 +37,7 @@ from viz.positions.axes import (
     positions_words,
     table_numbers,
 )
+from viz.save.film import Series, Still
 from viz.save.numbers import Numbers
 from viz.save.picture import Layout, Picture
 
@@ -47,6 +48,9 @@ AROUND = 32
 
 TRAIL = 16
 """Steps behind the point that are drawn as a line; earlier ones are dots."""
+
+MOST_FILMED = 40
+"""So many positions a film shows at most, one after another."""
 
 _LEGEND_ENTRIES, _NARROW_LEGEND_ENTRIES = 3, 1
 _DASHES = ("solid", "dash", "dot")
@@ -361,6 +365,13 @@ class Circle(TablePicture):
             "yaxis": curve_axis(theme, "" if layout.narrow else up) | {"range": [-limit, limit]},
         }
         return go.Figure({"data": [{"type": "scatter", **trace} for trace in data], "layout": spec})
+
+    def film(self) -> Series:
+        """The point moves from position to position, at most `MOST_FILMED` of them."""
+        count = min(len(self.rows), MOST_FILMED)
+        return Series(
+            count, lambda place: Still(replace(self, position=place).figure, self.caption)
+        )
 
     def numbers(self) -> Numbers:
         return table_numbers(self.rows, (2 * self.pair, 2 * self.pair + 1))

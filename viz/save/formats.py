@@ -5,17 +5,24 @@ from __future__ import annotations
 from typing import Literal, get_args
 
 Image = Literal["png", "svg", "pdf"]
+Motion = Literal["gif", "webm", "mp4"]
 NumberFormat = Literal["csv", "json", "npz"]
 
-IMAGES, NUMBERS = get_args(Image), get_args(NumberFormat)
-FORMATS = (*IMAGES, *NUMBERS, "html", "py")
+IMAGES, FILMS, NUMBERS = get_args(Image), get_args(Motion), get_args(NumberFormat)
+FORMATS = (*IMAGES, *FILMS, *NUMBERS, "html", "py")
 """Every kind of file, by its suffix."""
 
-FORMAT_NAMES = {format: format.upper() for format in FORMATS} | {"py": "Python"}
+FORMAT_NAMES = {format: format.upper() for format in FORMATS} | {
+    "webm": "WebM",
+    "py": "Python",
+}
 MIME = {
     "png": "image/png",
     "svg": "image/svg+xml",
     "pdf": "application/pdf",
+    "gif": "image/gif",
+    "webm": "video/webm",
+    "mp4": "video/mp4",
     "csv": "text/csv",
     "json": "application/json",
     "npz": "application/octet-stream",

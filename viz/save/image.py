@@ -1,31 +1,25 @@
 """A figure as an image for papers and slides, or as an HTML page.
 
-A Chromium on this machine, driven by kaleido, draws SVG, PDF and PNG; nothing is fetched.
+viz.save.browser draws SVG, PDF and PNG.
 """
 
 from __future__ import annotations
 
-import asyncio
-import atexit
-import base64
-import io
 import math
 import re
 import struct
 import textwrap
-import threading
 import unicodedata
 import zlib
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any, Literal, get_args
 
 import numpy as np
 import plotly.graph_objects as go
-from PIL import Image as Raster
 
 from viz.draw import style, themes
 from viz.draw.labels import escape_html, visible
+from viz.save.browser import BROWSER
 from viz.save.formats import ExportError, Image
 
 Width = Literal["column", "two-columns", "slide"]
@@ -45,11 +39,6 @@ SCALES = range(1, 5)
 VECTOR_CELLS = 12_000
 """With more cells, heatmaps stay bitmaps; as shapes they would make files of megabytes."""
 
-NEEDS_BROWSER = (
-    "PNG, SVG and PDF files need Chromium or Chrome on the machine that runs Headscope, and none "
-    "was found; install one, or save HTML, CSV, JSON, NPZ or Python, which need none."
-)
-
 _MILLIMETRES = 25.4 / 96
 """One CSS pixel on paper, in millimetres."""
 
@@ -57,23 +46,11 @@ _PAPER, _SLIDE = 0.78, 1.6
 """Factors by which a figure is enlarged: its smallest labels, 12 pixels high, become 7 points on
 paper, and its usual labels 19 points on a slide."""
 
-_POLICY = (
-    '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; '
-    "style-src 'unsafe-inline'; img-src data:\">"
-)
-"""A printed page requests nothing and runs nothing."""
-
-_READY = "Promise.all(Array.from(document.querySelectorAll('image'), (image) => image.decode()))"
-"""Resolves when all bitmaps of the page are decoded."""
-
 _LETTER, _WIDE_LETTER = 0.55, 1.05
 """The average width of a letter, at most, as a share of its height; wide ones are East Asian."""
 
 _CAPTION, _SOURCE, _LEADING, _EDGE = 13.0, 12.0, 1.35, 8.0
 """Font sizes of the caption and of the line below it, line height, and margin in pixels."""
-
-_SECONDS = 60
-"""The largest figure takes less on a busy machine; a browser that takes longer hangs."""
 
 _AXIS = re.compile(r"[xy]axis\d*")
 
@@ -226,15 +203,6 @@ def page(figure: go.Figure) -> str:
     return document
 
 
-def has_browser() -> bool:
-    """Whether this machine has a browser that can draw PNG, SVG and PDF files; starts none."""
-    # Slow to import, and many exports do not need it.
-    from choreographer.browsers.chromium import Chromium
-
-    found = Chromium.find_browser(skip_local=False)
-    return found is not None and Path(found).is_file()
-
-
 def _plan(figure: go.Figure, width: Width, below: float = 0.0) -> tuple[float, float, float]:
     """The layout's width and height in pixels, and the factor by which it is enlarged."""
     if width not in WIDTHS:
@@ -362,165 +330,3 @@ def _with_resolution(png: bytes, per_inch: float) -> bytes:
     chunk = b"pHYs" + struct.pack(">IIB", per_metre, per_metre, 1)
     # The signature and the first chunk, which holds the size, are 33 bytes.
     return png[:33] + struct.pack(">I", 9) + chunk + struct.pack(">I", zlib.crc32(chunk)) + png[33:]
-
-
-def _stacked(
-    files: Sequence[bytes], format: Image, width: float, heights: Sequence[float]
-) -> bytes:
-    """Images below each other in one: a PNG, or an SVG that holds SVGs."""
-    if format == "png":
-        pictures = [Raster.open(io.BytesIO(file)).convert("RGB") for file in files]
-        whole = Raster.new(
-            "RGB", (pictures[0].width, sum(picture.height for picture in pictures)), themes.WHITE
-        )
-        top = 0
-        for picture in pictures:
-            whole.paste(picture, (0, top))
-            top += picture.height
-        written = io.BytesIO()
-        whole.save(written, "PNG")
-        return written.getvalue()
-    inner = [
-        file.decode().replace("<svg ", f'<svg y="{sum(heights[:place])}" ', 1)
-        for place, file in enumerate(files)
-    ]
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{sum(heights)}">'
-        f"{''.join(inner)}</svg>"
-    ).encode()
-
-
-class _Browser:
-    """A Chromium that draws one figure at a time; starts when first needed, closes at exit."""
-
-    def __init__(self) -> None:
-        self._guard = threading.Lock()
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._kaleido: Any = None
-
-    def draw(
-        self,
-        figure: go.Figure,
-        format: Image,
-        width: float,
-        height: float,
-        scale: float,
-        below: go.Figure | None = None,
-    ) -> bytes:
-        """The file of a figure, with a second one of the same width below it.
-
-        Raises:
-            ExportError: if there is no browser, or it fails.
-        """
-        options = {"format": "svg" if format == "pdf" else format, "width": width, "scale": scale}
-        parts = [(figure, height)] + ([] if below is None else [(below, below.layout.height)])
-        with self._guard:
-            kaleido = self._started()
-            try:
-                files: list[bytes] = [
-                    self._wait_for(kaleido.calc_fig(part, opts={**options, "height": room}))
-                    for part, room in parts
-                ]
-                drawn = files[0]
-                if below is not None:
-                    heights = [scale * room for _, room in parts]
-                    drawn = _stacked(files, format, width * scale, heights)
-                if format == "pdf":
-                    page = width * scale, sum(scale * room for _, room in parts)
-                    drawn = self._wait_for(_printed_page(kaleido, drawn.decode(), *page))
-            except Exception as error:
-                # The next call starts a new one.
-                self._stop()
-                raise ExportError(
-                    f"The browser that draws {format.upper()} files failed "
-                    f"({type(error).__name__}); try again, or save HTML, which needs none."
-                ) from error
-        return drawn
-
-    def close(self) -> None:
-        """Stop the browser if it runs."""
-        with self._guard:
-            self._stop()
-
-    def _started(self) -> Any:
-        if self._kaleido is not None:
-            return self._kaleido
-        # Slow to import, and many exports do not need it.
-        from choreographer.errors import ChromeNotFoundError
-        from kaleido import Kaleido  # type: ignore[import-untyped]
-
-        self._loop = asyncio.new_event_loop()
-        threading.Thread(target=self._loop.run_forever, name="export", daemon=True).start()
-        try:
-            # Without MathJax, which kaleido would fetch from the internet.
-            self._kaleido = self._wait_for(_opened(Kaleido, mathjax=False, timeout=_SECONDS))
-        except ChromeNotFoundError:
-            self._stop()
-            raise ExportError(NEEDS_BROWSER) from None
-        except Exception as error:
-            self._stop()
-            raise ExportError(
-                f"The browser that draws image files did not start ({type(error).__name__}); save "
-                "HTML, CSV, JSON or NPZ, which need none."
-            ) from error
-        atexit.register(self.close)
-        return self._kaleido
-
-    def _wait_for(self, coroutine: Any) -> Any:
-        assert self._loop is not None
-        return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result(2 * _SECONDS)
-
-    def _stop(self) -> None:
-        kaleido, loop = self._kaleido, self._loop
-        self._kaleido = self._loop = None
-        atexit.unregister(self.close)
-        if loop is None:
-            return
-        if kaleido is not None:
-            closing = asyncio.run_coroutine_threadsafe(kaleido.close(), loop)
-            try:
-                closing.result(_SECONDS)
-            except Exception:
-                # Abandoned in any case; its resources end with the process.
-                closing.cancel()
-        loop.call_soon_threadsafe(loop.stop)
-
-
-async def _opened(make: Any, **options: Any) -> Any:
-    """A browser, opened in its own event loop."""
-    browser = make(**options)
-    await browser.open()
-    return browser
-
-
-async def _printed_page(browser: Any, svg: str, width: float, height: float) -> bytes:
-    """An SVG as a page of exactly its size, in CSS pixels.
-
-    Kaleido's own pages have a margin, and it shrinks and crops the figure.
-    """
-    tab = await browser.create_tab()
-    try:
-
-        async def ask(command: str, **given: Any) -> Any:
-            answer = await tab.send_command(command, params=given)
-            if "error" in answer:
-                raise RuntimeError(answer["error"]["message"])
-            return answer["result"]
-
-        frame = (await ask("Page.getFrameTree"))["frameTree"]["frame"]["id"]
-        sheet = (
-            f"@page {{ size: {width}px {height}px; margin: 0 }} body {{ margin: 0 }} "
-            "svg { display: block }"
-        )
-        page = f"<!doctype html>{_POLICY}<style>{sheet}</style>{svg}"
-        await ask("Page.setDocumentContent", frameId=frame, html=page)
-        await ask("Runtime.evaluate", expression=_READY, awaitPromise=True)
-        printed = await ask(
-            "Page.printToPDF", printBackground=True, preferCSSPageSize=True, pageRanges="1"
-        )
-        return base64.b64decode(printed["data"])
-    finally:
-        await browser.close_tab(tab)
-
-
-BROWSER = _Browser()

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import plotly.graph_objects as go
 
-from viz.save.formats import IMAGES, NUMBERS
+from viz.save.formats import FILMS, IMAGES, NUMBERS
 from viz.save.notebook import Lines, assigned, public
 from viz.save.numbers import Numbers
 
@@ -93,6 +93,10 @@ class Picture(ABC):
         """The figure."""
         raise NotImplementedError
 
+    def film(self) -> Any:
+        """Its motion, as a viz.save.film.Film."""
+        raise NotImplementedError
+
     def numbers(self) -> Numbers:
         """The numbers it shows, as exact as they were recorded."""
         raise NotImplementedError
@@ -140,6 +144,7 @@ class Picture(ABC):
     def formats(self) -> list[str]:
         """The kinds of file it can be saved as."""
         offered = dict.fromkeys(IMAGES, self.has("figure"))
+        offered |= dict.fromkeys(FILMS, self.has("film"))
         offered |= dict.fromkeys(NUMBERS, self.has("numbers"))
         offered["html"] = self.has("page") or self.has("figure")
         offered["py"] = self.has("figure") and (self.has("setup") or self.has("python"))

@@ -166,11 +166,10 @@ def _show_translation(question: OfModel, steps: Sequence[int]) -> None:
     training = "" if question.snapshot is None else _training(model, question.snapshot, steps)
     _show_html(
         shown,
-        f"{model.n_parameters / 1e6:.1f} million parameters in {config.n_encoder_layers} encoder "
-        f"and {count_of(config.n_decoder_layers, 'decoder layer')} of "
-        f"{count_of(config.n_heads, 'head')}<br>"
-        f"{training}{timed.device.upper()} · "
-        f"{'translated' if task is None else 'answered'} in {timed.seconds:.2f} s",
+        f'<span title="{config.n_encoder_layers} encoder and '
+        f"{count_of(config.n_decoder_layers, 'decoder layer')} of "
+        f'{count_of(config.n_heads, "head")}">{model.n_parameters / 1e6:.1f} million '
+        f"parameters</span><br>{training}{timed.device.upper()} · {timed.seconds:.2f} s",
         headline_of_model(question),
     )
     if task is not None:

@@ -42,10 +42,18 @@ def fragment(part: Callable[P, None]) -> Callable[P, None]:
 
     @wraps(part)
     def called(*args: P.args, **kwargs: P.kwargs) -> None:
+        if _RUNNING.get():
+            part(*args, **kwargs)
+            return
         token = _WITH_PAGE.set(True)
         try:
-            (part if _RUNNING.get() else alone)(*args, **kwargs)
+            alone(*args, **kwargs)
         finally:
             _WITH_PAGE.reset(token)
 
     return called
+
+
+def is_alone() -> bool:
+    """Whether a part runs by itself now, and not with its page."""
+    return _RUNNING.get() and not _WITH_PAGE.get()

@@ -6,7 +6,9 @@ of the page that it is in.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import math
+import time
+from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,13 +18,14 @@ from model.checkpoints.checkpoint import CheckpointError
 from model.trace.attention_map import TraceError
 from viz.draw import style
 from viz.draw.labels import escape_markdown
-from viz.save import image, notebook
-from viz.save.formats import FORMAT_NAMES, IMAGES, MIME, NUMBERS, ExportError
+from viz.save import browser, film, image, notebook
+from viz.save.formats import FILMS, FORMAT_NAMES, IMAGES, MIME, NUMBERS, ExportError
 from viz.save.picture import Layout, Picture
 from viz.service.questions import OfModel, Question
-from viz.shell import address, bar, stage
+from viz.shell import address, bar, fragments, stage
 from viz.shell.fragments import fragment
 from viz.shell.theme import is_dark
+from viz.shell.widgets import more
 from viz.shell.width import is_narrow
 
 WIDTH_NAMES: dict[str, str] = {
@@ -43,7 +46,13 @@ REFUSED = (CheckpointError, ExportError, IndexError, TraceError, ValueError)
 MENU_WIDTH = 530
 """Pixels: room for every format side by side."""
 
-_CHOICES, _MADE = "_keep", "_kept"
+RUN_SECONDS = 1.0
+"""How long frames of a film are drawn before Cancel is heard."""
+
+NEED_BROWSER = frozenset((*IMAGES, *FILMS))
+"""What a browser on this machine draws."""
+
+_CHOICES, _MADE, _MAKING = "_keep", "_kept", "_filming"
 _USUAL: dict[str, Any] = {"format": "png", "width": "two-columns", "scale": 2, "dark": False}
 
 
@@ -54,6 +63,42 @@ class _Made:
     pictures: tuple[Picture, ...]
     asked: tuple[Any, ...]
     content: bytes
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Making:
+    """A film under way: made in many short runs, between which Cancel is heard."""
+
+    asked: tuple[Any, ...]
+    key: str
+    steps: Generator[float, None, bytes]
+
+    def go_on(self, slot: Any) -> bytes:
+        """Make some frames, then run again, unless someone cancels; or give the file."""
+        with slot.container(horizontal=True, vertical_alignment="center"):
+            bar = st.progress(0.0, "Making the film…")
+            if st.button("Cancel", key=f"{self.key}-cancel", type="tertiary"):
+                self.give_up()
+                st.rerun(scope="fragment")
+        # A whole page cannot run again by itself; it makes the film in one run.
+        end = time.monotonic() + (RUN_SECONDS if fragments.is_alone() else math.inf)
+        try:
+            while time.monotonic() < end:
+                share = next(self.steps)
+                bar.progress(share, f"Making the film: {style.percent(share)}")
+        except StopIteration as done:
+            self.give_up()
+            made: bytes = done.value
+            return made
+        except BaseException:
+            self.give_up()
+            raise
+        st.rerun(scope="fragment")
+
+    def give_up(self) -> None:
+        """Forget it."""
+        self.steps.close()
+        st.session_state.pop(_MAKING, None)
 
 
 def save_button(pictures: Sequence[Picture], key: str, *, question: Question | None = None) -> None:
@@ -76,6 +121,7 @@ def show_picture(
     columns: int = 1,
     narrow: bool | None = None,
     after: str = "",
+    further: str = "",
     question: Question | None = None,
     drawn: Picture | None = None,
 ) -> None:
@@ -87,6 +133,7 @@ def show_picture(
         columns: how many figures stand beside each other.
         narrow: whether the place is narrow, where that is known otherwise.
         after: more of the caption, in plain text.
+        further: more of what stands behind *More*, in plain text.
         question: of which model it is; None for the sentence bar's.
         drawn: the picture whose figure is shown, if it is not the one that is saved.
     """
@@ -105,18 +152,24 @@ def show_picture(
         config=config,
         alt=picture.alt,
     )
-    captioned(escape_markdown(picture.caption + after), [picture], key, question=question)
+    caption = escape_markdown(picture.caption + after)
+    captioned(caption, [picture], key, question=question, further=further)
 
 
 def captioned(
-    caption: str, pictures: Sequence[Picture], key: str, *, question: Question | None = None
+    caption: str,
+    pictures: Sequence[Picture],
+    key: str,
+    *,
+    question: Question | None = None,
+    further: str = "",
 ) -> None:
     """A picture's caption in Markdown; beside it what stands behind *More*, and `save_button`."""
+    said = " ".join(filter(None, [pictures[0].more if pictures else "", further.strip()]))
     with st.container(horizontal=True, vertical_alignment="center", key=f"captioned-{key}"):
         st.caption(caption)
-        if pictures and pictures[0].more and not stage.is_on():
-            with st.popover("More", type="tertiary", icon=":material/info:", key=f"more-{key}"):
-                st.markdown(escape_markdown(pictures[0].more))
+        if said and not stage.is_on():
+            more(escape_markdown(said), key)
         save_button(pictures, key, question=question)
 
 
@@ -133,6 +186,8 @@ def _offer(pictures: tuple[Picture, ...], key: str, question: Question) -> None:
         if menu.open:
             with menu, st.container(width=MENU_WIDTH, gap="small"):
                 _show(pictures, key, question)
+        elif making := _making(key):
+            making.give_up()
 
 
 def _show(pictures: tuple[Picture, ...], key: str, question: Question) -> None:
@@ -148,11 +203,11 @@ def _show(pictures: tuple[Picture, ...], key: str, question: Question) -> None:
         picture = pictures[place]
     else:
         st.markdown(f"**{escape_markdown(picture.title)}**")
-    can_draw = image.has_browser()
+    can_draw = browser.has_browser()
     format = _choose_format(picture, key, can_draw)
-    if not can_draw and picture.has("figure"):
+    if not can_draw and NEED_BROWSER & {*picture.formats}:
         st.info(NO_BROWSER, icon=":material/info:")
-    if format in IMAGES and not can_draw:
+    if format in NEED_BROWSER and not can_draw:
         return
     layout, width, scale = _choose_layout(picture, key, format)
     try:
@@ -165,14 +220,14 @@ def _show(pictures: tuple[Picture, ...], key: str, question: Question) -> None:
         st.error(escape_markdown(str(error)), icon=":material/error:")
 
 
-NO_BROWSER = escape_markdown(image.NEEDS_BROWSER)
+NO_BROWSER = escape_markdown(browser.NEEDS_BROWSER)
 
 
 def _choose_format(picture: Picture, key: str, can_draw: bool) -> str:
     formats = picture.formats
     usual = _choices()["format"]
-    if usual not in formats or (usual in IMAGES and not can_draw):
-        usual = next((each for each in formats if can_draw or each not in IMAGES), formats[0])
+    if usual not in formats or (usual in NEED_BROWSER and not can_draw):
+        usual = next((each for each in formats if can_draw or each not in NEED_BROWSER), formats[0])
     widget = f"{key}-format"
     # Another picture of the same menu may have other formats.
     if st.session_state.get(widget) not in formats:
@@ -193,13 +248,13 @@ def _choose_layout(picture: Picture, key: str, format: str) -> tuple[Layout, ima
     """The fields for size and background, as far as the format has them."""
     choices = _choices()
     width, scale, dark = choices["width"], choices["scale"], False
-    has_figure = picture.has("figure") and format not in NUMBERS
+    has_figure = picture.has("figure") and format not in (*NUMBERS, *FILMS)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         if has_figure and format != "html":
             width = _one_of("Width", "width", image.WIDTHS, key, WIDTH_NAMES.__getitem__, 210)
         if format == "png":
             scale = _one_of("Scale", "scale", image.SCALES, key, "{}×".format, 90)
-        if has_figure or format == "html":
+        if has_figure or format in ("html", *FILMS):
             name = f"{key}-dark"
             st.session_state.setdefault(name, choices["dark"])
             dark = st.toggle("Dark background", address.value_of(name), key=name)
@@ -261,13 +316,25 @@ def _show_file(
     _, format, width, scale, layout = asked
     made: _Made | None = st.session_state.get(_MADE)
     slot = st.empty()
+    if making := _making(key):
+        if making.asked == asked and fragments.is_alone():
+            st.session_state[_MADE] = made = _Made(pictures, asked, making.go_on(slot))
+        else:
+            # Something else was chosen, or the page has changed.
+            making.give_up()
     if made is None or made.pictures is not pictures or made.asked != asked:
         content: bytes | None = None
         if format in NUMBERS:
             content = _written(picture, format, question, slot, key)
         elif _is_wanted(slot, key, format):
-            with slot, st.spinner("Drawing…"):
-                content = _drawn(picture, format, width, scale, layout, question)
+            if format in FILMS:
+                slide = film.Slide(dark=layout.dark, **_origin(picture, question))
+                steps = film.filming(picture, format, slide)
+                st.session_state[_MAKING] = begun = _Making(asked, key, steps)
+                content = begun.go_on(slot)
+            else:
+                with slot, st.spinner("Drawing…"):
+                    content = _drawn(picture, format, width, scale, layout, question)
         if content is None:
             return
         made = _Made(pictures, asked, content)
@@ -338,12 +405,21 @@ def _drawn(
 
 def written_below(picture: Picture, question: Question) -> dict[str, str]:
     """What stands below an image: caption, sentence and model, as far as the picture has them."""
+    return {"caption": picture.full_caption, **_origin(picture, question)}
+
+
+def _origin(picture: Picture, question: Question) -> dict[str, str]:
     texts = {**question.texts, **picture.texts}
     return {
-        "caption": picture.full_caption,
         "sentence": texts["sentence"] if "sentence" in picture.origin else "",
         "model": texts.get("checkpoint", question.name) if "model" in picture.origin else "",
     }
+
+
+def _making(key: str) -> _Making | None:
+    """The film under way in this menu."""
+    making: _Making | None = st.session_state.get(_MAKING)
+    return making if making is not None and making.key == key else None
 
 
 def _size(n_bytes: int) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import streamlit as st
@@ -68,6 +68,26 @@ def menu(
         label_visibility="collapsed" if hides_label else "visible",
         width=width or "stretch",
     )
+
+
+def options(key: str) -> DeltaGenerator:
+    """The button behind which a page keeps what is seldom changed."""
+    return st.popover("Options", icon=":material/tune:", key=key)
+
+
+def more(markdown: str, key: str) -> None:
+    """The button behind which stands what else helps to read a picture."""
+    with st.popover("More", type="tertiary", icon=":material/info:", key=f"more-{key}"):
+        st.markdown(markdown)
+
+
+def brief(sentences: Sequence[str], key: str) -> None:
+    """The first of some sentences in Markdown; the others stand behind *More*, as a list."""
+    first, *others = sentences
+    with row(key=f"captioned-brief-{key}"):
+        st.markdown(first)
+        if others:
+            more("\n".join(f"- {each}" for each in others), f"brief-{key}")
 
 
 def hint(markdown: str) -> None:

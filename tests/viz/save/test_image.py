@@ -33,7 +33,7 @@ from viz.heads.one_head import OneHead
 from viz.masks.batch_masks import batch_masks
 from viz.masks.own_masks import OneMask
 from viz.masks.panels import number_panel, weights_panel
-from viz.save import image
+from viz.save import browser, image
 from viz.save.formats import ExportError
 from viz.save.picture import Layout
 
@@ -239,7 +239,7 @@ def test_figures_drawn_in_several_threads_do_not_mix(chromium: None, trace: Trac
 def test_a_browser_that_was_closed_is_started_again(chromium: None) -> None:
     figure = attention_heatmap(hostile_map(), 0)
     first = len(image.image(figure, "svg"))
-    image.BROWSER.close()
+    browser.BROWSER.close()
     assert len(image.image(figure, "svg")) == pytest.approx(first, abs=100)
 
 
@@ -267,7 +267,7 @@ def test_without_a_browser_images_say_what_to_do_and_numbers_are_written(
 
     refused = run("head.pdf")
     assert (refused.returncode, refused.stdout) == (1, "")
-    assert refused.stderr == f"{image.NEEDS_BROWSER}\n"
+    assert refused.stderr == f"{browser.NEEDS_BROWSER}\n"
     assert not (tmp_path / "head.pdf").exists()
     assert run("head.csv").returncode == 0
     assert (tmp_path / "head.csv").is_file()
@@ -277,9 +277,9 @@ def test_a_browser_is_looked_for_where_it_would_be_started(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("BROWSER_PATH", str(tmp_path / "none"))
-    assert not image.has_browser()
+    assert not browser.has_browser()
     (tmp_path / "none").touch()
-    assert image.has_browser()
+    assert browser.has_browser()
 
 
 @pytest.mark.parametrize(("dark", "ground"), [(False, themes.WHITE), (True, themes.BLACK)])

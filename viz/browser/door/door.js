@@ -2,7 +2,6 @@
 
 import { element, fitted } from "../canvas/dom.js";
 import { plainKey, typing } from "../canvas/keys.js";
-import { mounted } from "../canvas/mount.js";
 import { pageTheme, roomWithin } from "../canvas/page.js";
 import { AddedBlock, AttentionBlock, Inks, drawPositions } from "./blocks.js";
 import { FAINT, below, between, partOf, strength } from "./curves.js";
@@ -27,7 +26,7 @@ function percent(share) {
   return share < 0.01 ? "< 1%" : `${Math.min(99, Math.round(100 * share))}%`;
 }
 
-class Door {
+export class Door {
   constructor(root) {
     this.root = root;
     this.time = 0;
@@ -491,6 +490,18 @@ class Door {
     cancelAnimationFrame(this.frame);
   }
 
+  /** Shows one share of what happens, at rest: a frame of a film. */
+  show(share) {
+    this._rest();
+    if (!this.filmed) {
+      this.filmed = true;
+      this.root.classList.add("filmed");
+      this._size();
+    }
+    this.time = share * this.timeline.duration;
+    this._draw();
+  }
+
   _go(time) {
     this.time = time;
     this._draw();
@@ -773,7 +784,7 @@ class Door {
         context.fill();
       }
     };
-    const flow = this.playing ? (this.time / 620) % 1 : 0.3;
+    const flow = this.playing || this.filmed ? (this.time / 620) % 1 : 0.3;
     const reads = moment.phase === "read" && !done;
     places.stacks.forEach((place, number) => {
       const { stack } = this.stacks[number];
@@ -877,5 +888,3 @@ function arrow(context, from, to, color) {
   for (const turn of [2.6, -2.6]) context.lineTo(to[0] + 8 * Math.cos(angle + turn), to[1] + 8 * Math.sin(angle + turn));
   context.fill();
 }
-
-export default mounted(".door", (root) => new Door(root), "rested");

@@ -37,10 +37,8 @@ class Around {
     this.onAddress = () => this._title();
     this.onTouch = (event) => this._touch(event);
     this.onLift = (event) => this._lift(event);
-    this.onHand = () => this._revealHelp();
     // In the capture phase, ahead of a focused canvas, which uses these keys too.
     window.addEventListener("keydown", this.onKey, true);
-    for (const name of ["keydown", "pointermove"]) window.addEventListener(name, this.onHand, true);
     document.addEventListener(SHOWN_EVENT, this.onShown);
     window.addEventListener("headscope-address", this.onAddress);
     document.addEventListener("touchstart", this.onTouch, { passive: true });
@@ -49,7 +47,6 @@ class Around {
 
   dispose() {
     window.removeEventListener("keydown", this.onKey, true);
-    for (const name of ["keydown", "pointermove"]) window.removeEventListener(name, this.onHand, true);
     document.removeEventListener(SHOWN_EVENT, this.onShown);
     window.removeEventListener("headscope-address", this.onAddress);
     document.removeEventListener("touchstart", this.onTouch);
@@ -165,7 +162,7 @@ class Around {
 
   // ---- help -----------------------------------------------------------------------------------------------------
 
-  /** Help stays hidden until the speaker moves the pointer. */
+  /** Help stays hidden until the speaker asks for it. */
   _writeHelp(text) {
     this.helped = text;
     // Lines break between keys, never inside one.
@@ -190,7 +187,10 @@ class Around {
       if (!document.fullscreenElement) return;
       document.exitFullscreen();
     } else if (key === "f") this._toggleFull();
-    else if (key === "?") this._writeHelp(this.data.help);
+    else if (key === "?") {
+      this._writeHelp(this.data.help);
+      this._revealHelp();
+    }
     else if (this.data.keys.includes(key)) {
       if (!event.repeat) this._press(key);
     } else if (this.data.scrolls && (key === "ArrowUp" || key === "ArrowDown")) this._scroll(key === "ArrowUp" ? -1 : 1);

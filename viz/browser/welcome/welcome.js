@@ -52,20 +52,19 @@ class Welcome {
       list.append(entry);
     }
     this.lines = {
-      reading: this._line("reading", "the offer to read", "New here? ", read, " at your own pace."),
-      glossary: this._line("glossary", "the glossary", "", ask, " Eight basic terms, one sentence each."),
+      reading: this._line("reading", "the offer to read", "New here? ", read),
+      glossary: this._line("glossary", "the glossary", "", ask),
     };
     this.list = list;
     this.root.replaceChildren(...Object.values(this.lines), list);
   }
 
   /** A line with a button and a cross; a phone shows only those. */
-  _line(name, what, before, button, after) {
+  _line(name, what, before, button) {
     const close = element("button", "close", { type: "button", "aria-label": `Dismiss ${what} for good` }, "×");
     close.title = "Do not show this again";
     close.addEventListener("click", () => this._dismiss(name));
-    const words = [before, after].map((text) => element("span", "more", {}, text));
-    return element("p", "", {}, element("span", "", {}, words[0], button, words[1]), close);
+    return element("p", "", {}, element("span", "", {}, element("span", "more", {}, before), button), close);
   }
 
   _dismiss(name) {

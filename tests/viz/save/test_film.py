@@ -1,0 +1,181 @@
+"""Films: decoded again, and held to the pictures and the trace they came from."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import replace
+from typing import Any, get_args
+
+import av
+import numpy as np
+import plotly.graph_objects as go
+import pytest
+from viz.draw.heatmap import attention_heatmap
+
+from model.explain.block_outputs import block_outputs
+from model.record.intervention import Intervention
+from model.trace.attention_map import Site
+from model.trace.trace import Trace
+from model.translate.translator import Translator
+from viz.door.picture import PlayedSentence, figure_of_model
+from viz.draw import style
+from viz.masks.window import OpeningWindow
+from viz.save.film import (
+    HEIGHT,
+    LEAST_SECONDS,
+    MOST_SECONDS,
+    RATES,
+    WIDTH,
+    Series,
+    Slide,
+    Still,
+    film,
+)
+from viz.save.formats import ExportError, Motion
+from viz.save.image import _color
+from viz.save.picture import Layout, Picture
+
+MOST_BYTES = 10_000_000
+HEAD = 2
+
+
+class Moving(Picture):
+    """Bars that grow."""
+
+    title, name = "Bars that grow", "bars"
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+
+    @property
+    def alt(self) -> str:
+        return self.title
+
+    @property
+    def caption(self) -> str:
+        return self.title
+
+    def film(self) -> Series:
+        def still(place: int) -> Still:
+            return Still(
+                lambda layout: go.Figure(
+                    go.Bar(y=[place]),
+                    {"yaxis": {"range": [0, self.count]}, "title": {"text": "Bars"}},
+                ),
+                self.title,
+                f"{place + 1} of {self.count}",
+            )
+
+        return Series(self.count, still)
+
+
+def frames_of(content: bytes) -> tuple[list[np.ndarray[Any, Any]], float]:
+    """The frames of a film as pixels, and how many seconds it lasts."""
+    with av.open(io.BytesIO(content)) as container:
+        frames = [frame.to_ndarray(format="rgb24") for frame in container.decode(video=0)]
+        return frames, len(frames) / float(container.streams.video[0].average_rate)
+
+
+@pytest.mark.parametrize(
+    ("format", "count"), [*((each, 2) for each in get_args(Motion)), ("gif", 18)]
+)
+def test_a_film_can_be_played_and_fits_a_slide(chromium: None, format: Motion, count: int) -> None:
+    shares: list[float] = []
+    content = film(Moving(count), format, progress=shares.append)
+    frames, seconds = frames_of(content)
+    assert frames[0].shape == (HEIGHT, WIDTH, 3)
+    assert LEAST_SECONDS <= seconds <= MOST_SECONDS
+    assert len(frames) == round(seconds * RATES[format])
+    assert np.abs(frames[0].astype(int) - frames[-1]).max() > 100
+    assert len(content) <= MOST_BYTES
+    assert shares == sorted(shares)
+    assert shares[-1] == 1
+    assert len(shares) == count
+
+
+def channels(color: str) -> np.ndarray[Any, Any]:
+    return np.array([int(color[at : at + 2], 16) for at in (1, 3, 5)])
+
+
+def plot_of(frame: np.ndarray[Any, Any], color: str) -> tuple[int, int, int, int]:
+    """Left, top, right and bottom of a plot that is full of one colour."""
+    there = (np.abs(frame.astype(int) - channels(color)) <= 12).all(axis=-1)
+    rows = np.nonzero(there.mean(axis=1) > 0.3)[0]
+    columns = np.nonzero(there[rows].mean(axis=0) > 0.3)[0]
+    return columns[0], rows[0], columns[-1] + 1, rows[-1] + 1
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_the_weights_in_a_frame_are_those_of_the_trace(
+    chromium: None, translator: Translator, trace: Trace, dark: bool
+) -> None:
+    translation = translator.translate("The cat sat on the mat.")
+    runs: list[Intervention] = []
+
+    def run(under: Intervention) -> Trace:
+        runs.append(under)
+        return translator.trace_of(translation, under=under)
+
+    own = trace.maps[Site("encoder", 1)]
+    picture = OpeningWindow(own, HEAD, run)
+    frames, _ = frames_of(film(picture, "mp4", dark=dark))
+    # The widest window hides nothing, and the narrowest leaves each word itself.
+    np.testing.assert_array_equal(run(runs[-1]).maps[own.site].weights, own.weights)
+    np.testing.assert_array_equal(run(runs[0]).maps[own.site].weights[HEAD], np.eye(len(own.keys)))
+
+    def full(layout: Layout) -> go.Figure:
+        ones = replace(own, weights=np.ones_like(own.weights))
+        return attention_heatmap(ones, HEAD, **layout.options)
+
+    scale = style.look(dark).colorscale
+    still = replace(picture.film().at(0), figure=full)
+    [block] = Series(1, lambda _: still).drawn([0], Slide(dark=dark))
+    left, top, right, bottom = plot_of(np.asarray(block), _color(scale, 1))
+    n_queries, n_keys = own.weights.shape[1:]
+    for query in range(n_queries):
+        for key in range(n_keys):
+            # Beside the number in the middle of a cell.
+            x = left + (key + 0.12) * (right - left) / n_keys
+            y = top + (query + 0.2) * (bottom - top) / n_queries
+            wanted = channels(_color(scale, own.weights[HEAD, query, key]))
+            drawn = frames[-1][int(y), int(x)].astype(int)
+            assert np.abs(drawn - wanted).max() <= 14, (query, key)
+
+
+def test_a_played_sentence_ends_with_every_word_written(
+    chromium: None, translator: Translator, trace: Trace
+) -> None:
+    shown = figure_of_model(
+        translator, trace, table=None, blocks=block_outputs(translator, trace), labels={}
+    )
+    frames, seconds = frames_of(film(PlayedSentence(shown), "gif"))
+    assert LEAST_SECONDS <= seconds <= MOST_SECONDS
+    # The words of the translation are the upper tenth: written one by one, never taken back.
+    ink = [float((255 - frame[: HEIGHT // 10]).mean()) for frame in frames]
+    assert ink[-1] > 2 * ink[0] > 0
+    assert max(ink[: len(ink) // 4]) < ink[-1]
+
+
+class Resting(Picture):
+    title, name = "A picture at rest", "rest"
+
+
+def test_what_does_not_move_and_what_is_no_film_is_said(trace: Trace) -> None:
+    with pytest.raises(ExportError, match="choose gif, webm or mp4"):
+        film(Moving(2), "avi")  # type: ignore[arg-type]
+    with pytest.raises(ExportError, match="does not move"):
+        film(Resting(), "gif")
+
+
+def test_a_film_is_cancelled_by_what_its_progress_raises_and_the_next_one_is_made(
+    chromium: None,
+) -> None:
+    class Cancelled(Exception):
+        pass
+
+    def cancel(share: float) -> None:
+        raise Cancelled
+
+    with pytest.raises(Cancelled):
+        film(Moving(3), "gif", progress=cancel)
+    assert film(Moving(2), "gif").startswith(b"GIF8")

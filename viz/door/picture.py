@@ -1,0 +1,116 @@
+"""The first page as files: a document that plays, and a film for slides."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+from model.explain.alignment_table import AlignmentTable
+from model.explain.labels import Label
+from model.record.intervention import Side
+from model.trace.attention_map import AttentionKind, Site
+from model.trace.blocks import Blocks
+from model.trace.trace import Trace
+from viz.browser.files import joined
+from viz.door.arcs import arcs_of
+from viz.door.payload import Figure, pack
+from viz.draw.style import count_of
+from viz.links.request import Request, Translator
+from viz.save.document import document
+from viz.save.film import Played
+from viz.save.picture import Picture
+
+HTML = '<div class="headscope door"></div>'
+
+_SIDES: Mapping[AttentionKind, Side] = {
+    AttentionKind.ENCODER: "encoder",
+    AttentionKind.DECODER: "decoder",
+}
+
+_READ_SECONDS, _STEP_SECONDS = 2.0, 1.4
+"""For how long the sentence goes up the encoder, and one token up the decoder."""
+
+
+def figure_of_model(
+    model: Translator,
+    trace: Trace,
+    *,
+    table: AlignmentTable | None,
+    blocks: Blocks,
+    labels: Mapping[Site, tuple[Label | None, ...]],
+    pages: Sequence[str] = (),
+) -> Figure:
+    """All that the picture shows of a whole Transformer, whose blocks can be asked."""
+    lengths = {AttentionKind.ENCODER: len(trace.source), AttentionKind.DECODER: len(trace.target)}
+    return Figure(
+        trace=trace,
+        arcs=arcs_of(trace, table),
+        blocks=blocks,
+        positions={
+            kind: model.position_table(length, side=_SIDES[kind])
+            for kind, length in lengths.items()
+            if model.positions.is_added
+        },
+        acts=model.positions.acts,
+        norm=model.norm,
+        labels=labels,
+        facts=f"{model.n_parameters / 1e6:.1f} million parameters",
+        pages=pages,
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PlayedSentence(Picture):
+    """The paper's Figure 1 with a sentence running through it."""
+
+    slug: ClassVar[str] = "played"
+    about: ClassVar[str] = (
+        "the whole model with the sentence running through it, written word by word"
+    )
+
+    shown: Figure
+
+    title = "The sentence, played"
+    name = "played"
+
+    @classmethod
+    def of(cls, request: Request) -> PlayedSentence:
+        return cls(
+            figure_of_model(
+                request.translator,
+                request.trace,
+                table=request.alignment,
+                blocks=request.blocks,
+                labels=request.labels,
+            )
+        )
+
+    @property
+    def caption(self) -> str:
+        return self.shown.arcs.said
+
+    def page(self, dark: bool) -> str:
+        trace = self.shown.trace
+        texts = " – ".join(text for text in (trace.source_text, trace.text) if text)
+        return self._document(texts, stage=False, dark=dark or None)
+
+    def film(self) -> Played:
+        written = len(self.shown.trace.target)
+        return Played(
+            lambda dark: self._document(self.title, stage=True, dark=dark),
+            _READ_SECONDS + _STEP_SECONDS * written,
+        )
+
+    def _document(self, title: str, *, stage: bool, dark: bool | None) -> str:
+        return document(
+            pack(self.shown, key=self.name, play=True, stage=stage),
+            title=title,
+            html=HTML,
+            css=joined("door/door.css"),
+            script=joined(Path(__file__).with_name("standalone.js")),
+            about=f"{count_of(len(self.shown.trace.maps), 'block')} of attention are in this file. "
+            "It asks nothing of any network.",
+            dark=dark,
+        )
