@@ -14,6 +14,7 @@ COMMANDS = {
     "translate": ("translate", "translate a sentence"),
     "export": ("export", "write a figure, its numbers or the whole heads view to a file"),
     "export-hf": ("export_hf", "write a model as a folder that transformers can load"),
+    "pack": ("pack", "write a model as one HTML page that runs offline"),
     "survey": ("survey", "measure what each head of a model does over many sentences"),
     "unpickle": ("unpickle", "write a Hugging Face folder's pytorch_model.bin as safetensors"),
 }

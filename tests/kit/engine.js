@@ -7,10 +7,11 @@ import { performance } from "node:perf_hooks";
 import { Engine } from "../../viz/browser/engine/engine.js";
 import { distanceBucket } from "../../viz/browser/engine/positions.js";
 import { Tokenizer } from "../../viz/browser/engine/tokenizer.js";
+import { packedTrace } from "../../viz/browser/live/packing.js";
 
 const file = (folder, name) => readFileSync(join(folder, name));
 
-export async function loaded(folder, { weights = "model.safetensors", wasm = true } = {}) {
+async function loaded(folder, { weights = "model.safetensors", wasm = true } = {}) {
   const config = JSON.parse(file(folder, "config.json"));
   return Engine.load({ config, weights: file(folder, weights), tokenizer: file(folder, "tokenizer.model") }, { wasm });
 }
@@ -45,6 +46,14 @@ const TASKS = {
       }
     }
     return results;
+  },
+
+  async pack({ folder, options, line, template, effects }) {
+    const engine = await loaded(folder, options);
+    const trace = await engine.trace(line);
+    const losses = effects ? await engine.effects(trace) : null;
+    const envelope = packedTrace(template, trace, { effects: losses });
+    return { envelope: Buffer.from(envelope).toString("base64") };
   },
 
   async buckets({ distances, causal }) {

@@ -1,17 +1,11 @@
 // Runs the explorer in a standalone file, in place of the app's page and server.
 
 import { Explorer } from "../browser/explorer/explorer.js";
-
-/** The explorer's payload, from deflated bytes in base64. */
-async function unpacked(text) {
-  const packed = Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
-  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate"));
-  return new Uint8Array(await new Response(stream).arrayBuffer());
-}
+import { inflated } from "../browser/live/inflated.js";
 
 async function open() {
   const host = document.querySelector("#explorer");
-  const bytes = await unpacked(document.querySelector("#payload").textContent);
+  const bytes = await inflated(document.querySelector("#payload").textContent);
   const explorer = new Explorer(host.shadowRoot.querySelector(".explorer"), { canAskPython: false });
   const update = () => explorer.update(bytes, () => {});
   update();

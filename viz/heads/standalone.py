@@ -85,11 +85,11 @@ def heads_page(
     """
     usual = opening(seen, labels)
     payload = pack(seen, facts, labels, effects=effects, selection=usual | dict(selection or {}))
-    page_css = _variables(dark) + _file(".css")
+    page_css = page_variables(dark) + _file(".css")
     script = joined(_HERE.with_suffix(".js"))
     policy = (
-        f"default-src 'none'; script-src {_hash(script)}; "
-        f"style-src {_hash(page_css)} {_hash(CSS)}; "
+        f"default-src 'none'; script-src {policy_hash(script)}; "
+        f"style-src {policy_hash(page_css)} {policy_hash(CSS)}; "
         "img-src data:; base-uri 'none'; form-action 'none'"
     )
     parts = {
@@ -98,12 +98,10 @@ def heads_page(
         "page_css": page_css,
         "css": CSS,
         "html": HTML,
-        # Base64 has no character that means anything to HTML, whatever the tokens hold.
-        "payload": base64.b64encode(zlib.compress(payload, 9)).decode("ascii"),
+        "payload": deflated(payload),
         "script": script,
     }
-    # In one pass, so that nothing that was put in is looked through again.
-    return re.sub(r"\{\{(\w+)\}\}", lambda match: parts[match[1]], _file(".html"))
+    return filled(_file(".html"), parts)
 
 
 def drawable(trace: Trace) -> Trace:
@@ -169,8 +167,8 @@ def theme_variables() -> dict[str, str]:
     }
 
 
-def _variables(dark: bool | None) -> str:
-    """The theme of the page; None for the one that its reader's system has."""
+def page_variables(dark: bool | None) -> str:
+    """The theme of a page as CSS; None for the one that its reader's system has."""
     sheets = theme_variables()
     if dark is not None:
         return f":root {{ {sheets['dark' if dark else 'light']} }}\n"
@@ -184,7 +182,17 @@ def _file(suffix: str) -> str:
     return _HERE.with_suffix(suffix).read_text(encoding="utf-8")
 
 
-def _hash(content: str) -> str:
+def filled(template: str, parts: Mapping[str, str]) -> str:
+    """A template of HTML with its parts, in one pass: parts are not looked through again."""
+    return re.sub(r"\{\{(\w+)\}\}", lambda match: parts[match[1]], template)
+
+
+def deflated(content: bytes) -> str:
+    """Bytes as text for inflated.js; base64 has no character that means anything to HTML."""
+    return base64.b64encode(zlib.compress(content, 9)).decode("ascii")
+
+
+def policy_hash(content: str) -> str:
     """What a policy calls a script or a style sheet."""
     digest = hashlib.sha256(content.encode()).digest()
     return f"'sha256-{base64.b64encode(digest).decode('ascii')}'"

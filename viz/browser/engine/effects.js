@@ -8,8 +8,8 @@ import { causal } from "./transformer.js";
 
 const QUERIES_TOGETHER = 8192;
 
-/** The drop in log-probability of each label without each head: [{kind, layer, losses}], with losses
- * (head, target), and `logProbs` with all heads. The decoder reads `target` throughout. */
+/** The drop in log-probability of each label without each head: [{kind, layer, heads, losses}], with
+ * losses (head, target), and `logProbs` with all heads. The decoder reads `target` throughout. */
 export async function effectsOf(model, source, target, labels, turn = async () => {}) {
   const { n_heads: heads } = model.config;
   const longest = Math.max(source.length, target.length);
@@ -25,7 +25,7 @@ export async function effectsOf(model, source, target, labels, turn = async () =
     order.forEach((site, place) => {
       const losses = all.slice(n * (1 + place * heads), n * (1 + (place + 1) * heads));
       losses.forEach((without, index) => (losses[index] = logProbs[index % n] - without));
-      sites.push({ ...site, losses });
+      sites.push({ ...site, heads, losses });
     });
   }
   const kinds = ["encoder", "decoder", "cross"];

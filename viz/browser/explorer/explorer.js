@@ -40,12 +40,14 @@ const OPENING = "Each kind opens with its most informative head";
 export class Explorer {
   /**
    * @param {boolean} canAskPython - whether Python can change how the trace is read and take a cell apart.
+   * @param {boolean} canSwitchOff - whether Python, or the page's own engine, can switch heads off.
    * @param {number} height - height in CSS pixels of a picture beside the overview; null ends it with the window. A
    *   notebook, whose cells scroll through the window, needs a fixed height.
    */
-  constructor(root, { canAskPython = true, height = null } = {}) {
+  constructor(root, { canAskPython = true, canSwitchOff = canAskPython, height = null } = {}) {
     this.root = root;
     this.canAskPython = canAskPython;
+    this.canSwitchOff = canSwitchOff;
     this.height = height;
     this.state = {
       attention: "cross",
@@ -253,7 +255,7 @@ export class Explorer {
 
   /** Whether there is a model to run without a head. */
   _canSwitchOff() {
-    return this.canAskPython && this.payload.canSwitchOff;
+    return this.canSwitchOff && this.payload.canSwitchOff;
   }
 
   /** Whether the page can show how a weight is computed. */

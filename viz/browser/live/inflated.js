@@ -1,0 +1,10 @@
+// Bytes that stand in a page as text.
+
+/** The bytes of base64 text that holds them deflated. */
+export async function inflated(text) {
+  const letters = atob(text);
+  const packed = new Uint8Array(letters.length);
+  for (let i = 0; i < letters.length; i += 1) packed[i] = letters.charCodeAt(i);
+  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate"));
+  return new Uint8Array(await new Response(stream).arrayBuffer());
+}

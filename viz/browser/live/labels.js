@@ -1,0 +1,33 @@
+// Tokens made safe to show, as viz/draw/labels.py does it: nothing in them stays unseen.
+
+const CONTINUED = "…";
+const SPACE_SIGN = "␣";
+const WORD_START = "▁";
+const MOST_CHARACTERS = 24;
+
+const SPECIAL = /^(?:<\/?s>|<pad>|<unk>|<0x[0-9A-F]{2}>)$/;
+const UNSEEN = /[\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Cs}\p{Zl}\p{Zp}\u115f\u1160\u2800\u3164\uffa0]/u;
+const RIGHT_TO_LEFT =
+  /[\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}]/u;
+
+/** A token as a reader knows it: "▁cat" is "cat", "ze" is "…ze", and a space alone is "␣". */
+export function tokenText(token) {
+  if (SPECIAL.test(token)) return token;
+  if (token.startsWith(WORD_START)) return plainLabel(token.slice(1) || SPACE_SIGN);
+  return plainLabel(/^[\p{L}\p{N}\p{M}]/u.test(token) ? CONTINUED + token : token);
+}
+
+function plainLabel(label) {
+  const spaced = label.replace(/[▁\p{Zs}]/gu, SPACE_SIGN);
+  let shown = [...spaced].map(visibleCharacter).join("") || "∅";
+  if (/^\p{M}/u.test(shown)) shown = `◌${shown}`;
+  if ([...shown].length > MOST_CHARACTERS) shown = `${[...shown].slice(0, MOST_CHARACTERS - 1).join("")}…`;
+  return RIGHT_TO_LEFT.test(shown) ? `\u2068${shown}\u2069` : shown;
+}
+
+function visibleCharacter(character) {
+  if (character === "\x7f") return "\u2421";
+  if (character < " ") return String.fromCharCode(0x2400 + character.charCodeAt(0));
+  if (!UNSEEN.test(character)) return character;
+  return `⟨U+${character.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}⟩`;
+}

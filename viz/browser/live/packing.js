@@ -1,0 +1,150 @@
+// A trace of the engine as the explorer takes it: the envelope that viz/heads/payload.py packs.
+
+import { headFacts, headNumbers } from "./facts.js";
+import { tokenText } from "./labels.js";
+import { headWords } from "./sentences.js";
+
+const MAGIC = "HSX1";
+const DIGITS = 16;
+const EXACT_CELLS = 500_000;
+const COMPLETE = 0.999;
+
+let packings = 0;
+
+/**
+ * The envelope of a trace.
+ *
+ * @param {object} template - the header of an envelope of the same model, for what does not depend on the sentence:
+ *   names, titles, labels of heads.
+ * @param {object} trace - of the engine.
+ * @param {object} options - `effects`, of the engine, once they are known; `epoch` and `selection` of the payload.
+ */
+export function packedTrace(template, trace, { effects = null, epoch = 0, selection = {} } = {}) {
+  const body = new PackedBody();
+  const axes = [];
+  const axis = ({ tokens }) => {
+    const texts = tokens.map(tokenText);
+    const known = axes.findIndex((other) => other.join("\n") === texts.join("\n"));
+    return known < 0 ? axes.push(texts) - 1 : known;
+  };
+  const cells = trace.maps.reduce((sum, { weights }) => sum + weights.length, 0);
+  const exact = cells <= EXACT_CELLS;
+  const losses = new Map((effects?.sites ?? []).map((site) => [`${site.kind}.${site.layer}`, lossOf(site)]));
+  const kinds = template.kinds.map((kind) => {
+    const maps = trace.maps.filter((map) => map.kind === kind.kind);
+    const side = kind.kind === "encoder" ? trace.source : trace.target;
+    const keys = kind.kind === "decoder" ? trace.target : trace.source;
+    return {
+      ...kind,
+      queries: axis(side),
+      keys: axis(keys),
+      beside: kind.kind === "encoder" ? null : axis(trace.predictions),
+      caption: captionOfMaps(kind, maps[0]),
+      exact,
+      weights: body.addWeights(maps, exact),
+      allowed: maps.map((map) => body.addMasks(map)),
+      facts: maps.map((map, layer) => factsOfMap(map, keys.tokens, kind.facts[layer], template, losses)),
+    };
+  });
+  return sealed({ ...template, epoch, selection, axes, kinds }, body);
+}
+
+/** The loss of each head over all target tokens. */
+function lossOf({ losses, heads }) {
+  const n = losses.length / heads;
+  return Array.from({ length: heads }, (_, head) =>
+    losses.slice(head * n, (head + 1) * n).reduce((sum, loss) => sum + loss, 0),
+  );
+}
+
+function captionOfMaps(kind, { weights, allowed, keys }) {
+  const row = kind.caption.split(/[.;]/)[0];
+  const sums = Array.from({ length: kind.heads * (weights.length / kind.heads / keys) }, (_, query) =>
+    weights.subarray(query * keys, (query + 1) * keys).reduce((sum, weight) => sum + weight, 0),
+  );
+  const total = sums.every((sum) => sum > COMPLETE) ? "; it adds up to 1" : "";
+  const hatched = allowed.bits.every(Boolean) ? "" : " Hatched: not allowed.";
+  return `${row}${total}.${hatched} Layers and heads count from 0.`;
+}
+
+function factsOfMap(map, tokens, before, template, losses) {
+  const size = map.queries * map.keys;
+  return before.map(({ label, tendency, share, reason }, number) => {
+    const head = {
+      kind: map.kind,
+      queries: map.queries,
+      keys: map.keys,
+      tokens,
+      weights: map.weights.subarray(number * size, (number + 1) * size),
+      allowed: map.allowed.bits.subarray(map.allowed.heads > 1 ? number * size : 0).subarray(0, size),
+    };
+    const facts = headFacts(head);
+    const effect = losses.get(`${map.kind}.${map.layer}`)?.[number] ?? NaN;
+    const values = { ...facts, [template.onDemand]: effect };
+    return {
+      ...headWords(head, facts),
+      numbers: headNumbers(map.kind, facts, template.measures),
+      ...{ label, tendency, share, reason },
+      measures: template.measures.map(({ key }) => (Number.isNaN(values[key]) ? null : values[key])),
+    };
+  });
+}
+
+/** Arrays one after another, and where each begins. */
+class PackedBody {
+  constructor() {
+    this.parts = [];
+    this.length = 0;
+    this.masks = new Map();
+  }
+
+  add(bytes) {
+    const start = this.length;
+    this.parts.push(bytes);
+    this.length += bytes.length;
+    return start;
+  }
+
+  addWeights(maps, exact) {
+    const starts = maps.map(({ weights }) =>
+      this.add(
+        exact
+          ? new Uint8Array(weights.buffer, weights.byteOffset, weights.byteLength)
+          : Uint8Array.from(weights, (weight) => weight * 255 + 0.5),
+      ),
+    );
+    return starts[0] ?? this.length;
+  }
+
+  /** Where the mask of a map lies, or one for each head where they differ; null where all is allowed. */
+  addMasks({ allowed }) {
+    const size = allowed.queries * allowed.keys;
+    const places = Array.from({ length: allowed.heads }, (_, head) =>
+      this.addMask(allowed.bits.subarray(head * size, (head + 1) * size)),
+    );
+    return new Set(places).size > 1 ? places : places[0];
+  }
+
+  addMask(bits) {
+    if (bits.every(Boolean)) return null;
+    const content = bits.join("");
+    if (!this.masks.has(content)) this.masks.set(content, this.add(bits));
+    return this.masks.get(content);
+  }
+}
+
+function sealed(header, body) {
+  packings += 1;
+  const text = new TextEncoder().encode(JSON.stringify(header));
+  const start = MAGIC.length + DIGITS + 4;
+  const bytes = new Uint8Array(start + text.length + body.length);
+  bytes.set(new TextEncoder().encode(MAGIC + String(packings).padStart(DIGITS, "0")));
+  new DataView(bytes.buffer).setUint32(start - 4, text.length, true);
+  bytes.set(text, start);
+  let at = start + text.length;
+  for (const part of body.parts) {
+    bytes.set(part, at);
+    at += part.length;
+  }
+  return bytes;
+}

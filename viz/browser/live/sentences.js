@@ -1,0 +1,79 @@
+// One head in words, as viz/heads/head_sentences.py says it.
+
+import { PLACES, HeadRows, evenShares } from "./facts.js";
+
+const LEANS = 0.2;
+const MOSTLY = 0.5;
+const EVEN = 0.9;
+const [DIFFERENT, ALIKE, IN_ORDER] = [0.65, 0.2, 0.5];
+const IGNORED = 0.2;
+const MOST_PAIRS = 3;
+
+const NAMES = {
+  previous: "the one before it",
+  same: "itself",
+  next: "the one after it",
+  start: "the sentence start",
+  end: "the sentence end",
+  punctuation: "punctuation",
+};
+const COUNTS = ["no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"];
+
+/** What a head does on a sentence: a `sentence`, its strongest `pairs` and the keys `ignored`. */
+export function headWords(head, facts) {
+  const rows = new HeadRows(head);
+  return { sentence: sentenceOf(facts, evenShares(head)), pairs: pairsOf(rows), ignored: ignoredBy(rows) };
+}
+
+function sentenceOf(facts, even) {
+  if (Number.isNaN(facts.entropy)) return "There is no row to describe.";
+  if (Number.isNaN(facts.entropy_share)) return "A row has only one token to look at.";
+  if (facts.entropy_share >= EVEN) return "A row spreads its weight almost evenly over the tokens it may look at.";
+  const count = Math.max(Math.round(2 ** facts.entropy), 1);
+  return `A row looks at about ${COUNTS[count] ?? count} token${count === 1 ? "" : "s"}${manner(facts, even)}.`;
+}
+
+function manner(facts, even) {
+  const above = Object.keys(PLACES)
+    .filter((key) => key in even && !Number.isNaN(facts[key]))
+    .map((key) => [key, even[key] < 1 ? (facts[key] - even[key]) / (1 - even[key]) : 0]);
+  if (above.length) {
+    const [place, lean] = above.reduce((best, each) => (each[1] > best[1] ? each : best));
+    if (lean >= LEANS) return `, ${facts[place] >= MOSTLY ? "mostly" : "often"} at ${NAMES[place]}`;
+  }
+  if (facts.pairing >= DIFFERENT) {
+    return `; rows look at different ones${facts.diagonal >= IN_ORDER ? ", roughly in order" : ""}`;
+  }
+  return facts.pairing <= ALIKE ? "; all rows look at nearly the same ones" : "";
+}
+
+/** The rows that single out a key the most, as [query, key], the strongest first. */
+function pairsOf(rows) {
+  const singled = [];
+  for (let query = 0; query < rows.queries; query += 1) {
+    const own = rows.weights.subarray(query * rows.keys, (query + 1) * rows.keys);
+    const key = own.indexOf(Math.max(...own));
+    const even = 1 / Math.max(rows.choices[query], 2);
+    if (rows.choices[query] >= 2 && (own[key] - even) / (1 - even) >= LEANS) singled.push([query, key, own[key]]);
+  }
+  singled.sort((one, other) => other[2] - one[2]);
+  return singled.slice(0, MOST_PAIRS).map(([query, key]) => [query, key]);
+}
+
+/** The keys that get next to no weight, in their order. */
+function ignoredBy(rows) {
+  const ignored = [];
+  for (let key = 0; key < rows.keys; key += 1) {
+    let [even, counting, received] = [0, 0, 0];
+    for (let query = 0; query < rows.queries; query += 1) {
+      if (rows.choices[query] < 2) continue;
+      const cell = query * rows.keys + key;
+      received += rows.weights[cell];
+      if (!rows.allowed[cell]) continue;
+      even += 1 / rows.choices[query];
+      counting += 1;
+    }
+    if (counting >= 2 && received < IGNORED * even) ignored.push(key);
+  }
+  return ignored;
+}
