@@ -30,8 +30,9 @@ else:
     from viz.shell.model_map import show_map
     from viz.shell.share_panel import show_share
     from viz.shell.theme import watch_theme
+    from viz.talk.on_every_page import show_talk, title_scene
     from viz.talk.reading_footer import show_reading
-    from viz.talk.scene_panel import show_scenes, show_talk, title_scene
+    from viz.talk.scene_panel import show_scenes
     from viz.talk.welcome import show_glossary, show_welcome
 
     def show_page() -> None:

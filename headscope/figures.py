@@ -7,7 +7,8 @@ imports draw the same figures; notebooks saved by older versions call them.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from types import SimpleNamespace
 from typing import Any
 
 from model.explain.alignment_file import read_alignment as read_alignment
@@ -17,10 +18,10 @@ from model.explain.head_ablation import effects_of as effects_of
 from model.explain.head_ablation import removal as removal
 from model.explain.head_ablation import rewritten as rewritten
 from model.explain.position_measures import formula_table as formula_table
-from model.explain.reading import selected_maps
+from model.explain.reading import ReadTrace, selected_maps
 from model.explain.reading import site_map as site_map
 from model.explain.removal_file import read_removal as read_removal
-from model.trace.attention_map import Site
+from model.trace.attention_map import AttentionKind, AttentionMap, Site, Tokens
 from model.training.growth import read_growth as read_growth
 from viz.decoding.certainty import Certainty as Certainty
 from viz.decoding.lens import LayerLens as LayerLens
@@ -29,53 +30,54 @@ from viz.decoding.search_results import ComparedSearches as ComparedSearches
 from viz.decoding.search_results import SearchWidths as SearchWidths
 from viz.decoding.search_tree import SearchTree as SearchTree
 from viz.decoding.steps import OneStep as OneStep
-from viz.draw.heatmap import head_figure as head_figure
 from viz.draw.panel_figure import panel_figure as panel_figure
 from viz.draw.panel_figure import panels_figure as panels_figure
+from viz.draw.panels import Panel
 from viz.effects.alignment_map import AlignmentMap as AlignmentMap
 from viz.effects.effect_map import EffectMap as EffectMap
 from viz.effects.effect_map import WordMap as WordMap
 from viz.effects.estimate_vs_deletion import MapBesideTruth as MapBesideTruth
-from viz.effects.head_map import effect_figure as effect_figure
+from viz.effects.head_map import LOSS, HeadMap
 from viz.effects.ranking import MapRanking as MapRanking
-from viz.effects.ranking import ranking_figure as ranking_figure
-from viz.effects.ranking import ranking_title as ranking_title
-from viz.effects.ranking import scores as _method_scores
+from viz.effects.removal_curve import LOG_PROB, Curve
+from viz.effects.removal_curve import TITLE as REMOVAL_TITLE
 from viz.effects.removal_curve import ExamplesCurve as ExamplesCurve
 from viz.effects.removal_curve import RemovalCurve as RemovalCurve
-from viz.effects.removal_curve import removal_figure as removal_figure
 from viz.effects.self_maps import SelfMap as SelfMap
-from viz.heads.lines import lines_figure as lines_figure
+from viz.heads.every_head import EveryHead as EveryHead
+from viz.heads.lines import HeadLines as HeadLines
 from viz.heads.matrices import WeightMatrices as WeightMatrices
-from viz.heads.overview import heads_overview as heads_overview
-from viz.heads.panels import compared_panels as compared_panels
-from viz.heads.panels import joint_panel as joint_panel
-from viz.heads.pictures import ComparedHeads as ComparedHeads
-from viz.heads.pictures import EveryHead as EveryHead
-from viz.heads.pictures import HeadLines as HeadLines
-from viz.heads.pictures import JointHeads as JointHeads
-from viz.heads.pictures import OneHead as OneHead
-from viz.heads.pictures import QueryKey as QueryKey
-from viz.heads.query_key import query_key_figure as query_key_figure
+from viz.heads.one_head import OneHead as OneHead
+from viz.heads.query_key import QueryKey as QueryKey
+from viz.heads.several_heads import ComparedHeads as ComparedHeads
+from viz.heads.several_heads import JointHeads as JointHeads
 from viz.heads.training_curves import HeadGrowth as HeadGrowth
-from viz.links.link_interventions import Changes as Changes
+from viz.links.head_refs import Head as _Head
+from viz.links.head_refs import read_heads as _read_heads
+from viz.links.link_interventions import Changes as _Changes
 from viz.links.mask_edits import decode as _decode_mask
 from viz.links.mask_edits import intervention as _masks_intervention
 from viz.links.mask_edits import parse as _parse_masks
-from viz.masks.log_probs import log_prob_bars as log_prob_bars
-from viz.masks.mask import batch_masks as batch_masks
+from viz.masks.batch_masks import batch_masks as batch_masks
+from viz.masks.compared import ComparedMasks as ComparedMasks
+from viz.masks.compared import ComparedWeights as ComparedWeights
+from viz.masks.compared import MovedHeads as MovedHeads
+from viz.masks.compared import NamedMask as NamedMask
+from viz.masks.compared import TwoMasks as TwoMasks
+from viz.masks.compared import moved_heads as moved_heads
+from viz.masks.compared import moved_panel as moved_panel
+from viz.masks.head_in_batch import HeadInBatch as HeadInBatch
+from viz.masks.head_in_batch import changed_panels as changed_panels
+from viz.masks.inside import HeadSteps as HeadSteps
+from viz.masks.log_probs import LogProbs as LogProbs
 from viz.masks.mask import edited_mask as edited_mask
 from viz.masks.mask import preset_mask as preset_mask
-from viz.masks.panels import changed_panels as changed_panels
-from viz.masks.panels import compared_panels as _compared_masks
+from viz.masks.own_masks import DecoderFactors as DecoderFactors
+from viz.masks.own_masks import OneMask as OneMask
+from viz.masks.own_masks import OtherMasks as OtherMasks
+from viz.masks.painted import EditedWeights as EditedWeights
+from viz.masks.painted import Edits as Edits
 from viz.masks.panels import editor_panel as editor_panel
-from viz.masks.panels import factor_panels as factor_panels
-from viz.masks.panels import mask_figure as mask_figure
-from viz.masks.panels import moved_heads as moved_heads
-from viz.masks.panels import moved_panel as moved_panel
-from viz.masks.panels import other_panels as other_panels
-from viz.masks.panels import step_panels as step_panels
-from viz.masks.pictures import OneMask as OneMask
 from viz.masks.steps import head_steps as head_steps
 from viz.positions.embedding_sum import EmbeddingSum as EmbeddingSum
 from viz.positions.neighbours import NeighbourHeads as NeighbourHeads
@@ -95,15 +97,12 @@ from viz.positions.waves import FormulaWaves as FormulaWaves
 from viz.positions.waves import Waves as Waves
 from viz.save.picture import Layout, Picture
 
+# Public names for functions with shorter names in their modules.
+decode_mask = _decode_mask
 # The name in saved notebooks.
 chosen_maps = selected_maps
-
-# Public names for functions with shorter names in their modules.
-compared_masks = _compared_masks
-decode_mask = _decode_mask
 masks_intervention = _masks_intervention
 parse_masks = _parse_masks
-method_scores = _method_scores
 searches_of_every_width = _searches_of_every_width
 
 
@@ -114,6 +113,17 @@ def _drawing(picture: Callable[..., Picture]) -> Callable[..., Any]:
         return picture(*fields, **named).figure(Layout(narrow=narrow, dark=dark))
 
     return draw
+
+
+def _picture(kind: Any, **attributes: Any) -> Any:
+    """A picture of which only some attributes are known."""
+    made: Any = type(kind.__name__, (kind,), {"name": "", **attributes})
+    return made.__new__(made)
+
+
+def Changes(mask: str = "", off: str | tuple[_Head, ...] = ()) -> _Changes:
+    """Masks and heads that differ while decoding; older notebooks write the heads as a text."""
+    return _Changes(mask, _read_heads(off) if isinstance(off, str) else off)
 
 
 def effect_title(effects: Any, token: int | None) -> str:
@@ -127,6 +137,106 @@ def lens_figure(lens: Any, title: str = "", *, narrow: bool = False, dark: bool 
     return figure if narrow or not title else figure.update_layout(title_text=title)
 
 
+def _seen(one: AttentionMap, sides: bool = True, by_prediction: bool = False) -> ReadTrace:
+    """One map as a reading, of a source and a target or without."""
+    maps = {one.site: one} | ({Site(AttentionKind.CROSS, 99): one} if sides else {})
+    return ReadTrace(maps, {}, Tokens(), Tokens(), "", (), by_prediction)
+
+
+def query_key_figure(
+    one: AttentionMap,
+    *cell: int,
+    sides: bool = True,
+    side_by_side: bool = False,
+    dark: bool = False,
+) -> Any:
+    """One weight from the inside: of a head, a query and a key."""
+    picture = QueryKey(_seen(one, sides), one.site, *cell)
+    return picture.figure(Layout(narrow=not side_by_side, dark=dark))
+
+
+def compared_panels(seen: ReadTrace, kind: str, heads: Sequence[tuple[int, int]]) -> list[Panel]:
+    """Several heads of one kind of attention."""
+    return ComparedHeads(seen, AttentionKind(kind), heads).panels
+
+
+def joint_panel(seen: ReadTrace, layer: int, head: int) -> Panel:
+    """One head number of all three kinds of attention."""
+    return JointHeads(seen, layer, head).panel
+
+
+head_figure = _drawing(
+    lambda seen, kind, layer, head: OneHead(seen, site_map(seen, kind, layer).site, head)
+)
+lines_figure = _drawing(
+    lambda one, head, query_title="", sides=True: HeadLines(
+        _seen(one, sides, "predicted" in (query_title or "")), one.site, head
+    )
+)
+heads_overview = _drawing(
+    lambda maps, heads: EveryHead(
+        ReadTrace({each.site: each for each in maps}, {}, Tokens(), Tokens(), "", ()),
+        maps[0].site.kind,
+        head=heads[0] if len(heads) == 1 else None,
+    )
+)
+
+
+def compared_masks(a: Any, b: Any, titles: tuple[str, str]) -> list[Panel]:
+    """Two masks and what differs, under titles such as "A: decoder"."""
+    named = [
+        NamedMask("", title.partition(": ")[2], mask)
+        for mask, title in zip((a, b), titles, strict=True)
+    ]
+    panels: list[Panel] = _picture(ComparedMasks, both=TwoMasks(*named)).panels
+    return panels
+
+
+def factor_panels(masks: dict[str, Any]) -> list[Panel]:
+    """How the decoder's mask is made."""
+    panels: list[Panel] = _picture(DecoderFactors, masks=masks).panels
+    return panels
+
+
+def other_panels(masks: dict[str, Any]) -> list[Panel]:
+    """All masks but the decoder's."""
+    panels: list[Panel] = _picture(OtherMasks, masks=masks).panels
+    return panels
+
+
+def step_panels(seen: Any, steps: Any, **named: Any) -> list[Panel]:
+    """What happens inside a head."""
+    panels: list[Panel] = _picture(HeadSteps, seen=seen, steps=steps, **named).panels
+    return panels
+
+
+def ranking_title(site: Site | None, head: int | None) -> str:
+    """The title of the bars of methods."""
+    return str(_picture(MapRanking, site=site, head=head).title)
+
+
+def method_scores(
+    attributions: Any, site: Site | None = None, head: int | None = None, **named: Any
+) -> list[Any]:
+    """How well every method agrees with the truth, the best first."""
+    return MapRanking(attributions, "", site=site, head=head, **named).scores
+
+
+effect_figure = _drawing(
+    lambda values, title, unit=LOSS, off=(), numbered=True: _picture(
+        HeadMap, values=values, title=title, unit=unit, off=off, numbered=numbered
+    )
+)
+ranking_figure = _drawing(
+    lambda ranked, title, marked="", of_token=False: _picture(
+        MapRanking, scores=ranked, title=title, marked=marked, token=0 if of_token else None
+    )
+)
+removal_figure = _drawing(
+    lambda removal, title=REMOVAL_TITLE, value=LOG_PROB: _picture(
+        Curve, removal=removal, title=title, value=value
+    )
+)
 encoding_heatmap = _drawing(
     lambda table, title=MODEL_TITLE, **named: Positions(table, None, heading=title, **named)
 )
@@ -150,6 +260,14 @@ self_figure = _drawing(
     )
 )
 matrices_figure = _drawing(WeightMatrices)
+mask_figure = _drawing(lambda mask: OneMask(mask, 0, ""))
+log_prob_bars = _drawing(
+    lambda tokens_a, log_probs_a, tokens_b, log_probs_b, names: _picture(
+        LogProbs,
+        under=SimpleNamespace(names=names),
+        sides=((tokens_a, log_probs_a), (tokens_b, log_probs_b)),
+    )
+)
 growth_figure = _drawing(
     lambda grown, measure, kind, chosen: HeadGrowth(
         grown, measure, Site(kind, chosen[0]), chosen[1], ""

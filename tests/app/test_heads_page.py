@@ -28,12 +28,12 @@ from tests.kit import apptest
 from tests.kit.apptest import deliver, go_to, tell_state
 from tests.kit.explorer_payload import Decoded
 from tests.kit.labels import tiny_survey
+from tests.kit.readings import cell_of
 from tests.kit.shown import captions, html, said, warnings
 from tests.kit.tiny_checkpoint import PAIRS
 from viz.draw.labels import axis_texts
 from viz.effects.price import price
 from viz.heads.head_sentences import head_words
-from viz.heads.query_key import alt_text
 from viz.registry.pages import DEFAULT_SENTENCE
 from viz.service import session
 from viz.service.questions import OfModel
@@ -573,7 +573,7 @@ def test_the_joint_picture_has_a_table_a_part(open_app: OpenApp) -> None:
 def test_a_cell_in_the_address_is_looked_into(open_app: OpenApp, trace: Trace) -> None:
     app = open_app(below="query-key", attention="cross", layer="1", head="2", cell="3.1")
     (chart,) = charts(app)
-    assert chart.alt == alt_text(trace.maps[Site(CROSS, 1)], 2, 3, 1)
+    assert chart.alt == cell_of(trace.maps[Site(CROSS, 1)], 2, 3, 1).alt
 
 
 def test_a_cell_that_is_clicked_opens_the_section_that_looks_into_it(
@@ -582,7 +582,7 @@ def test_a_cell_that_is_clicked_opens_the_section_that_looks_into_it(
     app = select(open_app(), attention="encoder", layer="1", head="2", cell="2.3")
     assert app.session_state["below"] == "query-key"
     (chart,) = charts(app)
-    assert chart.alt == alt_text(trace.maps[Site(ENCODER, 1)], 2, 2, 3)
+    assert chart.alt == cell_of(trace.maps[Site(ENCODER, 1)], 2, 2, 3).alt
     assert app.query_params["cell"] == "2.3"
 
 
@@ -595,7 +595,7 @@ def test_a_cell_of_the_joint_picture_belongs_to_one_of_its_parts(
     key = n_source + 1 if part is DECODER else 1
     app = open_app(below="query-key", attention="joint", layer="1", cell=f"{query}.{key}")
     (chart,) = charts(app)
-    assert chart.alt == alt_text(trace.maps[Site(part, 1)], 0, 2, 1)
+    assert chart.alt == cell_of(trace.maps[Site(part, 1)], 0, 2, 1).alt
 
 
 def test_a_cell_of_the_joint_picture_that_belongs_to_no_part_asks_for_another(

@@ -18,7 +18,7 @@ from model.translate.translator import load
 from tests.kit.apptest import go_to
 from tests.kit.shown import said
 from viz.links.mask_edits import Edit, write
-from viz.masks.mask import batch_masks
+from viz.masks.batch_masks import batch_masks
 from viz.registry.pages import DEFAULT_SENTENCE
 from viz.save import image
 from viz.save.formats import FORMATS, IMAGES

@@ -20,7 +20,8 @@ from tests.kit.tiny_checkpoint import PAIRS
 from viz.draw.labels import axis_texts
 from viz.links import mask_edits
 from viz.links.mask_edits import EDITABLE, Edit
-from viz.masks.mask import Cell, batch_masks
+from viz.masks.batch_masks import batch_masks
+from viz.masks.mask import Cell
 
 OpenApp = Callable[..., AppTest]
 OpenMasks = Callable[..., AppTest]

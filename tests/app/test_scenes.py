@@ -31,13 +31,13 @@ from viz.registry import pages
 from viz.registry.pages import DEFAULT_SENTENCE
 from viz.service import session
 from viz.service.questions import OfModel
-from viz.talk import scene_panel, scenes, talk_files
+from viz.talk import own_talks, scene_panel, scenes, talk_files
 from viz.talk.scenes import Scene, Talk
 
 OpenApp = Callable[..., AppTest]
 
 SHIPPED = Path(__file__).parents[2] / "checkpoints"
-READY = scene_panel.ready_talk()
+READY = own_talks.ready_talk()
 OWN_NAMES = {"scene", "talk", "present", "read"}
 """What belongs to a talk and not to a view."""
 
@@ -343,7 +343,7 @@ def test_a_saved_view_is_a_scene_with_a_title_of_its_own(panel: AppTest) -> None
     ],
 )
 def test_a_title_that_nobody_wrote_is_short(page: str, view: dict[str, str], title: str) -> None:
-    suggested = scene_panel.suggested_title(page, {"sentence": "A long one. " * 9} | view)
+    suggested = own_talks.suggested_title(page, {"sentence": "A long one. " * 9} | view)
     assert title in suggested
     assert len(suggested) < 50
 
@@ -381,7 +381,7 @@ def test_the_talk_that_comes_with_the_app_is_copied_and_never_changed(panel: App
     save(panel)
     assert kept(panel).title == "Attention in eleven scenes, my version"
     assert len(kept(panel).scenes) == 12
-    assert len(scene_panel.ready_talk().scenes) == 11
+    assert len(own_talks.ready_talk().scenes) == 11
     (mark,) = told(panel)["keep"]
     assert query(panel, "talk") == mark
 

@@ -13,7 +13,7 @@ from model.trace.attention_map import Tokens
 from tests.kit.apptest import go_to
 from tests.kit.shown import html, query, said, warnings
 from tests.kit.tiny_checkpoint import PAIRS, write_tiny_snapshots
-from viz.draw import style
+from viz.draw import style, themes
 from viz.positions.table import Positions
 from viz.save.picture import Layout
 from viz.shell import stage
@@ -223,7 +223,7 @@ def test_a_value_that_is_none_of_the_options_goes_to_the_first() -> None:
 def test_a_figure_on_stage_is_larger_and_stronger_and_as_high_as_its_place() -> None:
     tokens = Tokens.unnamed(["The", "cat"])
     for dark in (False, True):
-        usual, strong = style.look(dark), style.stage_look(dark)
+        usual, strong = themes.page(dark), themes.stage(dark)
         table = position_measures.formula_table(8, 2, 10_000.0)
         figure = Positions(table, 10_000.0, tokens=tokens).figure(Layout(dark=dark))
         before = go.Figure(figure)
@@ -240,13 +240,13 @@ def test_a_figure_on_stage_is_larger_and_stronger_and_as_high_as_its_place() -> 
 
 
 def contrast(one: str, other: str) -> float:
-    dark, light = sorted((style.luminance(one), style.luminance(other)))
+    dark, light = sorted((themes.luminance(one), themes.luminance(other)))
     return (light + 0.05) / (dark + 0.05)
 
 
 @pytest.mark.parametrize(("dark", "ground"), [(False, "#ffffff"), (True, "#12161c")])
 def test_every_colour_of_text_on_stage_has_seven_to_one(dark: bool, ground: str) -> None:
-    look = style.stage_look(dark)
+    look = themes.stage(dark)
     for color in (look.text, look.muted, look.accent):
         assert contrast(color, ground) >= 7
     assert stage.PRESENT.default is False

@@ -28,39 +28,39 @@ from tests.kit.running_app import (
     serve,
 )
 from viz.links import mask_edits
-from viz.masks.mask import batch_masks
-from viz.talk.scene_panel import ready_talk
+from viz.masks.batch_masks import batch_masks
+from viz.talk.own_talks import ready_talk
 
 CHECKPOINT = ROOT / "checkpoints" / "en-de"
 FOLDER = ROOT / "docs" / "screenshots"
 
 SENTENCE = "He came back from America last week."
-"""A separable verb: what "back" became stands at the end of the German, so attention crosses."""
+"""A separable verb: "back" ends up at the end of the German sentence, so attention crosses."""
 
 QUERY, KEY = "▁zurück", "▁back"
-"""The two tokens that cross; the picture of query and key looks into the cell between them."""
+"""The two tokens that cross; some pictures stop at QUERY, and one takes their cell apart."""
 
 BLOCKED_SENTENCE, BLOCKED = "The old man sat in the garden.", "▁old"
-"""A token that, once hidden, the translation does without."""
+"""A token that the translation lacks once it is hidden."""
 
 BITTEN = "The big dog bit the small cat."
-"""Without positions the cat bites the dog."""
+"""Without positions, the cat bites the dog."""
 
 FURTHER = "Did you get her letter?\nHe doesn't come to work because he's ill."
-"""What else is in a batch before anybody types; as the masks page has it."""
+"""The default further sentences of the masks page."""
 
 CHILDHOOD, STEP = "en-de-childhood", 402
-"""A model with snapshots, and the one in which heads have just begun to differ."""
+"""A model with snapshots, and a step at which heads have just begun to differ."""
 
 SCENE, ON_STAGE = 4, {"present": "1"}
-"""Of the talk that comes with the app: the verb that goes to the end."""
+"""The scene of the included talk in which the verb goes to the end."""
 
 COMPARED = ("pairing", "diagonal", "end")
-"""Measures; the head of cross-attention in which each is largest takes part in the comparison."""
+"""Measures; the cross-attention heads with their largest values are compared."""
 
 WIDTH, HEIGHT = 1280, 800
 TALL, TALL_PAGE = 1700, 1300
-"""Pixels, so that a figure below the first screen is on the page in full."""
+"""Pixels, tall enough for a figure below the first screen."""
 
 MOST_BYTES = 250_000
 COLORS = 256
@@ -68,22 +68,22 @@ TIMEOUT, FADE = 120_000, 1000
 """Milliseconds: the first page of a server loads the model."""
 
 PLOT = ".js-plotly-plot"
-DRAWN = f"{PLOT}, .headscope[data-painted]"
+DRAWN = f"{PLOT}, .headscope[data-painted], .headscope.door[data-state]"
 
 
 class ScreenshotError(RuntimeError):
-    """A picture that cannot be taken; the message says why."""
+    """A picture cannot be taken; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """What to take a picture of.
+    """A picture to take.
 
     Attributes:
         name: of the file, without its suffix.
-        parameters: of the address, beside the sentence.
+        parameters: of the address, besides the sentence.
         dark: in the dark theme.
-        scale: pixels of the picture a pixel of the page.
+        scale: pixels of the picture per pixel of the page.
         part: a selector of the part of the page to show; empty for the first screen.
         page: its path.
         height: of the window in pixels.
@@ -99,23 +99,23 @@ class Picture:
 
 
 def pictures(translator: Translator) -> list[Picture]:
-    """All pictures, with heads and a cell that have something to show."""
+    """All pictures, with heads and a cell worth seeing."""
     trace = translator.trace(SENTENCE)
     heads = compared(trace)
     layer, head = map(str, heads[0])
     together = "-".join(f"{layer}.{head}" for layer, head in heads)
     cell = f"{position(trace.target.tokens, QUERY)}.{position(trace.source.tokens, KEY)}"
+    step = str(1 + position(trace.predictions.tokens, QUERY))
     return [
+        Picture("door-light", {"moment": step}, page=""),
+        Picture("door-dark", {"moment": step}, page="", dark=True),
         Picture("heads-light"),
-        Picture("heads-dark", dark=True),
         Picture("heads-lines", {"view": "lines"}),
         Picture("heads-joint", {"attention": "joint"}),
-        # The selected head is one of those that are compared, or none is.
+        # The selected head must be one of the compared ones.
         Picture("heads-comparison", {"layer": layer, "head": head, "compare": together}),
         Picture("query-key", {"cell": cell, "below": "query-key"}, part=PLOT, height=TALL),
-        Picture(
-            "decoding", {"at": str(1 + position(trace.predictions.tokens, QUERY))}, page="decoding"
-        ),
+        Picture("decoding", {"at": step}, page="decoding"),
         Picture("effects", {"off": "cross.3.1-cross.2.2"}, page="effects", height=TALL_PAGE),
         Picture(
             "masks-change",
@@ -141,7 +141,7 @@ def pictures(translator: Translator) -> list[Picture]:
 
 
 def blocked(translator: Translator) -> str:
-    """The edit, as an address writes it, that hides BLOCKED from all of cross-attention."""
+    """The edit, as spelled in an address, that hides BLOCKED from all cross-attention."""
     batch = translator.trace_batch([BLOCKED_SENTENCE, *FURTHER.splitlines()])
     own = batch_masks(batch.padded, 0)[str(AttentionKind.CROSS)]
     allowed = own.allowed.copy()
@@ -164,10 +164,10 @@ def compared(trace: Trace) -> list[tuple[int, int]]:
 
 
 def position(tokens: tuple[str, ...], token: str) -> int:
-    """Where a token stands among others.
+    """The position of a token among others.
 
     Raises:
-        ScreenshotError: if it does not.
+        ScreenshotError: if it is missing.
     """
     if token not in tokens:
         raise ScreenshotError(
@@ -179,13 +179,13 @@ def position(tokens: tuple[str, ...], token: str) -> int:
 
 @contextmanager
 def opened(browser: Browser, url: str, picture: Picture) -> Iterator[Page]:
-    """The page of a picture, drawn."""
+    """A picture's page, drawn."""
     context = browser.new_context(
         viewport={"width": WIDTH, "height": picture.height},
         color_scheme="dark" if picture.dark else "light",
         device_scale_factor=picture.scale,
         reduced_motion="reduce",
-        # To wait with code made of text, as Playwright does.
+        # Playwright waits by evaluating text as code.
         bypass_csp=True,
     )
     context.add_init_script(CAME_BEFORE)
@@ -205,7 +205,7 @@ def opened(browser: Browser, url: str, picture: Picture) -> Iterator[Page]:
 
 
 def wait_until_told(page: Page) -> None:
-    """Waits until the explorer and the page below it show the same."""
+    """Waits until the explorer and the page below it agree."""
     explorer = page.locator(".explorer[data-painted]")
     explorer.wait_for()
     painted = json.loads(explorer.get_attribute("data-painted") or "{}")
@@ -221,10 +221,10 @@ def take(browser: Browser, url: str, picture: Picture) -> Image.Image:
 
 
 def save(image: Image.Image, path: Path) -> int:
-    """Write a picture, in fewer colours where it would be too large else; gives its bytes.
+    """Write a picture, with fewer colours if it would be too large; returns its size in bytes.
 
     Raises:
-        ScreenshotError: if it is larger than a picture in this repository may be even so.
+        ScreenshotError: if it is too large even so.
     """
     for each in (image, image.quantize(COLORS, dither=Image.Dither.NONE)):
         written = io.BytesIO()

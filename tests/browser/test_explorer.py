@@ -25,11 +25,10 @@ from tests.kit.heads_page import (
     wrong_cells,
     wrong_tiles,
 )
-from viz.draw.heatmap import alt_text as alt_of_head
+from tests.kit.readings import cell_of, head_of
 from viz.draw.labels import axis_texts
-from viz.draw.style import LIGHT
+from viz.draw.themes import LIGHT
 from viz.heads.head_sentences import head_words
-from viz.heads.query_key import alt_text
 
 Visitor = Callable[..., HeadsPage]
 KINDS = {"encoder": "Encoder", "decoder": "Decoder", "cross": "Cross", "joint": "All three"}
@@ -207,7 +206,7 @@ def test_a_cell_is_reached_read_and_looked_into_by_keys_alone(
     heads.page.keyboard.press("Enter")
     assert heads.page.evaluate("window.focused().className") == "matrix"
     described = heads.matrix.get_attribute("aria-label")
-    shown = alt_of_head(trace.attention("cross", 0), 1)
+    shown = head_of(trace.attention("cross", 0), 1).alt
     assert described == f"{shown} Arrow keys move among cells, Enter looks into one."
     for key in ("ArrowRight", "ArrowRight", "ArrowDown", "ArrowDown", "ArrowUp"):
         heads.page.keyboard.press(key)
@@ -222,7 +221,7 @@ def test_a_cell_is_reached_read_and_looked_into_by_keys_alone(
     heads.page.keyboard.press("Enter")
     heads.wait_for_query(cell="1.1", below="query-key")
     expect(heads.chart).to_be_visible()
-    expect(heads.page.get_by_label(alt_text(found, 1, 1, 1))).to_have_count(1)
+    expect(heads.page.get_by_label(cell_of(found, 1, 1, 1).alt)).to_have_count(1)
     expect(heads.page.locator(".explorer .cell.picked")).to_be_visible()
     assert heads.page.evaluate("window.focused().className") == "matrix"
 
@@ -233,12 +232,12 @@ def test_a_click_on_a_cell_looks_into_it(heads: HeadsPage, trace: Trace) -> None
     heads.matrix.click(position={"x": x, "y": y})
     heads.wait_for_query(cell="2.3", below="query-key")
     found = trace.attention("encoder", 1)
-    expect(heads.page.get_by_label(alt_text(found, 2, 2, 3))).to_have_count(1)
+    expect(heads.page.get_by_label(cell_of(found, 2, 2, 3).alt)).to_have_count(1)
     # Another head keeps the cell, and looks into its own.
     heads.click_tile(0, 0)
     heads.settle()
     found = trace.attention("encoder", 0)
-    expect(heads.page.get_by_label(alt_text(found, 0, 2, 3))).to_have_count(1)
+    expect(heads.page.get_by_label(cell_of(found, 0, 2, 3).alt)).to_have_count(1)
 
 
 def test_everything_is_reached_with_the_tab_key(heads: HeadsPage) -> None:

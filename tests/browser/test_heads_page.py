@@ -24,8 +24,8 @@ from tests.kit.heads_page import (
     wrong_cells,
     wrong_tiles,
 )
-from viz.draw.style import DARK, LIGHT
-from viz.heads.query_key import alt_text
+from tests.kit.readings import cell_of
+from viz.draw.themes import DARK, LIGHT
 from viz.service.session import examples
 
 Visitor = Callable[..., HeadsPage]
@@ -138,7 +138,7 @@ def test_each_section_below_shows_what_its_name_says(heads: HeadsPage, trace: Tr
             expect(heads.page.get_by_text("every query and key")).to_be_visible()
         elif section == "query-key":
             found = trace.attention("cross", 0)
-            expect(heads.page.get_by_label(alt_text(found, 1, 1, 2))).to_have_count(1)
+            expect(heads.page.get_by_label(cell_of(found, 1, 1, 2).alt)).to_have_count(1)
         else:
             expect(heads.chart).to_have_count(1)
             expect(heads.chart.locator(".gtitle")).to_contain_text(title("cross", 0, 1))

@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
+from viz.draw.heatmap import alt_text
 
 from headscope.__main__ import main
 from model.checkpoints.shipped import CHECKPOINTS
 from model.record.intervention import Intervention
 from model.translate.translator import Translator, load
-from viz.draw.heatmap import alt_text
 
 SENTENCE = "d c b a a b"
 SECONDS = 60_000

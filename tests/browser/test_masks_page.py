@@ -17,9 +17,11 @@ from model.trace.attention_map import AttentionKind, BoolArray
 from model.trace.trace import Trace
 from model.translate.translator import Translator
 from tests.kit.heads_page import LOADING, Frame, HeadsPage, channels, pixels, wait_until_calm
-from viz.draw.style import DARK, LIGHT
+from viz.draw.themes import DARK, LIGHT
 from viz.links.mask_edits import EDITABLE, Edit, parse, write
-from viz.masks.mask import Mask, batch_masks, edited_mask, mask_difference
+from viz.masks.batch_masks import batch_masks
+from viz.masks.difference import mask_difference
+from viz.masks.mask import Mask, edited_mask
 
 SENTENCES = ("The cat sat on the mat.", "A man reads.", "He doesn't come to work because he's ill.")
 BATCH = {"sentence": SENTENCES[0], "batch": "\n".join(SENTENCES[1:])}

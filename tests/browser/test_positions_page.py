@@ -13,7 +13,7 @@ from model.record.intervention import Intervention, PositionEdit
 from model.translate.translator import Translator
 from tests.kit.heads_page import LOADING, SHORTLY, HeadsPage, wait_until_calm
 from viz.draw.labels import axis_texts
-from viz.draw.style import DARK, LIGHT
+from viz.draw.themes import DARK, LIGHT
 from viz.pages.positions import ORIGINAL
 from viz.positions.neighbours import neighbour_heads
 

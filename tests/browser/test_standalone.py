@@ -20,7 +20,7 @@ from model.trace.trace import Trace
 from model.translate.translator import Translator
 from tests.kit.heads_page import SENTENCE, HeadsPage, picture, pixels, wrong_cells, wrong_tiles
 from viz.draw.labels import axis_texts
-from viz.draw.style import DARK, LIGHT
+from viz.draw.themes import DARK, LIGHT
 from viz.heads.standalone import heads_page
 from viz.notebook import show
 

@@ -14,7 +14,7 @@ from model.explain.reading import read
 from model.trace.trace import Trace
 from model.translate.translator import Translator
 from tests.kit.heads_page import SENTENCE, HeadsPage, wrong_cells
-from viz.draw.style import DARK, LIGHT
+from viz.draw.themes import DARK, LIGHT
 from viz.notebook import explore
 
 MODEL = """

@@ -19,7 +19,7 @@ from playwright.sync_api import Locator, Page, ViewportSize, expect
 
 from model.explain.reading import ReadTrace
 from model.trace.attention_map import AttentionKind, BoolArray, FloatArray, Site
-from viz.draw.style import LIGHT, Look
+from viz.draw.themes import LIGHT, Theme
 
 Pixels = NDArray[np.uint8]
 
@@ -51,7 +51,7 @@ HALF_A_STEP = 0.5 / 255
 PARTS = {AttentionKind.ENCODER: (0, 0), AttentionKind.CROSS: (1, 0), AttentionKind.DECODER: (1, 1)}
 """Where each kind stands in the joint picture, in blocks down and across."""
 
-# Seen from a test, a message to the server is held back or counted here.
+# ReadTrace from a test, a message to the server is held back or counted here.
 WATCH = """
 window.sent = 0;
 window.told = 0;
@@ -411,7 +411,7 @@ def channels(color: str) -> tuple[int, int, int]:
     return red, green, blue
 
 
-def scale(weights: FloatArray, look: Look, gamma: float) -> NDArray[np.float64]:
+def scale(weights: FloatArray, look: Theme, gamma: float) -> NDArray[np.float64]:
     """The colours of weights, (…, RGB): straight lines between the stops of the scale."""
     stops = np.array([channels(color) for color in look.weights], dtype=np.float64)
     places = np.clip(weights, 0, 1).astype(np.float64) ** gamma * (len(stops) - 1)
@@ -421,7 +421,7 @@ def scale(weights: FloatArray, look: Look, gamma: float) -> NDArray[np.float64]:
 
 
 def has_colour(
-    color: NDArray[Any], weight: float, look: Look = LIGHT, gamma: float = 1, tolerance: float = 2
+    color: NDArray[Any], weight: float, look: Theme = LIGHT, gamma: float = 1, tolerance: float = 2
 ) -> bool:
     """Whether a colour stands for a weight, to half a step of the scale and to rounding."""
     around = np.array([weight - HALF_A_STEP, weight + HALF_A_STEP], dtype=np.float32)
@@ -449,7 +449,7 @@ def picture(seen: ReadTrace, attention: str, layer: int, head: int) -> tuple[Flo
 
 
 def wrong_cells(
-    heads: HeadsPage, seen: ReadTrace, *, look: Look = LIGHT, gamma: float = 1, density: float = 1
+    heads: HeadsPage, seen: ReadTrace, *, look: Theme = LIGHT, gamma: float = 1, density: float = 1
 ) -> list[str]:
     """The cells of the large heatmap that have another colour than their number, in words."""
     attention, layer, head = heads.selected
@@ -478,7 +478,7 @@ def wrong_cells(
 
 
 def wrong_tiles(
-    heads: HeadsPage, seen: ReadTrace, *, look: Look = LIGHT, gamma: float = 1, density: float = 1
+    heads: HeadsPage, seen: ReadTrace, *, look: Theme = LIGHT, gamma: float = 1, density: float = 1
 ) -> list[str]:
     """The cells of the overview's tiles that have another colour than their number, in words."""
     drawn = pixels(heads.overview)
@@ -504,7 +504,7 @@ def wrong_tiles(
     return wrong
 
 
-def hatching(look: Look) -> set[tuple[int, int, int]]:
+def hatching(look: Theme) -> set[tuple[int, int, int]]:
     """The two colours of a cell that may not be attended to."""
     return {channels(look.forbidden), channels(look.hatch)}
 

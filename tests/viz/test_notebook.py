@@ -29,9 +29,9 @@ from model.trace.trace import Trace
 from tests.kit.explorer_payload import Decoded
 from tests.kit.running_app import ROOT
 from tests.kit.signals import end_group, heed_interrupts
-from viz.draw.heatmap import head_figure
 from viz.heads import standalone
-from viz.heads.pictures import HeadLines, OneHead
+from viz.heads.lines import HeadLines
+from viz.heads.one_head import OneHead
 from viz.notebook import show
 from viz.save.picture import Layout
 from viz.service.session import PROCESS_VARIABLE
@@ -100,7 +100,7 @@ def test_a_model_of_one_text_has_no_source_and_no_target(
     assert found["selection"]["attention"] == kind
     picture = OneHead(seen, Site(kind, 1), 1)
     lines = HeadLines(seen, Site(kind, 1), 1)
-    axes = head_figure(seen, kind, 1, 1).layout
+    axes = picture.figure(Layout()).layout
     words = [
         *(picture.alt, picture.caption, axes.xaxis.title.text, axes.yaxis.title.text),
         lines.figure(Layout()).to_json(),

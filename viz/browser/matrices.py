@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from viz.browser.envelope import Body, seal
 from viz.browser.files import fetched
 from viz.browser.messages import message_of
-from viz.draw import style
+from viz.draw import themes
 from viz.draw.labels import axis_texts
 from viz.draw.panels import PAINTING_HELP, Panel
 
@@ -78,7 +78,7 @@ def pack(
     header = {
         "panels": [_panel(panel, body) for panel in panels],
         "stage": stage,
-        "themes": style.STAGE_THEMES if stage else style.THEMES,
+        "themes": themes.STAGE_THEMES if stage else themes.THEMES,
         "height": height,
         "abreast": abreast or len(panels),
         "epoch": epoch,

@@ -16,14 +16,14 @@ import streamlit as st
 
 from viz.browser.files import joined
 from viz.browser.messages import message_of
-from viz.draw import style
+from viz.draw import themes
 
 _NOTES = (
     Path(__file__)
     .with_suffix("")
     .joinpath("notes.html")
     .read_text(encoding="utf-8")
-    .replace("/* colours */", "".join(f"--{n}: {c}; " for n, c in style.NOTES_COLORS.items()))
+    .replace("/* colours */", "".join(f"--{n}: {c}; " for n, c in themes.NOTES_COLORS.items()))
     .replace("/* script */", joined("speaker/notes.js"))
 )
 

@@ -9,7 +9,7 @@ import streamlit as st
 
 from viz.browser.files import fetched
 from viz.browser.messages import handle_once, last_handled
-from viz.draw import style
+from viz.draw import themes
 
 _KEY = "stage"
 
@@ -60,7 +60,7 @@ def stage_foot(
             "turn": last_handled(_KEY),
             "scrolls": scrolls,
             "scene": scene,
-            "themes": style.STAGE_THEMES,
+            "themes": themes.STAGE_THEMES,
         },
         on_pressed_change=on_press,
         height=1,

@@ -31,13 +31,7 @@ class HeadMean:
 
 
 def head_mean(trace: Trace, kind: AttentionKind, heads: Iterable[tuple[Site, int]]) -> HeadMean:
-    """The mean over the heads of one kind, or over all heads of that kind if none is given.
-
-    Args:
-        trace: of the translation.
-        kind: of attention.
-        heads: of any kind; heads that the trace does not have are left out.
-    """
+    """The mean over those of some heads that are of a kind and in the trace, or else over all."""
     return mean_weights({site: each.weights for site, each in trace.maps.items()}, kind, heads)
 
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
-import numpy as np
 import plotly.graph_objects as go
 
 from model.paper.search import Search
@@ -14,7 +13,7 @@ from model.trace.attention_map import Tokens
 from model.trace.translation import Decoding, DecodingStep
 from model.trace.word_grouping import WORD_START, special
 from viz.decoding.picture import DecodingPicture
-from viz.draw import css, style
+from viz.draw import css, style, themes
 from viz.draw.labels import CONTINUED, axis_labels, axis_texts, escape_html
 from viz.links.link_interventions import UNCHANGED, Changes
 from viz.links.request import Request
@@ -37,12 +36,10 @@ class Certainty(DecodingPicture):
 
     Attributes:
         decoding: of the sentence.
-        search: as in DecodingPicture.
-        changes: as in DecodingPicture.
     """
 
-    slug: ClassVar[str] = "certainty"
-    about: ClassVar[str] = "probability, rank and entropy of every token of the translation"
+    slug = "certainty"
+    about = "probability, rank and entropy of every token of the translation"
 
     decoding: Decoding
     search: Search
@@ -63,10 +60,6 @@ class Certainty(DecodingPicture):
         """The tokens written."""
         translation = self.decoding.translation
         return Tokens(translation.tokens, translation.token_ids)
-
-    @property
-    def source(self) -> str:
-        return self.decoding.translation.source_text
 
     @property
     def alt(self) -> str:
@@ -92,7 +85,7 @@ class Certainty(DecodingPicture):
         )
 
     def figure(self, layout: Layout) -> go.Figure:
-        theme = style.look(layout.dark)
+        theme = themes.page(layout.dark)
         labels, steps = axis_labels(self.tokens), self.decoding.steps
         places = list(range(len(labels)))
         marked = [step.rank > 1 for step in steps]
@@ -133,24 +126,15 @@ class Certainty(DecodingPicture):
             hovertemplate="<b>%{customdata[0]}</b><br>entropy <b>%{y:.2f} bits</b><extra></extra>",
             showlegend=False,
         )
-        shared = style.layout(
-            theme,
-            title=self.title,
-            height=_HEIGHT,
-            lines=["Above – probability, below – entropy in bits"] if layout.narrow else [],
-        )
-        room = style.labels_height(labels)
-        below = shared["margin"]["b"] + room + (style.LEGEND_HEIGHT if layout.narrow else 0)
-        tick = {
-            "gridcolor": theme.grid,
-            "zeroline": False,
-            "automargin": True,
-            "tickfont": {"size": style.SMALL_FONT_SIZE},
-        }
+        legends = 2 * style.LEGEND_HEIGHT if layout.narrow else 0
         spec = {
-            **style.with_bottom(shared, below),
-            "plot_bgcolor": style.CLEAR,
-            "legend": style.legend_below(shared),
+            **style.plain_layout(
+                theme,
+                title=self.title,
+                height=_HEIGHT,
+                below=style.BOTTOM + style.labels_height(labels) + legends,
+                lines=["Above – probability, below – entropy in bits"] if layout.narrow else [],
+            ),
             "xaxis": style.axis(
                 "",
                 labels,
@@ -158,21 +142,21 @@ class Certainty(DecodingPicture):
                 range=[-0.5, len(labels) - 0.5],
                 anchor="y2",
             ),
-            "yaxis": {
-                "title": style.axis_title("" if layout.narrow else "Probability"),
-                "domain": [0.5 + _GAP / 2, 1],
-                "range": [0, 1],
-                "tickvals": [0, 0.5, 1],
-                "ticktext": [percent(share) for share in (0, 0.5, 1)],
-                **tick,
-            },
-            "yaxis2": {
-                "title": style.axis_title("" if layout.narrow else "Entropy, bits"),
-                "domain": [0, 0.5 - _GAP / 2],
-                "rangemode": "tozero",
-                "nticks": 4,
-                **tick,
-            },
+            "yaxis": style.value_axis(
+                theme,
+                "" if layout.narrow else "Probability",
+                domain=[0.5 + _GAP / 2, 1],
+                range=[0, 1],
+                tickvals=[0, 0.5, 1],
+                ticktext=[percent(share) for share in (0, 0.5, 1)],
+            ),
+            "yaxis2": style.value_axis(
+                theme,
+                "" if layout.narrow else "Entropy, bits",
+                domain=[0, 0.5 - _GAP / 2],
+                rangemode="tozero",
+                nticks=4,
+            ),
         }
         named = [
             ("the likeliest token it may write", theme.accent),
@@ -183,7 +167,7 @@ class Certainty(DecodingPicture):
 
     def numbers(self) -> Numbers:
         columns = {
-            name: np.array([getattr(step, name) for step in self.decoding.steps])
+            name: [getattr(step, name) for step in self.decoding.steps]
             for name in ("probability", "rank", "entropy", "forced")
         }
         return column_numbers({}, "target", self.tokens, columns)
@@ -191,7 +175,7 @@ class Certainty(DecodingPicture):
 
 def certainty_html(tokens: Tokens, steps: Sequence[DecodingStep], *, dark: bool) -> str:
     """The sentence; the less probable a token, the stronger its colour."""
-    theme, most = style.look(dark), 32 if dark else 45
+    theme, most = themes.page(dark), 32 if dark else 45
     parts = []
     for place, (text, token, step) in enumerate(
         zip(axis_texts(tokens), tokens.tokens, steps, strict=True)

@@ -1,9 +1,9 @@
-"""What each decoder layer would predict at every step, as a map."""
+"""A map of each decoder layer's prediction at every step."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from model.paper.search import AS_IN_THE_PAPER, Search
 from model.trace.logit_lens import LogitLens
 from viz.decoding.picture import DecodingPicture
-from viz.draw import style
+from viz.draw import style, themes
 from viz.draw.labels import axis_labels, axis_texts, escape_html
 from viz.links.link_interventions import UNCHANGED, Changes
 from viz.links.request import Request
@@ -45,18 +45,16 @@ def agreement(lens: LogitLens) -> NDArray[np.int64]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LayerLens(DecodingPicture):
-    """What each decoder layer would predict at every step of a decoding.
+    """Each decoder layer's prediction at every step of a decoding.
 
     Attributes:
         lens: of the translation.
         sentence: the source.
-        search: as in DecodingPicture.
         final_norm: whether the decoder has a norm after its last layer.
-        changes: as in DecodingPicture.
     """
 
-    slug: ClassVar[str] = "layers"
-    about: ClassVar[str] = "what each decoder layer would predict at every step of the translation"
+    slug = "layers"
+    about = "what each decoder layer would predict at every step of the translation"
 
     lens: LogitLens
     sentence: str
@@ -118,7 +116,7 @@ class LayerLens(DecodingPicture):
 
         Cells that agree are bold too, for people who do not see the colours.
         """
-        theme, lens = style.look(layout.dark), self.lens
+        theme, lens = themes.page(layout.dark), self.lens
         # Pale enough for the page's own text.
         colors = [theme.hover, theme.weights[1], theme.weights[3]]
         values = agreement(lens)
@@ -233,7 +231,7 @@ class LayerLens(DecodingPicture):
 def settled(lens: LogitLens) -> list[int]:
     """For each step, the first layer from which on every layer predicts the token written.
 
-    The number of layers where the last one predicts another token.
+    If the last layer predicts another token, the number of layers.
     """
     says = lens.ranks == 1
     # True from where all that follow are true.

@@ -14,7 +14,7 @@ from model.trace.word_grouping import WORD_START, special
 from viz.browser.envelope import Body, seal
 from viz.decoding.attention import HeadMean
 from viz.decoding.tree import fate_words, paths
-from viz.draw import style
+from viz.draw import themes
 from viz.draw.labels import CONTINUED, axis_texts, token_text
 
 
@@ -48,7 +48,7 @@ def pack(
         "epoch": epoch,
         "step": step,
         "stage": stage,
-        "themes": style.STAGE_THEMES if stage else style.THEMES,
+        "themes": themes.STAGE_THEMES if stage else themes.THEMES,
         "source": _tokens(decoding.translation.source),
         # The last token is never read.
         "target": _tokens(target + Tokens(decoding.translation.tokens[-1:], ids[-1:])),
@@ -83,7 +83,7 @@ def pack_branches(decoding: Decoding, cross: HeadMean | None, *, chart: str) -> 
     body, nodes = Body(), decoding.nodes
     header = {
         "chart": chart,
-        "themes": style.THEMES,
+        "themes": themes.THEMES,
         "source": _tokens(decoding.translation.source),
         "cross": None if cross is None else _attention(cross, body),
         "nodes": [

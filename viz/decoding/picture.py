@@ -1,10 +1,9 @@
-"""What the pictures of a decoding share: how it was decoded, in words and as Python."""
+"""The base of pictures of a decoding: its search in words and as Python."""
 
 from __future__ import annotations
 
-from abc import abstractmethod
-
 from model.paper.search import Search
+from model.trace.translation import Decoding
 from viz.links.link_interventions import Changes
 from viz.save.notebook import Lines, public
 from viz.save.picture import Picture
@@ -14,19 +13,21 @@ class DecodingPicture(Picture):
     """A picture of a decoding.
 
     Attributes:
+        decoding: of the sentence.
         search: how it was decoded.
         changes: what the model did differently meanwhile; titles name it.
     """
 
     __slots__ = ()
 
+    decoding: Decoding
     search: Search
     changes: Changes
 
     @property
-    @abstractmethod
     def source(self) -> str:
         """The sentence."""
+        return self.decoding.translation.source_text
 
     @property
     def under(self) -> str:
@@ -36,7 +37,7 @@ class DecodingPicture(Picture):
     @property
     def given(self) -> Lines:
         """The lines of a notebook that say what is decoded, and how."""
-        changes = [f"changes = hs.figures.{self.changes!r}"] if self.changes else []
+        changes = [f"changes = {public(self.changes)}"] if self.changes else []
         return [f"sentence = {self.source!r}", f"search = {public(self.search)}", *changes]
 
     @property

@@ -10,14 +10,13 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, ClassVar
 
-import numpy as np
 import plotly.graph_objects as go
 
 from model.paper.search import Search
 from model.trace.translation import Decoding, SearchNode
 from viz.decoding.search import WIDEST, of_every_width, search_name, written_settings
 from viz.decoding.tree import hypothesis_text
-from viz.draw import style
+from viz.draw import style, themes
 from viz.draw.labels import escape_html
 from viz.links.link_interventions import UNCHANGED, Changes
 from viz.links.request import Request
@@ -79,7 +78,7 @@ class ResultList(Picture):
     @property
     @abstractmethod
     def words(self) -> str:
-        """What the list shows, in plain text."""
+        """The list in plain text."""
 
     @property
     def caption(self) -> str:
@@ -95,7 +94,7 @@ class ResultList(Picture):
 
     def figure(self, layout: Layout) -> go.Figure:
         """Each translation as text, above a bar whose length is its distance from 0."""
-        theme, values = style.look(layout.dark), self.lengths
+        theme, values = themes.page(layout.dark), self.lengths
         across = _NARROW_ACROSS if layout.narrow else _ACROSS
         places: list[float] = []
         notes: list[dict[str, Any]] = []
@@ -120,11 +119,10 @@ class ResultList(Picture):
             down += _LINE * len(lines)
             places.append(down + _BAR / 2)
             down += _BAR + _GAP
-        shared = style.bar_layout(theme, title=self.title, height=round(down), top=0, lines=[])
         spec: dict[str, Any] = {
-            **shared,
-            "height": shared["height"] + _GAP,
-            "margin": {**shared["margin"], "b": shared["margin"]["b"] + _GAP},
+            **style.bar_layout(
+                theme, title=self.title, height=round(down), top=0, lines=[], axis=_GAP
+            ),
             "plot_bgcolor": style.CLEAR,
             "annotations": notes,
             "xaxis": {
@@ -158,19 +156,19 @@ class ResultList(Picture):
     def numbers(self) -> Numbers:
         results = self.results
         nodes = [each.node for each in results]
-        columns = {
-            "mark": np.array([each.mark for each in results], np.str_),
-            "translation": np.array([each.text for each in results], np.str_),
-            "log_prob": np.array([node.log_prob for node in nodes]),
-            "score": np.array([node.score or 0.0 for node in nodes]),
-            "tokens": np.array([node.step + 1 for node in nodes]),
+        columns: dict[str, list[Any]] = {
+            "mark": [each.mark for each in results],
+            "translation": [each.text for each in results],
+            "log_prob": [node.log_prob for node in nodes],
+            "score": [node.score or 0.0 for node in nodes],
+            "tokens": [node.step + 1 for node in nodes],
         }
         return column_numbers({}, "found", range(1, len(results) + 1), columns)
 
     @property
     def given(self) -> Lines:
         """The lines of a notebook that name the sentence, and the changes if there are any."""
-        changes = [f"changes = hs.figures.{self.changes!r}"] if self.changes else []
+        changes = [f"changes = {public(self.changes)}"] if self.changes else []
         return [f"sentence = {self.decodings[0].translation.source_text!r}", *changes]
 
     def decoded(self, searches: str) -> Lines:
@@ -193,10 +191,8 @@ class ComparedSearches(ResultList):
         changes: what the model did differently meanwhile.
     """
 
-    slug: ClassVar[str] = "compare"
-    about: ClassVar[str] = (
-        "a search (--beam, --samples) compared with another: --against, by default greedy"
-    )
+    slug = "compare"
+    about = "a search (--beam, --samples) compared with another: --against, by default greedy"
 
     decodings: Sequence[Decoding]
     searches: Sequence[Search]
@@ -222,7 +218,17 @@ class ComparedSearches(ResultList):
 
     @property
     def results(self) -> list[SearchResult]:
-        return compared(self.decodings, self.searches)
+        """The best of a beam search, or all samples, best first."""
+        return [
+            SearchResult(
+                f"{mark}, {rank + 1}" if _is_many(search) else mark, search_name(search), text, node
+            )
+            for mark, decoding, search in zip("AB", self.decodings, self.searches, strict=True)
+            for rank, node in enumerate(
+                decoding.ranked if _is_many(search) else decoding.ranked[:1]
+            )
+            for text in [hypothesis_text(decoding, decoding.nodes.index(node))]
+        ]
 
     @property
     def words(self) -> str:
@@ -256,8 +262,8 @@ class SearchWidths(ResultList):
         changes: what the model did differently meanwhile.
     """
 
-    slug: ClassVar[str] = "widths"
-    about: ClassVar[str] = f"what beams of the widths 1 to {WIDEST} find"
+    slug = "widths"
+    about = f"what beams of the widths 1 to {WIDEST} find"
 
     decodings: Sequence[Decoding]
     search: Search
@@ -275,7 +281,19 @@ class SearchWidths(ResultList):
 
     @property
     def results(self) -> list[SearchResult]:
-        return by_width(self.decodings)
+        """Neighbours with the same result share an entry."""
+        best = [decoding.ranked[0] for decoding in self.decodings]
+        texts = [hypothesis_text(each, each.nodes.index(each.ranked[0])) for each in self.decodings]
+        top = max(map(score, best))
+        results = []
+        for _, group in groupby(range(len(best)), texts.__getitem__):
+            first, *rest = group
+            named = f"widths {first + 1} to {rest[-1] + 1}" if rest else f"width {first + 1}"
+            mark = f"{first + 1}–{rest[-1] + 1}" if rest else str(first + 1)
+            wins = len(set(texts)) > 1 and score(best[first]) == top
+            name = f"{named}, best" if wins else named
+            results.append(SearchResult(mark, name, texts[first], best[first], wins))
+        return results
 
     @property
     def words(self) -> str:
@@ -302,18 +320,6 @@ class SearchWidths(ResultList):
 
 def _is_many(search: Search) -> bool:
     return search.sampling is not None and search.sampling.n_samples > 1
-
-
-def compared(decodings: Sequence[Decoding], searches: Sequence[Search]) -> list[SearchResult]:
-    """The results of two searches: the best of a beam search, or all samples, best first."""
-    return [
-        SearchResult(
-            f"{mark}, {rank + 1}" if _is_many(search) else mark, search_name(search), text, node
-        )
-        for mark, decoding, search in zip("AB", decodings, searches, strict=True)
-        for rank, node in enumerate(decoding.ranked if _is_many(search) else decoding.ranked[:1])
-        for text in [hypothesis_text(decoding, decoding.nodes.index(node))]
-    ]
 
 
 def comparison_words(one: Decoding, other: Decoding, a: Search, b: Search) -> str:
@@ -351,22 +357,6 @@ def likelier(one: str, other: str, gap: float) -> str:
 def score(node: SearchNode) -> float:
     """Log-probability over length penalty, without rounding noise."""
     return round(node.score or 0.0, 5)
-
-
-def by_width(decodings: Sequence[Decoding]) -> list[SearchResult]:
-    """The results of beams of width 1, 2, …; neighbours with the same result share an entry."""
-    best = [decoding.ranked[0] for decoding in decodings]
-    texts = [hypothesis_text(each, each.nodes.index(each.ranked[0])) for each in decodings]
-    top = max(map(score, best))
-    results = []
-    for _, group in groupby(range(len(best)), texts.__getitem__):
-        first, *rest = group
-        named = f"widths {first + 1} to {rest[-1] + 1}" if rest else f"width {first + 1}"
-        mark = f"{first + 1}–{rest[-1] + 1}" if rest else str(first + 1)
-        wins = len(set(texts)) > 1 and score(best[first]) == top
-        name = f"{named}, best" if wins else named
-        results.append(SearchResult(mark, name, texts[first], best[first], wins))
-    return results
 
 
 def widths_words(best: Sequence[SearchNode], texts: Sequence[str], alpha: float) -> str:

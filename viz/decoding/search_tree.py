@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
-import numpy as np
 import plotly.graph_objects as go
 
 from model.paper.search import Search
@@ -28,7 +27,7 @@ from viz.decoding.tree import (
     node_label,
     without_pruned,
 )
-from viz.draw import style
+from viz.draw import style, themes
 from viz.draw.labels import escape_html
 from viz.links.link_interventions import UNCHANGED, Changes
 from viz.links.request import Request
@@ -56,14 +55,12 @@ class SearchTree(DecodingPicture):
 
     Attributes:
         decoding: of the sentence.
-        search: as in DecodingPicture.
         numbered: whether each hypothesis has its log-probability below.
         whole: whether pruned hypotheses are drawn.
-        changes: as in DecodingPicture.
     """
 
-    slug: ClassVar[str] = "tree"
-    about: ClassVar[str] = "every hypothesis of the search as a tree: --beam, --samples, --prefix"
+    slug = "tree"
+    about = "every hypothesis of the search as a tree: --beam, --samples, --prefix"
 
     decoding: Decoding
     search: Search
@@ -80,10 +77,6 @@ class SearchTree(DecodingPicture):
     @property
     def title(self) -> str:
         return search_name(self.search) + self.changes.name
-
-    @property
-    def source(self) -> str:
-        return self.decoding.translation.source_text
 
     @property
     def alt(self) -> str:
@@ -106,7 +99,7 @@ class SearchTree(DecodingPicture):
 
     @property
     def _dots(self) -> str:
-        """What a dot is."""
+        """The meaning of a dot."""
         if self.search.sampling is not None:
             return "Each line of dots is one sample, drawn token by token."
         if self.search.beam == 1:
@@ -133,7 +126,7 @@ class SearchTree(DecodingPicture):
 
     def figure(self, layout: Layout) -> go.Figure:
         """The tree; its last trace has a point a node, whose customdata begins with its place."""
-        theme = style.look(layout.dark)
+        theme = themes.page(layout.dark)
         decoding = self.decoding if self.whole else without_pruned(self.decoding)
         across = _NARROW_ACROSS if layout.narrow else ACROSS
         tree = layout_tree(decoding, across)
@@ -143,7 +136,7 @@ class SearchTree(DecodingPicture):
         lines = {**inks, "pruned": theme.hatch}
         forced = len(self.search.prefix)
         data = [_start(theme)]
-        # What matters most is drawn last, over the rest.
+        # The most important lines are drawn last, on top.
         for branch in reversed(NAMES):
             for given in (False, True):
                 edges = [
@@ -200,23 +193,21 @@ class SearchTree(DecodingPicture):
 
     def numbers(self) -> Numbers:
         nodes = self.decoding.nodes
-        places = {
+        columns: dict[str, list[Any]] = {
             "parent": [-1 if node.parent is None else node.parent for node in nodes],
             "step": [node.step + 1 for node in nodes],
             "rank": [0 if node.rank is None else node.rank + 1 for node in nodes],
+            "log_prob": [node.log_prob for node in nodes],
+            "score": [math.nan if node.score is None else node.score for node in nodes],
+            "fate": [node.fate for node in nodes],
         }
-        scores = [math.nan if node.score is None else node.score for node in nodes]
-        arrays = {name: np.array(values) for name, values in places.items()}
-        arrays["log_prob"] = np.array([node.log_prob for node in nodes])
-        arrays["score"] = np.array(scores)
-        arrays["fate"] = np.array([node.fate for node in nodes])
         tokens = Tokens(
             tokens=tuple(node.token for node in nodes), ids=tuple(node.token_id for node in nodes)
         )
-        return column_numbers({"search": self.title}, "hypothesis", tokens, arrays)
+        return column_numbers({"search": self.title}, "hypothesis", tokens, columns)
 
 
-def _start(theme: style.Look) -> dict[str, Any]:
+def _start(theme: themes.Theme) -> dict[str, Any]:
     return {
         "type": "scatter",
         "mode": "markers+text",

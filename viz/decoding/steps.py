@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
@@ -16,7 +16,7 @@ from model.trace.translation import Decoding, DecodingStep
 from viz.decoding.attention import HeadMean, head_mean
 from viz.decoding.certainty import percent
 from viz.decoding.picture import DecodingPicture
-from viz.draw import style
+from viz.draw import style, themes
 from viz.draw.labels import axis_labels, escape_html, token_text
 from viz.links.head_refs import Head
 from viz.links.link_interventions import UNCHANGED, Changes
@@ -36,14 +36,12 @@ class OneStep(DecodingPicture):
     Attributes:
         decoding: of the sentence.
         trace: of its translation.
-        search: as in DecodingPicture.
         step: from 0.
         heads: those shown, as a mean for each kind; all heads of a kind if none of them is of it.
-        changes: as in DecodingPicture.
     """
 
-    slug: ClassVar[str] = "step"
-    about: ClassVar[str] = "one step of the decoding and the likeliest tokens it may write: --token"
+    slug = "step"
+    about = "one step of the decoding and the likeliest tokens it may write: --token"
 
     decoding: Decoding
     trace: Trace
@@ -99,10 +97,6 @@ class OneStep(DecodingPicture):
         ]
 
     @property
-    def source(self) -> str:
-        return self.decoding.translation.source_text
-
-    @property
     def alt(self) -> str:
         named = [
             f"{token_text(token)} {style.percent(probability, 1)}"
@@ -140,16 +134,15 @@ class OneStep(DecodingPicture):
 
         The first traces are the rows; the last is the bars, likeliest at the top.
         """
-        theme, step, looks = style.look(layout.dark), self.now, self._looks
+        theme, step, looks = themes.page(layout.dark), self.now, self._looks
         labels = axis_labels(step.likeliest)
         heights = [_STRIP] * len(looks) + [_ROW * len(labels)]
         full = sum(heights) + _HEADING * len(looks)
-        shared = style.bar_layout(theme, title=self.title, height=full, top=_HEADING, lines=[])
         below = 0 if layout.narrow else style.SMALL_FONT_SIZE + 30
         spec: dict[str, Any] = {
-            **shared,
-            "height": shared["height"] + below,
-            "margin": {**shared["margin"], "b": shared["margin"]["b"] + below},
+            **style.bar_layout(
+                theme, title=self.title, height=full, top=_HEADING, lines=[], axis=below
+            ),
             "plot_bgcolor": style.CLEAR,
             "coloraxis": {
                 "cmin": 0,
@@ -189,19 +182,10 @@ class OneStep(DecodingPicture):
                 "visible": False,
                 "anchor": f"x{suffix}",
             }
+            muted = {"size": style.SMALL_FONT_SIZE, "color": theme.muted}
+            shift = _HEADING - style.SMALL_FONT_SIZE - 16
             spec["annotations"].append(
-                {
-                    "text": escape_html(name),
-                    "xref": "paper",
-                    "yref": "paper",
-                    "x": 0,
-                    "y": top / full,
-                    "yshift": _HEADING - style.SMALL_FONT_SIZE - 16,
-                    "xanchor": "left",
-                    "yanchor": "bottom",
-                    "showarrow": False,
-                    "font": {"size": style.SMALL_FONT_SIZE, "color": theme.muted},
-                }
+                style.heading(theme, escape_html(name), 0, top / full, yshift=shift, font=muted)
             )
             top -= _STRIP + _HEADING
         last = str(len(looks) + 1)

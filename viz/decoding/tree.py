@@ -24,7 +24,7 @@ NAMES: dict[Branch, str] = {
     "found": "also found",
     "pruned": "pruned",
 }
-"""What became of a branch, in the legend."""
+"""The fate of a branch, in the legend."""
 
 ACROSS = 880
 """Pixels across a line of the tree; then the next line begins, as in a text."""
@@ -50,7 +50,7 @@ _BYTE = re.compile(r"<0x([0-9A-F]{2})>")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tree:
-    """Where each hypothesis stands: x in pixels, y in rows from the top.
+    """The place of each hypothesis: x in pixels, y in rows from the top.
 
     Attributes:
         points: of each node.
@@ -121,12 +121,7 @@ def hypothesis_text(decoding: Decoding, place: int) -> str:
 
 
 def layout_tree(decoding: Decoding, across: float = ACROSS) -> Tree:
-    """Where each hypothesis stands: the translation in the first row, no two on one place.
-
-    Args:
-        decoding: of a sentence.
-        across: the width of a line in pixels.
-    """
+    """Where each hypothesis stands, in lines of a width in pixels: no two on one place."""
     nodes = decoding.nodes
     widths = _widths(nodes)
     rows, branches = _rows(decoding)
@@ -149,7 +144,7 @@ def layout_tree(decoding: Decoding, across: float = ACROSS) -> Tree:
     for line in sorted(used):
         tops[line] = top
         top += len(used[line]) + _BETWEEN
-    # A line has the rows that something stands in, and no others.
+    # A line has no empty rows.
     places = {line: {row: n for n, row in enumerate(sorted(each))} for line, each in used.items()}
 
     def height(line: int, row: int) -> float:

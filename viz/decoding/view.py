@@ -1,4 +1,4 @@
-"""What the decoding page shows, and what its address holds."""
+"""The declaration of the decoding page."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from model.paper.search import Search
 from model.trace.attention_map import AttentionKind
 from viz.decoding.search import RANGES, USUAL, WAYS, Settings, written_settings
-from viz.links.head_refs import Head, heads_parameter, read_heads
+from viz.links.head_refs import Head, heads_parameter
 from viz.links.link_interventions import Changes
 from viz.links.mask_edits import MAX_CHARACTERS
 from viz.links.parameters import (
@@ -64,7 +64,7 @@ def _setting(name: str, meaning: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class DecodingView:
-    """What the decoding page shows."""
+    """The state of the decoding page."""
 
     section: str = kept(choice("section", "steps", SECTIONS, "the section shown"))
     at: int = kept(integer("at", 1, low=1, high=999, meaning="the step shown"))
@@ -95,7 +95,7 @@ class DecodingView:
             "forced words, one after another, as step.token-token by ids",
         )
     )
-    heads: str = kept(
+    heads: tuple[Head, ...] = kept(
         heads_parameter(
             "heads",
             "the heads whose attention the steps show, as kind.layer.head; none: all",
@@ -104,7 +104,7 @@ class DecodingView:
         ),
         was="lit",
     )
-    off: str = kept(
+    off: tuple[Head, ...] = kept(
         heads_parameter("off", "heads switched off during decoding, as kind.layer.head")
     )
     mask: str = kept(
@@ -131,13 +131,8 @@ class DecodingView:
         return list(filter(None, self.taken.split("_")))
 
     @property
-    def shown_heads(self) -> list[Head]:
-        """The heads whose attention is shown, each once; none for all."""
-        return read_heads(self.heads)
-
-    @property
     def changes(self) -> Changes:
-        """What the model does differently."""
+        """The changes to the model."""
         return Changes(self.mask, self.off)
 
     @property
@@ -171,7 +166,7 @@ class DecodingView:
             before: the present translation, kept up to that step.
         """
         prefix = self.prefix
-        # What the model wrote since then stays, and so becomes part of the prefix.
+        # Tokens written since then stay and become part of the prefix.
         choices = [
             *self._choices,
             _choice(min(step, len(prefix)), (*before[len(prefix) : step], *token_ids)),

@@ -20,7 +20,7 @@ from model.trace.blocks import Blocks
 from model.trace.trace import Trace
 from viz.browser.envelope import Body, seal
 from viz.door.arcs import Arcs, Word
-from viz.draw import style
+from viz.draw import themes
 from viz.draw.labels import axis_texts
 
 DIMENSIONS = 13
@@ -92,7 +92,7 @@ def pack(
         "moment": moment,
         "play": play,
         "stage": stage,
-        "themes": style.STAGE_THEMES if stage else style.THEMES,
+        "themes": themes.STAGE_THEMES if stage else themes.THEMES,
         "written": _words(arcs.written),
         "read": _words(arcs.read),
         # A token that was predicted is read one position later.

@@ -5,7 +5,7 @@ They cover what Streamlit's theme cannot express.
 
 from __future__ import annotations
 
-from viz.draw.style import Look
+from viz.draw.themes import Theme
 
 TRANSLATION_SIZES = {70: 2.4, 160: 1.7}
 """The translation's size in rem, by maximum number of characters: readable from the back row."""
@@ -277,7 +277,7 @@ def translation_css(text: str) -> str:
     return f"font-size: {size}rem; font-weight: 650; line-height: 1.25; margin: 0"
 
 
-def grid_css(theme: Look) -> str:
+def grid_css(theme: Theme) -> str:
     """The style of a batch's tokens: one row per sentence, padding hatched."""
     hatch = f"repeating-linear-gradient(-45deg, {theme.hatch} 0 1.5px, {theme.forbidden} 1.5px 5px)"
     return f"""
@@ -292,7 +292,7 @@ def grid_css(theme: Look) -> str:
 """
 
 
-def change_css(theme: Look, *, removed: bool) -> str:
+def change_css(theme: Theme, *, removed: bool) -> str:
     """The style of words that a text lost or gained.
 
     A line tells them from others without colour; their letters keep the page's own contrast.
@@ -304,7 +304,7 @@ def change_css(theme: Look, *, removed: bool) -> str:
     )
 
 
-def stage_css(theme: Look) -> str:
+def stage_css(theme: Theme) -> str:
     """The style of a stage: hides everything around the picture and enlarges the rest.
 
     All sizes follow the root's: a 38th of the window's height, and no less than a reader has set.

@@ -13,9 +13,10 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from model.trace.attention_map import Tokens
-from viz.draw import style
+from viz.draw import style, themes
 from viz.draw.labels import escape_html, side_texts
 from viz.draw.panels import Panel
+from viz.draw.token_axes import token_layout
 
 _WIDE, _NARROW = 780, 396
 """Width in pixels of several panels on paper: two columns, one column."""
@@ -51,94 +52,40 @@ def panel_figure(panel: Panel, *, narrow: bool = False, dark: bool = False) -> g
 
     The first trace's z is the panel's values, unchanged; cells that it does not show lie grey above
     it.
-
-    Args:
-        panel: what to draw; that it can be painted on makes no difference.
-        narrow: for a width below `style.NARROW`.
-        dark: for a dark page.
     """
-    theme = style.look(dark)
+    theme = themes.page(dark)
     n_queries, n_keys = panel.values.shape
     columns = style.NARROW_NUMBERED_COLUMNS if narrow else style.NUMBERED_COLUMNS
     gap = 1 if n_queries <= style.NUMBERED_ROWS and n_keys <= columns else 0
-    cells: dict[str, Any] = {
-        "type": "heatmap",
-        "z": panel.values,
-        "xgap": gap,
-        "ygap": gap,
-        "hovertemplate": f"<b>%{{y}}</b> to <b>%{{x}}</b><br>{escape_html(panel.unit)} "
-        "<b>%{z:.6~g}</b><extra></extra>",
-        "name": escape_html(panel.unit),
-    }
+    unit = escape_html(panel.unit)
+    cells = _panel_cells(panel, theme, dark) | {"xgap": gap, "ygap": gap, "name": unit}
     data = [cells]
     if panel.scale == "category":
-        used = np.unique(panel.values).tolist()
-        colors = list(panel.colors["dark" if dark else "light"])
-        names = list(panel.names)
-        cells |= {
-            "zmin": -0.5,
-            "zmax": len(colors) - 0.5,
-            "colorscale": _steps(colors),
-            "showscale": False,
-            "customdata": np.array(names, dtype=object)[panel.values],
-            "hovertemplate": "<b>%{y}</b> to <b>%{x}</b><br>%{customdata}<extra></extra>",
-        }
-        legend = list(panel.legend) or names
-        shown = {legend[number]: colors[number] for number in used}
-        data += [_legend_entry(name, color, theme) for name, color in shown.items()]
+        data += [_legend_entry(*entry, theme) for entry in _legend(panel, dark).items()]
     else:
-        signed = panel.scale == "signed"
         bar = style.weight_bar(theme)
         ends = [panel.low, (panel.low + panel.high) / 2, panel.high]
-        bar["title"] = {**bar["title"], "text": escape_html(panel.unit)}
-        cells |= {
-            "zmin": panel.low,
-            "zmax": panel.high,
-            "colorscale": theme.signed_colorscale if signed else theme.colorscale,
-            "colorbar": {**bar, "tickvals": ends, "ticktext": [style.number(end) for end in ends]},
-        }
+        bar["title"] = {**bar["title"], "text": unit}
+        del cells["showscale"]
+        cells["colorbar"] = bar | {"tickvals": ends, "ticktext": list(map(style.number, ends))}
         if panel.shown is not None and not panel.shown.all():
             data += [
                 _hidden(panel.shown, theme, gap),
                 _legend_entry("not allowed", theme.forbidden, theme),
             ]
     rows, across = panel.query_title, panel.key_title
-    lines = [f"Rows – {rows}", f"Columns – {across}"] if narrow else []
-    height = style.plot_height(n_queries)
-    texts = side_texts(panel.keys, narrow)
-    width = style.NARROW_PLOT_WIDTH if narrow else style.PLOT_WIDTH
-    layout = style.layout(
+    layout = token_layout(
         theme,
-        title=escape_html(panel.title),
-        height=height,
-        top=style.labels_height(texts, width),
-        lines=lines,
+        escape_html(panel.title),
+        (panel.queries, panel.keys),
+        (rows, across),
+        narrow=narrow,
+        lines=[f"Rows – {rows}", f"Columns – {across}"] if narrow else [],
     )
     if panel.scale == "category":
-        # Nothing goes beside the legend, whose long names may need a line each.
+        # Nothing stands beside the legend, which may need a line for each of its long names.
         layout["legend"] |= {"x": 0, "xanchor": "left", "y": 0}
-    labelled = style.NARROW_LABELLED_COLUMNS if narrow else style.LABELLED_COLUMNS
-    layout |= {
-        "xaxis": style.axis(
-            "" if narrow else across,
-            [escape_html(text) for text in texts],
-            style.label_step(n_keys, labelled),
-            range=[-0.5, n_keys - 0.5],
-            side="top",
-            autotickangles=[0, -90] if narrow else [0, -45, -90],
-        ),
-        "yaxis": style.axis(
-            "" if narrow else rows,
-            _row_labels(panel.queries, narrow),
-            style.label_step(n_queries, height // style.MIN_ROW_HEIGHT),
-            range=[n_queries - 0.5, -0.5],
-        ),
-    }
     return go.Figure({"data": data, "layout": layout})
-
-
-def _row_labels(queries: Tokens, narrow: bool) -> list[str]:
-    return [escape_html(text) for text in side_texts(queries, narrow)]
 
 
 def _steps(colors: list[str]) -> list[list[Any]]:
@@ -149,11 +96,11 @@ def _steps(colors: list[str]) -> list[list[Any]]:
     ]
 
 
-def _legend_entry(name: str, color: str, theme: style.Look) -> dict[str, Any]:
+def _legend_entry(name: str, color: str, theme: themes.Theme) -> dict[str, Any]:
     return style.legend_square(theme, escape_html(name), color)
 
 
-def _hidden(shown: NDArray[np.bool_], theme: style.Look, gap: int) -> dict[str, Any]:
+def _hidden(shown: NDArray[np.bool_], theme: themes.Theme, gap: int) -> dict[str, Any]:
     return {
         "type": "heatmap",
         "z": np.where(shown, np.float32(np.nan), np.float32(1)),
@@ -197,7 +144,7 @@ def panels_figure(
         raise ValueError(
             "There is no cell to draw; a figure needs a panel with a row and a column."
         )
-    theme = style.look(dark)
+    theme = themes.page(dark)
     plan = _plan(panels, narrow, slide)
     data: list[dict[str, Any]] = []
     hidden: list[dict[str, Any]] = []
@@ -212,8 +159,7 @@ def panels_figure(
         cells = _panel_cells(panel, theme, dark) | axes | {"xgap": gap, "ygap": gap}
         data.append(cells)
         if panel.scale == "category":
-            names, colors = list(panel.legend) or list(panel.names), _colors(panel, dark)
-            legend |= {names[used]: colors[used] for used in np.unique(panel.values).tolist()}
+            legend |= _legend(panel, dark)
         else:
             bars.setdefault((panel.scale, panel.low, panel.high, panel.unit), cells)
             if panel.shown is not None and not panel.shown.all():
@@ -225,19 +171,15 @@ def panels_figure(
             panel, place, plan, suffix, narrow
         )
         layout["annotations"].append(
-            {
-                "text": "<br>".join(escape_html(line) for line in place.title),
-                "x": place.left / plan.width,
-                "y": 1 - place.top / plan.height,
-                "xref": "paper",
-                "yref": "paper",
-                "xanchor": "left",
-                "yanchor": "bottom",
-                "yshift": place.labels,
-                "align": "left",
-                "showarrow": False,
-                "font": {"size": style.SMALL_FONT_SIZE, "color": theme.text, "weight": 600},
-            }
+            style.heading(
+                theme,
+                "<br>".join(escape_html(line) for line in place.title),
+                place.left / plan.width,
+                1 - place.top / plan.height,
+                yshift=place.labels,
+                align="left",
+                font={"size": style.SMALL_FONT_SIZE, "color": theme.text, "weight": 600},
+            )
         )
     entries = [_legend_entry(name, color, theme) for name, color in legend.items()]
     frame = _frame(panels, plan, title, bars, legend, theme, narrow)
@@ -388,7 +330,8 @@ def _panel_axes(
         "constraintoward": "left",
         "tickangle": 0 if _lie_flat(keys, plan.cell, plan.label_size) else -90,
     }
-    down = style.axis("", _row_labels(panel.queries, narrow), row_step) | shared
+    labels = [escape_html(text) for text in side_texts(panel.queries, narrow)]
+    down = style.axis("", labels, row_step) | shared
     down |= {
         "domain": [max(0.0, 1 - bottom / plan.height), 1 - place.top / plan.height],
         "anchor": f"x{suffix}",
@@ -400,7 +343,7 @@ def _panel_axes(
     return across, down
 
 
-def _panel_cells(panel: Panel, theme: style.Look, dark: bool) -> dict[str, Any]:
+def _panel_cells(panel: Panel, theme: themes.Theme, dark: bool) -> dict[str, Any]:
     """The cells of a panel as a heatmap, without a colour bar."""
     cells: dict[str, Any] = {
         "type": "heatmap",
@@ -431,26 +374,22 @@ def _colors(panel: Panel, dark: bool) -> list[str]:
     return list(panel.colors["dark" if dark else "light"])
 
 
-def _cell_numbers(panel: Panel, theme: style.Look) -> dict[str, Any]:
+def _legend(panel: Panel, dark: bool) -> dict[str, str]:
+    """The colours of the categories that occur in a panel, by what the legend calls them."""
+    names, colors = list(panel.legend) or list(panel.names), _colors(panel, dark)
+    return {names[used]: colors[used] for used in np.unique(panel.values).tolist()}
+
+
+def _cell_numbers(panel: Panel, theme: themes.Theme) -> dict[str, Any]:
     """Each number in its cell, except where it would round to 0 or the cell is not shown."""
     shown = panel.values >= 0.5 * 10.0**-panel.digits
     if panel.shown is not None:
         shown = shown & panel.shown
     rows, columns = np.nonzero(shown)
     values = panel.values[rows, columns].tolist()
-    return {
-        "type": "scatter",
-        "x": columns,
-        "y": rows,
-        "mode": "text",
-        "text": [f"{value:.{panel.digits}f}" for value in values],
-        "textfont": {
-            "size": style.DENSE_FONT_SIZE,
-            "color": [theme.ink(min(value / panel.high, 1.0)) for value in values],
-        },
-        "hoverinfo": "skip",
-        "showlegend": False,
-    }
+    texts = [f"{value:.{panel.digits}f}" for value in values]
+    colors = [theme.ink(min(value / panel.high, 1.0)) for value in values]
+    return style.cell_texts(columns, rows, texts, colors, style.DENSE_FONT_SIZE)
 
 
 def _frame(
@@ -459,7 +398,7 @@ def _frame(
     title: str,
     bars: dict[tuple[Any, ...], dict[str, Any]],
     legend: dict[str, str],
-    theme: style.Look,
+    theme: themes.Theme,
     narrow: bool,
 ) -> dict[str, Any]:
     """The layout around the panels: title, what rows and columns are, colour bars and legend."""

@@ -1,10 +1,9 @@
-"""How everything looks: the only place that holds colours, heights and hover texts."""
+"""How figures look: sizes, axes, colour bars, legends and hover texts."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from model.numbers import fixed as fixed
 from model.numbers import number as number
 from model.numbers import percent as percent
 from viz.draw.constants import CONSTANTS
+from viz.draw.themes import Theme
 
 LOGO = str(Path(__file__).with_name("logo.svg"))
 ICON = str(Path(__file__).with_name("icon.svg"))
@@ -31,8 +31,6 @@ SMALL_FONT_SIZE = 14
 FEW_LABELS, DENSE_FONT_SIZE = 24, 12
 """With more labels than this, an axis uses smaller text."""
 
-BLACK, WHITE = "#000000", "#ffffff"
-
 BAR, NARROW_BAR = 260, 180
 """Pixels of a colour bar, and of one on a phone."""
 
@@ -42,153 +40,6 @@ CLIPPED = 0.99
 CLEAR = "rgba(0, 0, 0, 0)"
 """Transparent."""
 
-
-@dataclass(frozen=True, slots=True)
-class Look:
-    """The colours of one theme.
-
-    Attributes:
-        text: titles, axis labels and numbers; at least 4.5 to 1 on the page.
-        muted: what stands back, at least 4.5 to 1 on the page as well.
-        accent: what the model predicts.
-        now: what happens at this moment of something played, at least 4.5 to 1 on the page as well.
-        grid: the gaps between cells.
-        forbidden: the ground of a cell that may not be attended to.
-        hatch: the lines on it.
-        hover: the ground of hover texts.
-        weights: colours of the weights 0 to 1 at equal steps. They run in lightness alone, in one
-            hue, so they read under every colour blindness and in grey.
-        signed: colours from the most negative number to the most positive one at equal steps, blue
-            to orange through the page's own lightness, so that 0 stands back.
-        heads: colours of heads laid over each other, Okabe and Ito's hues in their order; they stay
-            apart under every common colour blindness.
-        cells: colours of a mask's cells: allowed, future, padding, both, forbidden by an edit. They
-            differ in lightness too.
-        compared: colours of two masks' cells: both allow, both forbid, only A allows, only B.
-    """
-
-    text: str
-    muted: str
-    accent: str
-    now: str
-    grid: str
-    forbidden: str
-    hatch: str
-    hover: str
-    weights: tuple[str, ...]
-    signed: tuple[str, ...]
-    heads: tuple[str, ...]
-    cells: tuple[str, ...]
-    compared: tuple[str, ...]
-
-    def ink(self, weight: float) -> str:
-        """Black or white, whichever reads better on the cell of that weight."""
-        return _ink(self.weights, weight)
-
-    def signed_ink(self, place: float) -> str:
-        """The same for a cell of `signed`, by its place among these colours, from 0 to 1."""
-        return _ink(self.signed, place)
-
-    @property
-    def colorscale(self) -> list[list[Any]]:
-        """`weights` as Plotly takes them, each with its place from 0 to 1."""
-        return _colorscale(self.weights)
-
-    @property
-    def signed_colorscale(self) -> list[list[Any]]:
-        """`signed` as Plotly takes them, each with its place from 0 to 1; 0.5 is the number 0."""
-        return _colorscale(self.signed)
-
-    @property
-    def beside(self) -> str:
-        """The colour for comparison with whatever is in `accent`."""
-        return self.weights[4]
-
-    @property
-    def negative(self) -> str:
-        """One colour for negative numbers drawn by size instead of colour."""
-        return self.signed[_SIGN_STEP]
-
-    @property
-    def positive(self) -> str:
-        """One colour for positive numbers drawn by size instead of colour."""
-        return self.signed[-1 - _SIGN_STEP]
-
-
-_SIGN_STEP = 2
-"""The place along `signed` where a colour shows its sign and stands out on the page."""
-
-
-def _ink(colors: tuple[str, ...], place: float) -> str:
-    color = colors[round(place * (len(colors) - 1))]
-    # Where black and white have the same contrast by WCAG 2, 4.6 to 1.
-    return BLACK if luminance(color) > CONSTANTS["INK_THRESHOLD"] else WHITE
-
-
-def _colorscale(colors: tuple[str, ...]) -> list[list[Any]]:
-    last = len(colors) - 1
-    return [[index / last, color] for index, color in enumerate(colors)]
-
-
-# The colours of .streamlit/config.toml, so that figures belong to their page.
-LIGHT = Look(
-    text="#1b2430",
-    muted="#56606d",
-    accent="#0b63a5",
-    now="#b35900",
-    grid="#d5dbe3",
-    forbidden="#eceef1",
-    hatch="#a3abb6",
-    hover="#ffffff",
-    weights=(
-        *("#f4f8fc", "#dfebf6", "#c5dcef", "#a3c9e5", "#7cb2d9"),
-        *("#5599cb", "#347fb9", "#1b65a0", "#0d4b80", "#06325a"),
-    ),
-    signed=(
-        *("#06325a", "#1b65a0", "#5599cb", "#a3c9e5", "#dfebf6"),
-        *("#fbe9d9", "#f3c396", "#e0914a", "#b9651b", "#7a3d08"),
-    ),
-    heads=(
-        *("#0072b2", "#d55e00", "#009e73", "#cc79a7"),
-        *("#e69f00", "#56b4e9", "#8a5a00", "#5f6a78"),
-    ),
-    cells=("#d3e8f7", "#e69f00", "#8e98a6", "#6b4300", "#a83279"),
-    compared=("#d3e8f7", "#8e98a6", "#0072b2", "#d55e00"),
-)
-DARK = Look(
-    text="#e6eaf0",
-    muted="#a7b0bd",
-    accent="#7cc0f2",
-    now="#f5a83d",
-    grid="#343d4a",
-    forbidden="#262c35",
-    hatch="#5b6675",
-    hover="#1d232c",
-    weights=(
-        *("#151d28", "#16283a", "#173650", "#1a4769", "#205b85"),
-        *("#2f74a3", "#4a90bf", "#71add6", "#a2cbe8", "#dcecf8"),
-    ),
-    signed=(
-        *("#a2cbe8", "#5fa3d2", "#2f74a3", "#1f4c70", "#1b2b3c"),
-        *("#352a20", "#6b431d", "#a8641f", "#dd9145", "#f8cf9f"),
-    ),
-    heads=(
-        *("#56b4e9", "#e8743b", "#2bb58d", "#cc79a7"),
-        *("#e69f00", "#3d8fd1", "#f0e442", "#a7b0bd"),
-    ),
-    cells=("#a2cbe8", "#c07f00", "#5b6675", "#5a3b00", "#c2609a"),
-    compared=("#a2cbe8", "#5b6675", "#3d8fd1", "#e8743b"),
-)
-
-# On a stage, every text has a contrast of at least 7 to 1, for the back row and a weak projector.
-STAGE_LIGHT = replace(LIGHT, text="#0b0f14", muted="#39424e", accent="#07497c", now="#8a4400")
-STAGE_DARK = replace(DARK, text="#f7f9fb", muted="#d0d7e0", accent="#a5d5f8", now="#ffc266")
-
-THEMES = {"light": asdict(LIGHT), "dark": asdict(DARK)}
-"""Both looks as our browser components take them."""
-
-STAGE_THEMES = {"light": asdict(STAGE_LIGHT), "dark": asdict(STAGE_DARK)}
-"""The same for a stage."""
 
 _NAMED = "<b>%{customdata[0]}</b> to <b>%{customdata[1]}</b><br>"
 _PLACED = "<b>%{y}</b> to <b>%{x}</b><br>"
@@ -201,16 +52,6 @@ LOG_PROB_HOVER = (
 
 NAMED_CELLS = 64 * 64
 """With more cells than this, cells carry no names, which would take longer than the weights."""
-
-
-NOTES_COLORS = {
-    "ground": "#12161c",
-    "text": DARK.text,
-    "muted": DARK.muted,
-    "accent": DARK.accent,
-    "line": DARK.hatch,
-}
-"""The look of the notes window: dark, like lecture halls."""
 
 
 LABEL_COLUMN_WIDTH = 360
@@ -258,26 +99,6 @@ NARROW_LABEL = 10
 """The maximum length of a label in a narrow figure; longer ones would leave the plot no room."""
 
 
-def luminance(color: str) -> float:
-    """The relative luminance of "#rrggbb", 0 to 1, as WCAG 2 defines it."""
-    channels = [int(color[place : place + 2], 16) / 255 for place in (1, 3, 5)]
-    red, green, blue = (
-        channel / 12.92 if channel <= 0.04045 else ((channel + 0.055) / 1.055) ** 2.4
-        for channel in channels
-    )
-    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
-
-
-def look(dark: bool) -> Look:
-    """The colours of the light or the dark theme."""
-    return DARK if dark else LIGHT
-
-
-def stage_look(dark: bool) -> Look:
-    """The colours of the light or the dark stage."""
-    return STAGE_DARK if dark else STAGE_LIGHT
-
-
 STAGE_ENLARGED = 1.5
 """The factor on a figure's text, lines and margins on a stage: 24 pixels instead of 16."""
 
@@ -312,12 +133,7 @@ def row_height(usual: int, n_rows: int) -> int:
 
 
 def labels_height(texts: list[str], width: int = PLOT_WIDTH) -> int:
-    """The height of the labels above a plot in pixels: one line, or their length if rotated.
-
-    Args:
-        texts: as they are read, not as they are escaped.
-        width: of the plot, in pixels.
-    """
+    """The pixels of plain labels above a plot: one line, or their length if rotated."""
     size = _label_size(texts)
     # A letter is about half as wide as it is high.
     widths = [len(text) * size / 2 for text in texts]
@@ -328,7 +144,7 @@ def labels_height(texts: list[str], width: int = PLOT_WIDTH) -> int:
 
 
 def layout(
-    theme: Look, *, title: str, height: int, top: int = 0, lines: Sequence[str] = ()
+    theme: Theme, *, title: str, height: int, top: int = 0, lines: Sequence[str] = ()
 ) -> dict[str, Any]:
     """What every figure's layout shares.
 
@@ -402,12 +218,21 @@ def legend_below(shared: Mapping[str, Any]) -> dict[str, Any]:
     return {**shared["legend"], **place}
 
 
+def plain_layout(
+    theme: Theme, *, title: str, height: int, below: int, top: int = 0, lines: Sequence[str] = ()
+) -> dict[str, Any]:
+    """`layout` on a clear ground, with the legend in the lower left corner of what lies below."""
+    shared = layout(theme, title=title, height=height, top=top, lines=lines)
+    legend = legend_below(shared)
+    return {**with_bottom(shared, below), "plot_bgcolor": CLEAR, "legend": legend}
+
+
 def bar_layout(
-    theme: Look, *, title: str, height: int, top: int, lines: Sequence[str]
+    theme: Theme, *, title: str, height: int, top: int, lines: Sequence[str], axis: int = 0
 ) -> dict[str, Any]:
     """`layout` for a figure that has a colour bar and no legend."""
     shared = layout(theme, title=title, height=height, top=top, lines=lines)
-    return with_bottom(shared, BOTTOM)
+    return with_bottom(shared, BOTTOM + axis)
 
 
 def axis_title(text: str, standoff: int = 10) -> dict[str, Any]:
@@ -415,17 +240,22 @@ def axis_title(text: str, standoff: int = 10) -> dict[str, Any]:
     return {"text": text, "standoff": standoff, "font": {"size": SMALL_FONT_SIZE}}
 
 
-def axis(title: str, labels: list[str], step: int, **more: Any) -> dict[str, Any]:
-    """An axis over positions 0, 1, …, with labels that are already safe to show.
-
-    Args:
-        title: in sentence case.
-        labels: one a position.
-        step: 1 labels every position, 2 every other one, and so on.
-        more: further settings of Plotly's axis.
-    """
+def value_axis(theme: Theme, title: str, **more: Any) -> dict[str, Any]:
+    """An axis of numbers, with further settings of Plotly's."""
     return {
-        "title": {"text": title, "standoff": 10, "font": {"size": SMALL_FONT_SIZE}},
+        "title": axis_title(title),
+        "tickfont": {"size": SMALL_FONT_SIZE},
+        "gridcolor": theme.grid,
+        "zeroline": False,
+        "automargin": True,
+        **more,
+    }
+
+
+def axis(title: str, labels: list[str], step: int, **more: Any) -> dict[str, Any]:
+    """An axis over positions 0, 1, … that shows every `step`th label, already safe to show."""
+    return {
+        "title": axis_title(title),
         "tickmode": "array",
         "tickvals": list(range(0, len(labels), step)),
         "ticktext": labels[::step],
@@ -444,7 +274,7 @@ def _label_size(labels: list[str]) -> int:
     return FONT_SIZE if len(labels) <= FEW_LABELS else DENSE_FONT_SIZE
 
 
-def weight_bar(theme: Look) -> dict[str, Any]:
+def weight_bar(theme: Theme) -> dict[str, Any]:
     """The colour bar of attention weights, below the plot so that it costs no width."""
     return {
         "title": {
@@ -471,15 +301,8 @@ def weight_bar(theme: Look) -> dict[str, Any]:
     }
 
 
-def value_bar(theme: Look, limit: float, title: str, *, narrow: bool = False) -> dict[str, Any]:
-    """The colour bar of numbers from -limit to limit, below the plot.
-
-    Args:
-        theme: the colours.
-        limit: the number at its right end.
-        title: what the numbers are.
-        narrow: for a plot as narrow as on a phone.
-    """
+def value_bar(theme: Theme, limit: float, title: str, *, narrow: bool = False) -> dict[str, Any]:
+    """The colour bar of numbers from -limit to limit, below the plot."""
     bar = weight_bar(theme)
     end = f"{limit:.3g}"
     return {
@@ -498,16 +321,9 @@ def clipped_limit(values: Sequence[NDArray[np.floating[Any]]]) -> float:
 
 
 def clipped_axis(
-    theme: Look, values: Sequence[NDArray[np.floating[Any]]], title: str, *, length: int
+    theme: Theme, values: Sequence[NDArray[np.floating[Any]]], title: str, *, length: int
 ) -> dict[str, Any]:
-    """A colour axis to both sides of 0 that ends at `clipped_limit`, with its bar.
-
-    Args:
-        theme: the colours.
-        values: all numbers that are drawn on it.
-        title: what they are.
-        length: of the bar, in pixels.
-    """
+    """A colour axis to both sides of 0 that ends at `clipped_limit`, with its bar."""
     limit = clipped_limit(values)
     bar = value_bar(theme, limit, title)
     low, middle, high = bar["ticktext"]
@@ -519,14 +335,8 @@ def clipped_axis(
     }
 
 
-def signed_bar(theme: Look, limit: float, *, y: float) -> dict[str, Any]:
-    """The colour bar of numbers from -limit to limit, for a place right below its plot.
-
-    Args:
-        theme: the colours.
-        limit: the number at its right end.
-        y: of its upper edge, as a share of the plot's height.
-    """
+def signed_bar(theme: Theme, limit: float, *, y: float) -> dict[str, Any]:
+    """The colour bar of numbers from -limit to limit, right below its plot."""
     return {
         **weight_bar(theme),
         "title": {
@@ -544,14 +354,44 @@ def signed_bar(theme: Look, limit: float, *, y: float) -> dict[str, Any]:
     }
 
 
-def legend_square(theme: Look, name: str, color: str) -> dict[str, Any]:
-    """A trace without points that adds a colour to the legend.
+_Places = Sequence[int] | NDArray[np.integer[Any]]
 
-    Args:
-        theme: the colours.
-        name: already safe to show.
-        color: of the square.
-    """
+
+def heading(
+    theme: Theme, text: str, x: float, y: float, *, size: int = FONT_SIZE, **more: Any
+) -> dict[str, Any]:
+    """A text, already safe to show, whose lower left corner stands at shares of the plot."""
+    return {
+        **{"text": text, "x": x, "xref": "paper", "xanchor": "left"},
+        **{"y": y, "yref": "paper", "yanchor": "bottom", "showarrow": False},
+        "font": {"size": size, "color": theme.text},
+        **more,
+    }
+
+
+def without_plot(theme: Theme, text: str) -> dict[str, Any]:
+    """The part of a layout that shows one sentence in place of a plot."""
+    note = {
+        **{"text": text, "x": 0.5, "xref": "paper", "y": 0.5, "yref": "paper"},
+        **{"showarrow": False, "font": {"size": FONT_SIZE, "color": theme.muted}},
+    }
+    return {"xaxis": {"visible": False}, "yaxis": {"visible": False}, "annotations": [note]}
+
+
+def cell_texts(
+    x: _Places, y: _Places, texts: list[str], colors: list[str], size: int, **more: Any
+) -> dict[str, Any]:
+    """A trace of texts in cells, one a cell, by column and row."""
+    return {
+        **{"type": "scatter", "mode": "text", "x": x, "y": y, "text": texts},
+        "textfont": {"size": size, "color": colors},
+        **{"hoverinfo": "skip", "showlegend": False},
+        **more,
+    }
+
+
+def legend_square(theme: Theme, name: str, color: str) -> dict[str, Any]:
+    """A trace without points that adds a colour to the legend; the name is already safe to show."""
     return {
         "type": "scatter",
         "x": [None],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import unicodedata
 from collections.abc import Iterator, Sequence
 from typing import Literal
@@ -10,11 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from model.trace.attention_map import FloatArray, Tokens
-from viz.draw import css, style
-from viz.draw.labels import escape_html, visible
+from viz.draw import css, themes
+from viz.draw.labels import NOTHING, escape_html, visible
 
 Place = tuple[int | None, int | None]
 """The positions of two targets' tokens at one place of the plot; None for a missing token."""
+
+SHORT = 80
+"""Translations of up to this many characters are set large."""
 
 Change = tuple[Literal["same", "removed", "added"], str]
 """What happened to some words, and the words."""
@@ -25,10 +29,6 @@ def word_diff(before: str, after: str) -> list[Change]:
 
     Runs of words come with the space before them, so that all runs in a row read as a text, and
     those that are not "removed" give the text after, its spaces made single.
-
-    Args:
-        before: a text.
-        after: the text that took its place.
     """
     old, new = list(_words(before)), list(_words(after))
     changes: list[Change] = []
@@ -50,14 +50,8 @@ def word_diff(before: str, after: str) -> list[Change]:
 
 
 def diff_html(before: str, after: str, *, dark: bool = False) -> str:
-    """`word_diff` as HTML: <del> struck through, <ins> underlined, the rest unchanged.
-
-    Args:
-        before: a text; nothing in it acts as markup.
-        after: likewise.
-        dark: for a dark page.
-    """
-    theme = style.look(dark)
+    """`word_diff` as HTML without other markup: <del> struck through, <ins> underlined."""
+    theme = themes.page(dark)
     removed, added = (css.change_css(theme, removed=removed) for removed in (True, False))
     tags = {"removed": ("del", removed), "added": ("ins", added)}
     parts = []
@@ -69,6 +63,46 @@ def diff_html(before: str, after: str, *, dark: bool = False) -> str:
             shown = f'<{tag} style="{look}">{shown}</{tag}>'
         parts.append(" " * (len(text) - len(words)) + shown)
     return "".join(parts)
+
+
+def translations_html(
+    before: str,
+    after: str,
+    names: tuple[str, str],
+    *,
+    dark: bool,
+    given: tuple[float, float] | None = None,
+) -> str:
+    """Two translations, side by side if they fit, with changes marked in the second.
+
+    `given`, if any, are the mean log-probabilities of a typed target's tokens.
+    """
+    size = 1.5 if max(len(before), len(after)) <= SHORT else 1.125
+    shown = (escape_html(visible(before)), diff_html(before, after, dark=dark))
+    notes = [
+        '<div style="font-size: 1.125rem; font-weight: 400">Typed target: each token gets a '
+        f"probability of {_probability(mean)} (geometric mean)</div>"
+        for mean in given or ()
+    ] or ["", ""]
+    sections = "".join(
+        f'<section style="display: flex; gap: 0.75rem; font-size: {size}rem">'
+        f"<span>{escape_html(name)}</span>"
+        f"<div>{text or NOTHING}{note}</div></section>"
+        for name, text, note in zip(names, shown, notes, strict=True)
+    )
+    columns = "repeat(auto-fit, minmax(min(100%, 30rem), 1fr))"
+    return (
+        f"<style>{css.CHANGE_CSS}</style>"
+        f'<div class="change" style="grid-template-columns: {columns}">{sections}</div>'
+    )
+
+
+def _probability(log_prob: float) -> str:
+    share = math.exp(log_prob)
+    if share > 0.999:
+        return "more than 0.999"
+    # Two digits would round smaller numbers to 1.
+    return f"{share:.{3 if share >= 0.995 else 2}g}" if share >= 1e-4 else "less than 0.0001"
 
 
 def _words(text: str) -> Iterator[str]:
@@ -92,16 +126,15 @@ def _split_punctuation(chunk: str) -> Iterator[str]:
     yield from chunk[end:]
 
 
-def aligned(
-    tokens_a: Tokens, log_probs_a: FloatArray, tokens_b: Tokens, log_probs_b: FloatArray
-) -> list[Place]:
-    """Both targets in order, with shared tokens at the same place."""
-    for tokens, log_probs in ((tokens_a, log_probs_a), (tokens_b, log_probs_b)):
+def aligned(one: tuple[Tokens, FloatArray], other: tuple[Tokens, FloatArray]) -> list[Place]:
+    """Both targets in order, with shared tokens at the same place; each has a number a token."""
+    for tokens, log_probs in (one, other):
         if log_probs.shape != (len(tokens),):
             raise ValueError(
                 f"Each token needs one log-probability: there are {len(tokens)} tokens and the "
                 f"numbers have the shape {log_probs.shape}."
             )
+    tokens_a, tokens_b = one[0], other[0]
     if tokens_a.tokens == tokens_b.tokens:
         return [(position, position) for position in range(len(tokens_a))]
     places: list[Place] = []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 
 from model.explain.alignment_error import ErrorRate
 from model.explain.alignment_table import AlignmentTable, Combination, Read
-from viz.draw import style
+from viz.draw import style, themes
 from viz.effects.layer_head_axes import add_axes
 from viz.effects.view import MAPS
 from viz.links.request import Request
 from viz.save.formats import ExportError
 from viz.save.notebook import Lines
-from viz.save.numbers import Numbers
+from viz.save.numbers import Numbers, column_numbers
 from viz.save.picture import Layout, Picture
 
 NO_ALIGNMENT = (
@@ -59,8 +59,8 @@ class AlignmentMap(Picture):
         numbered: whether cells print their numbers.
     """
 
-    slug: ClassVar[str] = "alignment"
-    about: ClassVar[str] = "alignment error of every head of cross-attention, if measured"
+    slug = "alignment"
+    about = "alignment error of every head of cross-attention, if measured"
 
     table: AlignmentTable
     folder: str
@@ -108,24 +108,22 @@ class AlignmentMap(Picture):
 
         The first two traces are the maps, whose z are `error_rates`.
         """
-        theme = style.look(layout.dark)
+        theme = themes.page(layout.dark)
         maps = {later: error_rates(self.table, later) for later in ROWS}
         n_layers, n_columns = maps[False].shape
         plot = style.row_height(_ROW, n_layers) * n_layers
         full = 2 * plot + _GAP if layout.narrow else plot
         axis_room = _NARROW_AXIS if layout.narrow else _AXIS
-        shared = style.bar_layout(
-            theme,
-            title=self.title,
-            height=full,
-            top=_HEADING,
-            lines=["Rows – layer, columns – head"] if layout.narrow else [],
-        )
         bar = style.weight_bar(theme)
         spec: dict[str, Any] = {
-            **shared,
-            "height": shared["height"] + axis_room,
-            "margin": {**shared["margin"], "b": shared["margin"]["b"] + axis_room},
+            **style.bar_layout(
+                theme,
+                title=self.title,
+                height=full,
+                top=_HEADING,
+                lines=["Rows – layer, columns – head"] if layout.narrow else [],
+                axis=axis_room,
+            ),
             "coloraxis": {
                 "cmin": 0,
                 "cmax": 100,
@@ -183,19 +181,14 @@ class AlignmentMap(Picture):
     def numbers(self) -> Numbers:
         reads, rates = list(self.table.rates), list(self.table.rates.values())
         columns: dict[str, Any] = {
-            "layer": np.array([read.layer for read in reads], np.int64),
-            "head": np.array(
-                ["all" if read.head is None else str(read.head) for read in reads], np.str_
-            ),
-            "one_row_later": np.array([read.later for read in reads], np.bool_),
+            "layer": [read.layer for read in reads],
+            "head": ["all" if read.head is None else str(read.head) for read in reads],
+            "one_row_later": [read.later for read in reads],
         }
         for name in ("error", "low", "high", "precision", "recall"):
-            columns[name] = np.array([getattr(rate, name) for rate in rates], np.float64)
-        return Numbers(
-            {"gold": self.table.gold, "pairs": self.table.n_pairs},
-            {"read": range(len(reads))},
-            {name: (("read",), values) for name, values in columns.items()},
-        )
+            columns[name] = [getattr(rate, name) for rate in rates]
+        about: dict[str, str | int] = {"gold": self.table.gold, "pairs": self.table.n_pairs}
+        return column_numbers(about, "read", range(len(reads)), columns)
 
     @property
     def setup(self) -> Lines:
@@ -210,22 +203,11 @@ def _intervals(table: AlignmentTable, later: bool) -> NDArray[np.object_]:
     return np.array(written, dtype=object).reshape(-1, table.n_heads + 1)
 
 
-def _numbers(values: NDArray[np.float64], theme: style.Look) -> dict[str, Any]:
+def _numbers(values: NDArray[np.float64], theme: themes.Theme) -> dict[str, Any]:
     rows, columns = np.indices(values.shape).reshape(2, -1)
-    return {
-        "type": "scatter",
-        "mode": "text",
-        "x": columns,
-        "y": rows,
-        "text": [f"{value:.0f}" for value in values.ravel()],
-        "textfont": {
-            "size": style.SMALL_FONT_SIZE,
-            "color": [theme.ink(1 - value / 100) for value in values.ravel()],
-        },
-        "hoverinfo": "skip",
-        "showlegend": False,
-        "cliponaxis": False,
-    }
+    texts = [f"{value:.0f}" for value in values.ravel()]
+    colors = [theme.ink(1 - value / 100) for value in values.ravel()]
+    return style.cell_texts(columns, rows, texts, colors, style.SMALL_FONT_SIZE, cliponaxis=False)
 
 
 def interval(rate: ErrorRate) -> str:

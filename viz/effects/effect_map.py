@@ -1,10 +1,9 @@
-"""What each head does for a translation: what is lost, or reworded, without it."""
+"""The effect of each head on a translation: the loss, or the changed words, without it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,20 +28,16 @@ CERTAIN = 0.01
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EffectMap(HeadMap):
-    """What a translation, or one of its tokens, loses without each head.
+    """The loss of a translation, or of one of its tokens, without each head.
 
     Attributes:
         effects: of the translation.
         token: the target token, from 0; None for the whole translation.
         target: a person's own translation; empty for the model's.
-        numbered: as in HeadMap.
-        off: as in HeadMap.
     """
 
-    slug: ClassVar[str] = "effects"
-    about: ClassVar[str] = (
-        "what the translation, or with --token one target token, loses without each head"
-    )
+    slug = "effects"
+    about = "what the translation, or with --token one target token, loses without each head"
     unit = LOSS
 
     effects: Effects
@@ -116,8 +111,6 @@ class WordMap(HeadMap):
         sentence: the source.
         before: its translation with all heads.
         after: its translations without each head, by site.
-        off: as in HeadMap.
-        numbered: as in HeadMap.
     """
 
     unit = CHANGED
@@ -182,16 +175,7 @@ def changed_words(before: str, after: str) -> int:
 
 
 def effect_sentences(effects: Effects, token: int | None, count: int = LISTED) -> list[str]:
-    """The heads whose removal changes most, in plain text, largest change first.
-
-    Args:
-        effects: of the translation.
-        token: a target token, from 0; None for the whole translation.
-        count: how many heads.
-
-    Raises:
-        IndexError: if there is no such token.
-    """
+    """The heads whose removal changes the translation or one of its tokens most, in plain text."""
     return [
         f"Without {lower_first(site.head_name(head))}, "
         + (

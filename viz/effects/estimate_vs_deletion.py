@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
-import plotly.graph_objects as go
 
 from model.explain.attribution import METHODS, TELLING, Attributions, Method
 from model.trace.attention_map import AttentionKind, FloatArray, Site
@@ -14,12 +13,12 @@ from viz.draw import style
 from viz.draw.labels import axis_texts
 from viz.effects.head_map import lower_first
 from viz.effects.self_maps import SelfMap, part_name
-from viz.effects.side_by_side import COSTLIEST, GREATEST, Panel, Sides, greatest, maps_figure
+from viz.effects.side_by_side import COSTLIEST, GREATEST, Panel, SideBySide, Sides, greatest
 from viz.links.request import Request
 from viz.save.formats import ExportError
 from viz.save.notebook import Lines, traced
 from viz.save.numbers import Numbers
-from viz.save.picture import Layout, Picture
+from viz.save.picture import Picture
 
 TRUTH = "Truth"
 LOSS = "loss without the source token"
@@ -67,7 +66,7 @@ class CrossMaps(Picture):
 
     @property
     def part(self) -> str:
-        """The part of the model that the maps show, as it stands inside a sentence."""
+        """The part of the model that the maps show, for use inside a sentence."""
         return part_name(self.site, self.head)
 
     @property
@@ -84,7 +83,7 @@ class CrossMaps(Picture):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class MapBesideTruth(CrossMaps):
+class MapBesideTruth(CrossMaps, SideBySide):
     """The truth, and beside it one method's estimate.
 
     Attributes:
@@ -92,8 +91,8 @@ class MapBesideTruth(CrossMaps):
         alone: whether only the estimate is drawn, with the rings of the truth.
     """
 
-    slug: ClassVar[str] = "maps"
-    about: ClassVar[str] = (
+    slug = "maps"
+    about = (
         "what a target token loses without each source token, beside --method's estimate for the "
         "whole model, for the cross-attention of --layer, or for its --head; --token frames a row; "
         "with --attention encoder or decoder, a map of --layer beside its weights"
@@ -132,7 +131,8 @@ class MapBesideTruth(CrossMaps):
 
     @property
     def title(self) -> str:
-        return f"{self.about_method.title} of {self.part}, beside the truth"
+        beside = "" if self.alone else ", beside the truth"
+        return f"{self.about_method.title} of {self.part}{beside}"
 
     @property
     def alt(self) -> str:
@@ -177,7 +177,7 @@ class MapBesideTruth(CrossMaps):
 
     @property
     def token_sentence(self) -> str:
-        """What both maps say about the target token, in plain text; "" without one."""
+        """Both maps' top source tokens for the target token, in plain text; "" without one."""
         if self.token is None:
             return ""
         source = axis_texts(self.attributions.source)
@@ -192,12 +192,12 @@ class MapBesideTruth(CrossMaps):
             f"{f'greatest at {tops}' if tops else 'no token stands out'}."
         )
 
-    def figure(self, layout: Layout) -> go.Figure:
-        """Target tokens down, source tokens across, each map on its own scale.
+    @property
+    def panels(self) -> list[Panel]:
+        """The truth and the estimate, or the estimate alone.
 
-        The first two traces are the truth and the estimate, whose z are their values, unchanged. A
-        ring marks in both maps the source token whose deletion costs a target token most, where it
-        costs TELLING at least; a dot marks the greatest value of the estimate.
+        A ring marks in both maps the source token whose deletion costs a target token most, if it
+        costs at least TELLING; a dot marks the greatest value of the estimate.
         """
         truth, estimate, rings = self.attributions.deletion_losses, self.estimate, self._costliest
         method = self.about_method
@@ -213,19 +213,24 @@ class MapBesideTruth(CrossMaps):
                 marks={COSTLIEST: rings, GREATEST: greatest(estimate)},
             ),
         ]
-        return maps_figure(
-            panels[1:] if self.alone else panels,
-            Sides(
-                rows=self.attributions.predictions,
-                columns=self.attributions.source,
-                row_title="Target token predicted",
-                column_title="Source token",
-            ),
-            self.title.removesuffix(", beside the truth") if self.alone else self.title,
-            narrow_title="" if self.alone else "Beside the truth",
-            token=self.token,
-            **layout.options,
+        return panels[1:] if self.alone else panels
+
+    @property
+    def sides(self) -> Sides:
+        return Sides(
+            rows=self.attributions.predictions,
+            columns=self.attributions.source,
+            row_title="Target token predicted",
+            column_title="Source token",
         )
+
+    @property
+    def narrow_title(self) -> str:
+        return "" if self.alone else "Beside the truth"
+
+    @property
+    def framed(self) -> int | None:
+        return self.token
 
     def numbers(self) -> Numbers:
         maps, cells = self.attributions, ("target", "source")

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from plotly.colors import sample_colorscale
 
 from model.trace.attention_map import AttentionKind, Site
-from viz.draw import style
+from viz.draw import style, themes
 from viz.draw.labels import escape_html
 from viz.effects.layer_head_axes import add_axes
 from viz.links.head_refs import KINDS, Head
@@ -83,7 +83,7 @@ class HeadMap(Picture):
 
     @property
     def cross_words(self) -> str:
-        """What a cross means, where there is one."""
+        """The meaning of a cross; empty without crosses."""
         return "A cross marks a head that is switched off." if self.off else ""
 
     @property
@@ -91,115 +91,87 @@ class HeadMap(Picture):
         return self.cross_words
 
     def figure(self, layout: Layout) -> go.Figure:
-        return effect_figure(
-            self.values,
-            self.title,
-            self.unit,
-            off=self.off,
-            numbered=self.numbered,
-            **layout.options,
-        )
+        """One cell a head, all on one colour scale: losses on both sides of 0, words from 0 up.
+
+        There is one trace for each kind of attention, before all others; its z is (layer, head).
+
+        Raises:
+            ValueError: if there is no site, or sites differ in their number of heads.
+        """
+        maps = by_kind(self.values)
+        theme, unit = themes.page(layout.dark), self.unit
+        n_heads = next(iter(maps.values())).shape[1]
+        layers = [len(each) for each in maps.values()]
+        row = style.row_height(_ROW, max(layers))
+        heights = [row * count for count in layers]
+        full = sum(heights) + _GAP * (len(maps) - 1) if layout.narrow else max(heights)
+        limit = _limit(maps)
+        axis_room = _NARROW_AXIS if layout.narrow else _AXIS
+        spec: dict[str, Any] = {
+            **style.bar_layout(
+                theme,
+                title=_SHORT_TITLE if layout.narrow else escape_html(self.title),
+                height=full,
+                top=_HEADING,
+                lines=[
+                    *map(escape_html, textwrap.wrap(self.title, _LINE)),
+                    "Rows – layer, columns – head",
+                ]
+                if layout.narrow
+                else [],
+                axis=axis_room,
+            ),
+            "coloraxis": {
+                "cmin": 0 if unit == CHANGED else -limit,
+                "cmax": limit,
+                "colorscale": theme.colorscale if unit == CHANGED else theme.signed_colorscale,
+                "colorbar": _bar(theme, limit, unit, layout.narrow),
+            },
+            "annotations": [],
+        }
+        data, texts, marks = [], [], []
+        width = (1 - _BETWEEN * (len(maps) - 1)) / len(maps)
+        for place, (kind, each) in enumerate(maps.items()):
+            suffix = "" if place == 0 else str(place + 1)
+            top = full - sum(heights[:place]) - _GAP * place if layout.narrow else full
+            across = [0.0, 1.0] if layout.narrow else [place * (width + _BETWEEN), 0.0]
+            across[1] = 1.0 if layout.narrow else min(1.0, across[0] + width)
+            down = [max(0.0, (top - heights[place]) / full), top / full]
+            data.append(
+                {
+                    "type": "heatmap",
+                    "z": each,
+                    "coloraxis": "coloraxis",
+                    "xaxis": f"x{suffix}",
+                    "yaxis": f"y{suffix}",
+                    "xgap": 1,
+                    "ygap": 1,
+                    "name": kind.full_name,
+                    "meta": str(kind),
+                    "hovertemplate": f"{kind.full_name}<br>layer <b>%{{y}}</b>, "
+                    f"head <b>%{{x}}</b><br>{unit} <b>%{{z:.4~g}}</b><extra></extra>",
+                }
+            )
+            crossed = [(site.layer, head) for site, head in self.off if site.kind is kind]
+            if self.numbered and n_heads <= _NUMBERED:
+                texts.append(_numbers(each, limit, unit, suffix, theme, crossed))
+            if crossed:
+                marks.append(_crosses(each, limit, unit, suffix, theme, crossed))
+            add_axes(
+                spec,
+                theme,
+                kind.full_name,
+                [str(head) for head in range(n_heads)],
+                len(each),
+                place=place,
+                across=across,
+                down=down,
+                narrow=layout.narrow,
+            )
+        return go.Figure({"data": data + texts + marks, "layout": spec})
 
 
-def effect_figure(
-    values: Mapping[Site, Values],
-    title: str,
-    unit: str = LOSS,
-    *,
-    off: Collection[tuple[Site, int]] = (),
-    numbered: bool = True,
-    narrow: bool = False,
-    dark: bool = False,
-) -> go.Figure:
-    """One cell a head, all on one colour scale: losses on both sides of 0, words from 0 up.
-
-    There is one trace for each kind of attention, before all others; its z is (layer, head).
-
-    Args:
-        values: by site, (head,).
-        title: in plain text.
-        unit: LOSS or CHANGED.
-        off: heads that get a cross instead of a number.
-        numbered: whether cells print their numbers, except small ones.
-        narrow: for a width below `style.NARROW`: one map below the other.
-        dark: for a dark page.
-
-    Raises:
-        ValueError: if there is no site, or sites differ in their number of heads.
-    """
-    maps = by_kind(values)
-    theme = style.look(dark)
-    n_heads = next(iter(maps.values())).shape[1]
-    layers = [len(each) for each in maps.values()]
-    row = style.row_height(_ROW, max(layers))
-    heights = [row * count for count in layers]
-    full = sum(heights) + _GAP * (len(maps) - 1) if narrow else max(heights)
-    limit = _limit(maps)
-    axis_room = _NARROW_AXIS if narrow else _AXIS
-    shared = style.bar_layout(
-        theme,
-        title=_SHORT_TITLE if narrow else escape_html(title),
-        height=full,
-        top=_HEADING,
-        lines=[*map(escape_html, textwrap.wrap(title, _LINE)), "Rows – layer, columns – head"]
-        if narrow
-        else [],
-    )
-    layout: dict[str, Any] = {
-        **shared,
-        "height": shared["height"] + axis_room,
-        "margin": {**shared["margin"], "b": shared["margin"]["b"] + axis_room},
-        "coloraxis": {
-            "cmin": 0 if unit == CHANGED else -limit,
-            "cmax": limit,
-            "colorscale": theme.colorscale if unit == CHANGED else theme.signed_colorscale,
-            "colorbar": _bar(theme, limit, unit, narrow),
-        },
-        "annotations": [],
-    }
-    data, texts, marks = [], [], []
-    width = (1 - _BETWEEN * (len(maps) - 1)) / len(maps)
-    for place, (kind, each) in enumerate(maps.items()):
-        suffix = "" if place == 0 else str(place + 1)
-        top = full - sum(heights[:place]) - _GAP * place if narrow else full
-        across = [0.0, 1.0] if narrow else [place * (width + _BETWEEN), 0.0]
-        across[1] = 1.0 if narrow else min(1.0, across[0] + width)
-        down = [max(0.0, (top - heights[place]) / full), top / full]
-        data.append(
-            {
-                "type": "heatmap",
-                "z": each,
-                "coloraxis": "coloraxis",
-                "xaxis": f"x{suffix}",
-                "yaxis": f"y{suffix}",
-                "xgap": 1,
-                "ygap": 1,
-                "name": kind.full_name,
-                "meta": str(kind),
-                "hovertemplate": f"{kind.full_name}<br>layer <b>%{{y}}</b>, head <b>%{{x}}</b><br>"
-                f"{unit} <b>%{{z:.4~g}}</b><extra></extra>",
-            }
-        )
-        crossed = [(site.layer, head) for site, head in off if site.kind is kind]
-        if numbered and n_heads <= _NUMBERED:
-            texts.append(_numbers(each, limit, unit, suffix, theme, crossed))
-        if crossed:
-            marks.append(_crosses(each, limit, unit, suffix, theme, crossed))
-        add_axes(
-            layout,
-            theme,
-            kind.full_name,
-            [str(head) for head in range(n_heads)],
-            len(each),
-            place=place,
-            across=across,
-            down=down,
-            narrow=narrow,
-        )
-    return go.Figure({"data": data + texts + marks, "layout": layout})
-
-
-def _bar(theme: style.Look, limit: float, unit: str, narrow: bool) -> dict[str, Any]:
+def _bar(theme: themes.Theme, limit: float, unit: str, narrow: bool) -> dict[str, Any]:
     bar = style.value_bar(theme, limit, unit, narrow=narrow)
     if unit == CHANGED:
         bar |= {"tickvals": [0, limit], "ticktext": ["0", f"{limit:.0f}"]}
@@ -211,7 +183,7 @@ def _numbers(
     limit: float,
     unit: str,
     suffix: str,
-    theme: style.Look,
+    theme: themes.Theme,
     crossed: Collection[tuple[int, int]],
 ) -> dict[str, Any]:
     """The numbers of one map, except small ones, which would hide those that matter."""
@@ -222,22 +194,11 @@ def _numbers(
         for head, value in enumerate(row)
         if abs(value) >= NUMBERED * limit and (layer, head) not in crossed
     ]
-    return {
-        "type": "scatter",
-        "mode": "text",
-        "x": [head for _, head, _ in cells],
-        "y": [layer for layer, _, _ in cells],
-        "text": [style.fixed(value, digits) for *_, value in cells],
-        "textfont": {
-            "size": style.DENSE_FONT_SIZE,
-            "color": [_ink(theme, value / limit, unit) for *_, value in cells],
-        },
-        "xaxis": f"x{suffix}",
-        "yaxis": f"y{suffix}",
-        "hoverinfo": "skip",
-        "showlegend": False,
-        "cliponaxis": False,
-    }
+    x, y = [head for _, head, _ in cells], [layer for layer, _, _ in cells]
+    texts = [style.fixed(value, digits) for *_, value in cells]
+    colors = [_ink(theme, value / limit, unit) for *_, value in cells]
+    axes = {"xaxis": f"x{suffix}", "yaxis": f"y{suffix}", "cliponaxis": False}
+    return style.cell_texts(x, y, texts, colors, style.DENSE_FONT_SIZE, **axes)
 
 
 def _crosses(
@@ -245,7 +206,7 @@ def _crosses(
     limit: float,
     unit: str,
     suffix: str,
-    theme: style.Look,
+    theme: themes.Theme,
     crossed: Sequence[tuple[int, int]],
 ) -> dict[str, Any]:
     """Crosses over cells of one map, (layer, head)."""
@@ -269,7 +230,7 @@ def _crosses(
     }
 
 
-def _ink(theme: style.Look, share: float, unit: str) -> str:
+def _ink(theme: themes.Theme, share: float, unit: str) -> str:
     """Black or white, on the colour of a share of the greatest number."""
     return theme.ink(share) if unit == CHANGED else theme.signed_ink((1 + share) / 2)
 
@@ -278,7 +239,7 @@ def cross_colors(
     values: Mapping[Site, Values], unit: str = LOSS, *, dark: bool = False
 ) -> dict[str, list[list[tuple[str, str]]]]:
     """The colours of every cell and of a cross in it, by kind, [layer][head]."""
-    maps, theme = by_kind(values), style.look(dark)
+    maps, theme = by_kind(values), themes.page(dark)
     limit = _limit(maps)
     scale = theme.colorscale if unit == CHANGED else theme.signed_colorscale
     return {
@@ -319,11 +280,7 @@ def by_kind(values: Mapping[Site, Values]) -> dict[AttentionKind, Values]:
 
 
 def head_columns(sites: Mapping[Site, Any]) -> dict[str, NDArray[np.str_] | NDArray[np.int64]]:
-    """Kind, layer and number of every head, one below the other.
-
-    Args:
-        sites: a value for each head, by site.
-    """
+    """Kind, layer and number of every head, one below the other, for a value per head by site."""
     heads = [(site, head) for site, each in sites.items() for head in range(len(each))]
     return {
         "attention": np.array([str(site.kind) for site, _ in heads], np.str_),
@@ -333,5 +290,5 @@ def head_columns(sites: Mapping[Site, Any]) -> dict[str, NDArray[np.str_] | NDAr
 
 
 def lower_first(name: str) -> str:
-    """A name as it stands inside a sentence."""
+    """A name for use inside a sentence."""
     return f"{name[:1].lower()}{name[1:]}"

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from viz.draw import style
+from viz.draw import style, themes
 
 
 def add_axes(
     layout: dict[str, Any],
-    theme: style.Look,
+    theme: themes.Theme,
     name: str,
     heads: list[str],
     n_layers: int,
@@ -20,10 +20,10 @@ def add_axes(
     down: Sequence[float],
     narrow: bool,
 ) -> None:
-    """Add a layer by head map's axes to a layout.
+    """Add the axes and the name of a layer by head map to a layout with annotations.
 
     Args:
-        layout: of the figure, with its annotations.
+        layout: of the figure.
         theme: of the page.
         name: of the map.
         heads: the labels of its columns.
@@ -51,16 +51,4 @@ def add_axes(
         domain=down,
         anchor=f"x{suffix}",
     )
-    layout["annotations"].append(
-        {
-            "text": name,
-            "xref": "paper",
-            "yref": "paper",
-            "x": across[0],
-            "y": down[1],
-            "xanchor": "left",
-            "yanchor": "bottom",
-            "showarrow": False,
-            "font": {"size": style.FONT_SIZE, "color": theme.text},
-        }
-    )
+    layout["annotations"].append(style.heading(theme, name, across[0], down[1]))

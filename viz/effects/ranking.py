@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
 
 from model.explain.agreement import Agreement, MeanAgreement, mean_agreement
-from model.explain.attribution import METHODS, TELLING, Agreements, Attributions
-from model.trace.attention_map import AttentionKind, Site
-from viz.draw import style
+from model.explain.attribution import METHODS, TELLING, Agreements
+from model.trace.attention_map import AttentionKind
+from viz.draw import style, themes
 from viz.draw.labels import axis_texts, escape_html
 from viz.effects.estimate_vs_deletion import CrossMaps
 from viz.effects.head_map import lower_first
@@ -20,7 +20,7 @@ from viz.effects.self_maps import no_truth, part_name
 from viz.links.request import Request
 from viz.save.formats import ExportError
 from viz.save.notebook import Lines
-from viz.save.numbers import Numbers
+from viz.save.numbers import Numbers, column_numbers
 from viz.save.picture import Layout
 
 CORRELATION, TOP = "Rank correlation", "Same token on top"
@@ -43,7 +43,7 @@ _SHORT = {"residual_norms": "Norms with residual"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Score:
-    """How well one method agrees with the truth; nan where the truth tells nothing.
+    """One method's agreement with the truth; nan if the truth is no guide.
 
     Attributes:
         method: its name.
@@ -73,10 +73,8 @@ class MapRanking(CrossMaps):
         examples: how well every method agrees with the truth in these.
     """
 
-    slug: ClassVar[str] = "ranking"
-    about: ClassVar[str] = (
-        "how well each method's map agrees with the truth; --layer, --head, --token as in maps"
-    )
+    slug = "ranking"
+    about = "how well each method's map agrees with the truth; --layer, --head, --token as in maps"
 
     marked: str = ""
     pairs: Sequence[tuple[str, str]] = ()
@@ -93,19 +91,29 @@ class MapRanking(CrossMaps):
 
     @property
     def title(self) -> str:
-        return ranking_title(self.site, self.head)
+        return f"Agreement with the truth: {part_name(self.site, self.head)}"
 
     @property
     def scores(self) -> list[Score]:
         """One a method, the one with the highest rank correlation first."""
-        return scores(
-            self.attributions,
-            self.site,
-            self.head,
-            later=self.later,
-            token=self.token,
-            examples=self.examples,
-        )
+        maps, listed = self.attributions, []
+        for method in dict.fromkeys(each.method for each in maps.maps):
+            place = method, self.site, self.head
+            over = None
+            if self.examples:
+                over = (
+                    mean_agreement([each[place].correlation for each in self.examples]),
+                    mean_agreement([each[place].top for each in self.examples]),
+                )
+            listed.append(
+                Score(
+                    method=method,
+                    correlation=_of(maps.correlation(*place, later=self.later), self.token),
+                    top=_of(maps.top_agreement(*place, later=self.later), self.token),
+                    examples=over,
+                )
+            )
+        return sorted(listed, key=lambda each: _order(each.correlation), reverse=True)
 
     @property
     def alt(self) -> str:
@@ -160,33 +168,121 @@ class MapRanking(CrossMaps):
         return ranking_sentences(self.scores, "" if self.token is None else tokens[self.token])
 
     def figure(self, layout: Layout) -> go.Figure:
-        return ranking_figure(
-            self.scores,
-            self.title,
-            marked=self.marked,
-            of_token=self.token is not None,
-            **layout.options,
-        )
+        """One row a method, with two bars: rank correlation with the truth, and same token on top.
+
+        The first two traces are the bars. If examples were measured, the next two are their means
+        with 95% intervals.
+        """
+        ranked, theme, narrow = self.scores, themes.page(layout.dark), layout.narrow
+        names = [
+            _SHORT.get(each.method, METHODS[each.method].title)
+            if narrow
+            else METHODS[each.method].title
+            for each in ranked
+        ]
+        rows = list(range(len(ranked)))
+        plot = _ROW * len(ranked)
+        full = 2 * plot + _HEADING + _AXIS + _BELOW if narrow else plot
+        of = "this sentence" if self.token is None else "this target token"
+        over = any(each.examples for each in ranked)
+        below = _AXIS + style.LEGEND_HEIGHT * (2 if narrow and over else 1) + 12
+        spec: dict[str, Any] = {
+            **style.plain_layout(
+                theme,
+                title="Agreement with the truth" if narrow else escape_html(self.title),
+                height=full,
+                below=below,
+                top=_HEADING if narrow else 0,
+                lines=[escape_html(self.title.partition(": ")[2])] if narrow else [],
+            ),
+            "bargap": 0.35,
+            "annotations": [],
+        }
+        bars, means = [], []
+        for place, name in enumerate((CORRELATION, TOP)):
+            suffix = ("", "2")[place]
+            axes = {"xaxis": f"x{suffix}", "yaxis": f"y{suffix}"}
+            values = [each.both[place] for each in ranked]
+            bars.append(
+                {
+                    "type": "bar",
+                    "orientation": "h",
+                    "x": values,
+                    "y": rows,
+                    "marker": {
+                        "color": [
+                            theme.accent if each.method == self.marked else theme.beside
+                            for each in ranked
+                        ]
+                    },
+                    "customdata": [METHODS[each.method].title for each in ranked],
+                    "hovertemplate": f"%{{customdata}}<br>{name.lower()} <b>%{{x:.4~g}}</b>"
+                    f"<extra>{of}</extra>",
+                    "name": of,
+                    "showlegend": not place,
+                    **axes,
+                }
+            )
+            if over:
+                means.append(_means(ranked, place, name, theme) | axes)
+            lows = [each.examples[place].low for each in ranked if each.examples]
+            low = min([0.0, *(value for value in [*values, *lows] if not np.isnan(value))])
+            start = place * (1 + _BETWEEN) / 2
+            across = [0.0, 1.0] if narrow else [start, start + (1 - _BETWEEN) / 2]
+            top = full - place * (plot + _HEADING + _AXIS + _BELOW) if narrow else full
+            down = [max(0.0, (top - plot) / full), top / full]
+            spec[f"xaxis{suffix}"] = {
+                "domain": across,
+                "anchor": f"y{suffix}",
+                "range": [low * 1.05, 1 + (1 - low) * _NUMBER_ROOM],
+                "tickvals": [0, 0.5, 1],
+                "ticktext": ["0", "0.5", "1"] if not place else ["0%", "50%", "100%"],
+                "tickfont": {"size": style.SMALL_FONT_SIZE},
+                "gridcolor": theme.grid,
+                "zeroline": True,
+                "zerolinecolor": theme.muted,
+            }
+            spec[f"yaxis{suffix}"] = style.axis(
+                "",
+                [escape_html(each) for each in names],
+                1,
+                range=[len(ranked) - 0.5, -0.5],
+                domain=down,
+                anchor=f"x{suffix}",
+                showticklabels=narrow or not place,
+            )
+            spec["annotations"] += [
+                style.heading(theme, name, across[0], down[1], size=style.SMALL_FONT_SIZE),
+                *(
+                    {
+                        **{
+                            "text": _written(value, place),
+                            "x": 1 + (1 - low) * _NUMBER_ROOM,
+                            "y": row,
+                        },
+                        **{"xref": axes["xaxis"], "yref": axes["yaxis"], "xanchor": "right"},
+                        "showarrow": False,
+                        "font": {"size": style.SMALL_FONT_SIZE, "color": theme.text},
+                    }
+                    for row, value in enumerate(values)
+                ),
+            ]
+        return go.Figure({"data": [*bars, *means], "layout": spec})
 
     def numbers(self) -> Numbers:
         ranked = self.scores
         columns: dict[str, Any] = {
-            "method": np.array([each.method for each in ranked], np.str_),
-            "rank_correlation": np.array([each.correlation for each in ranked], np.float64),
-            "same_top": np.array([each.top for each in ranked], np.float64),
+            "method": [each.method for each in ranked],
+            "rank_correlation": [each.correlation for each in ranked],
+            "same_top": [each.top for each in ranked],
         }
         for place, name in enumerate(("rank_correlation", "same_top")):
             for part in ("mean", "low", "high"):
                 if self.examples:
-                    columns[f"examples_{name}_{part}"] = np.array(
-                        [getattr(each.examples[place], part) for each in ranked if each.examples],
-                        np.float64,
-                    )
-        return Numbers(
-            {"part": self.part},
-            {"place": range(len(ranked))},
-            {name: (("place",), values) for name, values in columns.items()},
-        )
+                    columns[f"examples_{name}_{part}"] = [
+                        getattr(each.examples[place], part) for each in ranked if each.examples
+                    ]
+        return column_numbers({"part": self.part}, "place", range(len(ranked)), columns)
 
     @property
     def setup(self) -> Lines:
@@ -204,48 +300,6 @@ class MapRanking(CrossMaps):
         ]
 
 
-def scores(
-    attributions: Attributions,
-    site: Site | None = None,
-    head: int | None = None,
-    *,
-    later: bool = False,
-    token: int | None = None,
-    examples: Sequence[Agreements] = (),
-) -> list[Score]:
-    """How well every method agrees, the one with the highest rank correlation first.
-
-    Args:
-        attributions: the maps of the sentence.
-        site: of cross-attention; None for the whole model.
-        head: None for all heads together.
-        later: whether the layer is read one row later.
-        token: one target token, from 0; None for the mean over all.
-        examples: of other sentences, for a mean over them.
-
-    Raises:
-        AttributionError: if there is no such map.
-    """
-    listed = []
-    for method in dict.fromkeys(each.method for each in attributions.maps):
-        place = method, site, head
-        over = None
-        if examples:
-            over = (
-                mean_agreement([each[place].correlation for each in examples]),
-                mean_agreement([each[place].top for each in examples]),
-            )
-        listed.append(
-            Score(
-                method=method,
-                correlation=_of(attributions.correlation(*place, later=later), token),
-                top=_of(attributions.top_agreement(*place, later=later), token),
-                examples=over,
-            )
-        )
-    return sorted(listed, key=lambda each: _order(each.correlation), reverse=True)
-
-
 def _of(agreement: Agreement, token: int | None) -> float:
     if token is None:
         return agreement.mean
@@ -257,131 +311,7 @@ def _order(value: float) -> float:
     return -2.0 if np.isnan(value) else value
 
 
-def ranking_title(site: Site | None, head: int | None) -> str:
-    """The title of the bars."""
-    return f"Agreement with the truth: {part_name(site, head)}"
-
-
-def ranking_figure(
-    ranked: Sequence[Score],
-    title: str,
-    *,
-    marked: str = "",
-    of_token: bool = False,
-    narrow: bool = False,
-    dark: bool = False,
-) -> go.Figure:
-    """One row a method, with two bars: rank correlation with the truth, and same token on top.
-
-    The first two traces are the bars. If examples were measured, the next two are their means with
-    95% intervals.
-
-    Args:
-        ranked: as `scores` gives them.
-        title: in plain text.
-        marked: a method whose bars stand out.
-        of_token: whether they are of one target token, not of the whole sentence.
-        narrow: for a width below `style.NARROW`: one panel below the other.
-        dark: for a dark page.
-    """
-    theme = style.look(dark)
-    names = [
-        _SHORT.get(each.method, METHODS[each.method].title)
-        if narrow
-        else METHODS[each.method].title
-        for each in ranked
-    ]
-    rows = list(range(len(ranked)))
-    plot = _ROW * len(ranked)
-    full = 2 * plot + _HEADING + _AXIS + _BELOW if narrow else plot
-    shared = style.layout(
-        theme,
-        title="Agreement with the truth" if narrow else escape_html(title),
-        height=full,
-        top=_HEADING if narrow else 0,
-        lines=[escape_html(title.partition(": ")[2])] if narrow else [],
-    )
-    of = "this target token" if of_token else "this sentence"
-    over = any(each.examples for each in ranked)
-    below = _AXIS + style.LEGEND_HEIGHT * (2 if narrow and over else 1) + 12
-    layout: dict[str, Any] = {
-        **style.with_bottom(shared, below),
-        "legend": style.legend_below(shared),
-        "plot_bgcolor": style.CLEAR,
-        "bargap": 0.35,
-        "annotations": [],
-    }
-    bars, means = [], []
-    for place, name in enumerate((CORRELATION, TOP)):
-        suffix = ("", "2")[place]
-        axes = {"xaxis": f"x{suffix}", "yaxis": f"y{suffix}"}
-        values = [each.both[place] for each in ranked]
-        bars.append(
-            {
-                "type": "bar",
-                "orientation": "h",
-                "x": values,
-                "y": rows,
-                "marker": {
-                    "color": [
-                        theme.accent if each.method == marked else theme.beside for each in ranked
-                    ]
-                },
-                "customdata": [METHODS[each.method].title for each in ranked],
-                "hovertemplate": f"%{{customdata}}<br>{name.lower()} <b>%{{x:.4~g}}</b>"
-                f"<extra>{of}</extra>",
-                "name": of,
-                "showlegend": not place,
-                **axes,
-            }
-        )
-        if over:
-            means.append(_means(ranked, place, name, theme) | axes)
-        lows = [each.examples[place].low for each in ranked if each.examples]
-        low = min([0.0, *(value for value in [*values, *lows] if not np.isnan(value))])
-        start = place * (1 + _BETWEEN) / 2
-        across = [0.0, 1.0] if narrow else [start, start + (1 - _BETWEEN) / 2]
-        top = full - place * (plot + _HEADING + _AXIS + _BELOW) if narrow else full
-        down = [max(0.0, (top - plot) / full), top / full]
-        layout[f"xaxis{suffix}"] = {
-            "domain": across,
-            "anchor": f"y{suffix}",
-            "range": [low * 1.05, 1 + (1 - low) * _NUMBER_ROOM],
-            "tickvals": [0, 0.5, 1],
-            "ticktext": ["0", "0.5", "1"] if not place else ["0%", "50%", "100%"],
-            "tickfont": {"size": style.SMALL_FONT_SIZE},
-            "gridcolor": theme.grid,
-            "zeroline": True,
-            "zerolinecolor": theme.muted,
-        }
-        layout[f"yaxis{suffix}"] = style.axis(
-            "",
-            [escape_html(each) for each in names],
-            1,
-            range=[len(ranked) - 0.5, -0.5],
-            domain=down,
-            anchor=f"x{suffix}",
-            showticklabels=narrow or not place,
-        )
-        layout["annotations"] += [
-            _note(name, across[0], down[1], theme, xref="paper", yref="paper", yanchor="bottom"),
-            *(
-                _note(
-                    _written(value, place),
-                    1 + (1 - low) * _NUMBER_ROOM,
-                    row,
-                    theme,
-                    xref=f"x{suffix}",
-                    yref=f"y{suffix}",
-                    xanchor="right",
-                )
-                for row, value in enumerate(values)
-            ),
-        ]
-    return go.Figure({"data": [*bars, *means], "layout": layout})
-
-
-def _means(ranked: Sequence[Score], place: int, name: str, theme: style.Look) -> dict[str, Any]:
+def _means(ranked: Sequence[Score], place: int, name: str, theme: themes.Theme) -> dict[str, Any]:
     each = [(row, score.examples[place]) for row, score in enumerate(ranked) if score.examples]
     return {
         "type": "scatter",
@@ -405,25 +335,8 @@ def _means(ranked: Sequence[Score], place: int, name: str, theme: style.Look) ->
     }
 
 
-def _note(text: str, x: float, y: float, theme: style.Look, **more: Any) -> dict[str, Any]:
-    return {
-        "text": text,
-        "x": x,
-        "y": y,
-        "xanchor": "left",
-        "showarrow": False,
-        "font": {"size": style.SMALL_FONT_SIZE, "color": theme.text},
-        **more,
-    }
-
-
 def ranking_sentences(ranked: Sequence[Score], token_name: str = "") -> list[str]:
-    """Which map to believe, in a number, in plain text.
-
-    Args:
-        ranked: as `scores` gives them.
-        token_name: their target token; "" for the whole sentence.
-    """
+    """Which map to believe, in a number, in plain text; for a target token if it has a name."""
     where = f"For “{token_name}”" if token_name else "For this sentence"
     sentences = [_believed(where, {each.method: each.correlation for each in ranked})]
     if not token_name:
@@ -447,7 +360,7 @@ def ranking_sentences(ranked: Sequence[Score], token_name: str = "") -> list[str
 
 
 def _best(values: Mapping[str, float]) -> tuple[list[str], float]:
-    """The methods that share the greatest number, and that number; none where there is none."""
+    """The methods that share the greatest number, and the number; none without numbers."""
     known = {method: value for method, value in values.items() if not np.isnan(value)}
     most = max(known.values(), default=float("nan"))
     return [method for method, value in known.items() if value >= most - _ALIKE], most

@@ -1,15 +1,15 @@
-"""What is left of a translation while heads are removed one after another, as lines."""
+"""Curves of a translation's quality while heads are removed one after another."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import plotly.graph_objects as go
 
 from model.explain.ablation_results import ExamplesRemoval, Removal
-from viz.draw import style
+from viz.draw import style, themes
 from viz.draw.labels import escape_html
 from viz.effects.head_map import lower_first
 from viz.links.request import Request
@@ -23,7 +23,7 @@ LOG_PROB = "Log-probability of the translation"
 
 Measure = Literal["log_prob", "chrf"]
 MEASURES: dict[Measure, str] = {"log_prob": "Log-probability", "chrf": "chrF"}
-"""What curves over examples measure."""
+"""The measures of curves over examples."""
 
 NO_CURVES = (
     "This model has no removal curves over its examples; python -m model.training.removal computes "
@@ -35,7 +35,7 @@ _LEAST, _RANDOM, _BAND = "least important first", "random order, mean", "random 
 _HOVER = "heads removed: %{x}<br>VALUE <b>%{y:.4~g}</b><extra>%{fullData.name}</extra>"
 
 
-class _Curve(Picture):
+class Curve(Picture):
     """What is left, over the number of removed heads."""
 
     __slots__ = ()
@@ -45,7 +45,7 @@ class _Curve(Picture):
     @property
     @abstractmethod
     def value(self) -> str:
-        """What is left, in sentence case."""
+        """The measured quality, in sentence case."""
 
     @property
     def alt(self) -> str:
@@ -62,7 +62,54 @@ class _Curve(Picture):
         )
 
     def figure(self, layout: Layout) -> go.Figure:
-        return removal_figure(self.removal, self.title, self.value, **layout.options)
+        """The first trace removes the least important heads first; the second is the mean."""
+        theme, removal = themes.page(layout.dark), self.removal
+        low, high = removal.at_random.min(axis=0), removal.at_random.max(axis=0)
+        removed = list(removal.removed)
+
+        def line(name: str, y: Any, **more: Any) -> dict[str, Any]:
+            return {
+                "type": "scatter",
+                "mode": "lines",
+                "x": removed,
+                "y": y,
+                "name": name,
+                "showlegend": True,
+                "hovertemplate": _HOVER.replace("VALUE", escape_html(lower_first(self.value))),
+                **more,
+            }
+
+        edge = {
+            "line": {"width": 0, "color": theme.muted},
+            "hoverinfo": "skip",
+            "hovertemplate": None,
+        }
+        data = [
+            line(_LEAST, removal.least_first, line={"color": theme.heads[0], "width": 3}),
+            line(
+                _RANDOM,
+                removal.at_random.mean(axis=0),
+                line={"color": theme.heads[1], "width": 2, "dash": "dash"},
+            ),
+            line(_BAND, low, **{**edge, "showlegend": False}),
+            line(_BAND, high, **edge, fill="tonexty", fillcolor=_pale(theme.heads[1])),
+        ]
+        lines = ["Across – heads removed", f"Up – {lower_first(self.value)}"]
+        below = style.BOTTOM + _AXIS + (2 * style.LEGEND_HEIGHT if layout.narrow else 0)
+        spec = {
+            **style.plain_layout(
+                theme,
+                title=escape_html(self.title),
+                height=_HEIGHT,
+                below=below,
+                lines=lines if layout.narrow else [],
+            ),
+            "xaxis": style.value_axis(
+                theme, "" if layout.narrow else "Heads removed", range=[0, removed[-1]]
+            ),
+            "yaxis": style.value_axis(theme, "" if layout.narrow else self.value),
+        }
+        return go.Figure({"data": data, "layout": spec})
 
     def numbers(self) -> Numbers:
         removal = self.removal
@@ -77,7 +124,7 @@ class _Curve(Picture):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class RemovalCurve(_Curve):
+class RemovalCurve(Curve):
     """What is left of a translation while heads are removed one after another.
 
     Attributes:
@@ -86,8 +133,8 @@ class RemovalCurve(_Curve):
         target: a person's own translation; empty for the model's.
     """
 
-    slug: ClassVar[str] = "removal"
-    about: ClassVar[str] = "what is left of the translation while heads are removed"
+    slug = "removal"
+    about = "what is left of the translation while heads are removed"
 
     removal: Removal
     sentence: str
@@ -127,7 +174,7 @@ class RemovalCurve(_Curve):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ExamplesCurve(_Curve):
+class ExamplesCurve(Curve):
     """What is left of the translations of a model's examples while heads are removed.
 
     Attributes:
@@ -136,10 +183,8 @@ class ExamplesCurve(_Curve):
         checkpoint: the model's folder, as a notebook finds it.
     """
 
-    slug: ClassVar[str] = "examples"
-    about: ClassVar[str] = (
-        "the same over the model's examples, if measured: --measure log_prob or chrf"
-    )
+    slug = "examples"
+    about = "the same over the model's examples, if measured: --measure log_prob or chrf"
 
     examples: ExamplesRemoval
     measure: Measure
@@ -204,82 +249,6 @@ class ExamplesCurve(_Curve):
             "examples = hs.figures.read_removal(hs.checkpoint_folder(checkpoint), "
             f"{self.removal.removed[-1]})",
         ]
-
-
-def removal_figure(
-    removal: Removal,
-    title: str = TITLE,
-    value: str = LOG_PROB,
-    *,
-    narrow: bool = False,
-    dark: bool = False,
-) -> go.Figure:
-    """What is left, over the number of removed heads.
-
-    The first trace removes the least important heads first; the second is the mean over random
-    orders.
-
-    Args:
-        removal: of one translation, or of examples.
-        title: in plain text.
-        value: what is left, in sentence case.
-        narrow: for a width below `style.NARROW`.
-        dark: for a dark page.
-    """
-    theme = style.look(dark)
-    low, high = removal.at_random.min(axis=0), removal.at_random.max(axis=0)
-    removed = list(removal.removed)
-
-    def line(name: str, y: Any, **more: Any) -> dict[str, Any]:
-        return {
-            "type": "scatter",
-            "mode": "lines",
-            "x": removed,
-            "y": y,
-            "name": name,
-            "showlegend": True,
-            "hovertemplate": _HOVER.replace("VALUE", escape_html(lower_first(value))),
-            **more,
-        }
-
-    edge = {"line": {"width": 0, "color": theme.muted}, "hoverinfo": "skip", "hovertemplate": None}
-    data = [
-        line(_LEAST, removal.least_first, line={"color": theme.heads[0], "width": 3}),
-        line(
-            _RANDOM,
-            removal.at_random.mean(axis=0),
-            line={"color": theme.heads[1], "width": 2, "dash": "dash"},
-        ),
-        line(_BAND, low, **{**edge, "showlegend": False}),
-        line(_BAND, high, **edge, fill="tonexty", fillcolor=_pale(theme.heads[1])),
-    ]
-    shared = style.layout(
-        theme,
-        title=escape_html(title),
-        height=_HEIGHT,
-        lines=["Across – heads removed", f"Up – {lower_first(value)}"] if narrow else [],
-    )
-    below = shared["margin"]["b"] + _AXIS + (style.LEGEND_HEIGHT if narrow else 0)
-    tick = {"tickfont": {"size": style.SMALL_FONT_SIZE}, "automargin": True}
-    layout = {
-        **style.with_bottom(shared, below),
-        "plot_bgcolor": style.CLEAR,
-        "legend": style.legend_below(shared),
-        "xaxis": {
-            "title": style.axis_title("" if narrow else "Heads removed"),
-            "range": [0, removed[-1]],
-            "gridcolor": theme.grid,
-            "zeroline": False,
-            **tick,
-        },
-        "yaxis": {
-            "title": style.axis_title("" if narrow else value),
-            "gridcolor": theme.grid,
-            "zeroline": False,
-            **tick,
-        },
-    }
-    return go.Figure({"data": data, "layout": layout})
 
 
 def _pale(color: str) -> str:

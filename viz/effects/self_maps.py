@@ -5,25 +5,23 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import plotly.graph_objects as go
 
 from model.explain.attribution import METHODS, Method, SelfAttributions
 from model.trace.attention_map import AttentionKind, Site
 from viz.draw import style
-from viz.draw.heatmap import row_noun
+from viz.draw.axis_names import row_noun
 from viz.draw.labels import axis_texts
 from viz.effects.head_map import lower_first
-from viz.effects.side_by_side import GREATEST, Panel, Sides, greatest, maps_figure
+from viz.effects.side_by_side import GREATEST, Panel, SideBySide, Sides, greatest
 from viz.save.notebook import Lines, public, traced
 from viz.save.numbers import Numbers
-from viz.save.picture import Layout, Picture
 
 PLAIN = "weights"
-"""The method that the others stand beside."""
+"""The method that the others are compared with."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class SelfMap(Picture):
+class SelfMap(SideBySide):
     """One method's map of a site of self-attention, beside the weights.
 
     Attributes:
@@ -103,7 +101,7 @@ class SelfMap(Picture):
 
     @property
     def _row_words(self) -> str:
-        """What a row means, by a method that looks beyond its own layer."""
+        """The meaning of a row, for a method that looks beyond its own layer."""
         is_encoder = self.attributions.site.kind is AttentionKind.ENCODER
         if self.about_method.accumulates:
             rest = "." if is_encoder else "; the rest, up to 1, came from the source."
@@ -120,17 +118,14 @@ class SelfMap(Picture):
         return "A row’s loss is that of the token it predicts, not of later ones."
 
     @property
-    def row(self) -> int | None:
+    def framed(self) -> int | None:
         """The row that predicts the target token; rows of the encoder predict nothing."""
         return self.token if self.attributions.site.kind is AttentionKind.DECODER else None
 
-    def figure(self, layout: Layout) -> go.Figure:
-        """Queries down, keys across, each map on its own scale.
-
-        The first traces are the maps, unchanged. A dot marks the greatest value of each row.
-        """
-        maps, head = self.attributions, self.head
-        panels = []
+    @property
+    def panels(self) -> list[Panel]:
+        """The weights and the method's map, or one of them; a dot marks a row's greatest value."""
+        maps, head, panels = self.attributions, self.head, []
         for name in [self.method] if self.alone or self.method == PLAIN else [PLAIN, self.method]:
             values, method = maps.map(name).of(head), METHODS[name]
             panels.append(
@@ -145,20 +140,21 @@ class SelfMap(Picture):
                     allowed=maps.allowed_to(head),
                 )
             )
-        kind = maps.site.kind
-        return maps_figure(
-            panels,
-            Sides(
-                rows=maps.tokens,
-                columns=maps.tokens,
-                row_title=f"Query: {row_noun(kind)}",
-                column_title=kind.key_noun.capitalize(),
-            ),
-            self.title,
-            narrow_title="Beside the weights" if len(panels) > 1 else self.about_method.title,
-            token=self.row,
-            **layout.options,
+        return panels
+
+    @property
+    def sides(self) -> Sides:
+        tokens, kind = self.attributions.tokens, self.attributions.site.kind
+        return Sides(
+            rows=tokens,
+            columns=tokens,
+            row_title=f"Query: {row_noun(kind)}",
+            column_title=kind.key_noun.capitalize(),
         )
+
+    @property
+    def narrow_title(self) -> str:
+        return "Beside the weights" if len(self.panels) > 1 else self.about_method.title
 
     def numbers(self) -> Numbers:
         maps, cells = self.attributions, ("query", "key")
@@ -183,14 +179,14 @@ class SelfMap(Picture):
 
 
 def part_name(site: Site | None, head: int | None) -> str:
-    """A part of the model as it stands inside a sentence: a head, a layer, or all of it."""
+    """A part of the model, for use inside a sentence: a head, a layer, or all of it."""
     if site is None:
         return "the whole model"
     return f"layer {site.layer}, {'all heads' if head is None else f'head {head}'}"
 
 
 def no_truth(kind: AttentionKind) -> str:
-    """Why the truth says nothing about maps of self-attention, in plain text."""
+    """Why there is no truth for maps of self-attention, in plain text."""
     return (
         "Which of these maps to believe is not measured here. The truth is how much a target token "
         f"loses without a source token, but here both rows and columns are {kind.query_noun}s. It "

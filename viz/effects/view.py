@@ -1,4 +1,4 @@
-"""What the effects page shows, and what its address holds."""
+"""The declaration of the effects page."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from model.record.head_edits import Gate, HeadEdit, MeanAblation, ReplacedWeight
 from model.record.intervention import Intervention
 from model.trace.attention_map import AttentionKind, FloatArray, Site
 from viz.effects.removal_curve import MEASURES
-from viz.links.head_refs import Head, heads_parameter, read_heads
+from viz.links.head_refs import Head, heads_parameter
 from viz.links.parameters import View, choice, flag, integer, kept, kept_in, pattern
 
 WAYS = {
@@ -21,7 +21,7 @@ WAYS = {
     "shuffled": "Look at shuffled keys",
     "first": "Look at the first key",
 }
-"""What is done to heads that are switched off."""
+"""The ways to switch heads off."""
 
 MAPS = {
     "probability": "Log-probability",
@@ -30,7 +30,7 @@ MAPS = {
     "maps": "Maps",
     "alignment": "Alignment",
 }
-"""What is shown."""
+"""The views of the page."""
 
 SENTENCE = "sentence"
 
@@ -48,7 +48,7 @@ _NUMBER = "[0-9]{1,3}"
 
 @dataclass(frozen=True, slots=True)
 class EffectsView:
-    """What the effects page shows."""
+    """The state of the effects page."""
 
     show: str = kept(choice("show", "probability", MAPS, "what is shown"), was="colored")
     token: int = kept(
@@ -75,7 +75,7 @@ class EffectsView:
         flag("examples", meaning="for maps, agreement with the truth over the examples too")
     )
     curve: str = kept(choice("curve", SENTENCE, CURVES, "for removal on stage, the curve"))
-    off: str = kept(heads_parameter("off", "heads switched off, as kind.layer.head"))
+    off: tuple[Head, ...] = kept(heads_parameter("off", "heads switched off, as kind.layer.head"))
     way: str = kept(choice("way", "gate", WAYS, "what replaces these heads"))
     gate: int = kept(
         integer("gate", 0, low=0, high=99, meaning="how much of their output remains, in percent")
@@ -101,27 +101,22 @@ class EffectsView:
 
     @property
     def has_token(self) -> bool:
-        """Whether a target token can be chosen for what is shown."""
+        """Whether the view has a choice of target tokens."""
         if self.show != "maps":
             return self.show == "probability"
         return self.kind is not AttentionKind.ENCODER or (
             self.method in METHODS and METHODS[self.method].by_prediction
         )
 
-    @property
-    def heads(self) -> list[Head]:
-        """The heads switched off, each once."""
-        return read_heads(self.off)
-
     def intervention(self, means: Mapping[Site, FloatArray]) -> Intervention:
-        """What is done to these heads, for the model.
+        """The edits of these heads, for the model.
 
         Args:
             means: the mean output of each head over the examples, by site, (head, d_v); only "mean"
                 uses it.
         """
         edits: dict[Head, HeadEdit] = {}
-        for site, head in self.heads:
+        for site, head in self.off:
             if self.way == "gate":
                 edits[site, head] = Gate(self.gate / 100)
             elif self.way == "mean":

@@ -14,11 +14,11 @@ LAYERS = {
     AttentionKind.CROSS: "cross-attention",
     AttentionKind.MODULE: "other attention",
 }
-"""What the layers of each kind are called."""
+"""The names of the layers of each kind."""
 
 
 def input_text(trace: Trace) -> str:
-    """What the model read as text: as it was recorded, or else its tokens one after another."""
+    """The model's input as text: as recorded, or else its tokens one after another."""
     return trace.source_text or " ".join(trace.source or trace.target)
 
 
@@ -43,7 +43,7 @@ def shape_of(trace: Trace) -> str:
 
 
 def contents_of(trace: Trace) -> list[str]:
-    """What else it holds and what it lacks, in sentences."""
+    """Its other contents and gaps, in sentences."""
     maps = trace.maps.values()
     has_scores = all(each.scores is not None for each in maps)
     has_vectors = all(each.q is not None and each.k is not None for each in maps)

@@ -1,4 +1,4 @@
-"""One head in words: what it does on one sentence, for those who do not read numbers.
+"""One head in words: its behaviour on one sentence, for readers who do not read numbers.
 
 A head leans to a place, such as the token before, where it gives it clearly more weight than an
 even spread would: a fifth of the way from the even share to all of the weight. Pairs stand out by
@@ -20,7 +20,7 @@ from model.explain.reading import AS_RECORDED, Reading
 from model.trace.attention_map import AttentionMap, BoolArray, Site
 
 LEANS = 0.2
-"""So far from its even share towards all of the weight lies what stands out."""
+"""The share of the way from an even share to all weight at which a place stands out."""
 
 MOSTLY = 0.5
 """The share of the weight from which on a head looks mostly at one place."""
@@ -50,7 +50,7 @@ _COUNTS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight",
 
 @dataclass(frozen=True, slots=True)
 class HeadWords:
-    """What one head does on one sentence.
+    """The behaviour of one head on one sentence.
 
     Attributes:
         sentence: such as "A row looks at about two tokens, mostly at the one before it."
@@ -103,13 +103,7 @@ def words_of(
     facts: Mapping[Site, Mapping[str, NDArray[np.floating]]],
     reading: Reading = AS_RECORDED,
 ) -> dict[Site, list[HeadWords]]:
-    """`head_words` of every site of a trace.
-
-    Args:
-        maps: by site.
-        facts: of model.explain.measures.facts_of, of these maps.
-        reading: how the trace was read.
-    """
+    """`head_words` of every site of a trace."""
     by_site: dict[Site, list[HeadWords]] = {}
     for sites, seen in joined(maps):
         together = {
@@ -135,7 +129,7 @@ def _sentence(facts: Mapping[str, float], even: Mapping[str, float], noun: str) 
 
 
 def _manner(facts: Mapping[str, float], even: Mapping[str, float]) -> str:
-    """Where a row looks, or how rows differ; empty where nothing stands out."""
+    """Where a row looks, or how rows differ; empty if nothing stands out."""
     above = {
         key: _above(facts[key], even[key])
         for key in (*OFFSETS, *TOKENS)

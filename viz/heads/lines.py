@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
 
-from model.trace.attention_map import AttentionMap
-from viz.draw import style
+from viz.draw import style, themes
+from viz.draw.axis_names import key_title, row_titles
 from viz.draw.constants import CONSTANTS
-from viz.draw.heatmap import key_title, row_noun
 from viz.draw.labels import escape_html, side_texts
+from viz.heads.one_head import OfHead
+from viz.save.picture import Layout
 
 FAINTEST: float = CONSTANTS["FAINTEST"]
 """Weights below are left out, as in the browser: they would be a grey veil."""
@@ -27,102 +29,100 @@ _SIDE, _NARROW_SIDE = 0.35, 0.6
 """Room for words at either side, as a share of what lies between the columns."""
 
 
-def lines_figure(
-    attention_map: AttentionMap,
-    head: int,
-    *,
-    query_title: str | None = None,
-    sides: bool = True,
-    narrow: bool = False,
-    dark: bool = False,
-) -> go.Figure:
-    """One head's weights as lines from queries on the left to keys on the right.
+@dataclass(frozen=True, slots=True, eq=False)
+class HeadLines(OfHead):
+    """One head as lines between words."""
 
-    The stronger a weight, the thicker and darker its line; weights below FAINTEST have none.
+    @property
+    def title(self) -> str:
+        return f"{self.site.head_name(self.head)}, as lines"
 
-    Args:
-        attention_map: the site.
-        head: counted from 0.
-        query_title: what the left column is, where the usual name is not true.
-        sides: whether tokens are of a source and a target, of `ReadTrace.has_sides`.
-        narrow: for a width below `style.NARROW`.
-        dark: for a dark page.
+    @property
+    def name(self) -> str:
+        return f"{self.site.kind}-layer{self.site.layer}-head{self.head}-lines"
 
-    Raises:
-        IndexError: if there is no such head.
-    """
-    weights = attention_map.head(head).weights
-    theme = style.look(dark)
-    labels = [side_texts(tokens, narrow) for tokens in (attention_map.queries, attention_map.keys)]
-    most = max(1, *map(len, labels))
-    steps = np.ceil(weights * STEPS).astype(int)
-    along = np.linspace(0, 1, POINTS)
-    bend = along**2 * (3 - 2 * along)
-    data: list[dict[str, Any]] = []
-    for step in range(1, STEPS + 1):
-        rows, columns = np.nonzero((steps == step) & (weights >= FAINTEST))
-        if not len(rows):
-            continue
-        # Each column of words in the middle of the picture's height, as long as it is.
-        left = rows + (most - len(labels[0])) / 2
-        right = columns + (most - len(labels[1])) / 2
-        # NaN behind every line parts it from the next.
-        heights = np.full((len(rows), POINTS + 1), np.nan)
-        heights[:, :POINTS] = left[:, None] + np.outer(right - left, bend)
-        share = (step - 0.5) / STEPS
-        data.append(
-            {
-                "type": "scatter",
-                "x": np.tile([*along, np.nan], len(rows)),
-                "y": heights.ravel(),
-                "mode": "lines",
-                "line": {
-                    "color": theme.accent,
-                    "width": _THINNEST + share * (_THICKEST - _THINNEST),
-                },
-                "opacity": share,
-                "hoverinfo": "skip",
-                "showlegend": False,
-                "name": f"weights up to {step / STEPS:.2f}",
-            }
+    @property
+    def caption(self) -> str:
+        return (
+            "A line joins a query on the left with a key on the right; its thickness and opacity "
+            "are the weight."
         )
-    for place, (texts, position) in enumerate(
-        zip(labels, ("middle left", "middle right"), strict=True)
-    ):
-        data.append(
-            {
-                "type": "scatter",
-                "x": np.full(len(texts), place),
-                "y": np.arange(len(texts)) + (most - len(texts)) / 2,
-                "mode": "text",
-                "text": [f" {escape_html(text)} " for text in texts],
-                "textposition": position,
-                "textfont": {
-                    "size": style.FONT_SIZE if most <= style.FEW_LABELS else style.SMALL_FONT_SIZE,
-                    "color": theme.text,
-                },
-                "cliponaxis": False,
-                "hoverinfo": "skip",
-                "showlegend": False,
-                "name": ("queries", "keys")[place],
-            }
+
+    def figure(self, layout: Layout) -> go.Figure:
+        """Queries on the left, keys on the right; weights below FAINTEST have no line."""
+        one, kind = self.map.head(self.head), self.site.kind
+        weights, theme, narrow = one.weights, themes.page(layout.dark), layout.narrow
+        labels = [side_texts(tokens, narrow) for tokens in (one.queries, one.keys)]
+        most = max(1, *map(len, labels))
+        steps = np.ceil(weights * STEPS).astype(int)
+        along = np.linspace(0, 1, POINTS)
+        bend = along**2 * (3 - 2 * along)
+        data: list[dict[str, Any]] = []
+        for step in range(1, STEPS + 1):
+            rows, columns = np.nonzero((steps == step) & (weights >= FAINTEST))
+            if not len(rows):
+                continue
+            # Each column of words in the middle of the picture's height, as long as it is.
+            left = rows + (most - len(labels[0])) / 2
+            right = columns + (most - len(labels[1])) / 2
+            # NaN behind every line parts it from the next.
+            heights = np.full((len(rows), POINTS + 1), np.nan)
+            heights[:, :POINTS] = left[:, None] + np.outer(right - left, bend)
+            share = (step - 0.5) / STEPS
+            data.append(
+                {
+                    "type": "scatter",
+                    "x": np.tile([*along, np.nan], len(rows)),
+                    "y": heights.ravel(),
+                    "mode": "lines",
+                    "line": {
+                        "color": theme.accent,
+                        "width": _THINNEST + share * (_THICKEST - _THINNEST),
+                    },
+                    "opacity": share,
+                    "hoverinfo": "skip",
+                    "showlegend": False,
+                    "name": f"weights up to {step / STEPS:.2f}",
+                }
+            )
+        for place, (texts, position) in enumerate(
+            zip(labels, ("middle left", "middle right"), strict=True)
+        ):
+            data.append(
+                {
+                    "type": "scatter",
+                    "x": np.full(len(texts), place),
+                    "y": np.arange(len(texts)) + (most - len(texts)) / 2,
+                    "mode": "text",
+                    "text": [f" {escape_html(text)} " for text in texts],
+                    "textposition": position,
+                    "textfont": {
+                        "size": style.FONT_SIZE
+                        if most <= style.FEW_LABELS
+                        else style.SMALL_FONT_SIZE,
+                        "color": theme.text,
+                    },
+                    "cliponaxis": False,
+                    "hoverinfo": "skip",
+                    "showlegend": False,
+                    "name": ("queries", "keys")[place],
+                }
+            )
+        spec = style.layout(
+            theme,
+            title=one.name,
+            height=most * _ROW,
+            lines=[
+                f"Left – {row_titles(kind, self.seen).query}",
+                f"Right – {key_title(kind, sides=self.seen.has_sides)}",
+            ],
         )
-    site = attention_map.site
-    layout = style.layout(
-        theme,
-        title=site.head_name(head),
-        height=most * _ROW,
-        lines=[
-            f"Left – {query_title or f'Query: {row_noun(site.kind, sides=sides)}'}",
-            f"Right – {key_title(site.kind, sides=sides)}",
-        ],
-    )
-    side = _NARROW_SIDE if narrow else _SIDE
-    layout |= {
-        "height": layout["margin"]["t"] + most * _ROW + 12,
-        "margin": {**layout["margin"], "b": 12},
-        "plot_bgcolor": style.CLEAR,
-        "xaxis": {"visible": False, "range": [-side, 1 + side], "fixedrange": True},
-        "yaxis": {"visible": False, "range": [most - 0.5, -0.5], "fixedrange": True},
-    }
-    return go.Figure({"data": data, "layout": layout})
+        side = _NARROW_SIDE if narrow else _SIDE
+        spec |= {
+            "height": spec["margin"]["t"] + most * _ROW + 12,
+            "margin": {**spec["margin"], "b": 12},
+            "plot_bgcolor": style.CLEAR,
+            "xaxis": {"visible": False, "range": [-side, 1 + side], "fixedrange": True},
+            "yaxis": {"visible": False, "range": [most - 0.5, -0.5], "fixedrange": True},
+        }
+        return go.Figure({"data": data, "layout": spec})

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
 
 from model.trace.attention_map import FloatArray, Site
 from model.trace.terms import HeadMatrices
-from viz.draw import style
+from viz.draw import style, themes
 from viz.links.request import Request
 from viz.save.notebook import Lines, public
 from viz.save.numbers import Arrays, Axes, Numbers, of_head
@@ -41,8 +41,8 @@ class WeightMatrices(Picture):
         head: counted from 0.
     """
 
-    slug: ClassVar[str] = "matrices"
-    about: ClassVar[str] = "W_Q, W_K, W_V and W_O of one head: --attention, --layer, --head"
+    slug = "matrices"
+    about = "W_Q, W_K, W_V and W_O of one head: --attention, --layer, --head"
 
     origin = ("model",)
 
@@ -96,7 +96,7 @@ class WeightMatrices(Picture):
 
     def figure(self, layout: Layout) -> go.Figure:
         """The four on one colour scale to both sides of 0, W_Q, W_K and W_V transposed."""
-        theme = style.look(layout.dark)
+        theme = themes.page(layout.dark)
         drawn = self._drawn
         columns = 1 if layout.narrow else 2
         rows = len(drawn) // columns
@@ -165,17 +165,7 @@ class WeightMatrices(Picture):
                 "title": {"text": "" if column else "Head’s number", "standoff": 4, "font": small},
             }
             spec["annotations"].append(
-                {
-                    "text": name,
-                    "x": across[0],
-                    "y": top,
-                    "xref": "paper",
-                    "yref": "paper",
-                    "xanchor": "left",
-                    "yanchor": "bottom",
-                    "showarrow": False,
-                    "font": {"size": style.SMALL_FONT_SIZE, "color": theme.text},
-                }
+                style.heading(theme, name, across[0], top, size=style.SMALL_FONT_SIZE)
             )
         return go.Figure({"data": data, "layout": spec})
 

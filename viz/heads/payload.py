@@ -27,9 +27,9 @@ from model.trace.attention_map import (
     TraceError,
 )
 from viz.browser.envelope import Body, seal
-from viz.draw import style
+from viz.draw import themes
+from viz.draw.axis_names import caption, key_title, nouns, row_titles
 from viz.draw.constants import CONSTANTS
-from viz.draw.heatmap import caption, key_title, nouns, row_titles
 from viz.draw.labels import axis_texts
 from viz.heads.head_sentences import HeadWords, words_of
 
@@ -99,7 +99,7 @@ def pack(
         "opensCells": opens_cells,
         JOINT: is_joint(seen),
         "stage": stage,
-        "themes": style.STAGE_THEMES if stage else style.THEMES,
+        "themes": themes.STAGE_THEMES if stage else themes.THEMES,
     }
     return seal(header, body)
 

@@ -1,4 +1,4 @@
-"""What the pictures show, as tables of exact numbers."""
+"""The contents of pictures as tables of exact numbers."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from model.explain.growth import GROWN, Growth
 from model.explain.labels import Rule
 from model.explain.measures import MEASURES, ON_SOURCE
 from model.trace.attention_map import FloatArray, Site
-from viz.draw import style
+from viz.draw import style, themes
 from viz.draw.labels import escape_html
 from viz.save.notebook import Lines
 from viz.save.numbers import Numbers
@@ -36,7 +36,7 @@ _EDGE = 0.01
 
 _CHOSEN, _LABELLED = "the head that is shown", "heads with the label at some step"
 _OTHER, _NEEDED = "other heads", "needed for the label"
-"""What the legend calls the lines."""
+"""The legend's names for the lines."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -105,7 +105,7 @@ class HeadGrowth(Picture):
         return f"{before}The label needs {GROWN[self.measure].needs}. {self._labelled}"
 
     def figure(self, layout: Layout) -> go.Figure:
-        theme, rule = style.look(layout.dark), GROWN[self.measure]
+        theme, rule = themes.page(layout.dark), GROWN[self.measure]
         first = self._first
         steps = self.grown.steps[first:]
         across = _on_log_axis(steps)
@@ -171,7 +171,6 @@ class HeadGrowth(Picture):
         # Plotly holds the last line of a title where a single one would stand.
         shared["title"]["pad"]["t"] += more
         below = shared["margin"]["b"] + _AXIS + (2 * style.LEGEND_HEIGHT if layout.narrow else 0)
-        tick = {"tickfont": {"size": style.SMALL_FONT_SIZE}, "automargin": True}
         ticks = _ticks(steps, across)
         ends = np.log10([across[0], across[-1]])
         edge = _EDGE * (ends[1] - ends[0]) or 0.5
@@ -188,24 +187,20 @@ class HeadGrowth(Picture):
                     "line": {"color": theme.text, "width": 2, "dash": "dash"},
                 }
             ],
-            "xaxis": {
-                "type": "log",
-                "range": [ends[0] - edge, ends[1] + edge],
-                "title": style.axis_title("" if layout.narrow else "Steps of training (log scale)"),
-                "tickvals": list(ticks.values()),
-                "ticktext": [f"{step:,}" for step in ticks],
-                "gridcolor": theme.grid,
-                "zeroline": False,
-                **tick,
-            },
-            "yaxis": {
-                "title": style.axis_title("" if layout.narrow else _share(rule)),
-                "range": [min(0.0, least), 1],
-                "tickformat": ".0%",
-                "gridcolor": theme.grid,
-                "zeroline": False,
-                **tick,
-            },
+            "xaxis": style.value_axis(
+                theme,
+                "" if layout.narrow else "Steps of training (log scale)",
+                type="log",
+                range=[ends[0] - edge, ends[1] + edge],
+                tickvals=list(ticks.values()),
+                ticktext=[f"{step:,}" for step in ticks],
+            ),
+            "yaxis": style.value_axis(
+                theme,
+                "" if layout.narrow else _share(rule),
+                range=[min(0.0, least), 1],
+                tickformat=".0%",
+            ),
         }
         return go.Figure({"data": data, "layout": spec})
 

@@ -10,7 +10,7 @@ from model.explain.reading import Reading
 from model.trace.attention_map import AttentionKind
 from viz.draw.constants import CONSTANTS
 from viz.heads.payload import JOINT
-from viz.links.head_refs import Head, heads_parameter, read_heads
+from viz.links.head_refs import Head, heads_parameter
 from viz.links.parameters import (
     Parameter,
     View,
@@ -59,7 +59,7 @@ def _place(name: str) -> Parameter[int]:
 
 @dataclass(frozen=True, slots=True)
 class HeadsView:
-    """What the heads page shows."""
+    """The state of the heads page."""
 
     attention: str = kept(
         choice("attention", str(AttentionKind.CROSS), map(str, ATTENTIONS), "which heads")
@@ -108,7 +108,7 @@ class HeadsView:
     specials: bool = kept(flag("specials", True, "special tokens"))
     renormalise: bool = kept(flag("renormalise", meaning="without special tokens, rows sum to 1"))
     predicted: bool = kept(flag("predicted", meaning="rows named by the token predicted"))
-    off: str = kept(heads_parameter("off", "heads switched off, as kind.layer.head"))
+    off: tuple[Head, ...] = kept(heads_parameter("off", "heads switched off, as kind.layer.head"))
     below: str = kept(
         choice("below", "facts", SECTIONS, "the section below", before={"figure": "facts"})
     )
@@ -122,11 +122,6 @@ class HeadsView:
     )
 
     @property
-    def heads_off(self) -> list[Head]:
-        """The heads switched off, each once."""
-        return read_heads(self.off)
-
-    @property
     def reading(self) -> Reading:
         """How the trace is read, everywhere on the page."""
         return Reading(
@@ -138,7 +133,7 @@ class HeadsView:
 
     @property
     def selection(self) -> dict[str, str]:
-        """What is selected, as the address and the explorer spell it."""
+        """The selection, as the address and the explorer spell it."""
         return {
             each.name: each.write(getattr(self, each.name))
             for each in kept_in(HeadsView)

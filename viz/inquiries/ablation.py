@@ -20,7 +20,7 @@ from viz.effects.head_map import lower_first
 from viz.effects.view import EVERY, EffectsView
 from viz.effects.view import VIEW as EFFECTS
 from viz.inquiries.inquiry import Answer, Inquiry, Subject, share_of
-from viz.links.head_refs import MOST_HEADS, Head, written_heads
+from viz.links.head_refs import MOST_HEADS, Head
 from viz.service import session
 from viz.service.jobs import (
     DeleteTokens,
@@ -68,7 +68,7 @@ def without_best(subject: Subject) -> Answer:
         f"Without {lower_first(site.head_name(head))}, which costs {fixed(loss, 2)} of "
         f"log-probability, {subject.change(after)}",
         EFFECTS,
-        EffectsView(off=written_heads([(site, head)])),
+        EffectsView(off=((site, head),)),
     )
 
 
@@ -86,7 +86,7 @@ def harmful(subject: Subject) -> Answer:
         f"Its {subject.written} becomes likelier without {count_of(likelier, 'head')} of "
         f"{subject.n_heads}, one at a time; most without {name}: {times} times as likely.",
         EFFECTS,
-        EffectsView(off=written_heads([(site, head)])),
+        EffectsView(off=((site, head),)),
     )
 
 
@@ -184,7 +184,7 @@ def without_stack(stack: Stack, subject: Subject) -> Answer:
         f"With {'its ' if len(heads) == 1 else 'all '}{count_of(len(heads), noun)} switched off, "
         f"{subject.change(after)}",
         EFFECTS,
-        EffectsView(off=written_heads(heads)),
+        EffectsView(off=tuple(heads)),
     )
 
 

@@ -17,7 +17,7 @@ Head = tuple[Site, int]
 
 def heads_parameter(
     name: str, meaning: str, kinds: Sequence[AttentionKind] = KINDS, example: str = "encoder.0.1"
-) -> Parameter[str]:
+) -> Parameter[tuple[Head, ...]]:
     """A parameter that lists heads.
 
     Args:
@@ -27,26 +27,28 @@ def heads_parameter(
         example: a head other than cross.3.5.
     """
     head = rf"({'|'.join(kinds)})\.[0-9]{{1,3}}\.[0-9]{{1,3}}"
-    return pattern(
-        name,
-        rf"{head}(-{head}){{0,{MOST_HEADS - 1}}}",
-        f"heads such as cross.3.5-{example}",
-        meaning,
+    text = pattern(
+        name, rf"{head}(-{head}){{0,{MOST_HEADS - 1}}}", f"heads such as cross.3.5-{example}"
     )
 
+    def parse_heads(written: str) -> tuple[Head, ...]:
+        return read_heads(text.parse(written))
 
-def read_heads(written: str) -> list[Head]:
+    return Parameter(name, (), parse_heads, written_heads, meaning=meaning, values=text.values)
+
+
+def read_heads(written: str) -> tuple[Head, ...]:
     """The heads in an address, without duplicates."""
     heads = []
     for each in filter(None, written.split("-")):
         kind, layer, head = each.split(".")
         heads.append((Site(AttentionKind(kind), int(layer)), int(head)))
-    return list(dict.fromkeys(heads))
+    return tuple(dict.fromkeys(heads))
 
 
 def written_heads(heads: Iterable[Head]) -> str:
-    """Heads as an address spells them, at most MOST_HEADS."""
-    return "-".join(f"{site}.{head}" for site, head in list(heads)[:MOST_HEADS])
+    """Heads as an address spells them."""
+    return "-".join(f"{site}.{head}" for site, head in heads)
 
 
 def head_name(site: Site, head: int) -> str:

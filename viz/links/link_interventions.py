@@ -10,7 +10,7 @@ import numpy as np
 from model.record.head_edits import Gate
 from model.record.intervention import Intervention
 from model.trace.attention_map import AttentionKind, Site
-from viz.links.head_refs import Head, head_name, read_heads
+from viz.links.head_refs import Head, head_name
 from viz.links.mask_edits import Edit, intervention, parse
 
 NAMED = 2
@@ -23,11 +23,11 @@ class Changes:
 
     Attributes:
         mask: edited masks, as `viz.links.mask_edits.write` writes them; empty for its own.
-        off: heads switched off, as kind.layer.head; empty for none.
+        off: heads switched off, without duplicates.
     """
 
     mask: str = ""
-    off: str = ""
+    off: tuple[Head, ...] = ()
 
     def __bool__(self) -> bool:
         return bool(self.mask or self.off)
@@ -36,11 +36,6 @@ class Changes:
     def edits(self) -> tuple[Edit, ...]:
         """The masks; raises ValueError if the text holds none."""
         return parse(self.mask)
-
-    @property
-    def removed(self) -> list[Head]:
-        """The heads, without duplicates."""
-        return read_heads(self.off)
 
     @property
     def under(self) -> Intervention:
@@ -55,7 +50,7 @@ class Changes:
             else edit
             for edit in self.edits
         )
-        return replace(intervention(edits), heads=dict.fromkeys(self.removed, Gate(0)))
+        return replace(intervention(edits), heads=dict.fromkeys(self.off, Gate(0)))
 
     @property
     def looks_ahead(self) -> bool:
@@ -68,12 +63,11 @@ class Changes:
     @property
     def name(self) -> str:
         """The changes as a suffix of a decoding's name; empty for none."""
-        removed = self.removed
-        if len(removed) > NAMED:
-            heads = f", without {len(removed)} heads"
-        else:
-            named = " and ".join(head_name(site, head) for site, head in removed)
-            heads = f", without {named}" if removed else ""
+        heads = ""
+        if len(self.off) > NAMED:
+            heads = f", without {len(self.off)} heads"
+        elif self.off:
+            heads = f", without {' and '.join(head_name(*each) for each in self.off)}"
         return f"{heads}, under an edited mask" if self.mask else heads
 
     def require_fitting(self, n_source: int, sites: Iterable[Site]) -> None:

@@ -140,10 +140,9 @@ class Request(ABC):
         except ValueError as error:
             raise ExportError(str(error)) from None
         try:
-            heads_parameter("off", "").parse(off)
+            return Changes(mask, heads_parameter("off", "").parse(off))
         except ValueError as reason:
             raise ExportError(f"--off is {off!r}, {reason}.") from None
-        return Changes(mask, off)
 
     @property
     def token(self) -> int | None:
@@ -230,12 +229,7 @@ class Request(ABC):
 
 
 class Exported(Protocol):
-    """A class of pictures that the command line can make.
-
-    Attributes:
-        slug: its name there.
-        about: what it shows, and which arguments it takes.
-    """
+    """A class of pictures that the command line can make, by its slug."""
 
     slug: ClassVar[str]
     about: ClassVar[str]

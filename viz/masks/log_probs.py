@@ -1,9 +1,10 @@
-"""Bars of two translations' log-probabilities, token by token."""
+"""Bars of two passes' log-probabilities, token by token."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,9 +12,15 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from model.trace.attention_map import FloatArray, Tokens
-from viz.draw import style
+from viz.draw import style, themes
 from viz.draw.labels import axis_texts, escape_html, side_texts, visible
 from viz.draw.word_diff import Place, aligned
+from viz.masks.compared import TwoMasks
+from viz.masks.head_in_batch import InBatch
+from viz.masks.painted import Edits
+from viz.save.notebook import Lines
+from viz.save.numbers import Arrays, Axes, Numbers, axis_name
+from viz.save.picture import Layout
 
 LABELLED_TOKENS, NARROW_LABELLED_TOKENS = 28, 10
 """The most pairs of bars with room for all labels."""
@@ -23,182 +30,181 @@ _NO_TOKEN = "–"
 PLOT_HEIGHT = 260
 """The plot's height in pixels, without its surroundings."""
 
+Side = tuple[Tokens, FloatArray]
+"""The predicted tokens of a pass, and the natural logarithm of each one's probability."""
 
-def log_prob_bars(
-    tokens_a: Tokens,
-    log_probs_a: FloatArray,
-    tokens_b: Tokens,
-    log_probs_b: FloatArray,
-    names: tuple[str, str],
-    *,
-    narrow: bool = False,
-    dark: bool = False,
-) -> go.Figure:
-    """How probable each target token is, in two ways side by side: bars that hang from 0.
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LogProbs(InBatch):
+    """The probability of each target token in two passes: bars that hang from 0.
 
     Where the two targets differ, they are aligned: tokens that both have share a place, others
-    stand under two labels, A above B, or have a place that the other leaves empty. The traces are
-    the bars of A and of B, one a place, NaN where there is no token; numbers that are not finite,
-    such as those of padding, have no bar.
+    stand under two labels, A above B, or have a place that the other leaves empty.
 
-    Args:
-        tokens_a: the predicted tokens.
-        log_probs_a: the natural logarithm of each one's probability, (target,).
-        tokens_b: the predicted tokens of the second target.
-        log_probs_b: likewise.
-        names: what A and B are, such as "the model's own mask" and "no mask".
-        narrow: for a width below `style.NARROW`: shorter and fewer labels.
-        dark: for a dark page.
+    Attributes:
+        under: what the passes differ in.
+        sides: both passes, without padding.
 
     Raises:
         ValueError: if there are not as many numbers as tokens.
     """
-    theme = style.look(dark)
-    places = aligned(tokens_a, log_probs_a, tokens_b, log_probs_b)
-    colors = theme.heads[:2]
-    data: list[dict[str, Any]] = []
-    heights: list[NDArray[np.float64]] = []
-    sides = ((tokens_a, log_probs_a), (tokens_b, log_probs_b))
-    for side, (tokens, log_probs) in enumerate(sides):
-        positions = [place[side] for place in places]
-        there = np.array([position is not None for position in positions], dtype=np.bool_)
-        y = np.full(len(places), np.nan)
-        y[there] = log_probs
-        y[~np.isfinite(y)] = np.nan
-        labels = [escape_html(text) for text in axis_texts(tokens)]
-        named = np.full((len(places), 3), "", dtype=object)
-        named[there, 0] = [f"{label} ({position})" for position, label in enumerate(labels)]
-        named[:, 1] = escape_html(visible(names[side]))
-        named[:, 2] = np.exp(y)
-        heights.append(y)
-        data.append(
-            {
-                "type": "bar",
-                "name": f"{escape_html(visible(names[side]))}: sum {_sum(log_probs)}",
-                "x": np.arange(len(places)),
-                "y": y,
-                "customdata": named,
-                "marker": {"color": colors[side], "line": {"width": 0}},
-                "hovertemplate": style.LOG_PROB_HOVER,
-                "showlegend": True,
-            }
+
+    under: TwoMasks | Edits
+    sides: tuple[Side, Side]
+
+    title = "How probable each target token is"
+    name = "log-probabilities"
+
+    @property
+    def texts(self) -> Mapping[str, str]:
+        return self.at.texts | self.under.texts
+
+    @property
+    def alt(self) -> str:
+        """The sums, and where both have the same token the one that moved most."""
+        words = "Log-probability of each target token: " + "; ".join(
+            f"{visible(name)}, {style.count_of(len(tokens), 'token')}, sum {_sum(log_probs)}"
+            for name, (tokens, log_probs) in zip(self.under.names, self.sides, strict=True)
         )
-    texts = _labels(places, tokens_a, tokens_b, narrow)
-    room = NARROW_LABELLED_TOKENS if narrow else LABELLED_TOKENS
-    # Two lines beside each other, when they must turn, need as much as this leaves them.
-    dense = narrow or len(places) > LABELLED_TOKENS // 2
-    lowest = min((float(np.nanmin(y)) for y in heights if np.isfinite(y).any()), default=-1.0)
-    shared = style.layout(
-        theme,
-        title="How probable each target token is",
-        height=PLOT_HEIGHT,
-        top=style.labels_height(
-            # As long as the longest line and the square before it, and as many lines as there are.
-            [max(label, key=len) + "  " * (len(label) - 1) for label in texts],
-            style.NARROW_PLOT_WIDTH if narrow else style.PLOT_WIDTH,
+        (tokens_a, log_probs_a), (tokens_b, log_probs_b) = self.sides
+        both = [
+            (first, float(log_probs_a[first]), float(log_probs_b[second]))
+            for first, second in aligned(*self.sides)
+            if first is not None
+            and second is not None
+            and tokens_a.tokens[first] == tokens_b.tokens[second]
+        ]
+        finite = [entry for entry in both if math.isfinite(entry[1]) and math.isfinite(entry[2])]
+        if not finite:
+            return f"{words}."
+        position, one, other = max(finite, key=lambda entry: abs(entry[1] - entry[2]))
+        return (
+            f"{words}. The largest change is at {axis_texts(tokens_a)[position]} ({position}): "
+            f"{style.number(one)} and {style.number(other)}."
         )
-        + style.FONT_SIZE * max((len(label) - 1 for label in texts), default=0),
-        lines=["Bars from 0 down: the longer, the less probable"] if narrow else [],
-    )
-    layout = shared | {
-        "plot_bgcolor": style.CLEAR,
-        "barmode": "group",
-        "bargap": 0.3,
-        "bargroupgap": 0.06,
-        "legend": style.legend_below(shared),
-        "xaxis": style.axis(
-            "" if narrow else "Target token",
-            [_tick(label, colors) for label in texts],
-            style.label_step(len(places), room),
-            range=[-0.5, len(places) - 0.5],
-            side="top",
-            autotickangles=[0, -90],
-            tickfont={"size": style.DENSE_FONT_SIZE if dense else style.SMALL_FONT_SIZE},
-        ),
-        "yaxis": {
-            "title": style.axis_title("log-probability (base e)"),
-            # Room for a bar that is nearly certain, and none above 0, where no logarithm lies.
-            "range": [min(lowest * 1.06, -0.1), 0],
-            "nticks": 6,
-            "tickfont": {"size": style.SMALL_FONT_SIZE},
-            "gridcolor": theme.grid,
-            "zerolinecolor": theme.muted,
-            "automargin": True,
-        },
-    }
-    if not places:
-        layout |= {
-            "xaxis": {"visible": False},
-            "yaxis": {"visible": False},
-            "showlegend": False,
-            "annotations": [
+
+    @property
+    def caption(self) -> str:
+        given = "the target you typed" if self.at.is_typed else "the model's own translation"
+        return (
+            f"{self.at.sentence}: the decoder reads {given}; the longer a bar, the less probable "
+            "its next token."
+        )
+
+    @property
+    def more(self) -> str:
+        (tokens_a, _), (tokens_b, _) = self.sides
+        differing = (
+            ""
+            if tokens_a == tokens_b
+            else " The two targets differ: shared tokens share a place; elsewhere the upper label "
+            f"is that of the left bar, the lower that of the right bar, and {_NO_TOKEN} means no "
+            "token."
+        )
+        return (
+            "A bar hangs from 0, which is certainty, down to the natural logarithm of the token's "
+            "probability. The legend gives the sums over the whole targets and the order of each "
+            f"pair of bars.{differing}"
+        )
+
+    def figure(self, layout: Layout) -> go.Figure:
+        """The traces are the bars of A and of B, one a place, NaN where there is no token.
+
+        Numbers that are not finite, such as those of padding, have no bar.
+        """
+        theme, narrow = themes.page(layout.dark), layout.narrow
+        places = aligned(*self.sides)
+        colors = theme.heads[:2]
+        data: list[dict[str, Any]] = []
+        heights: list[NDArray[np.float64]] = []
+        for side, (tokens, log_probs) in enumerate(self.sides):
+            name = escape_html(visible(self.under.names[side]))
+            positions = [place[side] for place in places]
+            there = np.array([position is not None for position in positions], dtype=np.bool_)
+            y = np.full(len(places), np.nan)
+            y[there] = log_probs
+            y[~np.isfinite(y)] = np.nan
+            labels = [escape_html(text) for text in axis_texts(tokens)]
+            named = np.full((len(places), 3), "", dtype=object)
+            named[there, 0] = [f"{label} ({position})" for position, label in enumerate(labels)]
+            named[:, 1] = name
+            named[:, 2] = np.exp(y)
+            heights.append(y)
+            data.append(
                 {
-                    "text": "There is no token to show.",
-                    "x": 0.5,
-                    "y": 0.5,
-                    "xref": "paper",
-                    "yref": "paper",
-                    "showarrow": False,
-                    "font": {"size": style.FONT_SIZE, "color": theme.muted},
+                    "type": "bar",
+                    "name": f"{name}: sum {_sum(log_probs)}",
+                    "x": np.arange(len(places)),
+                    "y": y,
+                    "customdata": named,
+                    "marker": {"color": colors[side], "line": {"width": 0}},
+                    "hovertemplate": style.LOG_PROB_HOVER,
+                    "showlegend": True,
                 }
-            ],
-        }
-    return go.Figure({"data": data, "layout": layout})
-
-
-def log_prob_alt_text(
-    tokens_a: Tokens,
-    log_probs_a: FloatArray,
-    tokens_b: Tokens,
-    log_probs_b: FloatArray,
-    names: tuple[str, str],
-) -> str:
-    """The bars' alternative text; arguments and errors as in `log_prob_bars`.
-
-    Where both have the same token in a place, the one whose log-probability moved most is named.
-    """
-    places = aligned(tokens_a, log_probs_a, tokens_b, log_probs_b)
-    words = "Log-probability of each target token: " + "; ".join(
-        f"{visible(name)}, {style.count_of(len(tokens), 'token')}, sum {_sum(log_probs)}"
-        for name, tokens, log_probs in zip(
-            names, (tokens_a, tokens_b), (log_probs_a, log_probs_b), strict=True
+            )
+        (tokens_a, _), (tokens_b, _) = self.sides
+        texts = _labels(places, tokens_a, tokens_b, narrow)
+        room = NARROW_LABELLED_TOKENS if narrow else LABELLED_TOKENS
+        # Two lines beside each other, when they must turn, need as much as this leaves them.
+        dense = narrow or len(places) > LABELLED_TOKENS // 2
+        lowest = min((float(np.nanmin(y)) for y in heights if np.isfinite(y).any()), default=-1.0)
+        shared = style.layout(
+            theme,
+            title=self.title,
+            height=PLOT_HEIGHT,
+            top=style.labels_height(
+                # As long as the longest line with the square before it, and as many lines.
+                [max(label, key=len) + "  " * (len(label) - 1) for label in texts],
+                style.NARROW_PLOT_WIDTH if narrow else style.PLOT_WIDTH,
+            )
+            + style.FONT_SIZE * max((len(label) - 1 for label in texts), default=0),
+            lines=["Bars from 0 down: the longer, the less probable"] if narrow else [],
         )
-    )
-    both = [
-        (first, float(log_probs_a[first]), float(log_probs_b[second]))
-        for first, second in places
-        if first is not None
-        and second is not None
-        and tokens_a.tokens[first] == tokens_b.tokens[second]
-    ]
-    finite = [entry for entry in both if math.isfinite(entry[1]) and math.isfinite(entry[2])]
-    if not finite:
-        return f"{words}."
-    position, one, other = max(finite, key=lambda entry: abs(entry[1] - entry[2]))
-    return (
-        f"{words}. The largest change is at {axis_texts(tokens_a)[position]} ({position}): "
-        f"{style.number(one)} and {style.number(other)}."
-    )
+        spec = shared | {
+            "plot_bgcolor": style.CLEAR,
+            "barmode": "group",
+            "bargap": 0.3,
+            "bargroupgap": 0.06,
+            "legend": style.legend_below(shared),
+            "xaxis": style.axis(
+                "" if narrow else "Target token",
+                [_tick(label, colors) for label in texts],
+                style.label_step(len(places), room),
+                range=[-0.5, len(places) - 0.5],
+                side="top",
+                autotickangles=[0, -90],
+                tickfont={"size": style.DENSE_FONT_SIZE if dense else style.SMALL_FONT_SIZE},
+            ),
+            "yaxis": {
+                "title": style.axis_title("log-probability (base e)"),
+                # Room for a bar that is nearly certain, and none above 0, where no logarithm lies.
+                "range": [min(lowest * 1.06, -0.1), 0],
+                "nticks": 6,
+                "tickfont": {"size": style.SMALL_FONT_SIZE},
+                "gridcolor": theme.grid,
+                "zerolinecolor": theme.muted,
+                "automargin": True,
+            },
+        }
+        if not places:
+            spec |= style.without_plot(theme, "There is no token to show.") | {"showlegend": False}
+        return go.Figure({"data": data, "layout": spec})
 
+    def numbers(self) -> Numbers:
+        axes: Axes = {}
+        arrays: Arrays = {}
+        for name, (tokens, log_probs) in zip(self.under.names, self.sides, strict=True):
+            axis = axis_name(axes, "token", tokens, name.lower())
+            arrays[f"log_probability_{name.lower()}"] = ((axis,), log_probs)
+        return Numbers({}, axes, arrays)
 
-def log_prob_more(tokens_a: Tokens, tokens_b: Tokens) -> str:
-    """How to read the bars, in plain text.
-
-    Args:
-        tokens_a: the predicted tokens.
-        tokens_b: the predicted tokens of the second target.
-    """
-    differing = (
-        ""
-        if tokens_a == tokens_b
-        else " The two targets differ: shared tokens share a place; elsewhere the upper label is "
-        f"that of the left bar, the lower that of the right bar, and {_NO_TOKEN} means no token."
-    )
-    return (
-        "A bar hangs from 0, which is certainty, down to the natural logarithm of the token's "
-        "probability. The legend gives the sums over the whole targets and the order of each pair "
-        f"of bars.{differing}"
-    )
+    @property
+    def setup(self) -> Lines:
+        return [
+            *self.under.passes(self.at),
+            "n = batch.target_lengths[at.number]",
+            "sides = tuple((each.predictions[:n], each.log_probs[:n]) for each in passes)",
+        ]
 
 
 def _labels(

@@ -108,13 +108,12 @@ def moved_weight(before: AttentionMap, after: AttentionMap, n_queries: int) -> F
 def most_masked(sites: Iterable[AttentionMap], lengths: tuple[int, int]) -> tuple[int, int] | None:
     """The layer and head that lose most weight to the mask, to open first.
 
+    The rows of that head would give the largest share to forbidden keys without the mask, by the
+    recorded scores; None if none was recorded or the mask forbids nothing.
+
     Args:
         sites: of one kind of attention.
         lengths: how many of the first queries and keys are no padding; padding comes after them.
-
-    Returns:
-        of the head whose rows would give the largest share to forbidden keys without the mask, by
-        the recorded scores; None where none was recorded or the mask forbids nothing.
     """
     n_queries, n_keys = lengths
     best, place = 0.0, None

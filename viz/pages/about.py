@@ -1,4 +1,4 @@
-"""What the pictures can and cannot tell, how heads earn labels, and what the model is."""
+"""The About page: limits of the pictures, labels of heads, facts about the model."""
 
 import contextlib
 from collections.abc import Mapping
@@ -106,7 +106,7 @@ def introduction() -> str:
 
 
 def subject() -> Subject:
-    """What is open: what was asked last, or the model in the address, or the first one.
+    """The open model or trace: the last question's, or that in the address, or the first model.
 
     Raises:
         CheckpointError: if there is no model, or its configuration is damaged.
@@ -126,7 +126,7 @@ def subject() -> Subject:
 
 
 def parking_note(counts: Mapping[str, tuple[int, int]]) -> str:
-    """How many heads rest on a token that means little; empty if nothing could be counted."""
+    """The number of heads that rest on tokens of little meaning; empty without counts."""
     names = {"end": "`</s>`", "start": "`<s>`", "punctuation": "punctuation"}
     parts = [
         f"{names[key]} in {resting or 'none'} of {count_of(judged, 'head')}"
@@ -265,7 +265,7 @@ def text_in(record: dict[str, Any], name: str) -> bool:
 
 
 def folder_facts(name: str, facts: FolderFacts) -> str:
-    """What the folder of a Hugging Face model, or of half a Transformer, says, as Markdown."""
+    """The facts in the folder of a Hugging Face model, or of half a Transformer, as Markdown."""
     held = facts.architecture
     if facts.model_type:
         named = escape_markdown(visible(facts.architecture or "a model"))

@@ -7,7 +7,6 @@ import streamlit as st
 from model.paper.search import DecodingError, Search
 from viz.decoding.view import SEARCHES, SECTIONS, STEP_KINDS, VIEW, DecodingView
 from viz.draw.style import count_of
-from viz.links.head_refs import written_heads
 from viz.pages.decoding_beams import show_beams
 from viz.pages.decoding_certainty import show_certainty
 from viz.pages.decoding_forced_words import show_changes, show_forced
@@ -40,7 +39,7 @@ def bring_head() -> None:
     """Show the attention of the head selected on another page, if the steps can."""
     selected = current_head.selected_since(VIEW.name) or ()
     if heads := [each for each in selected if each[0].kind in STEP_KINDS]:
-        address.bring(heads=written_heads(heads))
+        address.bring(heads=tuple(heads))
 
 
 def begins_as_forced(question: OfModel, view: DecodingView) -> bool:
@@ -104,7 +103,7 @@ def clamp_step(decoded: Decoded) -> DecodingView:
 
 def show(question: OfModel) -> None:
     """Everything, for a question that has an answer."""
-    opening.leave("off")
+    opening.leave("off", ())
     forget_forced(question)
     bring_head()
     model, view = session.translator(question.checkpoint), address.read(DecodingView)

@@ -70,7 +70,7 @@ def show_branch(question: OfModel, view: DecodingView, search: Search, decoded: 
     decoding, cross = decoded.decoding, None
     if len(decoding.nodes) * len(decoding.translation.source) <= MOST_CELLS:
         weights = session.ask(ReadBranches(question.decode(search, view.changes.under)))
-        cross = mean_weights(weights, AttentionKind.CROSS, view.shown_heads)
+        cross = mean_weights(weights, AttentionKind.CROSS, view.heads)
     branches(pack_branches(decoding, cross, chart=TREE), key="branch")
     show_heads(view, decoded)
 

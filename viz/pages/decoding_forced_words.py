@@ -9,8 +9,8 @@ from model.translate.sentences import TextError
 from viz.decoding.view import DecodingView
 from viz.draw import style
 from viz.draw.labels import escape_markdown
+from viz.draw.word_diff import translations_html
 from viz.links.link_interventions import Changes
-from viz.masks.panels import translations_html
 from viz.service import session
 from viz.service.questions import OfModel
 from viz.service.results import Decoded
@@ -22,7 +22,7 @@ BEGINNING = "beginning"
 
 
 def price_words(before: Translation, after: Translation) -> str:
-    """What the forced words cost, in log-probability."""
+    """The cost of the forced words in log-probability."""
     if before.token_ids == after.token_ids:
         return "The model writes these words anyway: nothing changes."
     one, other = (float(np.sum(each.log_probs)) for each in (before, after))
@@ -34,7 +34,7 @@ def price_words(before: Translation, after: Translation) -> str:
 
 
 def show_changes(changes: Changes, whole: Decoded, changed: Decoded) -> None:
-    """The translation under changes beside the one without any."""
+    """The translation with and without changes."""
     one, other = whole.decoding.translation, changed.decoding.translation
     names = ("Own masks", "Edited mask") if changes.mask else ("With", "Without")
     st.html(translations_html(one.text, other.text, names, dark=is_dark()))
@@ -79,7 +79,7 @@ NOT_AHEAD = (
 
 
 def show_forced(before: Decoded, after: Decoded) -> None:
-    """The translation with the forced words beside the one without, and what they cost."""
+    """The translation with and without the forced words, and their cost."""
     one, other = before.decoding.translation, after.decoding.translation
     st.html(translations_html(one.text, other.text, ("Before", "After"), dark=is_dark()))
     if stage.is_on():
@@ -118,7 +118,7 @@ def show_beginning(question: OfModel) -> None:
 
 
 def take_beginning(question: OfModel) -> None:
-    """Let the translation begin with what was typed."""
+    """Let the translation begin with the typed text."""
     text = st.session_state[BEGINNING].strip()
     if not text:
         return

@@ -1,4 +1,4 @@
-"""What each decoder layer would say if the model stopped there."""
+"""Each decoder layer's prediction, as if the model stopped there."""
 
 from model.paper.search import Search
 from viz.decoding.lens import LayerLens

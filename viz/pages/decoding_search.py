@@ -1,4 +1,4 @@
-"""The settings of the page's search, and the results of other searches beside it."""
+"""The settings of the page's search, and comparisons with other searches."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def show_settings(view: DecodingView, model: Translator) -> None:
                 for site in model.sites
                 for head in range(model.model.config.n_heads)
             },
-            view.changes.removed,
+            view.off,
             key=OFF,
             parameter="off",
             placeholder="None: all heads take part",
@@ -142,7 +142,7 @@ def keep_other() -> None:
 def show_comparison(
     question: OfModel, view: DecodingView, search: Search, decoding: Decoding
 ) -> None:
-    """The results of the page's search beside those of another one."""
+    """The results of the page's search and of another one."""
     other_search = view.other.search(search.prefix)
     stage.say(f"Two searches{view.changes.name}")
     if not stage.is_on():

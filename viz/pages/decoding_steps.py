@@ -59,7 +59,7 @@ def on_taken(name: str, decoded: Decoded) -> None:
 def show_steps(question: OfModel, view: DecodingView, search: Search, decoded: Decoded) -> None:
     """The steps, and below them the fields that change them."""
     decoding, trace = decoded.decoding, decoded.trace
-    picture = OneStep(decoding, trace, search, view.step, view.shown_heads, view.changes)
+    picture = OneStep(decoding, trace, search, view.step, view.heads, view.changes)
     if PLAYER not in st.session_state or st.session_state.get(_SHOWN) != view.step:
         st.session_state[_SENT] = st.session_state.get(_SENT, 0) + 1
         st.session_state[_SHOWN] = view.step
@@ -68,8 +68,8 @@ def show_steps(question: OfModel, view: DecodingView, search: Search, decoded: D
         pack(
             decoding,
             trace.target,
-            head_mean(trace, AttentionKind.CROSS, view.shown_heads),
-            head_mean(trace, AttentionKind.DECODER, view.shown_heads),
+            head_mean(trace, AttentionKind.CROSS, view.heads),
+            head_mean(trace, AttentionKind.DECODER, view.heads),
             name=name,
             epoch=st.session_state[_SENT],
             step=view.step,
@@ -104,7 +104,7 @@ def show_heads(view: DecodingView, decoded: Decoded) -> None:
             if site.kind is kind
             for head in range(decoded.trace.maps[site].n_heads)
         },
-        view.shown_heads,
+        view.heads,
         key="step-heads",
         parameter="heads",
         placeholder="The mean of all heads; choose some to see only these",

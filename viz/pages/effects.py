@@ -16,14 +16,14 @@ from viz.browser.clicks import handle_clicks
 from viz.browser.switches import switches
 from viz.draw import style
 from viz.draw.labels import axis_texts, escape_markdown
+from viz.draw.word_diff import translations_html
 from viz.effects.effect_map import EffectMap, WordMap, effect_sentences
 from viz.effects.head_map import cross_colors, lower_first
 from viz.effects.price import price_words
 from viz.effects.removal_curve import MEASURES, NO_CURVES, ExamplesCurve, RemovalCurve
 from viz.effects.self_maps import PLAIN
 from viz.effects.view import CURVES, EVERY, MAPS, SENTENCE, VIEW, WAYS, EffectsView
-from viz.links.head_refs import MOST_HEADS, head_name, read_heads, written_heads
-from viz.masks.panels import translations_html
+from viz.links.head_refs import MOST_HEADS, head_name
 from viz.pages.effects_maps import (
     parts_of,
     show_alignment,
@@ -97,7 +97,7 @@ def token_names(predictions: Tokens) -> list[str]:
 
 
 def show_choice(view: EffectsView, predictions: Tokens) -> None:
-    """What the map shows, and of which part of the translation."""
+    """Choose the view and the target token."""
     with row(at="bottom"):
         segments("View", MAPS, key="show")
         if view.has_token:
@@ -107,7 +107,7 @@ def show_choice(view: EffectsView, predictions: Tokens) -> None:
 
 def show_map(question: OfModel, view: EffectsView, effects: Effects) -> None:
     """The map of log-probabilities, and its largest effects in words."""
-    picture = EffectMap(effects, view.place, question.target, off=view.heads)
+    picture = EffectMap(effects, view.place, question.target, off=view.off)
     show_clickable(picture, "effects")
     st.markdown(
         "\n".join(
@@ -137,7 +137,7 @@ def word_map(question: OfModel, view: EffectsView, model: Translator) -> WordMap
         slot.progress(number / len(model.sites), f"Translating without heads of {site.kind}…")
         after[site] = session.ask(WriteWithout(question.version, question.sentence, site))
     slot.empty()
-    return WordMap(question.sentence, before, after, view.heads)
+    return WordMap(question.sentence, before, after, view.off)
 
 
 def show_word_map(question: OfModel, view: EffectsView, model: Translator) -> None:
@@ -205,7 +205,7 @@ def show_removal_on_stage(question: OfModel, view: EffectsView) -> None:
 
 
 def show_switches(view: EffectsView, effects: Effects) -> None:
-    """Heads to switch off, and what is done to them."""
+    """Choose heads to switch off, and how."""
     st.subheader("Switch heads off", anchor=False)
     ranked = effects.ranked(view.place)
     names = {
@@ -215,7 +215,7 @@ def show_switches(view: EffectsView, effects: Effects) -> None:
     choose_heads(
         "Heads switched off, largest effects first",
         names,
-        view.heads,
+        view.off,
         key=OFF,
         parameter="off",
         placeholder="None: choose a head, or press a button below",
@@ -238,14 +238,14 @@ def show_switches(view: EffectsView, effects: Effects) -> None:
 
 def show_buttons(view: EffectsView, ranked: list[tuple[Site, int, float]]) -> None:
     """Buttons for several heads: those that matter most, all of a layer, none."""
-    off = set(view.heads)
+    off = set(view.off)
     added = [(site, head) for site, head, _ in ranked if (site, head) not in off][:ADDED]
     st.button(
         f"Switch off the next {ADDED} by effect",
         icon=":material/trending_up:",
         key="off-more",
         on_click=address.change,
-        kwargs={"off": written_heads([*view.heads, *added])},
+        kwargs={"off": (*view.off, *added)},
         disabled=not added or len(off) + len(added) > MOST_HEADS,
     )
     sites = sorted({site for site, _, _ in ranked})
@@ -263,7 +263,7 @@ def show_buttons(view: EffectsView, ranked: list[tuple[Site, int, float]]) -> No
         icon=":material/undo:",
         key="off-none",
         on_click=address.change,
-        kwargs={"off": ""},
+        kwargs={"off": ()},
         disabled=not off,
     )
 
@@ -272,23 +272,23 @@ def switch_head(*cell: Any) -> None:
     """Switch the head of a clicked cell off, or on again; `cell` comes from a browser."""
     view = address.read(EffectsView)
     try:
-        (head,) = read_heads(OFF_PARAMETER.parse("{}.{}.{}".format(*cell)))
+        (head,) = OFF_PARAMETER.parse("{}.{}.{}".format(*cell))
     except (IndexError, TypeError, ValueError):
         # No map of this page sends that.
         return
-    heads = [each for each in view.heads if each != head]
-    if len(heads) == len(view.heads) < MOST_HEADS:
+    heads = [each for each in view.off if each != head]
+    if len(heads) == len(view.off) < MOST_HEADS:
         heads.append(head)
-    address.change(off=written_heads(heads))
+    address.change(off=tuple(heads))
 
 
 def switch_layer(n_heads: int) -> None:
     """Switch every head of the chosen site off."""
     site = st.session_state["off-layer"]
     heads = dict.fromkeys(
-        [*address.read(EffectsView).heads, *((site, head) for head in range(n_heads))]
+        [*address.read(EffectsView).off, *((site, head) for head in range(n_heads))]
     )
-    address.change(off=written_heads(heads))
+    address.change(off=tuple(heads)[:MOST_HEADS])
 
 
 def show_without(question: OfModel, view: EffectsView) -> None:
@@ -323,11 +323,11 @@ def open_without_greatest(question: OfModel) -> None:
     view = address.read(EffectsView)
     if address.is_plain() and not view.off and not stage.is_on():
         site, head, _ = effects_of(question).ranked()[0]
-        opening.bring(off=written_heads([(site, head)]))
+        opening.bring(off=((site, head),))
 
 
 def effects_of(question: OfModel) -> Effects:
-    """What the translation loses without each head."""
+    """The loss of the translation without each head."""
     return session.ask(MeasureEffects(question.record))
 
 
@@ -367,9 +367,9 @@ def show_on_stage(question: OfModel, view: EffectsView, predictions: Tokens) -> 
             most = effects.ranked(view.place)[0][0].kind
             losses = {site: each for site, each in effects.losses.items() if site.kind is most}
             effects = replace(effects, losses=losses)
-        picture = EffectMap(effects, view.place, question.target, numbered=False, off=view.heads)
+        picture = EffectMap(effects, view.place, question.target, numbered=False, off=view.off)
     with stage.picture():
-        if view.heads and (both := outcomes(question, view)):
+        if view.off and (both := outcomes(question, view)):
             st.html(written_html(*both))
         stage.show((picture, picture.name), narrow=is_narrow())
 
@@ -401,7 +401,7 @@ def show_part(question: OfModel) -> None:
     # Above the map, so that the answer to a click is seen without scrolling. Always there, since a
     # chart that moves is drawn again.
     with st.container():
-        if view.heads:
+        if view.off:
             show_without(question, view)
     if view.show == "words":
         show_word_map(question, view, model)

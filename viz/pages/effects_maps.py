@@ -38,7 +38,7 @@ from viz.shell.width import is_narrow
 
 
 def show_maps(question: OfModel, view: EffectsView, model: Translator) -> None:
-    """An estimate beside the truth, and which estimate to believe; of self-attention, estimates."""
+    """An estimate and the truth, and a ranking of estimates; for self-attention, estimates only."""
     choose_map(view, model)
     if view.kind is AttentionKind.CROSS:
         show_beside_truth(question, view)
@@ -68,7 +68,7 @@ def choose_map(view: EffectsView, model: Translator) -> None:
 
 
 def show_beside_truth(question: OfModel, view: EffectsView) -> None:
-    """An estimate beside the truth, and which estimate to believe."""
+    """An estimate and the truth, and a ranking of estimates."""
     shown = maps_shown(question, view)
     if view.method != EVERY:
         picture = MapBesideTruth(**shown, method=view.method)
@@ -88,7 +88,7 @@ def show_beside_truth(question: OfModel, view: EffectsView) -> None:
 
 
 def show_self_map(question: OfModel, view: EffectsView) -> None:
-    """A method's map beside the weights, and why nothing tells which of them to believe."""
+    """A method's map and the weights, and why they cannot be ranked."""
     show_picture(self_map_of(question, view), "effects-self-maps")
     hint(no_truth(view.kind))
 
@@ -118,7 +118,7 @@ def parts_of(model: Translator, kind: AttentionKind) -> dict[str, str]:
 
 
 def maps_shown(question: OfModel, view: EffectsView) -> dict[str, Any]:
-    """What both pictures of maps are of, as their arguments."""
+    """The arguments shared by both pictures of maps."""
     site, head = view.part
     slot = st.empty()
     found = session.attributions(question.record, partial(slot.progress, text="Making the maps…"))
@@ -143,7 +143,7 @@ def ranking_of(question: OfModel, view: EffectsView, shown: dict[str, Any]) -> M
     for number, example in enumerate(examples, start=1):
         slot.progress(number / len(examples), f"Example {number} of {len(examples)}…")
         record = Record(question.version, example.source, example.translation)
-        # One that is too long for this model tells nothing.
+        # An example that is too long for this model is skipped.
         with contextlib.suppress(TextError):
             held.append(session.ask(MeasureAgreement(record)))
     slot.empty()

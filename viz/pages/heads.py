@@ -28,12 +28,17 @@ from viz.browser.messages import message_of
 from viz.draw import css, style
 from viz.draw.labels import escape_html, escape_markdown, visible
 from viz.effects.price import price, price_words
-from viz.heads import pictures, training_curves
+from viz.heads import training_curves
 from viz.heads.head_sentences import head_words
 from viz.heads.matrices import WeightMatrices
+from viz.heads.one_head import OneHead
 from viz.heads.payload import JOINT, pack
+from viz.heads.pictures_to_save import pictures_to_save
+from viz.heads.query_key import QueryKey
 from viz.heads.tables import facts_table, weights_table
 from viz.heads.view import SECTIONS, SELECTED, TRAINING, USUAL, VIEW, HeadsView
+from viz.heads.whole_view import Facts, HeadMeasures, WholeView
+from viz.links.head_refs import written_heads
 from viz.save.formats import ExportError
 from viz.service import session
 from viz.service.jobs import FindLaterRows, MeasureEffects
@@ -79,7 +84,7 @@ class Prepared:
     reading: Reading
     trace: Trace
     seen: ReadTrace
-    facts: pictures.Facts
+    facts: Facts
     labels: Labels
 
     @property
@@ -196,7 +201,7 @@ def tell_without(question: Question, view: HeadsView) -> None:
     """Let the translation above become what the model writes without the heads switched off."""
     outcome: dict[str, Any] | None = None
     if view.off and isinstance(question, OfModel):
-        outcome = {"off": view.off}
+        outcome = {"off": written_heads(view.off)}
         with session.refusals():
             outcome |= what_comes(question, view)
     without(outcome)
@@ -211,7 +216,7 @@ def priced(question: OfModel) -> str:
 
 def what_comes(question: OfModel, view: HeadsView) -> dict[str, Any]:
     """What the model writes without the heads, and what they cost, as the browser takes it."""
-    under = Intervention(heads=dict.fromkeys(view.heads_off, Gate(0)))
+    under = Intervention(heads=dict.fromkeys(view.off, Gate(0)))
     before, after = (session.run(question, each) for each in (UNCHANGED, under))
     usual, left = before.forced.log_probs, after.forced.log_probs
     assert usual is not None, "every trace of a translator holds them"
@@ -250,7 +255,7 @@ def read_losses(question: Question, view: HeadsView) -> Mapping[Site, FloatArray
 def show_below(prepared: Prepared, view: HeadsView, losses: Mapping[Site, FloatArray]) -> None:
     """What belongs to the selection in the picture."""
     sites, head = selected_sites(prepared, view)
-    whole = pictures.WholeView(
+    whole = WholeView(
         prepared.seen,
         prepared.facts,
         prepared.labels,
@@ -261,7 +266,7 @@ def show_below(prepared: Prepared, view: HeadsView, losses: Mapping[Site, FloatA
     captioned(
         ":material/info: A weight says where a head looks, not why the model wrote a word. "
         "[What the pictures can and cannot tell](about)",
-        pictures.selected(whole, sites, head, target=prepared.target),
+        pictures_to_save(whole, sites, head, target=prepared.target),
         "picture",
     )
     question = prepared.question
@@ -315,9 +320,9 @@ def selected_sites(prepared: Prepared, view: HeadsView) -> tuple[list[Site], int
     return sites, min(view.head, n_heads - 1)
 
 
-def one_head(prepared: Prepared, site: Site, head: int) -> pictures.OneHead:
+def one_head(prepared: Prepared, site: Site, head: int) -> OneHead:
     """One head as a picture."""
-    return pictures.OneHead(prepared.seen, site, head, target=prepared.target)
+    return OneHead(prepared.seen, site, head, target=prepared.target)
 
 
 def show_facts(prepared: Prepared, sites: list[Site], head: int) -> None:
@@ -334,12 +339,12 @@ def show_facts(prepared: Prepared, sites: list[Site], head: int) -> None:
         captioned(
             f"Every head on this sentence{labelled}. Click a column's name to sort, a row's box to "
             "see its head.",
-            [pictures.HeadMeasures(prepared.seen, facts)],
+            [HeadMeasures(prepared.seen, facts)],
             "facts",
         )
 
 
-def show_every_head(prepared: Prepared, facts: pictures.Facts) -> None:
+def show_every_head(prepared: Prepared, facts: Facts) -> None:
     """A table of the heads' measures."""
     named = {site: labels for site, labels in prepared.labels.items() if site in facts}
     counted = measures_of(prepared.reading)
@@ -470,7 +475,7 @@ def show_query_key(prepared: Prepared, view: HeadsView, head: int) -> None:
     if seen.q is None or seen.k is None:
         hint("A whole word has no query and key of its own; switch “Whole words” off.")
         return
-    picture = pictures.QueryKey(prepared.seen, site, head, query, key, target=prepared.target)
+    picture = QueryKey(prepared.seen, site, head, query, key, target=prepared.target)
     narrow = st.session_state.get("_width", "wide") != "wide"
     try:
         show_picture(picture, "query-key", narrow=narrow)
@@ -628,7 +633,7 @@ def clamp_off(prepared: Prepared) -> None:
         counts = {site: seen.n_heads for site, seen in prepared.trace.maps.items()}
         keep_counted("off", view.off, counts, "the others stay switched off.")
     elif view.off:
-        address.change(off="")
+        address.change(off=())
 
 
 def offer_keys(prepared: Prepared) -> None:
@@ -643,7 +648,7 @@ def offer_keys(prepared: Prepared) -> None:
 
 def show(question: Question) -> None:
     """Everything, for a question that has an answer."""
-    opening.leave("off")
+    opening.leave("off", ())
     bring_head()
     prepared = prepare(question, address.read(HeadsView).reading)
     clamp_place(prepared)

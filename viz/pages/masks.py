@@ -14,30 +14,23 @@ from model.translate.sentences import TextError
 from viz.browser.matrices import matrices
 from viz.draw.labels import axis_texts, escape_markdown, visible
 from viz.links.mask_edits import EDITABLE
-from viz.masks.mask import batch_masks, edited_mask, preset_mask, token_grid
-from viz.masks.panels import (
-    grid_html,
-    lesson_html,
-    most_moved,
-    moved_heads,
-    row_panels,
-    sentence_name,
-    square_panels,
-)
-from viz.masks.pictures import (
-    BatchTokens,
+from viz.masks.batch_masks import batch_masks, token_grid
+from viz.masks.compared import (
     ComparedMasks,
     ComparedWeights,
-    DecoderFactors,
-    HeadSteps,
-    LogProbs,
     MovedHeads,
     NamedMask,
-    OtherMasks,
-    RowLesson,
     TwoMasks,
+    most_moved,
+    moved_heads,
 )
+from viz.masks.head_in_batch import sentence_name
+from viz.masks.inside import HeadSteps, RowLesson
+from viz.masks.log_probs import LogProbs
+from viz.masks.mask import edited_mask, preset_mask
+from viz.masks.own_masks import BatchTokens, DecoderFactors, OtherMasks
 from viz.masks.steps import Steps, fill_lesson, head_steps, most_masked
+from viz.masks.tables import grid_html, lesson_html
 from viz.masks.view import FURTHER, MOST_SENTENCES, PARTS, USUAL, VIEW, MasksView
 from viz.pages.masks_change import open_unmasked, show_editor
 from viz.pages.masks_selection import (
@@ -229,8 +222,8 @@ def show_masks(selection: Selection) -> None:
         "factors",
     )
     st.subheader(f"The other masks of sentence {selection.number + 1}", anchor=False)
-    matrices(square_panels(every), key="others", height=21)
-    matrices(row_panels(every), key="rows", height=8)
+    matrices(others.panels[:2], key="others", height=21)
+    matrices(others.panels[2:], key="rows", height=8)
     captioned(
         others.caption,
         [others],
@@ -267,7 +260,7 @@ def show_inside(selection: Selection) -> None:
 
 
 def show_lesson(selection: Selection, inside: Steps) -> None:
-    """What happens to a row with nothing to look at, for each value that may replace its scores."""
+    """A row without allowed keys, for each value that may replace its scores."""
     st.subheader("A row with nothing to look at", anchor=False)
     queries, keys = (
         axis_texts(axis) for axis in (selection.attention.queries, selection.attention.keys)
@@ -342,7 +335,7 @@ def choose_slots(selection: Selection, masks: Mapping[str, NamedMask]) -> TwoMas
 
 
 def show_comparison(selection: Selection) -> None:
-    """What two masks change: the translation, one head, all heads; then the masks themselves."""
+    """The differences between two masks: translation, one head, all heads; then the masks."""
     masks = slots(selection)
     both = choose_slots(selection, masks)
     picture = ComparedMasks(selection.at, both)
@@ -376,7 +369,7 @@ def show_moved(selection: Selection, both: TwoMasks, passes: tuple[Trace, Trace]
     weights = ComparedWeights(selection.at, both, (first, second))
     lengths = selection.batch.n_source[selection.number], selection.batch.n_target[selection.number]
     moved = moved_heads(*passes, lengths)
-    overview = MovedHeads(selection.at, both, moved, lengths)
+    overview = MovedHeads(selection.at, both, moved)
     head, heads = st.columns((3, 1), gap="small")
     with head:
         matrices(weights.panels, key="compared-weights", height=COMPARED_HEIGHT)

@@ -16,10 +16,11 @@ from viz.decoding.view import VIEW as DECODING
 from viz.decoding.view import DecodingView
 from viz.draw.labels import axis_texts, escape_markdown
 from viz.draw.panels import PAINTING_HELP
+from viz.draw.word_diff import translations_html
 from viz.links.mask_edits import Edit, intervention, write
+from viz.masks.log_probs import LogProbs
 from viz.masks.mask import edited_mask
-from viz.masks.panels import empty_words, is_unchanged, translations_html
-from viz.masks.pictures import EditedWeights, Edits, LogProbs
+from viz.masks.painted import EditedWeights, Edits, is_unchanged
 from viz.masks.view import MasksView
 from viz.pages.masks_selection import (
     FIRST_SETTINGS,
@@ -268,7 +269,7 @@ def typed_log_probs(
 def show_change(
     selection: Selection, picture: EditedWeights, before: Outcome, after: Outcome
 ) -> None:
-    """What edits change, below the matrices of `picture`."""
+    """The effects of edits, below the matrices of `picture`."""
     show_translations(selection, before, after, ("Before", "After"), [picture])
     offer_decoding(selection, picture.edits.edits)
     show_caption(f"{selection.at.sentence}: the model reads the words it has written so far.")
@@ -321,7 +322,7 @@ def show_notices(
     if edits and unchanged:
         hint("This edit changes nothing: weights, probabilities and translation stay the same.")
     shown = edit_of(edits, selection.kind, selection.layer)
-    if shown and (said := empty_words(edited_mask(selection.own, shown.allowed))):
+    if shown and (said := edited_mask(selection.own, shown.allowed).empty_words):
         st.warning(escape_markdown(said), icon=":material/visibility_off:")
 
 

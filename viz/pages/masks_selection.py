@@ -13,10 +13,12 @@ from model.trace.attention_map import AttentionKind, AttentionMap, BoolArray, Fl
 from model.trace.trace import Trace
 from model.trace.word_grouping import PADDING
 from viz.draw.labels import escape_markdown
+from viz.draw.word_diff import translations_html
 from viz.links.mask_edits import EDITABLE, Edit, parse, require_shape, write
-from viz.masks.mask import Mask, batch_masks
-from viz.masks.panels import translations_html
-from viz.masks.pictures import HeadInBatch, LogProbs
+from viz.masks.batch_masks import batch_masks
+from viz.masks.head_in_batch import HeadInBatch
+from viz.masks.log_probs import LogProbs
+from viz.masks.mask import Mask
 from viz.masks.steps import Steps
 from viz.masks.view import MasksView
 from viz.save.picture import Picture
@@ -44,7 +46,7 @@ FIRST_SETTINGS: dict[str, Any] = {"k": 1, "width": 2, "keys": (0,)}
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Selection:
-    """What the masks page shows.
+    """The selection on the masks page.
 
     Attributes:
         question: the bar's, with the batch and the number of its sentence.
@@ -190,7 +192,7 @@ def show_translations(
     names: tuple[str, str],
     pictures: Sequence[Picture] = (),
 ) -> None:
-    """What the model writes on its own under two sets of masks.
+    """The model's own translations under two sets of masks.
 
     Beside the heading stands the button that saves `pictures`, which end above it.
     """

@@ -5,8 +5,10 @@ from collections.abc import Sequence
 from viz.browser.matrices import matrices
 from viz.draw.labels import escape_markdown
 from viz.links.mask_edits import EDITABLE
-from viz.masks.mask import mask_difference
-from viz.masks.pictures import ComparedMasks, DecoderFactors, HeadSteps
+from viz.masks.compared import ComparedMasks
+from viz.masks.difference import mask_difference
+from viz.masks.inside import HeadSteps
+from viz.masks.own_masks import DecoderFactors
 from viz.masks.steps import head_steps
 from viz.masks.view import PARTS
 from viz.pages.masks_selection import NO_SCORES, Selection, largest_score

@@ -18,7 +18,7 @@ from viz.browser.word_order import dragged_order, word_order
 from viz.draw import css, word_diff
 from viz.draw.labels import NOTHING, axis_texts, escape_html, escape_markdown, visible
 from viz.pages import positions_stage as on_stage
-from viz.positions.embedding_sum import EmbeddingSum, parts_panels
+from viz.positions.embedding_sum import EmbeddingSum
 from viz.positions.neighbours import NeighbourHeads, neighbour_heads
 from viz.positions.score_terms import TermShares
 from viz.positions.shuffle import ShuffledDistances, moved_words, reordered
@@ -61,7 +61,7 @@ OF_ANY_MODEL = ("without", "shuffle", "formula")
 """Parts that need no table of encodings."""
 
 ONE_COLUMN = {"words", "without", "formula", "shuffle"}
-"""Parts that place no figures beside each other."""
+"""Parts that place no figures side by side."""
 
 LONG_TEXT = 120
 """Translations of more characters are set smaller, so that two still fit on the screen."""
@@ -190,8 +190,8 @@ def show_words(question: OfModel, model: Translator) -> None:
     """Word, scaling, position and their sum, and the terms of the first layer's scores."""
     sentence = question.sentence
     parts = model.embedding_parts(sentence)
-    matrices(parts_panels(parts), key="parts", height=PARTS_HEIGHT, abreast=2)
     picture = EmbeddingSum(parts, sentence)
+    matrices(picture.panels, key="parts", height=PARTS_HEIGHT, abreast=2)
     captioned(escape_markdown(picture.caption), [picture], "parts-of-words")
     try:
         shares = session.ask(jobs.TermShares(question.version, sentence))
@@ -310,7 +310,7 @@ def show_shuffle(question: OfModel, model: Translator) -> None:
 
 
 def show_reordered(question: OfModel, model: Translator, order: tuple[int, ...]) -> None:
-    """What another order changes, with positions and without."""
+    """The effect of another order, with and without positions."""
     one, other = st.columns(2, gap="small" if is_narrow() else "large")
     for column, heading, edit in (
         (one, "With positions, the translation", PositionEdit()),
@@ -392,7 +392,7 @@ def other_order(before: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def checkpoint_with(kind: str) -> Path | None:
-    """The first checkpoint whose positions are of a kind."""
+    """The first checkpoint with a kind of positions."""
     for folder in model_menu.checkpoints().values():
         try:
             config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))

@@ -8,8 +8,8 @@ from model.translate.translator import Translator
 from viz.browser.matrices import matrices
 from viz.draw import css
 from viz.draw.labels import NOTHING, escape_html, escape_markdown, visible
-from viz.masks import panels as mask_panels
-from viz.positions.embedding_sum import parts_panels
+from viz.draw.word_diff import translations_html
+from viz.positions.embedding_sum import EmbeddingSum
 from viz.positions.neighbours import NeighbourHeads, neighbour_heads
 from viz.positions.similarity import ByOffset, Similarity
 from viz.positions.table import Formula, Positions
@@ -55,7 +55,7 @@ def show_likeness(model: Translator, cosine: bool) -> None:
 def show_words(model: Translator, sentence: str) -> None:
     """Word, scaling, position and their sum."""
     with stage.picture():
-        panels = parts_panels(model.embedding_parts(sentence))
+        panels = EmbeddingSum(model.embedding_parts(sentence), sentence).panels
         matrices(panels, key="parts", abreast=2, stage=True)
 
 
@@ -72,7 +72,7 @@ def show_without(question: OfModel, view: PositionsView) -> None:
     heads = neighbour_heads(before.forced, after.forced)
     with stage.picture():
         st.html(
-            mask_panels.translations_html(
+            translations_html(
                 before.free.text, after.free.text, ("Before", "After"), dark=is_dark()
             )
         )

@@ -1,4 +1,4 @@
-"""What figures of positions share: axes, layouts of curves, and a base class."""
+"""Axes, layouts of curves and a base class shared by figures of positions."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from model.trace.attention_map import FloatArray
-from viz.draw import style
+from viz.draw import style, themes
 from viz.save.notebook import Lines
 from viz.save.numbers import Numbers
 from viz.save.picture import Picture
 
 SQUARE_HEIGHT, NARROW_SQUARE_HEIGHT = style.COMFORTABLE_HEIGHT, 280
 SQUARE = {"scaleanchor": "y", "constrain": "domain", "constraintoward": "left"}
-"""An axis whose unit is as long as that of the other."""
+"""An axis with the same scale as the other."""
 
 _CURVE_HEIGHT = 320
 _AXIS_HEIGHT, _NARROW_AXIS_HEIGHT = 54, 30
@@ -39,10 +39,10 @@ class TablePicture(Picture):
 
 
 class FormulaPicture(Picture):
-    """A picture of the table of section 3.5's formula, for any model.
+    """A picture of the formula's table (section 3.5), for any model.
 
     Attributes:
-        rows: of `model.explain.position_measures.formula_table`, (position, d_model).
+        rows: from `model.explain.position_measures.formula_table`, (position, d_model).
         base: of the wavelengths.
     """
 
@@ -78,7 +78,7 @@ def table_numbers(table: FloatArray, dimensions: Sequence[int] | None = None) ->
 
 def limit_of(values: NDArray[np.floating[Any]]) -> float:
     """The largest absolute value."""
-    # Zeros throughout, as positions scaled to nothing are, still need a scale.
+    # All zeros, as with positions scaled to 0%, still need a scale.
     return float(np.abs(values).max()) or 1.0
 
 
@@ -100,21 +100,13 @@ def numbered_axis(title: str, length: int, **more: Any) -> dict[str, Any]:
     }
 
 
-def curve_axis(theme: style.Look, title: str) -> dict[str, Any]:
+def curve_axis(theme: themes.Theme, title: str, **more: Any) -> dict[str, Any]:
     """An axis of curves."""
-    return {
-        "title": style.axis_title(title),
-        "nticks": 7,
-        "tickfont": {"size": style.SMALL_FONT_SIZE},
-        "gridcolor": theme.grid,
-        "zeroline": False,
-        "zerolinecolor": theme.muted,
-        "automargin": True,
-    }
+    return style.value_axis(theme, title, nticks=7, zerolinecolor=theme.muted, **more)
 
 
 def curve_layout(
-    theme: style.Look,
+    theme: themes.Theme,
     title: str,
     *,
     height: int = _CURVE_HEIGHT,
@@ -123,19 +115,14 @@ def curve_layout(
     lines: Sequence[str] = (),
 ) -> dict[str, Any]:
     """The layout of curves: the title above the plot, the legend below it in rows."""
-    shared = style.layout(theme, title=title, height=height, lines=lines)
     axis = _NARROW_AXIS_HEIGHT if narrow else _AXIS_HEIGHT
     below = axis + style.LEGEND_HEIGHT * legend_rows
-    return {
-        **style.with_bottom(shared, below),
-        "plot_bgcolor": style.CLEAR,
-        "legend": style.legend_below(shared),
-    }
+    return style.plain_layout(theme, title=title, height=height, below=below, lines=lines)
 
 
 def position_range(length: int) -> list[float]:
     """The range of an axis of positions."""
-    # One position alone still needs a width.
+    # A single position still needs a width.
     return [0, length - 1] if length > 1 else [-0.5, 0.5]
 
 

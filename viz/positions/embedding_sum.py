@@ -1,9 +1,9 @@
-"""Word, scaled word, position and their sum: what the encoder reads."""
+"""The encoder's input: word, scaled word, position and their sum."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 from model.explain.position_measures import Values
 from model.trace.attention_map import FloatArray, Tokens
 from model.trace.terms import EmbeddingParts
-from viz.draw import style
+from viz.draw import style, themes
 from viz.draw.labels import axis_texts, escape_html, side_texts
 from viz.draw.panels import Panel
 from viz.links.request import Request
@@ -22,14 +22,14 @@ from viz.save.picture import Layout, Picture
 _HOVER = "<b>%{y}</b><br>dimension <b>%{x}</b><br>value <b>%{z:.6~g}</b><extra></extra>"
 
 _PANEL_WIDTH, _NARROW_PANEL_WIDTH = 0.185, 0.84
-"""Of each heatmap, as a share of the plot's width; the rest of its part holds the norms."""
+"""The width of each heatmap as a share of its part; the rest holds the norms."""
 
 _NARROW_PANEL_HEIGHT, _PANEL_GAP = 230, 34
 _MAX_PANEL_HEIGHT = 720
 _BAR, _BAR_HEIGHT = 170, 62
 
 _AXIS_ROOM, _NARROW_AXIS_ROOM = 44, 20
-"""Pixels below the plot for an axis's labels, and its title where it has one."""
+"""Pixels below the plot for an axis' labels and title."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,8 +44,8 @@ class EmbeddingSum(Picture):
         ValueError: if there is no token, or a part has not one finite row a token.
     """
 
-    slug: ClassVar[str] = "parts"
-    about: ClassVar[str] = "word, scaling, position and their sum"
+    slug = "parts"
+    about = "word, scaling, position and their sum"
 
     parts: EmbeddingParts
     sentence: str
@@ -96,10 +96,44 @@ class EmbeddingSum(Picture):
             "numbers on the right are the norms of the rows."
         )
 
+    @property
+    def panels(self) -> list[Panel]:
+        """The four for the browser to draw, with one pointer; fast at any length."""
+        parts, panels = self.parts, _panels(self.parts)
+        dimensions = Tokens.unnamed(range(parts.word.shape[-1]))
+        shared = style.clipped_limit([parts.scaled, parts.position, parts.sum])
+        return [
+            Panel(
+                title=name,
+                values=values,
+                queries=parts.tokens,
+                keys=dimensions,
+                alt=f"{name}: {style.count_of(len(parts.tokens), 'token')} by "
+                f"{style.count_of(len(dimensions), 'dimension')}; the norm of a row is "
+                f"{_written(_norms(values).mean())} on average.",
+                scale="signed",
+                low=-limit,
+                high=limit,
+                unit=unit,
+                beside=[_written(norm) for norm in _norms(values)],
+                beside_title="Norm of the row",
+                query_title="Token",
+                key_title="Dimension",
+                sign=sign,
+            )
+            for (name, values), limit, unit, sign in zip(
+                panels.items(),
+                (style.clipped_limit([parts.word]), shared, shared, shared),
+                ("word", *3 * ("scaled word, position and sum",)),
+                ("", "→", "+", "="),
+                strict=True,
+            )
+        ]
+
     def figure(self, layout: Layout) -> go.Figure:
         """The first four traces are the four, unchanged; each row's norm stands at its right."""
         parts, panels = self.parts, _panels(self.parts)
-        theme = style.look(layout.dark)
+        theme = themes.page(layout.dark)
         n_tokens, d_model = parts.word.shape
         height = min(style.plot_height(n_tokens), _MAX_PANEL_HEIGHT)
         if layout.narrow:
@@ -107,15 +141,17 @@ class EmbeddingSum(Picture):
         full = 4 * height + 3 * _PANEL_GAP if layout.narrow else height
         labels = [escape_html(text) for text in side_texts(parts.tokens, layout.narrow)]
         step = style.label_step(n_tokens, height // style.MIN_ROW_HEIGHT)
-        shared = style.bar_layout(
-            theme,
-            title="Word and position",
-            height=full,
-            top=style.SMALL_FONT_SIZE + 10,
-            lines=["Rows – token, columns – dimension"] if layout.narrow else [],
-        )
+        # A phone has no room for two colour bars beside each other.
+        below = _NARROW_AXIS_ROOM + _BAR_HEIGHT if layout.narrow else _AXIS_ROOM
         spec: dict[str, Any] = {
-            **shared,
+            **style.bar_layout(
+                theme,
+                title=self.title,
+                height=full,
+                top=style.SMALL_FONT_SIZE + 10,
+                lines=["Rows – token, columns – dimension"] if layout.narrow else [],
+                axis=below,
+            ),
             "plot_bgcolor": style.CLEAR,
             "coloraxis": style.clipped_axis(theme, [parts.word], "word", length=_BAR),
             "coloraxis2": style.clipped_axis(
@@ -189,11 +225,11 @@ class EmbeddingSum(Picture):
                 **({} if place == 0 else {"matches": "y"}),
                 **({"tickfont": {"size": style.DENSE_FONT_SIZE}} if layout.narrow else {}),
             )
-            spec["annotations"] += _headings(name, across, down, theme)
-        # A phone has no room for two colour bars beside each other.
-        below = _NARROW_AXIS_ROOM + _BAR_HEIGHT if layout.narrow else _AXIS_ROOM
-        spec["margin"] = {**shared["margin"], "b": shared["margin"]["b"] + below}
-        spec["height"] = shared["height"] + below
+            muted = {"size": style.SMALL_FONT_SIZE, "color": theme.muted}
+            spec["annotations"] += [
+                style.heading(theme, name, across[0], down[1]),
+                style.heading(theme, "norm", across[1], down[1], xshift=3, font=muted),
+            ]
         if layout.narrow:
             spec["coloraxis"]["colorbar"]["y"] = _BAR_HEIGHT / spec["height"]
         else:
@@ -216,43 +252,6 @@ class EmbeddingSum(Picture):
         ]
 
 
-def parts_panels(parts: EmbeddingParts) -> list[Panel]:
-    """The same four for the browser to draw, with one pointer; fast at any length.
-
-    Errors are those of `EmbeddingSum`.
-    """
-    panels = _panels(parts)
-    dimensions = Tokens.unnamed(range(parts.word.shape[-1]))
-    shared = style.clipped_limit([parts.scaled, parts.position, parts.sum])
-    return [
-        Panel(
-            title=name,
-            values=values,
-            queries=parts.tokens,
-            keys=dimensions,
-            alt=f"{name}: {style.count_of(len(parts.tokens), 'token')} by "
-            f"{style.count_of(len(dimensions), 'dimension')}; the norm of a row is "
-            f"{_written(_norms(values).mean())} on average.",
-            scale="signed",
-            low=-limit,
-            high=limit,
-            unit=unit,
-            beside=[_written(norm) for norm in _norms(values)],
-            beside_title="Norm of the row",
-            query_title="Token",
-            key_title="Dimension",
-            sign=sign,
-        )
-        for (name, values), limit, unit, sign in zip(
-            panels.items(),
-            (style.clipped_limit([parts.word]), shared, shared, shared),
-            ("word", *3 * ("scaled word, position and sum",)),
-            ("", "→", "+", "="),
-            strict=True,
-        )
-    ]
-
-
 def _panels(parts: EmbeddingParts) -> dict[str, FloatArray]:
     panels = {
         "Word": parts.word,
@@ -273,47 +272,18 @@ def _panels(parts: EmbeddingParts) -> dict[str, FloatArray]:
 
 
 def _factor(parts: EmbeddingParts) -> float:
-    """The factor that best fits what words were multiplied by."""
+    """The best-fitting factor by which words were multiplied."""
     word, scaled = parts.word.astype(np.float64), parts.scaled.astype(np.float64)
     size = float(np.square(word).sum())
     return round(float((word * scaled).sum()) / size, 6) if size else 1.0
 
 
 def _domains(place: int, narrow: bool, height: int, full: int) -> tuple[list[float], list[float]]:
-    """Where a heatmap is, across and up, as shares of the plot."""
+    """A heatmap's place, across and up, as shares of the plot."""
     if narrow:
         top = full - place * (height + _PANEL_GAP)
         return [0, _NARROW_PANEL_WIDTH], [max(0.0, (top - height) / full), top / full]
     return [place / 4, place / 4 + _PANEL_WIDTH], [0, 1]
-
-
-def _headings(
-    name: str, across: list[float], down: list[float], theme: style.Look
-) -> list[dict[str, Any]]:
-    shared = {
-        "xref": "paper",
-        "yref": "paper",
-        "y": down[1],
-        "yanchor": "bottom",
-        "showarrow": False,
-    }
-    return [
-        {
-            **shared,
-            "text": name,
-            "x": across[0],
-            "xanchor": "left",
-            "font": {"size": style.FONT_SIZE, "color": theme.text},
-        },
-        {
-            **shared,
-            "text": "norm",
-            "x": across[1],
-            "xanchor": "left",
-            "xshift": 3,
-            "font": {"size": style.SMALL_FONT_SIZE, "color": theme.muted},
-        },
-    ]
 
 
 def _norms(values: FloatArray) -> Values:

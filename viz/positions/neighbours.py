@@ -9,13 +9,12 @@ from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
-from numpy.typing import NDArray
 
 from model.explain.measures import SELF, head_facts
 from model.record.intervention import PositionEdit
 from model.trace.attention_map import AttentionKind, Site
 from model.trace.trace import Trace
-from viz.draw import style
+from viz.draw import style, themes
 from viz.links.head_refs import head_name
 from viz.save.notebook import Lines, public
 from viz.save.numbers import Numbers, column_numbers
@@ -31,7 +30,7 @@ MOST_HEADS = 8
 
 _HOVER = "%{y}<br>share <b>%{x:.1f}%</b><extra>%{fullData.name}</extra>"
 _AXIS_ROOM, _NARROW_AXIS_ROOM = 44, 20
-"""Pixels below the plot for an axis's labels, and its title where it has one."""
+"""Pixels below the plot for an axis' labels and title."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +42,7 @@ class NeighbourHead:
         head: counted from 0.
         neighbour: "previous" or "next".
         before: the share of its weight on that token, 0 to 1, by `model.explain.measures`.
-        after: the same after the edit; NaN if it is no longer known.
+        after: the share after the edit; NaN if it no longer applies.
     """
 
     site: Site
@@ -54,7 +53,7 @@ class NeighbourHead:
 
     @property
     def name(self) -> str:
-        """Which head it is and where it looks, in plain text."""
+        """The head and its neighbour, in plain text."""
         return (
             f"{self.site.kind.short_name}, layer {self.site.layer}, head {self.head}: "
             f"{self.neighbour}"
@@ -66,7 +65,7 @@ class NeighbourHeads(Picture):
     """Heads that look at neighbours, before and after an edit of positions.
 
     Attributes:
-        heads: of `neighbour_heads`.
+        heads: from `neighbour_heads`.
         sentence: the source.
         edit: of positions.
 
@@ -128,9 +127,9 @@ class NeighbourHeads(Picture):
         )
 
     def figure(self, layout: Layout) -> go.Figure:
-        """Two bars a head: its share before and after."""
+        """Two bars per head: its share before and after."""
         heads = self._shown
-        theme = style.look(layout.dark)
+        theme = themes.page(layout.dark)
         names = [_short(each) if layout.narrow else each.name for each in heads]
         data = [
             {
@@ -148,34 +147,29 @@ class NeighbourHeads(Picture):
                 ("edited positions", theme.positive, [each.after for each in heads]),
             )
         ]
-        shared = style.layout(
-            theme,
-            title=self.title,
-            height=style.plot_height(len(heads)),
-            lines=["Share of the weight on that token"] if layout.narrow else [],
-        )
+        share = "Share of the weight on that token"
         below = (_NARROW_AXIS_ROOM if layout.narrow else _AXIS_ROOM) + 10 + style.LEGEND_HEIGHT
         below += style.LEGEND_HEIGHT if layout.narrow else 0
         spec = {
-            **style.with_bottom(shared, below),
-            "plot_bgcolor": style.CLEAR,
+            **style.plain_layout(
+                theme,
+                title=self.title,
+                height=style.plot_height(len(heads)),
+                below=below,
+                lines=[share] if layout.narrow else [],
+            ),
             "barmode": "group",
             "bargap": 0.3,
-            "legend": style.legend_below(shared),
-            "xaxis": {
-                "title": style.axis_title(
-                    "" if layout.narrow else "Share of the weight on that token"
-                ),
+            "xaxis": style.value_axis(
+                theme,
+                "" if layout.narrow else share,
                 # A little more, or the last label would be left out.
-                "range": [0, 101],
-                "ticksuffix": "%",
-                "nticks": 6,
-                "tickfont": {"size": style.SMALL_FONT_SIZE},
-                "gridcolor": theme.grid,
-                "zeroline": True,
-                "zerolinecolor": theme.muted,
-                "automargin": True,
-            },
+                range=[0, 101],
+                ticksuffix="%",
+                nticks=6,
+                zeroline=True,
+                zerolinecolor=theme.muted,
+            ),
             "yaxis": style.axis(
                 "" if layout.narrow else "Head and neighbour",
                 names,
@@ -188,13 +182,13 @@ class NeighbourHeads(Picture):
 
     def numbers(self) -> Numbers:
         heads = self.heads
-        columns: dict[str, NDArray[Any]] = {
-            "attention": np.array([str(each.site.kind) for each in heads], dtype=np.str_),
-            "layer": np.array([each.site.layer for each in heads], dtype=np.int64),
-            "head": np.array([each.head for each in heads], dtype=np.int64),
-            "neighbour": np.array([each.neighbour for each in heads], dtype=np.str_),
-            "share_before": np.array([each.before for each in heads], dtype=np.float64),
-            "share_after": np.array([each.after for each in heads], dtype=np.float64),
+        columns: dict[str, list[Any]] = {
+            "attention": [str(each.site.kind) for each in heads],
+            "layer": [each.site.layer for each in heads],
+            "head": [each.head for each in heads],
+            "neighbour": [each.neighbour for each in heads],
+            "share_before": [each.before for each in heads],
+            "share_after": [each.after for each in heads],
         }
         return column_numbers({}, "rank", range(1, len(heads) + 1), columns)
 
@@ -213,12 +207,12 @@ class NeighbourHeads(Picture):
 def neighbour_heads(
     before: Trace, after: Trace, *, most: int = MOST_HEADS
 ) -> tuple[NeighbourHead, ...]:
-    """The heads of self-attention that look most at the previous or the next token.
+    """The self-attention heads that look most at the previous or next token.
 
     Args:
-        before: as the model reads a sentence.
-        after: the same sentence with other positions; its translation may be another one.
-        most: how many heads.
+        before: a sentence with the model's positions.
+        after: the same sentence with other positions; its translation may differ.
+        most: the number of heads.
 
     Returns:
         those with the largest shares before, largest first; each head once, with the neighbour

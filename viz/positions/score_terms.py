@@ -1,10 +1,10 @@
-"""What the scores of the encoder's first layer come from: words, positions, or both."""
+"""Splits the scores of the encoder's first layer into words, positions, and both."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from model.explain.position_measures import Values
 from model.trace.attention_map import AttentionKind
-from viz.draw import style
+from viz.draw import style, themes
 from viz.draw.labels import escape_html
 from viz.links.request import Request
 from viz.save.notebook import Lines
@@ -22,23 +22,23 @@ from viz.save.picture import Layout, Picture
 _HOVER = "head <b>%{x}</b><br>share <b>%{y:.1f}%</b><extra>%{fullData.name}</extra>"
 _HEIGHT = 320
 _AXIS_ROOM, _NARROW_AXIS_ROOM = 44, 20
-"""Pixels below the plot for an axis's labels, and its title where it has one."""
+"""Pixels below the plot for an axis' labels and title."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TermShares(Picture):
-    """What the scores of the encoder's first layer come from: one bar a head, one colour a term.
+    """The origin of the scores in the encoder's first layer: a bar per head, a colour per term.
 
     Attributes:
-        shares: by term, (head,), as `term_shares` gives them.
+        shares: by term, (head,), from `term_shares`.
         sentence: the source.
 
     Raises:
-        ValueError: if there is no term, or terms differ in their number of heads.
+        ValueError: if there is no term, or terms have different numbers of heads.
     """
 
-    slug: ClassVar[str] = "terms"
-    about: ClassVar[str] = "what the first layer's scores come from"
+    slug = "terms"
+    about = "what the first layer's scores come from"
 
     shares: Mapping[str, NDArray[np.float64]]
     sentence: str
@@ -87,7 +87,7 @@ class TermShares(Picture):
 
     def figure(self, layout: Layout) -> go.Figure:
         shares, n_heads = self.shares, self._n_heads
-        theme = style.look(layout.dark)
+        theme = themes.page(layout.dark)
         data = [
             {
                 "type": "bar",
@@ -101,23 +101,21 @@ class TermShares(Picture):
             for place, (name, share) in enumerate(shares.items())
         ]
         rows = -(-len(shares) // (2 if layout.narrow else 5))
-        shared = style.layout(
-            theme,
-            title=self.title,
-            height=_HEIGHT,
-            lines=["Encoder layer 0, share by head"] if layout.narrow else [],
-        )
         below = (
             (_NARROW_AXIS_ROOM if layout.narrow else _AXIS_ROOM) + 10 + style.LEGEND_HEIGHT * rows
         )
         percents = 100 * np.stack([np.asarray(share) for share in shares.values()])
         spec = {
-            **style.with_bottom(shared, below),
-            "plot_bgcolor": style.CLEAR,
+            **style.plain_layout(
+                theme,
+                title=self.title,
+                height=_HEIGHT,
+                below=below,
+                lines=["Encoder layer 0, share by head"] if layout.narrow else [],
+            ),
             # Terms that work against the others hang below 0.
             "barmode": "relative",
             "bargap": 0.25,
-            "legend": style.legend_below(shared),
             "xaxis": style.axis(
                 "" if layout.narrow else "Head of encoder layer 0",
                 [str(head) for head in range(n_heads)],
@@ -125,20 +123,18 @@ class TermShares(Picture):
                 range=[-0.5, n_heads - 0.5],
                 autotickangles=[0],
             ),
-            "yaxis": {
-                "title": style.axis_title("" if layout.narrow else "Share of the scores’ variance"),
-                "ticksuffix": "%",
-                "range": [
+            "yaxis": style.value_axis(
+                theme,
+                "" if layout.narrow else "Share of the scores’ variance",
+                ticksuffix="%",
+                range=[
                     min(0.0, float(np.minimum(percents, 0).sum(axis=0).min()) * 1.05),
                     max(100.0, float(np.maximum(percents, 0).sum(axis=0).max()) * 1.02),
                 ],
-                "nticks": 7,
-                "tickfont": {"size": style.SMALL_FONT_SIZE},
-                "gridcolor": theme.grid,
-                "zeroline": True,
-                "zerolinecolor": theme.muted,
-                "automargin": True,
-            },
+                nticks=7,
+                zeroline=True,
+                zerolinecolor=theme.muted,
+            ),
         }
         return go.Figure({"data": data, "layout": spec})
 
@@ -158,7 +154,7 @@ class TermShares(Picture):
 def term_shares(terms: Mapping[str, NDArray[np.floating[Any]]]) -> dict[str, Values]:
     """The share of each term in the differences between a head's scores.
 
-    Only differences within a row count: what is added to a whole row changes no weight
+    Only differences within a row count: a constant added to a whole row changes no weight
     (softmax(x + c) = softmax(x)). So every row is centred first. A term's share is then its
     covariance with the sum of all terms over the variance of that sum. These shares add up to 1, as
     the variance of a sum is the sum of the covariances with it; unlike variances alone, they count
@@ -185,7 +181,7 @@ def term_shares(terms: Mapping[str, NDArray[np.floating[Any]]]) -> dict[str, Val
     centred = {name: _centred(values) for name, values in terms.items()}
     total = np.sum(list(centred.values()), axis=0)
     variance = np.square(total).sum(axis=(1, 2))
-    # What is left of equal scores is rounding, of which no share makes sense.
+    # Equal scores differ only by rounding, so shares make no sense.
     size = sum(np.square(np.float64(values)).sum(axis=(1, 2)) for values in terms.values())
     differs = variance > 1e-12 * size
     return {

@@ -1,4 +1,4 @@
-"""A sentence whose words stand in another order: what moved, and how the encoder's rows change."""
+"""A sentence with its words in another order: moved words, and changes of the encoder's rows."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from model.trace.attention_map import Tokens
-from viz.draw import style
+from viz.draw import style, themes
 from viz.draw.labels import escape_html, side_texts
 from viz.draw.word_diff import word_diff
 from viz.save.notebook import Lines
@@ -19,27 +19,27 @@ from viz.save.numbers import Numbers, array_name, column_numbers
 from viz.save.picture import Layout, Picture
 
 Distances = Mapping[str, NDArray[np.floating]]
-"""How far each row moved, (token,), with positions and without."""
+"""The distance each row moved, (token,), with and without positions."""
 
 _HOVER = "<b>%{x}</b><br>distance <b>%{y:.3~g}</b><extra>%{fullData.name}</extra>"
 _HEIGHT, _BELOW = 280, style.LEGEND_HEIGHT + 12
 _BAR_WIDTH, _POINT = 0.5, 11
-"""The width of a bar as a share of its token's room, and of a point in pixels."""
+"""The width of a bar as a share of its token's space, and of a point in pixels."""
 
 _SAME = 1e-3
-"""A row that moved by less than this share of its length is the same, up to rounding."""
+"""A row that moved by less than this share of its length counts as unchanged."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ShuffledDistances(Picture):
-    """How far the encoder's rows moved when the source's tokens were put in another order.
+    """The distances that the encoder's rows moved when the source's tokens were reordered.
 
     Attributes:
         tokens: in their new order.
-        distances: how far each token's row moved, (token,), with positions and without.
-        length: of a row, on average.
+        distances: the distance each token's row moved, (token,), with and without positions.
+        length: the mean length of a row.
         sentence: the source.
-        order: the old place of each token but the last.
+        order: the old place of each token except the last.
 
     Raises:
         ValueError: if there is not one distance a token.
@@ -91,13 +91,13 @@ class ShuffledDistances(Picture):
         return not len(values) or float(values.max()) < _SAME * self.length
 
     def figure(self, layout: Layout) -> go.Figure:
-        """A bar and a point a token: how far its row lies from its row in the original order."""
+        """A bar and a point per token: its row's distance from that in the original order."""
         tokens, distances = self.tokens, self.distances
         if any(len(values) != len(tokens) for values in distances.values()):
             raise ValueError(f"Each of the {len(tokens)} tokens needs one distance.")
-        theme = style.look(layout.dark)
+        theme = themes.page(layout.dark)
         labels = [escape_html(text) for text in side_texts(tokens, layout.narrow)]
-        # The first as bars and the others as points on them: where nothing moved, a point shows it.
+        # The first as bars, the others as points on them: a point is visible even at 0.
         bar = {"type": "bar", "width": _BAR_WIDTH}
         points = {"type": "scatter", "mode": "markers", "cliponaxis": False}
         data = [
@@ -122,9 +122,7 @@ class ShuffledDistances(Picture):
             ),
             lines=["Distance by token, in the new order"] if layout.narrow else [],
         )
-        spec |= {
-            "height": spec["height"] - spec["margin"]["b"] + _BELOW,
-            "margin": {**spec["margin"], "b": _BELOW},
+        spec = style.with_bottom(spec, _BELOW) | {
             "legend": {**spec["legend"], "x": 0, "xref": "container", "xanchor": "left", "y": 0},
             "plot_bgcolor": style.CLEAR,
             "xaxis": style.axis(
@@ -169,12 +167,7 @@ class ShuffledDistances(Picture):
 
 
 def reordered(tokens: Tokens, places: list[int]) -> Tokens:
-    """Tokens in another order.
-
-    Args:
-        tokens: as they stand.
-        places: for each place of the new order, where its token stood.
-    """
+    """Tokens in another order: for each of its places, where its token stood."""
     return Tokens(
         tuple(tokens.tokens[place] for place in places),
         tuple(tokens.ids[place] for place in places),
@@ -182,7 +175,7 @@ def reordered(tokens: Tokens, places: list[int]) -> Tokens:
 
 
 def moved_words(before: str, after: str) -> tuple[str, ...]:
-    """Words of both texts that have another place in the second, in its order."""
+    """Words of both texts whose place differs in the second, in its order."""
     left: Counter[str] = Counter()
     came: list[str] = []
     for change, text in word_diff(before, after):

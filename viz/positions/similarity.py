@@ -1,9 +1,9 @@
-"""How alike positions are: every two of them, and by how far apart they stand."""
+"""The similarity of positions: of all pairs, and by offset."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Self
 
 import numpy as np
 import plotly.graph_objects as go
@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 from model.explain import position_measures
 from model.explain.position_measures import EQUAL, ROUND, likeness, rotation_deviation
 from model.trace.attention_map import FloatArray
-from viz.draw import style
+from viz.draw import style, themes
 from viz.links.request import Request
 from viz.positions.axes import (
     NARROW_SQUARE_HEIGHT,
@@ -34,6 +34,7 @@ _OFFSET_HOVER = (
 )
 
 
+@dataclass(frozen=True, slots=True, eq=False)
 class _Alike(TablePicture):
     """The similarity of the rows of a table.
 
@@ -45,24 +46,26 @@ class _Alike(TablePicture):
         ValueError: if the table is empty or not finite.
     """
 
-    __slots__ = ()
-
     rows: FloatArray
-    cosine: bool
+    cosine: bool = True
+
+    @classmethod
+    def of(cls, request: Request) -> Self:
+        return cls(request.table)
 
     @property
     def measure(self) -> str:
-        """What is measured."""
+        """The name of the measure."""
         return "cosine" if self.cosine else "dot product"
 
     @property
     def by_offset(self) -> position_measures.ByOffset:
-        """The similarity by how far apart two positions stand."""
+        """The similarity by offset."""
         return position_measures.by_offset(self.rows, cosine=self.cosine)
 
     @property
     def deviation(self) -> float:
-        """How much values at one offset differ at most."""
+        """The largest difference of values at one offset."""
         return float((self.by_offset.high - self.by_offset.low).max())
 
     @property
@@ -76,22 +79,14 @@ class _Alike(TablePicture):
         return self.deviation <= EQUAL * self.largest
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class Similarity(_Alike):
-    """How alike every two positions of a table are; fields as in _Alike."""
+    """How alike every two positions of a table are."""
 
-    slug: ClassVar[str] = "likeness"
-    about: ClassVar[str] = "how similar every two positions are"
-
-    rows: FloatArray
-    cosine: bool = True
+    slug = "likeness"
+    about = "how similar every two positions are"
 
     title = "How alike positions are"
     name = "likeness"
-
-    @classmethod
-    def of(cls, request: Request) -> Similarity:
-        return cls(request.table)
 
     @property
     def alt(self) -> str:
@@ -131,7 +126,7 @@ class Similarity(_Alike):
 
     def figure(self, layout: Layout) -> go.Figure:
         """One colour scale on both sides of 0."""
-        theme = style.look(layout.dark)
+        theme = themes.page(layout.dark)
         alike = likeness(self.rows, cosine=self.cosine).astype(np.float32)
         limit = 1.0 if self.cosine else limit_of(alike)
         length = len(alike)
@@ -168,22 +163,14 @@ class Similarity(_Alike):
         return Numbers({}, axes, {self.measure.replace(" ", "_"): (cells, alike)})
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class ByOffset(_Alike):
-    """The same by how far apart two positions stand; fields as in _Alike."""
+    """The same by how far apart two positions stand."""
 
-    slug: ClassVar[str] = "offsets"
-    about: ClassVar[str] = "the same by how far apart they stand"
-
-    rows: FloatArray
-    cosine: bool = True
+    slug = "offsets"
+    about = "the same by how far apart they stand"
 
     title = "How alike positions are, by offset"
     name = "likeness-by-offset"
-
-    @classmethod
-    def of(cls, request: Request) -> ByOffset:
-        return cls(request.table)
 
     @property
     def alt(self) -> str:
@@ -214,7 +201,7 @@ class ByOffset(_Alike):
         return self.shift_words(1)
 
     def shift_words(self, offset: int) -> str:
-        """How well a shift is a rotation, in plain text; "" for an odd number of dimensions.
+        """Whether a shift is a rotation, in plain text; "" for an odd number of dimensions.
 
         Raises:
             ValueError: if no two positions are so far apart.
@@ -242,7 +229,7 @@ class ByOffset(_Alike):
     def figure(self, layout: Layout) -> go.Figure:
         """A curve; the band shades everything between least and greatest, unless they are equal."""
         offsets = self.by_offset
-        theme = style.look(layout.dark)
+        theme = themes.page(layout.dark)
         name = self.measure
         edge = {
             "type": "scatter",

@@ -5,13 +5,13 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, TypeGuard
+from typing import Any, TypeGuard
 
 import plotly.graph_objects as go
 
 from model.explain.position_measures import Values, require_table, row_norms, wavelengths
 from model.trace.attention_map import FloatArray, Tokens
-from viz.draw import style
+from viz.draw import style, themes
 from viz.draw.labels import escape_html, side_texts
 from viz.links.request import Request
 from viz.positions.axes import (
@@ -30,7 +30,7 @@ FORMULA_TITLE = "The formula, not the model"
 """The titles of a model's table, and of the formula's."""
 
 NAMED_POSITIONS = 64
-"""With more positions, their axis has numbers instead of tokens."""
+"""With more positions, the axis has numbers instead of tokens."""
 
 _TABLE_HOVER = (
     "position <b>%{y}</b><br>dimension <b>%{x}</b><br>value <b>%{z:.6~g}</b><extra></extra>"
@@ -45,10 +45,10 @@ class _Heatmap(Picture):
         rows: (position, d_model).
         base: of the wavelengths; None for a table that was learned.
         heading: of the figure.
-        tokens: of a sentence, from position 0 on. They name the rows while there are at most
+        tokens: of a sentence, from position 0 on. They name the rows if there are at most
             NAMED_POSITIONS; positions after the last token keep their number.
-        trained: how many of a learned table's first rows training reached; None where that is not
-            known or nothing was learned.
+        trained: the number of a learned table's rows that training reached; None if that is
+            unknown or nothing was learned.
     """
 
     __slots__ = ()
@@ -121,7 +121,7 @@ class _Heatmap(Picture):
         """
         table, tokens, trained = self.rows, self.tokens, self.trained
         require_table(table)
-        theme = style.look(layout.dark)
+        theme = themes.page(layout.dark)
         length, d_model = table.shape
         if tokens is not None and len(tokens) > length:
             raise ValueError(
@@ -179,8 +179,8 @@ class Positions(_Heatmap):
         sentence: the tokens' sentence; empty for none.
     """
 
-    slug: ClassVar[str] = "positions"
-    about: ClassVar[str] = "the model's table of positions for this sentence"
+    slug = "positions"
+    about = "the model's table of positions for this sentence"
 
     rows: FloatArray
     base: float | None
@@ -235,7 +235,7 @@ class Formula(FormulaPicture, _Heatmap):
 
 
 def untrained_words(length: int, trained: int | None) -> str:
-    """A sentence on rows of a learned table that training may not have reached, after a space.
+    """A sentence on rows of a learned table that training may not have reached, with a space first.
 
     Args:
         length: rows of the table.
@@ -262,7 +262,7 @@ def _rows(first: int, end: int) -> str:
     return f"row {first}" if end - first == 1 else f"rows {first} to {end - 1}"
 
 
-def _untrained_mark(theme: style.Look, trained: int, length: int) -> dict[str, Any]:
+def _untrained_mark(theme: themes.Theme, trained: int, length: int) -> dict[str, Any]:
     """A line above the rows that training never reached, and what they are."""
     # Below the line where there is room for a text, else above it.
     below = length - trained >= length / 8

@@ -1,4 +1,4 @@
-"""What the positions page shows, and what its address holds."""
+"""The declaration of the positions page."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ LENGTHS = {"sentence": "This sentence", "limit": "The model's limit", "beyond": 
 SIDES: dict[Any, str] = {"both": "Both", "encoder": "Encoder", "decoder": "Decoder"}
 
 FARTHEST = 16
-"""The largest shift of positions, either way."""
+"""The largest shift of positions in either direction."""
 
 _ORDER = r"([0-9]{1,3}(\.[0-9]{1,3}){0,511})?"
 
 
 @dataclass(frozen=True, slots=True)
 class PositionsView:
-    """What the positions page shows."""
+    """The state of the positions page."""
 
     topic: str = kept(choice("topic", "table", PARTS, "what is shown"))
     length: str = kept(choice("length", "sentence", LENGTHS, "the length of the table"))
@@ -77,26 +77,26 @@ class PositionsView:
 
     @property
     def edit(self) -> PositionEdit:
-        """The edit that the controls make."""
+        """The edit set by the controls."""
         return PositionEdit(
             scale=self.scale / 100, shift=self.shift, reverse=self.reverse, side=self.side
         )
 
     def dimensions(self, d_model: int) -> list[int]:
-        """The dimensions shown as waves, each once; four of them unless others were chosen."""
+        """The dimensions shown as waves, without duplicates; by default four."""
         usual = [0, d_model // 8, d_model // 4, d_model // 2]
         dimensions = dict.fromkeys(map(int, self.waves.split(".")) if self.waves else usual)
         return [each for each in dimensions if each < d_model]
 
     def order(self, n_words: int) -> tuple[int, ...] | None:
-        """The words' order, by default the sentence's; None if it does not fit that many words."""
+        """The order of words, by default the sentence's; None if it does not fit their number."""
         usual = range(n_words)
         order = tuple(map(int, self.shuffled.split(".")) if self.shuffled else usual)
         return order if sorted(order) == list(usual) else None
 
 
 def written_order(order: tuple[int, ...]) -> str:
-    """An order as the address writes it; empty for the sentence's own."""
+    """An order as the address spells it; empty for the sentence's own."""
     is_usual = order == tuple(range(len(order)))
     return "" if is_usual else ".".join(map(str, order))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
@@ -21,7 +21,7 @@ from model.explain.position_measures import (
     wavelengths,
 )
 from model.trace.attention_map import FloatArray
-from viz.draw import style
+from viz.draw import style, themes
 from viz.links.request import Request
 from viz.positions.axes import (
     NARROW_SQUARE_HEIGHT,
@@ -43,10 +43,10 @@ from viz.save.picture import Layout, Picture
 NO_DIMENSION = "Choose a dimension to see its wave."
 
 AROUND = 32
-"""Positions on either side of a marked one that waves show; more would hide the fast waves."""
+"""Positions shown on either side of a marked one; more would hide fast waves."""
 
 TRAIL = 16
-"""Steps behind the point on its circle that are drawn as a line; earlier ones are dots."""
+"""Steps behind the point that are drawn as a line; earlier ones are dots."""
 
 _LEGEND_ENTRIES, _NARROW_LEGEND_ENTRIES = 3, 1
 _DASHES = ("solid", "dash", "dot")
@@ -59,9 +59,9 @@ class _Lines(Picture):
 
     Attributes:
         rows: (position, d_model).
-        dimensions: those drawn, in this order.
+        dimensions: those to draw, in this order.
         base: of the wavelengths; None for a table that was learned.
-        position: marked by an upright line, with AROUND positions on either side; None marks none.
+        position: marked by a vertical line, with AROUND positions on either side; None marks none.
 
     Raises:
         IndexError: if there is no such dimension or position.
@@ -125,10 +125,10 @@ class _Lines(Picture):
         )
 
     def figure(self, layout: Layout) -> go.Figure:
-        """One line a dimension, with its wavelength in its name."""
+        """One line per dimension, with its wavelength in its name."""
         table, dimensions, position = self.rows, self.dimensions, self.position
         names = self._line_names
-        theme = style.look(layout.dark)
+        theme = themes.page(layout.dark)
         positions = np.arange(len(table))
         colors = theme.heads
         data = [
@@ -179,8 +179,8 @@ class _Lines(Picture):
 class Waves(TablePicture, _Lines):
     """Dimensions of a table over position; fields as in _Lines."""
 
-    slug: ClassVar[str] = "waves"
-    about: ClassVar[str] = "dimensions of that table over position: --dimensions"
+    slug = "waves"
+    about = "dimensions of that table over position: --dimensions"
 
     rows: FloatArray
     dimensions: Sequence[int]
@@ -213,7 +213,7 @@ class FormulaWaves(FormulaPicture, _Lines):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Circle(TablePicture):
-    """A pair of dimensions, the sine and the cosine of one frequency, as a point for each position.
+    """A pair of dimensions, sine and cosine of one frequency, as a point for each position.
 
     Attributes:
         rows: (position, d_model), d_model even.
@@ -226,10 +226,8 @@ class Circle(TablePicture):
         IndexError: if there is no such pair or position.
     """
 
-    slug: ClassVar[str] = "circle"
-    about: ClassVar[str] = (
-        "a pair of dimensions as points: --dimensions (its first names the pair), --position"
-    )
+    slug = "circle"
+    about = "a pair of dimensions as points: --dimensions (its first names the pair), --position"
 
     rows: FloatArray
     pair: int
@@ -285,12 +283,12 @@ class Circle(TablePicture):
     def figure(self, layout: Layout) -> go.Figure:
         """The cosine runs across and the sine up: a point starts on the right and turns left.
 
-        The circle is drawn only where the table's own points lie on one.
+        The circle is drawn only if the table's own points lie on one.
         """
         table, pair, position, base = self.rows, self.pair, self.position, self.base
         sine, cosine = pair_of(table, pair)
         require_index("position", position, len(table))
-        theme = style.look(layout.dark)
+        theme = themes.page(layout.dark)
         data: list[dict[str, Any]] = []
         if on_circle(table, pair):
             radius = float(np.hypot(sine, cosine).mean())

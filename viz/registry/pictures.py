@@ -12,10 +12,12 @@ from viz.effects.effect_map import EffectMap
 from viz.effects.estimate_vs_deletion import MapBesideTruth
 from viz.effects.ranking import MapRanking
 from viz.effects.removal_curve import ExamplesCurve, RemovalCurve
+from viz.heads.every_head import EveryHead
 from viz.heads.matrices import WeightMatrices
-from viz.heads.pictures import EveryHead, OneHead, QueryKey
+from viz.heads.one_head import OneHead
+from viz.heads.query_key import QueryKey
 from viz.links.request import Exported
-from viz.masks.pictures import OneMask
+from viz.masks.own_masks import OneMask
 from viz.positions.embedding_sum import EmbeddingSum
 from viz.positions.score_terms import TermShares
 from viz.positions.similarity import ByOffset, Similarity

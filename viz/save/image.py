@@ -24,7 +24,7 @@ import numpy as np
 import plotly.graph_objects as go
 from PIL import Image as Raster
 
-from viz.draw import style
+from viz.draw import style, themes
 from viz.draw.labels import escape_html, visible
 from viz.save.formats import ExportError, Image
 
@@ -95,8 +95,8 @@ def sized(figure: go.Figure, width: Width, below: float = 0.0) -> go.Figure:
         ExportError: if there is no such width.
     """
     pixels, height, scale = _plan(figure, width, below)
-    theme = style.look(_is_dark(figure))
-    ground, ink = (style.BLACK, style.WHITE) if _is_dark(figure) else (style.WHITE, style.BLACK)
+    theme = themes.page(_is_dark(figure))
+    ground, ink = (themes.BLACK, themes.WHITE) if _is_dark(figure) else (themes.WHITE, themes.BLACK)
     inks = dict.fromkeys((theme.text, theme.muted, theme.accent), ink)
     least = math.ceil(100 * LEAST_POINTS / (0.75 * scale)) / 100
     spec = {
@@ -159,8 +159,8 @@ def _caption(
     pixels, _, scale = _plan(figure, width)
     # As in `sized`: a lower slide is laid out wider, so lines fit there too.
     least = math.ceil(100 * LEAST_POINTS / (0.75 * min(scale, _PAPER))) / 100
-    theme = style.look(_is_dark(figure))
-    ground, ink = (style.BLACK, style.WHITE) if _is_dark(figure) else (style.WHITE, style.BLACK)
+    theme = themes.page(_is_dark(figure))
+    ground, ink = (themes.BLACK, themes.WHITE) if _is_dark(figure) else (themes.WHITE, themes.BLACK)
     lines = [
         (line, max(_CAPTION, least), ink)
         for line in textwrap.wrap(visible(caption), _letters(caption, pixels, _CAPTION))
@@ -220,7 +220,7 @@ def page(figure: go.Figure) -> str:
     # With its own background: a document has none, and light text would stand on white.
     shown = go.Figure(figure)
     shown.update_layout(
-        paper_bgcolor=style.BLACK if _is_dark(figure) else style.WHITE, autosize=True
+        paper_bgcolor=themes.BLACK if _is_dark(figure) else themes.WHITE, autosize=True
     )
     document: str = shown.to_html(include_plotlyjs=True, config=style.CHART_CONFIG)
     return document
@@ -250,7 +250,7 @@ def _plan(figure: go.Figure, width: Width, below: float = 0.0) -> tuple[float, f
 
 
 def _is_dark(figure: go.Figure) -> bool:
-    return bool(figure.layout.font.color == style.DARK.text)
+    return bool(figure.layout.font.color == themes.DARK.text)
 
 
 def _printed(part: Any, inks: Mapping[str, str], least: float, key: str = "") -> Any:
@@ -371,7 +371,7 @@ def _stacked(
     if format == "png":
         pictures = [Raster.open(io.BytesIO(file)).convert("RGB") for file in files]
         whole = Raster.new(
-            "RGB", (pictures[0].width, sum(picture.height for picture in pictures)), style.WHITE
+            "RGB", (pictures[0].width, sum(picture.height for picture in pictures)), themes.WHITE
         )
         top = 0
         for picture in pictures:

@@ -13,6 +13,9 @@ from enum import Enum
 
 Lines = list[str]
 
+_TOP_LEVEL = ("model.", "viz.save.")
+"""Where the classes come from that `headscope` itself offers."""
+
 
 def code(
     lines: Sequence[str], *, checkpoint: str | None = None, snapshot: int | None = None
@@ -33,7 +36,7 @@ def code(
 
 
 def public(value: object) -> str:
-    """A value as a cell writes it: classes by the names of `headscope`, defaults left out."""
+    """A value as a cell writes it, without defaults; classes of pictures are in `hs.figures`."""
     match value:
         case Enum():
             return repr(value.value)
@@ -51,7 +54,8 @@ def public(value: object) -> str:
         if own != each.default:
             is_positional = each.default is MISSING and not each.kw_only
             arguments.append(f"{'' if is_positional else f'{each.name}='}{public(own)}")
-    return f"hs.{type(value).__name__}({', '.join(arguments)})"
+    place = "hs" if type(value).__module__.startswith(_TOP_LEVEL) else "hs.figures"
+    return f"{place}.{type(value).__name__}({', '.join(arguments)})"
 
 
 def assigned(lines: Sequence[str]) -> set[str]:

@@ -152,19 +152,11 @@ def column_numbers(
     about: Mapping[str, str | int],
     axis: str,
     places: Tokens | Sequence[int],
-    columns: Mapping[str, NDArray[Any]],
+    columns: Mapping[str, NDArray[Any] | Sequence[Any]],
 ) -> Numbers:
-    """Numbers that all stand on one axis: a row for each of its places.
-
-    Args:
-        about: as in Numbers.
-        axis: its name.
-        places: the tokens along it, or the numbers of its places.
-        columns: by name, one value a place.
-    """
-    return Numbers(
-        about, {axis: places}, {name: ((axis,), values) for name, values in columns.items()}
-    )
+    """Numbers or words that all stand on one axis, by name: one value for each place along it."""
+    arrays = {name: ((axis,), np.asarray(values)) for name, values in columns.items()}
+    return Numbers(about, {axis: places}, arrays)
 
 
 def panels_numbers(panels: Sequence[Panel]) -> Numbers:

@@ -32,16 +32,6 @@ class Layout:
         """For figures of several panels."""
         return asdict(self)
 
-    @property
-    def python(self) -> str:
-        """`options` as the end of a call, such as ", narrow=True"."""
-        return _arguments(self.options)
-
-    @property
-    def panel_python(self) -> str:
-        """`panel_options` as the end of a call."""
-        return _arguments(self.panel_options)
-
 
 class Picture(ABC):
     """One picture in all its forms.
@@ -49,6 +39,12 @@ class Picture(ABC):
     A subclass is a frozen dataclass of what it shows. It overrides the forms it has; nobody offers
     the others. `headscope/figures.py` lists it if it has Python.
     """
+
+    slug: ClassVar[str]
+    """Its name on the command line, for those that the command line makes."""
+
+    about: ClassVar[str]
+    """What it shows there, and which arguments it takes."""
 
     origin: ClassVar[tuple[str, ...]] = ("sentence", "model")
     """What its image names below the caption, of what it was made from."""
@@ -61,7 +57,7 @@ class Picture(ABC):
     @property
     @abstractmethod
     def title(self) -> str:
-        """What it shows, in sentence case."""
+        """Its title, in sentence case."""
 
     @property
     @abstractmethod
@@ -80,7 +76,7 @@ class Picture(ABC):
 
     @property
     def caption(self) -> str:
-        """What to look at, in one line of plain text."""
+        """One line of plain text: what to look at."""
         raise NotImplementedError
 
     @property
@@ -148,7 +144,3 @@ class Picture(ABC):
         offered["html"] = self.has("page") or self.has("figure")
         offered["py"] = self.has("figure") and (self.has("setup") or self.has("python"))
         return [format for format, is_offered in offered.items() if is_offered]
-
-
-def _arguments(options: Mapping[str, Any]) -> str:
-    return "".join(f", {name}={value}" for name, value in options.items() if value)

@@ -1,4 +1,4 @@
-"""What can be asked of a model, as values that know how to compute themselves.
+"""Questions to a model, as values that know how to compute their answers.
 
 A job computes all that it needs. What is kept already it can be given along: `Job.prepared` asks
 for it, and such fields have no part in whether two jobs are equal.
@@ -144,7 +144,7 @@ class Read(Job[TimedAnswer]):
 
 @dataclass(frozen=True, slots=True)
 class Record(SentenceJob[Trace]):
-    """What every head does on a sentence, with a target, or with its own translation if empty."""
+    """Every head's attention on a sentence, with a target, or with the model's own if empty."""
 
     target: str = ""
     own: Translation | None = field(default=None, compare=False)
@@ -267,7 +267,7 @@ class DecodeJob(Job[T]):
 
 @dataclass(frozen=True, slots=True)
 class ReadLayers(DecodeJob[LogitLens]):
-    """What each decoder layer would say at every step of the decoding's translation."""
+    """Each decoder layer's prediction at every step of the decoding's translation."""
 
     trace: Trace | None = field(default=None, compare=False)
     doing = "Reading every layer…"
@@ -321,7 +321,7 @@ class RecordJob(Job[T]):
 
 @dataclass(frozen=True, slots=True)
 class MeasureEffects(RecordJob[Effects]):
-    """What a translation loses without each head."""
+    """The loss of a translation without each head."""
 
     doing = "Switching every head off…"
 
@@ -341,7 +341,7 @@ class ReadBlocks(RecordJob[Blocks]):
 
 @dataclass(frozen=True, slots=True)
 class RemoveHeads(RecordJob[Removal]):
-    """What is left of a translation while heads are removed one after another."""
+    """The quality of a translation while heads are removed one after another."""
 
     doing = "Removing heads one after another…"
 

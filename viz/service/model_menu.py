@@ -1,4 +1,4 @@
-"""What the model menu offers, by name: our models, other models, and saved traces."""
+"""The entries of the model menu, by name: our models, other models, and saved traces."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ _LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")
 
 
 class Kind(Enum):
-    """What an entry opens."""
+    """The kinds of entries."""
 
     CHECKPOINT = "checkpoint"
     """One of our checkpoint folders: every page shows it."""
@@ -94,7 +94,7 @@ def checkpoints() -> dict[str, Path]:
 
 
 def readers() -> dict[str, Path]:
-    """The folders of other models beside them, by name: toys first, then by alphabet."""
+    """The folders of other models, by name: toys first, then alphabetically."""
     folders = {name: path for name, path in _configured().items() if is_reader(path)}
     return {
         name: folders[name]

@@ -1,4 +1,4 @@
-"""What jobs give: translations and traces with what belongs to them."""
+"""The results of jobs: translations and traces with related data."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Timed:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TimedAnswer(Sized):
-    """What another model made of a text, and the seconds that it took."""
+    """Another model's answer to a text, and the seconds it took."""
 
     answer: Answer
     seconds: float

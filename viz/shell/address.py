@@ -16,7 +16,7 @@ undo anything; `_Visit.unheard` tells the two apart.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from typing import Any, TypeVar
 
 import streamlit as st
@@ -211,7 +211,8 @@ def open_view(view: View, values: Any, **shared: str) -> None:
     left = {each.name for each in VIEWS[page or HOME].parameters} | shared.keys()
     around = {name: text for name, text in query.items() if name not in left}
     around |= {name: text for name, text in shared.items() if text}
-    opened = write(asdict(values), view.parameters)
+    shown = {each.name: getattr(values, each.name) for each in view.parameters}
+    opened = write(shown, view.parameters)
     navigate("" if view.name == HOME else view.name, around | opened)
 
 

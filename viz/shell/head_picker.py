@@ -2,36 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import streamlit as st
 
 from model.trace.attention_map import Site
 from model.translate.translator import Translator
-from viz.links.head_refs import MOST_HEADS, Head, read_heads, written_heads
+from viz.links.head_refs import MOST_HEADS, Head, read_heads
 from viz.shell import address
 
 
-def keep_known(parameter: str, written: str, model: Translator, rest: str) -> None:
+def keep_known(parameter: str, heads: Sequence[Head], model: Translator, rest: str) -> None:
     """Remove heads that the model does not have from the address, with a notice.
 
     Args:
         parameter: that names the heads.
-        written: its value.
+        heads: its value.
         model: whose heads they are to be.
         rest: what happens to the others, as the end of a sentence.
     """
-    keep_counted(parameter, written, dict.fromkeys(model.sites, model.model.config.n_heads), rest)
+    keep_counted(parameter, heads, dict.fromkeys(model.sites, model.model.config.n_heads), rest)
 
 
-def keep_counted(parameter: str, written: str, counts: Mapping[Site, int], rest: str) -> None:
+def keep_counted(
+    parameter: str, heads: Sequence[Head], counts: Mapping[Site, int], rest: str
+) -> None:
     """`keep_known` for a model of which it is known how many heads each site has."""
-    heads = read_heads(written)
     known = [(site, head) for site, head in heads if head < counts.get(site, 0)]
     if len(known) < len(heads):
         site, head = next(each for each in heads if each not in known)
         address.note(parameter, f"This model has no {site.kind} head {site.layer}.{head}; {rest}")
-    address.change(**{parameter: written_heads(known)})
+    address.change(**{parameter: tuple(known)})
 
 
 def choose_heads(
@@ -50,7 +51,7 @@ def choose_heads(
         names: what each head is called, by kind.layer.head.
         selected: those selected now.
         key: of the widget.
-        parameter: in which the address has them as one text.
+        parameter: that names them in the address.
         placeholder: shown while none is selected.
     """
     st.session_state[key] = [
@@ -70,4 +71,4 @@ def choose_heads(
 
 
 def _keep(key: str, parameter: str) -> None:
-    address.change(**{parameter: "-".join(st.session_state[key])})
+    address.change(**{parameter: read_heads("-".join(st.session_state[key]))})

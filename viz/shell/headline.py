@@ -15,7 +15,7 @@ from model.trace.trace import Trace
 from viz.browser.headline import headline
 from viz.decoding.certainty import HESITANT, percent
 from viz.door.arcs import words_of
-from viz.draw import style
+from viz.draw import themes
 from viz.draw.labels import axis_texts, visible
 from viz.shell.theme import is_dark
 
@@ -80,7 +80,7 @@ class Headline:
 
     def show(self) -> None:
         """Make words of the text that `.answer` shows first."""
-        theme = style.look(is_dark())
+        theme = themes.page(is_dark())
         colors = {"mark": theme.heads[1], "ground": theme.hover}
         with st.container(key="headline-words"):
             headline(

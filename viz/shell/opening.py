@@ -60,11 +60,11 @@ def bring(**values: Any) -> None:
     st.session_state.setdefault(_BROUGHT, {}).update(values)
 
 
-def leave(name: str) -> None:
-    """Forget the value of a parameter that another page opened with and nobody has changed."""
+def leave(name: str, default: Any) -> None:
+    """Give a parameter its default if another page opened with its value and nobody changed it."""
     brought = st.session_state.get(_BROUGHT, {})
     if address.is_plain() and name in brought and st.session_state[name] == brought.pop(name):
-        address.bring(**{name: ""})
+        address.bring(**{name: default})
 
 
 def offers(view: View, checkpoint: Path) -> tuple[Offer, ...]:
@@ -103,11 +103,16 @@ def _state(view: View, offer: Offer) -> dict[str, Any]:
     kind, experiment = offer
     match kind:
         case "head" if view.name == HEADS.name:
-            ((site, head),) = read_heads(experiment.setting)
+            ((site, head),) = off = read_heads(experiment.setting)
             place = {"attention": str(site.kind), "layer": site.layer, "head": head}
-            return {**place, "off": experiment.setting, "compare": "", "cell": "", "only": ""}
+            return {**place, "off": off, "compare": "", "cell": "", "only": ""}
         case "head":
-            return {"off": experiment.setting, "way": "gate", "gate": 0, "show": "probability"}
+            return {
+                "off": read_heads(experiment.setting),
+                "way": "gate",
+                "gate": 0,
+                "show": "probability",
+            }
         case "mask":
             return {"part": "compare", "masked": "decoder", "a": "", "b": "", "number": 1}
         case "remove":

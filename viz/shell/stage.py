@@ -17,7 +17,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from viz.browser.stage import handle_presses, stage_foot
-from viz.draw import css, style
+from viz.draw import css, style, themes
 from viz.draw.labels import visible
 from viz.registry.pages import PRESENT
 from viz.save.picture import Layout, Picture
@@ -90,7 +90,7 @@ def begin() -> None:
     st.session_state[_CUE] = _Cue()
     # In one piece, since a second one would move what follows and draw it again.
     dark = is_dark()
-    stage_css = css.stage_css(style.stage_look(dark)) if is_on() else ""
+    stage_css = css.stage_css(themes.stage(dark)) if is_on() else ""
     st.html(css.PAGE_CSS + (css.DARK_PAGE_CSS if dark else "") + css.TOOLS_CSS + stage_css)
 
 
@@ -281,11 +281,11 @@ def for_stage(figure: go.Figure, *, dark: bool, times: float = style.STAGE_ENLAR
     """A copy of a figure for the back row: larger, in stronger colours, filling its place.
 
     Args:
-        figure: in the colours of style.look and the sizes of a page.
+        figure: in the colours of themes.page and the sizes of a page.
         dark: for a dark page.
         times: how much larger texts, lines and margins become.
     """
-    usual, strong = style.look(dark), style.stage_look(dark)
+    usual, strong = themes.page(dark), themes.stage(dark)
     colors = {getattr(usual, each): getattr(strong, each) for each in ("text", "muted", "accent")}
 
     def enlarged(part: Any, within: str = "") -> Any:

@@ -10,7 +10,7 @@ import streamlit as st
 from viz.browser.reader import reader
 from viz.draw.labels import visible
 from viz.shell import stage
-from viz.talk.scene_panel import is_reading, leave_reading, shown_talk
+from viz.talk.own_talks import is_reading, leave_reading, shown_talk
 
 
 def show_reading() -> None:

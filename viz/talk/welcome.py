@@ -10,7 +10,7 @@ from viz.browser.welcome import LINES, welcome
 from viz.draw.labels import escape_markdown, visible
 from viz.shell import stage
 from viz.talk import talk_files
-from viz.talk.scene_panel import is_reading, read_ready_talk, ready_talk
+from viz.talk.own_talks import is_reading, read_ready_talk, ready_talk
 
 _KEY = "welcome-lines"
 

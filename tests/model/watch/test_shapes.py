@@ -379,7 +379,8 @@ def test_other_softmaxes_are_listed_with_the_reason(module, reason):
     report = seen.report()
     assert not report.sites
     (other,) = report.others
-    assert (other.reason, other.place.module, other.times) == (reason, module.__name__, 1)
+    assert reason in other.reason
+    assert (other.place.module, other.times) == (module.__name__, 1)
     assert other.place.file == __file__
     assert reason in str(report)
 

@@ -14,7 +14,6 @@ from model.explain.reading import Reading, ReadTrace, read
 from model.trace.attention_map import AttentionKind, AttentionMap, Site, Tokens
 from model.trace.trace import Trace
 from tests.kit.explorer_payload import Decoded
-from viz.draw import style
 from viz.draw.labels import axis_texts
 from viz.heads.head_sentences import head_words
 from viz.heads.payload import EXACT_CELLS, JOINT, pack
@@ -382,9 +381,9 @@ def test_a_foreign_module_is_sent_under_its_own_name() -> None:
 
 def test_both_themes_come_along_so_that_a_change_of_theme_asks_nobody() -> None:
     themes = decoded(read(a_trace())).header["themes"]
-    assert themes["light"]["weights"] == list(style.LIGHT.weights)
-    assert themes["dark"]["weights"] == list(style.DARK.weights)
-    assert themes["light"]["heads"] == list(style.LIGHT.heads)
+    assert themes["light"]["weights"] == list(themes.LIGHT.weights)
+    assert themes["dark"]["weights"] == list(themes.DARK.weights)
+    assert themes["light"]["heads"] == list(themes.LIGHT.heads)
 
 
 def test_hostile_tokens_arrive_as_the_text_they_are() -> None:

@@ -23,6 +23,7 @@ from model.trace.blocks import Blocks
 from model.trace.trace import Trace
 from model.trace.translation import Decoding, DecodingStep, SearchNode, Translation
 from tests.kit.heads_page import HALF_A_STEP, scale
+from tests.kit.readings import head_of
 from tests.viz.browser.test_explorer import a_trace, packed
 from tests.viz.browser.test_matrices import a_mask, a_panel, told
 from viz.browser import matrices
@@ -33,16 +34,15 @@ from viz.decoding.payload import pack_branches
 from viz.door.arcs import arcs_of
 from viz.door.payload import Figure
 from viz.door.payload import pack as pack_figure
-from viz.draw import style
+from viz.draw import themes
 from viz.draw.constants import CONSTANTS
-from viz.draw.heatmap import alt_text
 from viz.draw.labels import axis_texts
 from viz.heads import payload
-from viz.heads.panels import joint_panel
+from viz.heads.several_heads import JointHeads
 
 VIZ = Path(__file__).parents[3] / "viz"
 NODE = Path(playwright.__file__).parent / "driver" / "node"
-LOOKS = {"light": style.LIGHT, "dark": style.DARK}
+LOOKS = {"light": themes.LIGHT, "dark": themes.DARK}
 WEIGHTS = (0.0, 1e-4, 0.001, 0.01, 0.0499, 0.2, 0.333, 0.5, 0.77, 0.999, 1.0)
 
 
@@ -60,12 +60,12 @@ def heads(seen: ReadTrace) -> Iterator[dict[str, Any]]:
                 "head": head,
                 "weights": found.head(head).weights.ravel().tolist(),
                 "allowed": found.head(head).allowed.ravel().tolist(),
-                "alt": alt_text(found, head),
+                "alt": head_of(found, head).alt,
                 "queries": axis_texts(found.queries),
                 "keys": axis_texts(found.keys),
             }
             if site.kind is AttentionKind.ENCODER:
-                joint = joint_panel(seen, site.layer, head)
+                joint = JointHeads(seen, site.layer, head).panel
                 assert joint.shown is not None
                 yield {
                     "attention": payload.JOINT,
@@ -269,7 +269,7 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
         "pending": encoded(packed(seen, effects={})),
         "coarse": encoded(coarse),
         "heads": list(heads(seen)),
-        "looks": style.THEMES,
+        "looks": themes.THEMES,
         "colors": list(colors()),
         "inks": [
             [name, place / (len(look.weights) - 1), look.ink(place / (len(look.weights) - 1))]
@@ -277,7 +277,7 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
             for place in range(len(look.weights))
         ],
         "luminances": [
-            [color, style.luminance(color)] for look in LOOKS.values() for color in look.heads
+            [color, themes.luminance(color)] for look in LOOKS.values() for color in look.heads
         ],
         "measured": list(measured()),
         "measures": {

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from model.trace.attention_map import Tokens
 from tests.kit.explorer_payload import Decoded
 from viz.browser.matrices import pack, read_edit
-from viz.draw import style
 from viz.draw.labels import axis_texts
 from viz.draw.panels import Panel
 
@@ -89,7 +88,7 @@ def test_tokens_travel_as_data_whatever_they_spell() -> None:
 
 def test_both_themes_go_along() -> None:
     themes = Decoded(pack([a_panel()])).header["themes"]
-    for name, look in (("light", style.LIGHT), ("dark", style.DARK)):
+    for name, look in (("light", themes.LIGHT), ("dark", themes.DARK)):
         assert themes[name]["signed"] == list(look.signed)
         assert themes[name]["hatch"] == look.hatch
 

@@ -15,7 +15,7 @@ from viz.browser.messages import handle_once, last_handled
 from viz.browser.stage import handle_presses
 from viz.shell import stage
 from viz.shell.stage import Step
-from viz.talk import scene_panel
+from viz.talk import on_every_page, own_talks
 from viz.talk.scenes import Scene, Talk
 
 
@@ -139,11 +139,11 @@ def test_a_move_to_a_scene_counts_as_heard_only_when_it_is_made(
     state: State, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     talk = Talk("Talk", (Scene("One", "", "heads", {}), Scene("Two", "", "masks", {})))
-    monkeypatch.setattr(scene_panel, "ready_talk", lambda: talk)
+    monkeypatch.setattr(own_talks, "ready_talk", lambda: talk)
     for uses in range(100):
         state.values_of = {"talk": "", "present": True, "read": False}
         state["talk-keys"] = {"go": [1, 2]}
-        was_cut = cut(state, uses, scene_panel.go_on_message)
+        was_cut = cut(state, uses, on_every_page.go_on_message)
         assert state.get("_talks_went", 0) in (0, 1)
         assert state.get("_talks_went", 0) <= ("_going" in state), uses
         if not was_cut:

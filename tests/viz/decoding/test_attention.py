@@ -10,6 +10,7 @@ from model.record.recording import recording
 from model.trace.attention_map import AttentionKind, Site
 from model.translate.translator import Translator
 from viz.decoding.attention import head_mean
+from viz.links.head_refs import read_heads
 from viz.links.link_interventions import UNCHANGED, Changes
 
 SENTENCE = "The cat sat on the mat."
@@ -42,7 +43,7 @@ def test_a_step_shows_what_was_looked_at_when_its_token_was_written(
         )
 
 
-@pytest.mark.parametrize("changes", [UNCHANGED, Changes(off="cross.0.1-decoder.1.0")])
+@pytest.mark.parametrize("changes", [UNCHANGED, Changes(off=read_heads("cross.0.1-decoder.1.0"))])
 def test_a_branch_shows_what_was_looked_at_when_its_last_token_was_written(
     translator: Translator, changes: Changes
 ) -> None:

@@ -22,6 +22,7 @@ from viz.decoding.search_results import ComparedSearches, SearchWidths
 from viz.decoding.search_tree import SearchTree
 from viz.decoding.steps import OneStep
 from viz.draw.labels import visible
+from viz.links.head_refs import read_heads
 from viz.links.link_interventions import Changes
 from viz.links.mask_edits import Edit, write
 
@@ -119,7 +120,7 @@ def test_every_picture_under_changes_comes_back_and_names_them(
     blocked = np.ones((4, len(translator.trace(SENTENCE).source)), dtype=np.bool_)
     blocked[:, 1] = False
     mask = Edit(AttentionKind.CROSS, None, blocked)
-    changes = Changes(write([mask]), "cross.1.2-encoder.0.1")
+    changes = Changes(write([mask]), read_heads("cross.1.2-encoder.0.1"))
     under = Intervention(masks={"cross": blocked}, heads={("cross", 1, 2): 0, ("encoder", 0, 1): 0})
     decoding = translator.decode(SENTENCE, search=NARROW, under=under)
     trace = translator.trace_of(decoding.translation, under=under)

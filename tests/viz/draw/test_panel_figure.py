@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from model.trace.attention_map import Tokens
-from viz.draw import style
+from viz.draw import themes
 from viz.draw.panel_figure import panels_figure
 from viz.draw.panels import Panel
 from viz.save import image
@@ -46,7 +46,7 @@ def mask(queries: int = 4, keys: int = 4, **options: Any) -> Panel:
             "values": cells,
             "scale": "category",
             "names": ["allowed", "<b>future</b>", "never"],
-            "colors": {"light": style.LIGHT.cells[:3], "dark": style.DARK.cells[:3]},
+            "colors": {"light": themes.LIGHT.cells[:3], "dark": themes.DARK.cells[:3]},
             **options,
         },
     )
@@ -102,9 +102,9 @@ def test_one_legend_explains_the_categories_that_occur_in_any_panel() -> None:
     figure = panels_figure([open_panel, mask(), weights(shown=np.eye(4, 5, dtype=np.bool_))])
     entries = {each.name: each.marker.color for each in figure.data if each.showlegend}
     assert entries == {
-        "allowed": style.LIGHT.cells[0],
-        "&lt;b&gt;future&lt;/b&gt;": style.LIGHT.cells[1],
-        "not allowed": style.LIGHT.forbidden,
+        "allowed": themes.LIGHT.cells[0],
+        "&lt;b&gt;future&lt;/b&gt;": themes.LIGHT.cells[1],
+        "not allowed": themes.LIGHT.forbidden,
     }
 
 

@@ -1,4 +1,4 @@
-"""The colours of .streamlit/config.toml, which Streamlit takes and viz/draw/style.py builds on."""
+"""The colours of .streamlit/config.toml, which Streamlit takes and viz/draw/themes.py builds on."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from viz.draw import css, style
+from viz.draw import css, themes
 
 CONFIG = Path(__file__).parents[3] / ".streamlit" / "config.toml"
 SELECTED = 0.1
@@ -15,7 +15,7 @@ SELECTED = 0.1
 
 
 def contrast(one: str, other: str) -> float:
-    low, high = sorted((style.luminance(one), style.luminance(other)))
+    low, high = sorted((themes.luminance(one), themes.luminance(other)))
     return (high + 0.05) / (low + 0.05)
 
 
@@ -33,7 +33,7 @@ def test_the_primary_colour_reads_on_every_ground_and_below_its_text(
 ) -> None:
     colors = tomllib.loads(CONFIG.read_text(encoding="utf-8"))["theme"][theme]
     primary, ground = colors["primaryColor"], colors["backgroundColor"]
-    # White or dark, as viz/draw/style.py and canvas.css have it.
+    # White or dark, as viz/draw/themes.py and canvas.css have it.
     assert contrast(primary, ground) >= least
     assert contrast(primary, colors["secondaryBackgroundColor"]) >= least
     assert contrast(primary, mixed(primary, ground, SELECTED)) >= least

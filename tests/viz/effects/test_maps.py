@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import headscope as hs
 from model.explain.agreement import mean_agreement, rank_correlation
 from model.explain.attribution import METHODS, TELLING, Attributions
 from model.explain.attribution_methods import cross_attributions, self_attributions
@@ -87,7 +88,9 @@ def test_a_layer_read_one_row_later_has_no_row_for_the_last_token(found: Attribu
     # A gradient is of what a row predicts, wherever its layer looks.
     assert "one row later" not in beside(found, "gradient_times_weight", CROSS, later=True).more
     last = len(found.target) - 1
-    by_method = {each.method: each for each in ranking.scores(found, CROSS, later=True, token=last)}
+    by_method = {
+        each.method: each for each in hs.figures.method_scores(found, CROSS, later=True, token=last)
+    }
     assert np.isnan(by_method["weights"].correlation)
     assert not np.isnan(by_method["gradient_times_weight"].correlation)
 
@@ -95,12 +98,12 @@ def test_a_layer_read_one_row_later_has_no_row_for_the_last_token(found: Attribu
 def test_a_ranking_says_which_maps_count_a_row_less(found: Attributions) -> None:
     last, later = len(found.target) - 1, MapRanking(found, SENTENCE, site=CROSS, later=True)
     assert "the last target token" in later.more
-    for each in ranking.scores(found, CROSS, later=True, token=last):
+    for each in hs.figures.method_scores(found, CROSS, later=True, token=last):
         uses_gradients = "gradient" in METHODS[each.method].title.lower()
         assert bool(np.isnan(each.correlation)) is not uses_gradients
     for as_usual in (replace(later, later=False), replace(later, site=None)):
         assert "one row later" not in as_usual.more
-        ranked = ranking.scores(found, as_usual.site, later=as_usual.later, token=last)
+        ranked = hs.figures.method_scores(found, as_usual.site, later=as_usual.later, token=last)
         assert not any(np.isnan(each.correlation) for each in ranked)
 
 
@@ -151,7 +154,9 @@ def test_methods_stand_in_the_order_of_their_rank_correlation(
     translator: Translator, found: Attributions
 ) -> None:
     examples = [cross_attributions(translator, translator.trace(*pair)) for pair in PAIRS[2:5]]
-    ranked = ranking.scores(found, CROSS, 2, examples=[each.agreements() for each in examples])
+    ranked = hs.figures.method_scores(
+        found, CROSS, 2, examples=[each.agreements() for each in examples]
+    )
     assert sorted(each.method for each in ranked) == sorted(METHODS)
     numbers = [each.correlation for each in ranked]
     assert numbers == sorted(numbers, reverse=True)
@@ -163,11 +168,11 @@ def test_methods_stand_in_the_order_of_their_rank_correlation(
         assert each.examples[0] == mean_agreement(
             [example.correlation(each.method, CROSS, 2) for example in examples]
         )
-    bars, tops, means, _ = ranking.ranking_figure(ranked, "T").data
+    bars, tops, means, _ = hs.figures.ranking_figure(ranked, "T").data
     assert list(bars.x) == numbers
     assert list(tops.x) == [each.top for each in ranked]
     assert list(means.x) == [each.examples[0].mean for each in ranked if each.examples]
-    row = ranking.scores(found, CROSS, 2, token=1)[0]
+    row = hs.figures.method_scores(found, CROSS, 2, token=1)[0]
     own = rank_correlation(found.map(row.method, CROSS).heads[2], found.deletion_losses)
     assert row.correlation == own.rows[1]
 
@@ -201,7 +206,7 @@ def test_which_map_to_believe_in_words(ranked: list[ranking.Score], said: str) -
 
 def test_a_ranking_in_which_nothing_tells_is_drawn_all_the_same() -> None:
     ranked = [score(method, np.nan, np.nan) for method in METHODS]
-    figure = ranking.ranking_figure(ranked, "T", narrow=True)
+    figure = hs.figures.ranking_figure(ranked, "T", narrow=True)
     assert [each.text for each in figure.layout.annotations].count("–") == 2 * len(METHODS)
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from plotly.colors import hex_to_rgb, unlabel_rgb
 
+import headscope as hs
 from model.explain.ablation_results import Effects, ExamplesRemoval, Removal
 from model.explain.head_ablation import effects, effects_of, removal, rewritten
 from model.explain.removal_file import read_removal, save_removal
@@ -17,7 +18,7 @@ from model.record.intervention import Intervention
 from model.trace.attention_map import AttentionKind, Site
 from model.translate.translator import Translator
 from tests.kit.pictures import LAYOUTS, require_same, values
-from viz.draw import style
+from viz.draw import themes
 from viz.effects.effect_map import (
     CERTAIN,
     EffectMap,
@@ -31,12 +32,11 @@ from viz.effects.head_map import (
     LOSS,
     by_kind,
     cross_colors,
-    effect_figure,
     lower_first,
 )
 from viz.effects.removal_curve import ExamplesCurve, RemovalCurve
-from viz.effects.view import EffectsView
-from viz.links.head_refs import KINDS, written_heads
+from viz.effects.view import VIEW, EffectsView
+from viz.links.head_refs import KINDS
 
 SENTENCE, TARGET = "The cat sat on the mat.", "Der Hund saß auf der Matte."
 
@@ -71,7 +71,7 @@ def test_each_kind_is_a_heatmap_of_layers_and_heads_on_one_scale(found: Effects)
     for token in (None, 1):
         values_of = found.of(token)
         for narrow in (False, True):
-            figure = effect_figure(values_of, "T", narrow=narrow)
+            figure = hs.figures.effect_figure(values_of, "T", narrow=narrow)
             maps, numbers = figure.data[:3], figure.data[3:]
             for kind, trace in zip(KINDS, maps, strict=True):
                 assert trace.name == kind.full_name
@@ -87,7 +87,7 @@ def test_each_kind_is_a_heatmap_of_layers_and_heads_on_one_scale(found: Effects)
                 assert [text.replace("−", "-") for text in written.text] == [
                     f"{loss:.2f}" for loss in losses
                 ]
-            bare = effect_figure(values_of, "T", numbered=False, narrow=narrow)
+            bare = hs.figures.effect_figure(values_of, "T", numbered=False, narrow=narrow)
             assert len(bare.data) == 3
 
 
@@ -96,7 +96,7 @@ def test_heads_that_are_off_bear_a_cross_in_place_of_a_number(found: Effects, un
     values_of = {site: np.abs(each) for site, each in found.of().items()}
     site, head, _ = found.ranked()[0]
     off = [(site, head), (Site(AttentionKind.ENCODER, 1), 2), (Site(AttentionKind.ENCODER, 0), 1)]
-    bare, crossed = (effect_figure(values_of, "T", unit, off=each) for each in ((), off))
+    bare, crossed = (hs.figures.effect_figure(values_of, "T", unit, off=each) for each in ((), off))
     marks = [*crossed.select_traces({"mode": "markers"})]
     assert len(crossed.data) == len(bare.data) + len(marks)
     maps = {each.xaxis: each for each in crossed.data[:3]}
@@ -118,7 +118,7 @@ def test_heads_that_are_off_bear_a_cross_in_place_of_a_number(found: Effects, un
 
 def test_maps_lie_beside_each_other_where_there_is_room_and_else_below(found: Effects) -> None:
     wide, narrow = (
-        effect_figure(found.of(), "T", narrow=narrow).layout for narrow in (False, True)
+        hs.figures.effect_figure(found.of(), "T", narrow=narrow).layout for narrow in (False, True)
     )
     axes = ("", "2", "3")
     across = [wide[f"xaxis{each}"].domain for each in axes]
@@ -131,19 +131,21 @@ def test_maps_lie_beside_each_other_where_there_is_room_and_else_below(found: Ef
 @pytest.mark.parametrize("n_layers", [1, 2, 3, 4, 12])
 def test_a_map_of_few_layers_leaves_its_colour_bar_whole(n_layers: int) -> None:
     layers = {Site(AttentionKind.CROSS, layer): np.ones(4) for layer in range(n_layers)}
-    layout = effect_figure(layers, "T").layout
+    layout = hs.figures.effect_figure(layers, "T").layout
     plot = layout.height - layout.margin.t - layout.margin.b
     assert plot >= max(150, 44 * n_layers)
 
 
 def test_a_map_without_any_effect_is_drawn_all_the_same() -> None:
     site = Site(AttentionKind.CROSS, 0)
-    figure = effect_figure({site: np.zeros(2)}, "T")
+    figure = hs.figures.effect_figure({site: np.zeros(2)}, "T")
     np.testing.assert_array_equal(figure.data[0].z, [[0, 0]])
     with pytest.raises(ValueError, match="same number of heads"):
-        effect_figure({}, "T")
+        hs.figures.effect_figure({}, "T")
     with pytest.raises(ValueError, match="same number of heads"):
-        effect_figure({site: np.zeros(2), Site(AttentionKind.CROSS, 1): np.zeros(3)}, "T")
+        hs.figures.effect_figure(
+            {site: np.zeros(2), Site(AttentionKind.CROSS, 1): np.zeros(3)}, "T"
+        )
 
 
 def test_the_greatest_effects_are_said_in_numbers_that_hold(
@@ -182,7 +184,7 @@ def test_a_change_of_probability_in_words(log_prob: float, loss: float, words: s
 
 
 def test_tokens_are_no_markup_in_a_title(found: Effects) -> None:
-    figure = effect_figure(found.of(), "<b>&</b>")
+    figure = hs.figures.effect_figure(found.of(), "<b>&</b>")
     assert figure.layout.title.text == "&lt;b&gt;&amp;&lt;/b&gt;"
 
 
@@ -256,10 +258,11 @@ def test_changed_words_are_counted_once(before: str, after: str, count: int) -> 
 
 
 def test_heads_in_an_address_become_an_intervention() -> None:
-    view = EffectsView(off="cross.2.3-encoder.0.1-cross.2.3", gate=25)
-    heads = [(Site(AttentionKind.CROSS, 2), 3), (Site(AttentionKind.ENCODER, 0), 1)]
-    assert view.heads == heads
-    assert written_heads(heads) == "cross.2.3-encoder.0.1"
+    (off,) = (each for each in VIEW.parameters if each.name == "off")
+    heads = ((Site(AttentionKind.CROSS, 2), 3), (Site(AttentionKind.ENCODER, 0), 1))
+    assert off.parse("cross.2.3-encoder.0.1-cross.2.3") == heads
+    assert off.write(heads) == "cross.2.3-encoder.0.1"
+    view = EffectsView(off=heads, gate=25)
     assert view.intervention({}) == Intervention(heads=dict.fromkeys(heads, 0.25))
     assert EffectsView(off=view.off, way="first").intervention({}) == Intervention(
         heads=dict.fromkeys(heads, "first")
@@ -280,7 +283,7 @@ def test_a_cross_stands_on_the_colour_of_its_cell(found: Effects) -> None:
         }
         site, head, loss = max(found.ranked(), key=lambda each: abs(each[2]))
         fill, ink = colors[str(site.kind)][site.layer][head]
-        theme = style.look(dark)
+        theme = themes.page(dark)
         _, end = theme.signed_colorscale[-1 if loss > 0 else 0]
         expected = hex_to_rgb(end) if end.startswith("#") else unlabel_rgb(end)
         np.testing.assert_allclose(unlabel_rgb(fill), expected, atol=1)

@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 from model.trace.attention_map import AttentionKind, AttentionMap, Site, Tokens
-from viz.heads.lines import FAINTEST, POINTS, STEPS, lines_figure
+from tests.kit.readings import seen_of
+from viz.heads.lines import FAINTEST, POINTS, STEPS, HeadLines
+from viz.save.picture import Layout
 
 
 def seen(weights: Any) -> AttentionMap:
@@ -21,6 +23,10 @@ def seen(weights: Any) -> AttentionMap:
         queries=Tokens.unnamed([f"q{place}" for place in range(n_queries)]),
         keys=Tokens.unnamed([f"<k>{place}" for place in range(n_keys)]),
     )
+
+
+def lines_figure(one: AttentionMap, head: int) -> Any:
+    return HeadLines(seen_of(one), one.site, head).figure(Layout())
 
 
 def ends(figure: Any) -> list[tuple[float, float, float]]:

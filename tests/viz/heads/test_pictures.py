@@ -17,14 +17,10 @@ from model.trace.trace import Trace
 from model.translate.translator import load
 from tests.kit.pictures import LAYOUTS, require_files, require_same, values
 from viz.heads.matrices import WeightMatrices
-from viz.heads.pictures import (
-    Facts,
-    HeadMeasures,
-    OneHead,
-    QueryKey,
-    WholeView,
-    selected,
-)
+from viz.heads.one_head import OneHead
+from viz.heads.pictures_to_save import pictures_to_save
+from viz.heads.query_key import QueryKey
+from viz.heads.whole_view import Facts, HeadMeasures, WholeView
 from viz.save.notebook import code
 from viz.save.picture import Layout, Picture
 
@@ -47,7 +43,7 @@ def offered(
     usual = {"attention": str(sites[0].kind), "layer": "1", "head": "2", "compare": ""}
     seen = read(trace, reading)
     view = WholeView(seen, {}, {}, "A title", usual | {"view": "heatmap"} | selection)
-    return selected(view, sites, 2, target=target)
+    return pictures_to_save(view, sites, 2, target=target)
 
 
 def test_a_head_and_every_head_come_back_as_they_are_read(trace: Trace, folder: Path) -> None:

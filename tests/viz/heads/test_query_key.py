@@ -6,6 +6,7 @@ from decimal import Decimal
 from itertools import pairwise
 
 import numpy as np
+import plotly.graph_objects as go
 import pytest
 import torch
 from hypothesis import given
@@ -19,18 +20,36 @@ from model.paper.attention import (
     masked_softmax,
 )
 from model.trace.attention_map import AttentionKind, AttentionMap, Site, Tokens
-from viz.draw import style
-from viz.heads.query_key import (
-    alt_text,
-    arithmetic,
-    caption,
-    equations,
-    more,
-    query_key_figure,
-)
+from tests.kit.readings import cell_of
+from viz.draw import style, themes
+from viz.heads.arithmetic import arithmetic, equations
+from viz.save.formats import ExportError
+from viz.save.picture import Layout
 
 TOKENS = Tokens(("<s>", "▁Katze", "▁sa", "ß", "▁<b>x</b>"), (2, 20, 21, 22, 23))
 N_HEADS = 3
+
+
+def alt_text(seen: AttentionMap, *cell: int) -> str:
+    return cell_of(seen, *cell).alt
+
+
+def caption(seen: AttentionMap, *cell: int) -> str:
+    return cell_of(seen, *cell).caption
+
+
+def more(seen: AttentionMap, *cell: int) -> str:
+    return cell_of(seen, *cell).more
+
+
+def query_key_figure(
+    seen: AttentionMap,
+    *cell: int,
+    sides: bool = True,
+    side_by_side: bool = False,
+    dark: bool = False,
+) -> go.Figure:
+    return cell_of(seen, *cell, sides=sides).figure(Layout(narrow=not side_by_side, dark=dark))
 
 
 def many(count: int) -> Tokens:
@@ -112,7 +131,7 @@ def test_scores_that_are_no_products_are_refused() -> None:
     torch.manual_seed(3)
     seen = a_map(AdditiveAttention(N_HEADS, 8))
     for ask in (arithmetic, query_key_figure, alt_text, caption):
-        with pytest.raises(ValueError, match="not plain dot products"):
+        with pytest.raises(ExportError, match="not plain dot products"):
             ask(seen, 0, 1, 2)
 
 
@@ -120,7 +139,7 @@ def test_scores_that_are_no_products_are_refused() -> None:
 def test_a_head_whose_vectors_are_not_known_is_refused(lacking: str) -> None:
     seen = replace(a_map(), **{lacking: None})
     for ask in (arithmetic, query_key_figure, alt_text, caption):
-        with pytest.raises(ValueError, match="no product to show"):
+        with pytest.raises(ExportError, match="no product to show"):
             ask(seen, 0, 1, 2)
 
 
@@ -237,7 +256,7 @@ def test_colours_of_the_vectors_are_symmetric_round_0() -> None:
     for dark in (False, True):
         vectors = query_key_figure(a_map(), 0, 1, 2, dark=dark).data[0]
         assert vectors.zmax == -vectors.zmin == np.abs(vectors.z).max()
-        assert [color for _, color in vectors.colorscale] == list(style.look(dark).signed)
+        assert [color for _, color in vectors.colorscale] == list(themes.page(dark).signed)
         assert vectors.colorbar.title.text == "value"
         assert list(vectors.colorbar.tickvals) == [vectors.zmin, 0, vectors.zmax]
 
@@ -252,7 +271,7 @@ def test_vectors_of_zeros_still_have_a_scale() -> None:
 def test_products_are_coloured_by_their_sign() -> None:
     products = query_key_figure(a_map(), 0, 1, 2).data[1]
     for value, color in zip(products.y, products.marker.color, strict=True):
-        assert color == (style.LIGHT.negative if value < 0 else style.LIGHT.positive)
+        assert color == (themes.LIGHT.negative if value < 0 else themes.LIGHT.positive)
 
 
 def test_dimensions_share_one_axis_and_keys_another() -> None:
@@ -266,7 +285,7 @@ def test_dimensions_share_one_axis_and_keys_another() -> None:
 def test_the_key_that_is_looked_at_stands_out_and_keeps_its_label() -> None:
     figure = query_key_figure(a_map(tokens=many(101)), 0, 1, 37)
     for trace in figure.data[2:4]:
-        assert list(np.flatnonzero(trace.marker.color == style.LIGHT.accent)) == [37]
+        assert list(np.flatnonzero(trace.marker.color == themes.LIGHT.accent)) == [37]
     axis = figure.layout.xaxis2
     assert len(axis.tickvals) <= 17
     assert axis.ticktext[axis.tickvals.index(37)] == "<b>token37</b>"

@@ -9,6 +9,7 @@ from model.paper.search import Search
 from model.record.intervention import Intervention
 from model.trace.attention_map import AttentionKind, BoolArray
 from model.translate.translator import Translator
+from viz.links.head_refs import read_heads
 from viz.links.link_interventions import UNCHANGED, Changes
 from viz.links.mask_edits import Edit, write
 
@@ -28,7 +29,7 @@ def test_the_trace_of_a_decoding_shows_what_it_saw_though_its_mask_looks_ahead(
     ahead[1:, 0] = False
     blocked[:, 1] = False
     changes = Changes(
-        write([Edit(DECODER, None, ahead), Edit(CROSS, (1,), blocked)]), "encoder.0.1"
+        write([Edit(DECODER, None, ahead), Edit(CROSS, (1,), blocked)]), read_heads("encoder.0.1")
     )
     assert changes.looks_ahead
     decoding = translator.decode(SENTENCE, search=Search(beam=2), under=changes.under)
@@ -49,8 +50,8 @@ def test_the_trace_of_a_decoding_shows_what_it_saw_though_its_mask_looks_ahead(
 def test_it_is_named_by_what_is_different() -> None:
     mask = write([Edit(DECODER, None, np.tri(3, dtype=np.bool_))])
     assert (UNCHANGED.name, bool(UNCHANGED)) == ("", False)
-    assert Changes(off="cross.1.2").name == ", without Cross 1.2"
-    assert Changes(mask, "cross.1.2-cross.1.3-cross.0.0").name == (
+    assert Changes(off=read_heads("cross.1.2")).name == ", without Cross 1.2"
+    assert Changes(mask, read_heads("cross.1.2-cross.1.3-cross.0.0")).name == (
         ", without 3 heads, under an edited mask"
     )
     assert not Changes(mask).looks_ahead

@@ -4,8 +4,10 @@ import re
 from dataclasses import replace
 from functools import cache
 from html.parser import HTMLParser
+from types import SimpleNamespace
 
 import numpy as np
+import plotly.graph_objects as go
 import pytest
 import torch
 from hypothesis import given
@@ -21,27 +23,16 @@ from model.record.recording import recording
 from model.record.taps import install_taps
 from model.trace.attention_map import AttentionKind, AttentionMap, Site, Tokens
 from model.trace.trace import Trace
-from viz.draw import style
+from viz.draw import style, themes
 from viz.draw.labels import visible
 from viz.draw.word_diff import diff_html, word_diff
-from viz.masks.log_probs import log_prob_alt_text, log_prob_bars, log_prob_more
-from viz.masks.mask import (
-    COMPARED_NAMES,
-    Cell,
-    CellArray,
-    Compared,
-    Mask,
-    batch_masks,
-    difference_alt_text,
-    edited_mask,
-    empty_queries,
-    factors,
-    mask_alt_text,
-    mask_difference,
-    preset_mask,
-    token_grid,
-)
+from viz.masks.batch_masks import batch_masks, factors, token_grid
+from viz.masks.difference import COMPARED_NAMES, Compared, Difference, mask_difference
+from viz.masks.head_in_batch import HeadInBatch
+from viz.masks.log_probs import LogProbs
+from viz.masks.mask import Cell, CellArray, Mask, edited_mask, preset_mask
 from viz.masks.steps import fill_lesson, head_steps, moved_weight
+from viz.save.picture import Layout
 
 PAD, BOS, EOS = 0, 2, 3
 SOURCES = [[5, 6, 7, 8, 9, 10, EOS], [11, 12, EOS], [13, 14, 15, 16, EOS]]
@@ -102,7 +93,7 @@ def words(count: int, stem: str = "w") -> Tokens:
 def a_mask(cells: list[list[int]]) -> Mask:
     grid = np.array(cells, dtype=np.uint8)
     queries, keys = words(grid.shape[0], "q"), words(grid.shape[1], "k")
-    return Mask("A mask", "Mask", None, grid, queries, keys, "(2, 2)", "bool", "How to read it.")
+    return Mask("A mask", "Mask", None, grid, queries, keys, "(2, 2)", "How to read it.")
 
 
 # The masks of a batch.
@@ -414,11 +405,17 @@ def test_queries_without_a_key_are_listed_by_place_and_name() -> None:
     strict = preset_mask(
         "strictly causal", np.tri(4, k=-1, dtype=np.bool_), words(4, "a<b>"), words(4)
     )
-    assert empty_queries(strict) == [(0, "a<b>0")]
-    assert empty_queries(a_mask([[0, 1], [0, 0]])) == []
+    assert strict.empty_queries == {0: "a<b>0"}
+    assert not a_mask([[0, 1], [0, 0]]).empty_queries
 
 
 # Two masks beside each other.
+
+
+def texts(difference: Difference) -> list[list[str]]:
+    """What is said of each cell."""
+    n_queries, n_keys = difference.cells.shape
+    return [[difference.text(query, key) for key in range(n_keys)] for query in range(n_queries)]
 
 
 def test_a_difference_says_who_allows_what() -> None:
@@ -432,7 +429,7 @@ def test_a_difference_says_who_allows_what() -> None:
             Compared.ONLY_B_ALLOWS,
         ]
     ]
-    assert difference.texts.tolist() == [
+    assert texts(difference) == [
         [
             "A and B allow",
             "A forbids: future; B forbids: padding",
@@ -441,11 +438,11 @@ def test_a_difference_says_who_allows_what() -> None:
         ]
     ]
     same = mask_difference(a_mask([[3, 4]]), a_mask([[3, 4]]))
-    assert same.texts.tolist() == [
+    assert texts(same) == [
         ["A and B forbid: future and padding", "A and B forbid: closed by the edit"]
     ]
     preset = replace(a_mask([[4, 4]]), reason="outside the window")
-    assert mask_difference(a_mask([[4, 0]]), preset).texts.tolist() == [
+    assert texts(mask_difference(a_mask([[4, 0]]), preset)) == [
         [
             "A forbids: closed by the edit; B forbids: outside the window",
             "A allows; B forbids: outside the window",
@@ -461,7 +458,6 @@ def test_every_cell_of_a_difference_has_its_sentence(data: st.DataObject) -> Non
     difference = mask_difference(a, b)
     for query, key in np.ndindex(*shape):
         text = difference.text(query, key)
-        assert text == difference.texts[query, key]
         assert text == difference.sentences[difference.sentence_ids[query, key]]
         a_allows, b_allows = bool(a.allowed[query, key]), bool(b.allowed[query, key])
         assert ("A allows" in text or text == "A and B allow") == a_allows
@@ -713,7 +709,7 @@ def test_nothing_in_a_text_acts_as_markup(before: str, attack: str) -> None:
 @pytest.mark.parametrize("dark", [False, True])
 def test_changes_differ_by_more_than_their_colour(dark: bool) -> None:
     shown = diff_html("Der Hund schläft.", "Der Mann schläft.", dark=dark)
-    theme = style.look(dark)
+    theme = themes.page(dark)
     removed, added = re.findall(r'<(?:del|ins) style="([^"]+)">', shown)
     assert "line-through" in removed
     assert theme.heads[0] in removed
@@ -730,32 +726,32 @@ def test_what_cannot_be_seen_is_made_visible() -> None:
 
 
 def test_a_mask_is_told_in_words() -> None:
-    assert mask_alt_text(batch_masks(a_batch(), 0)["decoder"]) == (
+    assert batch_masks(a_batch(), 0)["decoder"].alt == (
         "Decoder self-attention: causal and not padding: 6 queries by 6 keys; 15 of 36 cells are "
         "allowed; forbidden are 3 (future), 6 (padding), 12 (future and padding)."
     )
-    assert mask_alt_text(a_mask([[0, 4]])) == (
+    assert a_mask([[0, 4]]).alt == (
         "A mask: 1 query by 2 keys; 1 of 2 cells are allowed; forbidden are 1 (closed by the edit)."
     )
-    assert mask_alt_text(a_mask([[0]])) == "A mask: 1 query by 1 key; 1 of 1 cell is allowed."
+    assert a_mask([[0]]).alt == "A mask: 1 query by 1 key; 1 of 1 cell is allowed."
 
 
 def test_queries_without_a_key_are_told_in_words() -> None:
-    assert mask_alt_text(a_mask([[1, 1], [0, 0]])).endswith("1 query has no allowed key: q0 (0).")
-    words_of_all = mask_alt_text(a_mask([[4]] * 7))
+    assert a_mask([[1, 1], [0, 0]]).alt.endswith("1 query has no allowed key: q0 (0).")
+    words_of_all = a_mask([[4]] * 7).alt
     assert "7 queries have no allowed key: q0 (0), " in words_of_all
     assert words_of_all.endswith("q4 (4) and 2 more.")
 
 
 def test_a_difference_is_told_in_words() -> None:
-    told = difference_alt_text(mask_difference(a_mask([[0, 1, 0]]), a_mask([[0, 0, 2]])))
+    told = mask_difference(a_mask([[0, 1, 0]]), a_mask([[0, 0, 2]])).alt
     assert told == (
         "Mask A, “A mask”, and mask B, “A mask”: 1 query by 3 keys; of 3 cells both allow 1, both "
         "forbid 0, only A allows 1, only B allows 1. The first difference is at query q0 (0) and "
         "key k1 (1): A forbids: future; B allows."
     )
     same = mask_difference(a_mask([[0, 3]]), a_mask([[0, 2]]))
-    assert difference_alt_text(same).endswith("They are the same.")
+    assert same.alt.endswith("They are the same.")
 
 
 # Log-probabilities side by side.
@@ -767,8 +763,20 @@ FIRST_LOG_PROBS = np.array([-0.5, -1, -0.25, -2, -0.1, 0], dtype=np.float32)
 SECOND_LOG_PROBS = np.array([-1, -3, -0.5, -0.2, -4, -0.3], dtype=np.float32)
 
 
+def log_probs(one: tuple, other: tuple, names: tuple[str, str] = NAMES) -> LogProbs:
+    at = HeadInBatch(("A sentence.",), 0, "", AttentionKind.DECODER, 0, 0)
+    return LogProbs(at, SimpleNamespace(names=names), (one, other))
+
+
+def bars(one: tuple, other: tuple, names: tuple[str, str] = NAMES, **layout: bool) -> go.Figure:
+    return log_probs(one, other, names).figure(Layout(**layout))
+
+
+ONE, OTHER = (FIRST, FIRST_LOG_PROBS), (SECOND, SECOND_LOG_PROBS)
+
+
 def test_one_target_has_two_bars_a_token() -> None:
-    figure = log_prob_bars(FIRST, FIRST_LOG_PROBS, FIRST, SECOND_LOG_PROBS, NAMES)
+    figure = bars(ONE, (FIRST, SECOND_LOG_PROBS))
     one, other = figure.data
     assert one.y.tolist() == FIRST_LOG_PROBS.tolist()
     assert other.y.tolist() == SECOND_LOG_PROBS.tolist()
@@ -785,7 +793,7 @@ def test_one_target_has_two_bars_a_token() -> None:
 
 
 def test_two_targets_are_aligned_where_they_agree() -> None:
-    figure = log_prob_bars(FIRST, FIRST_LOG_PROBS, SECOND, SECOND_LOG_PROBS, NAMES)
+    figure = bars(ONE, OTHER)
     one, other = figure.data
     assert one.y.tolist() == [
         pytest.approx(value, nan_ok=True) for value in (-0.5, -1, -0.25, -2, -0.1, math.nan, 0)
@@ -808,22 +816,21 @@ def test_two_targets_are_aligned_where_they_agree() -> None:
 @given(st.lists(st.sampled_from("abc"), max_size=12), st.lists(st.sampled_from("abc"), max_size=12))
 def test_no_token_is_lost_or_moved_by_aligning(first: list[str], second: list[str]) -> None:
     tokens = [Tokens(tuple(names), tuple(range(len(names)))) for names in (first, second)]
-    log_probs = [-np.arange(1, 1 + len(names), dtype=np.float32) for names in (first, second)]
-    figure = log_prob_bars(tokens[0], log_probs[0], tokens[1], log_probs[1], NAMES)
-    for bars, expected in zip(figure.data, log_probs, strict=True):
-        assert bars.y[~np.isnan(bars.y)].tolist() == expected.tolist()
+    numbers = [-np.arange(1, 1 + len(names), dtype=np.float32) for names in (first, second)]
+    picture = log_probs(*zip(tokens, numbers, strict=True))
+    figure = picture.figure(Layout())
+    for bar, expected in zip(figure.data, numbers, strict=True):
+        assert bar.y[~np.isnan(bar.y)].tolist() == expected.tolist()
     assert len(figure.data[0].y) == len(figure.data[1].y) <= len(first) + len(second)
-    assert log_prob_alt_text(tokens[0], log_probs[0], tokens[1], log_probs[1], NAMES)
+    assert picture.alt
 
 
 @pytest.mark.parametrize("dark", [False, True])
 @pytest.mark.parametrize("narrow", [False, True])
 def test_bars_have_their_colours_axes_and_the_whole_range(dark: bool, narrow: bool) -> None:
-    figure = log_prob_bars(
-        FIRST, FIRST_LOG_PROBS, SECOND, SECOND_LOG_PROBS, NAMES, narrow=narrow, dark=dark
-    )
-    heads = style.look(dark).heads
-    assert [bars.marker.color for bars in figure.data] == list(heads[:2])
+    figure = bars(ONE, OTHER, narrow=narrow, dark=dark)
+    heads = themes.page(dark).heads
+    assert [each.marker.color for each in figure.data] == list(heads[:2])
     assert figure.layout.yaxis.title.text == "log-probability (base e)"
     low, high = figure.layout.yaxis.range
     assert low < -4
@@ -834,49 +841,47 @@ def test_bars_have_their_colours_axes_and_the_whole_range(dark: bool, narrow: bo
 
 
 def test_labels_thin_out_where_there_are_many() -> None:
-    many, log_probs = words(120), np.full(120, -0.5, dtype=np.float32)
-    wide = log_prob_bars(many, log_probs, many, log_probs, NAMES)
-    narrow = log_prob_bars(many, log_probs, many, log_probs, NAMES, narrow=True)
+    many = words(120), np.full(120, -0.5, dtype=np.float32)
+    wide, narrow = bars(many, many), bars(many, many, narrow=True)
     assert len(narrow.layout.xaxis.ticktext) <= 10 < len(wide.layout.xaxis.ticktext) <= 28
 
 
 def test_names_and_tokens_are_text_and_no_markup() -> None:
-    figure = log_prob_bars(
-        SECOND, SECOND_LOG_PROBS, SECOND, SECOND_LOG_PROBS, ("<b>%{y}</b>", "No mask")
-    )
+    figure = bars(OTHER, OTHER, ("<b>%{y}</b>", "No mask"))
     assert figure.data[0].name.startswith("&lt;b&gt;%{y}&lt;/b&gt;: sum")
     assert figure.data[0].hovertemplate == style.LOG_PROB_HOVER
     assert figure.data[0].customdata[1][0] == "&lt;b&gt; (1)"
 
 
 def test_numbers_that_are_not_finite_have_no_bar() -> None:
-    log_probs = np.array([-1, np.nan, -np.inf], dtype=np.float32)
-    figure = log_prob_bars(words(3), log_probs, words(3), log_probs, NAMES)
+    side = words(3), np.array([-1, np.nan, -np.inf], dtype=np.float32)
+    figure = bars(side, side)
     assert np.isnan(figure.data[0].y).tolist() == [False, True, True]
     assert figure.data[0].name == "Own mask: sum −1.00"
     assert np.isfinite(figure.layout.yaxis.range).all()
-    nothing = np.full(3, np.nan, dtype=np.float32)
-    empty = log_prob_bars(words(3), nothing, words(3), nothing, NAMES)
+    nothing = words(3), np.full(3, np.nan, dtype=np.float32)
+    empty = bars(nothing, nothing)
     assert np.isfinite(empty.layout.yaxis.range).all()
 
 
 def test_without_tokens_there_is_one_sentence() -> None:
-    nothing = np.zeros(0, dtype=np.float32)
-    figure = log_prob_bars(Tokens(), nothing, Tokens(), nothing, NAMES)
+    nothing = Tokens(), np.zeros(0, dtype=np.float32)
+    figure = bars(nothing, nothing)
     assert "no token" in figure.layout.annotations[0].text
     assert not figure.layout.xaxis.visible
 
 
 def test_as_many_numbers_as_tokens_are_needed() -> None:
-    for draw in (log_prob_bars, log_prob_alt_text):
+    picture = log_probs((FIRST, FIRST_LOG_PROBS[:5]), OTHER)
+    for draw in (lambda: picture.figure(Layout()), lambda: picture.alt):
         with pytest.raises(ValueError, match=r"there are 6 tokens and .* the shape \(5,\)"):
-            draw(FIRST, FIRST_LOG_PROBS[:5], SECOND, SECOND_LOG_PROBS, NAMES)
+            draw()
 
 
 def test_the_bars_are_told_in_words() -> None:
-    assert log_prob_alt_text(FIRST, FIRST_LOG_PROBS, SECOND, SECOND_LOG_PROBS, NAMES) == (
+    assert log_probs(ONE, OTHER).alt == (
         "Log-probability of each target token: Own mask, 6 tokens, sum −3.85; No mask, 6 tokens, "
         "sum −9.00. The largest change is at …ß (3): −2.00 and −0.50."
     )
-    assert "–" in log_prob_more(FIRST, SECOND)
-    assert "differ" not in log_prob_more(FIRST, FIRST)
+    assert "–" in log_probs(ONE, OTHER).more
+    assert "differ" not in log_probs(ONE, ONE).more

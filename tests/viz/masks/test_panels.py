@@ -6,32 +6,22 @@ import pytest
 
 from model.trace.attention_map import AttentionKind, AttentionMap, BoolArray, Site, Tokens
 from model.trace.trace import Trace
-from viz.draw import style
-from viz.masks.mask import EVERY_QUERY, Cell, Mask, mask_difference, preset_mask
-from viz.masks.panels import (
-    EVERY,
-    NOTHING,
-    change_panel,
-    difference_panel,
-    difference_words,
-    editor_panel,
-    empty_words,
-    grid_html,
-    is_unchanged,
-    lesson_html,
-    mask_panel,
-    most_moved,
-    moved_heads,
-    moved_panel,
-    moved_words,
-    sentence_name,
-    step_panels,
-    translations_html,
-    weights_panel,
-)
+from viz.draw import themes
+from viz.draw.labels import NOTHING
+from viz.draw.word_diff import translations_html
+from viz.masks.batch_masks import EVERY_QUERY
+from viz.masks.compared import most_moved, moved_heads, moved_panel, moved_words
+from viz.masks.difference import mask_difference
+from viz.masks.head_in_batch import HeadInBatch, changed_panels, sentence_name
+from viz.masks.inside import HeadSteps
+from viz.masks.mask import Cell, Mask, preset_mask
+from viz.masks.painted import is_unchanged
+from viz.masks.panels import EVERY, difference_panel, editor_panel, mask_panel, weights_panel
 from viz.masks.steps import fill_lesson, head_steps
+from viz.masks.tables import grid_html, lesson_html
 
 QUERIES = Tokens(("▁<b>x</b>", "▁cat", "</s>"), (5, 6, 3))
+AT = HeadInBatch(("A cat",), 0, "", AttentionKind.CROSS, 0, 0)
 KEYS = Tokens(("▁<b>x</b>", "▁cat", "</s>", "<pad>"), (5, 6, 3, 0))
 
 
@@ -107,7 +97,7 @@ def test_a_mask_has_the_colours_of_its_reasons_and_says_its_shape_and_type() -> 
     mask = a_mask(everything((0, 3), (1, 3), (2, 3), (1, 0)))
     panel = mask_panel(mask, "Cross", sign="=")
     assert np.array_equal(panel.values, mask.cells)
-    assert panel.colors == {"light": style.LIGHT.cells, "dark": style.DARK.cells}
+    assert panel.colors == {"light": themes.LIGHT.cells, "dark": themes.DARK.cells}
     assert list(panel.names) == list(mask.cell_names)
     assert panel.note == f"{mask.shape}, bool"
     assert "target token just read" in panel.query_title
@@ -142,7 +132,7 @@ def test_each_cell_of_a_difference_has_the_colour_and_the_words_of_what_differs(
         answer = expected.get(cell, "both allow")
         assert panel.legend[place] == answer
         assert panel.names[place].startswith(f"{answer} (A")
-        for name, look in (("light", style.LIGHT), ("dark", style.DARK)):
+        for name, look in (("light", themes.LIGHT), ("dark", themes.DARK)):
             assert panel.colors[name][place] == look.compared[order.index(answer)]
 
 
@@ -158,7 +148,7 @@ def test_weights_are_those_of_the_head_with_what_is_forbidden_hatched() -> None:
 
 def test_a_change_runs_from_minus_one_to_one_about_zero() -> None:
     before, after = a_map(1), a_map(2)
-    panel = change_panel(before, after, 0)
+    *_, panel = changed_panels(before, after, 0, ("Before", "After"))
     assert (panel.scale, panel.low, panel.high) == ("signed", -1.0, 1.0)
     assert np.array_equal(panel.values, after.weights[0] - before.weights[0])
 
@@ -166,7 +156,7 @@ def test_a_change_runs_from_minus_one_to_one_about_zero() -> None:
 def test_the_steps_of_a_head_come_in_their_order_and_on_their_scales() -> None:
     seen = a_map()
     one = head_steps(seen, 0)
-    panels = step_panels(seen, one, limit=3.0, longest=2.0, hatched=True)
+    panels = HeadSteps(AT, seen, one, limit=3.0, longest=2.0, hatched=True).panels
     assert [panel.scale for panel in panels] == ["signed", "signed", "weights", "weights"]
     assert [panel.high for panel in panels] == [3.0, 3.0, 1.0, 2.0]
     for panel, values in zip(
@@ -174,7 +164,7 @@ def test_the_steps_of_a_head_come_in_their_order_and_on_their_scales() -> None:
     ):
         assert np.array_equal(panel.values, values)
     assert panels[0].shown is None
-    without = step_panels(seen, one, limit=3.0, longest=2.0, hatched=False)
+    without = HeadSteps(AT, seen, one, limit=3.0, longest=2.0, hatched=False).panels
     assert all(panel.shown is None for panel in without)
 
 
@@ -215,23 +205,23 @@ def test_two_translations_stand_beside_their_names_and_none_is_a_sign() -> None:
 
 def test_a_difference_is_counted_in_words() -> None:
     first = a_mask(everything((0, 0)))
-    assert difference_words(mask_difference(first, first)) == "None of the 12 cells differs."
+    assert mask_difference(first, first).words == "None of the 12 cells differs."
     second = a_mask(everything((1, 1), (1, 2)))
     assert (
-        difference_words(mask_difference(first, second))
+        mask_difference(first, second).words
         == "3 of 12 cells differ: only A allows 2, only B allows 1."
     )
     assert (
-        difference_words(mask_difference(a_mask(everything()), first))
+        mask_difference(a_mask(everything()), first).words
         == "1 of 12 cells differs: only A allows 1."
     )
 
 
 def test_queries_with_nothing_left_are_named_and_else_nothing_is_said() -> None:
-    assert empty_words(a_mask(everything())) == ""
+    assert a_mask(everything()).empty_words == ""
     allowed = everything()
     allowed[1] = False
-    said = empty_words(a_mask(allowed))
+    said = a_mask(allowed).empty_words
     assert "“cat” (1)" in said
     assert "zeros" in said
 

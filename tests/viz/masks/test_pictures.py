@@ -18,25 +18,21 @@ from model.translate.tracing import BatchTrace
 from model.translate.translator import Translator
 from tests.kit.pictures import LAYOUTS, require_files, require_same, values
 from viz.links.mask_edits import Edit, intervention
-from viz.masks.mask import Mask, batch_masks, edited_mask, preset_mask
-from viz.masks.panels import moved_heads
-from viz.masks.pictures import (
-    BatchTokens,
+from viz.masks.batch_masks import batch_masks
+from viz.masks.compared import (
     ComparedMasks,
     ComparedWeights,
-    DecoderFactors,
-    EditedWeights,
-    Edits,
-    HeadInBatch,
-    HeadSteps,
-    LogProbs,
     MovedHeads,
     NamedMask,
-    OneMask,
-    OtherMasks,
-    RowLesson,
     TwoMasks,
+    moved_heads,
 )
+from viz.masks.head_in_batch import HeadInBatch
+from viz.masks.inside import HeadSteps, RowLesson
+from viz.masks.log_probs import LogProbs
+from viz.masks.mask import Mask, edited_mask, preset_mask
+from viz.masks.own_masks import BatchTokens, DecoderFactors, OneMask, OtherMasks
+from viz.masks.painted import EditedWeights, Edits
 from viz.masks.steps import fill_lesson, head_steps
 
 SENTENCE = "The cat sat on the mat."
@@ -172,7 +168,7 @@ def test_compared_masks_and_what_they_do_come_back(
     require_same(weights, folder, LAYOUTS[:1])
     np.testing.assert_array_equal(values(weights, "weight_under_b"), batch.site(other).weights[2])
     moved = moved_heads(one, other, batch.lengths)
-    require_same(MovedHeads(batch.at, both, moved, batch.lengths), folder, LAYOUTS[:1])
+    require_same(MovedHeads(batch.at, both, moved), folder, LAYOUTS[:1])
     probable = LogProbs(batch.at, both, (batch.side(one), batch.side(other)))
     require_same(probable, folder, LAYOUTS[:2])
     np.testing.assert_array_equal(values(probable, "log_probability_a"), batch.side(one)[1])

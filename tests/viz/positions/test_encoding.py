@@ -38,7 +38,7 @@ from model.explain.position_measures import (
 from model.paper.positions import sinusoidal_table
 from model.trace.attention_map import AttentionKind, AttentionMap, FloatArray, Site, Tokens
 from model.trace.trace import Trace
-from viz.draw import style
+from viz.draw import style, themes
 from viz.positions.embedding_sum import EmbeddingSum
 from viz.positions.neighbours import MOST_HEADS, NeighbourHeads, neighbour_heads
 from viz.positions.score_terms import TermShares, term_shares
@@ -258,7 +258,7 @@ def test_every_figure_is_complete_in_both_themes_and_widths(
     name: str, narrow: bool, dark: bool
 ) -> None:
     figure = FIGURES[name](narrow=narrow, dark=dark)
-    theme = style.look(dark)
+    theme = themes.page(dark)
     assert figure.layout.font.color == theme.text
     assert figure.layout.title.text[0].isupper()
     assert figure.layout.height > 200

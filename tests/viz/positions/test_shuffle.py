@@ -4,7 +4,7 @@ from numpy.typing import NDArray
 
 from headscope.figures import distances_figure
 from model.trace.attention_map import Tokens
-from viz.draw import style
+from viz.draw import style, themes
 from viz.positions.shuffle import ShuffledDistances, moved_words, reordered
 
 TOKENS = Tokens(("▁The", "▁<b>", "▁The", "</s>"), (5, 6, 5, 3))
@@ -58,7 +58,7 @@ def test_a_word_moved_as_often_as_both_texts_have_it_elsewhere() -> None:
 @pytest.mark.parametrize("narrow", [False, True])
 def test_the_bars_are_the_distances_over_their_tokens(narrow: bool, dark: bool) -> None:
     figure = distances_figure(TOKENS, FAR, narrow=narrow, dark=dark)
-    theme = style.look(dark)
+    theme = themes.page(dark)
     assert [bar.name for bar in figure.data] == ["with positions", "without positions"]
     for bar, values in zip(figure.data, FAR.values(), strict=True):
         assert np.array_equal(bar.y, values)

@@ -21,17 +21,21 @@ import pytest
 from PIL import Image
 
 from model.explain.reading import read
+from model.trace.attention_map import Site
 from model.trace.trace import Trace
 from model.translate.translator import Translator
 from tests.kit.hostile_map import hostile_map
-from viz.draw import style
-from viz.draw.heatmap import attention_heatmap, head_figure
+from tests.kit.readings import attention_heatmap
+from viz.draw import themes
 from viz.draw.labels import axis_texts
 from viz.draw.panel_figure import panel_figure
-from viz.masks.mask import batch_masks
-from viz.masks.panels import mask_figure, number_panel, weights_panel
+from viz.heads.one_head import OneHead
+from viz.masks.batch_masks import batch_masks
+from viz.masks.own_masks import OneMask
+from viz.masks.panels import number_panel, weights_panel
 from viz.save import image
 from viz.save.formats import ExportError
+from viz.save.picture import Layout
 
 ROOT = Path(__file__).parents[3]
 SENTENCE = "The cat sat on the mat."
@@ -68,7 +72,7 @@ def test_a_sized_figure_has_print_colours_and_no_text_below_seven_points(
     before = figure.to_json()
     printed = image.sized(figure, width)
     assert figure.to_json() == before
-    ground, ink = (style.BLACK, style.WHITE) if dark else (style.WHITE, style.BLACK)
+    ground, ink = (themes.BLACK, themes.WHITE) if dark else (themes.WHITE, themes.BLACK)
     assert printed.layout.paper_bgcolor == ground
     assert printed.layout.modebar.to_plotly_json() == {}
     millimetres = printed.layout.width * 25.4 / 96
@@ -127,8 +131,8 @@ def test_svg_holds_every_token_as_text_and_every_cell_as_a_shape(chromium: None)
         if found and "H" in outline:
             color = "#" + "".join(f"{int(channel):02x}" for channel in found.groups())
             drawn[color] = drawn.get(color, 0) + outline.count("M")
-    places = np.linspace(0, 1, len(style.LIGHT.weights))
-    stops = np.array([[int(c[at : at + 2], 16) for at in (1, 3, 5)] for c in style.LIGHT.weights])
+    places = np.linspace(0, 1, len(themes.LIGHT.weights))
+    stops = np.array([[int(c[at : at + 2], 16) for at in (1, 3, 5)] for c in themes.LIGHT.weights])
     wanted: dict[str, int] = {}
     for weight in seen.weights[1].ravel().astype(float):
         mixed = [round(float(np.interp(weight, places, channel))) for channel in stops.T]
@@ -149,7 +153,7 @@ def test_the_vectors_keep_the_colour_bar_and_the_numbers(chromium: None, trace: 
 def test_pdf_is_one_page_of_its_width_with_every_token_as_text(
     chromium: None, trace: Trace, width: image.Width
 ) -> None:
-    figure = head_figure(read(trace), "cross", 1, 2, narrow=width == "column")
+    figure = OneHead(read(trace), Site("cross", 1), 2).figure(Layout(narrow=width == "column"))
     reader = pypdf.PdfReader(io.BytesIO(image.image(figure, "pdf", width)))
     [page] = reader.pages
     assert float(page.mediabox.width) * MILLIMETRES_A_POINT == pytest.approx(
@@ -211,7 +215,7 @@ def test_a_caption_stands_whole_below_the_figure_and_the_sentence_after_it(
 def test_more_cells_than_a_file_should_hold_as_shapes_stay_a_picture(chromium: None) -> None:
     table = np.zeros((image.VECTOR_CELLS // 100 + 1, 100), dtype=np.float32)
     figure = go.Figure(
-        go.Heatmap(z=table, zmin=0, zmax=1, colorscale=style.LIGHT.colorscale),
+        go.Heatmap(z=table, zmin=0, zmax=1, colorscale=themes.LIGHT.colorscale),
         {"template": "none"},
     )
     assert b"<image" in image.image(figure, "svg")
@@ -222,7 +226,9 @@ def test_figures_drawn_in_several_threads_do_not_mix(chromium: None, trace: Trac
     with ThreadPoolExecutor(4) as pool:
         drawn = list(
             pool.map(
-                lambda head: image.image(head_figure(seen, "cross", 1, head), "svg"),
+                lambda head: image.image(
+                    OneHead(seen, Site("cross", 1), head).figure(Layout()), "svg"
+                ),
                 range(4),
             )
         )
@@ -276,7 +282,7 @@ def test_a_browser_is_looked_for_where_it_would_be_started(
     assert image.has_browser()
 
 
-@pytest.mark.parametrize(("dark", "ground"), [(False, style.WHITE), (True, style.BLACK)])
+@pytest.mark.parametrize(("dark", "ground"), [(False, themes.WHITE), (True, themes.BLACK)])
 def test_a_figure_as_a_document_brings_its_ground_along(
     trace: Trace, dark: bool, ground: str
 ) -> None:
@@ -312,11 +318,11 @@ def test_a_panel_keeps_its_values_its_scale_and_what_it_hides(trace: Trace) -> N
 def test_a_mask_has_one_legend_entry_for_each_reason_that_occurs(trace: Trace) -> None:
     mask = batch_masks([trace], 0)["decoder"]
     for narrow in (False, True):
-        figure = mask_figure(mask, narrow=narrow)
+        figure = OneMask(mask, 0, "").figure(Layout(narrow=narrow))
         np.testing.assert_array_equal(figure.data[0].z, mask.cells)
         entries = {each.name: each.marker.color for each in figure.data if each.showlegend}
         assert entries == {
-            "allowed": style.LIGHT.cells[0],
-            "forbidden: future": style.LIGHT.cells[1],
+            "allowed": themes.LIGHT.cells[0],
+            "forbidden: future": themes.LIGHT.cells[1],
         }
     assert figure.layout.title.text == "Decoder mask"

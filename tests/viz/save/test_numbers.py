@@ -16,7 +16,8 @@ from model.trace.attention_map import Tokens, TraceError
 from model.trace.trace import Trace
 from tests.kit.hostile_map import hostile_map
 from viz.draw.labels import axis_texts
-from viz.heads.pictures import OneHead, QueryKey
+from viz.heads.one_head import OneHead
+from viz.heads.query_key import QueryKey
 from viz.save.formats import ExportError
 from viz.save.numbers import Numbers
 

@@ -23,7 +23,7 @@ function clicksOn(map) {
   return new ChartClicks(({ place }) => place ?? null);
 }
 
-test("a click is told until it is answered, and what is no place never", () => {
+test("a click is sent until it is answered, and clicks outside a place are never sent", () => {
   const [map, told] = [chart(), []];
   const clicks = clicksOn(map);
   const report = (open) => told.push(open);
@@ -40,7 +40,7 @@ test("a click is told until it is answered, and what is no place never", () => {
   assert.deepEqual(map.called, {});
 });
 
-test("another chart is heard as the one before", () => {
+test("clicks on a replaced chart are heard too", () => {
   const [first, second] = [chart(), chart()];
   const told = [];
   const clicks = clicksOn(first);

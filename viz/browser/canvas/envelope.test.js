@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { bytes, fixtures } from "../../../tests/kit/fixtures.js";
 import { floats, opened, payloadId } from "./envelope.js";
 
-test("an envelope that Python sealed is read back", () => {
+test("an envelope from Python is read", () => {
   const content = bytes(fixtures.exact);
   const { id, header, body } = opened(content);
   assert.match(id, /^[0-9a-f]{16}$/);
@@ -14,7 +14,7 @@ test("an envelope that Python sealed is read back", () => {
   assert.ok(body.length >= 4 * cells.length);
 });
 
-test("numbers are read from any byte on", () => {
+test("floats are read from any byte offset", () => {
   const body = new Uint8Array(11);
   new DataView(body.buffer).setFloat32(3, 0.25, true);
   new DataView(body.buffer).setFloat32(7, -2, true);

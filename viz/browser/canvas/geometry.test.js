@@ -17,7 +17,7 @@ test("every pixel of a cell belongs to it", () => {
   }
 });
 
-test("beside the cells there is none, and the nearest is on the rim", () => {
+test("outside the grid there is no cell, and the nearest one is on the edge", () => {
   for (const [x, y, nearest] of [[39, 21, [0, 0]], [41, 19, [0, 0]], [91, 30, [1, 3]], [60, 42, [2, 1]], [500, 500, [2, 3]]]) {
     assert.equal(cellAt(GRID, x, y), null);
     assert.deepEqual(nearestCell(GRID, x, y), nearest);

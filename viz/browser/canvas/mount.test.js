@@ -15,14 +15,14 @@ function component(isConnected) {
   return { said, show: (data) => mount({ parentElement: { querySelector: () => root }, data }) };
 }
 
-test("one drawing takes all data, and goes with the component", () => {
+test("one drawing takes all updates and is disposed of with its component", () => {
   const { said, show } = component(true);
   show("one");
   show("two")();
   assert.deepEqual(said, ["one", "without aria-busy", "two", "without aria-busy", "disposed"]);
 });
 
-test("nothing is drawn on a page that was left while the script came", () => {
+test("nothing is drawn on a page that was left while the script loaded", () => {
   const { said, show } = component(false);
   show("one")();
   assert.deepEqual(said, []);

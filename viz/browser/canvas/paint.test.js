@@ -69,7 +69,7 @@ for (const { attention, layer, head, weights, allowed } of fixtures.heads) {
   });
 }
 
-test("a part that is scrolled to has the pixels of the whole", () => {
+test("a scrolled part has the pixels of the whole", () => {
   const cells = payload.cells("decoder", 1, 1);
   const palette = new Palette(fixtures.looks.light, 1);
   const [width, height] = [120, 90];
@@ -90,7 +90,7 @@ function diagonal(length) {
   return { weights, scale: 255, allowed: null, nQueries: length, nKeys: length };
 }
 
-test("of several cells under a pixel the largest weight shows", () => {
+test("a pixel over several cells shows the largest weight", () => {
   const palette = new Palette(fixtures.looks.light, 1);
   const steps = pooled(diagonal(100), 7, 7, palette);
   for (let at = 0; at < 7; at++) assert.equal(steps[at * 7 + at], 255);
@@ -99,12 +99,12 @@ test("of several cells under a pixel the largest weight shows", () => {
   assert.deepEqual([...pixels], [...steps].map((step) => palette.lookup[step]));
 });
 
-test("of signed numbers under a pixel that farthest from the middle shows", () => {
+test("a pixel over signed numbers shows the one farthest from the middle", () => {
   const cells = { weights: Uint8Array.of(120, 10, 200, 128), scale: 1, allowed: null, nQueries: 1, nKeys: 4, middle: 127.5 };
   assert.deepEqual([...pooled(cells, 2, 1, new Palette(fixtures.looks.light, 1))], [10, 200]);
 });
 
-test("a pixel above nothing but forbidden cells is hatched, and one with an allowed cell shows that", () => {
+test("a pixel over forbidden cells alone is hatched, and one with an allowed cell shows that cell", () => {
   const palette = new Palette(fixtures.looks.light, 1);
   const cells = { weights: Uint8Array.of(9, 90, 7, 8), scale: 1, allowed: Uint8Array.of(1, 0, 0, 0), nQueries: 1, nKeys: 4 };
   const steps = pooled(cells, 2, 1, palette);
@@ -115,7 +115,7 @@ test("a pixel above nothing but forbidden cells is hatched, and one with an allo
   assert.equal(pixels.filter((color) => color === palette.forbidden).length, 2 * HATCH_PERIOD - 2);
 });
 
-test("what lies beyond an edge is cut off and changes no other pixel", () => {
+test("pixels beyond an edge are clipped and change no others", () => {
   const palette = new Palette(fixtures.looks.light, 1);
   const steps = Uint16Array.from({ length: 9 }, (_, at) => 20 * at);
   for (const [left, top] of [[-1, -2], [2, 3], [-5, 0], [0, 9]]) {

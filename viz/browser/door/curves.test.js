@@ -11,13 +11,13 @@ test("an arc goes from word to word, and leaves and reaches them upright", () =>
   assert.equal(curve[2][0], 90);
 });
 
-test("below one row an arc hangs deeper the farther it goes, and never too deep", () => {
+test("below one row, longer arcs hang deeper, up to a limit", () => {
   const depth = (far) => below([0, 0], [far, 0], 100)[1][1];
   assert.ok(depth(20) < depth(100));
   assert.ok(depth(5000) <= 130);
 });
 
-test("the part of a curve begins where it begins, and the whole is the whole", () => {
+test("part of a curve starts at its start, and the whole curve is unchanged", () => {
   assert.deepEqual(partOf(curve, 1), curve);
   assert.deepEqual(partOf(curve, 0.3)[0], curve[0]);
   assert.deepEqual(partOf(curve, 0)[3], curve[0]);

@@ -40,7 +40,7 @@ test("what a feed-forward layer adds is a share of the most", () => {
   assert.deepEqual([...figure.added(figure.encoder, 1)], [1, 0.5, 0.25]);
 });
 
-test("a table of positions has a column a token", () => {
+test("a position table has one column per token", () => {
   const { nQueries, nKeys, weights: cells } = figure.positionCells(figure.encoder);
   const { start, dimensions } = figure.encoder.positions;
   assert.deepEqual([nQueries, nKeys], [dimensions, 3]);
@@ -51,7 +51,7 @@ test("a table of positions has a column a token", () => {
   }
 });
 
-test("a word that was written is followed where the decoder reads it, one position later", () => {
+test("a written word is followed where the decoder reads it, one position later", () => {
   // “Katze” is predicted at 0 and 1, and read at 1 and 2.
   assert.deepEqual(figure.tokensOf("target", 0), [1, 3]);
   assert.equal(figure.wordOf("target", 1), 0);

@@ -28,7 +28,7 @@ test("a phone has one column, and a row of heads fits it", () => {
   assert.ok(8 * (tile.width + gap) + 66 < 358);
 });
 
-test("on a stage what is around the tiles grows with the letters", () => {
+test("on a stage, everything around the tiles grows with the letters", () => {
   const usual = sizesOf(figure(4, 8), 1800, 600);
   assert.ok(sizesOf(figure(4, 8), 1800, 600, 1.75).tile.width < usual.tile.width);
 });

@@ -15,7 +15,7 @@ test("a sentence is read layer by layer, and then every token goes through every
   whole.segments.slice(1).forEach(({ from }, place) => assert.equal(from, whole.segments[place].to));
 });
 
-test("at the end of something it is done, and nothing else has begun", () => {
+test("at a segment's end, it is done and the next has not begun", () => {
   whole.rests.forEach((rest, step) => {
     const moment = whole.at(rest);
     assert.deepEqual([moment.phase, moment.step, moment.share], ["write", step, 1]);
@@ -23,7 +23,7 @@ test("at the end of something it is done, and nothing else has begun", () => {
   });
 });
 
-test("what is there never becomes less", () => {
+test("progress never decreases", () => {
   let before = { encoded: -1, written: -1, entered: -1, rows: [-1, -1, -1] };
   for (let time = 0; time <= whole.duration; time += 7) {
     const moment = whole.at(time);
@@ -37,7 +37,7 @@ test("what is there never becomes less", () => {
   }
 });
 
-test("in the end all is there", () => {
+test("at the end, everything is written", () => {
   const moment = whole.at(whole.duration);
   assert.deepEqual([moment.encoded, moment.written, moment.entered], [2, 4, 4]);
   for (const layer of [0, 1, 2]) assert.equal(whole.rowsOf(moment, layer), 4);
@@ -68,7 +68,7 @@ test("other keys play, let go, or do nothing", () => {
   assert.equal(keyAsked("x", 0, whole), null);
 });
 
-test("rests are counted from 1 and kept within the sentence", () => {
+test("rests count from 1 and are clamped to the sentence", () => {
   assert.equal(whole.restAt(0), 0);
   assert.equal(whole.restAt(whole.timeOf(3)), 3);
   assert.equal(whole.timeOf(99), whole.duration);
@@ -92,7 +92,7 @@ test("a long sentence takes less than a minute", () => {
   assert.ok(new Timeline({ encoder: 12, decoder: 12, steps: 500 }).duration < 60_000);
 });
 
-test("what happens is said in words that are true of the model", () => {
+test("a moment's words are true of the model", () => {
   const figure = { decoder: {}, encoder: {}, offset: 1, depth: () => 2 };
   assert.equal(spokenMoment(whole.at(1), figure, 4), "Reading: layer 1 of 2");
   assert.equal(spokenMoment(whole.at(whole.timeOf(3)), figure, 4), "Writing 3 of 4");

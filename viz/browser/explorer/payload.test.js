@@ -32,7 +32,7 @@ for (const { attention, layer, head, weights, allowed, queries, keys } of fixtur
   });
 }
 
-test("a token that an axis has twice is named with its place", () => {
+test("a repeated token is named with its position", () => {
   const axis = exact.axes.push(["a", "b", "a"]) - 1;
   assert.deepEqual([0, 1, 2].map((place) => exact.named(axis, place)), ["a (0)", "b", "a (2)"]);
 });

@@ -34,7 +34,7 @@ for (const changes of SPELLINGS) {
   });
 }
 
-test("what a trace does not have is the nearest that it has, or is left out", () => {
+test("a selection that a trace lacks becomes the nearest one it has, or none", () => {
   const asked = { layer: "99", head: "99", cell: "99.0", compare: "0.0-77.1", only: "layer.77", order: "best", view: "x" };
   const found = spelled(legal(state({ attention: "module", ...asked }), payload));
   const left = { cell: "", compare: "", only: "", order: "", view: "heatmap" };
@@ -49,18 +49,18 @@ test("all three kinds can be missing from one picture only where a trace has all
   for (const kind of kinds) assert.equal(lacksJoint({ attentions: [kind] }), false);
 });
 
-test("a cell stays while the axes have it", () => {
+test("a cell stays as long as the axes contain it", () => {
   assert.deepEqual(legal(state({ cell: "3.3" }), payload).cell, [3, 3]);
   assert.equal(legal(state({ cell: "3.4" }), payload).cell, null);
   assert.equal(legal(state({ cell: "4.3" }), payload).cell, null);
 });
 
-test("a comparison without the selected head is none", () => {
+test("a comparison without the selected head is dropped", () => {
   assert.deepEqual(legal(state({ compare: "0.1-1.1" }), payload).compare, []);
   assert.deepEqual(legal(state({ compare: "0.0-1.1-9.9" }), payload).compare, [[0, 0], [1, 1]]);
 });
 
-test("heads are added to a comparison until it is full, and taken out of it until one is left", () => {
+test("heads join a comparison until it is full and leave it until one is left", () => {
   let now = state({});
   const add = (layer, head) => Object.assign({}, now, withCompared(now, layer, head));
   now = add(0, 1);
@@ -76,7 +76,7 @@ test("heads are added to a comparison until it is full, and taken out of it unti
   assert.deepEqual(withCompared(now, 0, 1), { layer: 0, head: 1, compare: [[0, 1]] });
 });
 
-test("the large picture shows the heads that are compared, or else the selected one", () => {
+test("the large picture shows the compared heads, or else the selected one", () => {
   assert.deepEqual(shownHeads(state({ layer: "1", head: "2" })), [[1, 2]]);
   assert.deepEqual(shownHeads(state({ layer: "1", head: "2", compare: "1.2" })), [[1, 2]]);
   assert.deepEqual(shownHeads(state({ layer: "1", head: "2", compare: "0.1-1.2" })), [[0, 1], [1, 2]]);
@@ -118,7 +118,7 @@ test("an order by what is still to be computed is offered for every kind, and le
   assert.equal(legal(state({ order: key }), payload).order, "");
 });
 
-test("heads are ordered by what is measured of their kind", () => {
+test("heads are ordered by the measures of their kind", () => {
   const keys = (attention) => measuresOf(payload, payload.kind(attention)).map(({ key }) => key);
   assert.deepEqual(keys("joint"), []);
   for (const attention of ["encoder", "decoder", "cross"]) assert.deepEqual(keys(attention), fixtures.measures[attention]);

@@ -46,7 +46,7 @@ test("a token says which three of the other side have most weight with it", () =
   assert.notEqual(back.split(": ")[1], said);
 });
 
-test("a row of cross-attention says what it is about to write, and rows of others do not", () => {
+test("a row of cross-attention names the token about to be written, and other rows do not", () => {
   const [cross, encoder] = [payload.kind("cross"), payload.kind("encoder")];
   const named = [payload.named(cross.queries, 1), payload.named(cross.keys, 2)];
   assert.equal(pairOf(payload, cross, [1, 2]), `having read “${named[0]}”, about to write “${payload.axis(cross.beside)[1]}”: looks at “${named[1]}”`);
@@ -69,7 +69,7 @@ test("a title names the head, or how many are compared", () => {
   assert.equal(titleOf(kind, { layer: 1, head: 2, compare: [[1, 2], [0, 0]] }), "Cross-attention, 2 heads");
 });
 
-test("a summary has a head's label before what it does on this sentence", () => {
+test("a summary gives a head's label before its description on this sentence", () => {
   const facts = payload.facts("encoder", 1, 0);
   assert.equal(summaryOf(payload, "encoder", 1, 0), `Layer 1, head 0: ${facts.sentence}`);
   facts.label = "Looks back";
@@ -89,7 +89,7 @@ test("a caption says how the picture is read, and offers only what can be done",
   assert.match(caption({ lines: true }), /Weights below 0\.01 are left out.*hidden\.$/);
 });
 
-test("of compared heads no two are told alike, and one that nothing tells apart is not told", () => {
+test("no two compared heads are described alike, and one without a difference is not described", () => {
   const two = [[1, 0, 0, 1], [0, 1, 0.5, 0.5]].map((weights) => ({ weights, nKeys: 2, exact: true, scale: 255 }));
   const heads = [0, 1, 1].map((head) => ({ layer: 0, head }));
   const alike = Object.create(payload, {

@@ -10,7 +10,7 @@ for (const [unit, value, text] of fixtures.measured) {
   });
 }
 
-test("a weight has four digits where it is exact, and says so where it is not", () => {
+test("an exact weight has four digits, and others say “about”", () => {
   assert.equal(written(0.123456, true), "0.1235");
   assert.equal(written(0.00001234, true), "1.23e-5");
   assert.deepEqual([written(0, true), written(1, true)], ["0", "1"]);

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from model.trace.attention_map import AttentionKind, AttentionMap, Site, Tokens
-from viz.draw import style
-from viz.draw.heatmap import alt_text, attention_heatmap, caption
+from tests.kit.readings import attention_heatmap, head_of
+from viz.draw import style, themes
+from viz.draw.axis_names import caption
 
 SOURCE = Tokens(("▁The", "▁cat", "▁sat", "</s>"), (10, 11, 12, 3))
 TARGET = Tokens(("<s>", "▁Katze", "▁sa", "ß", "▁<b>x</b>"), (2, 20, 21, 22, 23))
@@ -68,16 +69,16 @@ def test_every_head_has_the_same_colour_scale_from_0_to_1() -> None:
     assert (stops[0], stops[-1]) == (0, 1)
 
 
-@pytest.mark.parametrize("theme", [style.LIGHT, style.DARK])
-def test_the_colour_scale_rises_in_lightness_alone(theme: style.Look) -> None:
-    luminances = [style.luminance(color) for color in theme.weights]
+@pytest.mark.parametrize("theme", [themes.LIGHT, themes.DARK])
+def test_the_colour_scale_rises_in_lightness_alone(theme: themes.Theme) -> None:
+    luminances = [themes.luminance(color) for color in theme.weights]
     assert luminances in (sorted(luminances), sorted(luminances, reverse=True))
     assert len(set(luminances)) == len(luminances)
 
 
-@pytest.mark.parametrize("theme", [style.LIGHT, style.DARK])
-def test_signed_colours_run_from_the_middle_to_both_sides_alike(theme: style.Look) -> None:
-    luminances = [style.luminance(color) for color in theme.signed]
+@pytest.mark.parametrize("theme", [themes.LIGHT, themes.DARK])
+def test_signed_colours_run_from_the_middle_to_both_sides_alike(theme: themes.Theme) -> None:
+    luminances = [themes.luminance(color) for color in theme.signed]
     half = len(luminances) // 2
     for side in (luminances[:half], luminances[half:]):
         assert side in (sorted(side), sorted(side, reverse=True))
@@ -85,8 +86,8 @@ def test_signed_colours_run_from_the_middle_to_both_sides_alike(theme: style.Loo
     assert [place for place, _ in theme.signed_colorscale][:: len(theme.signed) - 1] == [0, 1]
 
 
-@pytest.mark.parametrize(("theme", "page"), [("light", style.LIGHT), ("dark", style.DARK)])
-def test_figures_have_the_colours_of_their_page(theme: str, page: style.Look) -> None:
+@pytest.mark.parametrize(("theme", "page"), [("light", themes.LIGHT), ("dark", themes.DARK)])
+def test_figures_have_the_colours_of_their_page(theme: str, page: themes.Theme) -> None:
     config = Path(__file__).parents[3] / ".streamlit" / "config.toml"
     colors = tomllib.loads(config.read_text(encoding="utf-8"))["theme"][theme]
     assert list(page.weights) == colors["chartSequentialColors"]
@@ -94,11 +95,11 @@ def test_figures_have_the_colours_of_their_page(theme: str, page: style.Look) ->
     assert page.text == colors["textColor"]
 
 
-@pytest.mark.parametrize("theme", [style.LIGHT, style.DARK])
+@pytest.mark.parametrize("theme", [themes.LIGHT, themes.DARK])
 @pytest.mark.parametrize("weight", np.linspace(0, 1, 41).tolist())
-def test_a_number_stands_out_on_the_colour_of_its_cell(theme: style.Look, weight: float) -> None:
-    color = style.luminance(theme.weights[round(weight * (len(theme.weights) - 1))])
-    ink = style.luminance(theme.ink(weight))
+def test_a_number_stands_out_on_the_colour_of_its_cell(theme: themes.Theme, weight: float) -> None:
+    color = themes.luminance(theme.weights[round(weight * (len(theme.weights) - 1))])
+    ink = themes.luminance(theme.ink(weight))
     assert (max(color, ink) + 0.05) / (min(color, ink) + 0.05) >= 4.5
 
 
@@ -149,9 +150,7 @@ def test_rows_named_by_predictions_can_have_the_token_read_beside_them() -> None
         a_map(queries=PREDICTIONS),
         0,
         beside=TARGET,
-        beside_title="Token just read",
-        arrow="←",
-        query_title="Query: target token predicted",
+        by_prediction=True,
     )
     assert figure.layout.yaxis.title.text == "Query: target token predicted"
     assert figure.layout.yaxis2.title.text == "Token just read"
@@ -215,7 +214,7 @@ def test_a_head_whose_tokens_are_all_hidden_gives_a_figure_that_says_so(
     assert figure.layout.title.text == "Cross-attention, layer 3, head 2"
     assert "no cell" in figure.layout.annotations[0].text
     assert json.loads(figure.to_json())["layout"]["xaxis"]["visible"] is False
-    assert alt_text(seen, 2) == (
+    assert head_of(seen, 2).alt == (
         f"Layer 3, head 2, cross-attention: {n_queries} target tokens by {n_keys} source tokens; "
         "there is no cell to show."
     )
@@ -227,7 +226,7 @@ def test_whole_words_are_shown_as_they_are() -> None:
     figure = attention_heatmap(seen, 0)
     assert list(figure.layout.xaxis.ticktext) == ["Die", "Katze", "saß."]
     row, column = np.unravel_index(np.argmax(seen.weights[0]), (3, 3))
-    assert alt_text(seen, 0).endswith(f"from {words.tokens[row]} to {words.tokens[column]}.")
+    assert head_of(seen, 0).alt.endswith(f"from {words.tokens[row]} to {words.tokens[column]}.")
 
 
 def test_forbidden_cells_are_hatched_and_allowed_zeros_are_not() -> None:
@@ -321,7 +320,7 @@ def test_a_head_that_is_not_there_is_refused(head: int) -> None:
     with pytest.raises(IndexError, match="heads 0 to 2"):
         attention_heatmap(a_map(), head)
     with pytest.raises(IndexError, match="heads 0 to 2"):
-        alt_text(a_map(), head)
+        assert head_of(a_map(), head).alt
 
 
 def test_tokens_beside_the_rows_of_another_number_are_refused() -> None:
@@ -339,7 +338,7 @@ def test_the_alternative_text_names_head_size_and_largest_weight() -> None:
         queries=TARGET,
         keys=SOURCE,
     )
-    assert alt_text(seen, 2) == (
+    assert head_of(seen, 2).alt == (
         "Layer 3, head 2, cross-attention: 5 target tokens by 4 source tokens; "
         "the largest weight is 0.93, from Katze to cat."
     )
@@ -356,7 +355,7 @@ def test_the_alternative_text_never_names_a_forbidden_cell() -> None:
         queries=TARGET[:1],
         keys=SOURCE,
     )
-    assert alt_text(one, 0).endswith(
+    assert head_of(one, 0).alt.endswith(
         "by 4 source tokens; the largest weight is 0.00, from <s> to </s>."
     )
     none = AttentionMap(
@@ -366,8 +365,8 @@ def test_the_alternative_text_never_names_a_forbidden_cell() -> None:
         queries=TARGET[:1],
         keys=SOURCE,
     )
-    assert "1 target token by 4 source tokens" in alt_text(none, 0)
-    assert alt_text(none, 0).endswith("may attend to any key.")
+    assert "1 target token by 4 source tokens" in head_of(none, 0).alt
+    assert head_of(none, 0).alt.endswith("no query may attend to any key.")
 
 
 @pytest.mark.parametrize("kind", list(AttentionKind))

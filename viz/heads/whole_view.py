@@ -1,0 +1,110 @@
+"""The heads view with its interaction as a file, and the measures of every head as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from model.explain.labels import Label
+from model.explain.measures import MEASURES, facts_of
+from model.explain.reading import ReadTrace
+from model.trace.attention_map import FloatArray, Site
+from viz.heads.one_head import OfTrace
+from viz.links.request import Request
+from viz.save.numbers import Arrays, Axes, Numbers
+from viz.save.picture import Picture
+
+Facts = Mapping[Site, Mapping[str, Any]]
+"""The measures of heads, of model.explain.measures.head_facts, by site."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HeadMeasures(OfTrace):
+    """The measures of every head, which are a table.
+
+    Attributes:
+        facts: of the heads shown.
+    """
+
+    facts: Facts
+
+    title = "The measures of every head"
+    name = "head-facts"
+
+    def numbers(self) -> Numbers:
+        axes: Axes = {}
+        arrays: Arrays = {}
+        kinds = list(dict.fromkeys(site.kind for site in sorted(self.facts)))
+        for kind in kinds:
+            sites = [site for site in sorted(self.facts) if site.kind is kind]
+            before = f"{kind}_" if len(kinds) > 1 else ""
+            axes[f"{before}layer"] = [site.layer for site in sites]
+            for measure in MEASURES:
+                if kind in measure.kinds and all(measure.key in self.facts[site] for site in sites):
+                    values = np.stack([self.facts[site][measure.key] for site in sites])
+                    axes.setdefault("head", range(values.shape[1]))
+                    arrays[f"{before}{measure.key}"] = ((f"{before}layer", "head"), values)
+        return Numbers({"attention": str(kinds[0])} if len(kinds) == 1 else {}, axes, arrays)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WholeView(Picture):
+    """The heads view with its interaction.
+
+    Attributes:
+        seen: the trace as it is read.
+        facts: of every head.
+        labels: what heads do over new sentences.
+        heading: of the document.
+        selection: what is selected at first, as the explorer spells it.
+        effects: the loss without each head, by site, (head,), where heads can be ordered by it.
+    """
+
+    seen: ReadTrace
+    facts: Facts
+    labels: Mapping[Site, tuple[Label | None, ...]]
+    heading: str
+    selection: Mapping[str, str]
+    effects: Mapping[Site, FloatArray] | None = None
+
+    title = "The whole view, to open offline"
+    name = "heads"
+
+    @classmethod
+    def of(cls, request: Request) -> WholeView:
+        """The view with the layer and the head selected that were asked for, as far as they are."""
+        asked, seen, trace = request.arguments, request.seen, request.trace
+        maps, _ = request.maps
+        layers = [site.layer for site in seen.maps if site.kind is maps[0].site.kind]
+        selection = {"attention": asked.attention}
+        if asked.layer is not None:
+            selection["layer"] = str(layers.index(asked.layer))
+        if asked.head is not None:
+            selection["head"] = str(asked.head)
+        return cls(
+            seen,
+            facts_of(seen.maps),
+            request.labels,
+            f"{trace.source_text} – {trace.text}",
+            selection,
+        )
+
+    def page(self, dark: bool) -> str:
+        # Slow to load, as it brings Streamlit along, and no other picture needs it.
+        from viz.heads.standalone import heads_page
+
+        settled = {"words", "specials", "renormalise", "predicted"}
+        return heads_page(
+            self.seen,
+            self.facts,
+            self.labels,
+            effects=self.effects,
+            title=self.heading,
+            selection={
+                name: value for name, value in self.selection.items() if name not in settled
+            },
+            dark=dark or None,
+        )
