@@ -2,6 +2,11 @@
 
 import { axisWords, heed, placesLit, tell } from "../canvas/shared.js";
 
+/** A label as it is read: Plotly takes it as HTML, so Python escapes it. */
+function unescaped(text) {
+  return text.replaceAll("&lt;", "<").replaceAll("&gt;", ">").replaceAll("&amp;", "&");
+}
+
 export class Plots {
   constructor() {
     this.known = new Map();
@@ -43,12 +48,7 @@ export class Plots {
   /** The words of an axis, by its places. */
   _words({ ticktext, tickvals }) {
     const texts = [];
-    const plain = document.createElement("template");
-    for (const [place, value] of (tickvals ?? []).entries()) {
-      // Labels are HTML in Plotly's way, and are compared as the text that is read.
-      plain.innerHTML = ticktext?.[place] ?? "";
-      texts[value] = plain.content.textContent;
-    }
+    for (const [place, value] of (tickvals ?? []).entries()) texts[value] = unescaped(String(ticktext?.[place] ?? ""));
     return axisWords(texts, this.tokens);
   }
 
