@@ -138,6 +138,38 @@ def test_a_word_is_followed_wherever_it_is(still: DoorPage) -> None:
     expect(chip).not_to_have_class(re.compile("lit"))
 
 
+def test_keys_follow_a_token_and_what_comes_after_it(still: DoorPage, model: Translator) -> None:
+    still.open()
+    wait_until_calm(still.page)
+    chips = still.door.get_by_role("listbox", name="Decoder")
+    chips.focus()
+    still.page.keyboard.press("Home")
+    expect(chips.get_by_role("option").first).to_have_class(re.compile("lit"))
+    still.page.keyboard.press("ArrowRight")
+    expect(chips.get_by_role("option").nth(1)).to_have_class(re.compile("lit"))
+    written = model.trace(SENTENCE).predictions.tokens
+    expect(still.door.locator(".offer.chosen .text")).to_have_text(written[1].replace("▁", ""))
+    expect(still.door.locator(".spoken").last).to_contain_text("Token 2 of")
+    # The moment stays where it was.
+    still.expect_rest(n_tokens(model))
+    still.page.keyboard.press("Escape")
+    expect(chips.locator(".lit")).to_have_count(0)
+
+
+def test_a_long_sentence_brings_each_token_into_sight(still: DoorPage) -> None:
+    words = " ".join(["the old man saw the small dog and"] * 5)
+    still.open(sentence=f"{words} the cat.", moment="25")
+    wait_until_calm(still.page)
+    chips = still.door.get_by_role("listbox", name="Decoder")
+    expect(chips).to_have_class(re.compile("long"))
+    now = chips.locator(".now")
+    room, chip = chips.bounding_box(), now.bounding_box()
+    assert room is not None
+    assert chip is not None
+    assert room["x"] <= chip["x"]
+    assert chip["x"] + chip["width"] <= room["x"] + room["width"]
+
+
 @pytest.mark.parametrize(
     ("width", "height"), [(1280, 800), (1920, 1080), (390, 844)], ids=["laptop", "hall", "phone"]
 )
