@@ -39,6 +39,7 @@ export function packedTrace(template, trace, { effects = null, epoch = 0, select
       queries: axis(side),
       keys: axis(keys),
       beside: kind.kind === "encoder" ? null : axis(trace.predictions),
+      words: wordsOf(kind.kind, side.tokens.length, keys.tokens.length),
       caption: captionOfMaps(kind, maps[0]),
       exact,
       weights: body.addWeights(maps, exact),
@@ -47,6 +48,18 @@ export function packedTrace(template, trace, { effects = null, epoch = 0, select
     };
   });
   return sealed({ ...template, epoch, selection, axes, kinds }, body);
+}
+
+/** The tokens of the headline that each row, each column and each row's prediction stands for. */
+function wordsOf(kind, nQueries, nKeys) {
+  const source = (count) => Array.from({ length: count }, (_, place) => ["source", place, place + 1]);
+  // The decoder reads <s>, which is no token of the translation, and then each token that was predicted.
+  const read = (count) => Array.from({ length: count }, (_, place) => ["target", place - 1, place]);
+  return {
+    queries: kind === "encoder" ? source(nQueries) : read(nQueries),
+    keys: kind === "decoder" ? read(nKeys) : source(nKeys),
+    beside: kind === "encoder" ? [] : Array.from({ length: nQueries }, (_, place) => ["target", place, place + 1]),
+  };
 }
 
 /** The loss of each head over all target tokens. */
