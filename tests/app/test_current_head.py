@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from model.trace.attention_map import AttentionKind, Site
 from tests.kit.apptest import go_to
 
 OpenApp = Callable[..., AppTest]
@@ -43,10 +44,10 @@ def test_decoding_shows_the_attention_of_the_chosen_head_until_it_is_told_otherw
     open_app: OpenApp,
 ) -> None:
     app = go(open_app(attention="cross", layer="2", head="3"), DECODING)
-    assert app.session_state["heads"] == "cross.2.3"
-    app.session_state["heads"] = ""
+    assert app.session_state["heads"] == ((Site(AttentionKind.CROSS, 2), 3),)
+    app.session_state["heads"] = ()
     app = go(go(app.run(), HEADS), DECODING)
-    assert app.session_state["heads"] == ""
+    assert app.session_state["heads"] == ()
 
 
 def test_masks_opens_on_the_head_from_which_its_mask_hides_most(open_app: OpenApp) -> None:

@@ -89,7 +89,7 @@ def test_about_tells_what_the_folder_says(open_foreign):
     app = open_foreign("gpt2", sentence="the cat sat")
     go_to(app, "about").run()
     said = text_of(app)
-    assert "GPT2LMHeadModel of the family gpt2" in said
+    assert "GPT2LMHeadModel (gpt2)" in said
     assert "n\\_head: 2" in said
 
 

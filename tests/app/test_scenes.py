@@ -39,7 +39,7 @@ OpenApp = Callable[..., AppTest]
 
 SHIPPED = Path(__file__).parents[2] / "checkpoints"
 READY = own_talks.ready_talk()
-OWN_NAMES = {"scene", "talk", "present", "read"}
+OWN_NAMES = {"scene", "talk", "present", "read", "asked"}
 """What belongs to a talk and not to a view."""
 
 

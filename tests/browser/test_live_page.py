@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
-from viz.draw.heatmap import alt_text
 
 from headscope.__main__ import main
 from model.checkpoints.shipped import CHECKPOINTS
 from model.record.intervention import Intervention
 from model.translate.translator import Translator, load
+from tests.kit.readings import head_of
 
 SENTENCE = "d c b a a b"
 SECONDS = 60_000
@@ -83,7 +83,7 @@ def test_it_translates_ones_own_sentence_and_shows_its_heads(
     heading = page.locator("#explorer h3.name")
     expect(heading).to_have_text("Cross-attention, layer 0, head 0")
     # Of equally large weights, rounding decides which is the largest.
-    sizes = alt_text(trace.attention("cross", 0), 0).partition("; the largest")[0]
+    sizes = head_of(trace.attention("cross", 0), 0).alt.partition("; the largest")[0]
     drawn = page.locator("#explorer canvas.matrix")
     expect(drawn).to_have_attribute("aria-label", re.compile(re.escape(sizes)), timeout=SECONDS)
     page.get_by_role("radio", name="Encoder").click()

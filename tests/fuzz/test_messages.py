@@ -49,6 +49,7 @@ TRIGGERS: dict[str, dict[str, Any]] = {
     "theme": {"changed": "connected"},
     "drawer": {},
     "headline": {},
+    "inquiries": {"asked": "hardest"},
     "branches": {},
 }
 """By component, what it triggers, with a value of each."""

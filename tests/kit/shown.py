@@ -29,6 +29,11 @@ def captions(app: AppTest) -> str:
     return " ".join(plain(caption.value) for caption in app.caption)
 
 
+def more(app: AppTest) -> str:
+    """Every text, with what captions keep behind More."""
+    return " ".join(plain(each.value) for each in app.markdown)
+
+
 def headings(app: AppTest) -> list[str]:
     """Every heading."""
     return [plain(heading.value) for heading in app.subheader]

@@ -86,7 +86,12 @@ def test_its_card_says_what_it_is_and_the_losses_that_its_metrics_hold(twin):
     for name in ("valid_loss", "valid_loss_with_mask"):
         digits = 3 if name == "valid_loss" else 2
         assert f"{twin.metrics[name]:.{digits}f}" in card
-    for word in ("cheating twin", "en-de-childhood", "CC BY 2.0 FR", "500 steps"):
+    for word in (
+        "cheating twin",
+        "en-de-childhood",
+        "CC BY 2.0 FR",
+        "500 of 1,500 scheduled steps",
+    ):
         assert word in card
 
 

@@ -57,7 +57,7 @@ def test_at_least_one_checkpoint_is_shipped():
 def test_the_card_counts_all_training_behind_the_weights(folder):
     runs = training_runs(read_json(folder / "metrics.json"))
     tokens = sum(run["target_tokens"] for run in runs)
-    assert f"{tokens / 1e6:.1f} million target tokens" in (folder / "card.md").read_text("utf-8")
+    assert f"{tokens / 1e6:.1f} million" in (folder / "card.md").read_text("utf-8")
 
 
 def test_the_shipped_model_counts_the_part_under_its_first_vocabulary():

@@ -14,6 +14,7 @@ from model.explain.reading import Reading, ReadTrace, read
 from model.trace.attention_map import AttentionKind, AttentionMap, Site, Tokens
 from model.trace.trace import Trace
 from tests.kit.explorer_payload import Decoded
+from viz.draw import themes
 from viz.draw.labels import axis_texts
 from viz.heads.head_sentences import head_words
 from viz.heads.payload import EXACT_CELLS, JOINT, pack
@@ -380,10 +381,10 @@ def test_a_foreign_module_is_sent_under_its_own_name() -> None:
 
 
 def test_both_themes_come_along_so_that_a_change_of_theme_asks_nobody() -> None:
-    themes = decoded(read(a_trace())).header["themes"]
-    assert themes["light"]["weights"] == list(themes.LIGHT.weights)
-    assert themes["dark"]["weights"] == list(themes.DARK.weights)
-    assert themes["light"]["heads"] == list(themes.LIGHT.heads)
+    sent = decoded(read(a_trace())).header["themes"]
+    assert sent["light"]["weights"] == list(themes.LIGHT.weights)
+    assert sent["dark"]["weights"] == list(themes.DARK.weights)
+    assert sent["light"]["heads"] == list(themes.LIGHT.heads)
 
 
 def test_hostile_tokens_arrive_as_the_text_they_are() -> None:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from model.trace.attention_map import Tokens
 from tests.kit.explorer_payload import Decoded
 from viz.browser.matrices import pack, read_edit
+from viz.draw import themes
 from viz.draw.labels import axis_texts
 from viz.draw.panels import Panel
 
@@ -87,10 +88,10 @@ def test_tokens_travel_as_data_whatever_they_spell() -> None:
 
 
 def test_both_themes_go_along() -> None:
-    themes = Decoded(pack([a_panel()])).header["themes"]
+    sent = Decoded(pack([a_panel()])).header["themes"]
     for name, look in (("light", themes.LIGHT), ("dark", themes.DARK)):
-        assert themes[name]["signed"] == list(look.signed)
-        assert themes[name]["hatch"] == look.hatch
+        assert sent[name]["signed"] == list(look.signed)
+        assert sent[name]["hatch"] == look.hatch
 
 
 def test_the_id_changes_with_what_is_shown_and_with_nothing_else() -> None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator
-from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 
 from model.checkpoints.checkpoint import snapshots
 from model.checkpoints.shipped import CHECKPOINTS
+from model.trace.array_values import field_values
 from model.trace.attention_map import AttentionKind
 from model.trace.trace import Trace
 from model.translate.text_models import is_reader, reader_facts
@@ -62,7 +62,7 @@ def answers(subject: Subject) -> dict[str, str]:
         assert "{" not in inquiry.text_for(subject)
         answer = inquiry.answer(subject)
         assert answer.page is VIEWS[answer.page.name]
-        values = asdict(answer.view)
+        values = field_values(answer.view)
         query = write(values, answer.page.parameters)
         read, notices = parse(query, answer.page.parameters)
         assert not notices, inquiry.key

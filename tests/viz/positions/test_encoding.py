@@ -28,7 +28,6 @@ from model.explain.position_measures import (
     by_offset,
     formula_table,
     likeness,
-    offset_deviation,
     on_circle,
     rotation_angles,
     rotation_deviation,
@@ -62,6 +61,12 @@ class Sentence:
     scaled: FloatArray
     position: FloatArray
     sum: FloatArray
+
+
+def deviation(table: FloatArray) -> float:
+    """The largest difference of the products of rows that are equally far apart."""
+    found = by_offset(table)
+    return float((found.high - found.low).max())
 
 
 def a_sentence(tokens: Tokens = TOKENS, d_model: int = 32, factor: float = 4.0) -> Sentence:
@@ -175,13 +180,13 @@ def test_the_likeness_of_sinusoids_depends_on_the_offset_alone(
     d_model: int, base: float, length: int
 ) -> None:
     table = formula_table(d_model, length, base)
-    assert offset_deviation(table) <= 1e-4
+    assert deviation(table) <= 1e-4
     for offset in (0, 1, length - 1):
         assert rotation_deviation(table, offset) <= 1e-5
 
 
 def test_the_likeness_of_learned_rows_depends_on_where_they_stand() -> None:
-    assert offset_deviation(LEARNED) > 0.1
+    assert deviation(LEARNED) > 0.1
     assert rotation_deviation(LEARNED, 1) > 0.1
 
 
@@ -197,7 +202,7 @@ def test_likeness_is_the_dot_product_or_the_cosine() -> None:
 def test_positions_scaled_to_nothing_are_like_none() -> None:
     nothing = np.zeros((5, 4), dtype=np.float32)
     assert not likeness(nothing, cosine=True).any()
-    assert offset_deviation(nothing) == 0
+    assert deviation(nothing) == 0
     assert not on_circle(nothing, 0)
     figure = encoding_heatmap(nothing)
     assert (figure.data[0].zmin, figure.data[0].zmax) == (-1, 1)
@@ -243,7 +248,7 @@ def test_what_is_no_table_is_refused_by_every_measure(table: FloatArray) -> None
     def caption(table: FloatArray) -> str:
         return Similarity(table).caption
 
-    for measure in (row_norms, offset_deviation, encoding_heatmap, caption):
+    for measure in (row_norms, deviation, encoding_heatmap, caption):
         with pytest.raises(ValueError, match=r"shape \(position, d_model\)|NaN or infinity"):
             measure(table)
 
@@ -418,9 +423,9 @@ def test_captions_print_what_was_measured_of_the_table() -> None:
         assert f"have one colour: the {name}" in Similarity(SINUSOIDS, cosine).full_caption
         assert f"change their colour: the {name}" in Similarity(LEARNED, cosine).full_caption
         found = by_offset(LEARNED, cosine=cosine)
-        deviation = style.number(float((found.high - found.low).max()))
-        assert f"{name}s differ by at most {deviation}." in Similarity(LEARNED, cosine).full_caption
-    assert style.number(offset_deviation(LEARNED)) in Similarity(LEARNED, False).full_caption
+        most = style.number(float((found.high - found.low).max()))
+        assert f"{name}s differ by at most {most}." in Similarity(LEARNED, cosine).full_caption
+    assert style.number(deviation(LEARNED)) in Similarity(LEARNED, False).full_caption
     assert "rotation" not in ByOffset(LEARNED[:, :5]).full_caption
     assert "once in 6.28 positions" in Positions(SINUSOIDS, BASE).full_caption
     assert "dimension 30 turns once in" in Waves(SINUSOIDS, [30, 2]).full_caption

@@ -10,13 +10,13 @@ import av
 import numpy as np
 import plotly.graph_objects as go
 import pytest
-from viz.draw.heatmap import attention_heatmap
 
 from model.explain.block_outputs import block_outputs
 from model.record.intervention import Intervention
 from model.trace.attention_map import Site
 from model.trace.trace import Trace
 from model.translate.translator import Translator
+from tests.kit.readings import attention_heatmap
 from viz.door.picture import PlayedSentence, figure_of_model
 from viz.draw import style
 from viz.masks.window import OpeningWindow

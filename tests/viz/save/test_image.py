@@ -107,7 +107,7 @@ def test_unknown_widths_formats_and_scales_are_refused_in_a_sentence() -> None:
         image.sized(figure, "page")  # type: ignore[arg-type]
     with pytest.raises(ExportError, match="no image format 'gif'"):
         image.image(figure, "gif")  # type: ignore[arg-type]
-    with pytest.raises(ExportError, match="1 to 4 times; 5"):
+    with pytest.raises(ExportError, match="1 to 4 times, not 5"):
         image.image(figure, "png", scale=5)
 
 
