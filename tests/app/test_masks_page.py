@@ -15,7 +15,7 @@ from model.trace.attention_map import AttentionKind, BoolArray
 from model.translate.translator import Translator, load
 from tests.kit.apptest import go_to, tell_state
 from tests.kit.explorer_payload import Decoded
-from tests.kit.shown import captions, headings, html, query, said
+from tests.kit.shown import captions, headings, html, more, query, said
 from tests.kit.tiny_checkpoint import PAIRS
 from viz.draw.labels import axis_texts
 from viz.links import mask_edits
@@ -205,8 +205,7 @@ def test_comparing_begins_with_what_changes_and_shows_which_of_all_heads_moved(
     expected = [np.abs(one.weights - other.weights).sum(-1).mean(-1) / 2 for one, other in pairs]
     np.testing.assert_allclose(moved, expected, atol=1e-5)
     assert panel(app, "moved-heads", 0)["queries"][0] == "Encoder·0"
-    said_more = " ".join(each.value for each in app.markdown)
-    assert f"of {moved.size} heads moved at least 1% of their weight" in said_more
+    assert f"of {moved.size} heads moved at least 1% of their weight" in more(app)
     # Of this attention, whose masks are compared: the first site of cross-attention is the sixth.
     layer, head = np.unravel_index(np.argmax(moved[5:]), moved[5:].shape)
     app = press(app, "most-moved")

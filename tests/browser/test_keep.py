@@ -33,6 +33,7 @@ from tests.kit.heads_page import (
 )
 from tests.kit.running_app import serve
 from viz.draw.labels import axis_texts
+from viz.save.browser import NEEDS_BROWSER
 from viz.shell.save_menu import FORMAT_NAMES
 
 SENTENCE = "The cat sat on the mat."
@@ -323,9 +324,7 @@ def test_a_machine_without_a_browser_says_so_and_saves_the_rest(
         saving = Saving(reader)
         saving.open_page(layer="0", head="0")
         saving.open("picture")
-        expect(saving.body.get_by_test_id("stAlert")).to_contain_text(
-            browser.NEEDS_BROWSER.split(";")[0]
-        )
+        expect(saving.body.get_by_test_id("stAlert")).to_contain_text(NEEDS_BROWSER.split(";")[0])
         saving.choose("pdf")
         expect(saving.body.get_by_test_id("stAlert")).to_be_visible()
         expect(saving.body.get_by_role("button", name=re.compile("PDF file"))).to_have_count(0)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 
 import streamlit as st
 
+from model.serving.queue import ServiceError
 from viz.browser.inquiries import asked, inquiries
 from viz.draw.labels import escape_html, visible
 from viz.inquiries.inquiry import Answer, Inquiry, Subject
@@ -42,8 +44,11 @@ def show_field(question: Question | None) -> None:
 def _offered(question: Question, subject: Subject) -> list[Inquiry]:
     of, kept = st.session_state.get(_OFFERED, (None, []))
     if of != question:
-        kept = offered(subject)
-        st.session_state[_OFFERED] = question, kept
+        kept = []
+        # The page says what was refused; the field offers nothing until it is answered.
+        with suppress(ServiceError, *session.REFUSED):
+            kept = offered(subject)
+            st.session_state[_OFFERED] = question, kept
     found: list[Inquiry] = kept
     return found
 

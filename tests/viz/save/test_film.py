@@ -18,7 +18,7 @@ from model.trace.trace import Trace
 from model.translate.translator import Translator
 from tests.kit.readings import attention_heatmap
 from viz.door.picture import PlayedSentence, figure_of_model
-from viz.draw import style
+from viz.draw import themes
 from viz.masks.window import OpeningWindow
 from viz.save.film import (
     HEIGHT,
@@ -127,7 +127,7 @@ def test_the_weights_in_a_frame_are_those_of_the_trace(
         ones = replace(own, weights=np.ones_like(own.weights))
         return attention_heatmap(ones, HEAD, **layout.options)
 
-    scale = style.look(dark).colorscale
+    scale = themes.page(dark).colorscale
     still = replace(picture.film().at(0), figure=full)
     [block] = Series(1, lambda _: still).drawn([0], Slide(dark=dark))
     left, top, right, bottom = plot_of(np.asarray(block), _color(scale, 1))
