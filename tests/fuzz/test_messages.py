@@ -49,7 +49,9 @@ TRIGGERS: dict[str, dict[str, Any]] = {
     "theme": {"changed": "connected"},
     "drawer": {},
     "headline": {},
+    "without": {},
     "inquiries": {"asked": "hardest"},
+    "model_map": {"open": "cross"},
     "branches": {},
 }
 """By component, what it triggers, with a value of each."""
