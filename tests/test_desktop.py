@@ -343,7 +343,7 @@ def test_a_browser_that_cannot_open_a_window_is_tried_again_and_passed_over(
     broken.write_text("#!/bin/sh\necho tried >> $0.log\nexit 5\n")
     broken.chmod(0o755)
     app = start("--browser", display=screen, PATH=str(broken.parent))
-    assert "since no Chromium" in wait_for_words(app)
+    assert "no Chromium, Chrome, Edge or Brave opens here" in wait_for_words(app)
     assert Path(f"{broken}.log").read_text() == 2 * "tried\n"
     app.process.terminate()
     app.wait_for_end()

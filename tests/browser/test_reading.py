@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.kit.heads_page import LOADING, HeadsPage, wait_until_calm
+from tests.kit.heads_page import LOADING, HeadsPage, path_of, wait_until_calm
 from viz.about import glossary
 from viz.talk.own_talks import ready_talk
 
@@ -153,7 +153,7 @@ def test_on_a_phone_picture_and_text_stand_together(
     newcomer = Newcomer(visitor(newcomer=True, viewport=size, is_mobile=True, has_touch=True))
     scene = READY.scenes[number - 2]
     query = urlencode({**scene.view, "read": "1", "scene": number - 1})
-    newcomer.page.goto(f"{newcomer.reader.url}/{scene.page}?{query}", timeout=LOADING)
+    newcomer.page.goto(f"{newcomer.reader.url}/{path_of(scene.page)}?{query}", timeout=LOADING)
     newcomer.wait_for(number - 1)
     newcomer.text.get_by_role("button", name="Next").tap()
     newcomer.wait_for(number)
@@ -194,7 +194,7 @@ def test_on_a_phone_the_marked_cell_stands_above_its_text(
     first = 1 if read_on else 2
     scene = READY.scenes[first - 1]
     query = urlencode({**scene.view, "read": "1", "scene": first})
-    newcomer.page.goto(f"{newcomer.reader.url}/{scene.page}?{query}", timeout=LOADING)
+    newcomer.page.goto(f"{newcomer.reader.url}/{path_of(scene.page)}?{query}", timeout=LOADING)
     newcomer.wait_for(first)
     if read_on:
         newcomer.text.get_by_role("button", name="Next").tap()
@@ -208,19 +208,15 @@ def test_on_a_laptop_sentence_and_translation_stay_in_sight_in_the_first_scene(
     newcomer = Newcomer(visitor(newcomer=True, viewport={"width": 1280, "height": 800}))
     scene = READY.scenes[0]
     query = urlencode({**scene.view, "read": "1", "scene": 1})
-    newcomer.page.goto(f"{newcomer.reader.url}/{scene.page}?{query}", timeout=LOADING)
+    newcomer.page.goto(f"{newcomer.reader.url}/{path_of(scene.page)}?{query}", timeout=LOADING)
     newcomer.wait_for(1)
     wait_until_calm(newcomer.page, still=300)
     text = newcomer.text.bounding_box()
     assert text is not None
-    steps = newcomer.page.locator(".st-key-steps-player")
-    expect(steps).to_be_visible()
-    for seen in (newcomer.reader.translation.first, steps):
+    door = newcomer.page.locator(".door[data-state]")
+    for seen in (door.locator(".read"), door.locator(".written")):
+        expect(seen).to_be_visible()
         box = seen.bounding_box()
         assert box is not None
-        assert 0 <= box["y"] < text["y"]
-    shown = newcomer.reader.translation.first.bounding_box()
-    assert shown is not None
-    assert shown["y"] + shown["height"] <= text["y"]
-    # The sentence stands above the steps too, in the picture's first row.
-    expect(newcomer.page.locator(".st-key-picture")).to_contain_text("new")
+        assert box["y"] >= 0
+        assert box["y"] + box["height"] <= text["y"]

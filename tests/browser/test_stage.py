@@ -23,7 +23,7 @@ from tests.browser.conftest import (
 )
 from tests.kit.heads_page import LOADING, SHORTLY, HeadsPage, title, wait_until_calm
 from tests.kit.running_app import CAME_BEFORE, NOTES_RECONNECTING, free_port, serve
-from viz.draw import style
+from viz.draw import themes
 
 SENTENCE = "The cat sat on the mat."
 CHILDHOOD = "en-de-childhood"
@@ -523,7 +523,7 @@ def test_captions_on_stage_are_read_from_the_back_row(
     )
     for name, (size, color) in texts.items():
         assert size >= BACK_ROW, name
-        low, high = sorted(style.luminance(as_hex(each)) for each in (color, ground))
+        low, high = sorted(themes.luminance(as_hex(each)) for each in (color, ground))
         assert (high + 0.05) / (low + 0.05) >= 7, name
 
 

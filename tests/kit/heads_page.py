@@ -20,6 +20,7 @@ from playwright.sync_api import Locator, Page, ViewportSize, expect
 from model.explain.reading import ReadTrace
 from model.trace.attention_map import AttentionKind, BoolArray, FloatArray, Site
 from viz.draw.themes import LIGHT, Theme
+from viz.registry.pages import HOME
 
 Pixels = NDArray[np.uint8]
 
@@ -168,6 +169,11 @@ class Frame:
 
     def middle(self, query: int, key: int) -> tuple[float, float]:
         return self.x + (key + 0.5) * self.width, self.y + (query + 0.5) * self.height
+
+
+def path_of(page: str) -> str:
+    """The path of a page in an address: the first page has none."""
+    return "" if page == HOME else page
 
 
 class HeadsPage:
