@@ -211,6 +211,7 @@ def test_focus_in_the_navigation_does_not_look_like_the_current_page(reader: Hea
 
 def test_small_targets_have_24_pixels_each_way(reader: HeadsPage) -> None:
     open_view(reader, "positions", topic="table", waves="0.32")
+    reader.page.get_by_role("button", name="Options").click()
     for target in (
         reader.page.get_by_role("button", name="Remove 32"),
         reader.page.get_by_role("button", name="Help for Target sentence"),

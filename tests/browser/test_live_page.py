@@ -116,9 +116,9 @@ def test_a_head_is_switched_off_and_on_again(opened: Opened, text: str, toy: Tra
 def test_heads_are_ordered_by_what_the_translation_loses(opened: Opened, text: str) -> None:
     page = opened(text)
     page.locator("#run:enabled").wait_for(timeout=SECONDS)
-    page.get_by_label("Order of heads").select_option("effect")
     measured = page.locator("#explorer .explorer")
     before = measured.get_attribute("data-payload")
+    page.get_by_label("Order of heads").select_option("effect")
     expect(measured).not_to_have_attribute("data-payload", before or "", timeout=SECONDS)
     expect(page.locator("#status")).to_have_text("")
     expect(page.locator("#trouble")).to_have_text("")

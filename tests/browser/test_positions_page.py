@@ -167,6 +167,7 @@ def test_shift_reverse_and_side_stand_in_the_address_and_after_a_reload(
     positions: PositionsPage, model: Translator
 ) -> None:
     positions.open(topic="without")
+    positions.page.get_by_role("button", name="Options").click()
     positions.move("Shift by positions", "ArrowRight")
     positions.reader.wait_for_query(shift="1")
     positions.settle()
@@ -321,7 +322,7 @@ def test_every_topic_opens_with_a_click_and_back_returns(positions: PositionsPag
         positions.reader.wait_for_query(topic=None if topic == "table" else topic)
         positions.settle()
         expect(positions.reader.alerts).to_have_count(
-            int(topic == "formula" or (topic == "learned" and not positions.charts.count()))
+            int(topic == "learned" and not positions.charts.count())
         )
         assert not scrolls_sideways(positions)
     positions.page.go_back()

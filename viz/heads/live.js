@@ -1,12 +1,11 @@
 // A model in a page of its own: a sentence is translated, its heads shown, and heads switched off, all without a server.
 
 import { opened } from "../browser/canvas/envelope.js";
+import { ALL_ON_EVENT } from "../browser/canvas/shared.js";
 import { EngineClient } from "../browser/engine/client.js";
 import { Explorer } from "../browser/explorer/explorer.js";
 import { inflated } from "../browser/live/inflated.js";
 import { packedTrace } from "../browser/live/packing.js";
-
-const JOINED = ["encoder", "decoder", "cross"];
 
 const at = (selector) => document.querySelector(selector);
 const packedText = (name) => at(`#${name}`).textContent;
@@ -26,6 +25,12 @@ async function started() {
   URL.revokeObjectURL(address);
   for (const name of ["weights", "tokenizer", "worker"]) at(`#${name}`).remove();
   return engine;
+}
+
+/** The edit that switches off a head as a selection names it, such as "cross.0.1". */
+function withoutHead(name) {
+  const [kind, layer, head] = name.split(".");
+  return { kind, layer: Number(layer), head: Number(head), gate: 0 };
 }
 
 class LivePage {
@@ -53,24 +58,27 @@ class LivePage {
       event.preventDefault();
       this.ask({ text: at("#sentence").value, off: this.off });
     });
-    at("#restore").addEventListener("click", () => this.ask({ text: this.text, off: [] }));
+    at("#restore").addEventListener("click", () => document.dispatchEvent(new CustomEvent(ALL_ON_EVENT)));
     // It draws anew where the page's background has changed.
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.show());
   }
 
   show() {
-    this.explorer.update(
-      this.bytes,
-      (selection) => selection.order === this.template.onDemand && this.measure(),
-      (event, wanted) => event === "switch_off" && this.switchOff(wanted),
-    );
+    this.explorer.update(this.bytes, (selection) => this.follow(selection));
+  }
+
+  /** Does what the selection in the picture asks of the model. */
+  follow({ off, order }) {
+    if (off !== this.off.map(({ kind, layer, head }) => `${kind}.${layer}.${head}`).join("-")) {
+      this.ask({ text: this.text, off: off.split("-").filter(Boolean).map(withoutHead) });
+    } else if (order === this.template.onDemand) this.measure();
   }
 
   /** Has the model translate a sentence without some heads; a request that still runs is given up. */
   async ask({ text, off }) {
     this.stop.abort();
     const { signal } = (this.stop = new AbortController());
-    const before = { text: this.text, off: this.off, trace: this.trace };
+    const before = { text: this.text, trace: this.trace };
     // At once, for a head that is switched off before this is done to be off as well.
     Object.assign(this, { text, off, trace: null });
     this.say("Translating …");
@@ -99,18 +107,6 @@ class LivePage {
     const heads = this.off.map(({ kind, layer, head }) => `${names.get(kind)}, layer ${layer}, head ${head}`);
     const change = whole === text ? "The translation stays the same." : `With all heads: ${whole || "(nothing written)"}`;
     at("#without").textContent = `Without ${heads.join("; ")}. ${change}`;
-  }
-
-  /** Switches heads of the picture off, in addition to those that are off. */
-  switchOff({ attention, heads }) {
-    const kinds = attention === "joint" ? JOINED : [attention];
-    const pairs = heads.split("-").map((pair) => pair.split(".").map(Number));
-    const wanted = kinds.flatMap((kind) => {
-      const { layers } = this.template.kinds.find((each) => each.kind === kind);
-      return pairs.filter(([layer]) => layer in layers).map(([layer, head]) => ({ kind, layer: layers[layer], head, gate: 0 }));
-    });
-    const both = new Map([...this.off, ...wanted].map((edit) => [`${edit.kind}.${edit.layer}.${edit.head}`, edit]));
-    return this.ask({ text: this.text, off: [...both.values()] });
   }
 
   /** Measures what the translation loses without each head, by which heads can then be ordered. */
