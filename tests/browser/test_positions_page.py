@@ -182,6 +182,7 @@ def test_shift_reverse_and_side_stand_in_the_address_and_after_a_reload(
     positions.wait_for_translation(wanted)
     positions.reload()
     positions.wait_for_translation(wanted)
+    positions.page.get_by_role("button", name="Options").click()
     expect(positions.slider("Shift by positions")).to_have_value("1")
     positions.page.go_back()
     positions.reader.wait_for_query(reverse=None, side="encoder")
