@@ -28,6 +28,7 @@ FLOORS = (
         "viz.about",
     ),
     ("viz.registry",),
+    ("viz.site",),
     ("viz.service",),
     ("viz.inquiries",),
     ("viz.shell",),
