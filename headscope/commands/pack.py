@@ -1,4 +1,4 @@
-"""`headscope pack --model en-de --out en-de.html`: a model that runs in one HTML file."""
+"""`headscope pack --model en-de --out en-de.html`: a model, or a talk, that runs in one file."""
 
 from __future__ import annotations
 
@@ -10,15 +10,23 @@ from model.checkpoints.checkpoint import CheckpointError
 from model.checkpoints.shipped import checkpoint_folder
 from model.files import write_whole
 from model.translate.sentences import TextError
-from viz.site.model import PackError, packed
-from viz.site.page import live_page
+from viz.site.model import PackError
+from viz.talk.scenes import TalkError, parse
+from viz.talk.take_home import take_home
 
-REFUSED = (CheckpointError, PackError, TextError)
+REFUSED = (CheckpointError, PackError, TalkError, TextError)
 """Errors whose message is one sentence for the user."""
 
 
 def fill(parser: argparse.ArgumentParser) -> None:
     """Give the command its options."""
+    parser.add_argument(
+        "talk",
+        nargs="?",
+        type=Path,
+        metavar="TALK.json",
+        help="a talk for the page to open with, as the app downloads it",
+    )
     parser.add_argument(
         "--model",
         type=checkpoint_folder,
@@ -34,6 +42,6 @@ def fill(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Write the page."""
-    model = packed(arguments.model, sentence=arguments.sentence or "")
-    page = live_page(model, title=f"Every attention head of {model.name}")
+    talk = None if arguments.talk is None else parse(arguments.talk.read_bytes())
+    page = take_home(talk, arguments.model, sentence=arguments.sentence or "")
     write_whole(arguments.out, page.encode())

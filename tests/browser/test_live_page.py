@@ -1,4 +1,4 @@
-"""A model in one HTML file: it translates offline, shows itself in every picture, and runs changed."""
+"""A model in one HTML file: it translates offline, shows every picture, and runs changed."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def translate(page: Page, sentence: str) -> None:
 
 
 def note(page: Page, text: str) -> None:
-    expect(page.locator(".note")).to_contain_text(text, timeout=SECONDS)
+    expect(page.locator(".outcome")).to_contain_text(text, timeout=SECONDS)
 
 
 def test_ones_own_sentence_goes_through_every_picture(
@@ -102,7 +102,7 @@ def test_ones_own_sentence_goes_through_every_picture(
     note(page, toy.translate(SENTENCE, under=without).text)
     assert "off=cross.0." in page.url
     page.get_by_role("button", name=SAYS["all_on"]).click()
-    expect(page.locator(".note")).to_be_empty()
+    expect(page.locator(".outcome")).to_be_empty()
 
     page.get_by_role("link", name="Decoding").click()
     page.locator(".candidate").nth(1).click()
@@ -124,7 +124,7 @@ def test_ones_own_sentence_goes_through_every_picture(
     expect(page.locator("#trouble")).to_be_empty()
     # Back, and a link as somebody else would open it.
     page.go_back()
-    expect(page.locator(".note")).to_contain_text(SAYS["written"], timeout=SECONDS)
+    expect(page.locator(".outcome")).to_contain_text(SAYS["written"], timeout=SECONDS)
 
 
 def test_a_link_opens_what_it_says_on_a_phone(opened: Opened, text: str, toy: Translator) -> None:

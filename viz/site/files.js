@@ -2,6 +2,7 @@
 
 import { EngineClient } from "../browser/engine/client.js";
 import { inflated } from "../browser/live/inflated.js";
+import { say } from "./words.js";
 
 let known = null;
 
@@ -25,9 +26,14 @@ export function isPacked() {
   return document.querySelector("#weights") !== null;
 }
 
+/** A file is neither on this device nor to be had; the message says so in the reader's language. */
+export class OfflineError extends Error {}
+
 /** The bytes of a file, with how much has come as a share. */
 async function fetchedBytes(address, onShare) {
-  const response = await fetch(address);
+  const response = await fetch(address).catch(() => {
+    throw new OfflineError(say("no_network"));
+  });
   if (!response.ok) throw new Error(`${response.status} ${address.pathname}`);
   const total = Number(response.headers.get("content-length"));
   const encoded = response.headers.get("content-encoding");

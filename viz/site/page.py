@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from viz.browser.files import LARGE, joined
+from viz.browser.files import joined
 from viz.draw.labels import escape_html, visible
 from viz.save.document import deflated, filled, page_variables, policy_hash
 from viz.site.model import Packed, written
@@ -16,12 +16,13 @@ from viz.site.model import Packed, written
 HERE = Path(__file__).parent
 
 PARTS = {
-    "door": "door/component.js",
-    "explorer": "explorer/component.js",
-    "steps": "steps/steps.js",
-    "matrices": "matrices/matrices.js",
+    "door": ("door/component.js", "door/door.css"),
+    "explorer": ("explorer/component.js", "explorer/explorer.css"),
+    "steps": ("steps/steps.js", "steps/steps.css"),
+    "matrices": ("matrices/matrices.js", "matrices/matrices.css"),
+    "reader": ("reader/reader.js", "reader/reader.css"),
 }
-"""The app's components that the page shows, by their names in parts.js."""
+"""Script and style of the app's components that the page shows, by their names in parts.js."""
 
 ICON = HERE.parent / "draw" / "icon.svg"
 
@@ -34,7 +35,9 @@ def words() -> dict[str, dict[str, Any]]:
     return {file.stem: json.loads(file.read_text(encoding="utf-8")) for file in files}
 
 
-def live_page(model: Packed, *, title: str, dark: bool | None = None) -> str:
+def live_page(
+    model: Packed, *, title: str, talk: str | None = None, dark: bool | None = None
+) -> str:
     """A model as a complete HTML document, to be written as UTF-8.
 
     It shows sentences in the app's own pictures: the whole model at work, every head, the decoding
@@ -44,6 +47,7 @@ def live_page(model: Packed, *, title: str, dark: bool | None = None) -> str:
     Args:
         model: to run.
         title: of the document.
+        talk: the text of a talk's file, which it opens with.
         dark: None follows the reader's own choice of light or dark.
     """
     scripts = [*map(_part, PARTS), joined(HERE / "site.js")]
@@ -63,11 +67,14 @@ def live_page(model: Packed, *, title: str, dark: bool | None = None) -> str:
         "weights": ("text/plain", deflated(model.weights)),
         "worker": ("text/plain", joined("engine/worker.js")),
     }
+    if talk is not None:
+        held["talk"] = ("application/json", written(json.loads(talk)))
+    icon = f"data:image/svg+xml;base64,{base64.b64encode(ICON.read_bytes()).decode()}"
     return shell(
         policy,
         title=title,
-        head=f"<style>{style}</style>",
-        icon=f"data:image/svg+xml;base64,{base64.b64encode(ICON.read_bytes()).decode()}",
+        head=f'<link rel="icon" href="{icon}">\n<style>{style}</style>',
+        icon=icon,
         site={"models": [], "code": {}},
         scripts=[
             *(
@@ -94,7 +101,7 @@ def shell(
     Args:
         policy: the page's own.
         title: any text.
-        head: HTML that loads styles.
+        head: HTML that loads styles and icons.
         icon: the address of the icon.
         site: what the script knows of models and code; its words are added.
         scripts: HTML of the scripts.
@@ -105,7 +112,7 @@ def shell(
         "policy": "; ".join(f"{name} {' '.join(values)}" for name, values in policy.items()),
         "description": DESCRIPTION,
         "title": escape_html(visible(title)),
-        "head": f'<link rel="icon" href="{icon}">\n{head}',
+        "head": head,
         "icon": icon,
         "site": written({**site, "words": words()}),
         "scripts": "\n".join(scripts),
@@ -120,9 +127,9 @@ def page_css(dark: bool | None = None) -> str:
 
 def _part(name: str) -> str:
     """A component's script, which leaves what it exports to the page's."""
-    script = PARTS[name]
+    script, style = PARTS[name]
     before, after = joined(script).split("\nexport default ")
-    kept = json.dumps(joined(LARGE[script])).replace("<", "\\u003c")
+    kept = json.dumps(joined(style)).replace("<", "\\u003c")
     return (
         f"{before}\n(globalThis.headscopeParts ??= {{}}).{name} = "
         f"{{ mount: {after.rstrip().rstrip(';')}, style: {kept} }};\n"

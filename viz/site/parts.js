@@ -3,7 +3,7 @@
 import { element } from "../browser/canvas/dom.js";
 import { site, siteRoot } from "./files.js";
 
-const CLASSES = { door: "door", explorer: "explorer", steps: "decoding-steps", matrices: "matrices" };
+const CLASSES = { door: "door", explorer: "explorer", steps: "decoding-steps", matrices: "matrices", reader: "reader" };
 
 /** A component in a shadow root of its own, which takes data of the kind that Python packs. */
 export class Part {

@@ -5,7 +5,8 @@ import { tell } from "../browser/canvas/shared.js";
 import { inflated } from "../browser/live/inflated.js";
 import { tokenText } from "../browser/live/labels.js";
 import { HashAddress, PathAddress } from "./address.js";
-import { cardOf, isPacked, site, siteRoot, startedEngine } from "./files.js";
+import { OfflineError, cardOf, isPacked, site, siteRoot, startedEngine } from "./files.js";
+import { TalkPlayer, talkInPage } from "./talk.js";
 import { AboutPage, DecodingPage, DoorPage, EffectsPage, HeadsPage, MasksPage, PositionsPage } from "./views.js";
 import { LANGUAGES, languageOf, say, speak } from "./words.js";
 
@@ -36,12 +37,55 @@ class Site {
     this.text = this.query.sentence || card.sentence;
     this.label();
     this.listen();
+    this.openTalk();
     this.start();
     this.show();
   }
 
   get shared() {
     return Object.fromEntries(SHARED.filter((name) => this.query[name]).map((name) => [name, this.query[name]]));
+  }
+
+  /** The talk that came with the page, which it opens with. */
+  openTalk() {
+    const talk = talkInPage();
+    if (!talk) return;
+    const { card } = this;
+    const show = (page, query) => {
+      const { checkpoint, ...view } = query;
+      const has = !checkpoint || this.has(checkpoint);
+      const kept = this.query.lang ? { lang: this.query.lang } : {};
+      // Of a scene of another model, the text alone is shown, above the picture that is there.
+      if (has) this.go(page, { ...view, ...kept, ...(checkpoint && checkpoint !== card.name ? { checkpoint } : {}) });
+      else this.go(this.page, { ...this.query, ...spelledMode(query) });
+    };
+    const site = this;
+    const on = {
+      show,
+      has: (name) => this.has(name),
+      get query() {
+        return site.query;
+      },
+      get page() {
+        return site.page;
+      },
+    };
+    this.player = new TalkPlayer(talk, on);
+    this.at.form.append(this.player.start, this.player.stage);
+    this.at.form.before(this.player.heading);
+    this.at.view.before(this.player.missing);
+    document.body.append(this.player.reader.host);
+    if (!Object.keys(this.query).some((name) => name !== "lang")) {
+      const { page, view } = talk.scenes[0];
+      const { checkpoint, ...query } = view;
+      history.replaceState(null, "", this.address.link(page, { ...query, ...this.query, scene: "1", read: "1" }));
+      Object.assign(this, this.address.read());
+      this.text = this.query.sentence || card.sentence;
+    }
+  }
+
+  has(checkpoint) {
+    return checkpoint === this.card.name || site().models.some(({ name }) => name === checkpoint);
   }
 
   // ---- the model --------------------------------------------------------------------------------------------------
@@ -55,7 +99,7 @@ class Site {
         document.documentElement.dataset.engine = "ready";
         this.say("");
       },
-      (error) => this.trouble(say("cannot_run", { error: error.message })),
+      (error) => this.trouble(error instanceof OfflineError ? error.message : say("cannot_run", { error: error.message })),
     );
   }
 
@@ -152,6 +196,7 @@ class Site {
     this.field.value = this.text;
     at.form.hidden = page === "about";
     this.links();
+    this.player?.draw();
     if (this.view?.constructor !== PAGES[page]) {
       this.view = new PAGES[page](this);
       at.view.replaceChildren(this.view.root);
@@ -184,7 +229,7 @@ class Site {
     this.at.language.value = document.documentElement.lang;
     const { models } = site();
     this.at.model.hidden = models.length < 2;
-    this.at.model.append(...models.map(({ name, title }) => element("option", "", { value: name }, title)));
+    this.at.model.append(...models.map(({ name }) => element("option", "", { value: name }, modelName(name))));
     this.at.model.value = this.card.name;
     document.querySelector("#examples").append(...this.card.examples.map((text) => element("option", "", { value: text })));
   }
@@ -223,6 +268,18 @@ class Site {
   }
 }
 
+/** A model as its reader calls it: "English → German" for en-de. */
+function modelName(name) {
+  const sides = /^([a-z]{2})-([a-z]{2})$/.exec(name)?.slice(1);
+  const names = new Intl.DisplayNames([document.documentElement.lang], { type: "language" });
+  return sides ? sides.map((side) => names.of(side)).join(" → ") : name;
+}
+
+/** What the address of a talk says of it beside the scene's view. */
+function spelledMode({ scene, read = "", present = "" }) {
+  return { scene, read, present };
+}
+
 /** Tells the page that holds this one in a frame how high it is. */
 function tellSize() {
   if (window.parent === window) return;
@@ -247,6 +304,7 @@ async function begin() {
 begin().then(
   () => document.querySelector("#old").remove(),
   (error) => {
-    document.querySelector("#old").textContent = `This browser cannot show Headscope (${error.message}). Please use a browser from 2023 or later.`;
+    const is = error instanceof OfflineError;
+    document.querySelector("#old").textContent = is ? error.message : `This browser cannot show Headscope (${error.message}). Please use a browser from 2023 or later.`;
   },
 );

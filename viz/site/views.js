@@ -8,10 +8,14 @@ import { tokenText } from "../browser/live/labels.js";
 import { packedTrace } from "../browser/live/packing.js";
 import { packedPanels } from "../browser/live/panels.js";
 import { packedWriting } from "../browser/live/writing.js";
+import { presetMask } from "../browser/engine/masks.js";
+import { fittedEdit, readEdits, writtenEdit } from "./edits.js";
 import { Part } from "./parts.js";
 import { say } from "./words.js";
 
 const KINDS = ["encoder", "decoder", "cross"];
+// Why a cell of a mask is closed (viz/masks/mask.py, Cell).
+const [FUTURE, BY_EDIT] = [1, 4];
 
 /** A page: its controls and its picture, drawn anew with every sentence and every change of the address. */
 class SitePage {
@@ -20,7 +24,7 @@ class SitePage {
     this.talk = talk;
     this.template = name ? opened(talk.openings[name]).header : null;
     this.part = part ? new Part(part, hear) : null;
-    this.note = element("p", "note", { "aria-live": "polite" });
+    this.note = element("p", "outcome", { "aria-live": "polite" });
     this.controls = element("div", "controls");
     this.root = element("section", "view", {}, this.controls, this.note, ...(this.part ? [this.part.host] : []));
   }
@@ -35,12 +39,13 @@ class SitePage {
     return Math.min(high, Math.max(low, value));
   }
 
-  /** A menu whose choice goes to the address. */
-  menu(label, name, options, value) {
+  /** A menu whose choice goes to the address, unless it is for `take`. */
+  menu(label, name, options, value, take = (choice) => this.talk.change({ [name]: choice })) {
     const menu = element("select", "", {}, ...options.map(([key, text]) => element("option", "", { value: key }, text)));
     menu.value = value;
-    menu.addEventListener("change", () => this.talk.change({ [name]: menu.value }));
-    return element("label", "", {}, `${label} `, menu);
+    menu.addEventListener("change", () => take(menu.value));
+    menu.id = `menu-${name}`;
+    return element("span", "field", {}, element("label", "", { for: menu.id }, label), menu);
   }
 
   button(text, act) {
@@ -237,7 +242,6 @@ function factorOf(loss) {
 }
 
 const MASK_PRESETS = {
-  "": null,
   none: {},
   causal: {},
   strictly_causal: {},
@@ -250,86 +254,104 @@ const MASK_PRESETS = {
 export class MasksPage extends SitePage {
   constructor(talk) {
     super(talk, "heads", "matrices", { report: (edit) => this.painted(edit) });
-    this.reset();
-  }
-
-  /** Forgets what was painted: it fits one sentence. */
-  reset() {
-    Object.assign(this, { bits: null, epoch: (this.epoch ?? 0) + 1 });
+    this.epoch = 0;
   }
 
   get kind() {
     return KINDS.includes(this.query.masked) ? this.query.masked : "decoder";
   }
 
-  painted({ rows, columns, bits }) {
+  async painted({ rows, columns, bits }) {
     const bytes = Uint8Array.from(atob(bits), (letter) => letter.charCodeAt(0));
-    this.bits = Uint8Array.from({ length: rows * columns }, (_, cell) => (bytes[cell >> 3] >> (7 - (cell & 7))) & 1);
-    this.draw();
+    await this.take({
+      bits: Uint8Array.from({ length: rows * columns }, (_, cell) => (bytes[cell >> 3] >> (7 - (cell & 7))) & 1),
+      queries: rows,
+      keys: columns,
+    });
+  }
+
+  /** Puts a mask of the kind that is shown in the place of the model's own. */
+  async take(mask) {
+    const edit = await writtenEdit({ kind: this.kind, ...mask });
+    const others = (this.query.edit ?? "").split("~").filter((each) => each && !each.startsWith(`${this.kind}:`));
+    this.own = [...others, edit].join("~");
+    this.talk.change({ edit: this.own });
+  }
+
+  /** The masks of the address that fit the sentence, as the engine takes them. */
+  async edits({ source, target }) {
+    const sizes = { encoder: [source, source], decoder: [target, target], cross: [target, source] };
+    const read = await readEdits(this.query.edit ?? "");
+    const fitted = read.map((edit) => fittedEdit(edit, ...sizes[edit.kind].map(({ ids }) => ids.length))).filter(Boolean);
+    return fitted.flatMap(({ kind, layers, bits, queries, keys }) =>
+      (layers ?? [null]).map((layer) => ({ kind, layer, allowed: { bits, heads: 1, queries, keys } })),
+    );
   }
 
   async draw() {
     const { talk, kind } = this;
-    const preset = Object.hasOwn(MASK_PRESETS, this.query.preset ?? "") ? (this.query.preset ?? "") : "";
     const whole = await talk.trace();
     if (!whole) return;
-    if (this.of !== `${talk.text} ${kind} ${preset}`) {
-      this.reset();
-      this.of = `${talk.text} ${kind} ${preset}`;
-    }
-    const menus = [
-      this.menu(say("attention"), "masked", KINDS.map((each) => [each, say(each)]), kind),
-      this.menu(say("mask"), "preset", Object.keys(MASK_PRESETS).map((name) => [name, say(`mask_${name || "own"}`)]), preset),
-    ];
-    const own = whole.maps.find((map) => map.kind === kind);
-    const layer = this.number("layer", own.layer, 0, this.template.kinds.find((each) => each.kind === kind).layers.length - 1);
-    const head = this.number("head", 0, 0, own.heads - 1);
-    const { queries, keys } = own;
-    const base = Uint8Array.from(own.allowed.bits.subarray(0, queries * keys), (bit) => (bit ? 0 : 1));
-    const edits = this.bits
-      ? [{ kind, allowed: { bits: this.bits, heads: 1, queries, keys } }]
-      : preset
-        ? [{ kind, presets: [{ name: preset, settings: MASK_PRESETS[preset] }] }]
-        : [];
-    // The translation that is there is read under the mask, so that each picture has the same words.
-    const shown = edits.length ? await talk.trace({ masks: edits, ids: whole.predictions.ids }) : whole;
+    const masks = await this.edits(whole);
+    // The translation that is there is read under the mask, so that both pictures have the same words.
+    const shown = masks.length ? await talk.trace({ masks, ids: whole.predictions.ids }) : whole;
     if (!shown) return;
-    const map = shown.maps.find((each) => each.kind === kind && each.layer === layer);
-    const allowed = this.bits ?? map.allowed.bits.subarray(0, queries * keys);
-    const [rows, columns] = [kind === "encoder" ? whole.source : whole.target, kind === "decoder" ? whole.target : whole.source].map(
-      ({ tokens }) => tokens.map(tokenText),
-    );
-    const axes = { queries: rows, keys: columns, queryTitle: say("query"), keyTitle: say("key") };
-    const names = ["allowed", "future", "padding", "both", "by_edit"].map((name) => say(`cell_${name}`));
-    const { cells } = talk.card;
+    if (this.own !== this.query.edit || this.of !== `${talk.text} ${kind}`) {
+      Object.assign(this, { own: this.query.edit, of: `${talk.text} ${kind}`, epoch: this.epoch + 1 });
+    }
+    const { layers, heads } = this.template.kinds.find((each) => each.kind === kind);
+    const [layer, head] = [this.number("layer", 0, 0, layers.length - 1), this.number("head", 0, 0, heads - 1)];
+    const at = (trace) => trace.maps.find((map) => map.kind === kind && map.layer === layer);
+    const [own, map] = [at(whole), at(shown)];
+    const { queries, keys } = map;
     const size = queries * keys;
+    const [before, allowed] = [own, map].map((each) => each.allowed.bits.subarray(0, size));
+    this.menus({ kind, layer, head, layers: layers.length, heads, before, allowed, queries, keys });
+    const sides = { encoder: ["source", "source"], decoder: ["target", "target"], cross: ["target", "source"] }[kind];
+    const [rows, columns] = sides.map((side) => whole[side].tokens.map(tokenText));
+    const axes = { queries: rows, keys: columns, queryTitle: say("query"), keyTitle: say("key") };
+    const base = Uint8Array.from(before, (bit) => (bit ? 0 : FUTURE));
+    const names = ["allowed", "future", "padding", "both", "by_edit"].map((name) => say(`cell_${name}`));
     const panels = [
       {
         ...axes,
-        ...{ title: say("paint"), scale: "category", names, colors: cells, base, start: allowed, byEdit: 4 },
-        values: Uint8Array.from(base, (reason, cell) => (allowed[cell] ? 0 : reason || 4)),
+        ...{ title: say("paint"), scale: "category", names, colors: talk.card.cells, base, start: allowed, byEdit: BY_EDIT },
+        values: Uint8Array.from(base, (reason, cell) => (allowed[cell] ? 0 : reason || BY_EDIT)),
         alt: say("mask_of", { kind: say(kind) }),
       },
       {
         ...axes,
-        title: say("head_name", { kind: say(kind), layer, head }),
+        ...{ title: say("head_name", { kind: say(kind), layer, head }), shown: allowed, unit: say("weight"), alt: say("weights_under") },
         values: map.weights.subarray(head * size, (head + 1) * size),
-        shown: allowed,
-        unit: say("weight"),
-        alt: say("weights_under"),
       },
     ];
-    const { layers, heads } = this.template.kinds.find((each) => each.kind === kind);
-    const numbered = (count) => Array.from({ length: count }, (_, place) => [String(place), String(place)]);
-    menus.push(this.menu(say("layer"), "layer", numbered(layers.length), String(layer)), this.menu(say("head"), "head", numbered(heads), String(head)));
-    this.controls.replaceChildren(...menus);
-    const packing = { themes: this.template.themes, height: 20, epoch: this.epoch, name: this.of, help: say("painting_help") };
+    const packing = { themes: this.template.themes, epoch: this.epoch, name: this.of, help: say("painting_help") };
     await this.part.update(packedPanels(panels, packing));
-    if (!edits.length) this.note.textContent = say("mask_note");
-    else {
-      const written = await talk.trace({ masks: edits });
-      if (written) this.compare(written.text, whole.text);
+    if (!masks.length) {
+      this.note.textContent = say("mask_note");
+      return;
     }
+    const written = await talk.trace({ masks });
+    if (written) this.compare(written.text, whole.text);
+  }
+
+  menus({ kind, layer, head, layers, heads, before, allowed, queries, keys }) {
+    const masks = Object.entries(MASK_PRESETS).map(([name, settings]) => [name, presetMask(name, settings, queries, keys)]);
+    const alike = (bits) => bits.every((bit, cell) => bit === allowed[cell]);
+    const [present = "painted"] = alike(before) ? ["own"] : (masks.find(([, { bits }]) => alike(bits)) ?? []);
+    const names = ["own", ...masks.map(([name]) => name), ...(present === "painted" ? ["painted"] : [])];
+    const menu = this.menu(say("mask"), "edit", names.map((name) => [name, say(`mask_${name}`)]), present, (name) => {
+      const chosen = masks.find(([each]) => each === name)?.[1];
+      if (chosen) this.take(chosen);
+      else if (name === "own") this.talk.change({ edit: "" });
+    });
+    const numbered = (count) => Array.from({ length: count }, (_, place) => [String(place), String(place)]);
+    this.controls.replaceChildren(
+      this.menu(say("attention"), "masked", KINDS.map((each) => [each, say(each)]), kind),
+      menu,
+      this.menu(say("layer"), "layer", numbered(layers), String(layer)),
+      this.menu(say("head"), "head", numbered(heads), String(head)),
+    );
   }
 }
 
@@ -346,6 +368,7 @@ export class PositionsPage extends SitePage {
     const shift = this.number("shift", 0, -16, 16);
     const reverse = this.query.reverse === "1";
     const side = ["encoder", "decoder"].includes(this.query.side) ? this.query.side : "both";
+    const order = this.order(whole.source.ids.length - 1);
     this.controls.replaceChildren(
       this.menu(say("strength"), "scale", [100, 75, 50, 25, 0].map((share) => [String(share), share ? `${share}%` : say("removed")]), String(scale)),
       this.menu(say("shift"), "shift", [-4, -2, -1, 0, 1, 2, 4, 8].map((by) => [String(by), String(by).replace("-", "−")]), String(shift)),
@@ -363,15 +386,23 @@ export class PositionsPage extends SitePage {
         ...{ queryTitle: say("token"), keyTitle: say("dimension"), scale: "signed", low: -limit, high: limit },
         ...{ unit: say("value"), pointed: say("at_dimension"), alt: say("table_of") },
       };
-      await this.part.update(packedPanels([panel], { themes: this.template.themes, height: 22 }));
+      await this.part.update(packedPanels([panel], { themes: this.template.themes }));
     } else this.part.host.hidden = true;
     const edit = { scale: scale / 100, shift, reverse, side };
-    const isUsual = scale === 100 && !shift && !reverse;
-    if (isUsual) this.note.textContent = say(rows ? "positions_note" : "positions_inside");
+    const under = { ...(scale === 100 && !shift && !reverse ? {} : { positions: edit }), ...(order ? { sourceOrder: order } : {}) };
+    if (!Object.keys(under).length) this.note.textContent = say(rows ? "positions_note" : "positions_inside");
     else {
-      const other = await talk.trace({ positions: edit });
-      if (other) this.compare(other.text, whole.text);
+      const other = await talk.trace(under);
+      const shuffled = order ? say("shuffled", { words: other?.source.tokens.slice(0, -1).map(tokenText).join(" ") }) : undefined;
+      if (other) this.compare(other.text, whole.text, shuffled);
     }
+  }
+
+  /** Another order of so many source tokens, as the address has it; null for their own. */
+  order(count) {
+    const places = (this.query.shuffled ?? "").split(".").map(Number);
+    const isOrder = places.length === count && new Set(places).size === count && places.every((place) => Number.isInteger(place) && place >= 0 && place < count);
+    return isOrder ? places : null;
   }
 }
 
