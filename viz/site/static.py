@@ -75,7 +75,15 @@ def site_files(models: Iterable[Packed]) -> Iterator[tuple[str, bytes]]:
         )
         for page in PAGES
     }
-    shell_files = ["./", *(page for page in pages if page), *code.values(), sheet, "icon.svg", "icon.png", "manifest.webmanifest"]
+    shell_files = [
+        "./",
+        *(page for page in pages if page),
+        *code.values(),
+        sheet,
+        "icon.svg",
+        "icon.png",
+        "manifest.webmanifest",
+    ]
     yield "sw.js", _service_worker(shell_files, known, pages.values()).encode()
     for path, text in pages.items():
         yield f"{path}index.html", text.encode()
