@@ -17,7 +17,7 @@ FLOORS = (
     ("model.record",),
     ("model.checkpoints", "model.watch"),
     ("model.translate",),
-    ("model.explain",),
+    ("model.explain", "model.patching"),
     ("model.survey",),
     ("model.serving", "model.training"),
     ("viz.draw",),
