@@ -8,7 +8,7 @@ import socket
 import streamlit as st
 
 from viz.registry.pages import AROUND, HOME, SENTENCE
-from viz.service.model_menu import DROPPED, checkpoints
+from viz.service.model_menu import DROPPED, checkpoints_if_any
 from viz.shell import address, share
 from viz.shell.copy_link import copy_link
 from viz.shell.fragments import fragment
@@ -74,9 +74,13 @@ def show_share() -> None:
 
 
 def _is_on_site() -> bool:
-    """Whether the site has the present model: the first one, or those of a site elsewhere."""
+    """Whether a site shows this: the app's own has the first model, one elsewhere its choice.
+
+    Translations of one's own need the app.
+    """
     present = st.session_state.get("checkpoint")
-    return bool(os.environ.get(share.SITE_VARIABLE)) or present == next(iter(checkpoints()))
+    is_there = os.environ.get(share.SITE_VARIABLE) or present in list(checkpoints_if_any())[:1]
+    return bool(is_there) and not st.session_state.get("target")
 
 
 def _base() -> tuple[str, list[str]]:
