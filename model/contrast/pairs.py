@@ -11,7 +11,7 @@ from model.contrast.results import Rivals
 from model.paper.decoding import unsayable
 from model.trace.trace import Trace
 from model.trace.translation import LIKELIEST
-from model.trace.word_grouping import WORD_START, words
+from model.trace.word_grouping import WORD_START, special, words
 from model.translate.sentences import TextError
 from model.translate.translator import Translator
 
@@ -49,6 +49,23 @@ def rivals(translator: Translator, trace: Trace, place: int) -> Rivals:
     return Rivals(
         tokens=translator.target_tokens(best.indices.tolist()),
         probabilities=best.values.exp().cpu().numpy(),
+    )
+
+
+def least_certain(trace: Trace) -> int:
+    """The place of the word of which the model was least sure; special tokens count for none."""
+    assert trace.log_probs is not None, "every trace of a translator holds them"
+    places = [n for n, token in enumerate(trace.predictions) if not special(token)]
+    log_probs = trace.log_probs
+    return min(places, key=lambda place: float(log_probs[place]), default=0)
+
+
+def next_likeliest(translator: Translator, trace: Trace, place: int) -> str:
+    """How the likeliest token besides a translation's own is spelled."""
+    found = rivals(translator, trace, place).tokens
+    own = trace.predictions.ids[place]
+    return next(
+        spelled(piece) for piece, token in zip(found.tokens, found.ids, strict=True) if token != own
     )
 
 

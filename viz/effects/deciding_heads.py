@@ -16,6 +16,7 @@ from viz.draw import style, themes
 from viz.draw.labels import escape_html
 from viz.effects.contrasted import Contrasted, example_means, moved, probability, times
 from viz.links.head_refs import head_name
+from viz.links.request import Request
 from viz.save.notebook import Lines
 from viz.save.numbers import Numbers
 from viz.save.picture import Layout
@@ -36,11 +37,24 @@ class DecidingHeads(Contrasted):
         checkpoint: the model's folder, as a notebook finds it.
     """
 
+    slug = "fewest"
+    about = "the fewest heads without which the other word wins; likewise"
+
     found: HeadSet
     random: FloatArray
     checkpoint: str = ""
 
     name = "effects-contrast-heads"
+
+    @classmethod
+    def of(cls, request: Request) -> DecidingHeads:
+        return cls(
+            *request.contrasted,
+            request.head_set,
+            request.random_sets,
+            request.folder,
+            target=request.target,
+        )
 
     @property
     def removes(self) -> bool:

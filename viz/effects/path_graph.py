@@ -16,6 +16,7 @@ from viz.draw import style, themes
 from viz.draw.labels import axis_texts, escape_html
 from viz.effects.contrasted import Contrasted, example_means, quoted
 from viz.links.head_refs import head_name
+from viz.links.request import Request
 from viz.save.notebook import Lines
 from viz.save.numbers import Numbers
 from viz.save.picture import Layout
@@ -46,10 +47,17 @@ class PathGraph(Contrasted):
         checkpoint: the model's folder, as a notebook finds it.
     """
 
+    slug = "paths"
+    about = "the ways from the source to the word; likewise"
+
     ways: Paths
     checkpoint: str = ""
 
     name = "effects-contrast-paths"
+
+    @classmethod
+    def of(cls, request: Request) -> PathGraph:
+        return cls(*request.contrasted, request.paths, request.folder, target=request.target)
 
     @property
     def title(self) -> str:

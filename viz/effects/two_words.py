@@ -11,6 +11,7 @@ import plotly.graph_objects as go
 from viz.draw import style, themes
 from viz.draw.labels import axis_texts, escape_html
 from viz.effects.contrasted import Contrasted, moved, quoted
+from viz.links.request import Request
 from viz.save.numbers import Numbers
 from viz.save.picture import Layout
 
@@ -24,7 +25,14 @@ _ROW, _AXIS = 30, 46
 class WordsWithoutTokens(Contrasted):
     """Both words' probabilities while one source token after another is hidden."""
 
+    slug = "sources"
+    about = "both words without each source token; likewise"
+
     name = "effects-contrast-tokens"
+
+    @classmethod
+    def of(cls, request: Request) -> WordsWithoutTokens:
+        return cls(*request.contrasted, target=request.target)
 
     @property
     def title(self) -> str:

@@ -8,12 +8,11 @@ import numpy as np
 import streamlit as st
 
 from model.contrast.head_sets import RANDOM_SETS
-from model.contrast.pairs import spelled
+from model.contrast.pairs import least_certain, spelled
 from model.contrast.results import Contrast, Question
 from model.record.intervention import Intervention
 from model.trace.attention_map import FloatArray, Tokens
 from model.trace.trace import Trace
-from model.trace.word_grouping import special
 from viz.browser.clicks import clicks, handle_clicks
 from viz.draw.labels import escape_markdown, token_text
 from viz.draw.word_diff import translations_html
@@ -59,21 +58,13 @@ def open_pair(question: OfModel, view: EffectsView, trace: Trace) -> EffectsView
     if not view.is_against and not anew:
         return view
     if not view.token:
-        address.change(token=hardest(trace) + 1)
+        address.change(token=least_certain(trace) + 1)
     if view.show not in AGAINST:
         address.change(show="probability")
     if not view.instead:
         place = address.read(EffectsView).place
         address.change(instead=others(question, place, trace.predictions)[0][0])
     return address.read(EffectsView)
-
-
-def hardest(trace: Trace) -> int:
-    """The place of the word that the model was least sure of."""
-    words = [n for n, token in enumerate(trace.predictions) if not special(token)]
-    assert trace.log_probs is not None, "every trace of a translator holds them"
-    log_probs = trace.log_probs
-    return min(words, key=lambda place: float(log_probs[place]), default=0)
 
 
 def others(question: OfModel, place: int | None, predictions: Tokens) -> list[tuple[str, str]]:
