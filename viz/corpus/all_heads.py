@@ -19,8 +19,8 @@ from viz.links.head_refs import KINDS, Head, head_name
 from viz.save.numbers import Numbers, column_numbers
 from viz.save.picture import Layout
 
-_HEIGHT, _NAMED = 400, 4
-"""Pixels; the heads that are named, by each of the two measures."""
+_HEIGHT, _BELOW, _NAMED = 430, 84, 4
+"""Pixels, and below the plot; the heads that are named, by each of the two measures."""
 
 _SYMBOLS = {
     AttentionKind.ENCODER: "circle",
@@ -122,7 +122,7 @@ class AllHeads(OfSurvey):
                 theme,
                 title="" if narrow else escape_html(self.title),
                 height=_HEIGHT,
-                below=style.BOTTOM + 46 + (2 * style.LEGEND_HEIGHT if narrow else 0),
+                below=_BELOW + (style.LEGEND_HEIGHT if narrow else 0),
                 lines=[f"Across – {titles[0]}", f"Up – {titles[1]}"] if narrow else [],
             ),
             "xaxis": style.value_axis(

@@ -13,12 +13,13 @@ from viz.corpus.sentences import rules_sentence
 from viz.corpus.spread import OfSurvey
 from viz.draw import style, themes
 from viz.draw.style import count_of
+from viz.draw.themes import pale
 from viz.save.numbers import Numbers
 from viz.save.picture import Layout
 
 SCORES = {"bleu": "BLEU", "log_prob": "Log-probability of a token"}
 
-_HEIGHT = 320
+_HEIGHT, _BELOW = 320, 84
 _HOVER = "%{x} heads<br><b>%{y:.3~g}</b><extra>%{fullData.name}</extra>"
 
 
@@ -108,7 +109,7 @@ class RulesCurve(OfSurvey):
         edge = {"mode": "lines", "line": {"width": 0}, "hoverinfo": "skip", "showlegend": False}
         data += [
             line("", lower, rule, **edge, hovertemplate=None),
-            line("", upper, rule, **edge, hovertemplate=None, fill="tonexty", opacity=0.3),
+            line("", upper, rule, **edge, hovertemplate=None, fill="tonexty", fillcolor=pale(rule)),
         ]
         narrow = layout.narrow
         spec = {
@@ -116,7 +117,7 @@ class RulesCurve(OfSurvey):
                 theme,
                 title="" if narrow else self.title,
                 height=_HEIGHT,
-                below=style.BOTTOM + 46 + (3 if narrow else 1) * style.LEGEND_HEIGHT,
+                below=_BELOW + (1 if narrow else 0) * style.LEGEND_HEIGHT,
                 lines=["Across – heads", f"Up – {SCORES[self.score]}"] if narrow else [],
             ),
             "xaxis": style.value_axis(theme, "" if narrow else "Heads", range=[0, counts[-1]]),

@@ -143,9 +143,10 @@ def rules_sentence(survey: CorpusSurvey) -> str:
             f"Even the {rules.counts[1]} cheapest of {every} heads cost "
             f"{style.fixed(rules.bleu.ruled[0] - rules.bleu.ruled[1], 1)} BLEU as rules."
         )
+    cost = f"a cost of {style.fixed(lost, 1)}" if lost >= 0.05 else "no cost in"
     return (
-        f"{count} of {every} heads can be rules at a cost of {style.fixed(lost, 1)} BLEU (95% "
-        f"interval {style.fixed(low, 1)} to {style.fixed(high, 1)}, "
+        f"{count} of {every} heads can be rules at {cost} BLEU (95% interval of the loss "
+        f"{style.fixed(low, 1)} to {style.fixed(high, 1)}, "
         f"{count_of(rules.translated, 'sentence')}). Removing the same heads costs "
         f"{style.fixed(gone, 1)}."
     )

@@ -1,7 +1,8 @@
-"""A head's map of one sentence, small, as SVG."""
+"""A head's map of one sentence, small, as an image in HTML."""
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Sequence
 
 from model.trace.attention_map import AttentionMap
@@ -11,7 +12,7 @@ from viz.draw.labels import axis_texts, escape_html
 FAINTEST = 0.03
 """Weights below are left out."""
 
-_CELL, _LABELS, _LETTERS = 13, 62, 9
+_CELL, _LABELS, _LETTERS, _LARGER = 13, 62, 9, 1.5
 
 
 def small_map(attention: AttentionMap, head: int, *, dark: bool = False) -> str:
@@ -36,11 +37,17 @@ def small_map(attention: AttentionMap, head: int, *, dark: bool = False) -> str:
     for column, label in enumerate(columns):
         x = _LABELS + _CELL * column + 9
         parts.append(f'<text transform="translate({x},{_LABELS - 5}) rotate(-60)">{label}</text>')
+    svg = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '
+        f'width="{width}" height="{height}" font-family="sans-serif" font-size="10.5" '
+        f'fill="{theme.text}">{"".join(parts)}</svg>'
+    )
+    # Streamlit takes drawings out of HTML, but not images.
+    source = b64encode(svg.encode()).decode()
+    spoken = escape_html(_spoken(attention, head))
     return (
-        f'<svg viewBox="0 0 {width} {height}" width="100%" role="img" '
-        f'style="max-width:{min(width, 330)}px;font-size:10.5px" '
-        f'fill="{theme.text}" aria-label="{escape_html(_spoken(attention, head))}">'
-        f"{''.join(parts)}</svg>"
+        f'<img src="data:image/svg+xml;base64,{source}" alt="{spoken}" '
+        f'style="width:100%;max-width:{round(width * _LARGER)}px">'
     )
 
 

@@ -17,7 +17,7 @@ from viz.save.notebook import Lines
 from viz.save.numbers import Numbers, column_numbers, of_head
 from viz.save.picture import Layout, Picture
 
-_ROW, _BARS = 38, 220
+_ROW, _BARS, _BELOW = 38, 220, 64
 _LOW, _HIGH = QUANTILES // 10, QUANTILES - 1 - QUANTILES // 10
 """The places of the 10% and the 90% quantile."""
 
@@ -154,7 +154,7 @@ class HeadSpread(OfHead):
             }
         )
         spec = style.plain_layout(
-            theme, title=escape_html(self.title), height=_ROW * len(keys), below=style.BOTTOM + 30
+            theme, title=escape_html(self.title), height=_ROW * len(keys), below=_BELOW
         )
         spec["xaxis"] = style.value_axis(theme, "", range=[-0.02, 1.02], tickformat=".0%")
         spec["yaxis"] = style.axis("", names, 1, range=[len(keys) - 0.5, -0.5])
@@ -212,7 +212,7 @@ class LookDistances(OfHead):
             },
             "hovertemplate": "distance %{x}<br><b>%{y:.1%}</b><extra></extra>",
         }
-        spec = style.plain_layout(theme, title=self.title, height=_BARS, below=style.BOTTOM + 20)
+        spec = style.plain_layout(theme, title=self.title, height=_BARS, below=_BELOW // 2)
         ends = {-REACH: f"−{REACH} or more", REACH: f"{REACH} or more"}
         ticks = [each for each in away if each % 4 == 0]
         spec["xaxis"] = style.value_axis(
