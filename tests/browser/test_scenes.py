@@ -98,7 +98,8 @@ def wait_for_picture(talk: TalkPage) -> None:
     talk.page.wait_for_function(
         """() => {
             const drawn = (root) => [...root.querySelectorAll("*")].some((each) =>
-                each.dataset?.painted || each.matches(".js-plotly-plot .main-svg, .door[data-state]")
+                each.dataset?.painted
+                || each.matches(".js-plotly-plot .main-svg, .door[data-state]")
                 || (each.shadowRoot && drawn(each.shadowRoot)));
             return drawn(document);
         }""",

@@ -24,8 +24,7 @@ def headline(data: Mapping[str, Any]) -> None:
     """Mount what makes words of the translation above the page.
 
     Args:
-        data: "text" as it stands there, its "words" and its "colors", of
-            viz.shell.headline.
+        data: "text" as it stands there, its "words" and its "colors".
     """
     _headline(key="headline", data=data, height=1)
 
