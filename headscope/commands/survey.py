@@ -14,10 +14,11 @@ from headscope.commands.translate import DEFAULT_CHECKPOINT
 from model.checkpoints.checkpoint import CheckpointError
 from model.checkpoints.shipped import checkpoint_folder
 from model.explain.labels import Sample
+from model.survey.corpus_survey import Rules
 from model.survey.head_profile import summed_up
 from model.survey.part import Part, SurveyError
 from model.survey.probes import probed
-from model.survey.rule_costs import FITTED, JUDGED, Rules, ruled
+from model.survey.rule_costs import FITTED, JUDGED, ruled
 from model.survey.running import counts
 from model.survey.survey_file import SURVEY, save_survey
 from model.training.corpus import CorpusError, Pair, key, read_pairs

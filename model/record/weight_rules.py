@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -75,7 +76,8 @@ class Lexicon:
             for side, known in ((0, dict[str, int]()), (1, dict[str, int]()))
         )
         # How likely each source token makes each target token.
-        makes, counts = np.ones(len(names)), np.ones(len(names))
+        makes: NDArray[Any] = np.ones(len(names))
+        counts = makes
         for _ in range(rounds if len(cell) else 0):
             shares = makes[cell]
             shares /= np.bincount(rows, shares)[rows]

@@ -180,11 +180,14 @@ def _rules_from_json(content: Mapping[str, Any]) -> Rules:
     if (counts[0], counts[-1]) != (0, len(heads)) or list(counts) != sorted(set(counts)):
         raise ValueError
     return Rules(
-        heads,
-        lexicon,
-        *(_count(content[name]) for name in _NUMBERS),
-        counts,
-        *(_scores_from_json(content[name], len(counts)) for name in _CURVES),
+        heads=heads,
+        lexicon=lexicon,
+        counts=counts,
+        fitted=_count(content["fitted"]),
+        judged=_count(content["judged"]),
+        translated=_count(content["translated"]),
+        log_prob=_scores_from_json(content["log_prob"], len(counts)),
+        bleu=_scores_from_json(content["bleu"], len(counts)),
     )
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import plotly.graph_objects as go
 
 from model.explain.labels import RULE
@@ -69,10 +69,14 @@ class AllHeads(OfSurvey):
     def points(self) -> list[tuple[Head, float, float]]:
         """The heads that have both values, with these."""
         both = [
-            (place, *(value_of(self.survey, place, key) for key in (self.across, self.up)))
+            (
+                place,
+                value_of(self.survey, place, self.across),
+                value_of(self.survey, place, self.up),
+            )
             for place in self.survey.places
         ]
-        return [each for each in both if not np.isnan(each[1:]).any()]
+        return [each for each in both if not math.isnan(each[1] + each[2])]
 
     def figure(self, layout: Layout) -> go.Figure:
         """A trace for each kind of attention; a point's customdata begins with its head."""

@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 from model.explain.measures import allowed_per_head
 from model.survey.corpus_survey import HeadRule
 from model.survey.fitting import seen_rows
-from model.trace.attention_map import AttentionMap
+from model.trace.attention_map import AttentionMap, BoolArray
 from viz.corpus.sentences import rule_text
 from viz.draw import style
 from viz.draw.panel_figure import panels_figure
@@ -53,7 +53,7 @@ class RuleBesideHead(Picture):
     def overlap(self) -> float:
         """How much weight head and rule put in the same places, over rows with a choice."""
         own, ruled = (panel.values for panel in self.panels)
-        choice = np.count_nonzero(self.panels[0].shown, axis=-1) >= 2
+        choice = np.count_nonzero(self._allowed, axis=-1) >= 2
         return float(np.minimum(own, ruled)[choice].sum(axis=-1).mean()) if choice.any() else 1.0
 
     @property
@@ -69,13 +69,16 @@ class RuleBesideHead(Picture):
         return style.percent(self.overlap)
 
     @property
+    def _allowed(self) -> BoolArray:
+        return allowed_per_head(self.attention.allowed)[0]
+
+    @property
     def panels(self) -> list[Panel]:
         """The head, then its rule."""
         attention = self.attention
         lexicon = self.rule.weights.lexicon
         rows, _ = seen_rows(attention, lexicon)
         ruled = self.rule.weights.weights(rows).astype(np.float32)
-        allowed = allowed_per_head(attention.allowed)[0]
         return [
             Panel(
                 title=title,
@@ -84,7 +87,7 @@ class RuleBesideHead(Picture):
                 keys=attention.keys,
                 alt=title,
                 scale="weights",
-                shown=allowed,
+                shown=self._allowed,
             )
             for title, values in (
                 ("The head", attention.weights[self.head]),

@@ -67,7 +67,7 @@ def test_many_rules_are_scored_with_the_cheapest_first(
                 translator.translate(
                     source,
                     search=Search(beam=1),
-                    under=Intervention(heads=edits),  # type: ignore[arg-type]
+                    under=Intervention(heads=edits),
                 ).text
                 for source, _ in JUDGED[:3]
             ]
