@@ -196,7 +196,7 @@ def chosen(found: Sequence[Found], count: int = COUNT) -> list[Found]:
 def experiment(model: Translator, found: Found) -> Experiment:
     """What the effects page opens for a pair."""
     decisive = head_set(model, found.trace, found.pair)
-    heads = f"Without {count_of(len(decisive.heads), 'head')}, it is the other way round."
+    heads = f"Without {count_of(len(decisive.heads), 'head')}, the other is likelier."
     shows = (
         f"Why “{found.pair.word}” ({fixed(found.word, 2)}) and not “{found.pair.other}” "
         f"({fixed(found.other, 3)})? {heads if decisive.decides else ''}"

@@ -43,6 +43,9 @@ from viz.shell.widgets import brief, segments
 FIELD = "instead-field"
 """The key of the field for the other word; the address has it as a text."""
 
+WHY_NOT = "Why not another word?"
+"""The field's label, and what it shows without another word."""
+
 _ANEW = "_instead_anew"
 """Set where another target token waits for another word of its own."""
 
@@ -83,17 +86,16 @@ def others(question: OfModel, place: int | None, predictions: Tokens) -> list[tu
 
 def choose_other(question: OfModel, view: EffectsView, trace: Trace) -> None:
     """The field for the other word: one of the likeliest, or typed."""
-    names = dict(others(question, view.place, trace.predictions))
-    if view.instead:
-        names.setdefault(view.instead, view.instead)
-    st.session_state[FIELD] = view.instead or None
+    # With an empty choice, a slow browser could send it for a word that it has not heard of.
+    names = {"": WHY_NOT} | dict(others(question, view.place, trace.predictions))
+    names.setdefault(view.instead, view.instead)
+    st.session_state[FIELD] = view.instead
     st.selectbox(
-        "Why not another word?",
+        WHY_NOT,
         list(names),
-        None,
+        list(names).index(view.instead),
         key=FIELD,
         format_func=lambda word: names.get(word, word),
-        placeholder="Why not …? Choose or type a word",
         label_visibility="collapsed",
         accept_new_options=True,
         on_change=_keep_other,
@@ -102,7 +104,7 @@ def choose_other(question: OfModel, view: EffectsView, trace: Trace) -> None:
 
 
 def _keep_other() -> None:
-    word = (st.session_state[FIELD] or "").strip()[:MOST_WORD]
+    word = st.session_state[FIELD].strip()[:MOST_WORD]
     address.change(instead=word)
     if not word and address.read(EffectsView).is_against:
         address.change(show="probability")
