@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from model.explain.word_alignment import word_map as word_map
     from model.paper.search import Sampling as Sampling
     from model.paper.search import Search as Search
+    from model.patching.causal_trace import causal_trace as causal_trace
+    from model.patching.patch import patch as patch
     from model.record.head_edits import Gate as Gate
     from model.record.head_edits import MeanAblation as MeanAblation
     from model.record.head_edits import ReplacedWeights as ReplacedWeights

@@ -23,6 +23,10 @@ from model.explain.reading import site_map as site_map
 from model.explain.removal_file import read_removal as read_removal
 from model.trace.attention_map import AttentionKind, AttentionMap, Site, Tokens
 from model.training.growth import read_growth as read_growth
+from viz.corpus.all_heads import AllHeads as AllHeads
+from viz.corpus.rule_curve import RulesCurve as RulesCurve
+from viz.corpus.spread import HeadSpread as HeadSpread
+from viz.corpus.spread import LookDistances as LookDistances
 from viz.decoding.certainty import Certainty as Certainty
 from viz.decoding.lens import LayerLens as LayerLens
 from viz.decoding.search import of_every_width as _searches_of_every_width

@@ -22,9 +22,10 @@ from numpy.typing import ArrayLike
 
 from model.record.head_edits import HeadEdits, Heads
 from model.record.mask_rules import MaskError, Preset, Rule
+from model.record.patches import Patch, checked_patches, side_of
+from model.record.patches import Side as Side
 from model.trace.attention_map import AttentionKind, BoolArray, Site
 
-Side = Literal["encoder", "decoder"]
 Sides = Literal["both", "encoder", "decoder"]
 
 Place = Site | tuple[AttentionKind | str, int] | AttentionKind | str
@@ -285,16 +286,20 @@ class Intervention:
             reads there; None keeps the order of the text.
         heads: edits of single heads before W_O, as {("cross", 2, 3): 0}, which removes one; see
             `model.record.head_edits.HeadEdits`.
+        patches: activations of another run in place of this one's, after the edits of heads; see
+            `model.patching.patch`.
 
     Raises:
         MaskError: as `MaskEdits`.
         HeadError: as `HeadEdits`.
+        PatchError: if two patches are for one part.
     """
 
     masks: Masks = field(default_factory=dict)
     positions: PositionEdit = PositionEdit()
     source_order: Sequence[int] | None = None
     heads: Heads = field(default_factory=dict)
+    patches: Sequence[Patch] = ()
 
     def __post_init__(self) -> None:
         if not isinstance(self.masks, MaskEdits):
@@ -306,6 +311,7 @@ class Intervention:
             object.__setattr__(self, "positions", PositionEdit())
         if self.source_order is not None:
             object.__setattr__(self, "source_order", tuple(self.source_order))
+        object.__setattr__(self, "patches", checked_patches(self.patches))
 
     def without_padding(self, n_source: int, n_target: int) -> Intervention | None:
         """The intervention without padding, as `MaskEdits.without_padding`."""
@@ -328,6 +334,7 @@ class Intervention:
                 for (site, head), edit in self.heads.items()
                 if site.kind is AttentionKind.ENCODER
             },
+            patches=[patch for patch in self.patches if side_of(patch.part) == "encoder"],
         )
 
 

@@ -35,6 +35,7 @@ from model.record.intervention import (
     allowed_array,
 )
 from model.record.mask_rules import MaskError, Rule
+from model.record.patching import patching
 from model.record.recording import CaptureError
 from model.trace.attention_map import AttentionKind, BoolArray, Site
 
@@ -380,7 +381,7 @@ def intervening(
 
     Parts that an intervention does not change remain as around the block. The caller reorders the
     source, with `model.record.intervention.ordered`. Other arguments, and errors, are those of
-    `editing`, `editing_heads` and `editing_positions`.
+    `editing`, `editing_heads`, `patching` and `editing_positions`.
 
     Args:
         under: one intervention for every sentence, or one for each of a batch.
@@ -404,6 +405,8 @@ def intervening(
         if any(each.heads for each in under):
             heads = [each.heads for each in under]
             stack.enter_context(editing_heads(heads, sites=sites))
+        if any(each.patches for each in under):
+            stack.enter_context(patching([each.patches for each in under]))
         for edit in positions:
             if not edit.at_rest:
                 stack.enter_context(editing_positions(edit))

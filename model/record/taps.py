@@ -2,8 +2,9 @@
 
 All browser sessions share a cached model. Hooks that were added and removed around a forward pass
 would leak one person's sentence into another's. These hooks stay; they read ContextVars for the
-recording (model/record/recording.py) and the edits (model/record/mask_editing.py,
-model/record/head_editing.py) of the present thread. Without any, reading them is the only cost.
+recording (model/record/recording.py), the edits (model/record/mask_editing.py,
+model/record/head_editing.py) and the patches (model/record/patching.py) of the present thread.
+Without any, reading them is the only cost.
 
 Recording changes nothing for the caller. Asked for weights, our own attention runs the explicit
 formula: the same logits bit for bit if the configuration uses it anyway, and to float32 rounding if
@@ -39,6 +40,8 @@ from model.paper.transformer import Decoder, DecoderLayer, Encoder, EncoderLayer
 from model.record.head_editing import active_head_edits
 from model.record.intervention import PositionError, Side
 from model.record.mask_editing import active_edits, active_position_editing, edited_rows
+from model.record.patches import Stage, Stream
+from model.record.patching import active_activations
 from model.record.recording import AttentionRecord, CaptureError, CaptureWarning, active_recording
 from model.trace.attention_map import AttentionKind, Site
 
@@ -71,6 +74,22 @@ class PositionTap:
                 "reversed; give a target, or reverse the encoder's alone."
             )
         return edited_rows(moving.edit, encoding, *args, **kwargs)
+
+
+class StreamTap:
+    """The hook on the module whose output is the hidden states after a stage."""
+
+    def __init__(self, stream: Stream) -> None:
+        self.stream = stream
+
+    def attach(self, module: nn.Module) -> None:
+        """Register the hook."""
+        module.register_forward_hook(self.after)
+
+    def after(self, module: nn.Module, args: tuple[Any, ...], output: Tensor) -> Tensor | None:
+        """The forward hook: other hidden states, if this thread has them patched."""
+        handler = active_activations.get()
+        return None if handler is None else handler.states(self.stream, output)
 
 
 Arguments = tuple[tuple[Any, ...], dict[str, Any]]
@@ -149,14 +168,17 @@ class FunctionTap(Tap):
     def after(
         self, function: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], output: Any
     ) -> Any:
-        """The forward hook: the output with edited heads, which is also recorded."""
-        edits = active_head_edits.get()
-        if edits is None or not edits.concerns(self.site):
-            return super().after(function, args, kwargs, output)
-        request = self.bind(args, kwargs).arguments
-        edited = edits.edited(self.site, self.part, self.parts, function, request, output)
+        """The forward hook: the output with edited and patched heads, which is also recorded."""
+        edits, handler = active_head_edits.get(), active_activations.get()
+        edited = output
+        if edits is not None and edits.concerns(self.site):
+            request = self.bind(args, kwargs).arguments
+            edited = edits.edited(self.site, self.part, self.parts, function, request, output)
+        if handler is not None:
+            heads = handler.heads(self.site, self.part, self.parts, edited[0])
+            edited = heads, edited[1]
         super().after(function, args, kwargs, edited)
-        return edited
+        return None if edited is output else edited
 
     def see(self, function: Any, request: Mapping[str, Any], output: Any) -> AttentionRecord:
         """The inputs with the returned weights; scores are computed again."""
@@ -308,7 +330,26 @@ def install_taps(model: nn.Module) -> tuple[Site, ...]:
         if isinstance(module, Encoder | Decoder) and _tap_on(module.positions, PositionTap) is None:
             is_decoder = isinstance(module, Decoder | SelfDecoder)
             PositionTap("decoder" if is_decoder else "encoder").attach(module.positions)
+        if isinstance(module, Encoder | Decoder):
+            _tap_streams(module)
     return tuple(sorted({tap.site for _, tap in plan}))
+
+
+def _tap_streams(stack: Encoder | Decoder) -> None:
+    """Install the taps on a stack's hidden states."""
+    side: Side = "decoder" if isinstance(stack, Decoder | SelfDecoder) else "encoder"
+    stages: list[tuple[Stage, nn.Module]] = [("embedding", stack.dropout)]
+    for number, layer in enumerate(stack.layers):
+        # Not the layer itself: while decoding it takes steps, of which a hook does not hear.
+        stages.append((number, layer.get_submodule("feed_forward_residual")))
+    if side == "encoder":
+        stages.append(("output", stack.final_norm))
+    for stage, module in stages:
+        present: StreamTap | None = _tap_on(module, StreamTap)
+        if present is None:
+            StreamTap(Stream(side, stage)).attach(module)
+        else:
+            present.stream = Stream(side, stage)
 
 
 _KNOWN = (

@@ -4,18 +4,13 @@ from __future__ import annotations
 
 import math
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Literal
 
-import numpy as np
-from numpy.typing import NDArray
-
 from model.trace.attention_map import FloatArray, Tokens
+from model.trace.token_runs import Place, places, runs
 from viz.draw import css, themes
 from viz.draw.labels import NOTHING, escape_html, visible
-
-Place = tuple[int | None, int | None]
-"""The positions of two targets' tokens at one place of the plot; None for a missing token."""
 
 SHORT = 80
 """Translations of up to this many characters are set large."""
@@ -32,7 +27,7 @@ def word_diff(before: str, after: str) -> list[Change]:
     """
     old, new = list(_words(before)), list(_words(after))
     changes: list[Change] = []
-    for same, old_run, new_run in _runs(
+    for same, old_run, new_run in runs(
         [word.lstrip(" ") for word in old], [word.lstrip(" ") for word in new]
     ):
         removed, added = "".join(old[old_run]), "".join(new[new_run])
@@ -134,51 +129,4 @@ def aligned(one: tuple[Tokens, FloatArray], other: tuple[Tokens, FloatArray]) ->
                 f"Each token needs one log-probability: there are {len(tokens)} tokens and the "
                 f"numbers have the shape {log_probs.shape}."
             )
-    tokens_a, tokens_b = one[0], other[0]
-    if tokens_a.tokens == tokens_b.tokens:
-        return [(position, position) for position in range(len(tokens_a))]
-    places: list[Place] = []
-    for _, run_a, run_b in _runs(tokens_a.tokens, tokens_b.tokens):
-        n_a, n_b = run_a.stop - run_a.start, run_b.stop - run_b.start
-        places += [
-            (run_a.start + i if i < n_a else None, run_b.start + i if i < n_b else None)
-            for i in range(max(n_a, n_b))
-        ]
-    return places
-
-
-def _runs(first: Sequence[str], second: Sequence[str]) -> Iterator[tuple[bool, slice, slice]]:
-    """Two sequences as alternating runs, shared and different, in order.
-
-    What they share is a longest common subsequence. A model that is kept from looking repeats
-    itself, and difflib's time grows with the cube of the length of two such texts.
-    """
-    left = _common_lengths(first, second)
-    one = other = 0
-    while one < len(first) or other < len(second):
-        start, beside = one, other
-        while one < len(first) and other < len(second) and first[one] == second[other]:
-            one, other = one + 1, other + 1
-        if one > start:
-            yield True, slice(start, one), slice(beside, other)
-        start, beside = one, other
-        while one < len(first) and other < len(second) and first[one] != second[other]:
-            if left[one + 1, other] >= left[one, other + 1]:
-                one += 1
-            else:
-                other += 1
-        if one == len(first) or other == len(second):
-            one, other = len(first), len(second)
-        if (one, other) != (start, beside):
-            yield False, slice(start, one), slice(beside, other)
-
-
-def _common_lengths(first: Sequence[str], second: Sequence[str]) -> NDArray[np.int32]:
-    """The length of the longest common subsequence of both rests, by their starts."""
-    lengths = np.zeros((len(first) + 1, len(second) + 1), dtype=np.int32)
-    others = np.array(second, dtype=object)
-    for place in range(len(first) - 1, -1, -1):
-        below = lengths[place + 1]
-        reached = np.maximum(below[:-1], below[1:] + (others == first[place]))
-        lengths[place, :-1] = np.maximum.accumulate(reached[::-1])[::-1]
-    return lengths
+    return places(one[0].tokens, other[0].tokens)

@@ -12,9 +12,10 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from model.trace.attention_map import FloatArray, Tokens
+from model.trace.token_runs import Place
 from viz.draw import style, themes
 from viz.draw.labels import axis_texts, escape_html, side_texts, visible
-from viz.draw.word_diff import Place, aligned
+from viz.draw.word_diff import aligned
 from viz.masks.compared import TwoMasks
 from viz.masks.head_in_batch import InBatch
 from viz.masks.painted import Edits

@@ -1,0 +1,97 @@
+"""Results of patching activations of one sentence into the run of another, without torch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from model.record.patches import Side, Stage
+from model.trace.array_values import ArrayValue, Sized
+from model.trace.attention_map import FloatArray, Tokens
+
+Pairs = tuple[tuple[int, int], ...]
+"""Positions of aligned tokens: in the sentence that runs, and in the other one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Patched(ArrayValue, Sized):
+    """A sentence's run with activations of another sentence in it.
+
+    Attributes:
+        sentence: the sentence that runs.
+        other: the one whose activations it gets.
+        source: tokens of the sentence, ending with </s>.
+        other_source: tokens of the other one.
+        pairs: the aligned positions of both sources.
+        text: the sentence's translation.
+        other_text: the other one's.
+        patched_text: what the model writes for the sentence with the activations in place.
+        predictions: the tokens that are read and scored, ending with </s>: the other sentence's
+            translation, or a given one.
+        log_probs: of the predictions in the sentence's own run, (target,).
+        other_log_probs: in the other sentence's run.
+        patched_log_probs: in the sentence's run with the activations.
+    """
+
+    sentence: str
+    other: str
+    source: Tokens
+    other_source: Tokens
+    pairs: Pairs
+    text: str
+    other_text: str
+    patched_text: str
+    predictions: Tokens
+    log_probs: FloatArray
+    other_log_probs: FloatArray
+    patched_log_probs: FloatArray
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class CausalTrace(ArrayValue, Sized):
+    """How likely a translation is with one token's hidden states of another run put in.
+
+    Attributes:
+        sentence: the sentence that runs.
+        other: the one whose hidden states it gets, a token after a stage at a time.
+        source: tokens of the sentence, ending with </s>.
+        target: what the decoder reads in both runs, starting with <s>.
+        predictions: the tokens whose probability is measured.
+        log_probs: of the predictions in the sentence's own run, (target,).
+        other_log_probs: in the other sentence's run.
+        encoder: with the states after a stage put in at a source token, by stage, (source,
+            target); NaN for tokens without a counterpart in the other sentence.
+        decoder: the same at a target token, (target, target).
+    """
+
+    sentence: str
+    other: str
+    source: Tokens
+    target: Tokens
+    predictions: Tokens
+    log_probs: FloatArray
+    other_log_probs: FloatArray
+    encoder: Mapping[Stage, FloatArray]
+    decoder: Mapping[Stage, FloatArray]
+
+    def probabilities(self, side: Side, token: int) -> FloatArray:
+        """The probability of one prediction, (stage, token of that side).
+
+        Raises IndexError if there is no such prediction.
+        """
+        if not 0 <= token < len(self.predictions):
+            raise IndexError(
+                f"There is no target token {token}; choose one from 0 to "
+                f"{len(self.predictions) - 1}."
+            )
+        stages = self.encoder if side == "encoder" else self.decoder
+        found: FloatArray = np.exp(np.stack([each[:, token] for each in stages.values()]))
+        return found
+
+    @property
+    def telling(self) -> int:
+        """The prediction whose probability differs most between the two runs."""
+        gap = np.exp(self.other_log_probs) - np.exp(self.log_probs)
+        return int(np.abs(gap).argmax())
