@@ -40,8 +40,9 @@ MODELS := en-de de-en en-fr toy-reverse toy-dates-rotary
 site: $(VENV)/.installed-dev ## Write the site that needs no server to dist/site (MODELS="en-de de-en")
 	$(PY) -m headscope site $(addprefix --model ,$(MODELS)) --out dist/site
 
+# One more than cores, because many tests wait for a server, a process or a browser.
 # Idle workers take over tests from busy ones, so no long file ends up last on one worker.
-WORKERS := -n auto --maxprocesses 4 --dist worksteal
+WORKERS = -n $$(expr $$(getconf _NPROCESSORS_ONLN) + 1) --maxprocesses 4 --dist worksteal
 # These run after the others: each worker has a server and a Chromium of its own.
 WINDOWS := tests/browser tests/test_desktop.py
 

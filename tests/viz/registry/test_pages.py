@@ -4,6 +4,7 @@ from dataclasses import asdict
 from importlib import import_module
 from pathlib import Path
 
+from viz.corpus.view import CorpusView
 from viz.decoding.view import DecodingView
 from viz.door.view import DoorView
 from viz.effects.view import EffectsView
@@ -16,6 +17,7 @@ ROOT = Path(__file__).parents[3]
 VALUES = {
     "door": DoorView(),
     "heads": HeadsView(),
+    "corpus": CorpusView(),
     "effects": EffectsView(),
     "decoding": DecodingView(),
     "masks": MasksView(),
