@@ -27,7 +27,8 @@ def files() -> dict[str, bytes]:
 
 
 def test_its_pages_are_those_of_the_app() -> None:
-    assert list(VIEWS) == list(PAGES)
+    """Without the search of a corpus, which is prepared in Python."""
+    assert [name for name in VIEWS if name != "corpus"] == list(PAGES)
     script = (HERE / "site.js").read_text(encoding="utf-8")
     (listed,) = re.findall(r"const PAGES = \{(.*?)\};", script, re.DOTALL)
     assert tuple(re.findall(r"(\w+):", listed)) == PAGES
