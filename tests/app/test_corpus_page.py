@@ -113,7 +113,7 @@ def test_a_stroke_ranks_the_heads_and_stays_in_the_address(
     assert found_sentence([]) in said(app)
     trace = load(shelf / "en-de", device="cpu").trace(SENTENCE)
     shape = trace.maps[Site(AttentionKind.ENCODER, 0)].weights.shape[1:]
-    drawn = np.eye(*shape, -1, dtype=bool)
+    drawn = np.eye(shape[0], shape[1], -1, dtype=np.bool_)
     bits = base64.b64encode(np.packbits(~drawn).tobytes()).decode()
     stroke = {"name": f"encoder/{SENTENCE}", "rows": shape[0], "columns": shape[1], "bits": bits}
     app = tell_state(app, "corpus-grid", {"edit": stroke})
