@@ -25,7 +25,7 @@ FLOORS = (
     ("viz.links",),
     (
         *("viz.door", "viz.heads", "viz.effects", "viz.decoding", "viz.masks", "viz.positions"),
-        "viz.about",
+        *("viz.about", "viz.compare"),
     ),
     ("viz.registry",),
     ("viz.service",),

@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import Any
 
 from viz.about.view import VIEW as ABOUT
+from viz.compare.view import VIEW as COMPARE
 from viz.decoding.view import VIEW as DECODING
 from viz.door.view import VIEW as DOOR
 from viz.effects.view import VIEW as EFFECTS
@@ -31,7 +32,7 @@ from viz.masks.view import VIEW as MASKS
 from viz.positions.view import VIEW as POSITIONS
 
 VIEWS: Mapping[str, View] = MappingProxyType(
-    {view.name: view for view in (DOOR, HEADS, EFFECTS, DECODING, MASKS, POSITIONS, ABOUT)}
+    {view.name: view for view in (DOOR, HEADS, EFFECTS, COMPARE, DECODING, MASKS, POSITIONS, ABOUT)}
 )
 """Every page by its name, in the order of the navigation."""
 

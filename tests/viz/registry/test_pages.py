@@ -4,6 +4,7 @@ from dataclasses import asdict
 from importlib import import_module
 from pathlib import Path
 
+from viz.compare.view import CompareView
 from viz.decoding.view import DecodingView
 from viz.door.view import DoorView
 from viz.effects.view import EffectsView
@@ -17,6 +18,7 @@ VALUES = {
     "door": DoorView(),
     "heads": HeadsView(),
     "effects": EffectsView(),
+    "compare": CompareView(),
     "decoding": DecodingView(),
     "masks": MasksView(),
     "positions": PositionsView(),
