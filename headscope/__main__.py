@@ -14,7 +14,8 @@ COMMANDS = {
     "translate": ("translate", "translate a sentence"),
     "export": ("export", "write a figure, its numbers or the whole heads view to a file"),
     "export-hf": ("export_hf", "write a model as a folder that transformers can load"),
-    "pack": ("pack", "write a model as one HTML page that runs offline"),
+    "pack": ("pack", "write a model, or a talk, as one HTML page that runs offline"),
+    "site": ("site", "write models as a site of files that runs in the browser"),
     "survey": ("survey", "measure what each head of a model does over many sentences"),
     "unpickle": ("unpickle", "write a Hugging Face folder's pytorch_model.bin as safetensors"),
 }

@@ -28,6 +28,10 @@ from viz.compare.heads import HeadPair as HeadPair
 from viz.compare.paired import PairedTraces as PairedTraces
 from viz.compare.paired import matched as matched
 from viz.compare.tracing import TracedWord as TracedWord
+from viz.corpus.all_heads import AllHeads as AllHeads
+from viz.corpus.rule_curve import RulesCurve as RulesCurve
+from viz.corpus.spread import HeadSpread as HeadSpread
+from viz.corpus.spread import LookDistances as LookDistances
 from viz.decoding.certainty import Certainty as Certainty
 from viz.decoding.lens import LayerLens as LayerLens
 from viz.decoding.search import of_every_width as _searches_of_every_width

@@ -25,9 +25,10 @@ FLOORS = (
     ("viz.links",),
     (
         *("viz.door", "viz.heads", "viz.effects", "viz.decoding", "viz.masks", "viz.positions"),
-        *("viz.about", "viz.compare"),
+        *("viz.corpus", "viz.compare", "viz.about"),
     ),
     ("viz.registry",),
+    ("viz.site",),
     ("viz.service",),
     ("viz.inquiries",),
     ("viz.shell",),

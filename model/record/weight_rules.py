@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,8 +62,7 @@ class Lexicon:
             rounds: of expectation maximization.
         """
         names: dict[tuple[str, str], int] = {}
-        cells, targets, starts = [], [], []
-        known_targets: dict[str, int] = {}
+        cells, starts = [], []
         row = 0
         for source, target in pairs:
             for word in target:
@@ -70,16 +70,20 @@ class Lexicon:
                     cells.append(names.setdefault((word, other), len(names)))
                     starts.append(row)
                 row += 1
-        for word, _ in names:
-            targets.append(known_targets.setdefault(word, len(known_targets)))
-        cell, rows, of_target = np.array(cells), np.array(starts), np.array(targets)
-        likely = np.ones(len(names))
+        cell, rows = np.array(cells, int), np.array(starts, int)
+        of_target, of_source = (
+            np.array([known.setdefault(pair[side], len(known)) for pair in names], int)
+            for side, known in ((0, dict[str, int]()), (1, dict[str, int]()))
+        )
+        # How likely each source token makes each target token.
+        makes: NDArray[Any] = np.ones(len(names))
+        counts = makes
         for _ in range(rounds if len(cell) else 0):
-            shares = likely[cell]
+            shares = makes[cell]
             shares /= np.bincount(rows, shares)[rows]
             counts = np.bincount(cell, shares, minlength=len(names))
-            # Of a source token, how much of it each target token explains.
-            likely = counts / np.bincount(of_target, counts)[of_target]
+            makes = counts / np.bincount(of_source, counts)[of_source]
+        likely = counts / np.bincount(of_target, counts)[of_target]
         best: dict[str, list[tuple[float, str]]] = {}
         for (word, other), probability in zip(names, likely.tolist(), strict=True):
             best.setdefault(word, []).append((probability, other))

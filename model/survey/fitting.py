@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from model.explain.measures import allowed_per_head
 from model.record.head_edits import RuleWeights
 from model.record.weight_rules import BY_DISTANCE, REACH, RULES, Cells, Lexicon, SeenRows
+from model.survey.corpus_survey import Place
 from model.trace.attention_map import AttentionKind, AttentionMap, BoolArray, Site
 from model.trace.trace import Trace
 
@@ -24,9 +25,6 @@ SHARES = tuple(tenth / 10 for tenth in range(1, 10))
 
 GAIN = 0.02
 """So much more than its better rule alone a mixture must overlap to be worth a second rule."""
-
-Place = tuple[Site, int]
-"""A head: its site, and its number there."""
 
 Values = NDArray[np.float64]
 
@@ -89,7 +87,7 @@ def overlaps_of(traces: Sequence[Trace], rules: Mapping[Place, RuleWeights]) -> 
     for trace in traces:
         for site, attention in trace.maps.items():
             lexicon = next((each.lexicon for (s, _), each in rules.items() if s == site), None)
-            seen, choice = _seen(attention, lexicon)
+            seen, choice = seen_rows(attention, lexicon)
             for head in range(attention.n_heads):
                 if (site, head) not in rules:
                     continue
@@ -135,7 +133,7 @@ def _overlaps(
     rows: dict[AttentionKind, int] = {}
     for trace in traces:
         for kind, places, attention in _by_kind(trace):
-            seen, choice = _seen(attention, lexicon)
+            seen, choice = seen_rows(attention, lexicon)
             names = [rule.name for rule in RULES.values() if kind in rule.kinds]
             shared = {name: seen.cells(name)[None] for name in names}
             shared[BY_DISTANCE] = np.stack(
@@ -183,7 +181,7 @@ def _best(candidates: Sequence[_Candidate], overlaps: Values) -> _Candidate:
     return candidates[most if overlaps[most] > overlaps[alone] + GAIN else alone]
 
 
-def _seen(attention: AttentionMap, lexicon: Lexicon | None) -> tuple[SeenRows, BoolArray]:
+def seen_rows(attention: AttentionMap, lexicon: Lexicon | None) -> tuple[SeenRows, BoolArray]:
     """What rules may know of the rows of a map, and which of them have a choice."""
     allowed = allowed_per_head(attention.allowed)[0]
     seen = SeenRows(

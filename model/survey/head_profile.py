@@ -11,21 +11,26 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from model.explain.labels import RULE, Finding, Sample, wilson
+from model.explain.labels import RULE, Finding, Sample
 from model.explain.measures import Values
+from model.survey.corpus_survey import (
+    DECILES,
+    QUANTILES,
+    CorpusSurvey,
+    Distribution,
+    Effect,
+    HeadProfile,
+    Held,
+    WordPair,
+)
 from model.survey.part import Part
 from model.trace.attention_map import AttentionKind, FloatArray, Site, Tokens
 from model.trace.word_grouping import special, words
 
-QUANTILES = 21
-"""Of a distribution: its minimum, then every 5%, to its maximum."""
-
-DECILES = 10
 PER_DECILE = 2
 """So many sentences of each tenth of a measure's distribution are kept."""
 
@@ -37,133 +42,6 @@ PAIRS = 20
 
 MIN_MEETINGS = 8
 """So often two words must meet for a pair to be told."""
-
-_Z = 1.959964
-
-
-@dataclass(frozen=True, slots=True)
-class Distribution:
-    """The values of one measure of a head over the sentences.
-
-    Attributes:
-        count: sentences in which it can be told.
-        mean: over them.
-        quantiles: QUANTILES of them, ascending.
-        examples: for each tenth of the sentences, from the lowest values to the highest, numbers of
-            sentences in `CorpusSurvey.shown`.
-    """
-
-    count: int
-    mean: float
-    quantiles: tuple[float, ...]
-    examples: tuple[tuple[int, ...], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class WordPair:
-    """Two words, and how often a head's row for the one looked at the other.
-
-    Attributes:
-        query: the word that looks.
-        key: the word looked at.
-        looked: rows that gave it more than half of their weight.
-        met: sentences' cells in which the two met and the row had a choice.
-    """
-
-    query: str
-    key: str
-    looked: int
-    met: int
-
-    @property
-    def share(self) -> float:
-        """How often the one looked at the other when they met."""
-        return self.looked / self.met
-
-
-@dataclass(frozen=True, slots=True)
-class Held:
-    """How often a label's rule held on sentences that did not earn the label."""
-
-    passing: int
-    count: int
-
-    @property
-    def share(self) -> float:
-        """Of the sentences that can tell; nan for none."""
-        return self.passing / self.count if self.count else math.nan
-
-    @property
-    def interval(self) -> tuple[float, float]:
-        """The 95% interval around the share, by Wilson's score."""
-        return wilson(self.passing, self.count)
-
-
-@dataclass(frozen=True, slots=True)
-class Effect:
-    """What the translation's log-probability loses without a head, in nats a sentence.
-
-    Attributes:
-        mean: over the sample.
-        error: the standard error of the mean.
-        count: sentences in the sample.
-    """
-
-    mean: float
-    error: float
-    count: int
-
-    @property
-    def interval(self) -> tuple[float, float]:
-        """The 95% interval of the mean, by the normal approximation."""
-        return self.mean - _Z * self.error, self.mean + _Z * self.error
-
-
-@dataclass(frozen=True, slots=True)
-class HeadProfile:
-    """What one head does over the sentences of a survey.
-
-    Attributes:
-        label: the measure of the rule that the first half earned; None for none.
-        held: by measure of a rule, how often it held on the second half.
-        measures: the distribution of each measure that can be told.
-        distances: the share of the weight at each distance of key from query, from -REACH to REACH;
-            the ends hold what is farther away.
-        pairs: of words, the most telling first.
-        effect: of switching it off.
-    """
-
-    label: str | None
-    held: Mapping[str, Held]
-    measures: Mapping[str, Distribution]
-    distances: tuple[float, ...]
-    pairs: tuple[WordPair, ...]
-    effect: Effect
-
-
-@dataclass(frozen=True, slots=True)
-class CorpusSurvey:
-    """What the heads of a model do over many sentences.
-
-    Attributes:
-        sample: the sentences.
-        shown: sentences with the model's translations, of which examples are chosen.
-        heads: for each site, an entry for each head.
-    """
-
-    sample: Sample
-    shown: tuple[tuple[str, str], ...]
-    heads: Mapping[Site, tuple[HeadProfile, ...]]
-
-    def ranked(self, measure: str, *, kind: AttentionKind | None = None) -> list[tuple[Site, int]]:
-        """The heads by their mean of a measure, largest first; those without it are left out."""
-        means = {
-            (site, head): profile.measures[measure].mean
-            for site, profiles in self.heads.items()
-            for head, profile in enumerate(profiles)
-            if measure in profile.measures and kind in (None, site.kind)
-        }
-        return sorted(means, key=lambda place: -means[place])
 
 
 def summed_up(part: Part, sample: Sample) -> CorpusSurvey:

@@ -19,24 +19,17 @@ from numpy.typing import NDArray
 from model.explain.head_ablation import effects_of
 from model.explain.labels import RULE, site_named
 from model.explain.measures import (
-    MEASURES,
-    ON_SOURCE,
     allowed_per_head,
     facts_of,
     on_sources,
     telling_facts,
 )
 from model.explain.source_rows import token_sources
+from model.survey.corpus_survey import KEYS, REACH
 from model.trace.attention_map import AttentionMap, BoolArray, FloatArray, Site
 from model.trace.trace import Trace
 from model.translate.sentences import TextError
 from model.translate.translator import Translator
-
-KEYS = (*(measure.key for measure in MEASURES), *(measure.key for measure in ON_SOURCE))
-"""The measures of a survey, in the order of its arrays."""
-
-REACH = 16
-"""Keys farther away than this many positions are counted at this distance."""
 
 MOSTLY = 0.5
 """A row looks at one key if it gives it more than this share of its weight."""

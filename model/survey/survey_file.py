@@ -5,28 +5,44 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from model.checkpoints.checkpoint import CheckpointError, own_file, read_json
 from model.explain.labels import RULE, Sample, site_named
 from model.files import write_whole
-from model.survey.head_profile import (
+from model.record.head_edits import RuleWeights
+from model.record.weight_rules import Lexicon
+from model.survey.corpus_survey import (
     DECILES,
+    KEYS,
     QUANTILES,
+    REACH,
     CorpusSurvey,
     Distribution,
     Effect,
     HeadProfile,
+    HeadRule,
     Held,
+    Place,
+    Rules,
+    Scores,
     WordPair,
 )
-from model.survey.part import KEYS, REACH
+from model.survey.probes import PROBES
+from model.trace.attention_map import AttentionKind, FloatArray
 
 SURVEY = "survey.json"
 
+LEAST_LIKELY = 0.05
+"""Less likely sources of a token are left out of the lexicon."""
+
 _DIGITS = 4
+_NUMBERS = ("fitted", "judged", "translated")
+_CURVES = ("log_prob", "bleu")
 
 
 def save_survey(directory: Path, survey: CorpusSurvey) -> None:
@@ -38,6 +54,12 @@ def save_survey(directory: Path, survey: CorpusSurvey) -> None:
             str(site): [_head_to_json(head) for head in heads]
             for site, heads in survey.heads.items()
         },
+        "is_german": survey.is_german,
+        "probes": {
+            str(site): [[list(map(_rounded, row)) for row in head] for head in heads.tolist()]
+            for site, heads in survey.probes.items()
+        },
+        "rules": None if survey.rules is None else _rules_to_json(survey.rules),
     }
     written = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
     write_whole(directory / SURVEY, f"{written}\n".encode())
@@ -54,6 +76,7 @@ def read_survey(directory: Path) -> CorpusSurvey | None:
         return None
     content = read_json(path)
     try:
+        rules = content["rules"]
         shown = tuple((str(source), str(text)) for source, text in content["shown"])
         return CorpusSurvey(
             Sample(**content["sample"]),
@@ -62,6 +85,9 @@ def read_survey(directory: Path) -> CorpusSurvey | None:
                 site_named(name): tuple(_head_from_json(head, len(shown)) for head in heads)
                 for name, heads in content["heads"].items()
             },
+            {site_named(name): _probes(each) for name, each in content["probes"].items()},
+            bool(content["is_german"]),
+            None if rules is None else _rules_from_json(rules),
         )
     except (AttributeError, KeyError, OverflowError, TypeError, ValueError):
         raise CheckpointError(
@@ -107,6 +133,92 @@ def _head_from_json(content: Mapping[str, Any], n_shown: int) -> HeadProfile:
         ),
         Effect(_number(mean), _number(error), _count(count)),
     )
+
+
+def _probes(content: Any) -> FloatArray:
+    values = np.array(content, np.float32)
+    if values.shape[1:] != (len(PROBES), len(KEYS)) or np.isinf(values).any():
+        raise ValueError
+    return values
+
+
+def _rules_to_json(rules: Rules) -> dict[str, Any]:
+    return {
+        **{name: getattr(rules, name) for name in _NUMBERS},
+        "counts": rules.counts,
+        **{name: _scores_to_json(getattr(rules, name)) for name in _CURVES},
+        "lexicon": {
+            word: {
+                other: round(share, _DIGITS - 1)
+                for other, share in likely.items()
+                if share >= LEAST_LIKELY
+            }
+            for word, likely in rules.lexicon.likely.items()
+        },
+        "heads": [
+            [
+                str(site),
+                head,
+                *(rule.weights.rules, rule.weights.shares, rule.weights.table),
+                _rounded(rule.overlap),
+                [_rounded(rule.cost.mean), _rounded(rule.cost.error), rule.cost.count],
+            ]
+            for (site, head), rule in rules.heads.items()
+        ],
+    }
+
+
+def _rules_from_json(content: Mapping[str, Any]) -> Rules:
+    lexicon = Lexicon(
+        {
+            str(word): {str(other): _number(share) for other, share in likely.items()}
+            for word, likely in content["lexicon"].items()
+        }
+    )
+    heads = dict(_rule_from_json(each, lexicon) for each in content["heads"])
+    counts = tuple(_count(each, len(heads)) for each in content["counts"])
+    if (counts[0], counts[-1]) != (0, len(heads)) or list(counts) != sorted(set(counts)):
+        raise ValueError
+    return Rules(
+        heads=heads,
+        lexicon=lexicon,
+        counts=counts,
+        fitted=_count(content["fitted"]),
+        judged=_count(content["judged"]),
+        translated=_count(content["translated"]),
+        log_prob=_scores_from_json(content["log_prob"], len(counts)),
+        bleu=_scores_from_json(content["bleu"], len(counts)),
+    )
+
+
+def _rule_from_json(content: Any, lexicon: Lexicon) -> tuple[Place, HeadRule]:
+    name, head, names, shares, table, overlap, (mean, error, count) = content
+    site = site_named(name)
+    weights = RuleWeights(
+        tuple(map(str, names)),
+        tuple(map(_number, shares)),
+        tuple(map(_number, table)),
+        lexicon if site.kind is AttentionKind.CROSS else None,
+    )
+    cost = Effect(_number(mean), _number(error), _count(count))
+    return (site, _count(head)), HeadRule(weights, _number(overlap), cost)
+
+
+def _scores_to_json(scores: Scores) -> dict[str, Any]:
+    return {
+        each.name: np.round(getattr(scores, each.name), _DIGITS).tolist() for each in fields(scores)
+    }
+
+
+def _scores_from_json(content: Mapping[str, Any], n_counts: int) -> Scores:
+    lines = {each.name: content[each.name] for each in fields(Scores)}
+    if any(np.shape(line)[-1:] != (n_counts,) for line in lines.values()):
+        raise ValueError
+    return Scores(**{name: _deep(line) for name, line in lines.items()})
+
+
+def _deep(values: Any) -> Any:
+    return tuple(map(_deep, values)) if isinstance(values, list) else _number(values)
 
 
 def _held(key: str, passing: Any, count: Any) -> Held:

@@ -241,6 +241,7 @@ def test_every_choice_is_written_into_the_address(heads: HeadsPage) -> None:
     x, y = heads.frame().middle(1, 2)
     heads.matrix.click(position={"x": x, "y": y})
     heads.wait_for_query(cell="1.2", below="query-key")
+    heads.unfold()
     heads.root.get_by_label("Order of heads").select_option("previous")
     heads.wait_for_query(order="previous")
     heads.root.get_by_label("Bring out faint weights").press("ArrowRight")

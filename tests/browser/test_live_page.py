@@ -1,7 +1,8 @@
-"""A model in one HTML file: it translates offline, shows its heads, and runs without some."""
+"""A model in one HTML file: it translates offline, shows every picture, and runs changed."""
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -13,12 +14,16 @@ from playwright.sync_api import Browser, Page, expect
 
 from headscope.__main__ import main
 from model.checkpoints.shipped import CHECKPOINTS
-from model.record.intervention import Intervention
+from model.paper.search import Search
+from model.record.intervention import Intervention, PositionEdit
 from model.translate.translator import Translator, load
 from tests.kit.readings import head_of
+from viz.site.page import words
 
 SENTENCE = "d c b a a b"
+HOSTILE = '"><script>alert(1)</script> a b {{payload}}'
 SECONDS = 60_000
+SAYS: dict[str, Any] = words()["en"]
 
 Opened = Callable[..., Page]
 
@@ -31,7 +36,7 @@ def toy() -> Translator:
 @pytest.fixture(scope="module")
 def text(tmp_path_factory: pytest.TempPathFactory) -> str:
     file = tmp_path_factory.mktemp("packed") / "toy.html"
-    assert main(["pack", "--model", "toy-reverse", "--out", str(file)]) == 0
+    assert main(["pack", "--model", "toy-reverse", "--sentence", HOSTILE, "--out", str(file)]) == 0
     return file.read_text(encoding="utf-8")
 
 
@@ -46,9 +51,9 @@ def opened(browser: Browser, tmp_path: Path) -> Iterator[Opened]:
     file = tmp_path / "live.html"
     with ExitStack() as stack:
 
-        def open_document(text: str, *, script: str = "", **options: Any) -> Page:
+        def open_document(text: str, *, script: str = "", at: str = "", **options: Any) -> Page:
             file.write_text(text, encoding="utf-8")
-            context = browser.new_context(offline=True, **options)
+            context = browser.new_context(offline=True, locale="en-US", **options)
             stack.callback(context.close)
             if script:
                 context.add_init_script(script)
@@ -56,11 +61,12 @@ def opened(browser: Browser, tmp_path: Path) -> Iterator[Opened]:
             page.on("request", lambda request: requests.append(request.url))
             page.on("pageerror", lambda error: trouble.append(str(error)))
             page.on("dialog", lambda dialog: (trouble.append(dialog.message), dialog.dismiss()))
-            page.goto(file.as_uri())
+            page.goto(file.as_uri() + at)
             return page
 
         yield open_document
-    assert [url for url in requests if url != file.as_uri() and not url.startswith("blob:")] == []
+    asked = [url.partition("#")[0] for url in requests if not url.startswith("blob:")]
+    assert [url for url in asked if url != file.as_uri()] == []
     assert trouble == []
 
 
@@ -68,106 +74,89 @@ def translate(page: Page, sentence: str) -> None:
     page.locator("#run:enabled").wait_for(timeout=SECONDS)
     page.get_by_label("Sentence").fill(sentence)
     page.get_by_role("button", name="Translate").click()
+    page.locator(f"body[data-shown={json.dumps(sentence)}]").wait_for(timeout=SECONDS)
 
 
-def translation(page: Page, expected: str) -> None:
-    expect(page.locator("#translation")).to_have_text(expected, timeout=SECONDS)
+def note(page: Page, text: str) -> None:
+    expect(page.locator(".outcome")).to_contain_text(text, timeout=SECONDS)
 
 
-def test_it_translates_ones_own_sentence_and_shows_its_heads(
+def test_ones_own_sentence_goes_through_every_picture(
     opened: Opened, text: str, toy: Translator
 ) -> None:
     page, trace = opened(text), toy.trace(SENTENCE)
+    expect(page.get_by_label("Sentence")).to_have_value(HOSTILE)
     translate(page, SENTENCE)
-    translation(page, trace.text)
-    heading = page.locator("#explorer h3.name")
-    expect(heading).to_have_text("Cross-attention, layer 0, head 0")
-    # Of equally large weights, rounding decides which is the largest.
+    expect(page.locator(".door .written")).to_have_text(trace.text.replace(" ", " "))
+    # From a block of the model to its heads, and to the other pages.
+    page.locator(".block.cross").first.focus()
+    page.keyboard.press("Enter")
+    heading = page.locator(".explorer h3.name")
+    expect(heading).to_contain_text("Cross-attention, layer 0", timeout=SECONDS)
     sizes = head_of(trace.attention("cross", 0), 0).alt.partition("; the largest")[0]
-    drawn = page.locator("#explorer canvas.matrix")
+    drawn = page.locator(".explorer canvas.matrix")
     expect(drawn).to_have_attribute("aria-label", re.compile(re.escape(sizes)), timeout=SECONDS)
-    page.get_by_role("radio", name="Encoder").click()
-    expect(heading).to_contain_text("Encoder self-attention")
+    page.get_by_role("button", name="Switch off").first.click()
+    without = Intervention(heads={("cross", 0, int((heading.text_content() or "")[-1])): 0})
+    note(page, SAYS["without_heads"]["one"])
+    note(page, toy.translate(SENTENCE, under=without).text)
+    assert "off=cross.0." in page.url
+    page.get_by_role("button", name=SAYS["all_on"]).click()
+    expect(page.locator(".outcome")).to_be_empty()
+
+    page.get_by_role("link", name="Decoding").click()
+    page.locator(".candidate").nth(1).click()
+    ids = toy.decode(SENTENCE, search=Search()).steps[0].likeliest.ids[1]
+    forced = toy.translate(SENTENCE, search=Search(prefix=(ids,))).text
+    note(page, f"{SAYS['written']} {forced}")
+
+    page.get_by_role("link", name="Effects").click()
+    expect(page.locator(".listed li")).to_have_count(5, timeout=SECONDS)
+
+    page.get_by_role("link", name="Masks").click()
+    page.get_by_label("Mask", exact=True).select_option("first_token")
+    note(page, SAYS["written"])
+
+    page.get_by_role("link", name="Positions").click()
+    page.get_by_label("Positions").select_option("0")
+    lost = toy.translate(SENTENCE, under=Intervention(positions=PositionEdit(scale=0.0))).text
+    note(page, f"{SAYS['written']} {lost}")
+    expect(page.locator("#trouble")).to_be_empty()
+    # Back, and a link as somebody else would open it.
+    page.go_back()
+    expect(page.locator(".outcome")).to_contain_text(SAYS["written"], timeout=SECONDS)
 
 
-def test_a_head_is_switched_off_and_on_again(opened: Opened, text: str, toy: Translator) -> None:
-    page = opened(text)
-    translate(page, SENTENCE)
-    whole = toy.translate(SENTENCE).text
-    translation(page, whole)
-    for button in ("Encoder", "Cross"):
-        page.get_by_role("radio", name=button).click()
-        page.get_by_role("button", name="Switch off").click()
-    name = page.locator("#explorer h3.name")
-    expect(name).to_have_text("Cross-attention, layer 0, head 0")
-    without = page.locator("#without")
-    expect(without).to_contain_text("; cross-attention, layer 0, head 0.", timeout=SECONDS)
-    opening = int((without.text_content() or "").split("head ")[1].split(";")[0])
-    heads = {("encoder", 0, opening): 0, ("cross", 0, 0): 0}
-    other = toy.translate(SENTENCE, under=Intervention(heads=heads)).text
-    translation(page, other)
-    same = "The translation stays the same." if other == whole else f"With all heads: {whole}"
-    expect(without).to_contain_text(same)
-    page.get_by_role("button", name="Switch all heads on").click()
-    expect(without).to_be_hidden(timeout=SECONDS)
-    translation(page, whole)
-
-
-def test_heads_are_ordered_by_what_the_translation_loses(opened: Opened, text: str) -> None:
-    page = opened(text)
-    page.locator("#run:enabled").wait_for(timeout=SECONDS)
-    measured = page.locator("#explorer .explorer")
-    before = measured.get_attribute("data-payload")
-    page.get_by_label("Order of heads").select_option("effect")
-    expect(measured).not_to_have_attribute("data-payload", before or "", timeout=SECONDS)
-    expect(page.locator("#status")).to_have_text("")
-    expect(page.locator("#trouble")).to_have_text("")
-
-
-def test_what_cannot_be_translated_is_said_and_the_page_goes_on(
-    opened: Opened, text: str, toy: Translator
-) -> None:
-    page = opened(text)
-    translate(page, "漢字")
-    expect(page.locator("#trouble")).to_contain_text("never saw any of these", timeout=SECONDS)
-    translate(page, '<img src=x onerror="alert(1)"> a b')
-    translation(page, toy.translate('<img src=x onerror="alert(1)"> a b').text)
-    expect(page.locator("#trouble")).to_have_text("")
+def test_a_link_opens_what_it_says_on_a_phone(opened: Opened, text: str, toy: Translator) -> None:
+    at = "#/heads?sentence=a+b+c&attention=encoder&layer=0&head=1&lang=de"
+    page = opened(text, at=at, viewport={"width": 390, "height": 844})
+    expect(page.locator("#translation")).to_have_text(toy.translate("a b c").text, timeout=SECONDS)
+    heading = page.locator(".explorer h3.name")
+    expect(heading).to_contain_text("layer 0, head 1", timeout=SECONDS)
+    expect(page.get_by_role("button", name=words()["de"]["translate"])).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    # What cannot be translated is said, and the page goes on.
+    translate_again = page.locator("#sentence")
+    translate_again.fill("漢字")
+    translate_again.press("Enter")
+    expect(page.locator("#trouble")).not_to_be_empty(timeout=SECONDS)
+    translate_again.fill(SENTENCE)
+    translate_again.press("Enter")
+    expect(page.locator("#translation")).to_have_text(toy.translate(SENTENCE).text, timeout=SECONDS)
+    expect(page.locator("#trouble")).to_be_empty()
 
 
 def test_a_policy_without_webassembly_leaves_plain_javascript(
     opened: Opened, text: str, toy: Translator
 ) -> None:
-    page = opened(text.replace(" 'wasm-unsafe-eval'", ""))
+    page = opened(text.replace(" 'wasm-unsafe-eval'", ""), at="#/heads")
     translate(page, SENTENCE)
-    translation(page, toy.translate(SENTENCE).text)
+    expect(page.locator("#translation")).to_have_text(toy.translate(SENTENCE).text)
 
 
 def test_an_old_browser_is_told_so(opened: Opened, text: str) -> None:
     page = opened(text, script="delete window.DecompressionStream")
-    expect(page.locator("#trouble")).to_contain_text(
-        "use a browser from 2023 or later", timeout=SECONDS
-    )
-
-
-def test_the_sentence_it_opens_with_is_shown_letter_by_letter(
-    opened: Opened, tmp_path: Path, toy: Translator
-) -> None:
-    hostile = '"><script>alert(1)</script> a b {{payload}}'
-    file = tmp_path / "hostile.html"
-    asked = ["pack", "--model", "toy-reverse", "--sentence", hostile, "--out", str(file)]
-    assert main(asked) == 0
-    page = opened(file.read_text(encoding="utf-8"))
-    expect(page.get_by_label("Sentence")).to_have_value(hostile)
-    translation(page, toy.translate(hostile).text)
-
-
-def test_it_fits_a_phone(opened: Opened, text: str) -> None:
-    page = opened(text, viewport={"width": 390, "height": 844})
-    translate(page, SENTENCE)
-    page.get_by_role("button", name="Switch off").click()
-    page.get_by_role("button", name="Switch all heads on").wait_for(timeout=SECONDS)
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    expect(page.locator("#old")).to_contain_text("from 2023 or later", timeout=SECONDS)
 
 
 def test_the_files_are_small(text: str, tmp_path: Path) -> None:

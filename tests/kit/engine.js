@@ -7,7 +7,9 @@ import { performance } from "node:perf_hooks";
 import { Engine } from "../../viz/browser/engine/engine.js";
 import { distanceBucket } from "../../viz/browser/engine/positions.js";
 import { Tokenizer } from "../../viz/browser/engine/tokenizer.js";
+import { packedFigure } from "../../viz/browser/live/figure.js";
 import { packedTrace } from "../../viz/browser/live/packing.js";
+import { packedWriting } from "../../viz/browser/live/writing.js";
 
 const file = (folder, name) => readFileSync(join(folder, name));
 
@@ -48,11 +50,15 @@ const TASKS = {
     return results;
   },
 
-  async pack({ folder, options, line, template, effects }) {
+  async pack({ page, folder, options, line, template, effects = false }) {
     const engine = await loaded(folder, options);
     const trace = await engine.trace(line);
     const losses = effects ? await engine.effects(trace) : null;
-    const envelope = packedTrace(template, trace, { effects: losses });
+    const envelope = {
+      door: () => packedFigure(template, trace, { key: line }),
+      heads: () => packedTrace(template, trace, { effects: losses }),
+      decoding: () => packedWriting(template, trace, { name: line }),
+    }[page]();
     return { envelope: Buffer.from(envelope).toString("base64") };
   },
 

@@ -335,6 +335,12 @@ class HeadsPage:
         x, y = tile["x"] + tile["width"] / 2, tile["y"] + tile["height"] / 2
         self.overview.click(position={"x": x, "y": y}, **options)
 
+    def unfold(self) -> None:
+        """Shows what is seldom changed."""
+        options = self.control("Options")
+        if options.get_attribute("aria-expanded") == "false":
+            options.click()
+
     def control(self, name: str) -> Locator:
         """A button of the explorer by its text or its label."""
         # Not by its role and name: what a style sheet puts before the text belongs to the name.
@@ -344,6 +350,7 @@ class HeadsPage:
     def toggle(self, name: str) -> None:
         """Changes how the trace is read, which is the server's work, and waits for it."""
         before = self.root.get_attribute("data-payload")
+        self.unfold()
         self.control(name).click()
         self.wait_for_payload_other_than(before)
         self.settle()

@@ -59,6 +59,7 @@ class Arcs:
         weights: (frame, written word, read word): one frame, or one a layer of an encoder alone.
         said: which heads, in one sentence.
         head: the one head whose weights they are; None for a mean.
+        later: by how many rows these come after the row that writes a word.
     """
 
     written: tuple[Word, ...]
@@ -66,6 +67,7 @@ class Arcs:
     weights: FloatArray
     said: str
     head: tuple[Site, int] | None = None
+    later: int = 0
 
 
 def words_of(tokens: Tokens) -> tuple[Word, ...]:
@@ -149,7 +151,8 @@ def _between(trace: Trace, layers: Sequence[int], best: Read | None) -> Arcs:
             "cross-attention heads, it agrees best with alignments made by hand."
         )
     read = words_of(trace.source)
-    return Arcs(written, read, _word_weights(weights, written, read, later)[None], said, head)
+    between = _word_weights(weights, written, read, later)[None]
+    return Arcs(written, read, between, said, head, later)
 
 
 def _within(trace: Trace, kind: AttentionKind) -> Arcs:

@@ -100,6 +100,7 @@ def pack(
         "rows": 2 if has_cross or arcs.written != arcs.read else 1,
         "arcs": {"start": body.add(arcs.weights.astype("<f4")), "frames": len(arcs.weights)},
         "said": arcs.said,
+        "later": arcs.later,
         "head": None
         if arcs.head is None
         else [str(arcs.head[0].kind), arcs.head[0].layer, arcs.head[1]],

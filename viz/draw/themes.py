@@ -185,3 +185,9 @@ def page(dark: bool) -> Theme:
 def stage(dark: bool) -> Theme:
     """The colours of the light or the dark stage."""
     return STAGE_DARK if dark else STAGE_LIGHT
+
+
+def pale(color: str) -> str:
+    """A colour "#rrggbb" as the ground of a line in it."""
+    red, green, blue = (int(color[place : place + 2], 16) for place in (1, 3, 5))
+    return f"rgba({red}, {green}, {blue}, 0.2)"

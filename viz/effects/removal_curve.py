@@ -92,7 +92,7 @@ class Curve(Picture):
                 line={"color": theme.heads[1], "width": 2, "dash": "dash"},
             ),
             line(_BAND, low, **{**edge, "showlegend": False}),
-            line(_BAND, high, **edge, fill="tonexty", fillcolor=_pale(theme.heads[1])),
+            line(_BAND, high, **edge, fill="tonexty", fillcolor=themes.pale(theme.heads[1])),
         ]
         lines = ["Across – heads removed", f"Up – {lower_first(self.value)}"]
         below = style.BOTTOM + _AXIS + (2 * style.LEGEND_HEIGHT if layout.narrow else 0)
@@ -249,8 +249,3 @@ class ExamplesCurve(Curve):
             "examples = hs.figures.read_removal(hs.checkpoint_folder(checkpoint), "
             f"{self.removal.removed[-1]})",
         ]
-
-
-def _pale(color: str) -> str:
-    red, green, blue = (int(color[place : place + 2], 16) for place in (1, 3, 5))
-    return f"rgba({red}, {green}, {blue}, 0.2)"

@@ -25,6 +25,8 @@ from viz.browser.envelope import content_id
 from viz.browser.explorer import explorer
 from viz.browser.headline import without
 from viz.browser.messages import message_of
+from viz.corpus.view import VIEW as CORPUS
+from viz.corpus.view import CorpusView
 from viz.draw import css, style
 from viz.draw.labels import escape_html, escape_markdown, visible
 from viz.effects.price import price, price_words
@@ -356,6 +358,7 @@ def show_facts(prepared: Prepared, sites: list[Site], head: int) -> None:
     with one:
         for site in sites:
             show_head_facts(prepared, site, head)
+        lead_to_corpus(prepared.question, sites[0], head)
     with every:
         kinds = {site.kind for site in sites}
         facts = {site: facts for site, facts in prepared.facts.items() if site.kind in kinds}
@@ -447,6 +450,21 @@ def show_head_facts(prepared: Prepared, site: Site, head: int) -> None:
         f"head {head}</h3>{verdict(prepared, site, head)}"
         f'<p>On this sentence: {escape_html(words.sentence)}</p><div class="facts">{lines}</div>'
     )
+
+
+def lead_to_corpus(question: Question, site: Site, head: int) -> None:
+    """The way to what a head does over many sentences, for a model that was surveyed."""
+    if not isinstance(question, OfModel):
+        return
+    with suppress(CheckpointError):
+        if session.corpus_survey(question.checkpoint):
+            st.button(
+                "This head over thousands of sentences",
+                key="to-corpus",
+                icon=CORPUS.icon,
+                on_click=address.open_view,
+                args=(CORPUS, CorpusView(over="head", one=((site, head),))),
+            )
 
 
 def verdict(prepared: Prepared, site: Site, head: int) -> str:

@@ -1,4 +1,4 @@
-"""Redirects addresses from the time when the heads page was the first page."""
+"""Redirects addresses of the first page from when it showed heads, and the name it goes by."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ OF_HEADS = {each.name for each in HEADS.parameters} - {each.name for each in VIE
 
 
 class OldAddresses:
-    """Redirects requests for a head on the first page to the heads page; passes on all others."""
+    """Redirects the first page under its name, or asked for a head; passes on all others."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -25,10 +25,14 @@ class OldAddresses:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One request, as ASGI has it."""
-        if scope["type"] == "http" and scope["path"] == self.first:
+        if scope["type"] == "http" and scope["path"] in (self.first, self.first + HOME):
             query = scope["query_string"].decode("latin-1")
-            if any(name in OF_HEADS for name, _ in parse_qsl(query, keep_blank_values=True)):
-                answer = RedirectResponse(f"{self.first}{HEADS.name}?{query}")
+            asks_for_head = any(
+                name in OF_HEADS for name, _ in parse_qsl(query, keep_blank_values=True)
+            )
+            if asks_for_head or scope["path"] != self.first:
+                page = HEADS.name if asks_for_head else ""
+                answer = RedirectResponse(f"{self.first}{page}{'?' if query else ''}{query}")
                 await answer(scope, receive, send)
                 return
         await self.app(scope, receive, send)

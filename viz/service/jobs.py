@@ -43,7 +43,7 @@ from model.trace.translation import Decoding, Translation
 from model.translate.text_models import Reader
 from model.translate.translator import Translator
 from viz.positions.score_terms import term_shares
-from viz.service.loaded import Device, reader, translator
+from viz.service.loaded import Device, corpus_survey, reader, translator
 from viz.service.results import Batch, Decoded, Outcome, Timed, TimedAnswer
 from viz.service.versions import ModelVersion
 
@@ -489,6 +489,27 @@ class WriteWithout(SentenceJob[tuple[str, ...]]):
 
     def result(self, model: Translator) -> tuple[str, ...]:
         return tuple(each.text for each in rewritten(model, self.sentence, self.site))
+
+
+@dataclass(frozen=True, slots=True)
+class FollowRules(RecordJob[Outcome]):
+    """A sentence with rules in place of some heads, those that cost least; needs a survey."""
+
+    count: int
+    doing = "Translating with rules…"
+
+    def of(self, model: Translator, trace: Trace) -> Outcome:
+        survey = corpus_survey(self.record.version)
+        assert survey is not None, "pages ask only with a survey"
+        assert survey.rules is not None, "pages ask only with a survey of rules"
+        under = Intervention(heads=survey.rules.edits(self.count))
+        own = self.record.own
+        forced = (
+            model.trace(self.record.sentence, self.record.target or trace.text, under=under)
+            if own is None
+            else model.trace_of(own, under=under)
+        )
+        return Outcome(forced, model.trace(self.record.sentence, under=under))
 
 
 @dataclass(frozen=True, slots=True)

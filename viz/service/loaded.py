@@ -11,6 +11,8 @@ from typing import Literal
 import torch
 
 from model.checkpoints.checkpoint import CheckpointError, snapshots
+from model.survey.corpus_survey import CorpusSurvey
+from model.survey.survey_file import read_survey
 from model.translate.sentences import TextError
 from model.translate.text_models import Reader, load_reader
 from model.translate.translator import Translator, load
@@ -21,6 +23,9 @@ MAX_MODELS = 2
 
 MAX_SNAPSHOTS = 16
 """How many snapshots are kept: those of a whole run, which are tiny."""
+
+MAX_SURVEYS = 8
+"""How many surveys are kept, a few megabytes each."""
 
 MAX_READERS = 1
 """How many other models are kept; Hugging Face models may be large."""
@@ -75,6 +80,12 @@ def _cached(most: int) -> dict[Device, Callable[[ModelVersion], Translator]]:
 
 
 _TRAINED, _SNAPSHOTS = _cached(MAX_MODELS), _cached(MAX_SNAPSHOTS)
+
+
+@functools.lru_cache(MAX_SURVEYS)
+def corpus_survey(version: ModelVersion) -> CorpusSurvey | None:
+    """The survey of a version's heads over many sentences; None without one."""
+    return read_survey(version.folder)
 
 
 def reader(version: ModelVersion, device: Device = "auto") -> Reader:

@@ -27,6 +27,8 @@ from model.record.mask_rules import MaskError
 from model.serving.process import WorkerProcess
 from model.serving.queue import Compute, Request, RequestQueue, ServiceError
 from model.serving.store import ResultStore
+from model.survey.corpus_survey import CorpusSurvey
+from model.survey.survey_file import SURVEY
 from model.trace.attention_map import Site, TraceError
 from model.trace.trace import Trace
 from model.translate.devices import DeviceError
@@ -136,6 +138,25 @@ def labels(checkpoint: Path) -> Mapping[Site, tuple[Label | None, ...]]:
 def survey(checkpoint: Path) -> Survey | None:
     """The measurements behind a checkpoint's labels; None where `labels` gives none."""
     return None if _is_unfinished(checkpoint) else _survey(version_of(checkpoint))
+
+
+def corpus_survey(checkpoint: Path) -> CorpusSurvey | None:
+    """What heads do over many sentences; None without a survey.json, and where `labels` is empty.
+
+    Raises CheckpointError if the file is damaged or of a model with other heads.
+    """
+    if _is_unfinished(checkpoint):
+        return None
+    found = loaded.corpus_survey(version_of(checkpoint))
+    model = translator(checkpoint)
+    if found is not None and {site: len(heads) for site, heads in found.heads.items()} != (
+        dict.fromkeys(model.sites, model.model.config.n_heads)
+    ):
+        raise CheckpointError(
+            f"{folder_of(checkpoint) / SURVEY} is of a model with other heads. Delete it, or write "
+            "it anew with headscope survey."
+        )
+    return found
 
 
 def _is_unfinished(checkpoint: Path) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import streamlit as st
 
@@ -10,10 +11,11 @@ from viz.browser.focus import bring_focus, focus_on
 from viz.browser.speaker import moved_scene, notes_button, scene_handles
 from viz.draw import css
 from viz.draw.labels import escape_markdown, visible
+from viz.service.model_menu import checkpoints
 from viz.shell import address, stage
 from viz.shell.fragments import fragment
 from viz.shell.width import is_phone
-from viz.talk import scenes
+from viz.talk import scenes, take_home
 from viz.talk.own_talks import (
     EDITING,
     NOTICE,
@@ -411,6 +413,19 @@ def _show_file(shown: Talk) -> None:
         width="stretch",
         on_click="ignore",
     )
+    if folder := take_home.model_of(shown, checkpoints()):
+        st.download_button(
+            "Talk to take home",
+            partial(take_home.take_home, shown, folder),
+            file_name=scenes.file_name(shown).removesuffix(".json") + ".html",
+            mime="text/html",
+            icon=":material/home:",
+            key="talk-home",
+            width="stretch",
+            on_click="ignore",
+            help=f"One page with the talk and the model {visible(folder.name)}, which runs offline "
+            "in any browser from 2023 on.",
+        )
     st.file_uploader(
         "Open a talk",
         type="json",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -96,6 +97,17 @@ def test_the_lexicon_learns_which_token_is_whose_source() -> None:
         assert lexicon.likely[target][source] > 0.9
     for shares in lexicon.likely.values():
         assert sum(shares.values()) == pytest.approx(1)
+
+
+def test_a_token_of_every_sentence_is_not_the_source_of_all_others() -> None:
+    pairs = [
+        ((one, other, "."), (other.upper(), one.upper(), "!"))
+        for one, other in combinations("abcdef", 2)
+    ]
+    lexicon = Lexicon.learned(pairs, rounds=20)
+    for letter in "abcdef":
+        assert lexicon.likely[letter.upper()][letter] > 0.9
+    assert lexicon.likely["!"]["."] > 0.9
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,9 @@ import pytest
 
 from model.checkpoints.checkpoint import CheckpointError
 from model.explain.labels import Sample, wilson
-from model.survey.head_profile import DECILES, PER_DECILE, CorpusSurvey, WordPair, summed_up
-from model.survey.part import KEYS, REACH, Part
+from model.survey.corpus_survey import DECILES, KEYS, REACH, CorpusSurvey, WordPair
+from model.survey.head_profile import PER_DECILE, summed_up
+from model.survey.part import Part
 from model.survey.survey_file import SURVEY, read_survey, save_survey
 from model.trace.attention_map import AttentionKind, Site
 

@@ -9,7 +9,8 @@ import pytest
 
 from model.explain.head_ablation import effects_of
 from model.explain.measures import facts_of
-from model.survey.part import KEYS, MOSTLY, REACH, Part, SurveyError, counted, joined
+from model.survey.corpus_survey import KEYS, REACH
+from model.survey.part import MOSTLY, Part, SurveyError, counted, joined
 from model.translate.translator import Translator
 from tests.kit.tiny_checkpoint import PAIRS
 

@@ -32,7 +32,7 @@ from model.translate.translator import Translator, load
 from tests.kit.assembly import ASSEMBLED, assembled
 from tests.kit.engine import NODE, ids_of, in_node, run
 from viz.browser.files import joined
-from viz.heads.live import LACKING
+from viz.site.model import LACKING
 
 pytestmark = [
     pytest.mark.slow,

@@ -20,6 +20,7 @@ from model.translate.translator import load
 from tests.kit.engine import NODE, in_node
 from viz.browser.envelope import MAGIC
 from viz.heads.payload import pack
+from viz.site.model import openings
 
 pytestmark = [
     pytest.mark.slow,
@@ -51,6 +52,62 @@ def assert_alike(found: Any, expected: Any, place: str = "") -> None:
         assert found == expected, place
 
 
+def in_the_browser(page: str, **job: Any) -> tuple[dict[str, Any], bytes]:
+    """The header and the body of what the browser packs for a page."""
+    return opened(base64.b64decode(in_node("pack", page=page, **job)["envelope"]))
+
+
+@pytest.mark.parametrize(
+    "name", ["en-de", "toy-numbers-fused", "toy-dates-rotary", "toy-sort-alibi"]
+)
+def test_the_engine_packs_the_opening_pictures_as_python_does(name: str) -> None:
+    """The whole model at work and the decoding, for another sentence than the template's."""
+    folder = CHECKPOINTS / name
+    model = load(folder, device="cpu")
+    first, line = (each.source for each in read_examples(folder)[:2])
+    line = f"{line} “quoted”, and-so on"
+    templates, expected = (openings(model, folder, each) for each in (first, line))
+    for page in ("door", "decoding"):
+        template, _ = opened(templates[page])
+        header, body = opened(expected[page])
+        job = {"folder": str(folder), "options": {}, "line": line, "template": template}
+        found, own = in_the_browser(page, **job)
+        floats = body_floats(page, header)
+        for start, count in floats:
+            one, other = (np.frombuffer(each, np.float32, count, start) for each in (own, body))
+            np.testing.assert_allclose(one, other, atol=1e-4)
+        assert len(own) == len(body)
+        bytes_of = bytes_left(len(body), floats)
+        one, other = (np.frombuffer(each, np.uint8)[bytes_of].astype(int) for each in (own, body))
+        assert np.abs(one - other).max(initial=0) <= 1
+        assert_alike(found, header)
+
+
+def body_floats(page: str, header: dict[str, Any]) -> list[tuple[int, int]]:
+    """Where 32-bit floats lie in a body, as their start and their number."""
+    if page == "decoding":
+        n = len(header["steps"])
+        return [
+            (header["cross"]["start"], n * len(header["source"])),
+            (header["own"]["start"], n * n),
+        ]
+    arcs = header["arcs"]["start"], len(header["written"]) * len(header["read"])
+    return [
+        arcs,
+        *(
+            (stack["added"]["start"], len(stack["blocks"][0]["layers"]) * len(stack["tokens"]))
+            for stack in header["stacks"]
+        ),
+    ]
+
+
+def bytes_left(length: int, floats: list[tuple[int, int]]) -> Any:
+    kept = np.ones(length, dtype=bool)
+    for start, count in floats:
+        kept[start : start + 4 * count] = False
+    return kept
+
+
 @pytest.mark.parametrize("name", ["en-de", "toy-count-temperature", "toy-dates-rotary"])
 def test_the_engine_packs_what_python_packs(name: str) -> None:
     folder = CHECKPOINTS / name
@@ -66,7 +123,7 @@ def test_the_engine_packs_what_python_packs(name: str) -> None:
     losses = effects_of(model, trace).of()
     expected, body = opened(packed(trace, losses))
     job = {"folder": str(folder), "options": {}, "line": line, "template": template}
-    found, own = opened(base64.b64decode(in_node("pack", **job, effects=True)["envelope"]))
+    found, own = in_the_browser("heads", **job, effects=True)
     assert len(own) == len(body)
     for kind, same in zip(expected["kinds"], found["kinds"], strict=True):
         n_queries, n_keys = (len(expected["axes"][kind[side]]) for side in ("queries", "keys"))

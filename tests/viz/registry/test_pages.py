@@ -5,6 +5,7 @@ from importlib import import_module
 from pathlib import Path
 
 from viz.compare.view import CompareView
+from viz.corpus.view import CorpusView
 from viz.decoding.view import DecodingView
 from viz.door.view import DoorView
 from viz.effects.view import EffectsView
@@ -17,6 +18,7 @@ ROOT = Path(__file__).parents[3]
 VALUES = {
     "door": DoorView(),
     "heads": HeadsView(),
+    "corpus": CorpusView(),
     "effects": EffectsView(),
     "compare": CompareView(),
     "decoding": DecodingView(),

@@ -12,7 +12,7 @@ import pytest
 import viz
 from viz.save.picture import Picture
 
-WINGS = ("heads", "effects", "decoding", "masks", "positions")
+WINGS = ("heads", "corpus", "effects", "decoding", "masks", "positions")
 for wing in WINGS:
     for file in (Path(viz.__file__).parent / wing).glob("*.py"):
         import_module(f"viz.{wing}.{file.stem}")

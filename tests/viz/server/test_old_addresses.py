@@ -36,6 +36,11 @@ def test_any_other_address_stays(address: str) -> None:
     assert client().get(address).text == "from Streamlit"
 
 
+@pytest.mark.parametrize("query", ["", "?sentence=Hello.&moment=3"])
+def test_the_first_page_answers_to_its_name(query: str) -> None:
+    assert client().get(f"/door{query}").headers["location"] == f"/{query}"
+
+
 def test_below_a_path_the_heads_are_below_it_too() -> None:
     usual = st.get_option("server.baseUrlPath")
     st.config.set_option("server.baseUrlPath", "lecture")

@@ -112,7 +112,7 @@ async function beamSearch(model, state, pass, { beam, alpha, prefix, nBest, limi
 }
 
 /** The largest of the numbers that were offered, in order; of equal ones, those offered first. */
-class Largest {
+export class Largest {
   constructor(count) {
     this.count = count;
     this.items = [];

@@ -1,7 +1,7 @@
 // A model with its vocabulary in the browser: text in, translations and traces out.
 
 import { readConfig } from "./config.js";
-import { decode, logProbability, write } from "./decoding.js";
+import { Largest, decode, logProbability, unsayable, write } from "./decoding.js";
 import { effectsOf } from "./effects.js";
 import { HeadEdits } from "./heads.js";
 import { Masks } from "./masks.js";
@@ -9,6 +9,9 @@ import { Recording } from "./recording.js";
 import { readSafetensors } from "./safetensors.js";
 import { TextError, Tokenizer } from "./tokenizer.js";
 import { Transformer } from "./transformer.js";
+
+// As many next tokens as Python names at each step.
+const LIKELIEST = 10;
 
 /** A checkpoint that runs.
  *
@@ -56,25 +59,57 @@ export class Engine {
     };
   }
 
-  /** The attention of every head on a sentence and its translation; without `target`, the model
-   * translates first. */
-  async trace(text, { target = null, search = {}, under = {}, turn } = {}) {
-    const written = target === null ? await this.translate(text, { search, under, turn }) : null;
+  /** The attention of every head on a sentence and its translation: `target`, or the tokens with `ids`;
+   * without either, the model translates first. */
+  async trace(text, { target = null, ids = null, search = {}, under = {}, turn } = {}) {
+    const given = target !== null || ids !== null;
+    const written = given ? null : await this.translate(text, { search, under, turn });
     const source = written ? written.source.ids : this.sourceIds(text, under);
-    const predictions = written ? written.predictions.ids : this.targetIds(target);
-    const pass = { ...this.pass(under, { exact: target !== null }), record: new Recording() };
+    const predictions = written ? written.predictions.ids : (ids ?? this.targetIds(target));
+    const pass = { ...this.pass(under, { exact: given }), record: new Recording() };
     const inputs = [this.config.bos_id, ...predictions.slice(0, -1)];
     const hidden = this.model.decode(inputs, this.model.encode(source, pass), pass);
     return {
       source: this.tokens(source, this.tokenizer),
       target: this.tokens(inputs, this.target),
       predictions: this.tokens(predictions, this.target),
-      text: written ? written.text : target,
+      text: written ? written.text : (target ?? this.target.decode(ids)),
       sourceText: text,
-      logProbs: this.logProbs(hidden, predictions),
+      ...this.steps(hidden, predictions),
       maps: pass.record.maps.sort(bySite),
+      added: pass.record.added,
+      positions: this.positions(source.length, inputs.length),
       translation: written,
     };
+  }
+
+  /** Rows of the tables that are added to the embeddings, by stack; null where none is. */
+  positions(nSource, nTarget) {
+    const rows = (stack, length) => stack.positions.pass({ length }).added ?? null;
+    return { encoder: rows(this.model.encoder, nSource), decoder: rows(this.model.decoder, nTarget) };
+  }
+
+  /** The log-probability of each label, and every step's `likeliest` tokens with the label's `rank` among
+   * those that can be written (model/translate/translator.py). */
+  steps(hidden, labels) {
+    const barred = unsayable(this.config);
+    const logProbs = new Float32Array(labels.length);
+    const steps = [];
+    this.model.output.eachSoftmax(hidden, (step, logits, largest, log) => {
+      const label = labels[step];
+      logProbs[step] = logProbability(logits[label], largest, log);
+      const best = new Largest(LIKELIEST);
+      let rank = 1;
+      for (let id = 0; id < logits.length; id += 1) {
+        if (barred.has(id)) continue;
+        best.offer(logits[id], id);
+        if (logits[id] > logits[label]) rank += 1;
+      }
+      const ids = best.items.map(([, id]) => id);
+      const probabilities = best.items.map(([logit]) => Math.exp(logProbability(logit, largest, log)));
+      steps.push({ ...this.tokens(ids, this.target), probabilities, rank });
+    });
+    return { logProbs, steps };
   }
 
   /** The losses of a trace's translation without each head (effects.js). */

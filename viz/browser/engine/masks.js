@@ -20,6 +20,11 @@ const PRESETS = {
   },
 };
 
+/** A preset for one shape of a mask, {bits, heads, queries, keys}. */
+export function presetMask(name, settings, queries, keys) {
+  return rule([{ name, settings }])(queries, keys);
+}
+
 function blocks(lengths) {
   const ends = lengths.slice(0, -1).map((_, place) => lengths.slice(0, place + 1).reduce((sum, length) => sum + length));
   return (position) => ends.filter((end) => end <= position).length;

@@ -1,9 +1,22 @@
 // What every head did in one teacher-forced pass.
 
-/** The attention recorded in a pass, one map for each site. */
+/** The attention recorded in a pass, one map for each site, and what feed-forward layers add. */
 export class Recording {
   constructor() {
     this.maps = [];
+    // By stack, one array a layer: the length of what is added to each token, as a share of its own.
+    this.added = {};
+  }
+
+  /** Takes the share that one feed-forward layer adds. */
+  feedForward(side, width) {
+    return (x, update) => {
+      const shares = Float32Array.from({ length: x.length / width }, (_, token) => {
+        const of = (numbers) => Math.hypot(...numbers.subarray(token * width, (token + 1) * width));
+        return of(update) / of(x);
+      });
+      (this.added[side] ??= []).push(shares);
+    };
   }
 
   /** A map to be filled: weights after the softmax and scores before the mask, (head, query, key).

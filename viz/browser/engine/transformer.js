@@ -69,8 +69,13 @@ class Layer {
     this.feedForwardResidual = new Residual(weights.within("feed_forward_residual"), config);
   }
 
-  fedForward(x) {
-    return this.feedForwardResidual.around(x, (y) => this.feedForward.of(y));
+  /** `seen`, if given, gets each token's input and the update that is added to it. */
+  fedForward(x, seen) {
+    return this.feedForwardResidual.around(x, (y) => {
+      const update = this.feedForward.of(y);
+      seen?.(x, update);
+      return update;
+    });
   }
 }
 
@@ -170,7 +175,7 @@ export class Transformer {
     let x = this.embedded(embedding, ids, added);
     stack.layers.forEach((layer, number) => {
       x = this.selfAttended(stack.side, layer, number, x, { own, bias, rotations }, pass);
-      x = layer.fedForward(x);
+      x = layer.fedForward(x, pass.record?.feedForward(stack.side, this.config.d_model));
       states.push(x);
     });
     pass.states?.(states);
@@ -192,7 +197,7 @@ export class Transformer {
         const { k, v } = layer.cross.projectKeyValue(memory);
         return this.attended("cross", number, layer.cross, { q, k, v, own: null }, { n, nKeys: nSource }, pass);
       });
-      x = layer.fedForward(x);
+      x = layer.fedForward(x, pass.record?.feedForward("decoder", this.config.d_model));
       states.push(x);
     });
     pass.states?.(states);

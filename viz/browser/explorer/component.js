@@ -3,4 +3,7 @@
 import { mounted } from "../canvas/mount.js";
 import { Explorer } from "./explorer.js";
 
-export default mounted(".explorer", (root) => new Explorer(root), "selection");
+// Outside the app, an engine in the page may stand for Python.
+const optionsOf = ({ dataset }) => ("engine" in dataset ? { canAskPython: false, canSwitchOff: true } : {});
+
+export default mounted(".explorer", (root) => new Explorer(root, optionsOf(root)), "selection");

@@ -17,6 +17,7 @@ import { Payload } from "./payload.js";
 import {
   READINGS,
   headsAt,
+  isChanged,
   lacksJoint,
   legal,
   measuresOf,
@@ -182,15 +183,13 @@ export class Explorer {
       this.caption,
     );
     const readings = this.canAskPython ? this.readings.values() : [];
-    const toggles = element("div", "toggles", {}, ...readings, this.compare);
-    this.unfold = toggle("Options", "How the heads are read and drawn", () => {
-      const unfolded = this.root.classList.toggle("unfolded");
-      this.unfold.setAttribute("aria-expanded", String(unfolded));
-    });
-    this.unfold.classList.add("unfold");
+    const toggles = element("div", "toggles", {}, ...readings);
+    this.unfold = toggle("Options", "How the heads are read and drawn", () =>
+      this._unfold(!this.root.classList.contains("unfolded")),
+    );
     this.unfold.removeAttribute("aria-pressed");
-    this.unfold.setAttribute("aria-expanded", "false");
-    const toolbar = element("div", "toolbar", {}, this.attentions.root, this.views.root, this.unfold, toggles);
+    this._unfold(false);
+    const toolbar = element("div", "toolbar", {}, this.attentions.root, this.views.root, this.compare, this.unfold, toggles);
     this.root.replaceChildren(toolbar, element("div", "panes", {}, left, right), this.tooltip.element, this.spoken);
   }
 
@@ -444,8 +443,16 @@ export class Explorer {
     );
   }
 
+  /** Shows or hides what is seldom changed. */
+  _unfold(unfolded) {
+    this.root.classList.toggle("unfolded", unfolded);
+    this.unfold.setAttribute("aria-expanded", String(unfolded));
+  }
+
   _drawReadings() {
     const { reading, attention } = this.state;
+    // What was changed is to be seen.
+    if (isChanged(this.state)) this._unfold(true);
     this.compare.setAttribute("aria-pressed", String(this.adding()));
     this.gamma.disabled = this.state.view === "lines";
     for (const [name, button] of this.readings) button.setAttribute("aria-pressed", String(Boolean(reading[name])));

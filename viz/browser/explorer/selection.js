@@ -58,6 +58,12 @@ export function unspelled({ attention, layer, head, view, cell, compare, order, 
   };
 }
 
+/** Whether the heads are read or drawn otherwise than at first. */
+export function isChanged({ reading, order, gamma, only }) {
+  const { words, specials, renormalise, predicted } = reading;
+  return words || specials === false || renormalise || predicted || order !== "" || gamma !== 1 || only !== null;
+}
+
 /** The state with anything the trace lacks replaced by the nearest it has. */
 export function legal(state, payload) {
   const attention = payload.attentions.includes(state.attention) ? state.attention : payload.attentions.at(-1);

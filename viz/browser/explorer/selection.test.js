@@ -4,7 +4,7 @@ import { test } from "node:test";
 import constants from "../../draw/constants.json" with { type: "json" };
 import { bytes, fixtures } from "../../../tests/kit/fixtures.js";
 import { Payload } from "./payload.js";
-import { headsAt, headsShown, lacksJoint, legal, measuresOf, shownHeads, spelled, unspelled, withAttention, withCompared, withSwitched } from "./selection.js";
+import { headsAt, headsShown, isChanged, lacksJoint, legal, measuresOf, shownHeads, spelled, unspelled, withAttention, withCompared, withSwitched } from "./selection.js";
 
 const payload = new Payload(bytes(fixtures.exact));
 payload.canSwitchOff = true;
@@ -33,6 +33,13 @@ for (const changes of SPELLINGS) {
     assert.deepEqual(legal(state(changes), payload), state(changes));
   });
 }
+
+test("what is seldom changed is shown where it was changed", () => {
+  assert.equal(isChanged(state({ layer: "1", view: "lines", off: "cross.0.1" })), false);
+  for (const changes of [{ words: "1" }, { specials: "0" }, { predicted: "1" }, { order: "entropy" }, { faint: "2" }, { only: "head.1" }]) {
+    assert.equal(isChanged(state(changes)), true, JSON.stringify(changes));
+  }
+});
 
 test("a selection that a trace lacks becomes the nearest one it has, or none", () => {
   const asked = { layer: "99", head: "99", cell: "99.0", compare: "0.0-77.1", only: "layer.77", order: "best", view: "x" };

@@ -1,8 +1,9 @@
 // Tokens made safe to show, as viz/draw/labels.py does it: nothing in them stays unseen.
 
-const CONTINUED = "…";
+export const CONTINUED = "…";
 const SPACE_SIGN = "␣";
-const WORD_START = "▁";
+// SentencePiece's mark for a space before a token.
+export const WORD_START = "▁";
 const MOST_CHARACTERS = 24;
 
 const SPECIAL = /^(?:<\/?s>|<pad>|<unk>|<0x[0-9A-F]{2}>)$/;
@@ -17,7 +18,8 @@ export function tokenText(token) {
   return plainLabel(/^[\p{L}\p{N}\p{M}]/u.test(token) ? CONTINUED + token : token);
 }
 
-function plainLabel(label) {
+/** A label other than a token as short plain text. */
+export function plainLabel(label) {
   const spaced = label.replace(/[▁\p{Zs}]/gu, SPACE_SIGN);
   let shown = [...spaced].map(visibleCharacter).join("") || "∅";
   if (/^\p{M}/u.test(shown)) shown = `◌${shown}`;

@@ -1,15 +1,12 @@
 // A trace of the engine as the explorer takes it: the envelope that viz/heads/payload.py packs.
 
+import { PackedBody, sealed } from "./body.js";
 import { headFacts, headNumbers } from "./facts.js";
 import { tokenText } from "./labels.js";
 import { headWords } from "./sentences.js";
 
-const MAGIC = "HSX1";
-const DIGITS = 16;
 const EXACT_CELLS = 500_000;
 const COMPLETE = 0.999;
-
-let packings = 0;
 
 /**
  * The envelope of a trace.
@@ -42,12 +39,18 @@ export function packedTrace(template, trace, { effects = null, epoch = 0, select
       words: wordsOf(kind.kind, side.tokens.length, keys.tokens.length),
       caption: captionOfMaps(kind, maps[0]),
       exact,
-      weights: body.addWeights(maps, exact),
+      weights: weightsOf(maps, exact, body),
       allowed: maps.map((map) => body.addMasks(map)),
       facts: maps.map((map, layer) => factsOfMap(map, keys.tokens, kind.facts[layer], template, losses)),
     };
   });
   return sealed({ ...template, epoch, selection, axes, kinds }, body);
+}
+
+/** Where the weights of a kind begin, layer after layer. */
+function weightsOf(maps, exact, body) {
+  const starts = maps.map(({ weights }) => (exact ? body.add(weights) : body.addShares(weights)));
+  return starts[0] ?? body.length;
 }
 
 /** The tokens of the headline that each row, each column and each row's prediction stands for. */
@@ -101,63 +104,4 @@ function factsOfMap(map, tokens, before, template, losses) {
       measures: template.measures.map(({ key }) => (Number.isNaN(values[key]) ? null : values[key])),
     };
   });
-}
-
-/** Arrays one after another, and where each begins. */
-class PackedBody {
-  constructor() {
-    this.parts = [];
-    this.length = 0;
-    this.masks = new Map();
-  }
-
-  add(bytes) {
-    const start = this.length;
-    this.parts.push(bytes);
-    this.length += bytes.length;
-    return start;
-  }
-
-  addWeights(maps, exact) {
-    const starts = maps.map(({ weights }) =>
-      this.add(
-        exact
-          ? new Uint8Array(weights.buffer, weights.byteOffset, weights.byteLength)
-          : Uint8Array.from(weights, (weight) => weight * 255 + 0.5),
-      ),
-    );
-    return starts[0] ?? this.length;
-  }
-
-  /** Where the mask of a map lies, or one for each head where they differ; null where all is allowed. */
-  addMasks({ allowed }) {
-    const size = allowed.queries * allowed.keys;
-    const places = Array.from({ length: allowed.heads }, (_, head) =>
-      this.addMask(allowed.bits.subarray(head * size, (head + 1) * size)),
-    );
-    return new Set(places).size > 1 ? places : places[0];
-  }
-
-  addMask(bits) {
-    if (bits.every(Boolean)) return null;
-    const content = bits.join("");
-    if (!this.masks.has(content)) this.masks.set(content, this.add(bits));
-    return this.masks.get(content);
-  }
-}
-
-function sealed(header, body) {
-  packings += 1;
-  const text = new TextEncoder().encode(JSON.stringify(header));
-  const start = MAGIC.length + DIGITS + 4;
-  const bytes = new Uint8Array(start + text.length + body.length);
-  bytes.set(new TextEncoder().encode(MAGIC + String(packings).padStart(DIGITS, "0")));
-  new DataView(bytes.buffer).setUint32(start - 4, text.length, true);
-  bytes.set(text, start);
-  let at = start + text.length;
-  for (const part of body.parts) {
-    bytes.set(part, at);
-    at += part.length;
-  }
-  return bytes;
 }

@@ -108,6 +108,8 @@ class Reader {
   _bringPicture() {
     this.settle?.();
     const page = document.querySelector(PAGE);
+    // In a page without the app, pictures are as high as the text leaves them.
+    if (!page) return;
     const show = () => {
       const picture = page.querySelector(PICTURE);
       const above = page.querySelector(SENTENCE)?.getBoundingClientRect().bottom ?? HEADER;

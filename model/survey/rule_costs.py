@@ -1,0 +1,195 @@
+"""What a model loses where its heads follow rules instead: one head at a time, and many at once.
+
+For each head the best rule is fitted on some sentences and judged on others (model.survey.fitting).
+Then the rule stands in place of the head's weights: the loss of the model's own translations, and
+BLEU of what it writes, while more and more heads are rules, beside the same heads removed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+import sacrebleu
+import torch
+from numpy.typing import NDArray
+
+from model.explain.head_ablation import removal_orders
+from model.paper.decoding import token_log_probs
+from model.paper.search import Search
+from model.record.head_editing import TextsRead, editing_heads, reading_texts
+from model.record.head_edits import Gate, HeadEdit, HeadEdits
+from model.record.intervention import Intervention
+from model.record.weight_rules import Lexicon
+from model.survey.corpus_survey import Effect, HeadRule, Place, Rules, Scores
+from model.survey.fitting import fitted
+from model.trace.trace import Trace
+from model.translate.translator import Translator
+
+FITTED, JUDGED, TRANSLATED = 150, 150, 100
+"""Sentences that choose the rules, that judge them, and that are translated for BLEU."""
+
+STEPS, ORDERS = 6, 2
+"""Numbers of heads above 0 at which many heads are rules, and random orders besides the best."""
+
+RESAMPLED = 500
+"""Samples of the sentences from which an interval is made."""
+
+_GREEDY = Search(beam=1)
+_TOGETHER = 64
+"""Edits of one sentence that run in one batch."""
+
+Values = NDArray[np.float64]
+
+
+def ruled(
+    translator: Translator,
+    pairs: Sequence[tuple[str, str]],
+    learned: Sequence[tuple[Sequence[str], Sequence[str]]],
+    *,
+    judged: int = JUDGED,
+    translated: int = TRANSLATED,
+    steps: int = STEPS,
+    orders: int = ORDERS,
+    progress: Callable[[str], None] = lambda _: None,
+) -> Rules:
+    """The rules of a model's heads.
+
+    Args:
+        translator: the model.
+        pairs: sentences that it can read, with human translations; the last `judged` of them judge
+            the rules that the others choose.
+        learned: tokens of other sentences and of their translations, which the lexicon is learned
+            from.
+        judged: sentences that judge.
+        translated: of these, how many are translated for BLEU.
+        steps: as STEPS.
+        orders: as ORDERS.
+        progress: is told what is done next.
+    """
+    progress("fitting a rule for every head")
+    traces = [translator.trace(source) for source, _ in pairs]
+    lexicon = Lexicon.learned(learned)
+    unseen = traces[-judged:]
+    rules = fitted(traces[:-judged], unseen, lexicon)
+    places = list(rules)
+    progress("replacing every head by its rule")
+    alone: list[Mapping[Place, HeadEdit]] = [{}, *({each: rules[each].weights} for each in places)]
+    totals = np.array([_log_probs(translator, trace, alone) for trace in unseen])
+    losses = totals[:, :1] - totals[:, 1:]
+    heads = {
+        place: HeadRule(rules[place].weights, rules[place].overlap, _effect(losses[:, number]))
+        for number, place in enumerate(places)
+    }
+    cheapest = sorted(heads, key=lambda place: (heads[place].cost.mean, place))
+    counts, in_order = removal_orders(cheapest, steps, orders, seed=0)
+    edits: list[Mapping[Place, HeadEdit]] = [
+        {place: heads[place].weights if is_rule else Gate(0) for place in order[:count]}
+        for order in in_order
+        for is_rule in (True, False)
+        for count in counts
+    ]
+    progress("replacing many heads at once")
+    lengths = np.array([len(trace.predictions) for trace in unseen])
+    totals = np.array([_log_probs(translator, trace, edits) for trace in unseen])
+    log_prob = _scores(
+        lambda column, sample: totals[sample, column].sum() / lengths[sample].sum(),
+        *(len(counts), orders, len(unseen)),
+    )
+    progress("translating while many heads are rules")
+    asked = pairs[-judged:][:translated]
+    # Without any edit, and with all heads edited, every order writes the same.
+    known: dict[tuple[frozenset[Place], bool], list[str]] = {}
+    written = []
+    for number, each in enumerate(edits):
+        is_rule = number // len(counts) % 2 == 0
+        key = frozenset(each), is_rule or not each
+        if key not in known:
+            known[key] = [_written(translator, source, each) for source, _ in asked]
+        written.append(known[key])
+    references = [target for _, target in asked]
+    counted = [_bleu_counts(texts, references) for texts in written]
+    bleu = _scores(
+        lambda column, sample: _bleu(counted[column][sample].sum(axis=0)),
+        *(len(counts), orders, len(asked)),
+    )
+    return Rules(
+        heads,
+        lexicon,
+        len(pairs) - judged,
+        judged,
+        len(asked),
+        tuple(counts),
+        log_prob,
+        bleu,
+    )
+
+
+@torch.inference_mode()
+def _log_probs(
+    translator: Translator, trace: Trace, edits: Sequence[Mapping[Place, HeadEdit]]
+) -> Values:
+    """The log-probability of a trace's translation under each of some edits, (edit,)."""
+    source, target, labels = translator.trace_ids(trace)
+    totals = []
+    for start in range(0, len(edits), _TOGETHER):
+        each = [HeadEdits(heads) for heads in edits[start : start + _TOGETHER]]
+        read = TextsRead(
+            [trace.source.tokens] * len(each),
+            [trace.target.tokens] * len(each),
+            translator.tokenizer.target.pieces,
+        )
+        with reading_texts(read), editing_heads(each):
+            logits = translator.model(source.expand(len(each), -1), target.expand(len(each), -1))
+        log_probs = token_log_probs(logits, labels.expand(len(each), -1))
+        totals.append(log_probs.sum(dim=-1).cpu().numpy())
+    return np.concatenate(totals).astype(np.float64)
+
+
+def _written(translator: Translator, source: str, edits: Mapping[Place, HeadEdit]) -> str:
+    """What the model writes greedily under edits."""
+    return translator.translate(source, search=_GREEDY, under=Intervention(heads=edits)).text
+
+
+def _effect(losses: Values) -> Effect:
+    error = losses.std(ddof=1) / len(losses) ** 0.5 if len(losses) > 1 else float("nan")
+    return Effect(float(losses.mean()), float(error), len(losses))
+
+
+def _scores(
+    score: Callable[[int, NDArray[np.intp]], float], n_counts: int, orders: int, n_sentences: int
+) -> Scores:
+    """The scores of columns: by order, as rules and removed, at each count."""
+    whole = np.arange(n_sentences)
+    every = [score(column, whole) for column in range(2 * (orders + 1) * n_counts)]
+    of_order = np.reshape(every, (orders + 1, 2, n_counts))
+    generator = np.random.default_rng(0)
+    samples = [generator.integers(n_sentences, size=n_sentences) for _ in range(RESAMPLED)]
+    drawn = np.array([[score(column, each) for column in range(n_counts)] for each in samples])
+    low, high = np.quantile(drawn[:, :1] - drawn, [0.025, 0.975], axis=0)
+    return Scores(
+        tuple(of_order[0, 0].tolist()),
+        tuple(low.tolist()),
+        tuple(high.tolist()),
+        tuple(of_order[0, 1].tolist()),
+        tuple(map(tuple, of_order[1:, 0].tolist())),
+        tuple(map(tuple, of_order[1:, 1].tolist())),
+    )
+
+
+_BLEU = sacrebleu.BLEU()
+
+
+def _bleu_counts(texts: Sequence[str], references: Sequence[str]) -> NDArray[np.int64]:
+    """What BLEU adds up over sentences, of each sentence."""
+    scores = [
+        _BLEU.corpus_score([text], [[reference]])
+        for text, reference in zip(texts, references, strict=True)
+    ]
+    return np.array([[*s.counts, *s.totals, s.sys_len, s.ref_len] for s in scores])
+
+
+def _bleu(counts: NDArray[np.int64]) -> float:
+    *both, written, expected = counts.tolist()
+    found, total = both[: len(both) // 2], both[len(both) // 2 :]
+    return float(_BLEU.compute_bleu(found, total, written, expected, smooth_method="exp").score)

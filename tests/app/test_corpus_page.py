@@ -1,0 +1,103 @@
+"""The corpus page in-process: from a question to a head, and a sentence under rules."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from model.record.intervention import Intervention
+from model.survey.corpus_survey import CorpusSurvey
+from model.trace.attention_map import AttentionKind, Site
+from model.translate.translator import load
+from tests.kit.apptest import component, trigger
+from tests.kit.shown import html, plain
+from tests.kit.surveys import write_tiny_survey
+from viz.corpus.quantities import ranked
+from viz.corpus.sentences import all_sentence, does, no_survey, rules_sentence
+
+OpenApp = Callable[..., AppTest]
+
+SENTENCE = "The cat sat on the mat."
+
+
+@pytest.fixture(scope="module")
+def shelf(checkpoints: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two models, one of which was surveyed."""
+    shelf = tmp_path_factory.mktemp("surveyed")
+    shutil.copytree(checkpoints / "en-de", shelf / "en-de")
+    shutil.copytree(checkpoints / "en-de", shelf / "other")
+    return shelf
+
+
+@pytest.fixture(scope="module")
+def survey(shelf: Path) -> CorpusSurvey:
+    return write_tiny_survey(shelf / "en-de", load(shelf / "en-de", device="cpu"))
+
+
+def said(app: AppTest) -> str:
+    return plain(" ".join(each.value for each in (*app.markdown, *app.info)))
+
+
+def test_a_question_leads_to_the_heads_and_a_click_to_one_of_them(
+    open_app: OpenApp, shelf: Path, survey: CorpusSurvey
+) -> None:
+    app = open_app(folder=shelf, page="door", sentence=SENTENCE)
+    offered = {key for key, *_ in json.loads(component(app, "inquiries").json)["questions"]}
+    assert offered >= {"corpus-previous", "corpus-needed", "corpus-rules"}
+    app = trigger(app, "inquiries", "asked", "corpus-previous")
+    assert app.session_state["_visit"].page == "corpus"
+    assert all_sentence(survey, "previous", "effect") in html(app)
+    place = ranked(survey, "previous")[0][0]
+    site, head = place
+    app = trigger(app, "corpus-heads-clicks", "clicks", [[1, f"{site}.{head}"]])
+    assert app.session_state["one"] == (place,)
+    assert does(survey, place) in said(app)
+    assert "data:image/svg+xml" in html(app)
+
+
+def test_a_sentence_opens_on_the_heads_page(
+    open_app: OpenApp, shelf: Path, survey: CorpusSurvey
+) -> None:
+    app = open_app(folder=shelf, page="corpus", over="head", one="cross.1.2", sentence=SENTENCE)
+    assert does(survey, (Site(AttentionKind.CROSS, 1), 2)) in said(app)
+    (shown,) = [each for each in app.button if each.key == "corpus-sentence-9"]
+    app = shown.click().run()
+    assert app.session_state["_visit"].page == "heads"
+    assert app.session_state["sentence"] in {source for source, _ in survey.shown}
+    state = app.session_state
+    assert (state["attention"], state["layer"], state["head"]) == ("cross", 1, 2)
+    (back,) = [each for each in app.button if each.key == "to-corpus"]
+    app = back.click().run()
+    assert app.session_state["one"] == ((Site(AttentionKind.CROSS, 1), 2),)
+
+
+def test_the_model_writes_with_rules_in_place(
+    open_app: OpenApp, shelf: Path, survey: CorpusSurvey
+) -> None:
+    app = open_app(folder=shelf, page="corpus", over="rules", ruled="32", sentence=SENTENCE)
+    assert rules_sentence(survey) in said(app)
+    assert survey.rules is not None
+    under = load(shelf / "en-de", device="cpu").trace(
+        SENTENCE, under=Intervention(heads=survey.rules.edits(32))
+    )
+    assert under.text.split()[0] in plain(html(app))
+    assert "The log-probability of the unchanged translation" in said(app)
+
+
+def test_a_model_without_a_survey_says_how_to_make_one(
+    open_app: OpenApp, shelf: Path, survey: CorpusSurvey
+) -> None:
+    app = open_app(folder=shelf, page="corpus", checkpoint="other", sentence=SENTENCE)
+    assert no_survey(str(shelf / "other")) in said(app)
+
+
+def test_a_head_that_the_model_lacks_is_replaced_with_a_notice(
+    open_app: OpenApp, shelf: Path, survey: CorpusSurvey
+) -> None:
+    app = open_app(folder=shelf, page="corpus", over="head", one="cross.9.9", sentence=SENTENCE)
+    assert "This model has no cross head 9.9" in plain(app.warning[0].value)

@@ -1,0 +1,30 @@
+"""A survey of a tiny model over the few sentences that it can read."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from model.explain.labels import Sample
+from model.survey.corpus_survey import CorpusSurvey
+from model.survey.head_profile import summed_up
+from model.survey.part import counted
+from model.survey.rule_costs import ruled
+from model.survey.survey_file import save_survey
+from model.translate.translator import Translator
+from tests.kit.tiny_checkpoint import PAIRS
+
+
+def tiny_corpus_survey(translator: Translator) -> CorpusSurvey:
+    """The survey, with rules; too small for labels."""
+    part = counted(translator, [source for source, _ in PAIRS], lambda place: place < 3)
+    learned = list(zip(part.sources, part.predictions, strict=True))
+    rules = ruled(translator, PAIRS, learned, judged=4, translated=2, steps=2, orders=1)
+    return replace(summed_up(part, Sample("made up", "none", len(part))), rules=rules)
+
+
+def write_tiny_survey(folder: Path, translator: Translator) -> CorpusSurvey:
+    """The same, written beside a checkpoint."""
+    survey = tiny_corpus_survey(translator)
+    save_survey(folder, survey)
+    return survey

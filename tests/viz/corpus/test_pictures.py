@@ -1,0 +1,197 @@
+"""What the pictures and sentences of a survey say, against its numbers."""
+
+from __future__ import annotations
+
+import math
+from base64 import b64decode
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from model.explain.labels import MIN_PASSING, RULE
+from model.explain.measures import EFFECT
+from model.record.weight_rules import RULES
+from model.survey.corpus_survey import REACH, CorpusSurvey, Effect, Held, Place
+from model.survey.fitting import overlaps_of
+from model.survey.survey_file import save_survey
+from model.trace.attention_map import AttentionKind, Site
+from model.translate.translator import Translator
+from tests.kit.surveys import tiny_corpus_survey
+from viz.corpus.all_heads import AllHeads
+from viz.corpus.quantities import OVERLAP, RULE_COST, ranked, value_of
+from viz.corpus.rule_curve import SCORES, RulesCurve
+from viz.corpus.rule_map import RuleBesideHead
+from viz.corpus.sentences import (
+    all_sentence,
+    does,
+    effect_sentence,
+    no_survey,
+    rule_sentence,
+    rules_sentence,
+    times_less,
+)
+from viz.corpus.small_map import small_map
+from viz.corpus.spread import HeadSpread, LookDistances
+from viz.save.picture import Layout
+
+FOLDER = "tiny"
+LAYOUTS = [Layout(), Layout(narrow=True, dark=True)]
+
+
+@pytest.fixture(scope="module")
+def survey(translator: Translator) -> CorpusSurvey:
+    return tiny_corpus_survey(translator)
+
+
+def _labelled(survey: CorpusSurvey, place: Place, held: Held) -> CorpusSurvey:
+    """The survey with a head that looks at the previous token."""
+    site, head = place
+    heads = list(survey.heads[site])
+    heads[head] = replace(heads[head], label="previous", held={"previous": held})
+    return replace(survey, heads={**survey.heads, site: tuple(heads)})
+
+
+def test_a_label_is_said_with_how_often_it_held(survey: CorpusSurvey) -> None:
+    place = Site(AttentionKind.ENCODER, 1), 2
+    text = does(_labelled(survey, place, Held(90, 100)), place)
+    assert text.startswith("This head looks at the previous token: it has at least 50% of")
+    assert "in 90% of 100 sentences" in text
+    assert "(95% interval 83% to 94%)" in text
+
+
+def test_without_a_label_the_largest_measure_is_said(survey: CorpusSurvey) -> None:
+    place = Site(AttentionKind.ENCODER, 0), 0
+    assert survey.of(place).label is None
+    text = does(survey, place)
+    assert text.startswith(f"No label: no pattern holds in {MIN_PASSING:.0%} of the sentences.")
+    means = {
+        rule.place: survey.of(place).measures[key].mean
+        for key, rule in RULE.items()
+        if rule.place and key in survey.of(place).measures
+    }
+    most = max(means, key=means.__getitem__)
+    assert text.endswith(f"looks at {most}, with {means[most]:.0%} of its weight on average.")
+
+
+def test_an_effect_is_said_with_its_rank(survey: CorpusSurvey) -> None:
+    order = [place for place, _ in ranked(survey, EFFECT.key)]
+    assert effect_sentence(survey, order[0]).endswith("of 32 heads, its effect is the largest.")
+    assert effect_sentence(survey, order[6]).endswith("its effect is number 7.")
+    assert times_less(survey.of(order[0]).effect) in effect_sentence(survey, order[0])
+
+
+@pytest.mark.parametrize(
+    ("effect", "text"),
+    [
+        (Effect(math.log(3), 0.0, 5), "3 times less likely (95% interval 3 to 3, 5 sentences)"),
+        (Effect(0.001, math.nan, 1), "as likely as before"),
+        (Effect(-math.log(1.5), math.nan, 1), "1.50 times more likely"),
+    ],
+)
+def test_a_loss_is_a_factor_of_probability(effect: Effect, text: str) -> None:
+    assert times_less(effect) == text
+
+
+def test_the_strongest_head_is_named_with_what_it_is_worth(survey: CorpusSurvey) -> None:
+    (site, head), value = ranked(survey, "previous")[0]
+    text = all_sentence(survey, "previous", EFFECT.key)
+    assert text.startswith(f"{site.head_name(head)} has the largest weight on the previous token")
+    assert f"{value:.0%}" in text
+    assert "Without it, a translation is" in text
+
+
+def test_rules_are_said_with_their_cost(survey: CorpusSurvey) -> None:
+    assert survey.rules is not None
+    place = survey.rules.order[0]
+    rule = survey.rules.heads[place]
+    text = rule_sentence(rule)
+    assert all(RULES[name].text in text for name in rule.weights.rules if name in RULES)
+    assert f"overlaps {rule.overlap:.0%}" in text
+    assert value_of(survey, place, OVERLAP.key) == rule.overlap
+    assert value_of(survey, place, RULE_COST.key) == rule.cost.mean
+    cheap = survey.rules.cheap
+    if cheap:
+        lost = survey.rules.bleu.ruled[0] - survey.rules.bleu.ruled[cheap]
+        cost = f"a cost of {lost:.1f}" if lost >= 0.05 else "no cost in"
+        said = f"{survey.rules.counts[cheap]} of 32 heads can be rules at {cost} BLEU"
+        assert rules_sentence(survey).startswith(said)
+    # A model without a cheap rule says so.
+    dear = replace(survey.rules.bleu, ruled=(40.0, 30.0, 10.0))
+    costly = replace(survey, rules=replace(survey.rules, bleu=dear))
+    assert rules_sentence(costly) == "Even the 16 cheapest of 32 heads cost 10.0 BLEU as rules."
+
+
+def test_why_there_is_no_survey_is_one_sentence_with_the_command() -> None:
+    assert "headscope survey mine --data" in no_survey("mine")
+    assert "choose its last training step" in no_survey("mine", is_snapshot=True)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_every_picture_is_drawn_of_its_numbers(survey: CorpusSurvey, layout: Layout) -> None:
+    site, head = Site(AttentionKind.DECODER, 1), 3
+    spread = HeadSpread(survey, FOLDER, site, head)
+    figure = spread.figure(layout)
+    medians = [survey.of((site, head)).measures[key].quantiles[10] for key in spread.keys]
+    assert list(figure.data[-1].x) == medians
+    others = [len(spread.others(key)) for key in spread.keys]
+    assert len(figure.data[0].x) == sum(others)
+    far = LookDistances(survey, FOLDER, site, head).figure(layout)
+    # The decoder never looks ahead.
+    assert list(far.data[0].x) == list(range(-REACH, 1))
+    assert sum(far.data[0].y) == pytest.approx(1, abs=1e-5)
+    heads = AllHeads(survey, FOLDER, "previous", EFFECT.key)
+    points = sum(len(each.x) for each in heads.figure(layout).data)
+    assert points == len(heads.points) == 20, "cross-attention has no previous token"
+    for score in SCORES:
+        curve = RulesCurve(survey, FOLDER, score)
+        drawn = curve.figure(layout)
+        assert list(drawn.data[0].y) == list(curve.lines.ruled)
+        assert list(drawn.data[1].y) == list(curve.lines.removed)
+        assert drawn.data[-1].y[0] == curve.lines.ruled[0]
+
+
+def test_a_point_begins_with_its_head(survey: CorpusSurvey) -> None:
+    figure = AllHeads(survey, FOLDER, EFFECT.key, OVERLAP.key).figure(Layout())
+    named = {point[0] for trace in figure.data for point in trace.customdata}
+    assert named == {f"{site}.{head}" for site, head in survey.places}
+
+
+def test_a_rule_stands_beside_its_head(survey: CorpusSurvey, translator: Translator) -> None:
+    assert survey.rules is not None
+    trace = translator.trace("The cat sat on the mat.")
+    for place in (survey.rules.order[0], (Site(AttentionKind.CROSS, 1), 2)):
+        rule = survey.rules.heads[place]
+        picture = RuleBesideHead(trace.maps[place[0]], place[1], rule, trace.source_text)
+        own, ruled = picture.panels
+        np.testing.assert_array_equal(own.values, trace.maps[place[0]].weights[place[1]])
+        np.testing.assert_allclose(ruled.values.sum(axis=-1), 1, atol=1e-5)
+        expected = overlaps_of([trace], {place: rule.weights})[place]
+        assert picture.overlap == pytest.approx(expected, abs=1e-5)
+        assert f"{expected:.0%}" in picture.caption
+        assert len(picture.figure(Layout()).data) >= 2
+
+
+def test_a_small_map_has_a_cell_for_each_weight_and_no_markup_of_tokens(
+    translator: Translator,
+) -> None:
+    attention = translator.trace("A man sees the <dog>.").maps[Site(AttentionKind.DECODER, 0)]
+    image = small_map(attention, 1)
+    svg = b64decode(image.partition("base64,")[2].partition('"')[0]).decode()
+    assert svg.count("<rect") == int(attention.allowed.sum())
+    assert "<dog" not in svg
+
+
+def test_its_python_reads_the_survey_again(
+    survey: CorpusSurvey, folder: Path, translator: Translator
+) -> None:
+    save_survey(folder, survey)
+    site = Site(AttentionKind.ENCODER, 0)
+    lines = HeadSpread(survey, str(folder), site, 1).python(Layout())
+    scope: dict[str, object] = {}
+    *rest, last = lines
+    exec("\n".join(["import headscope as hs", *rest, f"figure = {last}"]), scope)
+    drawn = HeadSpread(survey, str(folder), site, 1).figure(Layout())
+    found = scope["figure"]
+    assert np.allclose(found.data[-1].x, drawn.data[-1].x, atol=1e-3)  # type: ignore[attr-defined]

@@ -1,0 +1,92 @@
+// A trace of the engine as the animated Figure 1 takes it: the envelope that viz/door/payload.py packs.
+
+import { PackedBody, sealed } from "./body.js";
+import { meanWeights, wordWeights, wordsOfText } from "./grouping.js";
+import { tokenText } from "./labels.js";
+
+const DIMENSIONS = 13;
+// The picture of the model has room for so many.
+const OFFERED = 5;
+
+/**
+ * The envelope of a sentence.
+ *
+ * @param {object} template - the header of an envelope of the same model, for what does not depend on the sentence.
+ * @param {object} trace - of the engine.
+ * @param {object} options - `key` of the sentence, `moment`, `play` and `stage` of the payload.
+ */
+export function packedFigure(template, trace, { key, moment = 0, play = false, stage = false }) {
+  const body = new PackedBody();
+  const written = wordsOfText(trace.predictions.tokens).filter(({ special }) => !special);
+  const read = wordsOfText(trace.source.tokens);
+  const arcs = wordWeights(arcRows(template, trace), written, read, template.later);
+  const sides = { encoder: trace.source, decoder: trace.target, cross: trace.target };
+  const header = {
+    ...template,
+    ...{ key, moment, play, stage, written, read },
+    arcs: { start: body.add(arcs), frames: 1 },
+    stacks: template.stacks.map((stack) => ({
+      ...stack,
+      tokens: sides[stack.kind].tokens.map(tokenText),
+      blocks: stack.blocks.map((block) => packedBlock(block, trace, body)),
+      added: packedAdded(trace.added[stack.kind], body),
+      positions: packedPositions(stack.positions, trace.positions[stack.kind], body),
+    })),
+    next: trace.steps.map((step, place) => offered(step, trace.predictions, Math.exp(trace.logProbs[place]), place)),
+  };
+  return sealed(header, body);
+}
+
+/** The weights that arcs show: of the head that was measured to be the best, or the mean of all. */
+function arcRows({ head }, { maps }) {
+  const cross = maps.filter(({ kind }) => kind === "cross");
+  if (!head) return meanWeights(cross);
+  const [, layer, number] = head;
+  const { weights, queries, keys } = cross.find((map) => map.layer === layer);
+  const size = queries * keys;
+  return { weights: weights.subarray(number * size, (number + 1) * size), queries, keys };
+}
+
+function packedBlock(block, { maps }, body) {
+  const own = maps.filter(({ kind }) => kind === block.kind);
+  const [{ queries, keys, allowed }] = own;
+  const start = body.length;
+  for (const { weights } of own) body.addShares(weights);
+  return { ...block, queries, keys, start, allowed: body.addMask(anyAllowed(allowed)) };
+}
+
+/** What any head may see. */
+function anyAllowed({ bits, heads, queries, keys }) {
+  const size = queries * keys;
+  return Uint8Array.from({ length: size }, (_, cell) => {
+    for (let head = 0; head < heads; head += 1) if (bits[head * size + cell]) return 1;
+    return 0;
+  });
+}
+
+function packedAdded(layers, body) {
+  const shares = Float32Array.from(layers.flatMap((layer) => [...layer]));
+  return { start: body.add(shares), most: Math.max(...shares) };
+}
+
+function packedPositions(template, rows, body) {
+  if (!template?.dimensions) return template;
+  const step = 2 * Math.max(1, Math.floor(rows[0].length / 64));
+  const shown = rows.map((row) => Array.from({ length: DIMENSIONS }, (_, column) => row[column * step]).filter((each) => each !== undefined));
+  const limit = Math.max(...shown.flat().map(Math.abs)) || 1;
+  const cells = Uint8Array.from(shown.flat(), (number) => Math.round((number / limit + 1) * 127.5));
+  return { start: body.add(cells), dimensions: shown[0].length, limit };
+}
+
+/** What may come next at a step; the token that comes is among them. */
+function offered({ tokens, ids, probabilities }, predictions, own, step) {
+  let texts = tokens.slice(0, OFFERED).map(tokenText);
+  let shares = probabilities.slice(0, OFFERED);
+  let chosen = ids.slice(0, OFFERED).indexOf(predictions.ids[step]);
+  if (chosen < 0) {
+    texts = [...texts.slice(0, -1), tokenText(predictions.tokens[step])];
+    shares = [...shares.slice(0, -1), own];
+    chosen = texts.length - 1;
+  }
+  return { texts, shares, chosen };
+}

@@ -1,0 +1,165 @@
+"""What a survey says of a head, in sentences."""
+
+from __future__ import annotations
+
+import math
+
+from model.explain.labels import MIN_PASSING, RULE
+from model.explain.measures import EFFECT
+from model.record.weight_rules import BY_DISTANCE, RULES
+from model.survey.corpus_survey import CorpusSurvey, Effect, HeadRule, Place
+from viz.corpus.quantities import QUANTITIES, ranked, written
+from viz.draw import style
+from viz.draw.style import count_of, percent
+
+UNCHANGED = 0.01
+"""Nats; a loss below is written as none."""
+
+
+def no_survey(model_name: str, *, is_snapshot: bool = False) -> str:
+    """Why there is nothing to show, and what to do."""
+    if is_snapshot:
+        return "Only the fully trained model has a survey; choose its last training step."
+    return (
+        "This model has no survey of its heads over many sentences; headscope survey "
+        f"{model_name} --data PAIRS.tsv makes one."
+    )
+
+
+def does(survey: CorpusSurvey, place: Place) -> str:
+    """What a head does, and how sure that is."""
+    profile = survey.of(place)
+    if profile.label is not None:
+        rule, held = RULE[profile.label], profile.held.get(profile.label)
+        text = f"This head {rule.text}"
+        if held is None or not held.count:
+            return f"{text}."
+        low, high = held.interval
+        return (
+            f"{text}: it has {rule.needs} in {percent(held.share)} of "
+            f"{count_of(held.count, 'sentence')} that did not earn it the label (95% interval "
+            f"{percent(low)} to {percent(high)})."
+        )
+    places = [key for key, rule in RULE.items() if rule.place and key in profile.measures]
+    most = max(places, key=lambda key: profile.measures[key].mean, default=None)
+    if most is None:
+        return "Too few sentences can tell what this head does."
+    mean = percent(profile.measures[most].mean)
+    return (
+        f"No label: no pattern holds in {percent(MIN_PASSING)} of the sentences. Most of all it "
+        f"looks at {RULE[most].place}, with {mean} of its weight on average."
+    )
+
+
+def effect_sentence(survey: CorpusSurvey, place: Place) -> str:
+    """What translations lose without a head, and how that compares with others."""
+    effect = survey.of(place).effect
+    if not effect.count:
+        return "Its effect was not measured."
+    order = [each for each, _ in ranked(survey, EFFECT.key)]
+    rank = order.index(place) + 1
+    nth = "the largest" if rank == 1 else f"number {rank}"
+    return (
+        f"Without it, a translation is {times_less(effect)}; of {len(order)} heads, its effect is "
+        f"{nth}."
+    )
+
+
+def rule_sentence(rule: HeadRule) -> str:
+    """A head's best rule, how well it fits, and what it costs."""
+    return (
+        f"Its best rule: it looks {rule_text(rule)}. That overlaps {percent(rule.overlap)} with "
+        "where it looked in sentences that did not choose the rule. With the rule in its place, "
+        f"a translation is {times_less(rule.cost)}."
+    )
+
+
+def rule_text(rule: HeadRule) -> str:
+    """Where a rule looks, after "looks"."""
+    texts = [
+        "by distance alone" if name == BY_DISTANCE else RULES[name].text
+        for name in rule.weights.rules
+    ]
+    if len(texts) == 1:
+        return texts[0]
+    return " and ".join(
+        f"{percent(share)} {text}" for share, text in zip(rule.weights.shares, texts, strict=True)
+    )
+
+
+def times_less(effect: Effect) -> str:
+    """A mean loss as a factor of probability, with its interval."""
+    low, high = effect.interval
+    interval = (
+        f" (95% interval {_factor(low)} to {_factor(high)}, {count_of(effect.count, 'sentence')})"
+        if not math.isnan(effect.error)
+        else ""
+    )
+    if abs(effect.mean) < UNCHANGED:
+        return f"as likely as before{interval}"
+    way = "less" if effect.mean > 0 else "more"
+    return f"{_factor(abs(effect.mean))} times {way} likely{interval if way == 'less' else ''}"
+
+
+def _factor(loss: float) -> str:
+    factor = math.exp(min(loss, 50))
+    return (
+        f"{factor:,.0f}" if factor >= 100 else f"{factor:.3g}" if factor >= 2 else f"{factor:.2f}"
+    )
+
+
+def all_sentence(survey: CorpusSurvey, across: str, up: str) -> str:
+    """Which head is strongest by one measure, and what the other says of it."""
+    found = ranked(survey, across)
+    if not found:
+        return "No head of this model has that measure."
+    (site, head), value = found[0]
+    name = _in_sentence(QUANTITIES[across].name)
+    text = f"{site.head_name(head)} has the largest {name}: {written(across, value)}."
+    if across == up:
+        return text
+    if up == EFFECT.key:
+        effect = survey.of((site, head)).effect
+        return (
+            f"{text} Without it, a translation is {times_less(effect)}." if effect.count else text
+        )
+    other = dict(ranked(survey, up)).get((site, head))
+    if other is None:
+        return text
+    return f"{text} Its {_in_sentence(QUANTITIES[up].name)}: {written(up, other)}."
+
+
+def rules_sentence(survey: CorpusSurvey) -> str:
+    """How many heads can be rules, and at what cost."""
+    rules = survey.rules
+    assert rules is not None, "the page says so before"
+    place = rules.cheap
+    count, every = rules.counts[place], len(rules.heads)
+    lost = rules.bleu.ruled[0] - rules.bleu.ruled[place]
+    gone = rules.bleu.ruled[0] - rules.bleu.removed[place]
+    low, high = rules.bleu.low[place], rules.bleu.high[place]
+    if not count:
+        return (
+            f"Even the {rules.counts[1]} cheapest of {every} heads cost "
+            f"{style.fixed(rules.bleu.ruled[0] - rules.bleu.ruled[1], 1)} BLEU as rules."
+        )
+    cost = f"a cost of {style.fixed(lost, 1)}" if lost >= 0.05 else "no cost in"
+    return (
+        f"{count} of {every} heads can be rules at {cost} BLEU (95% interval of the loss "
+        f"{style.fixed(low, 1)} to {style.fixed(high, 1)}, "
+        f"{count_of(rules.translated, 'sentence')}). Removing the same heads costs "
+        f"{style.fixed(gone, 1)}."
+    )
+
+
+def sample_sentence(survey: CorpusSurvey) -> str:
+    """What the survey is of."""
+    sample = survey.sample
+    return (
+        f"Measured on {count_of(sample.sentences, 'sentence')} ({sample.data}; licence: "
+        f"{sample.licence}), none of them used in training."
+    )
+
+
+def _in_sentence(name: str) -> str:
+    return name[0].lower() + name[1:]

@@ -1,0 +1,241 @@
+"""One head among all: its measures over many sentences, and how far away it looks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+
+from model.survey.corpus_survey import QUANTILES, REACH, CorpusSurvey, HeadProfile
+from model.trace.attention_map import AttentionKind, Site
+from viz.corpus.quantities import QUANTITIES
+from viz.draw import style, themes
+from viz.draw.labels import escape_html
+from viz.save.notebook import Lines
+from viz.save.numbers import Numbers, column_numbers, of_head
+from viz.save.picture import Layout, Picture
+
+_ROW, _BARS, _BELOW = 38, 220, 64
+_LOW, _HIGH = QUANTILES // 10, QUANTILES - 1 - QUANTILES // 10
+"""The places of the 10% and the 90% quantile."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OfSurvey(Picture):
+    """What a survey says.
+
+    Attributes:
+        survey: of the model.
+        folder: the checkpoint's, as a notebook finds it.
+    """
+
+    survey: CorpusSurvey
+    folder: str
+
+    origin = ("model",)
+
+    @property
+    def needs_model(self) -> bool:
+        return False
+
+    @property
+    def setup(self) -> Lines:
+        return [
+            f"folder = {self.folder!r}",
+            "survey = hs.read_survey(hs.checkpoint_folder(folder))",
+        ]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OfHead(OfSurvey):
+    """What a survey says of one head."""
+
+    site: Site
+    head: int
+
+    @property
+    def profile(self) -> HeadProfile:
+        """All that it says."""
+        return self.survey.of((self.site, self.head))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HeadSpread(OfHead):
+    """One head's shares of weight over the sentences, against the means of all other heads."""
+
+    @property
+    def keys(self) -> list[str]:
+        """The measures that are shares, largest mean first."""
+        measures = self.profile.measures
+        shares = [key for key in measures if QUANTITIES[key].unit == "share"]
+        return sorted(shares, key=lambda key: -measures[key].mean)
+
+    @property
+    def title(self) -> str:
+        return f"{self.site.head_name(self.head)} among all heads"
+
+    @property
+    def name(self) -> str:
+        return f"corpus-{self.site.kind}-layer{self.site.layer}-head{self.head}"
+
+    @property
+    def caption(self) -> str:
+        return (
+            "Dot: this head’s median over the sentences; line: its middle 80%. Ticks: the means of "
+            "the other heads."
+        )
+
+    @property
+    def alt(self) -> str:
+        parts = [
+            f"{QUANTITIES[key].name} {style.percent(self.profile.measures[key].mean)}"
+            for key in self.keys[:3]
+        ]
+        return f"{self.title}, mean shares over the sentences: {'; '.join(parts)}."
+
+    def others(self, key: str) -> list[float]:
+        """The means of all other heads that have a measure."""
+        return [
+            profile.measures[key].mean
+            for site, heads in self.survey.heads.items()
+            for head, profile in enumerate(heads)
+            if key in profile.measures and (site, head) != (self.site, self.head)
+        ]
+
+    def figure(self, layout: Layout) -> go.Figure:
+        """A row for each measure."""
+        theme, keys = themes.page(layout.dark), self.keys
+        others = [(place, value) for place, key in enumerate(keys) for value in self.others(key)]
+        spreads = [self.profile.measures[key].quantiles for key in keys]
+        names = [escape_html(_short(QUANTITIES[key].name)) for key in keys]
+        data: list[dict[str, Any]] = [
+            {
+                "type": "scatter",
+                "mode": "markers",
+                "x": [value for _, value in others],
+                "y": [place for place, _ in others],
+                "marker": {
+                    "symbol": "line-ns-open",
+                    "size": 13,
+                    "color": theme.hatch,
+                    "line": {"width": 1.5},
+                },
+                "hoverinfo": "skip",
+                "name": "other heads",
+                "showlegend": True,
+            }
+        ]
+        for place, each in enumerate(spreads):
+            data.append(
+                {
+                    "type": "scatter",
+                    "mode": "lines",
+                    "x": [each[_LOW], each[_HIGH]],
+                    "y": [place, place],
+                    "line": {"color": theme.heads[0], "width": 7},
+                    "opacity": 0.45,
+                    "hoverinfo": "skip",
+                    "showlegend": False,
+                }
+            )
+        data.append(
+            {
+                "type": "scatter",
+                "mode": "markers",
+                "x": [each[QUANTILES // 2] for each in spreads],
+                "y": list(range(len(keys))),
+                "marker": {"size": 13, "color": theme.heads[0]},
+                "name": "this head",
+                "showlegend": True,
+                "customdata": [self.profile.measures[key].mean for key in keys],
+                "hovertemplate": "median <b>%{x:.0%}</b>, mean %{customdata:.0%}<extra></extra>",
+            }
+        )
+        spec = style.plain_layout(
+            theme, title=escape_html(self.title), height=_ROW * len(keys), below=_BELOW
+        )
+        spec["xaxis"] = style.value_axis(theme, "", range=[-0.02, 1.02], tickformat=".0%")
+        spec["yaxis"] = style.axis("", names, 1, range=[len(keys) - 0.5, -0.5])
+        return go.Figure({"data": data, "layout": spec})
+
+    def numbers(self) -> Numbers:
+        keys, measures = self.keys, self.profile.measures
+        columns: dict[str, Any] = {"measure": keys, "mean": [measures[key].mean for key in keys]}
+        for place in range(0, QUANTILES, 2):
+            columns[f"quantile_{5 * place}"] = [measures[key].quantiles[place] for key in keys]
+        return column_numbers(of_head(self.site, self.head), "place", range(len(keys)), columns)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LookDistances(OfHead):
+    """The share of a head's weight at each distance of key from query."""
+
+    @property
+    def title(self) -> str:
+        return "How far away it looks"
+
+    @property
+    def name(self) -> str:
+        return f"corpus-distances-{self.site.kind}-layer{self.site.layer}-head{self.head}"
+
+    @property
+    def caption(self) -> str:
+        if self.site.kind is AttentionKind.CROSS:
+            return "Position in the source minus position in the translation; −1 is one earlier."
+        return "Share of all its weight by distance in tokens; −1 is the token before."
+
+    @property
+    def alt(self) -> str:
+        most = int(np.argmax(self.profile.distances))
+        return (
+            f"{self.title}: most weight, {style.percent(self.profile.distances[most])}, at "
+            f"distance {style.fixed(most - REACH, 0)}."
+        )
+
+    def figure(self, layout: Layout) -> go.Figure:
+        """A bar for each distance; the ends hold what is farther away."""
+        theme = themes.page(layout.dark)
+        away = list(range(-REACH, REACH + 1))
+        if self.site.kind is AttentionKind.DECODER:
+            away = [each for each in away if each <= 0]
+        shares = [self.profile.distances[each + REACH] for each in away]
+        data = {
+            "type": "bar",
+            "x": away,
+            "y": shares,
+            "marker": {
+                "color": [
+                    theme.heads[0] if each == max(shares) else theme.beside for each in shares
+                ]
+            },
+            "hovertemplate": "distance %{x}<br><b>%{y:.1%}</b><extra></extra>",
+        }
+        spec = style.plain_layout(theme, title=self.title, height=_BARS, below=_BELOW // 2)
+        ends = {-REACH: f"−{REACH} or more", REACH: f"{REACH} or more"}
+        ticks = [each for each in away if each % 4 == 0]
+        spec["xaxis"] = style.value_axis(
+            theme,
+            "",
+            tickvals=ticks,
+            ticktext=[ends.get(each, style.fixed(each, 0)) for each in ticks],
+        )
+        spec["yaxis"] = style.value_axis(theme, "", tickformat=".0%", rangemode="tozero")
+        spec["bargap"] = 0.15
+        return go.Figure({"data": [data], "layout": spec})
+
+    def numbers(self) -> Numbers:
+        away = list(range(-REACH, REACH + 1))
+        return column_numbers(
+            of_head(self.site, self.head),
+            "place",
+            range(len(away)),
+            {"distance": away, "share": self.profile.distances},
+        )
+
+
+def _short(name: str) -> str:
+    """A measure's name beside its row."""
+    short = name.removeprefix("Weight on ").removesuffix(", beyond chance")
+    return short[0].upper() + short[1:]

@@ -1,0 +1,40 @@
+"""The declaration of the corpus page."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from viz.corpus.quantities import QUANTITIES
+from viz.links.head_refs import Head, heads_parameter
+from viz.links.parameters import View, choice, integer, kept, kept_in
+
+SHOWN = {"all": "Every head", "head": "One head", "rules": "Rules in place of heads"}
+"""The views of the page."""
+
+
+@dataclass(frozen=True, slots=True)
+class CorpusView:
+    """The state of the corpus page."""
+
+    over: str = kept(choice("over", "all", SHOWN, "what is shown"))
+    one: tuple[Head, ...] = kept(
+        heads_parameter("one", "for one head, which, as kind.layer.head; the first of several")
+    )
+    across: str = kept(
+        choice("across", "previous", QUANTITIES, "for every head, the measure across")
+    )
+    up: str = kept(choice("up", "effect", QUANTITIES, "for every head, the measure upwards"))
+    top: str = kept(choice("top", "across", ("across", "up"), "which of the two ranks the list"))
+    ruled: int = kept(
+        integer("ruled", 0, low=0, high=999, meaning="for rules, how many heads follow theirs")
+    )
+
+
+VIEW = View(
+    "corpus",
+    "Over the corpus",
+    ":material/library_books:",
+    kept_in(CorpusView),
+    without_model="A survey of heads",
+    is_hidden=True,
+)

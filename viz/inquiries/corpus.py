@@ -1,0 +1,124 @@
+"""Inquiries about many sentences, answered from the model's survey."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import NamedTuple
+
+from model.checkpoints.checkpoint import CheckpointError
+from model.explain.labels import HALF
+from model.explain.measures import EFFECT
+from model.survey.corpus_survey import CorpusSurvey
+from viz.corpus.quantities import ranked
+from viz.corpus.sentences import all_sentence, effect_sentence, rules_sentence
+from viz.corpus.view import VIEW as CORPUS
+from viz.corpus.view import CorpusView
+from viz.draw.style import count_of, percent
+from viz.inquiries.inquiry import Answer, Inquiry, Subject
+from viz.service import session
+
+
+class Share(NamedTuple):
+    """A question for the heads that look somewhere, and whether that matters.
+
+    Attributes:
+        measure: the key of their measure.
+        place: where they look, after "look at" or "look".
+        keywords: as of an Inquiry.
+    """
+
+    measure: str
+    place: str
+    keywords: str
+
+
+SHARES = (
+    Share("previous", "one word back", "previous before backwards corpus matter many"),
+    Share("next", "one word ahead", "next after forwards corpus matter many"),
+    Share("end", "at the sentence end", "rest sink last </s> corpus matter many"),
+)
+
+
+def survey_of(subject: Subject) -> CorpusSurvey | None:
+    """The survey of a subject's model; None where there is none to be read."""
+    if not subject.is_model:
+        return None
+    try:
+        return session.corpus_survey(subject.of_model.checkpoint)
+    except CheckpointError:
+        # The corpus page says what is wrong with it.
+        return None
+
+
+def has(measure: str, subject: Subject) -> bool:
+    """Whether the model's survey has a measure."""
+    survey = survey_of(subject)
+    return survey is not None and bool(ranked(survey, measure))
+
+
+def share_answer(share: Share, subject: Subject) -> Answer:
+    """How many heads look there, and what the strongest of them is worth."""
+    survey = survey_of(subject)
+    assert survey is not None, "it was asked whether it fits"
+    found = ranked(survey, share.measure)
+    many = [place for place, value in found if value >= HALF]
+    sentence = (
+        f"{count_of(len(many), 'head')} of {len(survey.places)} "
+        f"{'looks' if len(many) == 1 else 'look'} {share.place} with at least {percent(HALF)} of "
+        f"the weight. {all_sentence(survey, share.measure, EFFECT.key)}"
+    )
+    return Answer(sentence, CORPUS, CorpusView(across=share.measure, up=EFFECT.key))
+
+
+def needed_answer(subject: Subject) -> Answer:
+    """The head that matters most over many sentences."""
+    survey = survey_of(subject)
+    assert survey is not None, "it was asked whether it fits"
+    place = ranked(survey, EFFECT.key)[0][0]
+    site, head = place
+    sentence = f"{site.head_name(head)}. {effect_sentence(survey, place)}"
+    return Answer(sentence, CORPUS, CorpusView(over="head", one=(place,)))
+
+
+def has_rules(subject: Subject) -> bool:
+    """Whether the model's survey has rules."""
+    survey = survey_of(subject)
+    return survey is not None and survey.rules is not None
+
+
+def rules_answer(subject: Subject) -> Answer:
+    """How many heads can be rules."""
+    survey = survey_of(subject)
+    assert survey is not None, "it was asked whether it fits"
+    assert survey.rules is not None, "it was asked whether it fits"
+    count = survey.rules.counts[survey.rules.cheap]
+    return Answer(rules_sentence(survey), CORPUS, CorpusView(over="rules", ruled=count))
+
+
+INQUIRIES = (
+    *(
+        Inquiry(
+            f"corpus-{share.measure}",
+            f"Which heads look {share.place}, and does it matter?",
+            share.keywords,
+            partial(has, share.measure),
+            partial(share_answer, share),
+        )
+        for share in SHARES
+    ),
+    Inquiry(
+        "corpus-needed",
+        "Which head does the model need most, over many sentences?",
+        "corpus important effect largest thousands matter",
+        partial(has, EFFECT.key),
+        needed_answer,
+    ),
+    Inquiry(
+        "corpus-rules",
+        "How many heads can be replaced by simple rules?",
+        "rule simple replace fixed pattern corpus BLEU",
+        has_rules,
+        rules_answer,
+    ),
+)
+"""All of this module."""

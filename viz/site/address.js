@@ -1,0 +1,45 @@
+// What the address says: a page, and its query with the names that the app gives it (docs/parameters.md).
+
+const HOME_PAGE = "door";
+
+/** The address of a site: /heads/?sentence=…, below the folder where its files are. */
+export class PathAddress {
+  constructor(root, pages) {
+    Object.assign(this, { root, pages });
+  }
+
+  read() {
+    const [name] = location.pathname.slice(this.root.pathname.length).split("/");
+    return { page: this.pages.includes(name) ? name : HOME_PAGE, query: queryOf(location.search) };
+  }
+
+  link(page, query) {
+    return new URL((page === HOME_PAGE ? "" : `${page}/`) + written(query), this.root).href;
+  }
+}
+
+/** The address of a file, which has no folders: #/heads?sentence=…. */
+export class HashAddress {
+  constructor(pages) {
+    this.pages = pages;
+  }
+
+  read() {
+    const [path, search = ""] = location.hash.slice(1).split("?");
+    const name = path.replaceAll("/", "");
+    return { page: this.pages.includes(name) ? name : HOME_PAGE, query: queryOf(search) };
+  }
+
+  link(page, query) {
+    return `#/${page === HOME_PAGE ? "" : page}${written(query)}`;
+  }
+}
+
+function queryOf(search) {
+  return Object.fromEntries(new URLSearchParams(search));
+}
+
+function written(query) {
+  const search = new URLSearchParams(Object.entries(query).filter(([, value]) => value !== "")).toString();
+  return search && `?${search}`;
+}

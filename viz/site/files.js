@@ -1,0 +1,90 @@
+// The files of a model: in this page as text, or fetched from the site.
+
+import { EngineClient } from "../browser/engine/client.js";
+import { inflated } from "../browser/live/inflated.js";
+import { say } from "./words.js";
+
+let known = null;
+
+/** What the page knows of itself: where its code is, which models there are, and its words. */
+export function site() {
+  known ??= JSON.parse(textOf("site"));
+  return known;
+}
+
+/** The folder of the site's files. */
+export function siteRoot() {
+  return new URL(document.documentElement.dataset.root, location.href.split(/[?#]/)[0]);
+}
+
+export function textOf(name) {
+  return document.querySelector(`#${name}`).textContent;
+}
+
+/** Whether the model is in this page. */
+export function isPacked() {
+  return document.querySelector("#weights") !== null;
+}
+
+/** A file is neither on this device nor to be had; the message says so in the reader's language. */
+export class OfflineError extends Error {}
+
+/** The bytes of a file, with how much has come as a share. */
+async function fetchedBytes(address, onShare) {
+  const response = await fetch(address).catch(() => {
+    throw new OfflineError(say("no_network"));
+  });
+  if (!response.ok) throw new Error(`${response.status} ${address.pathname}`);
+  const total = Number(response.headers.get("content-length"));
+  const encoded = response.headers.get("content-encoding");
+  const parts = [];
+  let length = 0;
+  for (const reader = response.body.getReader(); ; ) {
+    const { done, value } = await reader.read();
+    if (done) break;
+    parts.push(value);
+    length += value.length;
+    if (total && !encoded) onShare(length / total);
+  }
+  const bytes = new Uint8Array(length);
+  let at = 0;
+  for (const part of parts) {
+    bytes.set(part, at);
+    at += part.length;
+  }
+  return bytes;
+}
+
+/** The worker that runs the engine, with the model of a card in it. */
+export async function startedEngine(card, onShare) {
+  const packed = isPacked();
+  const address = packed
+    ? URL.createObjectURL(new Blob([textOf("worker")], { type: "text/javascript" }))
+    : new URL(site().code.worker, siteRoot()).href;
+  const worker = new Worker(address);
+  const failed = new Promise((_, reject) => {
+    worker.addEventListener("error", (event) => reject(new Error(event.message || "its worker did not start")));
+  });
+  const engine = new EngineClient(worker);
+  engine.end = () => worker.terminate();
+  const bytesOf = (name) =>
+    packed ? inflated(textOf(name)) : fetchedBytes(new URL(card.files[name], siteRoot()), name === "weights" ? onShare : () => {});
+  const load = async () => {
+    const [weights, tokenizer] = await Promise.all([bytesOf("weights"), bytesOf("tokenizer")]);
+    await engine.call("load", [{ config: card.config, weights, tokenizer }]);
+  };
+  await Promise.race([load(), failed]);
+  if (packed) {
+    URL.revokeObjectURL(address);
+    for (const name of ["tokenizer", "worker"]) document.querySelector(`#${name}`).textContent = "";
+    document.querySelector("#weights").textContent = "";
+  }
+  return engine;
+}
+
+/** The card of a model: its configuration, examples, and what its pages open with. */
+export async function cardOf(name) {
+  if (isPacked()) return JSON.parse(textOf("card"));
+  const { card } = site().models.find((each) => each.name === name) ?? site().models[0];
+  return JSON.parse(new TextDecoder().decode(await fetchedBytes(new URL(card, siteRoot()), () => {})));
+}

@@ -1,0 +1,165 @@
+"""A model as the browser takes it: its files, and a card that does not depend on a text."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from model.checkpoints.checkpoint import (
+    CONFIG,
+    INDEX,
+    TOKENIZER,
+    WEIGHTS,
+    own_file,
+    read_json,
+    snapshot_file,
+    snapshots,
+)
+from model.explain.alignment_file import read_alignment
+from model.explain.block_outputs import block_outputs
+from model.explain.examples import read_examples
+from model.explain.labels_file import read_labels
+from model.explain.measures import facts_of
+from model.explain.reading import read
+from model.paper.search import Search
+from model.trace.attention_map import AttentionKind
+from model.translate.translator import Translator, load
+from viz.decoding.attention import head_mean
+from viz.decoding.payload import pack as pack_decoding
+from viz.door.payload import pack as pack_door
+from viz.door.picture import figure_of_model
+from viz.draw import themes
+from viz.heads.payload import pack as pack_heads
+from viz.heads.standalone import opening
+from viz.save.document import deflated
+
+LACKING = {"scoring": {"additive_shared"}, "activation": {"gelu"}}
+"""Choices of a configuration that viz/browser/engine/config.js refuses."""
+
+
+class PackError(ValueError):
+    """A model that no page can run; the message says why and what to do."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Packed:
+    """A model to be sent to a browser.
+
+    Attributes:
+        name: of its folder.
+        card: what the page knows of it before its weights are there, as plain values.
+        weights: a safetensors file.
+        tokenizer: a SentencePiece model.
+    """
+
+    name: str
+    card: Mapping[str, Any]
+    weights: bytes
+    tokenizer: bytes
+
+
+def packed(folder: Path, *, sentence: str = "", about: str = "") -> Packed:
+    """The model of a checkpoint folder.
+
+    Args:
+        folder: of the checkpoint.
+        sentence: that the page opens with; empty for the model's first example.
+        about: a sentence on the model, such as its licence.
+
+    Raises:
+        CheckpointError: if the folder is no checkpoint.
+        PackError: if the engine in the page does not run such a model.
+        TextError: if the sentence cannot be translated.
+    """
+    config = read_json(own_file(folder, CONFIG))
+    require_runs(config)
+    name = folder.resolve().name
+    examples = [each.source for each in read_examples(folder)]
+    first = sentence or (examples[0] if examples else "")
+    card = {
+        "name": name,
+        "config": config,
+        "sentence": first,
+        "examples": examples,
+        "about": about,
+        "cells": {"light": themes.LIGHT.cells, "dark": themes.DARK.cells},
+        "openings": {
+            page: deflated(payload)
+            for page, payload in openings(load(folder, device="cpu"), folder, first).items()
+        },
+    }
+    return Packed(name, card, _weights(folder), own_file(folder, TOKENIZER).read_bytes())
+
+
+def openings(model: Translator, folder: Path, sentence: str) -> dict[str, bytes]:
+    """What the pages open with; their headers are the templates of all other sentences.
+
+    Raises:
+        TextError: if the sentence cannot be translated.
+    """
+    survey = read_labels(folder)
+    labels = survey.labels if survey else {}
+    decoding = model.decode(sentence, search=Search())
+    trace = model.trace_of(decoding.translation)
+    seen = read(trace)
+    figure = figure_of_model(
+        model,
+        trace,
+        table=read_alignment(folder),
+        blocks=block_outputs(model, trace),
+        labels=labels,
+    )
+    return {
+        "door": pack_door(figure, key=sentence),
+        "heads": pack_heads(
+            seen,
+            facts_of(seen.maps),
+            labels,
+            effects={},
+            selection=opening(seen, labels),
+            opens_cells=False,
+        ),
+        "decoding": pack_decoding(
+            decoding,
+            trace.target,
+            head_mean(trace, AttentionKind.CROSS, ()),
+            head_mean(trace, AttentionKind.DECODER, ()),
+            name=sentence,
+        ),
+    }
+
+
+def require_runs(config: Mapping[str, object]) -> None:
+    """Raises PackError if the engine in a page does not run models of this configuration."""
+    for field, choices in LACKING.items():
+        if config.get(field) in choices:
+            raise PackError(
+                f"A page cannot run a model whose {field} is {config[field]}; open it in the app."
+            )
+    if not (config.get("n_encoder_layers", 1) and config.get("n_decoder_layers", 1)):
+        raise PackError(
+            "A page translates, which takes an encoder and a decoder, and this model has one of "
+            "the two; open it in the app."
+        )
+    if config.get("target_vocab_size") is not None:
+        raise PackError("A page holds one vocabulary, and this model has two; open it in the app.")
+
+
+def written(card: Mapping[str, Any]) -> str:
+    """Plain values as JSON that can stand in HTML."""
+    return json.dumps(card, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
+
+
+def _weights(folder: Path) -> bytes:
+    if (folder / INDEX).exists():
+        raise PackError(
+            f"The weights of {folder} are in several files, too large for a page; save it in eight "
+            "bits first."
+        )
+    steps = snapshots(folder)
+    if steps and not (folder / WEIGHTS).exists():
+        return snapshot_file(folder, steps[-1]).read_bytes()
+    return own_file(folder, WEIGHTS).read_bytes()

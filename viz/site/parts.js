@@ -1,0 +1,49 @@
+// The app's own components outside the app: each gets what Streamlit gives it there.
+
+import { element } from "../browser/canvas/dom.js";
+import { site, siteRoot } from "./files.js";
+
+const CLASSES = { door: "door", explorer: "explorer", steps: "decoding-steps", matrices: "matrices", reader: "reader" };
+
+/** A component in a shadow root of its own, which takes data of the kind that Python packs. */
+export class Part {
+  /**
+   * @param {string} name - of the component.
+   * @param {object} hear - `report(value)` for the component's state, `trigger(event, value)` for its events.
+   */
+  constructor(name, { report = () => {}, trigger = () => {} } = {}) {
+    Object.assign(this, { name, report, trigger });
+    this.host = element("div", `part ${name}`);
+    this.root = this.host.attachShadow({ mode: "open" });
+    // The explorer's question to Python is answered by the engine, or not asked.
+    this.inner = element("div", `headscope ${CLASSES[name]}`, { "data-engine": "" });
+    this.root.append(this.inner);
+    // It draws anew where the page's background has changed.
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.data && this.update(this.data));
+  }
+
+  async update(data) {
+    this.data = data;
+    const { mount, style } = await codeOf(this.name);
+    if (!this.root.adoptedStyleSheets.length) {
+      const sheet = new CSSStyleSheet();
+      sheet.replaceSync(style);
+      this.root.adoptedStyleSheets = [sheet];
+    }
+    if (this.data !== data) return;
+    mount({
+      parentElement: this.root,
+      data,
+      setStateValue: (_, value) => this.report(value),
+      setTriggerValue: (event, value) => this.trigger(event, value),
+    });
+  }
+}
+
+/** The code of a component: in this page, or a file of the site. */
+async function codeOf(name) {
+  const inPage = globalThis.headscopeParts?.[name];
+  if (inPage) return inPage;
+  const { default: mount, STYLE: style } = await import(new URL(site().code[name], siteRoot()).href);
+  return { mount, style };
+}

@@ -1,0 +1,310 @@
+// Headscope without a server: the app's pictures of a model that runs in this page.
+
+import { element } from "../browser/canvas/dom.js";
+import { tell } from "../browser/canvas/shared.js";
+import { inflated } from "../browser/live/inflated.js";
+import { tokenText } from "../browser/live/labels.js";
+import { HashAddress, PathAddress } from "./address.js";
+import { OfflineError, cardOf, isPacked, site, siteRoot, startedEngine } from "./files.js";
+import { TalkPlayer, talkInPage } from "./talk.js";
+import { AboutPage, DecodingPage, DoorPage, EffectsPage, HeadsPage, MasksPage, PositionsPage } from "./views.js";
+import { LANGUAGES, languageOf, say, speak } from "./words.js";
+
+const PAGES = {
+  door: DoorPage,
+  heads: HeadsPage,
+  effects: EffectsPage,
+  decoding: DecodingPage,
+  masks: MasksPage,
+  positions: PositionsPage,
+  about: AboutPage,
+};
+// What an address keeps from page to page.
+const SHARED = ["sentence", "checkpoint", "lang", "frame"];
+const MOST_TRACES = 12;
+
+class Site {
+  constructor(card, openings) {
+    Object.assign(this, { card, openings, pages: Object.keys(PAGES) });
+    this.address = isPacked() ? new HashAddress(this.pages) : new PathAddress(siteRoot(), this.pages);
+    this.traces = new Map();
+    this.stop = new AbortController();
+    this.at = Object.fromEntries(
+      ["bar", "links", "language", "model", "form", "run", "status", "translation", "trouble", "view"].map((name) => [name, document.querySelector(`#${name}`)]),
+    );
+    this.field = document.querySelector("#sentence");
+    Object.assign(this, this.address.read());
+    this.text = this.query.sentence || card.sentence;
+    this.label();
+    this.listen();
+    this.openTalk();
+    this.start();
+    this.show();
+  }
+
+  get shared() {
+    return Object.fromEntries(SHARED.filter((name) => this.query[name]).map((name) => [name, this.query[name]]));
+  }
+
+  /** The talk that came with the page, which it opens with. */
+  openTalk() {
+    const talk = talkInPage();
+    if (!talk) return;
+    const { card } = this;
+    const show = (page, query) => {
+      const { checkpoint, ...view } = query;
+      const has = !checkpoint || this.has(checkpoint);
+      const kept = this.query.lang ? { lang: this.query.lang } : {};
+      // Of a scene of another model, the text alone is shown, above the picture that is there.
+      if (has) this.go(page, { ...view, ...kept, ...(checkpoint && checkpoint !== card.name ? { checkpoint } : {}) });
+      else this.go(this.page, { ...this.query, ...spelledMode(query) });
+    };
+    const site = this;
+    const on = {
+      show,
+      has: (name) => this.has(name),
+      get query() {
+        return site.query;
+      },
+      get page() {
+        return site.page;
+      },
+    };
+    this.player = new TalkPlayer(talk, on);
+    this.at.form.append(this.player.start, this.player.stage);
+    this.at.form.before(this.player.heading);
+    this.at.view.before(this.player.missing);
+    document.body.append(this.player.reader.host);
+    if (!Object.keys(this.query).some((name) => name !== "lang")) {
+      const { page, view } = talk.scenes[0];
+      const { checkpoint, ...query } = view;
+      history.replaceState(null, "", this.address.link(page, { ...query, ...this.query, scene: "1", read: "1" }));
+      Object.assign(this, this.address.read());
+      this.text = this.query.sentence || card.sentence;
+    }
+  }
+
+  has(checkpoint) {
+    return checkpoint === this.card.name || site().models.some(({ name }) => name === checkpoint);
+  }
+
+  // ---- the model --------------------------------------------------------------------------------------------------
+
+  start() {
+    this.say(say("preparing"));
+    this.engine = startedEngine(this.card, (share) => this.say(say("loading", { percent: Math.round(100 * share) })));
+    this.engine.then(
+      () => {
+        this.at.run.disabled = false;
+        document.documentElement.dataset.engine = "ready";
+        this.say("");
+      },
+      (error) => this.trouble(error instanceof OfflineError ? error.message : say("cannot_run", { error: error.message })),
+    );
+  }
+
+  /**
+   * The trace of the present sentence; null if another sentence has come meanwhile, or there is none.
+   *
+   * It is of the translation under an intervention, with the ids it must begin with; or of the translation with `ids`.
+   */
+  async trace({ prefix = [], ids = null, ...under } = {}) {
+    const { text } = this;
+    const key = JSON.stringify([text, prefix, ids, under], (_, value) => (ArrayBuffer.isView(value) ? Array.from(value).join("") : value));
+    return this.known(key, (engine, signal) => engine.call("trace", [text, { search: { prefix }, ids, under }], { signal }));
+  }
+
+  /** The loss without each head. */
+  async effects() {
+    const whole = await this.trace();
+    return whole && this.known(`effects ${this.text}`, (engine, signal) => engine.call("effects", [whole], { signal }));
+  }
+
+  /** A result of the engine, which is asked once; null if it was given up, or failed. */
+  async known(key, ask) {
+    const { signal } = this.stop;
+    if (!this.traces.has(key)) {
+      const found = this.engine.then((engine) => {
+        this.say(say("computing"));
+        return ask(engine, signal);
+      });
+      this.traces.set(key, found);
+      found.catch(() => this.traces.delete(key));
+      if (this.traces.size > MOST_TRACES) this.traces.delete(this.traces.keys().next().value);
+    }
+    try {
+      const result = await this.traces.get(key);
+      if (signal.aborted) return null;
+      this.say("");
+      return result;
+    } catch (error) {
+      if (error.kind && error.kind !== "Cancelled") this.trouble(error.message);
+      return null;
+    }
+  }
+
+  // ---- what is shown ----------------------------------------------------------------------------------------------
+
+  /** Goes to a page with a query, as a link would. */
+  go(page, query) {
+    history.pushState(null, "", this.address.link(page, query));
+    this.follow();
+  }
+
+  /** Changes the query of the page. */
+  change(values, { draws = true } = {}) {
+    Object.assign(this.query, values);
+    for (const [name, value] of Object.entries(this.query)) if (value === "") delete this.query[name];
+    history.replaceState(null, "", this.address.link(this.page, this.query));
+    if (draws) this.view.draw();
+  }
+
+  /** Takes over what the address says. */
+  follow() {
+    const { checkpoint, lang } = this.query;
+    Object.assign(this, this.address.read());
+    // Another model, or other words: all is made anew.
+    if (this.query.checkpoint !== checkpoint || this.query.lang !== lang) location.reload();
+    const text = this.query.sentence || this.card.sentence;
+    if (text !== this.text) this.give(text);
+    this.show();
+  }
+
+  /** Another sentence; what still runs for the one before is given up. */
+  give(text) {
+    this.stop.abort();
+    this.stop = new AbortController();
+    this.text = this.field.value = text;
+  }
+
+  ask(text) {
+    if (text === this.text) return;
+    this.give(text);
+    const kept = { ...this.shared, sentence: text === this.card.sentence ? "" : text };
+    this.query = {};
+    history.pushState(null, "", this.address.link(this.page, kept));
+    this.query = this.address.read().query;
+    this.show();
+  }
+
+  async show() {
+    const { at, page } = this;
+    const isFrame = this.query.frame === "1";
+    document.body.classList.toggle("framed", isFrame);
+    document.body.dataset.page = page;
+    document.title = `${say(`page_${page}`)} · Headscope`;
+    this.field.value = this.text;
+    at.form.hidden = page === "about";
+    this.links();
+    this.player?.draw();
+    if (this.view?.constructor !== PAGES[page]) {
+      this.view = new PAGES[page](this);
+      at.view.replaceChildren(this.view.root);
+      document.body.dataset.shown = "";
+    }
+    at.trouble.textContent = "";
+    const { view } = this;
+    await Promise.all([view.draw(), this.write()]);
+    if (view === this.view) document.body.dataset.shown = this.text;
+  }
+
+  /** The translation above the picture, which the picture of the model has itself. */
+  async write() {
+    this.at.translation.hidden = ["door", "about"].includes(this.page);
+    const whole = await this.trace();
+    if (!whole) return;
+    tell("tokens", { source: whole.source.tokens.map(tokenText), target: whole.predictions.tokens.map(tokenText) });
+    this.at.translation.textContent = whole.text || say("nothing");
+  }
+
+  // ---- the page around it -----------------------------------------------------------------------------------------
+
+  label() {
+    document.querySelector("#sentence-name").textContent = say("sentence");
+    this.at.run.textContent = say("translate");
+    this.at.bar.setAttribute("aria-label", say("pages"));
+    this.at.language.setAttribute("aria-label", say("language"));
+    this.at.model.setAttribute("aria-label", say("model"));
+    this.at.language.append(...Object.entries(LANGUAGES).map(([tag, name]) => element("option", "", { value: tag, lang: tag }, name)));
+    this.at.language.value = document.documentElement.lang;
+    const { models } = site();
+    this.at.model.hidden = models.length < 2;
+    this.at.model.append(...models.map(({ name }) => element("option", "", { value: name }, modelName(name))));
+    this.at.model.value = this.card.name;
+    document.querySelector("#examples").append(...this.card.examples.map((text) => element("option", "", { value: text })));
+  }
+
+  links() {
+    const made = this.pages.map((page) => {
+      const link = element("a", "", { href: this.address.link(page, this.shared) }, say(`page_${page}`));
+      if (page === this.page) link.setAttribute("aria-current", "page");
+      link.addEventListener("click", (event) => {
+        if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+        event.preventDefault();
+        this.go(page, this.shared);
+      });
+      return link;
+    });
+    this.at.links.replaceChildren(...made);
+  }
+
+  listen() {
+    window.addEventListener("popstate", () => this.follow());
+    this.at.form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      this.ask(this.field.value);
+    });
+    this.at.language.addEventListener("change", () => this.go(this.page, { ...this.query, lang: this.at.language.value }));
+    this.at.model.addEventListener("change", () => this.go(this.page, { lang: this.query.lang ?? "", checkpoint: this.at.model.value }));
+  }
+
+  say(text) {
+    this.at.status.textContent = text;
+  }
+
+  trouble(text) {
+    this.say("");
+    this.at.trouble.textContent = text;
+  }
+}
+
+/** A model as its reader calls it: "English → German" for en-de. */
+function modelName(name) {
+  const sides = /^([a-z]{2})-([a-z]{2})$/.exec(name)?.slice(1);
+  const names = new Intl.DisplayNames([document.documentElement.lang], { type: "language" });
+  return sides ? sides.map((side) => names.of(side)).join(" → ") : name;
+}
+
+/** What the address of a talk says of it beside the scene's view. */
+function spelledMode({ scene, read = "", present = "" }) {
+  return { scene, read, present };
+}
+
+/** Tells the page that holds this one in a frame how high it is. */
+function tellSize() {
+  if (window.parent === window) return;
+  const tellHeight = () => window.parent.postMessage({ headscope: "size", height: Math.ceil(document.documentElement.getBoundingClientRect().height) }, "*");
+  new ResizeObserver(tellHeight).observe(document.documentElement);
+}
+
+async function begin() {
+  const { query } = (isPacked() ? new HashAddress([]) : new PathAddress(siteRoot(), [])).read();
+  const language = languageOf(query.lang, navigator.languages);
+  speak(language, site().words);
+  document.documentElement.lang = language;
+  const card = await cardOf(query.checkpoint);
+  const openings = Object.fromEntries(
+    await Promise.all(Object.entries(card.openings).map(async ([name, text]) => [name, await inflated(text)])),
+  );
+  globalThis.headscopeSite = new Site(card, openings);
+  tellSize();
+  if (!isPacked() && "serviceWorker" in navigator) navigator.serviceWorker.register(new URL("sw.js", siteRoot())).catch(() => {});
+}
+
+begin().then(
+  () => document.querySelector("#old").remove(),
+  (error) => {
+    const is = error instanceof OfflineError;
+    document.querySelector("#old").textContent = is ? error.message : `This browser cannot show Headscope (${error.message}). Please use a browser from 2023 or later.`;
+  },
+);

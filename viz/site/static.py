@@ -1,0 +1,161 @@
+"""The site: the same pictures as files for any static host, with models to choose from."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from viz.browser.files import joined
+from viz.draw import themes
+from viz.site.model import Packed, written
+from viz.site.page import DESCRIPTION, HERE, ICON, PARTS, page_css, shell
+
+PAGES = ("door", "heads", "effects", "decoding", "masks", "positions", "about")
+"""The pages in the order of their links; the first one's path is empty."""
+
+POLICY = {
+    "default-src": ("'none'",),
+    "script-src": ("'self'", "'wasm-unsafe-eval'"),
+    "style-src": ("'self'",),
+    "worker-src": ("'self'",),
+    "connect-src": ("'self'",),
+    "img-src": ("'self'",),
+    "manifest-src": ("'self'",),
+    "base-uri": ("'none'",),
+    "form-action": ("'none'",),
+}
+"""What every page of the site may do."""
+
+NAMED = ("code/", "model/")
+"""Folders whose files have names that change with their content."""
+
+_PNG = ICON.with_suffix(".png")
+
+
+def site_files(models: Iterable[Packed]) -> Iterator[tuple[str, bytes]]:
+    """The files of a site by their paths, the pages last.
+
+    Args:
+        models: to choose from; the first one opens.
+    """
+    listed = []
+    known: list[str] = []
+    for model in models:
+        folder = f"model/{model.name}"
+        files = {
+            "weights": (_named(f"{folder}/weights.bin", model.weights), model.weights),
+            "tokenizer": (_named(f"{folder}/tokenizer.bin", model.tokenizer), model.tokenizer),
+        }
+        paths = {name: path for name, (path, _) in files.items()}
+        card = written({**model.card, "files": paths}).encode()
+        path = _named(f"{folder}/card.json", card)
+        yield path, card
+        yield from files.values()
+        listed.append({"name": model.name, "card": path})
+        known += [path, *paths.values()]
+    code = {}
+    for name, text in _scripts():
+        path = _named(f"code/{name}.js", text.encode())
+        yield path, text.encode()
+        code[name] = path
+    style = page_css().encode()
+    sheet = _named("code/site.css", style)
+    yield sheet, style
+    yield "icon.svg", ICON.read_bytes()
+    yield "icon.png", _PNG.read_bytes()
+    yield "manifest.webmanifest", _manifest().encode()
+    yield "frames.js", (HERE / "frames.js").read_bytes()
+    # GitHub Pages would leave out what it takes for its own.
+    yield ".nojekyll", b""
+    pages = {
+        "" if page == PAGES[0] else f"{page}/": _page(
+            "./" if page == PAGES[0] else "../", sheet, code, listed
+        )
+        for page in PAGES
+    }
+    shell_files = [
+        "./",
+        *(page for page in pages if page),
+        *code.values(),
+        sheet,
+        "icon.svg",
+        "icon.png",
+        "manifest.webmanifest",
+    ]
+    yield "sw.js", _service_worker(shell_files, known, pages.values()).encode()
+    for path, text in pages.items():
+        yield f"{path}index.html", text.encode()
+
+
+def _page(root: str, sheet: str, code: dict[str, str], models: list[dict[str, str]]) -> str:
+    return shell(
+        POLICY,
+        title="Headscope",
+        head=f'<link rel="icon" href="{root}icon.svg">\n'
+        f'<link rel="apple-touch-icon" href="{root}icon.png">\n'
+        f'<link rel="manifest" href="{root}manifest.webmanifest">\n'
+        f'<meta name="theme-color" content="{themes.LIGHT.accent}">\n'
+        f'<link rel="stylesheet" href="{root}{sheet}">',
+        icon=f"{root}icon.svg",
+        site={"models": models, "code": code},
+        scripts=[f'<script type="module" src="{root}{code["site"]}"></script>'],
+        root=root,
+    )
+
+
+def _scripts() -> Iterator[tuple[str, str]]:
+    yield "site", joined(HERE / "site.js")
+    yield "worker", joined("engine/worker.js")
+    for name, (script, style) in PARTS.items():
+        yield name, f"{joined(script)}\nexport const STYLE = {json.dumps(joined(style))};\n"
+
+
+def _service_worker(files: list[str], models: list[str], pages: Iterable[str]) -> str:
+    # The pages have no digest in their names, so theirs is in that of the cache.
+    version = hashlib.blake2b("".join([*files, *pages]).encode(), digest_size=8).hexdigest()
+    known = {"version": version, "files": files, "models": models, "named": NAMED}
+    return f"const SITE = {json.dumps(known)};\n\n{(HERE / 'sw.js').read_text(encoding='utf-8')}"
+
+
+def _manifest() -> str:
+    icons = [
+        {"src": "icon.svg", "sizes": "any", "type": "image/svg+xml"},
+        {"src": "icon.png", "sizes": "256x256", "type": "image/png"},
+    ]
+    return json.dumps(
+        {
+            "name": "Headscope",
+            "short_name": "Headscope",
+            "description": DESCRIPTION,
+            "start_url": "./",
+            "scope": "./",
+            "display": "standalone",
+            "theme_color": themes.LIGHT.accent,
+            "background_color": "#ffffff",
+            "icons": icons,
+        }
+    )
+
+
+def _named(path: str, content: bytes) -> str:
+    """A path that changes with the content."""
+    stem, _, suffix = path.rpartition(".")
+    return f"{stem}.{hashlib.blake2b(content, digest_size=8).hexdigest()}.{suffix}"
+
+
+def write_site(folder: Path, models: Iterable[Packed]) -> None:
+    """Write a site into a folder, which may hold other files.
+
+    Args:
+        folder: created if missing.
+        models: as of `site_files`.
+
+    Raises:
+        OSError: if a file cannot be written.
+    """
+    for path, content in site_files(models):
+        file = folder / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(content)

@@ -1,0 +1,429 @@
+// The pages: each gives one of the app's components what the engine found.
+
+import { element } from "../browser/canvas/dom.js";
+import { opened } from "../browser/canvas/envelope.js";
+import { ALL_ON_EVENT } from "../browser/canvas/shared.js";
+import { packedFigure } from "../browser/live/figure.js";
+import { tokenText } from "../browser/live/labels.js";
+import { packedTrace } from "../browser/live/packing.js";
+import { packedPanels } from "../browser/live/panels.js";
+import { packedWriting } from "../browser/live/writing.js";
+import { presetMask } from "../browser/engine/masks.js";
+import { fittedEdit, readEdits, writtenEdit } from "./edits.js";
+import { Part } from "./parts.js";
+import { say } from "./words.js";
+
+const KINDS = ["encoder", "decoder", "cross"];
+// Why a cell of a mask is closed (viz/masks/mask.py, Cell).
+const [FUTURE, BY_EDIT] = [1, 4];
+
+/** A page: its controls and its picture, drawn anew with every sentence and every change of the address. */
+class SitePage {
+  /** @param {object} talk - with the model: the site (site.js). */
+  constructor(talk, name, part, hear = {}) {
+    this.talk = talk;
+    this.template = name ? opened(talk.openings[name]).header : null;
+    this.part = part ? new Part(part, hear) : null;
+    this.note = element("p", "outcome", { "aria-live": "polite" });
+    this.controls = element("div", "controls");
+    this.root = element("section", "view", {}, this.controls, this.note, ...(this.part ? [this.part.host] : []));
+  }
+
+  get query() {
+    return this.talk.query;
+  }
+
+  /** Takes the value of a whole number from the address, within bounds. */
+  number(name, usual, low, high) {
+    const value = /^-?\d{1,4}$/.test(this.query[name] ?? "") ? Number(this.query[name]) : usual;
+    return Math.min(high, Math.max(low, value));
+  }
+
+  /** A menu whose choice goes to the address, unless it is for `take`. */
+  menu(label, name, options, value, take = (choice) => this.talk.change({ [name]: choice })) {
+    const menu = element("select", "", {}, ...options.map(([key, text]) => element("option", "", { value: key }, text)));
+    menu.value = value;
+    menu.addEventListener("change", () => take(menu.value));
+    menu.id = `menu-${name}`;
+    return element("span", "field", {}, element("label", "", { for: menu.id }, label), menu);
+  }
+
+  button(text, act) {
+    const made = element("button", "", { type: "button" }, text);
+    made.addEventListener("click", act);
+    return made;
+  }
+
+  /** Says what comes of a change of the model, beside the whole model's words. */
+  compare(text, whole, change = say("written")) {
+    const same = text === whole;
+    this.note.replaceChildren(
+      element("span", "", {}, `${change} `),
+      element("strong", "", { dir: "auto" }, text || say("nothing")),
+      element("span", "", {}, ` ${same ? say("same") : say("whole", { text: whole || say("nothing") })}`),
+    );
+  }
+}
+
+export class DoorPage extends SitePage {
+  constructor(talk) {
+    super(talk, "door", "door", {
+      report: ({ moment }) => talk.change({ moment: moment ? String(moment) : "", play: "" }, { draws: false }),
+      trigger: (event, { page, ...selected }) => {
+        const { sentence, checkpoint, lang } = talk.query;
+        const spelled = Object.entries(selected).map(([key, value]) => [key, String(value)]);
+        talk.go(page, { ...kept({ sentence, checkpoint, lang }), ...Object.fromEntries(spelled) });
+      },
+    });
+  }
+
+  async draw() {
+    const { talk } = this;
+    const options = { key: `${talk.card.name} ${talk.text}`, moment: this.number("moment", 0, 0, 999), play: this.query.play === "1" };
+    const template = { ...this.template, pages: talk.pages };
+    const trace = await talk.trace();
+    if (trace) await this.part.update(packedFigure(template, trace, options));
+  }
+}
+
+export class HeadsPage extends SitePage {
+  constructor(talk) {
+    super(talk, "heads", "explorer", { report: (selection) => this.follow(selection) });
+    this.epoch = 0;
+    this.usual = this.template.selection;
+    this.restore = this.button(say("all_on"), () => document.dispatchEvent(new CustomEvent(ALL_ON_EVENT)));
+    this.controls.append(this.restore);
+  }
+
+  /** What the explorer selects, from the address. */
+  get selection() {
+    return Object.fromEntries(Object.entries(this.usual).map(([name, value]) => [name, this.query[name] ?? value]));
+  }
+
+  get off() {
+    return (this.query.off ?? "").split("-").filter((each) => /^(encoder|decoder|cross)\.\d{1,2}\.\d{1,2}$/.test(each));
+  }
+
+  follow(selection) {
+    const spelled = Object.keys(this.usual).filter((name) => name in selection);
+    const values = Object.fromEntries(spelled.map((name) => [name, selection[name] === this.usual[name] ? "" : selection[name]]));
+    const [off, order] = [this.query.off ?? "", this.query.order ?? ""];
+    this.talk.change(values, { draws: false });
+    if ((values.off ?? "") !== off || (values.order ?? "") !== order) this.draw({ moved: false });
+  }
+
+  async draw({ moved = true } = {}) {
+    const { talk, off, template } = this;
+    const heads = off.map(headOf).filter(({ kind, layer, head }) => {
+      const known = template.kinds.find((each) => each.kind === kind);
+      return known?.layers.includes(layer) && head < known.heads;
+    });
+    if (moved) this.epoch += 1;
+    const options = { epoch: this.epoch, selection: this.selection };
+    this.restore.hidden = !heads.length;
+    const trace = await talk.trace({ heads });
+    if (!trace) return;
+    await this.part.update(packedTrace(template, trace, options));
+    if (heads.length) {
+      const whole = await talk.trace();
+      if (whole) this.compare(trace.text, whole.text, say("without_heads", { n: heads.length }));
+      return;
+    }
+    this.note.replaceChildren();
+    if (options.selection.order !== template.onDemand) return;
+    const effects = await talk.effects();
+    if (effects) await this.part.update(packedTrace(template, trace, { ...options, effects }));
+  }
+}
+
+export class DecodingPage extends SitePage {
+  constructor(talk) {
+    super(talk, "decoding", "steps", {
+      report: ({ step }) => talk.change({ at: step ? String(step + 1) : "" }, { draws: false }),
+      trigger: (event, { step, place }) => this.take(step, place),
+    });
+    this.undo = this.button(say("own_words"), () => talk.change({ taken: "", at: "" }));
+    this.controls.append(this.undo);
+    this.epoch = 0;
+  }
+
+  /** Ids that the translation must begin with: each choice keeps some tokens and adds others. */
+  get prefix() {
+    const ids = [];
+    for (const choice of (this.query.taken ?? "").split("_")) {
+      const [, keeps, more] = /^(\d{1,3})\.(\d{1,6}(?:-\d{1,6})*)$/.exec(choice) ?? [];
+      if (more) ids.splice(Number(keeps), Infinity, ...more.split("-").map(Number));
+    }
+    return ids;
+  }
+
+  take(step, place) {
+    const ids = [...this.shown.predictions.ids.slice(0, step), this.shown.steps[step].ids[place]];
+    this.talk.change({ taken: `0.${ids.join("-")}`, at: String(step + 1) });
+  }
+
+  async draw() {
+    const { talk, prefix } = this;
+    this.epoch += 1;
+    this.undo.hidden = !prefix.length;
+    const trace = await talk.trace({ prefix });
+    if (!trace) return;
+    this.shown = trace;
+    const step = this.number("at", 1, 1, trace.predictions.ids.length) - 1;
+    const options = { name: `${talk.text} ${prefix}`, epoch: this.epoch, step, forced: prefix.length };
+    await this.part.update(packedWriting(this.template, trace, options));
+    const whole = prefix.length ? await talk.trace() : null;
+    if (whole) this.compare(trace.text, whole.text);
+    else if (!prefix.length) this.note.textContent = say("take_word");
+  }
+}
+
+export class EffectsPage extends SitePage {
+  constructor(talk) {
+    super(talk, "heads", "matrices");
+    this.list = element("ol", "listed");
+    this.root.append(this.list);
+  }
+
+  async draw() {
+    const { talk } = this;
+    const trace = await talk.trace();
+    const effects = trace && (await talk.effects());
+    if (!effects) return;
+    const tokens = trace.predictions.tokens.map(tokenText);
+    const token = this.number("token", 0, 0, tokens.length);
+    const options = [["0", say("whole_translation")], ...tokens.map((text, place) => [String(place + 1), `${place + 1} · ${text}`])];
+    this.controls.replaceChildren(this.menu(say("loss_of"), "token", options, String(token)));
+    const losses = effects.sites.map(({ kind, layer, heads, losses: all }) => ({ kind, layer, losses: lossesOf(all, heads, token) }));
+    const limit = Math.max(...losses.flatMap((site) => site.losses.map(Math.abs)), 1e-6);
+    const panels = this.template.kinds.map((kind) => {
+      const own = losses.filter((site) => site.kind === kind.kind);
+      return {
+        title: say(kind.kind),
+        values: own.flatMap((site) => site.losses),
+        queries: own.map(({ layer }) => String(layer)),
+        keys: Array.from({ length: kind.heads }, (_, head) => String(head)),
+        ...{ queryTitle: say("layer"), keyTitle: say("head"), scale: "signed", low: -limit, high: limit, digits: 1 },
+        ...{ unit: say("loss"), pointed: say("layer_head"), alt: say("effects_of", { kind: say(kind.kind) }) },
+      };
+    });
+    this.note.textContent = say("effects_note");
+    await this.part.update(packedPanels(panels, { themes: this.template.themes, height: 15, help: "" }));
+    const ranked = losses
+      .flatMap(({ kind, layer, losses: all }) => all.map((loss, head) => ({ kind, layer, head, loss })))
+      .sort((one, other) => other.loss - one.loss)
+      .slice(0, 5);
+    this.list.replaceChildren(
+      ...ranked.map(({ kind, layer, head, loss }) => {
+        const open = this.button(say("head_name", { kind: say(kind), layer, head }), () =>
+          talk.go("heads", { ...talk.shared, attention: kind, layer: String(layer), head: String(head) }),
+        );
+        open.className = "link";
+        return element("li", "", {}, open, ` ${say("times_less", { factor: factorOf(loss) })}`);
+      }),
+    );
+  }
+}
+
+/** The loss of each head on one token, counted from 1, or on all of them for 0. */
+function lossesOf(all, heads, token) {
+  const n = all.length / heads;
+  return Array.from({ length: heads }, (_, head) => {
+    const own = all.subarray(head * n, (head + 1) * n);
+    return token ? own[token - 1] : own.reduce((sum, loss) => sum + loss, 0);
+  });
+}
+
+/** How many times less likely a loss makes the words, as people say it. */
+function factorOf(loss) {
+  const factor = Math.exp(loss);
+  if (factor >= 1e6) return `10^${Math.round(loss / Math.LN10)}`;
+  return factor >= 10 ? Math.round(factor).toLocaleString("en") : factor.toFixed(1);
+}
+
+const MASK_PRESETS = {
+  none: {},
+  causal: {},
+  strictly_causal: {},
+  look_ahead: { k: 1 },
+  window: { width: 1 },
+  causal_window: { width: 1 },
+  first_token: {},
+};
+
+export class MasksPage extends SitePage {
+  constructor(talk) {
+    super(talk, "heads", "matrices", { report: (edit) => this.painted(edit) });
+    this.epoch = 0;
+  }
+
+  get kind() {
+    return KINDS.includes(this.query.masked) ? this.query.masked : "decoder";
+  }
+
+  async painted({ rows, columns, bits }) {
+    const bytes = Uint8Array.from(atob(bits), (letter) => letter.charCodeAt(0));
+    await this.take({
+      bits: Uint8Array.from({ length: rows * columns }, (_, cell) => (bytes[cell >> 3] >> (7 - (cell & 7))) & 1),
+      queries: rows,
+      keys: columns,
+    });
+  }
+
+  /** Puts a mask of the kind that is shown in the place of the model's own. */
+  async take(mask) {
+    const edit = await writtenEdit({ kind: this.kind, ...mask });
+    const others = (this.query.edit ?? "").split("~").filter((each) => each && !each.startsWith(`${this.kind}:`));
+    this.own = [...others, edit].join("~");
+    this.talk.change({ edit: this.own });
+  }
+
+  /** The masks of the address that fit the sentence, as the engine takes them. */
+  async edits({ source, target }) {
+    const sizes = { encoder: [source, source], decoder: [target, target], cross: [target, source] };
+    const read = await readEdits(this.query.edit ?? "");
+    const fitted = read.map((edit) => fittedEdit(edit, ...sizes[edit.kind].map(({ ids }) => ids.length))).filter(Boolean);
+    return fitted.flatMap(({ kind, layers, bits, queries, keys }) =>
+      (layers ?? [null]).map((layer) => ({ kind, layer, allowed: { bits, heads: 1, queries, keys } })),
+    );
+  }
+
+  async draw() {
+    const { talk, kind } = this;
+    const whole = await talk.trace();
+    if (!whole) return;
+    const masks = await this.edits(whole);
+    // The translation that is there is read under the mask, so that both pictures have the same words.
+    const shown = masks.length ? await talk.trace({ masks, ids: whole.predictions.ids }) : whole;
+    if (!shown) return;
+    if (this.own !== this.query.edit || this.of !== `${talk.text} ${kind}`) {
+      Object.assign(this, { own: this.query.edit, of: `${talk.text} ${kind}`, epoch: this.epoch + 1 });
+    }
+    const { layers, heads } = this.template.kinds.find((each) => each.kind === kind);
+    const [layer, head] = [this.number("layer", 0, 0, layers.length - 1), this.number("head", 0, 0, heads - 1)];
+    const at = (trace) => trace.maps.find((map) => map.kind === kind && map.layer === layer);
+    const [own, map] = [at(whole), at(shown)];
+    const { queries, keys } = map;
+    const size = queries * keys;
+    const [before, allowed] = [own, map].map((each) => each.allowed.bits.subarray(0, size));
+    this.menus({ kind, layer, head, layers: layers.length, heads, before, allowed, queries, keys });
+    const sides = { encoder: ["source", "source"], decoder: ["target", "target"], cross: ["target", "source"] }[kind];
+    const [rows, columns] = sides.map((side) => whole[side].tokens.map(tokenText));
+    const axes = { queries: rows, keys: columns, queryTitle: say("query"), keyTitle: say("key") };
+    const base = Uint8Array.from(before, (bit) => (bit ? 0 : FUTURE));
+    const names = ["allowed", "future", "padding", "both", "by_edit"].map((name) => say(`cell_${name}`));
+    const panels = [
+      {
+        ...axes,
+        ...{ title: say("paint"), scale: "category", names, colors: talk.card.cells, base, start: allowed, byEdit: BY_EDIT },
+        values: Uint8Array.from(base, (reason, cell) => (allowed[cell] ? 0 : reason || BY_EDIT)),
+        alt: say("mask_of", { kind: say(kind) }),
+      },
+      {
+        ...axes,
+        ...{ title: say("head_name", { kind: say(kind), layer, head }), shown: allowed, unit: say("weight"), alt: say("weights_under") },
+        values: map.weights.subarray(head * size, (head + 1) * size),
+      },
+    ];
+    const packing = { themes: this.template.themes, epoch: this.epoch, name: this.of, help: say("painting_help") };
+    await this.part.update(packedPanels(panels, packing));
+    if (!masks.length) {
+      this.note.textContent = say("mask_note");
+      return;
+    }
+    const written = await talk.trace({ masks });
+    if (written) this.compare(written.text, whole.text);
+  }
+
+  menus({ kind, layer, head, layers, heads, before, allowed, queries, keys }) {
+    const masks = Object.entries(MASK_PRESETS).map(([name, settings]) => [name, presetMask(name, settings, queries, keys)]);
+    const alike = (bits) => bits.every((bit, cell) => bit === allowed[cell]);
+    const [present = "painted"] = alike(before) ? ["own"] : (masks.find(([, { bits }]) => alike(bits)) ?? []);
+    const names = ["own", ...masks.map(([name]) => name), ...(present === "painted" ? ["painted"] : [])];
+    const menu = this.menu(say("mask"), "edit", names.map((name) => [name, say(`mask_${name}`)]), present, (name) => {
+      const chosen = masks.find(([each]) => each === name)?.[1];
+      if (chosen) this.take(chosen);
+      else if (name === "own") this.talk.change({ edit: "" });
+    });
+    const numbered = (count) => Array.from({ length: count }, (_, place) => [String(place), String(place)]);
+    this.controls.replaceChildren(
+      this.menu(say("attention"), "masked", KINDS.map((each) => [each, say(each)]), kind),
+      menu,
+      this.menu(say("layer"), "layer", numbered(layers), String(layer)),
+      this.menu(say("head"), "head", numbered(heads), String(head)),
+    );
+  }
+}
+
+export class PositionsPage extends SitePage {
+  constructor(talk) {
+    super(talk, "heads", "matrices");
+  }
+
+  async draw() {
+    const { talk } = this;
+    const whole = await talk.trace();
+    if (!whole) return;
+    const scale = this.number("scale", 100, 0, 100);
+    const shift = this.number("shift", 0, -16, 16);
+    const reverse = this.query.reverse === "1";
+    const side = ["encoder", "decoder"].includes(this.query.side) ? this.query.side : "both";
+    const order = this.order(whole.source.ids.length - 1);
+    this.controls.replaceChildren(
+      this.menu(say("strength"), "scale", [100, 75, 50, 25, 0].map((share) => [String(share), share ? `${share}%` : say("removed")]), String(scale)),
+      this.menu(say("shift"), "shift", [-4, -2, -1, 0, 1, 2, 4, 8].map((by) => [String(by), String(by).replace("-", "−")]), String(shift)),
+      this.menu(say("order"), "reverse", [["", say("order_own")], ["1", say("order_reversed")]], reverse ? "1" : ""),
+      this.menu(say("where"), "side", [["both", say("both")], ["encoder", say("in_encoder")], ["decoder", say("in_decoder")]], side),
+    );
+    const rows = whole.positions.encoder;
+    if (rows) {
+      const step = Math.max(1, Math.floor(rows[0].length / 64));
+      const columns = Array.from({ length: Math.floor(rows[0].length / step) }, (_, place) => place * step);
+      const values = rows.flatMap((row) => columns.map((column) => row[column]));
+      const limit = Math.max(...values.map(Math.abs));
+      const panel = {
+        ...{ title: say("table"), values, queries: whole.source.tokens.map(tokenText), keys: columns.map(String) },
+        ...{ queryTitle: say("token"), keyTitle: say("dimension"), scale: "signed", low: -limit, high: limit },
+        ...{ unit: say("value"), pointed: say("at_dimension"), alt: say("table_of") },
+      };
+      await this.part.update(packedPanels([panel], { themes: this.template.themes }));
+    } else this.part.host.hidden = true;
+    const edit = { scale: scale / 100, shift, reverse, side };
+    const under = { ...(scale === 100 && !shift && !reverse ? {} : { positions: edit }), ...(order ? { sourceOrder: order } : {}) };
+    if (!Object.keys(under).length) this.note.textContent = say(rows ? "positions_note" : "positions_inside");
+    else {
+      const other = await talk.trace(under);
+      const shuffled = order ? say("shuffled", { words: other?.source.tokens.slice(0, -1).map(tokenText).join(" ") }) : undefined;
+      if (other) this.compare(other.text, whole.text, shuffled);
+    }
+  }
+
+  /** Another order of so many source tokens, as the address has it; null for their own. */
+  order(count) {
+    const places = (this.query.shuffled ?? "").split(".").map(Number);
+    const isOrder = places.length === count && new Set(places).size === count && places.every((place) => Number.isInteger(place) && place >= 0 && place < count);
+    return isOrder ? places : null;
+  }
+}
+
+export class AboutPage extends SitePage {
+  constructor(talk) {
+    super(talk, "", "");
+    const paragraph = (key) => element("p", "", {}, say(key));
+    this.root.append(paragraph("about_what"), paragraph("about_private"), paragraph("about_app"), element("p", "", {}, talk.card.about));
+    this.root.classList.add("about");
+  }
+
+  async draw() {}
+}
+
+/** An edit that switches off a head as an address names it, such as "cross.0.1". */
+function headOf(name) {
+  const [kind, layer, head] = name.split(".");
+  return { kind, layer: Number(layer), head: Number(head), gate: 0 };
+}
+
+/** The values that are there. */
+function kept(values) {
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value));
+}

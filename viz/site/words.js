@@ -1,0 +1,35 @@
+// The page's own words in the reader's language, from one catalogue a language.
+
+export const LANGUAGES = { en: "English", de: "Deutsch", fr: "Français", es: "Español", zh: "中文" };
+
+const PSEUDO = "x-pseudo";
+
+let language = "en";
+let catalogue = {};
+
+/** The language to use: the one that is asked for, or the first of the reader's own that there is, or English. */
+export function languageOf(asked, own) {
+  if (asked === PSEUDO || Object.hasOwn(LANGUAGES, asked ?? "")) return asked;
+  return own.map((tag) => tag.toLowerCase().split("-")[0]).find((tag) => Object.hasOwn(LANGUAGES, tag)) ?? "en";
+}
+
+/** Makes one of the catalogues, by language, the one that `say` reads. */
+export function speak(name, catalogues) {
+  language = name === PSEUDO ? "en" : name;
+  catalogue = name === PSEUDO ? pseudo(catalogues.en) : catalogues[name];
+}
+
+/** The words of a key, with its values in place of {names}, where there are some; `n` chooses among plural forms. */
+export function say(key, values = {}) {
+  const entry = catalogue[key];
+  if (entry === undefined) throw new Error(`The catalogue of ${language} lacks ${key}.`);
+  const text = typeof entry === "string" ? entry : (entry[new Intl.PluralRules(language).select(values.n)] ?? entry.other);
+  return text.replace(/\{(\w+)\}/g, (place, name) => String(values[name] ?? place));
+}
+
+/** English made a third longer and marked, to show where words do not fit or do not come from a catalogue. */
+export function pseudo(english) {
+  const longer = (text) => `⟦${text}${"·".repeat(Math.ceil(text.length / 3))}⟧`;
+  const of = (entry) => (typeof entry === "string" ? longer(entry) : Object.fromEntries(Object.entries(entry).map(([form, text]) => [form, longer(text)])));
+  return Object.fromEntries(Object.entries(english).map(([key, entry]) => [key, of(entry)]));
+}
