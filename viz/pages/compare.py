@@ -4,11 +4,19 @@ import functools
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import streamlit as st
 
-from model.checkpoints.checkpoint import snapshots
+from model.checkpoints.checkpoint import (
+    CONFIG,
+    CheckpointError,
+    language_pair,
+    own_file,
+    read_json,
+    snapshots,
+)
 from model.patching.causal_trace import streams
 from model.patching.results import CausalTrace, Patched
 from model.record.patches import Stream, side_of
@@ -390,11 +398,26 @@ def choose_model(question: OfModel) -> None:
 
 
 def usual_model(question: OfModel, names: dict[str, str]) -> str:
-    """The model to begin with: of the same name but for its end, and one that can write."""
+    """The model to begin with: for the same languages, of as many heads, and one that can write."""
     known = checkpoints()
-    alike = [name for name in names if name.startswith(question.folder.name)]
-    writing = [name for name in alike if name not in known or not copies(known[name])]
-    return [*writing, *alike, *names][0]
+
+    def unlike(name: str) -> tuple[bool, bool, bool]:
+        if name not in known:
+            return True, True, True
+        folder = known[name]
+        languages = language_pair(name) != language_pair(question.folder.name)
+        return languages, copies(folder), shape_of(folder) != shape_of(question.folder)
+
+    return min(names, key=unlike)
+
+
+def shape_of(folder: Path) -> list[Any]:
+    """How many layers and heads a checkpoint has, without loading it."""
+    try:
+        config = read_json(own_file(folder, CONFIG))
+    except CheckpointError:
+        return []
+    return [config.get(name) for name in ("n_heads", "n_encoder_layers", "n_decoder_layers")]
 
 
 def show_models(question: OfModel) -> None:
@@ -443,10 +466,10 @@ def matched_pair(first: Trace, second: Trace) -> PairedTraces:
 
 def alike_words(pair: PairedTraces, most: float = 0.1) -> str:
     """How many heads have a partner that looks at nearly the same tokens."""
-    alike = sum(share < most for share in pair.moved.values())
+    alike, count = sum(share < most for share in pair.moved.values()), len(pair.heads)
     return (
-        f"On this sentence, {alike} of {style.count_of(len(pair.heads), 'head')} have a partner in "
-        f"the second model with less than {style.percent(most)} of its weight elsewhere."
+        f"On this sentence, {alike or 'none'} of the {count} heads held beside each other "
+        f"{'has' if alike < 2 else 'have'} less than {style.percent(most)} of the weight elsewhere."
     )
 
 
