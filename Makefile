@@ -34,8 +34,9 @@ desktop: $(VENV)/.installed ## Start the app in a desktop window; closing the wi
 wheel: $(VENV)/.installed-dev ## Build dist/headscope-….whl for pip, pipx or uv
 	$(PY) -m pip wheel --disable-pip-version-check --no-deps --no-build-isolation --wheel-dir dist .
 
+# One more than cores, because many tests wait for a server, a process or a browser.
 # Idle workers take over tests from busy ones, so no long file ends up last on one worker.
-WORKERS := -n auto --maxprocesses 4 --dist worksteal
+WORKERS = -n $$(expr $$(getconf _NPROCESSORS_ONLN) + 1) --maxprocesses 4 --dist worksteal
 # These run after the others: each worker has a server and a Chromium of its own.
 WINDOWS := tests/browser tests/test_desktop.py
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from headscope.in_app import Opened as Opened
     from headscope.in_app import open as open
     from model.checkpoints.shipped import checkpoint_folder as checkpoint_folder
+    from model.contrast.contrast import contrast as contrast
     from model.explain.alignment_error import alignment_error_rate as alignment_error_rate
     from model.explain.alignment_error import read_aligned as read_aligned
     from model.explain.attribution_methods import attributions as attributions

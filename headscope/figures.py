@@ -11,10 +11,17 @@ from collections.abc import Callable, Sequence
 from types import SimpleNamespace
 from typing import Any
 
+from model.contrast.contrast import contrast_of as contrast_of
+from model.contrast.head_sets import head_set as head_set
+from model.contrast.head_sets import random_sets as random_sets
+from model.contrast.logit_terms import logit_terms as logit_terms
+from model.contrast.pairs import pair_of as pair_of
+from model.contrast.paths import paths as paths
 from model.explain.alignment_file import read_alignment as read_alignment
 from model.explain.attribution_methods import cross_attributions as cross_attributions
 from model.explain.attribution_methods import self_attributions as self_attributions
 from model.explain.head_ablation import effects_of as effects_of
+from model.explain.head_ablation import example_means as example_means
 from model.explain.head_ablation import removal as removal
 from model.explain.head_ablation import rewritten as rewritten
 from model.explain.position_measures import formula_table as formula_table
@@ -43,16 +50,21 @@ from viz.draw.panel_figure import panel_figure as panel_figure
 from viz.draw.panel_figure import panels_figure as panels_figure
 from viz.draw.panels import Panel
 from viz.effects.alignment_map import AlignmentMap as AlignmentMap
+from viz.effects.contrast_map import ContrastMap as ContrastMap
+from viz.effects.deciding_heads import DecidingHeads as DecidingHeads
 from viz.effects.effect_map import EffectMap as EffectMap
 from viz.effects.effect_map import WordMap as WordMap
 from viz.effects.estimate_vs_deletion import MapBesideTruth as MapBesideTruth
 from viz.effects.head_map import LOSS, HeadMap
+from viz.effects.logit_waterfall import LogitWaterfall as LogitWaterfall
+from viz.effects.path_graph import PathGraph as PathGraph
 from viz.effects.ranking import MapRanking as MapRanking
 from viz.effects.removal_curve import LOG_PROB, Curve
 from viz.effects.removal_curve import TITLE as REMOVAL_TITLE
 from viz.effects.removal_curve import ExamplesCurve as ExamplesCurve
 from viz.effects.removal_curve import RemovalCurve as RemovalCurve
 from viz.effects.self_maps import SelfMap as SelfMap
+from viz.effects.two_words import WordsWithoutTokens as WordsWithoutTokens
 from viz.heads.every_head import EveryHead as EveryHead
 from viz.heads.lines import HeadLines as HeadLines
 from viz.heads.matrices import WeightMatrices as WeightMatrices

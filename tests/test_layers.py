@@ -18,7 +18,7 @@ FLOORS = (
     ("model.checkpoints", "model.watch"),
     ("model.translate",),
     ("model.explain", "model.patching"),
-    ("model.survey",),
+    ("model.survey", "model.contrast"),
     ("model.serving", "model.training"),
     ("viz.draw",),
     ("viz.save", "viz.browser"),

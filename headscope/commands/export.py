@@ -15,6 +15,12 @@ from tqdm import tqdm
 from headscope.commands.translate import add_checkpoint, add_search_options, asked_search
 from model.checkpoints.checkpoint import CheckpointError, snapshots
 from model.checkpoints.shipped import checkpoint_name
+from model.contrast.contrast import contrast_of
+from model.contrast.head_sets import head_set, random_sets
+from model.contrast.logit_terms import logit_terms
+from model.contrast.pairs import Pair, least_certain, next_likeliest, pair_of
+from model.contrast.paths import paths
+from model.contrast.results import Contrast, HeadSet, LogitTerms, Paths
 from model.explain.ablation_results import Effects, ExamplesRemoval, Removal
 from model.explain.alignment_file import read_alignment
 from model.explain.alignment_table import AlignmentTable
@@ -22,7 +28,7 @@ from model.explain.attribution import METHODS, AttributionError, Attributions, S
 from model.explain.attribution_methods import cross_attributions, self_attributions
 from model.explain.block_outputs import block_outputs
 from model.explain.examples import layers_read_later, read_examples
-from model.explain.head_ablation import effects_of, removal
+from model.explain.head_ablation import effects_of, example_means, removal
 from model.explain.labels import Label
 from model.explain.labels_file import read_labels
 from model.explain.removal_file import read_removal
@@ -31,7 +37,7 @@ from model.paper.search import DecodingError, Search
 from model.record.head_edits import HeadError
 from model.record.intervention import PositionError
 from model.record.mask_rules import MaskError
-from model.trace.attention_map import AttentionKind, Site, TraceError
+from model.trace.attention_map import AttentionKind, FloatArray, Site, TraceError
 from model.trace.blocks import Blocks
 from model.trace.trace import Trace
 from model.translate.devices import DeviceError
@@ -108,6 +114,12 @@ def fill(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--token", type=int, metavar="N", help="target token, from 1 (default: all)"
     )
+    command.add_argument(
+        "--instead",
+        default="",
+        metavar="WORD",
+        help="another word for the target token (default: the next likeliest)",
+    )
     command.add_argument("--method", choices=METHODS, default="weights", help="method of a map")
     command.add_argument(
         "--measure", choices=MEASURES, default="log_prob", help="measure of a removal curve"
@@ -181,6 +193,42 @@ class _CommandRequest(Request):
     @cached_property
     def effects(self) -> Effects:
         return effects_of(self.translator, self.trace)
+
+    @cached_property
+    def contrasted(self) -> tuple[Contrast, int, str]:
+        contrast = contrast_of(self.translator, self.trace, self._pair)
+        return contrast, self._place, self._other
+
+    @cached_property
+    def head_set(self) -> HeadSet:
+        return head_set(self.translator, self.trace, self._pair)
+
+    @cached_property
+    def random_sets(self) -> FloatArray:
+        size = len(self.head_set.heads)
+        return random_sets(self.translator, self.trace, self._pair, size)
+
+    @cached_property
+    def logit_terms(self) -> LogitTerms:
+        return logit_terms(self.translator, self.trace, self._pair)
+
+    @cached_property
+    def paths(self) -> Paths:
+        means = example_means(self.translator, self.arguments.checkpoint)
+        return paths(self.translator, self.trace, self._pair, means)
+
+    @cached_property
+    def _pair(self) -> Pair:
+        return pair_of(self.translator, self.trace, self._place, self._other)
+
+    @property
+    def _place(self) -> int:
+        return least_certain(self.trace) if self.token is None else self.token
+
+    @cached_property
+    def _other(self) -> str:
+        asked: str = self.arguments.instead
+        return asked or next_likeliest(self.translator, self.trace, self._place)
 
     @cached_property
     def removal(self) -> Removal:

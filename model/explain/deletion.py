@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import torch
@@ -30,21 +30,33 @@ def deletion_losses(
     Below 0, the token is likelier without. With columns, only these source tokens are deleted; the
     trace is one without an intervention.
     """
-    n_source, n_target = len(trace.source), len(trace.target)
     # The whole sentence runs in the same batches, so that rounding is equal on both sides.
-    positions = range(n_source) if columns is None else columns
-    runs = [UNCHANGED, *(_without(position, n_source, n_target) for position in positions)]
+    positions = range(len(trace.source)) if columns is None else columns
     source, target, predictions = translator.trace_ids(trace)
-    log_probs = []
+    log_probs = [
+        token_log_probs(logits, predictions.expand(len(logits), -1))
+        for logits in without_tokens(translator, source, target, positions)
+    ]
+    whole, *without = torch.cat(log_probs)
+    losses: FloatArray = (whole - torch.stack(without)).T.float().cpu().numpy()
+    return losses
+
+
+def without_tokens(
+    translator: Translator, source: torch.Tensor, target: torch.Tensor, positions: Sequence[int]
+) -> Iterator[torch.Tensor]:
+    """Logits with every source token, then without each of some, in batches.
+
+    The token ids are (1, source) and (1, target), the logits (batch, target, vocab).
+    """
+    n_source, n_target = source.shape[1], target.shape[1]
+    runs = [UNCHANGED, *(_without(position, n_source, n_target) for position in positions)]
     for start in range(0, len(runs), _BATCH):
         batch = runs[start : start + _BATCH]
         lengths = [SentenceLengths(n_source, n_target)] * len(batch)
         with intervening(batch, lengths=lengths, sites=translator.sites):
             logits = translator.model(source.expand(len(batch), -1), target.expand(len(batch), -1))
-        log_probs.append(token_log_probs(logits, predictions.expand(len(batch), -1)))
-    whole, *without = torch.cat(log_probs)
-    losses: FloatArray = (whole - torch.stack(without)).T.float().cpu().numpy()
-    return losses
+        yield logits
 
 
 def _without(position: int, n_source: int, n_target: int) -> Intervention:

@@ -11,9 +11,9 @@ from typing import Literal, get_args
 from model.checkpoints.checkpoint import EXPERIMENTS, CheckpointError, own_file, parse_json
 from model.files import write_whole
 
-Kind = Literal["head", "mask", "remove", "shuffle", "search"]
+Kind = Literal["head", "mask", "remove", "shuffle", "search", "words"]
 """Without one head, without the decoder's mask, without positions, with the words in another order,
-and by greedy decoding instead of the model's own search."""
+by greedy decoding instead of the model's own search, and with another word beside its own."""
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
@@ -26,8 +26,10 @@ class Experiment:
         source: the sentence.
         shows: what to look at, in one sentence.
         effect: how much the natural logarithm of the probability of the model's own translation
-            falls; by greedy decoding, how much less likely its result is.
-        setting: the head as kind.layer.head, or the order of the tokens as 2.0.1; else empty.
+            falls; by greedy decoding, how much less likely its result is; of two words, how much
+            less likely the other is.
+        setting: the head as kind.layer.head, the order of the tokens as 2.0.1, or the place of a
+            target token from 1 and another word as 4.ihre; else empty.
     """
 
     source: str

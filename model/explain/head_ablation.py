@@ -9,6 +9,7 @@ for all heads.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import cast
 
 import numpy as np
@@ -16,15 +17,16 @@ import torch
 from torch import Tensor
 
 from model.explain.ablation_results import Effects, Removal
+from model.explain.examples import example_traces, read_examples
 from model.paper.attention import KeyValue, MultiHead, Relative
 from model.paper.decoding import token_log_probs
 from model.paper.masks import decoder_allowed, padding_allowed
 from model.paper.search import AS_IN_THE_PAPER, Search
 from model.paper.transformer import DecoderLayer, EncoderLayer, Transformer
 from model.record.head_editing import editing_heads
-from model.record.head_edits import HeadEdits
+from model.record.head_edits import HeadEdits, MeanAblation
 from model.record.intervention import Intervention
-from model.trace.attention_map import AttentionKind, FloatArray, Site
+from model.trace.attention_map import AttentionKind, AttentionMap, FloatArray, Site
 from model.trace.trace import Trace
 from model.trace.translation import Translation
 from model.translate.translator import Translator
@@ -168,6 +170,23 @@ def _log_probs(model: Transformer, hidden: Tensor, labels: Tensor) -> FloatArray
     ]
     log_probs: FloatArray = torch.cat(parts).cpu().numpy()
     return log_probs
+
+
+def head_means(traces: Sequence[Trace]) -> dict[Site, FloatArray]:
+    """The mean of what each head gives, before W_O, over all queries; by site, (head, d_v)."""
+    by_site: dict[Site, list[AttentionMap]] = {}
+    for trace in traces:
+        for site, attention in trace.maps.items():
+            by_site.setdefault(site, []).append(attention)
+    return {
+        site: np.array([MeanAblation.over(maps, head).mean for head in range(maps[0].n_heads)])
+        for site, maps in by_site.items()
+    }
+
+
+def example_means(translator: Translator, folder: Path) -> dict[Site, FloatArray]:
+    """The same over the examples in a checkpoint's folder; empty without any."""
+    return head_means(example_traces(translator, read_examples(folder)))
 
 
 def rewritten(

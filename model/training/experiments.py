@@ -20,7 +20,7 @@ import torch
 from tqdm import tqdm
 
 from model.checkpoints.checkpoint import EXPERIMENTS, trained_without_causal_mask
-from model.explain.experiments import KINDS, Experiment, Kind, save_experiments
+from model.explain.experiments import KINDS, Experiment, Kind, read_experiments, save_experiments
 from model.explain.head_ablation import effects_of
 from model.paper.search import Search
 from model.record.intervention import Intervention, PositionEdit, PositionError
@@ -180,15 +180,15 @@ def chosen(
     progress: bool = False,
 ) -> dict[Kind, list[Experiment]]:
     """For each kind, the sentences with the largest effects, after those of `first` with any."""
-    found: dict[Kind, list[Experiment]] = {kind: [] for kind in KINDS}
-    leading: dict[Kind, list[Experiment]] = {kind: [] for kind in KINDS}
+    found: dict[Kind, list[Experiment]] = {kind: [] for kind in MEASURES}
+    leading: dict[Kind, list[Experiment]] = {kind: [] for kind in MEASURES}
     for trace in tqdm([*first, *traces], disable=not progress):
-        for kind in KINDS:
+        for kind in MEASURES:
             if (each := measure(model, kind, trace, noun)) is not None:
                 (leading if trace in first else found)[kind].append(each)
     for listed in found.values():
         listed.sort(key=lambda each: -each.effect)
-    return {kind: [*leading[kind], *found[kind]][:COUNT] for kind in KINDS}
+    return {kind: [*leading[kind], *found[kind]][:COUNT] for kind in MEASURES}
 
 
 @command
@@ -223,7 +223,8 @@ def main(argv: list[str] | None) -> None:
     first = [model.trace(sentence) for sentence in arguments.first]
     traces = list(candidates(model, pairs, arguments.count))
     found = chosen(model, traces, noun, first=first, progress=True)
-    save_experiments(arguments.checkpoint, found)
+    # Words are found by model.training.word_pairs.
+    save_experiments(arguments.checkpoint, {**read_experiments(arguments.checkpoint), **found})
     for kind, listed in found.items():
         print(f"{kind}: {len(listed)}; {listed[0].source if listed else 'none'}")
 

@@ -96,6 +96,10 @@ class ModelWithVocabulary:
         """Raises TextError if a text is too long; the message says how much of it would fit."""
         self._require_room(self._encoded(text, what), text, what)
 
+    def target_ids(self, text: str) -> list[int]:
+        """Token ids of a word or more of a translation; TextError as for a translation."""
+        return self._target_ids(text)[:-1]
+
     def _source(self, text: str, under: Intervention) -> torch.Tensor:
         # (1, source)
         return torch.tensor([self._source_ids(text, under)], device=self.device)

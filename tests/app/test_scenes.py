@@ -809,7 +809,7 @@ def test_scene_three_looks_one_word_back() -> None:
     scene = READY.scenes[2]
     layer, head = named_head(scene)
     seen = trace_of(scene.view["sentence"]).attention("encoder", layer)
-    assert round(float(head_facts(seen)["previous"][head]), 2) == 0.92
+    assert round(float(head_facts(seen)["previous"][head]), 2) == 0.95
     assert weight(scene, "new", "a", layer, head) > 0.9
     assert weight(scene, "computer", "new", layer, head) > 0.9
     assert weight(scene, "He", "</s>", layer, head) > 0.99
@@ -884,7 +884,7 @@ def test_scene_eight_reads_the_padding_and_goes_on_where_it_should_stop() -> Non
     seen = outcome.forced.attention("cross", layer)
     filler = np.array([token == "<pad>" for token in seen.keys])
     row = axis_texts(seen.queries).index("Familien")
-    assert round(float(seen.weights[head, row, filler].sum()), 2) == 0.94
+    assert round(float(seen.weights[head, row, filler].sum()), 2) == 0.69
 
 
 @needs_shipped
@@ -933,5 +933,5 @@ def test_scene_eleven_takes_a_word_away() -> None:
         float(np.exp(np.asarray(trace.log_probs)[place]))
         for trace in (session.run(question).forced, outcome.forced)
     )
-    assert round(before, 2) == 0.95
+    assert round(before, 2) == 0.94
     assert after < 0.01

@@ -50,3 +50,46 @@ def test_no_click_on_the_map_is_lost_while_another_is_answered_and_none_draws_it
     heads.wait_for_query(off="cross.1.2-cross.0.1")
     expect(crosses).to_have_attribute("data-cells", "cross.1.2-cross.0.1")
     assert map_.evaluate("map => map.drawn") == 0
+
+
+LINE = """() => {
+  const graph = document.querySelector(".st-key-effects-paths .js-plotly-plot");
+  const line = graph._fullData.filter(({ mode }) => mode === "lines").at(-1);
+  const { xaxis, yaxis } = graph._fullLayout;
+  const box = graph.getBoundingClientRect();
+  const middle = Math.floor(line.x.length / 2);
+  return {
+    at: [
+      box.x + xaxis._offset + xaxis.c2p(line.x[middle]),
+      box.y + yaxis._offset + yaxis.c2p(line.y[middle]),
+    ],
+    head: line.customdata[middle][0].map(String),
+  };
+}"""
+"""Where the strongest line of the paths is in the window, and which head it leads to."""
+
+
+def test_another_word_is_typed_and_a_line_of_its_paths_opens_a_head(heads: HeadsPage) -> None:
+    page = heads.page
+    asked = urlencode({"sentence": "The cat sat on the mat.", "token": 2})
+    page.goto(f"{heads.url}/effects?{asked}", timeout=LOADING)
+    field = page.get_by_role("combobox", name="Why not another word?")
+    field.click(timeout=LOADING)
+    field.fill("Hund")
+    field.press("Enter")
+    heads.wait_for_query(instead="Hund")
+    expect(page.get_by_text("“Katze” is").first).to_be_visible(timeout=LOADING)
+    page.get_by_role("radio", name="Paths").click()
+    heads.wait_for_query(instead="Hund", show="paths")
+    expect(page.locator(".st-key-effects-paths .js-plotly-plot .main-svg").first).to_be_visible(
+        timeout=LOADING
+    )
+    expect(page.locator(".st-key-effects-paths-clicks [aria-busy]")).to_have_count(0)
+    wait_until_calm(page, still=SHORTLY)
+    line = page.evaluate(LINE)
+    page.mouse.click(*line["at"])
+    page.wait_for_url("**/heads?*", timeout=LOADING)
+    kind, layer, head = line["head"]
+    expected = {"attention": kind, "layer": layer, "head": head}
+    usual = {"attention": "cross", "layer": "0", "head": "0"}
+    heads.wait_for_query(**{name: each for name, each in expected.items() if each != usual[name]})

@@ -11,7 +11,7 @@ from model.record.intervention import Intervention
 from model.trace.attention_map import AttentionKind, FloatArray, Site
 from viz.effects.removal_curve import MEASURES
 from viz.links.head_refs import Head, heads_parameter
-from viz.links.parameters import View, choice, flag, integer, kept, kept_in, pattern
+from viz.links.parameters import View, choice, flag, integer, kept, kept_in, pattern, text
 
 WAYS = {
     "gate": "Fade or remove",
@@ -32,6 +32,21 @@ MAPS = {
 }
 """The views of the page."""
 
+AGAINST = {
+    "probability": "Heads",
+    "tokens": "Source words",
+    "set": "Fewest heads",
+    "sum": "Sum",
+    "paths": "Paths",
+}
+"""The views of one word against another."""
+
+QUESTIONS = {"remove": "Heads to remove", "keep": "Heads to keep"}
+"""What is asked of a set of heads."""
+
+MOST_WORD = 60
+"""The most characters of another word."""
+
 SENTENCE = "sentence"
 
 CURVES = (SENTENCE, *MEASURES)
@@ -50,9 +65,21 @@ _NUMBER = "[0-9]{1,3}"
 class EffectsView:
     """The state of the effects page."""
 
-    show: str = kept(choice("show", "probability", MAPS, "what is shown"), was="colored")
+    show: str = kept(
+        choice("show", "probability", {**MAPS, **AGAINST}, "what is shown"), was="colored"
+    )
     token: int = kept(
         integer("token", 0, low=0, high=999, meaning="the target token, from 1; 0 for all")
+    )
+    instead: str = kept(
+        text(
+            "instead",
+            most=MOST_WORD,
+            meaning="another word for this target token, against which everything is measured",
+        )
+    )
+    decide: str = kept(
+        choice("decide", "remove", QUESTIONS, "for the fewest heads, what happens to them")
     )
     method: str = kept(
         choice(
@@ -87,6 +114,11 @@ class EffectsView:
         return self.token - 1 if self.token else None
 
     @property
+    def is_against(self) -> bool:
+        """Whether one word is held against another."""
+        return bool(self.instead) or self.show in AGAINST.keys() - MAPS.keys()
+
+    @property
     def kind(self) -> AttentionKind:
         """The attention of maps."""
         return AttentionKind(self.mapped)
@@ -103,7 +135,7 @@ class EffectsView:
     def has_token(self) -> bool:
         """Whether the view has a choice of target tokens."""
         if self.show != "maps":
-            return self.show == "probability"
+            return self.show in AGAINST
         return self.kind is not AttentionKind.ENCODER or (
             self.method in METHODS and METHODS[self.method].by_prediction
         )

@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from viz.inquiries import ablation, corpus, facts, weights, what_if, writing
+from viz.inquiries import ablation, contrast, corpus, facts, weights, what_if, writing
 from viz.inquiries.inquiry import Inquiry, Subject
 
 FIRST = (
     *("source", "matters-most", "corpus-previous", "see-future", "no-positions"),
-    *("matters-for-word", "believed", "corpus-rules", "spared", "what-else", "without-best"),
+    *("matters-for-word", "why-not", "believed", "corpus-rules", "spared", "what-else"),
+    "without-best",
 )
 """What most visitors want to know."""
 
 _EVERY = {
     each.key: each
-    for module in (weights, corpus, ablation, writing, what_if, facts)
+    for module in (weights, corpus, ablation, contrast, writing, what_if, facts)
     for each in module.INQUIRIES
 }
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar, Protocol
 
+from model.contrast.results import Contrast, HeadSet, LogitTerms, Paths
 from model.explain.ablation_results import Effects, ExamplesRemoval, Removal
 from model.explain.alignment_table import AlignmentTable
 from model.explain.attribution import Attributions, SelfAttributions
@@ -95,6 +96,35 @@ class Request(ABC):
     @abstractmethod
     def effects(self) -> Effects:
         """The losses of the translation without each head."""
+
+    @property
+    @abstractmethod
+    def contrasted(self) -> tuple[Contrast, int, str]:
+        """Two words, the place of the first from 0, and the second as it was asked for.
+
+        They are the requested target token, or the least certain one, and the requested other word,
+        or the next likeliest.
+        """
+
+    @property
+    @abstractmethod
+    def head_set(self) -> HeadSet:
+        """The fewest heads without which the other word is likelier."""
+
+    @property
+    @abstractmethod
+    def random_sets(self) -> FloatArray:
+        """Log-probabilities under random sets as large."""
+
+    @property
+    @abstractmethod
+    def logit_terms(self) -> LogitTerms:
+        """The terms of the difference between the two words' logits."""
+
+    @property
+    @abstractmethod
+    def paths(self) -> Paths:
+        """The ways from the source to the difference of the two words."""
 
     @property
     @abstractmethod

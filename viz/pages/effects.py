@@ -8,22 +8,35 @@ import numpy as np
 import streamlit as st
 
 from model.checkpoints.checkpoint import CheckpointError, snapshots
+from model.contrast.results import Contrast
 from model.explain.ablation_results import Effects
 from model.explain.removal_file import read_removal
 from model.trace.attention_map import AttentionKind, Site, Tokens
+from model.trace.trace import Trace
 from model.translate.translator import Translator
 from viz.browser.clicks import handle_clicks
 from viz.browser.switches import switches
 from viz.draw import style
 from viz.draw.labels import axis_texts, escape_markdown
 from viz.draw.word_diff import translations_html
+from viz.effects.contrast_map import ContrastMap, contrast_sentences
+from viz.effects.contrasted import standing
 from viz.effects.effect_map import EffectMap, WordMap, effect_sentences
 from viz.effects.head_map import cross_colors, lower_first
 from viz.effects.price import price_words
 from viz.effects.removal_curve import MEASURES, NO_CURVES, ExamplesCurve, RemovalCurve
 from viz.effects.self_maps import PLAIN
-from viz.effects.view import CURVES, EVERY, MAPS, SENTENCE, VIEW, WAYS, EffectsView
+from viz.effects.view import AGAINST, CURVES, EVERY, MAPS, SENTENCE, VIEW, WAYS, EffectsView
 from viz.links.head_refs import MOST_HEADS, head_name
+from viz.pages.effects_contrast import (
+    change_token,
+    choose_other,
+    contrast_of,
+    open_pair,
+    picture_of,
+    show_standing,
+    show_view,
+)
 from viz.pages.effects_maps import (
     parts_of,
     show_alignment,
@@ -96,13 +109,22 @@ def token_names(predictions: Tokens) -> list[str]:
     ]
 
 
-def show_choice(view: EffectsView, predictions: Tokens) -> None:
-    """Choose the view and the target token."""
+def show_choice(question: OfModel, view: EffectsView, trace: Trace) -> None:
+    """Choose the view, the target token, and another word for it."""
     with row(at="bottom"):
-        segments("View", MAPS, key="show")
+        segments("View", AGAINST if view.is_against else MAPS, key="show")
         if view.has_token:
-            names = map(escape_markdown, token_names(predictions))
-            menu("Target token", enumerate(names), key="token", hides_label=True, width=230)
+            names = map(escape_markdown, token_names(trace.predictions))
+            menu(
+                "Target token",
+                enumerate(names),
+                key="token",
+                hides_label=True,
+                width=230,
+                on_change=change_token,
+            )
+        if view.token and view.show in AGAINST:
+            choose_other(question, view, trace)
 
 
 def show_map(question: OfModel, view: EffectsView, effects: Effects) -> None:
@@ -113,7 +135,19 @@ def show_map(question: OfModel, view: EffectsView, effects: Effects) -> None:
     brief([*map(escape_markdown, sentences)], "effects")
 
 
-def show_clickable(picture: EffectMap | WordMap, key: str) -> None:
+def show_contrast_map(question: OfModel, view: EffectsView, contrast: Contrast) -> None:
+    """The map of a word's advantage over another, and its largest effects in words."""
+    show_clickable(contrast_map(question, view, contrast), "effects-contrast")
+    brief([*map(escape_markdown, contrast_sentences(contrast))], "contrast")
+
+
+def contrast_map(question: OfModel, view: EffectsView, contrast: Contrast) -> ContrastMap:
+    """What each head does for one word against another."""
+    assert view.place is not None, "two words stand in one place"
+    return ContrastMap(contrast, view.place, view.instead, target=question.target, off=view.off)
+
+
+def show_clickable(picture: EffectMap | WordMap | ContrastMap, key: str) -> None:
     """A map on which clicks switch heads off and on."""
     show_picture(picture, key, after=CLICK, drawn=replace(picture, off=()))
     switches(
@@ -200,9 +234,8 @@ def show_removal_on_stage(question: OfModel, view: EffectsView) -> None:
         stage.show((picture, "effects-removal"), narrow=is_narrow())
 
 
-def show_switches(view: EffectsView, effects: Effects) -> None:
+def show_switches(view: EffectsView, ranked: list[tuple[Site, int, float]]) -> None:
     """Heads to switch off, and behind a button several at once and what is done to them."""
-    ranked = effects.ranked(view.place)
     names = {
         f"{site}.{head}": f"{head_name(site, head)} ({style.number(loss)})"
         for site, head, loss in ranked
@@ -329,6 +362,9 @@ def effects_of(question: OfModel) -> Effects:
 def show_on_stage(question: OfModel, view: EffectsView, predictions: Tokens) -> None:
     """The map, and both translations above it if heads are switched off."""
     names = token_names(predictions)
+    if view.is_against:
+        show_against_on_stage(question, view)
+        return
     if view.show == "alignment":
         show_alignment_on_stage(question)
         return
@@ -369,6 +405,23 @@ def show_on_stage(question: OfModel, view: EffectsView, predictions: Tokens) -> 
         stage.show((picture, picture.name), narrow=is_narrow())
 
 
+def show_against_on_stage(question: OfModel, view: EffectsView) -> None:
+    """One picture of two words; keys lead to the next."""
+    stage.offer(
+        "Left and right: view", across=stage.Step("show", list(AGAINST), view.show, cycles=True)
+    )
+    contrast = contrast_of(question, view)
+    stage.say(standing(contrast))
+    with stage.picture():
+        if view.show == "probability":
+            picture: Any = replace(contrast_map(question, view, contrast), numbered=False)
+            if view.off and (both := outcomes(question, view)):
+                st.html(written_html(*both))
+        else:
+            picture = picture_of(question, view)
+        stage.show((picture, picture.name), narrow=is_narrow())
+
+
 def show(question: OfModel) -> None:
     """Everything, for a question that has an answer."""
     show_part(question)
@@ -380,11 +433,14 @@ def show_part(question: OfModel) -> None:
     model = session.translator(question.checkpoint)
     trace = session.ask(question.record)
     open_without_greatest(question)
-    view = clamp_view(model, trace.predictions)
+    view = open_pair(question, clamp_view(model, trace.predictions), trace)
     if stage.is_on():
         show_on_stage(question, view, trace.predictions)
         return
-    show_choice(view, trace.predictions)
+    show_choice(question, view, trace)
+    if view.is_against:
+        show_against(question, view)
+        return
     if view.show == "maps":
         # Heads that are switched off change neither these maps nor the next.
         show_maps(question, view, model)
@@ -404,4 +460,18 @@ def show_part(question: OfModel) -> None:
         show_removal(question)
     else:
         show_map(question, view, effects)
-    show_switches(view, effects)
+    show_switches(view, effects.ranked(view.place))
+
+
+def show_against(question: OfModel, view: EffectsView) -> None:
+    """One word against another."""
+    contrast = contrast_of(question, view)
+    show_standing(contrast)
+    if view.show != "probability":
+        show_view(question, view)
+        return
+    with st.container():
+        if view.off:
+            show_without(question, view)
+    show_contrast_map(question, view, contrast)
+    show_switches(view, contrast.ranked())

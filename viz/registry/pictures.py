@@ -9,10 +9,15 @@ from viz.decoding.search_tree import SearchTree
 from viz.decoding.steps import OneStep
 from viz.door.picture import PlayedSentence
 from viz.effects.alignment_map import AlignmentMap
+from viz.effects.contrast_map import ContrastMap
+from viz.effects.deciding_heads import DecidingHeads
 from viz.effects.effect_map import EffectMap
 from viz.effects.estimate_vs_deletion import MapBesideTruth
+from viz.effects.logit_waterfall import LogitWaterfall
+from viz.effects.path_graph import PathGraph
 from viz.effects.ranking import MapRanking
 from viz.effects.removal_curve import ExamplesCurve, RemovalCurve
+from viz.effects.two_words import WordsWithoutTokens
 from viz.heads.childhood import Childhood
 from viz.heads.every_head import EveryHead
 from viz.heads.matrices import WeightMatrices
@@ -31,6 +36,7 @@ _CLASSES: tuple[type[Exported], ...] = (
     *(PlayedSentence, EveryHead, OneHead, QueryKey, WeightMatrices, Childhood),
     *(OneMask, OpeningWindow),
     *(EffectMap, RemovalCurve, ExamplesCurve, MapBesideTruth, MapRanking, AlignmentMap),
+    *(ContrastMap, WordsWithoutTokens, DecidingHeads, LogitWaterfall, PathGraph),
     *(OneStep, SearchTree, Certainty, ComparedSearches, SearchWidths, LayerLens),
     *(Positions, Waves, Circle, Similarity, ByOffset, EmbeddingSum, TermShares),
 )

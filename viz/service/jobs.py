@@ -15,6 +15,13 @@ from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from model.contrast.contrast import contrast_of
+from model.contrast.head_sets import head_set, random_sets
+from model.contrast.logit_terms import logit_terms
+from model.contrast.pairs import Pair, pair_of, rivals
+from model.contrast.passes import Means
+from model.contrast.paths import paths
+from model.contrast.results import Contrast, HeadSet, LogitTerms, Paths, Question, Rivals
 from model.explain import measures, source_rows
 from model.explain.ablation_results import Effects, Removal
 from model.explain.attribution import Agreements, AttributionPart, Attributions, SelfAttributions
@@ -27,15 +34,14 @@ from model.explain.attribution_methods import (
 from model.explain.block_outputs import block_outputs
 from model.explain.deletion import deletion_losses
 from model.explain.examples import example_traces, read_examples
-from model.explain.head_ablation import effects_of, removal, rewritten
+from model.explain.head_ablation import effects_of, head_means, removal, rewritten
 from model.paper.search import Search
 from model.patching.causal_trace import restored
 from model.patching.patch import SentencePair
 from model.patching.results import Patched
-from model.record.head_edits import MeanAblation
 from model.record.intervention import UNCHANGED, Intervention
 from model.record.patches import Part, Stream
-from model.trace.attention_map import AttentionMap, FloatArray, Site
+from model.trace.attention_map import FloatArray, Site
 from model.trace.blocks import Blocks
 from model.trace.logit_lens import LogitLens
 from model.trace.trace import Trace
@@ -481,6 +487,115 @@ class RestoreTokens(PairJob[FloatArray]):
 
 
 @dataclass(frozen=True, slots=True)
+class ListRivals(RecordJob[Rivals]):
+    """The likeliest tokens in one place of a translation, counted from 0."""
+
+    place: int
+    doing = "Reading the likeliest words…"
+
+    def of(self, model: Translator, trace: Trace) -> Rivals:
+        return rivals(model, trace, self.place)
+
+
+@dataclass(frozen=True, slots=True)
+class PairJob(RecordJob[T]):
+    """A job about a word of a translation and another one in its place."""
+
+    place: int
+    other: str
+
+    @property
+    def texts(self) -> Mapping[str, str]:
+        return {**self.record.texts, "other word": self.other}
+
+    def of(self, model: Translator, trace: Trace) -> T:
+        return self.of_pair(model, trace, pair_of(model, trace, self.place, self.other))
+
+    @abstractmethod
+    def of_pair(self, model: Translator, trace: Trace, pair: Pair) -> T:
+        """The result, of the translation's trace and the two words."""
+
+
+@dataclass(frozen=True, slots=True)
+class ContrastWords(PairJob[Contrast]):
+    """The probabilities of two words, and what these depend on."""
+
+    doing = MeasureEffects.doing
+
+    def of_pair(self, model: Translator, trace: Trace, pair: Pair) -> Contrast:
+        return contrast_of(model, trace, pair)
+
+
+@dataclass(frozen=True, slots=True)
+class AddTerms(PairJob[LogitTerms]):
+    """The terms that sum to the difference of two logits."""
+
+    doing = "Taking the difference apart…"
+
+    def of_pair(self, model: Translator, trace: Trace, pair: Pair) -> LogitTerms:
+        return logit_terms(model, trace, pair)
+
+
+@dataclass(frozen=True, slots=True)
+class MeanPairJob(PairJob[T]):
+    """A job about two words that may replace heads by their means over the examples."""
+
+    means: Means | None = field(default=None, compare=False, kw_only=True)
+
+    def prepared(self, ask: Ask) -> Self:
+        means = ask(AverageHeads(self.record.version))
+        return replace(self, record=self.record.prepared(ask), means=means)
+
+    def means_for(self, model: Translator) -> Means:
+        """The means; empty without examples."""
+        if self.means is None:
+            return AverageHeads(self.record.version).result(model)
+        return self.means
+
+
+@dataclass(frozen=True, slots=True)
+class FindPaths(MeanPairJob[Paths]):
+    """The strongest ways from source tokens through heads to a word."""
+
+    doing = "Measuring the paths…"
+
+    def of_pair(self, model: Translator, trace: Trace, pair: Pair) -> Paths:
+        return paths(model, trace, pair, self.means_for(model))
+
+
+@dataclass(frozen=True, slots=True)
+class FindHeadSet(MeanPairJob[HeadSet]):
+    """The smallest set of heads found that decides between two words."""
+
+    question: Question
+    doing = "Looking for the fewest heads…"
+
+    def of_pair(self, model: Translator, trace: Trace, pair: Pair) -> HeadSet:
+        return head_set(model, trace, pair, self.question, self.means_for(model))
+
+
+@dataclass(frozen=True, slots=True)
+class TryRandomSets(MeanPairJob[FloatArray]):
+    """Log-probabilities under random sets of heads of one size, (set, 3)."""
+
+    question: Question
+    size: int
+    numbers: range
+    doing = "Trying random sets of heads…"
+
+    def of_pair(self, model: Translator, trace: Trace, pair: Pair) -> FloatArray:
+        return random_sets(
+            model,
+            trace,
+            pair,
+            self.size,
+            self.question,
+            self.means_for(model),
+            numbers=self.numbers,
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class WriteWithout(SentenceJob[tuple[str, ...]]):
     """What the model writes without each head of a site, one at a time, as texts."""
 
@@ -568,11 +683,4 @@ class AverageHeads(ExamplesJob[Mapping[Site, FloatArray]]):
     """The mean of what each head gives, before W_O, over all queries; by site, (head, d_v)."""
 
     def over(self, model: Translator, traces: Sequence[Trace]) -> Mapping[Site, FloatArray]:
-        by_site: dict[Site, list[AttentionMap]] = {}
-        for trace in traces:
-            for site, attention in trace.maps.items():
-                by_site.setdefault(site, []).append(attention)
-        return {
-            site: np.array([MeanAblation.over(maps, head).mean for head in range(maps[0].n_heads)])
-            for site, maps in by_site.items()
-        }
+        return head_means(traces)

@@ -31,7 +31,7 @@ from viz.shell import address
 
 OFFERED: Mapping[str, tuple[Kind, ...]] = {
     HEADS.name: ("head",),
-    EFFECTS.name: ("head",),
+    EFFECTS.name: ("head", "words"),
     DECODING.name: ("search",),
     MASKS.name: ("mask",),
     POSITIONS.name: ("remove", "shuffle"),
@@ -138,7 +138,11 @@ def _state(view: View, offer: Offer) -> dict[str, Any]:
                 "way": "gate",
                 "gate": 0,
                 "show": "probability",
+                "instead": "",
             }
+        case "words":
+            token, _, other = experiment.setting.partition(".")
+            return {"off": (), "show": "probability", "token": int(token), "instead": other}
         case "mask":
             return {"part": "compare", "masked": "decoder", "a": "", "b": "", "number": 1}
         case "remove":

@@ -55,6 +55,7 @@ def menu(
     key: str,
     hides_label: bool = False,
     width: int | None = None,
+    on_change: Callable[[], None] | None = None,
 ) -> None:
     """A field for one of many options in a menu; arguments as of `segments`, width in pixels."""
     texts = dict(options)
@@ -67,6 +68,7 @@ def menu(
         format_func=texts.__getitem__,
         label_visibility="collapsed" if hides_label else "visible",
         width=width or "stretch",
+        on_change=on_change,
     )
 
 

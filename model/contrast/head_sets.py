@@ -1,0 +1,159 @@
+"""Which heads decide between two words: small sets that are enough, found and held against others.
+
+The search removes heads one after another, each time the one without which the other word gains
+most, and then puts back what turns out not to be needed. The smallest set of all would take 2⁹⁶
+passes for 96 heads; what is found is a small one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import get_args
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from model.contrast.pairs import Pair, set_passes_of
+from model.contrast.passes import Means
+from model.contrast.results import HeadSet, Question, decided, leads
+from model.trace.attention_map import FloatArray
+from model.trace.trace import Trace
+from model.translate.translator import Translator
+
+MOST_HEADS = 24
+"""The most heads of a set."""
+
+RANDOM_SETS = 200
+"""How many random sets a set is held against."""
+
+_TOGETHER = 16
+"""How many of the most promising heads are tried at each step after the first."""
+
+Margins = NDArray[np.float64]
+"""By how much each of some sets has decided, (set,): above 0, it has."""
+
+
+def head_set(
+    translator: Translator,
+    trace: Trace,
+    pair: Pair,
+    question: Question = "remove",
+    means: Means | None = None,
+) -> HeadSet:
+    """The smallest set of heads found that decides between two words.
+
+    Args:
+        translator: from `load`.
+        trace: of the sentence, without an intervention.
+        pair: from `model.contrast.pairs.pair_of`.
+        question: "remove" looks for heads without which the other word becomes likelier than the
+            word; "keep" for heads with which alone the word stays the likeliest of all.
+        means: what all other heads give for "keep"; None for nothing.
+
+    Returns:
+        A `HeadSet` of at most MOST_HEADS heads, which says whether it decides.
+    """
+    removes = _removes(question)
+    passes = set_passes_of(translator, trace, pair, None if removes else means)
+
+    n_heads = len(passes.heads)
+
+    def log_probs(selected: NDArray[np.bool_]) -> FloatArray:
+        kept = torch.from_numpy(~selected if removes else selected)
+        return passes.log_probs(kept.to(translator.device))
+
+    def margins(selected: NDArray[np.bool_]) -> Margins:
+        return (-1 if removes else 1) * leads(log_probs(selected), question)
+
+    chosen, single = found(margins, n_heads, MOST_HEADS)
+    every: Sequence[int] = () if removes else range(n_heads)
+    both = log_probs(_rows([chosen, single, every], n_heads))
+    decides, single_decides, _ = decided(both, question).tolist()
+    return HeadSet(
+        heads=tuple(passes.heads[each] for each in chosen),
+        decides=decides,
+        log_probs=both[0],
+        every_log_probs=both[2],
+        single=tuple(passes.heads[each] for each in single),
+        single_log_probs=both[1],
+        single_decides=single_decides,
+        question=question,
+        most=MOST_HEADS,
+    )
+
+
+def random_sets(
+    translator: Translator,
+    trace: Trace,
+    pair: Pair,
+    size: int,
+    question: Question = "remove",
+    means: Means | None = None,
+    *,
+    numbers: range = range(RANDOM_SETS),
+) -> FloatArray:
+    """Log-probabilities under random sets of heads of one size, (set, 3), as in `HeadSet`.
+
+    Arguments as of `head_set`. A set of a number and a size is the same every time.
+    """
+    removes = _removes(question)
+    passes = set_passes_of(translator, trace, pair, None if removes else means)
+    n_heads = len(passes.heads)
+    drawn = [
+        np.random.default_rng([size, number]).permutation(n_heads)[:size].tolist()
+        for number in numbers
+    ]
+    selected = _rows(drawn, n_heads)
+    kept = torch.from_numpy(~selected if removes else selected)
+    return passes.log_probs(kept.to(translator.device))
+
+
+def found(
+    margins: Callable[[NDArray[np.bool_]], Margins], n: int, most: int
+) -> tuple[list[int], list[int]]:
+    """A small set of n things that decides, in the order in which it grew, and the best alone.
+
+    Args:
+        margins: measures sets, (set, n) booleans.
+        n: how many things there are.
+        most: the most that are tried.
+
+    Returns:
+        The set, which does not decide if `most` are not enough; then as many things as it has,
+        those with the largest margins alone.
+    """
+    chosen: list[int] = []
+    (margin,) = margins(_rows([[]], n))
+    gains = margins(np.eye(n, dtype=np.bool_)) - margin
+    order = np.argsort(-gains, kind="stable").tolist()
+    while margin <= 0 and len(chosen) < min(most, n):
+        if chosen:
+            left = [each for each in np.argsort(-gains).tolist() if each not in chosen][:_TOGETHER]
+            tried = margins(_rows([[*chosen, each] for each in left], n))
+            gains[left] = tried - margin
+        else:
+            left, tried = list(range(n)), gains + margin
+        best = int(tried.argmax())
+        chosen.append(left[best])
+        margin = tried[best]
+    while margin > 0 and chosen:
+        spared = margins(_rows([[e for e in chosen if e != out] for out in chosen], n))
+        if spared.max() <= 0:
+            break
+        chosen.pop(int(spared.argmax()))
+        margin = spared.max()
+    return chosen, order[: len(chosen)]
+
+
+def _rows(sets: Sequence[Sequence[int]], n: int) -> NDArray[np.bool_]:
+    rows = np.zeros((len(sets), n), dtype=np.bool_)
+    for row, each in zip(rows, sets, strict=True):
+        row[list(each)] = True
+    return rows
+
+
+def _removes(question: Question) -> bool:
+    if question not in get_args(Question):
+        raise ValueError(f"There is no question {question!r}; choose remove or keep.")
+    return question == "remove"

@@ -1,0 +1,92 @@
+"""What each head does for one word against another."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from model.contrast.results import Contrast
+from model.trace.attention_map import FloatArray, Site
+from viz.effects.contrasted import Contrasted, moved
+from viz.effects.effect_map import LISTED
+from viz.effects.head_map import HeadMap, head_columns, lower_first
+from viz.links.head_refs import Head
+from viz.links.request import Request
+from viz.save.numbers import Numbers
+
+ADVANTAGE = "loss of advantage"
+"""The unit: the drop in the difference of two log-probabilities."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ContrastMap(Contrasted, HeadMap):
+    """How much of a word's advantage over another goes with each head."""
+
+    slug = "contrast"
+    about = "each head's part in one word's advantage over another: --token, --instead"
+
+    unit = ADVANTAGE
+
+    off: Sequence[Head] = field(default=(), kw_only=True)
+    numbered: bool = field(default=True, kw_only=True)
+
+    name = "effects-contrast"
+
+    @classmethod
+    def of(cls, request: Request) -> ContrastMap:
+        return cls(*request.contrasted, target=request.target)
+
+    @property
+    def title(self) -> str:
+        word, other = self.words
+        return f"Which heads prefer {word} to {other}"
+
+    @property
+    def values(self) -> Mapping[Site, FloatArray]:
+        return self.contrast.losses
+
+    @property
+    def caption(self) -> str:
+        word, other = self.words
+        return (
+            f"Each cell is one head. Orange: without it, {other} gains on {word}; blue: {word} "
+            f"gains on {other}."
+        )
+
+    @property
+    def more(self) -> str:
+        word, other = self.words
+        return (
+            f"The number is the drop in how far {word} is ahead of {other}, as a natural "
+            "logarithm: 0.7 halves the ratio of their probabilities, 2.3 cuts it to a "
+            "tenth. Each head is removed alone, before W_O, while the decoder has read the same "
+            "words. A head that both words need alike gets 0, however much it matters for the "
+            f"sentence (Yin and Neubig 2022). {self.cross_words}"
+        ).rstrip()
+
+    def numbers(self) -> Numbers:
+        without = np.concatenate(list(self.contrast.without.values()))
+        columns = head_columns(self.contrast.without) | {
+            "word_log_prob": without[:, 0],
+            "other_log_prob": without[:, 1],
+            "loss": np.concatenate(list(self.values.values())),
+        }
+        return Numbers(
+            {},
+            {"site_head": range(len(without)), "word": range(2)},
+            {
+                **{name: (("site_head",), values) for name, values in columns.items()},
+                "log_prob": (("word",), self.contrast.log_probs),
+            },
+        )
+
+
+def contrast_sentences(contrast: Contrast, count: int = LISTED) -> list[str]:
+    """The heads whose removal changes a word's advantage most, in plain text."""
+    return [
+        f"Without {lower_first(site.head_name(head))}, "
+        f"{moved(contrast, contrast.without[site][head])}."
+        for site, head, _ in contrast.ranked()[:count]
+    ]

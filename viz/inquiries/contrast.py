@@ -1,0 +1,128 @@
+"""Inquiries about one word against another."""
+
+from __future__ import annotations
+
+from model.contrast.pairs import spelled
+from model.contrast.results import Contrast
+from viz.effects.contrast_map import contrast_sentences
+from viz.effects.contrasted import quoted, standing
+from viz.effects.deciding_heads import DecidingHeads
+from viz.effects.logit_waterfall import LogitWaterfall
+from viz.effects.path_graph import PathGraph
+from viz.effects.two_words import WordsWithoutTokens
+from viz.effects.view import MOST_WORD, EffectsView
+from viz.effects.view import VIEW as EFFECTS
+from viz.inquiries.inquiry import Answer, Inquiry, Subject
+from viz.service import session
+from viz.service.jobs import AddTerms, ContrastWords, FindHeadSet, FindPaths, ListRivals
+
+
+def _has_word(subject: Subject) -> bool:
+    return subject.is_model and subject.hardest is not None
+
+
+def _pair(subject: Subject) -> tuple[int, str]:
+    """The least certain token's place, and its likeliest rival as an address spells it."""
+    place = subject.hardest
+    assert place is not None, "it is offered only where a token is known"
+    found = session.ask(ListRivals(subject.of_model.record, place)).tokens
+    own = subject.trace.predictions.ids[place]
+    rival = next(
+        piece for piece, token in zip(found.tokens, found.ids, strict=True) if token != own
+    )
+    return place, spelled(rival)[:MOST_WORD]
+
+
+def _contrast(subject: Subject, pair: tuple[int, str]) -> Contrast:
+    return session.ask(ContrastWords(subject.of_model.record, *pair))
+
+
+def _view(pair: tuple[int, str], show: str) -> EffectsView:
+    return EffectsView(show=show, token=pair[0] + 1, instead=pair[1])
+
+
+def why_not(subject: Subject) -> Answer:
+    """The head whose removal changes a word's advantage over its rival most."""
+    pair = _pair(subject)
+    contrast = _contrast(subject, pair)
+    sentence = f"{standing(contrast)} {contrast_sentences(contrast, 1)[0]}"
+    return Answer(sentence, EFFECTS, _view(pair, "probability"))
+
+
+def words_for_it(subject: Subject) -> Answer:
+    """The source token whose deletion changes a word's advantage over its rival most."""
+    pair = _pair(subject)
+    picture = WordsWithoutTokens(_contrast(subject, pair), *pair)
+    return Answer(picture.sentences[0], EFFECTS, _view(pair, "tokens"))
+
+
+def fewest_heads(subject: Subject) -> Answer:
+    """How many heads have to be removed before the rival wins."""
+    pair = _pair(subject)
+    found = session.ask(FindHeadSet(subject.of_model.record, *pair, "remove"))
+    picture = DecidingHeads(_contrast(subject, pair), *pair, found, found.log_probs[None])
+    return Answer(picture.sentences[0], EFFECTS, _view(pair, "set"))
+
+
+def adds_up(subject: Subject) -> Answer:
+    """The largest term of the difference between a word and its rival."""
+    pair = _pair(subject)
+    terms = session.ask(AddTerms(subject.of_model.record, *pair))
+    return Answer(
+        LogitWaterfall(_contrast(subject, pair), *pair, terms).sentence,
+        EFFECTS,
+        _view(pair, "sum"),
+    )
+
+
+def strongest_path(subject: Subject) -> Answer:
+    """The strongest edge on the way to a word."""
+    pair = _pair(subject)
+    ways = session.ask(FindPaths(subject.of_model.record, *pair))
+    contrast = _contrast(subject, pair)
+    graph = PathGraph(contrast, *pair, ways)
+    return Answer(
+        f"For {quoted(contrast.word)} and not {quoted(contrast.other)}, the strongest of "
+        f"{ways.measured} measured lines runs from {graph.said(ways.edges[0])}.",
+        EFFECTS,
+        _view(pair, "paths"),
+    )
+
+
+INQUIRIES = (
+    Inquiry(
+        "why-not",
+        "Why “{word}” and not the next likeliest?",
+        "this word instead other rather than contrast against alternative second",
+        _has_word,
+        why_not,
+    ),
+    Inquiry(
+        "why-source",
+        "Which source word decides for “{word}”?",
+        "this word instead other contrast against alternative delete token",
+        _has_word,
+        words_for_it,
+    ),
+    Inquiry(
+        "fewest-heads",
+        "How few heads decide for “{word}”?",
+        "this word instead other remove smallest set must go contrast flip change",
+        _has_word,
+        fewest_heads,
+    ),
+    Inquiry(
+        "adds-up",
+        "What adds up to “{word}”?",
+        "this word sum logits terms waterfall direct attribution feed-forward",
+        _has_word,
+        adds_up,
+    ),
+    Inquiry(
+        "paths",
+        "Which way does the source reach “{word}”?",
+        "this word circuit path patching route flow through heads",
+        _has_word,
+        strongest_path,
+    ),
+)
