@@ -432,7 +432,7 @@ class MeasureAgreement(RecordJob[Agreements]):
 
 
 @dataclass(frozen=True, slots=True)
-class PairJob(Job[T]):
+class SentencePairJob(Job[T]):
     """A job about two sentences of one model, whose own translations are recorded."""
 
     first: Record
@@ -462,7 +462,7 @@ class PairJob(Job[T]):
 
 
 @dataclass(frozen=True, slots=True)
-class PutIn(PairJob[Patched]):
+class PutIn(SentencePairJob[Patched]):
     """The first sentence's run with parts of the second's: each with its positions, None for all.
 
     Without any part, both runs as they are.
@@ -476,7 +476,7 @@ class PutIn(PairJob[Patched]):
 
 
 @dataclass(frozen=True, slots=True)
-class RestoreTokens(PairJob[FloatArray]):
+class RestoreTokens(SentencePairJob[FloatArray]):
     """Log-probabilities with one token's hidden states after a stage put in, (token, target)."""
 
     stream: Stream = field(kw_only=True)
