@@ -19,7 +19,7 @@ ARGS ?=
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run desktop wheel test quick fuzz deployment check format bench screenshots javascript wasm clean
+.PHONY: help run desktop wheel site test quick fuzz deployment check format bench screenshots javascript wasm clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -33,6 +33,12 @@ desktop: $(VENV)/.installed ## Start the app in a desktop window; closing the wi
 # Without isolation: the environment has everything the build needs, so nothing is downloaded.
 wheel: $(VENV)/.installed-dev ## Build dist/headscope-….whl for pip, pipx or uv
 	$(PY) -m pip wheel --disable-pip-version-check --no-deps --no-build-isolation --wheel-dir dist .
+
+# The models of the site; the first one opens.
+MODELS := en-de de-en en-fr toy-reverse toy-dates-rotary
+
+site: $(VENV)/.installed-dev ## Write the site that needs no server to dist/site (MODELS="en-de de-en")
+	$(PY) -m headscope site $(addprefix --model ,$(MODELS)) --out dist/site
 
 # One more than cores, because many tests wait for a server, a process or a browser.
 # Idle workers take over tests from busy ones, so no long file ends up last on one worker.

@@ -1,7 +1,7 @@
 // Runs the browser engine in Node: a job in JSON on standard input, its result on standard output.
 
 import { readFileSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { performance } from "node:perf_hooks";
 
 import { Engine } from "../../viz/browser/engine/engine.js";
@@ -55,7 +55,7 @@ const TASKS = {
     const trace = await engine.trace(line);
     const losses = effects ? await engine.effects(trace) : null;
     const envelope = {
-      door: () => packedFigure(template, trace, { key: line }),
+      door: () => packedFigure(template, trace, { key: `${basename(folder)} ${line}` }),
       heads: () => packedTrace(template, trace, { effects: losses }),
       decoding: () => packedWriting(template, trace, { name: line }),
     }[page]();

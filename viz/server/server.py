@@ -24,14 +24,17 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.runtime.session_manager import SessionClient
 from streamlit.starlette import App
+from streamlit.url_util import make_url_path
 from streamlit.web.server import server_util
 
-from viz.server import idle_gc
+from viz.server import hall, idle_gc
 from viz.server.component_code import ComponentCode
+from viz.server.hall import Hall
 from viz.server.hosts import KnownHosts
 from viz.server.old_addresses import OldAddresses
 from viz.server.static_files import StaticFiles
 from viz.service import session
+from viz.shell.share import SITE
 from viz.shell.uploaded_trace import MOST_MEGABYTES
 
 EVERYBODY = ("0.0.0.0", "::")
@@ -133,13 +136,17 @@ class SecurityHeaders:
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
         self.headers = headers()
+        frames = f"frame-ancestors {' '.join(FRAMES)}"
+        self.of_site = self.headers | {"Content-Security-Policy": f"{hall.policy()}; {frames}"}
+        self.site = make_url_path(st.get_option("server.baseUrlPath"), SITE) + "/"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One request, as ASGI has it."""
+        of_site = scope.get("path", "").startswith(self.site)
 
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                MutableHeaders(scope=message).update(self.headers)
+                MutableHeaders(scope=message).update(self.of_site if of_site else self.headers)
             await send(message)
 
         await self.app(scope, receive, send_with_headers if scope["type"] == "http" else send)
@@ -150,5 +157,6 @@ MIDDLEWARE = (
     Middleware(KnownHosts),
     Middleware(OldAddresses),
     Middleware(ComponentCode),
+    Middleware(Hall),
     Middleware(StaticFiles),
 )

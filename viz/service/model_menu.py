@@ -93,6 +93,13 @@ def checkpoints() -> dict[str, Path]:
     return {name: folders[name] for name in sorted(folders, key=_usual_first)}
 
 
+def checkpoints_if_any() -> dict[str, Path]:
+    """The same, or nothing where there is none."""
+    with contextlib.suppress(CheckpointError):
+        return checkpoints()
+    return {}
+
+
 def readers() -> dict[str, Path]:
     """The folders of other models, by name: toys first, then alphabetically."""
     folders = {name: path for name, path in _configured().items() if is_reader(path)}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import unquote_plus, urlencode, urlsplit, urlunsplit
@@ -14,6 +15,12 @@ QUIET_ZONE = 4
 
 FINE = 77
 """Modules across, without the quiet zone; larger codes are hard to read from the back row."""
+
+SITE = "site"
+"""The path below which the server has the site that runs in the browser."""
+
+SITE_VARIABLE = "HEADSCOPE_SITE"
+"""Names the address of that site elsewhere, such as on GitHub Pages."""
 
 _UNSAFE_ENDS = "-._~+"
 
@@ -53,6 +60,22 @@ def link(base: str, query: Mapping[str, str]) -> str:
         end = unquote_plus(written[-1])
         return f"{written[:-1]}%{ord(end):02X}"
     return written
+
+
+def site_of(url: str, page: str) -> str:
+    """The address of a page on the site that runs in the browser.
+
+    Args:
+        url: of the page in the app, without a query.
+        page: its path; empty for the first one.
+    """
+    parts = urlsplit(url)
+    path = parts.path.rstrip("/")
+    own = urlunsplit(
+        parts._replace(path=f"{path.removesuffix(f'/{page}') if page else path}/{SITE}")
+    )
+    root = os.environ.get(SITE_VARIABLE, "").strip() or own
+    return f"{root.rstrip('/')}/{f'{page}/' if page else ''}"
 
 
 def qr_code(link: str) -> Code:

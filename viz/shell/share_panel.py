@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import socket
 
 import streamlit as st
 
-from viz.service.model_menu import DROPPED
+from viz.registry.pages import AROUND, HOME, SENTENCE
+from viz.service.model_menu import DROPPED, checkpoints_if_any
 from viz.shell import address, share
 from viz.shell.copy_link import copy_link
 from viz.shell.fragments import fragment
+from viz.site.static import PAGES as SITE_PAGES
 
 WIDTH = 340
 """Pixels; the popover would else be as wide as the page leaves it."""
@@ -29,6 +32,11 @@ SAME_NETWORK = "Anyone on the same network as this machine can open it."
 FINE_CODE = "This long link makes a dense code: phones in the back row may have to zoom."
 
 
+ON_PHONE = "Let the phone run the model"
+PHONE_NOTE = "The phone loads the model once, and then works without a server."
+
+AROUND_NAMES = frozenset(each.name for each in AROUND)
+
 NOT_THEIRS = "The link does not include the trace that you dropped here."
 
 
@@ -45,7 +53,14 @@ def show_share() -> None:
         base, notes = _base()
         if st.session_state.get("checkpoint") == DROPPED:
             notes.append(NOT_THEIRS)
-        link = share.link(base, address.current()[1])
+        page, query = address.current()
+        if page in SITE_PAGES and _is_on_site() and st.toggle(ON_PHONE, key="share-site"):
+            base = share.site_of(base, "" if page == HOME else page)
+            kept = {name: value for name, value in query.items() if name not in AROUND_NAMES}
+            # The site opens with a sentence of its own.
+            query = {SENTENCE.name: st.session_state[SENTENCE.name]} | kept
+            notes.append(PHONE_NOTE)
+        link = share.link(base, query)
         code = None
         try:
             code = share.qr_code(link)
@@ -56,6 +71,16 @@ def show_share() -> None:
                 notes.append(FINE_CODE)
         with st.container(width=WIDTH):
             copy_link(link, code, notes)
+
+
+def _is_on_site() -> bool:
+    """Whether a site shows this: the app's own has the first model, one elsewhere its choice.
+
+    Translations of one's own need the app.
+    """
+    present = st.session_state.get("checkpoint")
+    is_there = os.environ.get(share.SITE_VARIABLE) or present in list(checkpoints_if_any())[:1]
+    return bool(is_there) and not st.session_state.get("target")
 
 
 def _base() -> tuple[str, list[str]]:

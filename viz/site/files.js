@@ -85,6 +85,7 @@ export async function startedEngine(card, onShare) {
 /** The card of a model: its configuration, examples, and what its pages open with. */
 export async function cardOf(name) {
   if (isPacked()) return JSON.parse(textOf("card"));
-  const { card } = site().models.find((each) => each.name === name) ?? site().models[0];
-  return JSON.parse(new TextDecoder().decode(await fetchedBytes(new URL(card, siteRoot()), () => {})));
+  const { card: path } = site().models.find((each) => each.name === name) ?? site().models[0];
+  const bytes = await fetchedBytes(new URL(path, siteRoot()), () => {});
+  return { path, ...JSON.parse(new TextDecoder().decode(bytes)) };
 }

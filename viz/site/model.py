@@ -13,6 +13,7 @@ from model.checkpoints.checkpoint import (
     INDEX,
     TOKENIZER,
     WEIGHTS,
+    language_pair,
     own_file,
     read_json,
     snapshot_file,
@@ -34,6 +35,7 @@ from viz.door.picture import figure_of_model
 from viz.draw import themes
 from viz.heads.payload import pack as pack_heads
 from viz.heads.standalone import opening
+from viz.registry.pages import DEFAULT_SENTENCE, VIEWS
 from viz.save.document import deflated
 
 LACKING = {"scoring": {"additive_shared"}, "activation": {"gelu"}}
@@ -66,7 +68,7 @@ def packed(folder: Path, *, sentence: str = "", about: str = "") -> Packed:
 
     Args:
         folder: of the checkpoint.
-        sentence: that the page opens with; empty for the model's first example.
+        sentence: that the page opens with; empty for the app's, or a model's first example.
         about: a sentence on the model, such as its licence.
 
     Raises:
@@ -78,7 +80,8 @@ def packed(folder: Path, *, sentence: str = "", about: str = "") -> Packed:
     require_runs(config)
     name = folder.resolve().name
     examples = [each.source for each in read_examples(folder)]
-    first = sentence or (examples[0] if examples else "")
+    usual = DEFAULT_SENTENCE if language_pair(name)[0] == "en" else "".join(examples[:1])
+    first = sentence or usual
     card = {
         "name": name,
         "config": config,
@@ -111,9 +114,10 @@ def openings(model: Translator, folder: Path, sentence: str) -> dict[str, bytes]
         table=read_alignment(folder),
         blocks=block_outputs(model, trace),
         labels=labels,
+        pages=list(VIEWS),
     )
     return {
-        "door": pack_door(figure, key=sentence),
+        "door": pack_door(figure, key=f"{folder.resolve().name} {sentence}"),
         "heads": pack_heads(
             seen,
             facts_of(seen.maps),

@@ -22,6 +22,8 @@ const PAGES = {
 // What an address keeps from page to page.
 const SHARED = ["sentence", "checkpoint", "lang", "frame"];
 const MOST_TRACES = 12;
+// The cache of sw.js for files whose names change with their content.
+const KEPT_MODELS = "headscope-models";
 
 class Site {
   constructor(card, openings) {
@@ -96,6 +98,7 @@ class Site {
     this.engine.then(
       () => {
         this.at.run.disabled = false;
+        this.isReady = true;
         document.documentElement.dataset.engine = "ready";
         this.say("");
       },
@@ -208,13 +211,17 @@ class Site {
     if (view === this.view) document.body.dataset.shown = this.text;
   }
 
-  /** The translation above the picture, which the picture of the model has itself. */
+  /** The heading above the picture: the translation. */
   async write() {
-    this.at.translation.hidden = ["door", "about"].includes(this.page);
+    const { translation } = this.at;
+    // The picture of the model has the translation itself.
+    const named = ["door", "about"].includes(this.page);
+    translation.classList.toggle("unseen", named);
+    if (named) translation.textContent = say(`page_${this.page}`);
     const whole = await this.trace();
     if (!whole) return;
     tell("tokens", { source: whole.source.tokens.map(tokenText), target: whole.predictions.tokens.map(tokenText) });
-    this.at.translation.textContent = whole.text || say("nothing");
+    if (!named) translation.textContent = whole.text || say("nothing");
   }
 
   // ---- the page around it -----------------------------------------------------------------------------------------
@@ -298,7 +305,22 @@ async function begin() {
   );
   globalThis.headscopeSite = new Site(card, openings);
   tellSize();
-  if (!isPacked() && "serviceWorker" in navigator) navigator.serviceWorker.register(new URL("sw.js", siteRoot())).catch(() => {});
+  if (!isPacked() && "serviceWorker" in navigator) keep(card).catch(() => {});
+}
+
+/** Has the service worker keep the site and this model, which came before it on a first visit. */
+async function keep(card) {
+  await navigator.serviceWorker.register(new URL("sw.js", siteRoot()));
+  await navigator.serviceWorker.ready;
+  if (!navigator.serviceWorker.controller) {
+    await new Promise((resolve) => navigator.serviceWorker.addEventListener("controllerchange", resolve, { once: true }));
+  }
+  const cache = await caches.open(KEPT_MODELS);
+  for (const path of [card.path, ...Object.values(card.files)]) {
+    const address = new URL(path, siteRoot()).href;
+    if (!(await cache.match(address))) await cache.add(address);
+  }
+  document.documentElement.dataset.kept = "yes";
 }
 
 begin().then(

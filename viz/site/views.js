@@ -26,7 +26,10 @@ class SitePage {
     this.part = part ? new Part(part, hear) : null;
     this.note = element("p", "outcome", { "aria-live": "polite" });
     this.controls = element("div", "controls");
-    this.root = element("section", "view", {}, this.controls, this.note, ...(this.part ? [this.part.host] : []));
+    // Components begin at headings of the third level, and matrices at those of the fourth.
+    const levels = part === "matrices" ? ["h2", "h3"] : ["h2"];
+    const headings = levels.map((level) => element(level, "unseen", {}, level === "h2" ? say(`page_${talk.page}`) : talk.card.name));
+    this.root = element("section", "view", {}, ...headings, this.controls, this.note, ...(this.part ? [this.part.host] : []));
   }
 
   get query() {
@@ -80,9 +83,10 @@ export class DoorPage extends SitePage {
   async draw() {
     const { talk } = this;
     const options = { key: `${talk.card.name} ${talk.text}`, moment: this.number("moment", 0, 0, 999), play: this.query.play === "1" };
-    const template = { ...this.template, pages: talk.pages };
+    // What it opens with plays while the model is still loading.
+    if (!talk.isReady && talk.text === talk.card.sentence && !options.moment) await this.part.update(talk.openings.door);
     const trace = await talk.trace();
-    if (trace) await this.part.update(packedFigure(template, trace, options));
+    if (trace) await this.part.update(packedFigure(this.template, trace, options));
   }
 }
 

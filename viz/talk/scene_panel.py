@@ -11,7 +11,7 @@ from viz.browser.focus import bring_focus, focus_on
 from viz.browser.speaker import moved_scene, notes_button, scene_handles
 from viz.draw import css
 from viz.draw.labels import escape_markdown, visible
-from viz.service.model_menu import checkpoints
+from viz.service.model_menu import checkpoints_if_any
 from viz.shell import address, stage
 from viz.shell.fragments import fragment
 from viz.shell.width import is_phone
@@ -413,7 +413,7 @@ def _show_file(shown: Talk) -> None:
         width="stretch",
         on_click="ignore",
     )
-    if folder := take_home.model_of(shown, checkpoints()):
+    if folder := take_home.model_of(shown, checkpoints_if_any()):
         st.download_button(
             "Talk to take home",
             partial(take_home.take_home, shown, folder),

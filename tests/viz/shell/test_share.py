@@ -8,7 +8,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from viz.shell.share import FINE, QUIET_ZONE, Code, is_local, link, qr_code, with_host
+from viz.shell.share import (
+    FINE,
+    QUIET_ZONE,
+    SITE_VARIABLE,
+    Code,
+    is_local,
+    link,
+    qr_code,
+    site_of,
+    with_host,
+)
 
 PAGE = "https://example.org/talk/masks"
 NAMES = st.text("abcdefghijklmnopqrstuvwxyz_", min_size=1, max_size=12)
@@ -163,3 +173,21 @@ def test_other_addresses_are_not_taken_for_the_own_machine(url: str) -> None:
 )
 def test_another_host_keeps_port_and_path(url: str, host: str, expected: str) -> None:
     assert with_host(url, host) == expected
+
+
+@pytest.mark.parametrize(
+    ("url", "page", "expected"),
+    [
+        ("http://10.0.0.7:8501/", "", "http://10.0.0.7:8501/site/"),
+        ("http://10.0.0.7:8501", "", "http://10.0.0.7:8501/site/"),
+        ("http://10.0.0.7:8501/heads", "heads", "http://10.0.0.7:8501/site/heads/"),
+        ("https://x.org/heads/masks", "masks", "https://x.org/heads/site/masks/"),
+    ],
+)
+def test_a_phone_finds_the_same_page_on_the_site(
+    url: str, page: str, expected: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv(SITE_VARIABLE, raising=False)
+    assert site_of(url, page) == expected
+    monkeypatch.setenv(SITE_VARIABLE, "https://pages.example.org/headscope")
+    assert site_of(url, page) == f"https://pages.example.org/headscope/{page and f'{page}/'}"

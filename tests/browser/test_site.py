@@ -1,0 +1,98 @@
+"""The site from a static host: kept on the device, in other pages' frames, in every language."""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections.abc import Iterator
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Page, expect
+
+from headscope.__main__ import main
+from model.translate.translator import load
+from viz.site.page import words
+from viz.site.static import PAGES
+
+SENTENCE = "d c b a a b"
+SECONDS = 60_000
+READY = f"html[data-engine=ready] body[data-shown='{SENTENCE}']"
+
+
+class _Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, *_: object) -> None:
+        """Nothing: the tests say what they ask for."""
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a site, below a folder as on GitHub Pages."""
+    root = tmp_path_factory.mktemp("site")
+    toys = ("--model", "toy-reverse", "--model", "toy-sort-alibi")
+    assert main(["site", *toys, "--out", str(root / "headscope")]) == 0
+    article = '<iframe data-headscope src="headscope/heads/?frame=1&sentence=a+b"></iframe>'
+    script = '<script src="headscope/frames.js"></script>'
+    (root / "article.html").write_text(f"<!doctype html>{article}{script}", encoding="utf-8")
+    handler = functools.partial(_Quiet, directory=str(root))
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://localhost:{server.server_port}"
+        server.shutdown()
+
+
+def opened(page: Page, address: str) -> None:
+    page.goto(address)
+    page.locator(READY).wait_for(timeout=SECONDS)
+
+
+def test_it_works_on_a_plane_once_it_was_there(browser: Browser, site: str) -> None:
+    context = browser.new_context(locale="de-CH", viewport={"width": 390, "height": 844})
+    page = context.new_page()
+    trouble: list[str] = []
+    page.on("pageerror", lambda error: trouble.append(str(error)))
+    query = f"?sentence={SENTENCE.replace(' ', '+')}"
+    opened(page, f"{site}/headscope/heads/{query}&attention=encoder&layer=0&head=1")
+    german = words()["de"]
+    expect(page.get_by_role("link", name=german["page_masks"])).to_be_visible()
+    page.evaluate("navigator.serviceWorker.ready.then(() => true)")
+    # From now on its worker answers, which keeps the model.
+    page.locator("html[data-kept=yes]").wait_for(timeout=SECONDS)
+    context.set_offline(True)
+    for name in PAGES:
+        opened(page, f"{site}/headscope/{'' if name == PAGES[0] else f'{name}/'}{query}")
+        assert page.title().startswith(german[f"page_{name}"])
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390, name
+    page.goto(f"{site}/headscope/heads/{query}")
+    expected = load("toy-reverse", device="cpu").translate(SENTENCE).text
+    expect(page.locator("#translation")).to_have_text(expected, timeout=SECONDS)
+    page.get_by_label(german["language"]).select_option("fr")
+    expect(page.locator("html[lang=fr]")).to_be_attached(timeout=SECONDS)
+    expect(page.get_by_role("button", name=words()["fr"]["translate"])).to_be_visible()
+    page.get_by_label(words()["fr"]["model"]).select_option("toy-sort-alibi")
+    expect(page.locator("#old")).to_have_text(words()["fr"]["no_network"], timeout=SECONDS)
+    assert trouble == []
+    context.close()
+
+
+def test_an_article_gives_a_picture_the_height_it_needs(browser: Browser, site: str) -> None:
+    page = browser.new_page(viewport={"width": 900, "height": 700})
+    page.goto(f"{site}/article.html")
+    inside = page.frame_locator("iframe")
+    inside.locator(".explorer canvas.matrix").first.wait_for(timeout=SECONDS)
+    expect(inside.locator("header")).to_be_hidden()
+    page.locator("iframe[style*=height]").wait_for(timeout=SECONDS)
+    height = inside.locator("html").evaluate("root => root.getBoundingClientRect().height")
+    assert page.locator("iframe").evaluate("frame => frame.clientHeight") >= height - 2
+    page.close()
+
+
+def test_nothing_keeps_anybody_out(browser: Browser, site: str) -> None:
+    page = browser.new_page(locale="en-US")
+    for name in PAGES:
+        folder = "" if name == PAGES[0] else f"{name}/"
+        opened(page, f"{site}/headscope/{folder}?sentence={SENTENCE.replace(' ', '+')}&moment=3")
+        found = Axe().run(page, options={"rules": {"target-size": {"enabled": True}}})
+        assert found.response["violations"] == [], name
+    page.close()

@@ -1,0 +1,82 @@
+"""The site in the app's own server: files for phones, which then work alone."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from starlette.responses import PlainTextResponse
+from starlette.testclient import TestClient
+
+from model.checkpoints.checkpoint import CheckpointError
+from model.checkpoints.shipped import CHECKPOINTS
+from viz.server import hall
+from viz.server.hall import FRESH, MISSING, Hall
+from viz.server.server import MIDDLEWARE, SecurityHeaders
+
+ELSEWHERE = "from Streamlit"
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[TestClient]:
+    patched = pytest.MonkeyPatch()
+    toy = {"toy-reverse": CHECKPOINTS / "toy-reverse"}
+    patched.setattr(hall, "checkpoints", lambda: toy)
+    yield TestClient(SecurityHeaders(Hall(PlainTextResponse(ELSEWHERE))))
+    patched.undo()
+
+
+def test_a_page_leads_to_files_that_may_be_kept_for_ever(client: TestClient) -> None:
+    page = client.get("/site/heads/?sentence=a+b")
+    assert page.status_code == 200
+    assert page.headers["cache-control"] == FRESH["Cache-Control"]
+    known = json.loads(re.findall(r'id="site">(.*?)</script>', page.text)[0])
+    (model,) = known["models"]
+    card = client.get(f"/site/{model['card']}")
+    for path in (*known["code"].values(), *card.json()["files"].values()):
+        answer = client.get(f"/site/{path}")
+        assert answer.status_code == 200, path
+        assert "immutable" in answer.headers["cache-control"]
+        assert answer.headers["content-encoding"] == "gzip", path
+    weights = client.get(f"/site/{card.json()['files']['weights']}")
+    assert weights.content == (CHECKPOINTS / "toy-reverse" / "model.safetensors").read_bytes()
+
+
+def test_its_pages_may_run_webassembly_and_the_app_may_not(client: TestClient) -> None:
+    site, app = client.get("/site/"), client.get("/heads")
+    assert app.text == ELSEWHERE
+    policies = [each.headers["content-security-policy"] for each in (site, app)]
+    assert ["wasm-unsafe-eval" in policy for policy in policies] == [True, False]
+    assert all("unsafe-inline" not in policy for policy in policies[:1])
+    assert all("frame-ancestors" in policy for policy in policies)
+
+
+@pytest.mark.parametrize("path", ["/site", "/site/heads"])
+def test_an_address_without_its_slash_keeps_its_query(client: TestClient, path: str) -> None:
+    answer = client.get(f"{path}?sentence=a+b", follow_redirects=False)
+    assert answer.headers["location"] == f"{path}/?sentence=a+b"
+
+
+@pytest.mark.parametrize("path", ["/site/none/", "/site/code/site.0.js", "/site/../app.py"])
+def test_what_is_not_there_is_said_to_be_absent(client: TestClient, path: str) -> None:
+    assert client.get(path.replace("..", "%2e%2e")).status_code == 404
+
+
+def test_nothing_can_be_sent_to_it(client: TestClient) -> None:
+    assert client.post("/site/").status_code == 404
+
+
+def test_without_a_model_it_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    def none() -> dict[str, Path]:
+        raise CheckpointError("none")
+
+    monkeypatch.setattr(hall, "checkpoints", none)
+    answer = TestClient(Hall(PlainTextResponse(ELSEWHERE))).get("/site/")
+    assert (answer.status_code, answer.text) == (404, MISSING)
+
+
+def test_the_server_has_it() -> None:
+    assert Hall in [each.cls for each in MIDDLEWARE]

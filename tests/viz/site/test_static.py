@@ -1,0 +1,109 @@
+"""The site as files: complete, the same for the same content, and safe to keep."""
+
+from __future__ import annotations
+
+import json
+import re
+from functools import cache
+
+import pytest
+
+from model.checkpoints.shipped import CHECKPOINTS
+from viz.registry.pages import VIEWS
+from viz.site.model import PackError, packed, require_runs
+from viz.site.page import HERE, words
+from viz.site.static import NAMED, PAGES, POLICY, site_files
+from viz.talk.scenes import Scene, Talk
+from viz.talk.take_home import model_of, take_home
+
+TOYS = ("toy-reverse", "toy-sort-alibi")
+
+
+@cache
+def files() -> dict[str, bytes]:
+    listed = list(site_files([packed(CHECKPOINTS / name) for name in TOYS]))
+    assert len(dict(listed)) == len(listed)
+    return dict(listed)
+
+
+def test_its_pages_are_those_of_the_app() -> None:
+    """Without the search of a corpus, which is prepared in Python."""
+    assert [name for name in VIEWS if name != "corpus"] == list(PAGES)
+    script = (HERE / "site.js").read_text(encoding="utf-8")
+    (listed,) = re.findall(r"const PAGES = \{(.*?)\};", script, re.DOTALL)
+    assert tuple(re.findall(r"(\w+):", listed)) == PAGES
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_page_names_only_files_that_there_are(page: str) -> None:
+    folder = "" if page == PAGES[0] else f"{page}/"
+    text = files()[f"{folder}index.html"].decode()
+    root = "../" if folder else "./"
+    linked = re.findall(r'(?:href|src)="([^"#][^"]*)"', text)
+    assert linked
+    assert {each.removeprefix(root) for each in linked} <= files().keys()
+    known = json.loads(re.findall(r'id="site">(.*?)</script>', text)[0])
+    assert [each["name"] for each in known["models"]] == list(TOYS)
+    assert known["words"].keys() == words().keys() == {"en", "de", "fr", "es", "zh"}
+    cards = [each["card"] for each in known["models"]]
+    within = [path for card in cards for path in json.loads(files()[card])["files"].values()]
+    assert {*known["code"].values(), *cards, *within} <= files().keys()
+
+
+def test_the_service_worker_knows_every_file_that_a_page_needs() -> None:
+    script = files()["sw.js"].decode()
+    known = json.loads(script.partition(";")[0].removeprefix("const SITE = "))
+    assert known["models"] == [path for path in files() if path.startswith("model/")]
+    pages = {each for each in known["files"] if each.endswith("/")}
+    assert pages == {"./", *(f"{page}/" for page in PAGES[1:])}
+    assert {*known["files"]} - pages <= files().keys()
+    assert {path for path in files() if path.startswith("code/")} <= {*known["files"]}
+
+
+def test_files_with_a_digest_are_named_for_their_content() -> None:
+    other = dict(site_files([packed(CHECKPOINTS / TOYS[0], sentence="b a b a")]))
+    changed = {path for path in other if files().get(path, other[path]) != other[path]}
+    assert not any(path.startswith(NAMED) for path in changed)
+    assert {path.split(".")[0] for path in other.keys() - files().keys()} == {
+        f"model/{TOYS[0]}/card"
+    }
+
+
+def test_nothing_may_be_asked_of_another_site() -> None:
+    assert POLICY["default-src"] == ("'none'",)
+    allowed = {each for values in POLICY.values() for each in values}
+    assert allowed == {"'none'", "'self'", "'wasm-unsafe-eval'"}
+
+
+def test_it_can_be_installed() -> None:
+    manifest = json.loads(files()["manifest.webmanifest"])
+    assert {manifest["start_url"], manifest["scope"]} == {"./"}
+    assert {each["src"] for each in manifest["icons"]} <= files().keys()
+
+
+def a_talk(*checkpoints: str) -> Talk:
+    scenes = [Scene(name, "", "heads", {"checkpoint": name}) for name in checkpoints]
+    return Talk("A <talk>", tuple(scenes))
+
+
+def test_a_talk_goes_home_with_the_model_that_most_of_its_scenes_show() -> None:
+    folders = {each.name: each for each in CHECKPOINTS.iterdir()}
+    assert model_of(a_talk("toy-reverse", "en-de", "en-de"), folders) == folders["en-de"]
+    # A model that no page runs, and one that is not there.
+    without = a_talk("toy-reverse-decoder", "toy-reverse-decoder", "none", "none", "toy-reverse")
+    assert model_of(without, folders) == folders["toy-reverse"]
+    assert model_of(a_talk("none"), folders) is None
+
+
+def test_a_talk_stands_in_its_page_letter_by_letter() -> None:
+    hostile = Scene("</script><b>", "\u2028 {{weights}}", "heads", {"sentence": "a b"})
+    page = take_home(Talk("A <talk>", (hostile,)), CHECKPOINTS / "toy-reverse")
+    (held,) = re.findall(r'id="talk">(.*?)</script>', page, re.DOTALL)
+    scene = json.loads(held)["scenes"][0]
+    assert (scene["title"], scene["note"]) == (hostile.title, hostile.note)
+    assert "<title>A &lt;talk&gt;</title>" in page
+
+
+def test_a_model_with_two_vocabularies_is_refused() -> None:
+    with pytest.raises(PackError, match="one vocabulary"):
+        require_runs({"target_vocab_size": 10})

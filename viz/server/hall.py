@@ -1,0 +1,91 @@
+"""The site for a hall of phones: each runs the model itself, and the server only sends files.
+
+They are made from the first model when somebody first asks for them, and then sent from memory:
+compressed, and kept by browsers for ever where their names change with their content.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import mimetypes
+from collections.abc import Mapping
+
+import streamlit as st
+from starlette.responses import PlainTextResponse, RedirectResponse, Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+from streamlit.url_util import make_url_path
+
+from model.checkpoints.checkpoint import CheckpointError
+from model.translate.sentences import TextError
+from viz.server.static_files import answer, takes_all
+from viz.service.model_menu import checkpoints
+from viz.shell.share import SITE
+from viz.site.model import PackError, packed
+from viz.site.static import NAMED, POLICY, site_files
+
+FRESH = {"Cache-Control": "no-cache"}
+"""Files whose names stay are asked for again."""
+
+_Files = tuple[Mapping[str, Response], Mapping[str, Response]]
+
+MISSING = "No model here runs in a browser. Put a checkpoint such as en-de into checkpoints/."
+
+
+class Hall:
+    """Answers requests below /site; all others are passed on."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+        self.below = make_url_path(st.get_option("server.baseUrlPath"), SITE)
+        self.files: _Files | None = None
+        self.making = asyncio.Lock()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """One request, as ASGI has it."""
+        path = scope.get("path", "")
+        is_below = path == self.below or path.startswith(f"{self.below}/")
+        if scope["type"] != "http" or not is_below:
+            await self.app(scope, receive, send)
+            return
+        found = await self._response(scope, path.removeprefix(self.below))
+        await found(scope, receive, send)
+
+    async def _response(self, scope: Scope, path: str) -> Response:
+        query = scope["query_string"].decode("latin-1")
+        # Addresses within the files are relative to a folder.
+        if not path.rpartition("/")[2].count(".") and not path.endswith("/"):
+            return RedirectResponse(f"{self.below}{path}/{query and f'?{query}'}")
+        try:
+            compressed, plain = await self._made()
+        except (CheckpointError, PackError, TextError):
+            return PlainTextResponse(MISSING, 404, headers=FRESH)
+        name = path.removeprefix("/")
+        if name.endswith("/") or not name:
+            name += "index.html"
+        if name not in plain or scope["method"] not in ("GET", "HEAD"):
+            return PlainTextResponse("Not found", 404, headers={"Cache-Control": "no-store"})
+        return (compressed if takes_all(scope) else plain)[name]
+
+    async def _made(self) -> _Files:
+        async with self.making:
+            if self.files is None:
+                self.files = await asyncio.to_thread(_files)
+        return self.files
+
+
+def _files() -> _Files:
+    """The answers by path: compressed, and as they are."""
+    compressed, plain = {}, {}
+    for path, content in site_files([packed(next(iter(checkpoints().values())))]):
+        kind = mimetypes.guess_type(path)[0] or "application/octet-stream"
+        compressed[path] = answer(content, kind)
+        plain[path] = answer(content, kind, compressing=False)
+        if not path.startswith(NAMED):
+            for each in (compressed[path], plain[path]):
+                each.headers.update(FRESH)
+    return compressed, plain
+
+
+def policy() -> str:
+    """What the pages of the site may do, as a header has it."""
+    return "; ".join(f"{name} {' '.join(values)}" for name, values in POLICY.items())
