@@ -18,7 +18,7 @@ from model.survey.corpus_survey import Rules
 from model.survey.head_profile import summed_up
 from model.survey.part import Part, SurveyError
 from model.survey.probes import probed
-from model.survey.rule_costs import FITTED, JUDGED, ruled
+from model.survey.rule_costs import RULED, ruled
 from model.survey.running import counts
 from model.survey.survey_file import SURVEY, save_survey
 from model.training.corpus import CorpusError, Pair, key, read_pairs
@@ -53,9 +53,12 @@ def fill(parser: argparse.ArgumentParser) -> None:
         "--sentences", type=int, default=20_000, metavar="N", help="how many; 20,000 if not given"
     )
     parser.add_argument(
-        "--without-rules",
-        action="store_true",
-        help="skip the rules in place of heads, which take as long as 4,000 sentences",
+        "--rules",
+        type=int,
+        default=RULED,
+        metavar="N",
+        help=f"choose a rule for each head on N sentences and judge it on N others; {RULED} if not "
+        "given, 0 for no rules",
     )
     parser.add_argument("--name", help="name of the data; the names of the files if not given")
     parser.add_argument("--licence", default="not stated", help="of the data")
@@ -97,19 +100,25 @@ def run(arguments: argparse.Namespace) -> None:
         survey,
         probes=probed(translator, german=arguments.reverse),
         is_german=arguments.reverse,
-        rules=None if arguments.without_rules else _rules(translator, part, pairs),
+        rules=_rules(translator, part, pairs, arguments.rules) if arguments.rules else None,
     )
     save_survey(arguments.checkpoint, survey)
     print(f"{arguments.checkpoint / SURVEY}: {len(part):,} sentences")
 
 
-def _rules(translator: Translator, part: Part, pairs: Sequence[Pair]) -> Rules | None:
+def _rules(translator: Translator, part: Part, pairs: Sequence[Pair], count: int) -> Rules | None:
     """The rules of the heads; None where too few sentences could be read."""
-    n_ruled = FITTED + JUDGED
+    n_ruled = 2 * count
     if len(part) < 2 * n_ruled:
         print(f"No rules: they need {2 * n_ruled} sentences, and there are {len(part):,}.")
         return None
     targets = {pair.source: pair.target for pair in pairs}
     ruling = [(source, targets[source]) for source, _ in part.texts[:n_ruled]]
     learned = list(zip(part.sources, part.predictions, strict=True))[n_ruled:]
-    return ruled(translator, ruling, learned, progress=lambda doing: print(f"{doing}…"))
+    return ruled(
+        translator,
+        ruling,
+        learned,
+        judged=count,
+        progress=lambda doing: print(f"{doing}…", flush=True),
+    )

@@ -26,11 +26,11 @@ from model.survey.fitting import fitted
 from model.trace.trace import Trace
 from model.translate.translator import Translator
 
-FITTED, JUDGED, TRANSLATED = 150, 150, 100
-"""Sentences that choose the rules, that judge them, and that are translated for BLEU."""
+RULED, TRANSLATED = 150, 100
+"""Sentences that choose the rules, and as many that judge them; of these, translated for BLEU."""
 
 STEPS, ORDERS = 6, 2
-"""Numbers of heads above 0 at which many heads are rules, and random orders besides the best."""
+"""Numbers of heads above 0 that are rules at once, and random orders besides the best."""
 
 RESAMPLED = 500
 """Samples of the sentences from which an interval is made."""
@@ -47,7 +47,7 @@ def ruled(
     pairs: Sequence[tuple[str, str]],
     learned: Sequence[tuple[Sequence[str], Sequence[str]]],
     *,
-    judged: int = JUDGED,
+    judged: int = RULED,
     translated: int = TRANSLATED,
     steps: int = STEPS,
     orders: int = ORDERS,
@@ -97,21 +97,19 @@ def ruled(
         *(len(counts), orders, len(unseen)),
     )
     progress("translating while many heads are rules")
-    asked = pairs[-judged:][:translated]
-    # Without any edit, and with all heads edited, every order writes the same.
-    known: dict[tuple[frozenset[Place], bool], list[str]] = {}
-    written = []
-    for number, each in enumerate(edits):
-        is_rule = number // len(counts) % 2 == 0
-        key = frozenset(each), is_rule or not each
-        if key not in known:
-            known[key] = [_written(translator, source, each) for source, _ in asked]
-        written.append(known[key])
+    # Random orders would take as long again, each.
+    asked, first = pairs[-judged:][:translated], edits[: 2 * len(counts)]
+    # Without any edit, rules and removals write the same.
+    unedited = [_written(translator, source, {}) for source, _ in asked]
+    written = [
+        [_written(translator, source, each) for source, _ in asked] if each else unedited
+        for each in first
+    ]
     references = [target for _, target in asked]
     counted = [_bleu_counts(texts, references) for texts in written]
     bleu = _scores(
         lambda column, sample: _bleu(counted[column][sample].sum(axis=0)),
-        *(len(counts), orders, len(asked)),
+        *(len(counts), 0, len(asked)),
     )
     return Rules(
         heads,

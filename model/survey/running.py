@@ -28,7 +28,7 @@ from model.translate.translator import Translator, load
 SENTENCES = 250
 """Of one part."""
 
-SAMPLE = 10
+SAMPLE = 20
 """Of so many sentences, one is translated without each head."""
 
 _PLAN = "survey.json"

@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, fields
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +49,7 @@ _CURVES = ("log_prob", "bleu")
 def save_survey(directory: Path, survey: CorpusSurvey) -> None:
     """Write survey.json of a checkpoint folder, with numbers to four digits."""
     content = {
+        "weights": _weights(directory),
         "sample": asdict(survey.sample),
         "shown": survey.shown,
         "heads": {
@@ -69,12 +71,17 @@ def read_survey(directory: Path) -> CorpusSurvey | None:
     """The survey in survey.json of a checkpoint folder; None without the file.
 
     Raises:
-        CheckpointError: if the file is damaged.
+        CheckpointError: if the file is damaged, or the folder has other weights by now.
     """
     path = own_file(directory, SURVEY)
     if not path.exists():
         return None
     content = read_json(path)
+    if content.get("weights") != _weights(directory):
+        raise CheckpointError(
+            f"{path} is of other weights than the model has now. Delete it, or write it anew with "
+            "headscope survey."
+        )
     try:
         rules = content["rules"]
         shown = tuple((str(source), str(text)) for source, text in content["shown"])
@@ -93,6 +100,14 @@ def read_survey(directory: Path) -> CorpusSurvey | None:
         raise CheckpointError(
             f"{path} is damaged. Delete it, or write it anew with headscope survey."
         ) from None
+
+
+def _weights(directory: Path) -> str:
+    """What tells a model's weights from others."""
+    digest = sha256()
+    for file in sorted(directory.glob("**/*.safetensors")):
+        digest.update(file.read_bytes())
+    return digest.hexdigest()
 
 
 def _head_to_json(head: HeadProfile) -> dict[str, Any]:
@@ -212,7 +227,8 @@ def _scores_to_json(scores: Scores) -> dict[str, Any]:
 
 def _scores_from_json(content: Mapping[str, Any], n_counts: int) -> Scores:
     lines = {each.name: content[each.name] for each in fields(Scores)}
-    if any(np.shape(line)[-1:] != (n_counts,) for line in lines.values()):
+    # An empty list has no random orders.
+    if any(line and np.shape(line)[-1:] != (n_counts,) for line in lines.values()):
         raise ValueError
     return Scores(**{name: _deep(line) for name, line in lines.items()})
 

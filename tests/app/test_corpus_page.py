@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -14,9 +16,10 @@ from model.record.intervention import Intervention
 from model.survey.corpus_survey import CorpusSurvey
 from model.trace.attention_map import AttentionKind, Site
 from model.translate.translator import load
-from tests.kit.apptest import component, trigger
+from tests.kit.apptest import component, tell_state, trigger
 from tests.kit.shown import html, plain
 from tests.kit.surveys import write_tiny_survey
+from viz.corpus.drawn import found_sentence, matches
 from viz.corpus.quantities import ranked
 from viz.corpus.sentences import all_sentence, does, no_survey, rules_sentence
 
@@ -101,3 +104,21 @@ def test_a_head_that_the_model_lacks_is_replaced_with_a_notice(
 ) -> None:
     app = open_app(folder=shelf, page="corpus", over="head", one="cross.9.9", sentence=SENTENCE)
     assert "This model has no cross head 9.9" in plain(app.warning[0].value)
+
+
+def test_a_stroke_ranks_the_heads_and_stays_in_the_address(
+    open_app: OpenApp, shelf: Path, survey: CorpusSurvey
+) -> None:
+    app = open_app(folder=shelf, page="corpus", over="draw", sentence=SENTENCE)
+    assert found_sentence([]) in said(app)
+    trace = load(shelf / "en-de", device="cpu").trace(SENTENCE)
+    shape = trace.maps[Site(AttentionKind.ENCODER, 0)].weights.shape[1:]
+    drawn = np.eye(shape[0], shape[1], -1, dtype=np.bool_)
+    bits = base64.b64encode(np.packbits(~drawn).tobytes()).decode()
+    stroke = {"name": f"encoder/{SENTENCE}", "rows": shape[0], "columns": shape[1], "bits": bits}
+    app = tell_state(app, "corpus-grid", {"edit": stroke})
+    found = matches(trace.maps, drawn, AttentionKind.ENCODER)
+    assert found_sentence(found) in said(app)
+    query = dict(app.query_params)
+    again = open_app(folder=shelf, page="corpus", **query)
+    assert found_sentence(found) in said(again)

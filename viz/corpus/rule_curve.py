@@ -14,7 +14,7 @@ from viz.corpus.spread import OfSurvey
 from viz.draw import style, themes
 from viz.draw.style import count_of
 from viz.draw.themes import pale
-from viz.save.numbers import Numbers
+from viz.save.numbers import Arrays, Axes, Numbers
 from viz.save.picture import Layout
 
 SCORES = {"bleu": "BLEU", "log_prob": "Log-probability of a token"}
@@ -65,10 +65,11 @@ class RulesCurve(OfSurvey):
     @property
     def more(self) -> str:
         n_random = len(self.lines.ruled_at_random)
+        at_random = f" Thin lines: {count_of(n_random, 'random order')}." if n_random else ""
         return (
             f"Each head’s rule was chosen on {count_of(self.rules.fitted, 'sentence')} and judged "
             "on others. Cheapest first: in the order of what each rule costs alone, measured on "
-            f"the sentences scored here. Thin lines: {count_of(n_random, 'random order')}."
+            f"the sentences scored here.{at_random}"
         )
 
     @property
@@ -106,6 +107,8 @@ class RulesCurve(OfSurvey):
                 thin = {"line": {"color": color, "width": 1.2, "dash": "dot"}, "mode": "lines"}
                 data.append(line(name, one, color, **thin, showlegend=not number))
         upper, lower = lines.ruled[0] - np.array([lines.low, lines.high])
+        if self.score == "bleu":
+            upper, lower = np.clip([upper, lower], 0, 100)
         edge = {"mode": "lines", "line": {"width": 0}, "hoverinfo": "skip", "showlegend": False}
         data += [
             line("", lower, rule, **edge, hovertemplate=None),
@@ -127,16 +130,16 @@ class RulesCurve(OfSurvey):
 
     def numbers(self) -> Numbers:
         lines = self.lines
-        axes = {"heads": self.rules.counts, "order": range(len(lines.ruled_at_random))}
-        return Numbers(
-            {},
-            axes,
-            {
-                "rules_cheapest_first": (("heads",), np.array(lines.ruled)),
-                "lost_low": (("heads",), np.array(lines.low)),
-                "lost_high": (("heads",), np.array(lines.high)),
-                "removed": (("heads",), np.array(lines.removed)),
-                "rules_at_random": (("order", "heads"), np.array(lines.ruled_at_random)),
-                "removed_at_random": (("order", "heads"), np.array(lines.removed_at_random)),
-            },
-        )
+        arrays: Arrays = {
+            "rules_cheapest_first": (("heads",), np.array(lines.ruled)),
+            "lost_low": (("heads",), np.array(lines.low)),
+            "lost_high": (("heads",), np.array(lines.high)),
+            "removed": (("heads",), np.array(lines.removed)),
+        }
+        axes: Axes = {"heads": self.rules.counts}
+        if lines.ruled_at_random:
+            axes["order"] = range(len(lines.ruled_at_random))
+            both = ("order", "heads")
+            arrays["rules_at_random"] = (both, np.array(lines.ruled_at_random))
+            arrays["removed_at_random"] = (both, np.array(lines.removed_at_random))
+        return Numbers({}, axes, arrays)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from model.explain.labels import MIN_PASSING, RULE
+from model.explain.labels import MIN_PASSING, MIN_SENTENCES, RULE
 from model.explain.measures import EFFECT
 from model.record.weight_rules import BY_DISTANCE, RULES
 from model.survey.corpus_survey import CorpusSurvey, Effect, HeadRule, Place
@@ -45,9 +45,12 @@ def does(survey: CorpusSurvey, place: Place) -> str:
     if most is None:
         return "Too few sentences can tell what this head does."
     mean = percent(profile.measures[most].mean)
+    where = f"looks at {RULE[most].place}, with {mean} of its weight on average"
+    if most not in profile.held or profile.held[most].count < MIN_SENTENCES:
+        return f"Most of all, this head {where}. Too few sentences can tell for a label."
     return (
         f"No label: no pattern holds in {percent(MIN_PASSING)} of the sentences. Most of all it "
-        f"looks at {RULE[most].place}, with {mean} of its weight on average."
+        f"{where}."
     )
 
 
@@ -97,6 +100,9 @@ def times_less(effect: Effect) -> str:
     )
     if abs(effect.mean) < UNCHANGED:
         return f"as likely as before{interval}"
+    if low <= 0 <= high:
+        # Whatever the mean, the sentences cannot tell it from none.
+        return f"not clearly less likely: {_factor(effect.mean)} times{interval}"
     way = "less" if effect.mean > 0 else "more"
     return f"{_factor(abs(effect.mean))} times {way} likely{interval if way == 'less' else ''}"
 
@@ -157,7 +163,7 @@ def sample_sentence(survey: CorpusSurvey) -> str:
     sample = survey.sample
     return (
         f"Measured on {count_of(sample.sentences, 'sentence')} ({sample.data}; licence: "
-        f"{sample.licence}), none of them used in training."
+        f"{sample.licence})."
     )
 
 

@@ -19,7 +19,8 @@ def small_map(attention: AttentionMap, head: int, *, dark: bool = False) -> str:
     """The map of a head, rows down and keys across, with its words."""
     theme, weights = themes.page(dark), attention.weights[head]
     rows, columns = (_words(axis_texts(tokens)) for tokens in (attention.queries, attention.keys))
-    width, height = _LABELS + _CELL * len(columns) + 2, _LABELS + _CELL * len(rows) + 2
+    width = _LABELS + _CELL * len(columns) + _LABELS // 3
+    height = _LABELS + _CELL * len(rows) + 2
     allowed = attention.allowed if attention.allowed.ndim == 2 else attention.allowed[0]
     parts = []
     for row, label in enumerate(rows):

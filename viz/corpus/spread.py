@@ -153,11 +153,13 @@ class HeadSpread(OfHead):
                 "hovertemplate": "median <b>%{x:.0%}</b>, mean %{customdata:.0%}<extra></extra>",
             }
         )
-        spec = style.plain_layout(
-            theme, title=escape_html(self.title), height=_ROW * len(keys), below=_BELOW
-        )
+        title = "Among all heads" if layout.narrow else escape_html(self.title)
+        spec = style.plain_layout(theme, title=title, height=_ROW * len(keys), below=_BELOW)
         spec["xaxis"] = style.value_axis(theme, "", range=[-0.02, 1.02], tickformat=".0%")
-        spec["yaxis"] = style.axis("", names, 1, range=[len(keys) - 0.5, -0.5])
+        size = style.SMALL_FONT_SIZE if layout.narrow else style.FONT_SIZE
+        spec["yaxis"] = style.axis(
+            "", names, 1, range=[len(keys) - 0.5, -0.5], tickfont={"size": size}
+        )
         return go.Figure({"data": data, "layout": spec})
 
     def numbers(self) -> Numbers:
@@ -213,7 +215,7 @@ class LookDistances(OfHead):
             "hovertemplate": "distance %{x}<br><b>%{y:.1%}</b><extra></extra>",
         }
         spec = style.plain_layout(theme, title=self.title, height=_BARS, below=_BELOW // 2)
-        ends = {-REACH: f"−{REACH} or more", REACH: f"{REACH} or more"}
+        ends = {-REACH: f"≤ −{REACH}", REACH: f"≥ {REACH}"}
         ticks = [each for each in away if each % 4 == 0]
         spec["xaxis"] = style.value_axis(
             theme,

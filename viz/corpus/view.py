@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from model.trace.attention_map import AttentionKind
 from viz.corpus.quantities import QUANTITIES
-from viz.links.head_refs import Head, heads_parameter
-from viz.links.parameters import View, choice, integer, kept, kept_in
+from viz.links.head_refs import KINDS, Head, heads_parameter
+from viz.links.parameters import View, choice, integer, kept, kept_in, pattern
 
-SHOWN = {"all": "Every head", "head": "One head", "rules": "Rules in place of heads"}
+SHOWN = {
+    "all": "Every head",
+    "head": "One head",
+    "draw": "Draw a pattern",
+    "rules": "Rules in place of heads",
+}
 """The views of the page."""
 
 
@@ -25,6 +31,17 @@ class CorpusView:
     )
     up: str = kept(choice("up", "effect", QUANTITIES, "for every head, the measure upwards"))
     top: str = kept(choice("top", "across", ("across", "up"), "which of the two ranks the list"))
+    drawn_in: str = kept(
+        choice("drawn_in", str(AttentionKind.ENCODER), map(str, KINDS), "for a pattern, where")
+    )
+    drawn: str = kept(
+        pattern(
+            "drawn",
+            r"[0-9]{1,3}x[0-9]{1,3}\.[A-Za-z0-9_-]{0,4000}",
+            "a drawn pattern as the page writes it",
+            "for a pattern, the cells where a head should look",
+        )
+    )
     ruled: int = kept(
         integer("ruled", 0, low=0, high=999, meaning="for rules, how many heads follow theirs")
     )

@@ -5,6 +5,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import streamlit as st
 
@@ -13,8 +14,12 @@ from model.explain.labels import RULE
 from model.explain.measures import EFFECT, facts_of
 from model.survey.corpus_survey import CorpusSurvey, Place
 from model.survey.nearest import Nearest, nearest
+from model.survey.survey_file import SURVEY
+from model.trace.attention_map import AttentionKind, BoolArray
 from viz.browser.clicks import clicks, handle_clicks
+from viz.browser.matrices import edited, matrices
 from viz.corpus.all_heads import AllHeads
+from viz.corpus.drawn import drawing_panel, found_sentence, matches
 from viz.corpus.quantities import QUANTITIES, known, ranked, value_of, written
 from viz.corpus.rule_curve import SCORES, RulesCurve
 from viz.corpus.rule_map import RuleBesideHead
@@ -36,7 +41,8 @@ from viz.draw.word_diff import translations_html
 from viz.effects.price import price_words
 from viz.heads.view import VIEW as HEADS
 from viz.heads.view import HeadsView
-from viz.links.head_refs import head_name
+from viz.links.head_refs import KINDS, head_name
+from viz.links.mask_edits import decode, encode
 from viz.service import session
 from viz.service.jobs import FollowRules, Record
 from viz.service.model_menu import checkpoints
@@ -56,7 +62,10 @@ TENTHS = (9, 8, 6, 4, 2, 0)
 ALIKE = 3
 """The nearest heads that are named of each model."""
 
-CHART = "corpus-heads"
+CHART, GRID = "corpus-heads", "corpus-grid"
+
+_DRAWN, _EPOCH = "_corpus_drawn", "_corpus_epoch"
+"""The pattern as the grid knows it, and how often that came from anything but a stroke."""
 
 ONE_PARAMETER = next(each for each in VIEW.parameters if each.name == "one")
 
@@ -69,7 +78,7 @@ def surveyed(question: OfModel) -> CorpusSurvey | None:
         st.error(escape_markdown(str(error)), icon=":material/error:")
         return None
     if survey is None:
-        is_snapshot = question.checkpoint != question.folder
+        is_snapshot = (question.folder / SURVEY).exists()
         hint(escape_markdown(no_survey(question.model_name, is_snapshot=is_snapshot)))
     return survey
 
@@ -285,6 +294,7 @@ def show_sentence(
         key=f"corpus-sentence-{tenth}",
         icon=":material/open_in_full:",
         type="tertiary",
+        width="stretch",
         help="Open it on the heads page.",
         on_click=address.open_view,
         args=(HEADS, HeadsView(attention=str(site.kind), layer=site.layer, head=head)),
@@ -354,6 +364,80 @@ def show_match(question: OfModel, name: str, folder: Path, match: Nearest) -> No
     )
 
 
+# ---- draw a pattern -----------------------------------------------------------------------------
+
+
+def drawn_on(shape: tuple[int, int], view: CorpusView) -> BoolArray:
+    """What is drawn; nothing for another sentence."""
+    try:
+        return decode(view.drawn, shape)
+    except ValueError:
+        return np.zeros(shape, dtype=np.bool_)
+
+
+def on_draw(name: str, shape: tuple[int, int]) -> None:
+    """Take over a stroke."""
+    left = edited(GRID, name, shape)
+    if left is not None:
+        st.session_state[_DRAWN] = encode(~left) if not left.all() else ""
+        address.change(drawn=st.session_state[_DRAWN])
+
+
+def epoch(written: str) -> int:
+    """How often the pattern came from anything but a stroke."""
+    if written != st.session_state.get(_DRAWN, ""):
+        st.session_state[_DRAWN] = written
+        st.session_state[_EPOCH] = st.session_state.get(_EPOCH, 0) + 1
+    count: int = st.session_state.get(_EPOCH, 0)
+    return count
+
+
+def show_drawing(question: OfModel, survey: CorpusSurvey, view: CorpusView) -> None:
+    """A grid to draw on, and the heads that look there."""
+    trace = session.ask(question.record)
+    segments("Attention", {str(kind): kind.full_name for kind in KINDS}, key="drawn_in")
+    kind = AttentionKind(view.drawn_in)
+    attention = next(each for site, each in trace.maps.items() if site.kind is kind)
+    shape = len(attention.queries), len(attention.keys)
+    drawn = drawn_on(shape, view)
+    name = f"{kind}/{question.sentence}"
+    found = matches(trace.maps, drawn, kind)
+    st.markdown(f"#### {escape_markdown(found_sentence(found))}")
+    left, right = st.columns([1, 1], gap="large")
+    with left:
+        matrices(
+            [drawing_panel(attention, drawn)],
+            key=GRID,
+            height=20,
+            epoch=epoch(view.drawn if drawn.any() else ""),
+            name=name,
+            on_edit=partial(on_draw, name, shape),
+        )
+        st.button(
+            "Clear",
+            icon=":material/backspace:",
+            key="corpus-clear",
+            on_click=address.change,
+            kwargs={"drawn": ""},
+            disabled=not drawn.any(),
+        )
+    with right:
+        for column, match in zip(st.columns(2), found[:2], strict=False):
+            with column:
+                st.caption(f"{style.percent(match.share)} of its weight there")
+                st.html(small_map(trace.maps[match.site], match.head, dark=is_dark()))
+        with row():
+            for match in found[:ALIKE]:
+                place = match.site, match.head
+                st.button(
+                    f"{head_name(*place)} · {style.percent(match.share)}",
+                    key=f"corpus-drawn-{match.site}-{match.head}",
+                    help=does(survey, place),
+                    on_click=open_head,
+                    args=(place,),
+                )
+
+
 # ---- rules --------------------------------------------------------------------------------------
 
 
@@ -361,7 +445,7 @@ def show_rules(question: OfModel, survey: CorpusSurvey, view: CorpusView) -> Non
     """How many heads can be rules, and the sentence above with some of them in place."""
     rules = survey.rules
     if rules is None:
-        hint("This survey has no rules: it was made with --without-rules, or of too few sentences.")
+        hint("This survey has no rules: it was made with --rules 0, or of too few sentences.")
         return
     st.markdown(f"#### {escape_markdown(rules_sentence(survey))}")
     for column, score in zip(st.columns(2, gap="large"), SCORES, strict=True):
@@ -432,6 +516,8 @@ def show(question: OfModel) -> None:
             match view.over:
                 case "head":
                     show_head(question, survey, view)
+                case "draw":
+                    show_drawing(question, survey, view)
                 case "rules":
                     show_rules(question, survey, view)
                 case _:

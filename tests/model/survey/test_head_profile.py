@@ -183,6 +183,15 @@ def test_a_damaged_file_is_refused(
         read_survey(tmp_path)
 
 
+def test_a_survey_of_other_weights_is_refused(tmp_path: Path, surveyed: CorpusSurvey) -> None:
+    (tmp_path / "model.safetensors").write_bytes(b"before")
+    save_survey(tmp_path, surveyed)
+    assert read_survey(tmp_path) is not None
+    (tmp_path / "model.safetensors").write_bytes(b"after")
+    with pytest.raises(CheckpointError, match="is of other weights than the model has now"):
+        read_survey(tmp_path)
+
+
 def test_an_example_is_one_of_the_sentences_shown(tmp_path: Path, surveyed: CorpusSurvey) -> None:
     save_survey(tmp_path, surveyed)
     file = tmp_path / SURVEY
