@@ -169,7 +169,7 @@ def test_a_talk_is_read_and_shown_on_stage(opened: Opened, tmp_path: Path) -> No
     expect(page.locator("#sentence")).to_have_value("c b")
     page.get_by_role("button", name=SAYS["on_stage"]).click()
     expect(page.locator("h2.scene")).to_contain_text("Third")
-    expect(page.locator(".reader")).to_be_hidden()
+    expect(page.locator(".reader h2")).to_be_hidden()
     page.keyboard.press("1")
     expect(page.locator("h2.scene")).to_contain_text("First")
     page.keyboard.press("Escape")
