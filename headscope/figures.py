@@ -30,6 +30,11 @@ from model.explain.reading import site_map as site_map
 from model.explain.removal_file import read_removal as read_removal
 from model.trace.attention_map import AttentionKind, AttentionMap, Site, Tokens
 from model.training.growth import read_growth as read_growth
+from viz.compare.heads import HeadDifferences as HeadDifferences
+from viz.compare.heads import HeadPair as HeadPair
+from viz.compare.paired import PairedTraces as PairedTraces
+from viz.compare.paired import matched as matched
+from viz.compare.tracing import TracedWord as TracedWord
 from viz.corpus.all_heads import AllHeads as AllHeads
 from viz.corpus.rule_curve import RulesCurve as RulesCurve
 from viz.corpus.spread import HeadSpread as HeadSpread

@@ -25,7 +25,7 @@ FLOORS = (
     ("viz.links",),
     (
         *("viz.door", "viz.heads", "viz.effects", "viz.decoding", "viz.masks", "viz.positions"),
-        *("viz.corpus", "viz.about"),
+        *("viz.corpus", "viz.compare", "viz.about"),
     ),
     ("viz.registry",),
     ("viz.site",),

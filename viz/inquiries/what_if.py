@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
@@ -11,15 +12,20 @@ from model.explain import position_measures
 from model.numbers import count_of, fixed, number
 from model.record.intervention import Intervention, PositionEdit
 from model.record.mask_presets import PRESETS
+from model.record.patches import Stream
 from model.trace.attention_map import AttentionKind
+from viz.compare.view import PAIRS, CompareView
+from viz.compare.view import VIEW as COMPARE
 from viz.draw.labels import axis_texts
 from viz.inquiries.ablation import deletion_losses
-from viz.inquiries.inquiry import Answer, Inquiry, Subject
+from viz.inquiries.inquiry import Answer, Inquiry, Subject, quoted
 from viz.links.mask_edits import MAX_LENGTH, Edit, write
 from viz.masks.view import VIEW as MASKS
 from viz.masks.view import MasksView
 from viz.positions.view import VIEW as POSITIONS
 from viz.positions.view import PositionsView, written_order
+from viz.service import session
+from viz.service.jobs import PutIn
 
 FIRST_SETTINGS = {"width": 2}
 """The settings that the masks page gives presets when it compares them."""
@@ -244,7 +250,42 @@ def _has_neighbours(subject: Subject) -> bool:
     return trained > FAR
 
 
+# ---- another sentence ---------------------------------------------------------------------------
+
+
+def _other_sentence(subject: Subject) -> str:
+    """The sentence of as many words that makes a pair with the subject's; empty where none does."""
+    alike = [each for each in PAIRS if len({len(text.split()) for text in each}) == 1]
+    pairs = dict(alike) | {second: first for first, second in alike}
+    return pairs.get(subject.question.sentence, "") if subject.is_model else ""
+
+
+def put_in(subject: Subject) -> Answer:
+    """What is written with the encoder's output at one word of another sentence."""
+    other = _other_sentence(subject)
+    first = replace(subject.of_model.record, target="")
+    second = replace(first, sentence=other)
+    found = session.ask(PutIn(first, second))
+    ones, others = (axis_texts(each) for each in (found.source, found.other_source))
+    place = next((one for one, two in found.pairs if ones[one] != others[two]), 0)
+    part = Stream("encoder", "output")
+    patched = session.ask(PutIn(first, second, parts=((part, (place,)),)))
+    return Answer(
+        f"With the encoder's output at “{ones[place]}” taken from {quoted(other)}, "
+        f"{subject.change(patched.patched_text)}",
+        COMPARE,
+        CompareView(other=other, shown="layers", patched=f"{part}.at{place}"),
+    )
+
+
 INQUIRIES = (
+    Inquiry(
+        "put-in",
+        "What if one word came from another sentence?",
+        "patch activation causal trace swap compare brother sister counterfactual",
+        lambda subject: bool(_other_sentence(subject)),
+        put_in,
+    ),
     Inquiry(
         "see-future",
         "What if the decoder could see the future?",

@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import Any
 
 from viz.about.view import VIEW as ABOUT
+from viz.compare.view import VIEW as COMPARE
 from viz.corpus.view import VIEW as CORPUS
 from viz.decoding.view import VIEW as DECODING
 from viz.door.view import VIEW as DOOR
@@ -32,7 +33,10 @@ from viz.masks.view import VIEW as MASKS
 from viz.positions.view import VIEW as POSITIONS
 
 VIEWS: Mapping[str, View] = MappingProxyType(
-    {view.name: view for view in (DOOR, HEADS, CORPUS, EFFECTS, DECODING, MASKS, POSITIONS, ABOUT)}
+    {
+        view.name: view
+        for view in (DOOR, HEADS, CORPUS, EFFECTS, COMPARE, DECODING, MASKS, POSITIONS, ABOUT)
+    }
 )
 """Every page by its name, in the order of the navigation."""
 

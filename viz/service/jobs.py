@@ -36,7 +36,11 @@ from model.explain.deletion import deletion_losses
 from model.explain.examples import example_traces, read_examples
 from model.explain.head_ablation import effects_of, head_means, removal, rewritten
 from model.paper.search import Search
+from model.patching.causal_trace import restored
+from model.patching.patch import SentencePair
+from model.patching.results import Patched
 from model.record.intervention import UNCHANGED, Intervention
+from model.record.patches import Part, Stream
 from model.trace.attention_map import FloatArray, Site
 from model.trace.blocks import Blocks
 from model.trace.logit_lens import LogitLens
@@ -425,6 +429,61 @@ class MeasureAgreement(RecordJob[Agreements]):
         if later is None:
             later = FindLaterRows(self.record.version).result(model)
         return cross_attributions(model, trace).agreements(later=later)
+
+
+@dataclass(frozen=True, slots=True)
+class SentencePairJob(Job[T]):
+    """A job about two sentences of one model, whose own translations are recorded."""
+
+    first: Record
+    second: Record
+    traces: tuple[Trace, Trace] | None = field(default=None, compare=False)
+
+    @property
+    def texts(self) -> Mapping[str, str]:
+        return {"text": max(self.first.sentence, self.second.sentence, key=len)}
+
+    def prepared(self, ask: Ask) -> Self:
+        # The tokens are enough; their attention would only make the way to the worker longer.
+        first, second = (replace(ask(each), maps={}) for each in (self.first, self.second))
+        return replace(self, traces=(first, second))
+
+    def model(self, device: Device = "auto") -> Translator:
+        return self.first.model(device)
+
+    def result(self, model: Translator) -> T:
+        own, given = self.traces or (self.first.result(model), self.second.result(model))
+        pair = SentencePair(model, self.first.sentence, self.second.sentence, own=own, given=given)
+        return self.of(pair)
+
+    @abstractmethod
+    def of(self, pair: SentencePair) -> T:
+        """The result, of both sentences."""
+
+
+@dataclass(frozen=True, slots=True)
+class PutIn(SentencePairJob[Patched]):
+    """The first sentence's run with parts of the second's: each with its positions, None for all.
+
+    Without any part, both runs as they are.
+    """
+
+    parts: tuple[tuple[Part, tuple[int, ...] | None], ...] = ()
+    doing = "Putting it in…"
+
+    def of(self, pair: SentencePair) -> Patched:
+        return pair.patched(dict(self.parts)) if self.parts else pair.unpatched
+
+
+@dataclass(frozen=True, slots=True)
+class RestoreTokens(SentencePairJob[FloatArray]):
+    """Log-probabilities with one token's hidden states after a stage put in, (token, target)."""
+
+    stream: Stream = field(kw_only=True)
+    doing = "Putting in one token at a time…"
+
+    def of(self, pair: SentencePair) -> FloatArray:
+        return restored(pair, self.stream)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,13 +5,17 @@ What a person typed, chose or was linked to stays as it is.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import streamlit as st
 
+from model.checkpoints.checkpoint import language_pair
 from model.explain.experiments import Experiment, Kind
+from viz.compare.view import PAIRS
+from viz.compare.view import VIEW as COMPARE
 from viz.decoding.view import VIEW as DECODING
 from viz.effects.view import VIEW as EFFECTS
 from viz.heads.view import VIEW as HEADS
@@ -21,6 +25,8 @@ from viz.masks.view import VIEW as MASKS
 from viz.positions.view import VIEW as POSITIONS
 from viz.registry.pages import SENTENCE, TARGET
 from viz.service import session
+from viz.service.model_menu import toy_task
+from viz.service.versions import folder_of
 from viz.shell import address
 
 OFFERED: Mapping[str, tuple[Kind, ...]] = {
@@ -82,14 +88,34 @@ def bring_sentence(view: View, checkpoint: Path) -> None:
     there too.
     """
     before = st.session_state.get(_BROUGHT, {}).get(SENTENCE.name)
-    kind = OPENING.get(view.name)
-    if kind is None or not address.is_plain() or st.session_state[TARGET.name]:
+    if not address.is_plain() or st.session_state[TARGET.name]:
         return
     if st.session_state[SENTENCE.name] not in (SENTENCE.default, before):
         return
-    sources = [each.source for each in session.experiments(checkpoint).get(kind, ())]
+    sources = _sources(view, checkpoint)
     if sources and st.session_state[SENTENCE.name] not in sources:
         bring(sentence=sources[0])
+
+
+def _sources(view: View, checkpoint: Path) -> list[str]:
+    """The sentences that a page may open with."""
+    if view.name == COMPARE.name:
+        return [first for first, _ in pairs_for(checkpoint)]
+    kind = OPENING.get(view.name)
+    return (
+        []
+        if kind is None
+        else [each.source for each in session.experiments(checkpoint).get(kind, ())]
+    )
+
+
+def pairs_for(checkpoint: Path) -> list[tuple[str, str]]:
+    """Pairs of sentences that a model can read and that differ in one thing."""
+    folder = folder_of(checkpoint)
+    if toy_task(folder) is None and language_pair(folder.name)[0] in ("en", ""):
+        return list(PAIRS)
+    sources = [each.source for each in session.examples(checkpoint)]
+    return list(itertools.pairwise(sources))[:5]
 
 
 def take(view: View, offer: Offer) -> None:

@@ -4,6 +4,7 @@ from dataclasses import asdict
 from importlib import import_module
 from pathlib import Path
 
+from viz.compare.view import CompareView
 from viz.corpus.view import CorpusView
 from viz.decoding.view import DecodingView
 from viz.door.view import DoorView
@@ -19,6 +20,7 @@ VALUES = {
     "heads": HeadsView(),
     "corpus": CorpusView(),
     "effects": EffectsView(),
+    "compare": CompareView(),
     "decoding": DecodingView(),
     "masks": MasksView(),
     "positions": PositionsView(),

@@ -1,0 +1,100 @@
+"""The page that compares: two sentences with parts put across, and two models."""
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from model.patching.patch import patch
+from model.translate.translator import load
+from tests.kit.apptest import go_to, tell_state
+from tests.kit.shown import html, plain, query
+from tests.kit.tiny_checkpoint import write_tiny_checkpoint
+from viz.pages.compare import NO_SECOND, alike_words, matched_pair
+
+OpenApp = Callable[..., AppTest]
+
+CAT, DOG = "The cat sat on the mat.", "The dog sat on the mat."
+
+
+@pytest.fixture
+def open_compare(open_app: OpenApp) -> OpenApp:
+    """Opens the page at an address."""
+
+    def open_at(*, folder: Path | None = None, **asked: str) -> AppTest:
+        app = open_app(folder=folder) if folder else open_app()
+        go_to(app, "compare")
+        for name, value in ({"sentence": CAT} | asked).items():
+            app.query_params[name] = value
+        return app.run()
+
+    return open_at
+
+
+def charts(app: AppTest) -> dict[str, Any]:
+    """The figures by their keys."""
+    return {
+        re.sub(r"^\$\$ID-[0-9a-f]+-", "", each.proto.id): json.loads(each.proto.spec)
+        for each in app.get("plotly_chart")
+    }
+
+
+def click(app: AppTest, chart: str, number: int, what: str) -> AppTest:
+    return tell_state(app, f"{chart}-clicks", {"clicks": [[number, what]]})
+
+
+def test_heads_and_tokens_are_put_in_by_clicks(open_compare: OpenApp, checkpoints: Path) -> None:
+    app = open_compare(other=DOG)
+    assert "Der Hund" in html(app)
+    assert set(charts(app)) == {"compare-heads", "compare-head"}
+    click(app, "compare-heads", 1, "cross.1.2")
+    assert query(app, "pair_head") == "cross.1.2"
+    assert "layer 1, head 2" in charts(app)["compare-head"]["layout"]["title"]["text"]
+    app.button(key="compare-put-head").click().run()
+    assert query(app, "patched") == "cross.1.2"
+    app.button(key="compare-put-head").click().run()
+    assert query(app, "patched") == ""
+    app.segmented_control(key="shown").set_value("layers").run()
+    click(app, "compare-tracing", 1, "encoder.embedding.at1")
+    assert query(app, "patched") == "encoder.embedding.at1"
+    model = load(checkpoints / "en-de", device="cpu")
+    found = patch(model, CAT, DOG, {("encoder", "embedding"): [1]})
+    assert found.patched_text != found.text
+    shown = plain(html(app))
+    assert "First sentence, with encoder embedding at “cat” from the second" in shown
+    assert {"compare-tracing", "compare-words"} == set(charts(app))
+    click(app, "compare-tracing", 2, "encoder.embedding.at1")
+    assert query(app, "patched") == ""
+    click(app, "compare-tracing", 3, "<script>")
+    assert query(app, "patched") == ""
+
+
+def test_the_page_asks_for_a_second_sentence_and_leaves_out_parts_that_are_not_there(
+    open_compare: OpenApp,
+) -> None:
+    app = open_compare()
+    assert [each.value for each in app.info] == [NO_SECOND]
+    app = open_compare(
+        other=DOG, patched="encoder.9-encoder.1.at40-cross.2.0", pair_head="cross.9.9"
+    )
+    assert app.session_state["patched"] == "cross.2.0"
+    assert app.session_state["pair_head"] == ""
+    assert any("could not be applied" in each.label for each in app.expander)
+    app.button(key="compare-swap").click().run()
+    assert (query(app, "sentence"), query(app, "other")) == (DOG, CAT)
+
+
+def test_two_models_are_compared_head_by_head(open_compare: OpenApp, tmp_path: Path) -> None:
+    write_tiny_checkpoint(tmp_path / "en-de")
+    write_tiny_checkpoint(tmp_path / "en-de-other")
+    app = open_compare(folder=tmp_path, versus="model")
+    assert app.session_state["other_model"] == "en-de-other"
+    traces = [load(tmp_path / name, device="cpu").trace(CAT) for name in ("en-de", "en-de-other")]
+    pair = matched_pair(*traces)
+    assert max(pair.moved.values()) == 0
+    assert alike_words(pair) in [each.value for each in app.markdown]
+    assert set(charts(app)) == {"compare-heads", "compare-head"}

@@ -1,0 +1,1 @@
+"""Two runs side by side: of two sentences, or of two models."""

@@ -1,0 +1,160 @@
+"""Two traces with their tokens aligned, and which head of one belongs to which of the other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+
+from model.trace.attention_map import AttentionKind, FloatArray, Site, Tokens
+from model.trace.token_runs import pairs
+from model.trace.trace import Trace
+from viz.draw.labels import axis_texts
+from viz.links.head_refs import KINDS, Head
+
+Versus = Literal["sentence", "model"]
+
+
+@dataclass(frozen=True)
+class PairedTraces:
+    """Two traces; only tokens that both have at one place are compared.
+
+    Attributes:
+        first: of the first sentence or model.
+        second: of the other.
+        versus: what differs.
+        partners: for heads of the first trace, those of the second; empty where each head belongs
+            to the one at its own place.
+    """
+
+    first: Trace
+    second: Trace
+    versus: Versus = "sentence"
+    partners: Mapping[Head, Head] = field(default_factory=dict)
+
+    @cached_property
+    def source(self) -> list[tuple[int, int]]:
+        """Positions of aligned source tokens."""
+        return pairs(self.first.source.tokens, self.second.source.tokens)
+
+    @cached_property
+    def target(self) -> list[tuple[int, int]]:
+        """Positions of aligned target tokens."""
+        return pairs(self.first.target.tokens, self.second.target.tokens)
+
+    @property
+    def left_out(self) -> int:
+        """How many tokens of both traces have no counterpart."""
+        both = self.first, self.second
+        tokens = sum(len(each.source) + len(each.target) for each in both)
+        return tokens - 2 * (len(self.source) + len(self.target))
+
+    def labels(self, kind: AttentionKind) -> tuple[Tokens, Tokens]:
+        """The names of aligned queries and keys, such as "his/her"."""
+        return kind.axes(
+            self._named(self.source, self.first.source, self.second.source),
+            self._named(self.target, self.first.target, self.second.target),
+            Tokens(),
+        )
+
+    def _named(self, places: list[tuple[int, int]], one: Tokens, other: Tokens) -> Tokens:
+        ones, others = axis_texts(one), axis_texts(other)
+        return Tokens.unnamed(
+            ones[i] if ones[i] == others[j] else f"{ones[i]}/{others[j]}" for i, j in places
+        )
+
+    @cached_property
+    def heads(self) -> dict[Head, Head]:
+        """Every head of the first trace that has a partner, with it."""
+        own = {
+            (site, head): (site, head)
+            for site, each in self.first.maps.items()
+            for head in range(each.n_heads)
+        }
+        counts = {site: each.n_heads for site, each in self.second.maps.items()}
+        partnered = self.partners or own
+        return {
+            head: (site, number)
+            for head in own
+            if head in partnered
+            for site, number in [partnered[head]]
+            if number < counts.get(site, 0)
+        }
+
+    def weights(self, head: Head) -> tuple[FloatArray, FloatArray]:
+        """The weights of a head and of its partner between aligned tokens, (query, key) each."""
+        kind = head[0].kind
+        queries, keys = kind.axes(self.source, self.target, [])
+        found = []
+        for number, (trace, (site, place)) in enumerate(
+            ((self.first, head), (self.second, self.heads[head]))
+        ):
+            rows, columns = ([each[number] for each in axis] for axis in (queries, keys))
+            found.append(trace.maps[site].weights[place][np.ix_(rows, columns)])
+        return found[0], found[1]
+
+    def difference(self, head: Head) -> FloatArray:
+        """The second weight less the first, (query, key)."""
+        one, other = self.weights(head)
+        return other - one
+
+    @cached_property
+    def moved(self) -> dict[Head, float]:
+        """The share of each head's weight that lies on other aligned tokens, mean over rows."""
+        return {
+            head: float(np.abs(self.difference(head)).sum(axis=-1).mean()) / 2
+            for head in self.heads
+        }
+
+    @property
+    def most_moved(self) -> Head:
+        """The head that differs most."""
+        return max(self.moved, key=lambda head: self.moved[head])
+
+    @property
+    def kinds(self) -> list[AttentionKind]:
+        """The kinds of attention whose heads are compared."""
+        return [kind for kind in KINDS if any(site.kind is kind for site, _ in self.heads)]
+
+
+def matched(first: Trace, second: Trace) -> dict[Head, Head]:
+    """For each head of the first trace, the head of the second that looks most alike.
+
+    Heads of one kind are paired one to one, the pairs with the least moved weight first; a head
+    whose model has more heads than the other's may stay without a partner.
+    """
+    plain = PairedTraces(first, second, "model")
+    found: dict[Head, Head] = {}
+    for kind in plain.kinds:
+        rows, columns = kind.axes(plain.source, plain.target, [])
+        ones, others = (_stacked(trace, kind) for trace in (first, second))
+        a, b = (
+            np.stack(
+                [
+                    trace.maps[site].weights[head][
+                        np.ix_([r[number] for r in rows], [c[number] for c in columns])
+                    ]
+                    for site, head in heads
+                ]
+            )
+            for number, (trace, heads) in enumerate(((first, ones), (second, others)))
+        )
+        # (first, second), the share of weight that moved.
+        moved = np.array([np.abs(b - each).sum(axis=-1).mean(axis=-1) / 2 for each in a])
+        for place in moved.argsort(axis=None, kind="stable").tolist():
+            one, other = divmod(place, len(others))
+            if ones[one] not in found and others[other] not in found.values():
+                found[ones[one]] = others[other]
+    return found
+
+
+def _stacked(trace: Trace, kind: AttentionKind) -> list[tuple[Site, int]]:
+    return [
+        (site, head)
+        for site, each in trace.maps.items()
+        if site.kind is kind
+        for head in range(each.n_heads)
+    ]
