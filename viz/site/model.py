@@ -38,9 +38,6 @@ from viz.heads.standalone import opening
 from viz.registry.pages import DEFAULT_SENTENCE, VIEWS
 from viz.save.document import deflated
 
-LACKING = {"scoring": {"additive_shared"}, "activation": {"gelu"}}
-"""Choices of a configuration that viz/browser/engine/config.js refuses."""
-
 
 class PackError(ValueError):
     """A model that no page can run; the message says why and what to do."""
@@ -138,11 +135,6 @@ def openings(model: Translator, folder: Path, sentence: str) -> dict[str, bytes]
 
 def require_runs(config: Mapping[str, object]) -> None:
     """Raises PackError if the engine in a page does not run models of this configuration."""
-    for field, choices in LACKING.items():
-        if config.get(field) in choices:
-            raise PackError(
-                f"A page cannot run a model whose {field} is {config[field]}; open it in the app."
-            )
     if not (config.get("n_encoder_layers", 1) and config.get("n_decoder_layers", 1)):
         raise PackError(
             "A page translates, which takes an encoder and a decoder, and this model has one of "

@@ -4,7 +4,7 @@
 // (head or 1, query, key), 1 = may attend; null allows all. A query whose keys are all masked gets
 // weights and an output of zero.
 
-const SCORINGS = { scaled_dot_product: scaled, dot_product: plain, learned_temperature: tempered, additive };
+const SCORINGS = { scaled_dot_product: scaled, dot_product: plain, learned_temperature: tempered, additive, additive_shared: additiveShared };
 
 /** One multi-head attention, with the parameters in `weights` and all layouts made one. */
 export class Attention {
@@ -167,6 +167,23 @@ function additive(attention, weights) {
       let sum = 0;
       for (let i = 0; i < keyWidth; i += 1) sum += w[head * keyWidth + i] * Math.tanh(q[from + i] + k[to + i]);
       scores[key] = sum;
+    }
+  };
+}
+
+function additiveShared(attention, weights) {
+  const v = weights.vector("attention.v");
+  const [w, u] = ["w", "u"].map((name) => {
+    const matrix = weights.matrix([`attention.${name}.weight`]);
+    return Array.from(v, (_, row) => matrix.row(row).slice());
+  });
+  const { heads, keyWidth } = attention;
+  const projected = (rows, x, from) => rows.map((row) => row.reduce((sum, number, i) => sum + number * x[from + i], 0));
+  return (scores, q, k, rows, query, head) => {
+    const looks = projected(w, q, (query * heads + head) * keyWidth);
+    for (let key = 0; key < rows.length; key += 1) {
+      const offers = projected(u, k, (rows[key] * heads + head) * keyWidth);
+      scores[key] = offers.reduce((sum, offer, i) => sum + v[i] * Math.tanh(looks[i] + offer), 0);
     }
   };
 }

@@ -1,9 +1,9 @@
 // The configuration of a model, and a sentence for each that this engine does not run.
 
 const RUN = {
-  scoring: ["scaled_dot_product", "dot_product", "learned_temperature", "additive"],
+  scoring: ["scaled_dot_product", "dot_product", "learned_temperature", "additive", "additive_shared"],
   positions: ["sinusoidal", "learned", "rotary", "alibi", "relative_bias"],
-  activation: ["relu"],
+  activation: ["relu", "gelu"],
   norm: ["pre", "post"],
   head_layout: ["batched", "per_head"],
   fused_layout: ["stacked", "by_head"],

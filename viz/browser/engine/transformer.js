@@ -44,16 +44,26 @@ class Residual {
   }
 }
 
-/** max(0, xW_1 + b_1)W_2 + b_2 (section 3.3, equation 2). */
+const ACTIVATIONS = { relu: (x) => (x < 0 ? 0 : x), gelu: (x) => (x / 2) * (1 + errorFunction(x * Math.SQRT1_2)) };
+
+/** To 1.5e-7 (Abramowitz and Stegun 1964, 7.1.26). */
+function errorFunction(x) {
+  const t = 1 / (1 + 0.3275911 * Math.abs(x));
+  const series = ((((1.061405429 * t - 1.453152027) * t + 1.421413741) * t - 0.284496736) * t + 0.254829592) * t;
+  return Math.sign(x) * (1 - series * Math.exp(-x * x));
+}
+
+/** max(0, xW_1 + b_1)W_2 + b_2 (section 3.3, equation 2), or GELU in the place of the maximum. */
 class FeedForward {
-  constructor(weights) {
+  constructor(weights, { activation }) {
+    this.activate = ACTIVATIONS[activation];
     this.first = weights.matrix(["w_1.weight"], { biases: ["w_1.bias"] });
     this.second = weights.matrix(["w_2.weight"], { biases: ["w_2.bias"] });
   }
 
   of(x) {
     const hidden = this.first.product(x);
-    for (let i = 0; i < hidden.length; i += 1) if (hidden[i] < 0) hidden[i] = 0;
+    for (let i = 0; i < hidden.length; i += 1) hidden[i] = this.activate(hidden[i]);
     return this.second.product(hidden);
   }
 }
@@ -65,7 +75,7 @@ class Layer {
     this.selfResidual = new Residual(weights.within("self_residual"), config);
     this.cross = cross ? new Attention(config, weights.within("cross_attention")) : null;
     this.crossResidual = cross ? new Residual(weights.within("cross_residual"), config) : null;
-    this.feedForward = new FeedForward(weights.within("feed_forward"));
+    this.feedForward = new FeedForward(weights.within("feed_forward"), config);
     this.feedForwardResidual = new Residual(weights.within("feed_forward_residual"), config);
   }
 
