@@ -59,6 +59,7 @@ def test_a_chosen_word_makes_the_page_speak_of_the_difference(open_effects: Open
     [
         ("probability", "effects-contrast"),
         ("tokens", "effects-tokens"),
+        ("words", "effects-words"),
         ("sum", "effects-sum"),
         ("paths", "effects-paths"),
     ],

@@ -26,6 +26,7 @@ SHOWN = {
     "remove": Experiment("The dog sleeps.", "Without positions.", 2.0),
     "shuffle": Experiment("The dog sleeps.", "In another order.", 2.0, "2.0.1.3"),
     "search": Experiment("A man.", "By greedy decoding.", 2.0),
+    "words": Experiment("The cat eats.", "Why “Katze” and not “Hund”?", 2.0, "2.Hund"),
 }
 
 
@@ -147,6 +148,7 @@ def test_the_mask_editor_opens_without_a_mask(open_app: OpenApp, folder: Path) -
     [
         ("heads", "head", {"off": "cross.1.2", "layer": "1", "head": "2"}),
         ("effects", "head", {"off": "cross.1.2"}),
+        ("effects", "words", {"token": "2", "instead": "Hund"}),
         ("masks", "mask", {"part": "compare"}),
         ("positions", "remove", {"topic": "without", "scale": "0"}),
         ("positions", "shuffle", {"topic": "shuffle", "shuffled": "2.0.1.3"}),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -9,10 +10,11 @@ import numpy as np
 
 from model.contrast.results import Contrast
 from model.trace.attention_map import FloatArray, Site
-from viz.effects.contrasted import Contrasted, moved
+from viz.draw.style import count_of
+from viz.effects.contrasted import Contrasted, moved, quoted
 from viz.effects.effect_map import LISTED
 from viz.effects.head_map import HeadMap, head_columns, lower_first
-from viz.links.head_refs import Head
+from viz.links.head_refs import Head, head_name
 from viz.links.request import Request
 from viz.save.numbers import Numbers
 
@@ -81,6 +83,37 @@ class ContrastMap(Contrasted, HeadMap):
                 "log_prob": (("word",), self.contrast.log_probs),
             },
         )
+
+
+def replaced_sentence(contrast: Contrast, before: str, after: Mapping[Site, Sequence[str]]) -> str:
+    """Without which single heads the other word is written in place of the word, in plain text.
+
+    Args:
+        contrast: of the two.
+        before: the model's translation.
+        after: its translations without each head, by site.
+    """
+    word, other = contrast.word, contrast.other
+    heads = [
+        head_name(site, head)
+        for site, texts in after.items()
+        for head, text in enumerate(texts)
+        if _count(text, other) > _count(before, other) and _count(text, word) < _count(before, word)
+    ]
+    if not heads:
+        return (
+            f"No head alone, when it is removed, puts {quoted(other)} in the place of "
+            f"{quoted(word)}."
+        )
+    listed = f"{', '.join(heads[:LISTED])}{', …' if len(heads) > LISTED else ''}"
+    return (
+        f"Without {count_of(len(heads), 'head')} of {sum(map(len, after.values()))}, one at a "
+        f"time, the model writes {quoted(other)} and not {quoted(word)}: {listed}."
+    )
+
+
+def _count(text: str, word: str) -> int:
+    return re.findall(r"\w+", text).count(word)
 
 
 def contrast_sentences(contrast: Contrast, count: int = LISTED) -> list[str]:

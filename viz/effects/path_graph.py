@@ -113,7 +113,8 @@ class PathGraph(Contrasted):
             f"replaced for its right end alone: a head gives {instead}, a token the mean embedding "
             "of the sentence’s tokens. All other heads of the two kinds give what they gave, while "
             "feed-forward layers and the decoder’s self-attention pass the change on (path "
-            f"patching: Wang et al. 2023, Goldowsky-Dill et al. 2023).{agreement}"
+            "patching: Wang et al. 2023, Goldowsky-Dill et al. 2023). Where a head has no line to "
+            f"its right, what it gives goes on along lines too thin to be shown.{agreement}"
         )
 
     def figure(self, layout: Layout) -> go.Figure:

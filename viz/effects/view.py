@@ -35,6 +35,7 @@ MAPS = {
 AGAINST = {
     "probability": "Heads",
     "tokens": "Source words",
+    "words": "Words",
     "set": "Fewest heads",
     "sum": "Sum",
     "paths": "Paths",
@@ -135,7 +136,7 @@ class EffectsView:
     def has_token(self) -> bool:
         """Whether the view has a choice of target tokens."""
         if self.show != "maps":
-            return self.show in AGAINST
+            return self.is_against or self.show == "probability"
         return self.kind is not AttentionKind.ENCODER or (
             self.method in METHODS and METHODS[self.method].by_prediction
         )

@@ -19,7 +19,7 @@ from viz.browser.switches import switches
 from viz.draw import style
 from viz.draw.labels import axis_texts, escape_markdown
 from viz.draw.word_diff import translations_html
-from viz.effects.contrast_map import ContrastMap, contrast_sentences
+from viz.effects.contrast_map import ContrastMap, contrast_sentences, replaced_sentence
 from viz.effects.contrasted import standing
 from viz.effects.effect_map import EffectMap, WordMap, effect_sentences
 from viz.effects.head_map import cross_colors, lower_first
@@ -123,7 +123,7 @@ def show_choice(question: OfModel, view: EffectsView, trace: Trace) -> None:
                 width=230,
                 on_change=change_token,
             )
-        if view.token and view.show in AGAINST:
+        if view.token and view.has_token and view.show != "maps":
             choose_other(question, view, trace)
 
 
@@ -170,13 +170,14 @@ def word_map(question: OfModel, view: EffectsView, model: Translator) -> WordMap
     return WordMap(question.sentence, before, after, view.off)
 
 
-def show_word_map(question: OfModel, view: EffectsView, model: Translator) -> None:
-    """The map of words, and the number of heads that change any."""
+def show_word_map(question: OfModel, view: EffectsView, model: Translator) -> WordMap:
+    """Show the map of words, and the number of heads that change any."""
     picture = word_map(question, view, model)
     show_clickable(picture, "effects-words")
     count = sum(int(np.count_nonzero(each)) for each in picture.values.values())
     total = sum(map(len, picture.after.values()))
     st.markdown(f"Removing a single head changes the translation for {count} of the {total} heads.")
+    return picture
 
 
 def curve_of(question: OfModel) -> RemovalCurve:
@@ -417,6 +418,9 @@ def show_against_on_stage(question: OfModel, view: EffectsView) -> None:
             picture: Any = replace(contrast_map(question, view, contrast), numbered=False)
             if view.off and (both := outcomes(question, view)):
                 st.html(written_html(*both))
+        elif view.show == "words":
+            words = word_map(question, view, session.translator(question.checkpoint))
+            picture = replace(words, numbered=False)
         else:
             picture = picture_of(question, view)
         stage.show((picture, picture.name), narrow=is_narrow())
@@ -467,6 +471,10 @@ def show_against(question: OfModel, view: EffectsView) -> None:
     """One word against another."""
     contrast = contrast_of(question, view)
     show_standing(contrast)
+    if view.show == "words":
+        picture = show_word_map(question, view, session.translator(question.checkpoint))
+        st.markdown(escape_markdown(replaced_sentence(contrast, picture.before, picture.after)))
+        return
     if view.show != "probability":
         show_view(question, view)
         return

@@ -19,12 +19,13 @@ from model.contrast.results import Contrast
 from model.trace.trace import Trace
 from model.translate.translator import Translator
 from tests.kit.pictures import LAYOUTS, require_same, values
-from viz.effects.contrast_map import ContrastMap, contrast_sentences
+from viz.effects.contrast_map import ContrastMap, contrast_sentences, replaced_sentence
 from viz.effects.contrasted import probability, standing, times
 from viz.effects.deciding_heads import DecidingHeads
 from viz.effects.logit_waterfall import SHOWN, LogitWaterfall
 from viz.effects.path_graph import NARROW_EDGES, PathGraph
 from viz.effects.two_words import WordsWithoutTokens
+from viz.links.head_refs import head_name
 from viz.save.picture import Layout
 
 PLACE, OTHER = 1, "Hund"
@@ -126,6 +127,21 @@ def test_the_caption_says_how_the_lines_agree_with_removal(graph: PathGraph) -> 
     assert f"rank correlation {graph.ways.correlation:.2f}".replace("-", "−") in graph.more
     unknown = replace(graph, ways=replace(graph.ways, correlation=math.nan))
     assert "rank correlation" not in unknown.more
+
+
+def test_heads_without_which_the_other_word_is_written_are_named(contrast: Contrast) -> None:
+    before = "Die Katze saß auf der Matte."
+    site, other = list(contrast.without)[:2]
+    after = {
+        site: (before, "Der Hund saß auf der Matte."),
+        other: ("Die Katze saß auf dem Hund.", "Die Matte."),
+    }
+    said = replaced_sentence(contrast, before, after)
+    assert said == (
+        "Without 1 head of 4, one at a time, the model writes “Hund” and not “Katze”: "
+        f"{head_name(site, 1)}."
+    )
+    assert replaced_sentence(contrast, before, {other: after[other]}).startswith("No head alone")
 
 
 def test_probabilities_stand_before_logarithms(contrast: Contrast) -> None:
