@@ -19,6 +19,7 @@ from model.record.intervention import Intervention, PositionEdit
 from model.translate.translator import Translator, load
 from tests.kit.readings import head_of
 from viz.site.page import words
+from viz.talk.scenes import Scene, Talk, write
 
 SENTENCE = "d c b a a b"
 HOSTILE = '"><script>alert(1)</script> a b {{payload}}'
@@ -144,6 +145,35 @@ def test_a_link_opens_what_it_says_on_a_phone(opened: Opened, text: str, toy: Tr
     translate_again.press("Enter")
     expect(page.locator("#translation")).to_have_text(toy.translate(SENTENCE).text, timeout=SECONDS)
     expect(page.locator("#trouble")).to_be_empty()
+
+
+def test_a_talk_is_read_and_shown_on_stage(opened: Opened, tmp_path: Path) -> None:
+    scenes = (
+        Scene("First", "What <b>it</b> shows", "heads", {"sentence": "a b c", "layer": "0"}),
+        Scene("Second", "", "heads", {"checkpoint": "en-de", "sentence": "He came."}),
+        Scene("Third", "The last", "decoding", {"checkpoint": "toy-reverse", "sentence": "c b"}),
+    )
+    file = tmp_path / "talk.json"
+    file.write_text(write(Talk("A talk", scenes)), encoding="utf-8")
+    out = tmp_path / "home.html"
+    assert main(["pack", str(file), "--model", "toy-reverse", "--out", str(out)]) == 0
+    page = opened(out.read_text(encoding="utf-8"))
+    expect(page.locator(".reader h2")).to_have_text("First", timeout=SECONDS)
+    expect(page.locator(".reader .note")).to_have_text("What <b>it</b> shows")
+    page.locator(".explorer canvas.matrix").first.wait_for(timeout=SECONDS)
+    page.get_by_role("button", name="Next").click()
+    expect(page.get_by_text(SAYS["needs_model"].format(name="en-de"))).to_be_visible()
+    expect(page.locator("#sentence")).to_have_value("a b c")
+    page.keyboard.press("n")
+    expect(page.locator(".candidate").first).to_be_visible(timeout=SECONDS)
+    expect(page.locator("#sentence")).to_have_value("c b")
+    page.get_by_role("button", name=SAYS["on_stage"]).click()
+    expect(page.locator("h2.scene")).to_contain_text("Third")
+    expect(page.locator(".reader h2")).to_be_hidden()
+    page.keyboard.press("1")
+    expect(page.locator("h2.scene")).to_contain_text("First")
+    page.keyboard.press("Escape")
+    expect(page.locator(".reader h2")).to_have_text("First")
 
 
 def test_a_policy_without_webassembly_leaves_plain_javascript(

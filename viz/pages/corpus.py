@@ -1,6 +1,5 @@
 """Over the corpus: what each head does over many sentences, and how well a rule says it."""
 
-from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -43,6 +42,7 @@ from viz.heads.view import VIEW as HEADS
 from viz.heads.view import HeadsView
 from viz.links.head_refs import KINDS, head_name
 from viz.links.mask_edits import decode, encode
+from viz.registry.pages import ASKED
 from viz.service import session
 from viz.service.jobs import FollowRules, Record
 from viz.service.model_menu import checkpoints
@@ -110,7 +110,9 @@ def show_all(question: OfModel, survey: CorpusSurvey, view: CorpusView) -> None:
     with row(at="bottom"):
         menu("Across", names, key="across", width=300)
         menu("Up", names, key="up", width=300)
-    st.markdown(escape_markdown(all_sentence(survey, view.across, view.up)))
+    if not st.session_state[ASKED.name]:
+        # Else the answer above the page says it.
+        st.markdown(escape_markdown(all_sentence(survey, view.across, view.up)))
     picture = AllHeads(survey, question.model_name, view.across, view.up)
     left, right = st.columns([3, 2], gap="large")
     with left:
@@ -298,7 +300,7 @@ def show_sentence(
         help="Open it on the heads page.",
         on_click=address.open_view,
         args=(HEADS, HeadsView(attention=str(site.kind), layer=site.layer, head=head)),
-        kwargs={"sentence": source, "target": ""},
+        kwargs={"sentence": source, "target": "", ASKED.name: ""},
     )
 
 
@@ -354,13 +356,13 @@ def show_match(question: OfModel, name: str, folder: Path, match: Nearest) -> No
         f"{head_name(match.site, match.head)} · {style.fixed(match.difference, 2)} "
         f"({style.fixed(match.by_chance, 2)})"
     )
-    shared: Mapping[str, str] = {} if folder == question.folder else {"checkpoint": name}
+    shared = {ASKED.name: ""} | ({} if folder == question.folder else {"checkpoint": name})
     st.button(
         text,
         key=f"corpus-near-{name}-{match.site}-{match.head}",
         on_click=address.open_view,
         args=(VIEW, CorpusView(over="head", one=((match.site, match.head),))),
-        kwargs=dict(shared),
+        kwargs=shared,
     )
 
 
@@ -413,24 +415,14 @@ def show_drawing(question: OfModel, survey: CorpusSurvey, view: CorpusView) -> N
             name=name,
             on_edit=partial(on_draw, name, shape),
         )
-        st.button(
-            "Clear",
-            icon=":material/backspace:",
-            key="corpus-clear",
-            on_click=address.change,
-            kwargs={"drawn": ""},
-            disabled=not drawn.any(),
-        )
     with right:
         for column, match in zip(st.columns(2), found[:2], strict=False):
+            place = match.site, match.head
             with column:
                 st.caption(f"{style.percent(match.share)} of its weight there")
                 st.html(small_map(trace.maps[match.site], match.head, dark=is_dark()))
-        with row():
-            for match in found[:ALIKE]:
-                place = match.site, match.head
                 st.button(
-                    f"{head_name(*place)} · {style.percent(match.share)}",
+                    head_name(*place),
                     key=f"corpus-drawn-{match.site}-{match.head}",
                     help=does(survey, place),
                     on_click=open_head,

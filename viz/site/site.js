@@ -253,6 +253,7 @@ class Site {
       return link;
     });
     this.at.links.replaceChildren(...made);
+    this.at.links.querySelector("[aria-current]").scrollIntoView({ block: "nearest", inline: "center" });
   }
 
   listen() {

@@ -26,9 +26,9 @@ export class TalkPlayer {
     const end = element("button", "link", { type: "button" }, say("read_talk"));
     end.addEventListener("click", () => this.show(this.number, "read"));
     this.heading = element("h2", "scene", { hidden: "" }, this.title, this.place, end);
-    this.start = element("button", "", { type: "button" }, say("open_talk", { title: talk.title }));
+    this.start = element("button", "to-talk", { type: "button" }, say("open_talk", { title: talk.title }));
     this.start.addEventListener("click", () => this.show(this.number || 1, "read"));
-    this.stage = element("button", "", { type: "button" }, say("on_stage"));
+    this.stage = element("button", "to-stage", { type: "button" }, say("on_stage"));
     this.stage.addEventListener("click", () => this.show(this.number || 1, "present"));
     this.missing = element("p", "outcome", { hidden: "" });
     window.addEventListener("headscope-step", ({ detail }) => this.step({ step: detail }));
