@@ -472,8 +472,9 @@ def show_against(question: OfModel, view: EffectsView) -> None:
     contrast = contrast_of(question, view)
     show_standing(contrast)
     if view.show == "words":
+        above = st.container()
         picture = show_word_map(question, view, session.translator(question.checkpoint))
-        st.markdown(escape_markdown(replaced_sentence(contrast, picture.before, picture.after)))
+        above.markdown(escape_markdown(replaced_sentence(contrast, picture.before, picture.after)))
         return
     if view.show != "probability":
         show_view(question, view)
