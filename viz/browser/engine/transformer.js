@@ -44,10 +44,10 @@ class Residual {
   }
 }
 
-const ACTIVATIONS = { relu: (x) => (x < 0 ? 0 : x), gelu: (x) => (x / 2) * (1 + errorFunction(x * Math.SQRT1_2)) };
+const ACTIVATIONS = { relu: (x) => (x < 0 ? 0 : x), gelu: (x) => (x / 2) * (1 + erf(x * Math.SQRT1_2)) };
 
-/** To 1.5e-7 (Abramowitz and Stegun 1964, 7.1.26). */
-function errorFunction(x) {
+/** The error function, to 1.5e-7 (Abramowitz and Stegun 1964, 7.1.26). */
+function erf(x) {
   const t = 1 / (1 + 0.3275911 * Math.abs(x));
   const series = ((((1.061405429 * t - 1.453152027) * t + 1.421413741) * t - 0.284496736) * t + 0.254829592) * t;
   return Math.sign(x) * (1 - series * Math.exp(-x * x));
