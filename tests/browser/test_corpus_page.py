@@ -1,0 +1,45 @@
+"""The corpus page in a real browser: from a question to a head, and to one of its sentences."""
+
+from __future__ import annotations
+
+from playwright.sync_api import expect
+
+from tests.kit.heads_page import LOADING, HeadsPage, wait_until_calm
+
+POINT = """() => {
+  const map = document.querySelector(".st-key-corpus-heads .js-plotly-plot");
+  map.scrollIntoView({ block: "center" });
+  const { xaxis, yaxis } = map._fullLayout, { x, y, customdata } = map._fullData[0];
+  const most = x.indexOf(Math.max(...x)), box = map.getBoundingClientRect();
+  const place = [xaxis._offset + xaxis.c2p(x[most]), yaxis._offset + yaxis.c2p(y[most])];
+  return [box.x + place[0], box.y + place[1], customdata[most][0]];
+}"""
+"""Brings the chart into view; says where its rightmost point is, and which head that is."""
+
+
+def test_a_question_leads_to_all_heads_a_click_to_one_and_another_to_a_sentence(
+    heads: HeadsPage,
+) -> None:
+    page = heads.page
+    page.goto(heads.url, timeout=LOADING)
+    expect(page.get_by_role("button", name="Ask a question")).to_be_visible(timeout=LOADING)
+    wait_until_calm(page)
+    page.keyboard.press("Control+k")
+    page.keyboard.type("one word back")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/corpus?**asked=corpus-previous**", timeout=LOADING)
+    expect(page.locator(".st-key-answer-line")).to_contain_text(
+        "Which heads look one word back, and does it matter?", timeout=LOADING
+    )
+    expect(page.locator(".st-key-corpus-heads .js-plotly-plot .points").first).to_be_visible()
+    wait_until_calm(page)
+    across, down, head = page.evaluate(POINT)
+    page.mouse.click(across, down)
+    heads.wait_for_query(over="head", one=head)
+    sentence = page.locator(".st-key-corpus-sentence-9 button").first
+    expect(sentence).to_be_visible(timeout=LOADING)
+    expect(page.locator("img[src^='data:image/svg+xml']").first).to_be_visible()
+    sentence.click()
+    page.wait_for_url("**/heads?**", timeout=LOADING)
+    kind, layer, number = head.split(".")
+    heads.wait_for_query(attention=kind, layer=layer, head=number, asked=None)
