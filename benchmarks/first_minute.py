@@ -123,9 +123,11 @@ def visit(browser: Browser, url: str, size: tuple[int, int]) -> Visit:
         viewport={"width": size[0], "height": size[1]}, has_touch=is_phone, is_mobile=is_phone
     )
     try:
-        made = Visit(context.new_page(), is_phone, time.perf_counter())
-        made.page.goto(url, wait_until="commit", timeout=LONGEST)
+        made = Visit(context.new_page(), is_phone)
+        # Between two pages there is nothing that Chromium could capture.
         made.shoot()
+        made.started = time.perf_counter()
+        made.page.goto(url, wait_until="commit", timeout=LONGEST)
         made.types()
         made.until(MARKS[1])
         made.looks_at_the_door()
