@@ -368,8 +368,9 @@ def test_installing_twice_adds_no_hook(build: Build) -> None:
     for layout, functions in (("batched", 6), ("per_head", 24)):
         model = build(head_layout=layout)
         assert install_taps(model) == install_taps(model) == SITES
-        # Two on every attention function, and one on each side's positions.
-        assert hooks(model) == 2 * functions + 2
+        # Two on every attention function; one on each side's positions and embeddings, on each
+        # layer, and on the encoder's output.
+        assert hooks(model) == 2 * functions + 2 + 2 + 4 + 1
 
 
 def test_a_deep_copy_records_by_itself_and_takes_no_second_tap(tiny_model: Transformer) -> None:

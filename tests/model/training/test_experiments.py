@@ -10,8 +10,10 @@ import pytest
 
 from model.checkpoints.checkpoint import EXPERIMENTS, is_single_stack, trained_without_causal_mask
 from model.explain.experiments import KINDS, Experiment, read_experiments, save_experiments
+from model.training import word_pairs
 from model.training.experiments import LEAST, chosen, measure, times
 from model.training.toy_recipes import TOYS, toy_pairs
+from model.training.word_pairs import pairs_in
 from model.translate.translator import load
 from tests.kit.tiny_checkpoint import write_tiny_checkpoint
 
@@ -40,12 +42,18 @@ def test_the_first_sentence_of_each_kind_shows_the_effect_that_is_stored(name: s
     assert stored
     for kind, listed in stored.items():
         first = listed[0]
-        found = measure(model, kind, model.trace(first.source), noun)
+        trace = model.trace(first.source)
+        if kind == "words":
+            pairs = (word_pairs.experiment(model, each) for each in pairs_in(model, trace))
+            found = next(each for each in pairs if each.setting == first.setting)
+            assert found.shows == first.shows
+        else:
+            found = measure(model, kind, trace, noun)
+            assert times(first.effect) in first.shows
+            assert all(each.effect >= LEAST[kind] for each in listed)
         assert found is not None, (kind, first.source)
         assert found.effect == pytest.approx(first.effect, rel=ROUNDING, abs=ROUNDING)
         assert found.setting == first.setting
-        assert times(first.effect) in first.shows
-        assert all(each.effect >= LEAST[kind] for each in listed)
 
 
 @pytest.mark.parametrize("name", [name for name in STORED if name in TOYS])
