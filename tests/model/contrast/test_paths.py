@@ -52,7 +52,8 @@ def constructed(build: Callable[..., Transformer], translator: Translator) -> Ca
             hidden[dims] = False
             values[rows, hidden] = 0
         read.w_o.weight[half : half + width, width : 2 * width] = 5 * torch.eye(width)
-        write.w_o.weight[:half, 2 * width : 3 * width] = 5 * torch.randn(half, width)
+        drawn = torch.randn(half, width, generator=torch.Generator().manual_seed(9))
+        write.w_o.weight[:half, 2 * width : 3 * width] = 5 * drawn
     return Translator(model, translator.tokenizer), trace, Pair(2, (word, other), "", "")
 
 
