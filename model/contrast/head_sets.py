@@ -15,7 +15,7 @@ import torch
 from numpy.typing import NDArray
 
 from model.contrast.pairs import Pair, set_passes_of
-from model.contrast.passes import Means
+from model.contrast.passes import Means, SetPasses
 from model.contrast.results import HeadSet, Question, decided, leads
 from model.trace.attention_map import FloatArray
 from model.trace.trace import Trace
@@ -56,19 +56,14 @@ def head_set(
     """
     removes = _removes(question)
     passes = set_passes_of(translator, trace, pair, None if removes else means)
-
     n_heads = len(passes.heads)
 
-    def log_probs(selected: NDArray[np.bool_]) -> FloatArray:
-        kept = torch.from_numpy(~selected if removes else selected)
-        return passes.log_probs(kept.to(translator.device))
-
     def margins(selected: NDArray[np.bool_]) -> Margins:
-        return (-1 if removes else 1) * leads(log_probs(selected), question)
+        return (-1 if removes else 1) * leads(_judged(passes, selected, question), question)
 
     chosen, single = found(margins, n_heads, MOST_HEADS)
     every: Sequence[int] = () if removes else range(n_heads)
-    both = log_probs(_rows([chosen, single, every], n_heads))
+    both = _judged(passes, _rows([chosen, single, every], n_heads), question)
     decides, single_decides, _ = decided(both, question).tolist()
     return HeadSet(
         heads=tuple(passes.heads[each] for each in chosen),
@@ -97,16 +92,13 @@ def random_sets(
 
     Arguments as of `head_set`. A set of a number and a size is the same every time.
     """
-    removes = _removes(question)
-    passes = set_passes_of(translator, trace, pair, None if removes else means)
+    passes = set_passes_of(translator, trace, pair, None if _removes(question) else means)
     n_heads = len(passes.heads)
     drawn = [
         np.random.default_rng([size, number]).permutation(n_heads)[:size].tolist()
         for number in numbers
     ]
-    selected = _rows(drawn, n_heads)
-    kept = torch.from_numpy(~selected if removes else selected)
-    return passes.log_probs(kept.to(translator.device))
+    return _judged(passes, _rows(drawn, n_heads), question)
 
 
 def found(
@@ -144,6 +136,12 @@ def found(
         chosen.pop(int(spared.argmax()))
         margin = spared.max()
     return chosen, order[: len(chosen)]
+
+
+def _judged(passes: SetPasses, selected: NDArray[np.bool_], question: Question) -> FloatArray:
+    """Log-probabilities, (set, 3), where the selected heads are removed, or they alone are kept."""
+    kept = torch.from_numpy(~selected if _removes(question) else selected)
+    return passes.log_probs(kept.to(passes.source.device))
 
 
 def _rows(sets: Sequence[Sequence[int]], n: int) -> NDArray[np.bool_]:

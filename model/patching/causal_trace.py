@@ -7,7 +7,7 @@ corrupted run is another sentence, as in Vig et al. 2020, not a noisy one.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import cast
 
 import numpy as np
@@ -18,9 +18,9 @@ from model.paper.decoding import token_log_probs
 from model.paper.masks import decoder_allowed, padding_allowed
 from model.paper.transformer import DecoderLayer, EncoderLayer, Transformer
 from model.patching.patch import SentencePair
-from model.patching.results import CausalTrace
+from model.patching.results import CausalTrace, Patched
 from model.record.patches import Stage, Stream
-from model.trace.attention_map import FloatArray
+from model.trace.attention_map import FloatArray, Tokens
 from model.translate.translator import Translator
 
 _TOGETHER = 1024
@@ -36,7 +36,8 @@ def causal_trace(
     counterpart; all later layers run on. Arguments and errors as of `model.patching.patch.patch`.
     """
     pair = SentencePair(translator, sentence, other, target=target)
-    return traced(pair, {each: restored(pair, each) for each in streams(translator.model)})
+    rows = {each: restored(pair, each) for each in streams(translator.model)}
+    return traced(pair.unpatched, pair.given.target, rows)
 
 
 def streams(model: Transformer) -> list[Stream]:
@@ -52,16 +53,16 @@ def streams(model: Transformer) -> list[Stream]:
     ]
 
 
-def traced(pair: SentencePair, rows: dict[Stream, FloatArray]) -> CausalTrace:
-    """The trace of a pair from the results of `restored`."""
+def traced(runs: Patched, target: Tokens, rows: Mapping[Stream, FloatArray]) -> CausalTrace:
+    """The trace of two runs, which read one target, from the results of `restored`."""
     return CausalTrace(
-        sentence=pair.own.source_text,
-        other=pair.given.source_text,
-        source=pair.own.source,
-        target=pair.given.target,
-        predictions=pair.given.predictions,
-        log_probs=pair.own_run[1],
-        other_log_probs=pair.other_run[1],
+        sentence=runs.sentence,
+        other=runs.other,
+        source=runs.source,
+        target=target,
+        predictions=runs.predictions,
+        log_probs=runs.log_probs,
+        other_log_probs=runs.other_log_probs,
         encoder={each.stage: row for each, row in rows.items() if each.side == "encoder"},
         decoder={each.stage: row for each, row in rows.items() if each.side == "decoder"},
     )

@@ -88,6 +88,26 @@ def pack(
     return seal(header, body)
 
 
+def keep_painted(key: str, written: str) -> None:
+    """Note that the matrix shows this already, because it was painted there."""
+    st.session_state[f"_{key}_painted"] = written
+
+
+def epoch_of(key: str, written: str) -> int:
+    """How often the painted panel came from anything but painting: a preset, a link, Back.
+
+    Args:
+        key: of the mounted component.
+        written: what the panel is to show, as the address has it.
+    """
+    counter = f"_{key}_epoch"
+    if written != st.session_state.get(f"_{key}_painted", ""):
+        keep_painted(key, written)
+        st.session_state[counter] = st.session_state.get(counter, 0) + 1
+    count: int = st.session_state.get(counter, 0)
+    return count
+
+
 def edited(key: str, name: str, shape: tuple[int, int]) -> NDArray[np.bool_] | None:
     """What was painted, True = may attend, (query, key); None if nothing was, or on another mask.
 

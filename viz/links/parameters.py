@@ -248,6 +248,10 @@ class View:
     without_model: str = ""
     is_hidden: bool = False
 
+    def parameter(self, name: str) -> Parameter[Any]:
+        """The parameter of a name."""
+        return next(each for each in self.parameters if each.name == name)
+
 
 def table(parameters: Iterable[Parameter[Any]]) -> str:
     """Parameters as a table in Markdown."""

@@ -17,7 +17,7 @@ from model.checkpoints.checkpoint import (
     read_json,
     snapshots,
 )
-from model.patching.causal_trace import streams
+from model.patching.causal_trace import streams, traced
 from model.patching.results import CausalTrace, Patched
 from model.record.patches import Stream, side_of
 from model.trace.attention_map import Site
@@ -72,8 +72,8 @@ NO_HEADS = (
 MOST_TRACED = 60
 """With more tokens in a sentence, tracing would take minutes."""
 
-PATCHES = next(each for each in VIEW.parameters if each.name == "patched")
-PAIR_HEAD = next(each for each in VIEW.parameters if each.name == "pair_head")
+PATCHES = VIEW.parameter("patched")
+PAIR_HEAD = VIEW.parameter("pair_head")
 
 
 def show(question: OfModel) -> None:
@@ -350,17 +350,7 @@ def causal_trace(first: Record, second: Record, model: Translator, patched: Patc
         slot.progress(number / len(stages), "Putting in one token at a time…")
         found[stream] = session.ask(RestoreTokens(first, second, stream=stream))
     slot.empty()
-    return CausalTrace(
-        sentence=patched.sentence,
-        other=patched.other,
-        source=patched.source,
-        target=session.ask(second).target,
-        predictions=patched.predictions,
-        log_probs=patched.log_probs,
-        other_log_probs=patched.other_log_probs,
-        encoder={each.stage: row for each, row in found.items() if each.side == "encoder"},
-        decoder={each.stage: row for each, row in found.items() if each.side == "decoder"},
-    )
+    return traced(patched, session.ask(second).target, found)
 
 
 def on_stage(picture: Picture, key: str) -> None:

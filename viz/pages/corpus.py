@@ -16,7 +16,7 @@ from model.survey.nearest import Nearest, nearest
 from model.survey.survey_file import SURVEY
 from model.trace.attention_map import AttentionKind, BoolArray
 from viz.browser.clicks import clicks, handle_clicks
-from viz.browser.matrices import edited, matrices
+from viz.browser.matrices import edited, epoch_of, keep_painted, matrices
 from viz.corpus.all_heads import AllHeads
 from viz.corpus.drawn import drawing_panel, found_sentence, matches
 from viz.corpus.quantities import QUANTITIES, known, ranked, value_of, written
@@ -64,10 +64,7 @@ ALIKE = 3
 
 CHART, GRID = "corpus-heads", "corpus-grid"
 
-_DRAWN, _EPOCH = "_corpus_drawn", "_corpus_epoch"
-"""The pattern as the grid knows it, and how often that came from anything but a stroke."""
-
-ONE_PARAMETER = next(each for each in VIEW.parameters if each.name == "one")
+ONE_PARAMETER = VIEW.parameter("one")
 
 
 def surveyed(question: OfModel) -> CorpusSurvey | None:
@@ -271,7 +268,7 @@ def show_sentences(question: OfModel, survey: CorpusSurvey, place: Place) -> Non
         f"From its strongest sentences to its weakest, by {name[0].lower()}{name[1:]}", anchor=False
     )
     chosen = [(tenth, spread.examples[tenth][0]) for tenth in TENTHS if spread.examples[tenth]]
-    per_row = 1 if is_narrow() and is_narrow(2) else 3
+    per_row = 1 if is_narrow() else 3
     for start in range(0, len(chosen), per_row):
         for column, (tenth, number) in zip(
             st.columns(per_row, gap="medium"), chosen[start : start + per_row], strict=False
@@ -381,17 +378,9 @@ def on_draw(name: str, shape: tuple[int, int]) -> None:
     """Take over a stroke."""
     left = edited(GRID, name, shape)
     if left is not None:
-        st.session_state[_DRAWN] = encode(~left) if not left.all() else ""
-        address.change(drawn=st.session_state[_DRAWN])
-
-
-def epoch(written: str) -> int:
-    """How often the pattern came from anything but a stroke."""
-    if written != st.session_state.get(_DRAWN, ""):
-        st.session_state[_DRAWN] = written
-        st.session_state[_EPOCH] = st.session_state.get(_EPOCH, 0) + 1
-    count: int = st.session_state.get(_EPOCH, 0)
-    return count
+        pattern = encode(~left) if not left.all() else ""
+        keep_painted(GRID, pattern)
+        address.change(drawn=pattern)
 
 
 def show_drawing(question: OfModel, survey: CorpusSurvey, view: CorpusView) -> None:
@@ -411,7 +400,7 @@ def show_drawing(question: OfModel, survey: CorpusSurvey, view: CorpusView) -> N
             [drawing_panel(attention, drawn)],
             key=GRID,
             height=20,
-            epoch=epoch(view.drawn if drawn.any() else ""),
+            epoch=epoch_of(GRID, view.drawn if drawn.any() else ""),
             name=name,
             on_edit=partial(on_draw, name, shape),
         )

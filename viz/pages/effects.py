@@ -69,7 +69,7 @@ ONLY_TRAINED = "Only the fully trained model has these curves; choose its last t
 ADDED = 4
 """How many more heads the button switches off: those with the largest effects."""
 
-OFF_PARAMETER = next(each for each in VIEW.parameters if each.name == "off")
+OFF_PARAMETER = VIEW.parameter("off")
 
 OFF = "heads-off"
 """The key of the field of heads; the address has them as one text."""

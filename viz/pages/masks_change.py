@@ -11,7 +11,7 @@ import streamlit as st
 from model.record.mask_presets import PRESETS
 from model.record.mask_rules import Preset
 from model.trace.attention_map import AttentionKind, BoolArray
-from viz.browser.matrices import edited, matrices
+from viz.browser.matrices import edited, epoch_of, keep_painted, matrices
 from viz.decoding.view import VIEW as DECODING
 from viz.decoding.view import DecodingView
 from viz.draw.labels import axis_texts, escape_markdown
@@ -37,6 +37,9 @@ from viz.shell import address, opening, stage
 from viz.shell.fragments import fragment
 from viz.shell.theme import is_dark
 from viz.shell.widgets import hint, menu, options
+
+EDITOR = "editor"
+"""The key of the matrices, one of which is painted on."""
 
 HAS_CAUSAL = {"none", "causal", "strictly_causal", "look_ahead", "causal_window"}
 """Presets that make no sense together with the causal mask, or contain it."""
@@ -178,12 +181,12 @@ def tick_layers(selection: Selection, edit: Edit | None) -> tuple[tuple[int, ...
 def store_shown(edits: Sequence[Edit]) -> None:
     """Keep edits that the painted matrix shows already, so that it does not begin again."""
     store(edits)
-    st.session_state["_mask_shown"] = address.read(MasksView).edit
+    keep_painted(EDITOR, address.read(MasksView).edit)
 
 
 def on_edit(selection: Selection) -> None:
     """Take over a painted mask."""
-    allowed = edited("editor", selection.painted, selection.own.cells.shape)
+    allowed = edited(EDITOR, selection.painted, selection.own.cells.shape)
     if allowed is not None:
         store_shown(edited_to(selection, allowed))
 
@@ -201,15 +204,6 @@ def ticked_layers(selection: Selection) -> tuple[int, ...] | None:
     every = selection.trace.layers(selection.kind)
     ticked = tuple(sorted(st.session_state.get(f"layers-{selection.kind}") or every))
     return None if ticked == every else ticked
-
-
-def epoch(written: str) -> int:
-    """How often the mask came from anything but painting: a preset, a link, Back."""
-    if written != st.session_state.get("_mask_shown", ""):
-        st.session_state["_mask_shown"] = written
-        st.session_state["_mask_epoch"] = st.session_state.get("_mask_epoch", 0) + 1
-    count: int = st.session_state.get("_mask_epoch", 0)
-    return count
 
 
 @fragment
@@ -243,9 +237,9 @@ def show_editor(selection: Selection) -> None:
         matrices(
             # More than three cannot be read from the back row.
             picture.panels[:3] if stage.is_on() else picture.panels,
-            key="editor",
+            key=EDITOR,
             height=15,
-            epoch=epoch(written),
+            epoch=epoch_of(EDITOR, written),
             name=selection.painted,
             stage=stage.is_on(),
             on_edit=partial(on_edit, selection),

@@ -144,7 +144,7 @@ def require_runs(config: Mapping[str, object]) -> None:
         raise PackError("A page holds one vocabulary, and this model has two; open it in the app.")
 
 
-def written(card: Mapping[str, Any]) -> str:
+def written(card: Mapping[str, Any] | str) -> str:
     """Plain values as JSON that can stand in HTML."""
     return json.dumps(card, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
 

@@ -129,8 +129,7 @@ def _part(name: str) -> str:
     """A component's script, which leaves what it exports to the page's."""
     script, style = PARTS[name]
     before, after = joined(script).split("\nexport default ")
-    kept = json.dumps(joined(style)).replace("<", "\\u003c")
     return (
         f"{before}\n(globalThis.headscopeParts ??= {{}}).{name} = "
-        f"{{ mount: {after.rstrip().rstrip(';')}, style: {kept} }};\n"
+        f"{{ mount: {after.rstrip().rstrip(';')}, style: {written(joined(style))} }};\n"
     )

@@ -171,7 +171,8 @@ def test_a_causal_trace_is_one_patch_after_another(
 ) -> None:
     own = with_weights(build, translator, **variant)
     pair = pair_of(own, CAT, DOG)
-    found = traced(pair, {each: restored(pair, each) for each in streams(own.model)})
+    rows = {each: restored(pair, each) for each in streams(own.model)}
+    found = traced(pair.unpatched, pair.given.target, rows)
     np.testing.assert_array_equal(found.log_probs, pair.own_run[1])
     for side, stages in (("encoder", found.encoder), ("decoder", found.decoder)):
         for stage, rows in stages.items():

@@ -8,7 +8,7 @@ from model.paper.search import Search
 from viz.decoding.view import MOST_CHOICES, VIEW, DecodingView
 from viz.links.parameters import parse
 
-TAKEN = next(each for each in VIEW.parameters if each.name == "taken")
+TAKEN = VIEW.parameter("taken")
 
 
 def test_a_view_is_a_search() -> None:
