@@ -1,10 +1,12 @@
 """The model in the browser beside the model in Python: the same tokens, translations and effects.
 
     python -m benchmarks.engine --data dev.tsv
+    python -m benchmarks.engine
 
 Node runs the engine. For each checkpoint it counts sentences that are translated otherwise than in
 Python, and lines that have other tokens, and gives the largest difference of an effect of a head;
-then the times of one sentence, with and without WebAssembly.
+then the times of one sentence, with and without WebAssembly. Without data, it measures the packed
+page in Chromium: what a person waits for, each time with its limit, and memory.
 """
 
 from __future__ import annotations
@@ -17,7 +19,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from benchmarks._measure import parser, write
+from benchmarks._live_page import measured
+from benchmarks._measure import parser, report, write
 from model.checkpoints.checkpoint import language_pair
 from model.checkpoints.shipped import CHECKPOINTS
 from model.explain.head_ablation import effects_of
@@ -115,13 +118,19 @@ def timed(name: str, runs: int, *, wasm: bool) -> list[dict[str, Any]]:
 def main() -> None:
     """Compare and time."""
     options = parser(__doc__ or "")
-    options.add_argument("--data", type=Path, required=True, help="English, tab, German a line")
+    options.add_argument("--data", type=Path, help="English, tab, German a line")
     options.add_argument("--lines", type=Path, help="lines for tokens (default: those of --data)")
     options.add_argument("--sentences", type=int, default=1000, help="to translate (default 1000)")
     trained = ["en-de", "en-de-learned", "en-de-childhood", "en-de-cheating", "en-fr", "de-en"]
     options.add_argument("--checkpoint", nargs="+", default=trained)
     arguments = options.parse_args()
     torch.set_num_threads(arguments.threads)
+    if arguments.data is None:
+        name = arguments.checkpoint[0]
+        rows, facts = measured(name, arguments.runs)
+        print(facts)
+        report("engine-page", rows, torch.device("cpu"), checkpoint=name, **facts)
+        return
     comparisons = []
     for name in arguments.checkpoint:
         comparisons.append(compared(name, arguments))

@@ -120,7 +120,9 @@ class Site {
   /** The loss without each head. */
   async effects() {
     const whole = await this.trace();
-    return whole && this.known(`effects ${this.text}`, (engine, signal) => engine.call("effects", [whole], { signal }));
+    if (!whole) return null;
+    const ids = Object.fromEntries(["source", "target", "predictions"].map((side) => [side, { ids: whole[side].ids }]));
+    return this.known(`effects ${this.text}`, (engine, signal) => engine.call("effects", [ids], { signal }));
   }
 
   /** A result of the engine, which is asked once; null if it was given up, or failed. */

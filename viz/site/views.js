@@ -125,16 +125,13 @@ export class HeadsPage extends SitePage {
     if (moved) this.epoch += 1;
     const options = { epoch: this.epoch, selection: this.selection };
     this.restore.hidden = !heads.length;
-    const trace = await talk.trace({ heads });
+    const trace = await talk.trace(heads.length ? { heads } : {});
     if (!trace) return;
+    const whole = heads.length ? await talk.trace() : null;
+    if (whole) this.compare(trace.text, whole.text, say("without_heads", { n: heads.length }));
+    else this.note.replaceChildren();
     await this.part.update(packedTrace(template, trace, options));
-    if (heads.length) {
-      const whole = await talk.trace();
-      if (whole) this.compare(trace.text, whole.text, say("without_heads", { n: heads.length }));
-      return;
-    }
-    this.note.replaceChildren();
-    if (options.selection.order !== template.onDemand) return;
+    if (heads.length || options.selection.order !== template.onDemand) return;
     const effects = await talk.effects();
     if (effects) await this.part.update(packedTrace(template, trace, { ...options, effects }));
   }

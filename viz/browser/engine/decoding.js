@@ -18,9 +18,10 @@ export function logProbability(logit, largest, log) {
 /** The best hypotheses of a beam search, best first; of greedy decoding for a beam of 1.
  *
  * A hypothesis has `ids`, `logProbs`, `score` and `finished`. `turn` is awaited at every step; it may
- * throw to end the search. `kept`, if given, collects every hypothesis that the search held. */
+ * throw to end the search. `kept`, if given, collects every hypothesis that the search held; `memory` is the
+ * encoder's output, if it is known. */
 export async function decode(model, source, pass, options, turn = async () => {}) {
-  const { beam = 4, alpha = 0.6, prefix = [], nBest = 1, maxLength = null, kept = null } = options;
+  const { beam = 4, alpha = 0.6, prefix = [], nBest = 1, maxLength = null, kept = null, memory } = options;
   const { config } = model;
   const widest = Math.floor((config.outputSize - 4) / 2);
   if (!(Number.isInteger(beam) && beam >= 1 && beam <= widest)) {
@@ -31,7 +32,7 @@ export async function decode(model, source, pass, options, turn = async () => {}
   }
   const limit = lengthLimit(model, source, maxLength);
   requirePrefix(prefix, config, limit);
-  const state = model.start(source, pass);
+  const state = model.start(source, pass, memory);
   return beam === 1
     ? [await greedy(model, state, pass, { alpha, prefix, limit, kept }, turn)]
     : beamSearch(model, state, pass, { beam, alpha, prefix, nBest, limit, kept }, turn);

@@ -38,10 +38,14 @@ export class Engine {
 
   /** The best translation, with `candidates`, as many as were asked for by `nBest`. */
   async translate(text, { search = {}, under = {}, nBest = 1, turn } = {}) {
-    const source = this.sourceIds(text, under);
+    return this.searched(text, this.sourceIds(text, under), { search, under, nBest, turn });
+  }
+
+  /** The same for a source's ids, and the encoder's output if it is known. */
+  async searched(text, source, { search, under, nBest = 1, memory, turn }) {
     const pass = this.pass(under, { exact: false });
     const maxLength = this.room(source.length, under.positions);
-    const found = await decode(this.model, source, pass, { ...search, nBest, maxLength }, turn);
+    const found = await decode(this.model, source, pass, { ...search, nBest, maxLength, memory }, turn);
     const candidates = found.map((each) => this.translation(text, source, each));
     return { ...candidates[0], candidates };
   }
@@ -63,12 +67,13 @@ export class Engine {
    * without either, the model translates first. */
   async trace(text, { target = null, ids = null, search = {}, under = {}, turn } = {}) {
     const given = target !== null || ids !== null;
-    const written = given ? null : await this.translate(text, { search, under, turn });
-    const source = written ? written.source.ids : this.sourceIds(text, under);
-    const predictions = written ? written.predictions.ids : (ids ?? this.targetIds(target));
+    const source = this.sourceIds(text, under);
     const pass = { ...this.pass(under, { exact: given }), record: new Recording() };
+    const memory = this.model.encode(source, pass);
+    const written = given ? null : await this.searched(text, source, { search, under, memory, turn });
+    const predictions = written ? written.predictions.ids : (ids ?? this.targetIds(target));
     const inputs = [this.config.bos_id, ...predictions.slice(0, -1)];
-    const hidden = this.model.decode(inputs, this.model.encode(source, pass), pass);
+    const hidden = this.model.decode(inputs, memory, pass);
     return {
       source: this.tokens(source, this.tokenizer),
       target: this.tokens(inputs, this.target),

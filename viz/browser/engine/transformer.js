@@ -233,9 +233,8 @@ export class Transformer {
     return attention.output.product(attention.attend({ q, k, v, rowsOf, allowed, bias, edits, positions, record }));
   }
 
-  /** The state of a decoding that has written nothing yet. */
-  start(source, pass) {
-    const memory = this.single ? null : this.encode(source, pass);
+  /** The state of a decoding that has written nothing yet; `memory` is the encoder's output, where it is known. */
+  start(source, pass, memory = this.single ? null : this.encode(source, pass)) {
     const layers = this.decoder.layers.map((layer) => ({
       keys: new Rows(layer.self.heads * layer.self.keyWidth),
       values: new Rows(layer.self.heads * layer.self.valueWidth),

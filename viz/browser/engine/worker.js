@@ -34,7 +34,8 @@ export function serve(port) {
 
   async function reply(request) {
     try {
-      port.postMessage({ id: request.id, result: await answer(request) });
+      const result = await answer(request);
+      port.postMessage({ id: request.id, result }, [...buffersOf(result)]);
     } catch (error) {
       port.postMessage({ id: request.id, error: { kind: error.constructor.name, message: error.message } });
     }
@@ -45,6 +46,13 @@ export function serve(port) {
     if (data.cancel !== undefined) cancelled.add(data.cancel);
     else last = last.then(() => reply(data));
   };
+}
+
+/** The buffers of the arrays in a result, which go over to the page without being copied. */
+function buffersOf(value, found = new Set()) {
+  if (ArrayBuffer.isView(value)) found.add(value.buffer);
+  else if (value && typeof value === "object") for (const each of Object.values(value)) buffersOf(each, found);
+  return found;
 }
 
 /** Lets messages that wait be read. */
