@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import functools
-import threading
 from collections.abc import Iterator
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
@@ -13,17 +10,13 @@ from playwright.sync_api import Browser, Page, expect
 
 from headscope.__main__ import main
 from model.translate.translator import load
+from tests.kit.static_host import hosted
 from viz.site.page import words
 from viz.site.static import PAGES
 
 SENTENCE = "d c b a a b"
 SECONDS = 60_000
 READY = f"html[data-engine=ready] body[data-shown='{SENTENCE}']"
-
-
-class _Quiet(SimpleHTTPRequestHandler):
-    def log_message(self, *_: object) -> None:
-        """Nothing: the tests say what they ask for."""
 
 
 @pytest.fixture(scope="module")
@@ -35,11 +28,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     article = '<iframe data-headscope src="headscope/heads/?frame=1&sentence=a+b"></iframe>'
     script = '<script src="headscope/frames.js"></script>'
     (root / "article.html").write_text(f"<!doctype html>{article}{script}", encoding="utf-8")
-    handler = functools.partial(_Quiet, directory=str(root))
-    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://localhost:{server.server_port}"
-        server.shutdown()
+    with hosted(root) as address:
+        yield address
 
 
 def opened(page: Page, address: str) -> None:

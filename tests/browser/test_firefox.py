@@ -1,0 +1,69 @@
+"""What runs without a server runs in Firefox too: the file, and the site without a network."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from headscope.__main__ import main
+from model.paper.search import Search
+from model.record.intervention import Intervention, PositionEdit
+from model.translate.translator import load
+from tests.kit.firefox import find_firefox, firefox
+from tests.kit.static_host import hosted
+from viz.site.page import words
+
+SENTENCE = "d c b a a b"
+SAYS: dict[str, Any] = words()["en"]
+
+
+def test_firefox_shows_the_file_and_keeps_the_site(tmp_path: Path) -> None:
+    command = find_firefox()
+    if not command:
+        pytest.skip("Firefox is not installed.")
+    toy = load("toy-reverse", device="cpu")
+    whole = toy.trace(SENTENCE)
+    file = tmp_path / "toy.html"
+    model = ("--model", "toy-reverse", "--sentence", SENTENCE)
+    assert main(["pack", *model, "--out", str(file)]) == 0
+    assert main(["site", *model[:2], "--out", str(tmp_path / "site")]) == 0
+    with firefox(command) as page:
+        page.open(file.as_uri())
+        page.call("shown", SENTENCE)
+        assert page.evaluate('inside(".written")[0].textContent').split() == whole.text.split()
+        page.call("go", SAYS["page_heads"])
+        page.evaluate('until(() => inside("canvas.matrix"))')
+        assert page.evaluate('at("#translation").textContent') == whole.text
+        page.evaluate('click(() => inside("button"), "Switch off")')
+        off = page.evaluate("until(() => /off=(\\w+)\\.(\\d)\\.(\\d)/.exec(location.hash))")
+        without = Intervention(heads={(off[1], int(off[2]), int(off[3])): 0})
+        page.call("note", toy.translate(SENTENCE, under=without).text)
+        page.call("go", SAYS["page_decoding"])
+        page.evaluate('click(() => [...inside(".candidate")].slice(1))')
+        ids = toy.decode(SENTENCE, search=Search()).steps[0].likeliest.ids[1]
+        page.call("note", toy.translate(SENTENCE, search=Search(prefix=(ids,))).text)
+        page.call("go", SAYS["page_effects"])
+        page.evaluate('until(() => document.querySelectorAll(".listed li")[4])')
+        page.call("go", SAYS["page_masks"])
+        page.call("choose", "#menu-edit", "first_token")
+        page.call("note", SAYS["written"])
+        page.resize(390, 844)
+        page.call("go", SAYS["page_positions"])
+        page.call("choose", "#menu-scale", "0")
+        lost = Intervention(positions=PositionEdit(scale=0.0))
+        page.call("note", toy.translate(SENTENCE, under=lost).text)
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390
+        assert {each.split(":")[0] for each in page.asked} <= {"file", "data", "blob"}
+        query = f"?sentence={SENTENCE.replace(' ', '+')}"
+        with hosted(tmp_path / "site") as site:
+            page.open(f"{site}/heads/{query}")
+            page.call("shown", SENTENCE)
+            page.evaluate("until(() => document.documentElement.dataset.kept)")
+        # The host is gone, as on a plane.
+        page.open(f"{site}/decoding/{query}")
+        page.call("shown", SENTENCE)
+        page.evaluate('until(() => inside(".candidate"))')
+        assert page.evaluate('at("#translation").textContent') == whole.text
+    assert page.trouble == []

@@ -1,0 +1,140 @@
+"""A real Firefox without a window, driven by WebDriver BiDi, which it speaks by itself.
+
+Playwright drives only a Firefox of its own. https://w3c.github.io/webdriver-bidi/
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from websockets.exceptions import WebSocketException
+from websockets.sync.client import ClientConnection, connect
+
+from tests.kit.running_app import free_port
+
+SECONDS = 60
+
+HELPERS = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
+
+PREFERENCES = {
+    # Nothing beyond this machine can be asked: all of it goes through a proxy that is not there.
+    "network.proxy.type": 1,
+    "network.proxy.http": "127.0.0.1",
+    "network.proxy.http_port": 9,
+    "network.proxy.ssl": "127.0.0.1",
+    "network.proxy.ssl_port": 9,
+    "network.proxy.no_proxies_on": "localhost, 127.0.0.1",
+    "intl.accept_languages": "en-US",
+    "app.normandy.enabled": False,
+    "app.update.enabled": False,
+    "browser.startup.page": 0,
+    "datareporting.policy.dataSubmissionEnabled": False,
+    "toolkit.telemetry.enabled": False,
+}
+
+
+def find_firefox() -> str | None:
+    """The command of an installed Firefox."""
+    return next(filter(None, map(shutil.which, ("firefox-esr", "firefox"))), None)
+
+
+class FirefoxPage:
+    """A tab.
+
+    Attributes:
+        asked: the addresses of all requests.
+        trouble: errors in its console.
+    """
+
+    def __init__(self, connection: ClientConnection) -> None:
+        self._connection = connection
+        self._last = 0
+        self.asked: list[str] = []
+        self.trouble: list[str] = []
+        self._call("session.new", capabilities={})
+        events = ["network.beforeRequestSent", "log.entryAdded"]
+        self._call("session.subscribe", events=events)
+        self._context = self._call("browsingContext.getTree")["contexts"][0]["context"]
+
+    def open(self, address: str) -> None:
+        """Go to an address, wait until it is loaded, and define the functions of firefox.js."""
+        self._call("browsingContext.navigate", context=self._context, url=address, wait="complete")
+        self.evaluate(f"(() => {{ {HELPERS} }})()")
+
+    def resize(self, width: int, height: int) -> None:
+        """Give the page a size in CSS pixels."""
+        size = {"width": width, "height": height}
+        self._call("browsingContext.setViewport", context=self._context, viewport=size)
+
+    def call(self, function: str, *given: object) -> Any:
+        """The plain value of a function of firefox.js, awaited."""
+        return self.evaluate(f"{function}(...{json.dumps(given)})")
+
+    def evaluate(self, script: str) -> Any:
+        """The plain value of an expression, or of the promise that it is."""
+        answer = self._call(
+            "script.evaluate",
+            expression=f"Promise.resolve({script}).then((value) => JSON.stringify(value ?? null))",
+            target={"context": self._context},
+            awaitPromise=True,
+        )
+        assert answer["type"] == "success", answer["exceptionDetails"]["text"]
+        return json.loads(answer["result"]["value"])
+
+    def _call(self, method: str, **parameters: Any) -> Any:
+        self._last += 1
+        command = {"id": self._last, "method": method, "params": parameters}
+        self._connection.send(json.dumps(command))
+        while True:
+            message = json.loads(self._connection.recv(timeout=SECONDS))
+            if message.get("id") == self._last:
+                assert message["type"] == "success", message
+                return message["result"]
+            self._hear(message)
+
+    def _hear(self, event: dict[str, Any]) -> None:
+        heard = event.get("params", {})
+        if event.get("method") == "network.beforeRequestSent":
+            self.asked.append(heard["request"]["url"])
+        elif event.get("method") == "log.entryAdded" and heard["level"] == "error":
+            self.trouble.append(heard["text"])
+
+
+@contextmanager
+def firefox(command: str) -> Iterator[FirefoxPage]:
+    """A fresh Firefox with one tab."""
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
+        lines = (f"user_pref({json.dumps(n)}, {json.dumps(v)});" for n, v in PREFERENCES.items())
+        Path(profile, "user.js").write_text("\n".join(lines), encoding="utf-8")
+        port = free_port()
+        options = ["--headless", "--no-remote", "--profile", profile]
+        process = subprocess.Popen(
+            [command, *options, "--remote-debugging-port", str(port), "about:blank"],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        try:
+            with _connected(port) as connection:
+                yield FirefoxPage(connection)
+        finally:
+            process.terminate()
+            process.wait()
+
+
+def _connected(port: int) -> ClientConnection:
+    end = time.monotonic() + SECONDS
+    while True:
+        try:
+            return connect(f"ws://127.0.0.1:{port}/session", max_size=None, proxy=None)
+        except (OSError, WebSocketException):
+            if time.monotonic() > end:
+                raise
+            time.sleep(0.05)
