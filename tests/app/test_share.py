@@ -16,7 +16,7 @@ from streamlit.testing.v1 import AppTest
 from tests.kit.apptest import go_to
 from viz.links import parameters as address_parameters
 from viz.links.parameters import Parameter
-from viz.shell import share, share_panel
+from viz.shell import followed, share, share_panel
 
 OpenApp = Callable[..., AppTest]
 
@@ -214,6 +214,38 @@ def test_a_long_link_has_a_code_and_is_said_to_be_fine(open_app: OpenApp) -> Non
     shown = panel(at(open_app, "heads", {"sentence": "the cat " * 100}))
     assert shown["code"]["size"] > share.FINE
     assert share_panel.FINE_CODE in shown["notes"]
+
+
+def test_phones_follow_what_is_shown_until_that_is_switched_off(open_app: OpenApp) -> None:
+    app = at(open_app, "heads", {"sentence": "the cat", "layer": "1", "scene": "2"})
+    app.toggle(key="share-site").set_value(True).run()
+    assert "follow" not in query_of(panel(app)["link"])
+    app.toggle(key="share-follow").set_value(True).run()
+    link = panel(app)["link"]
+    assert urlsplit(link).path == "/site/heads/"
+    path = f"speaker/{query_of(link)['follow']}.json"
+
+    def shown() -> dict[str, Any]:
+        view = followed.view_at(path)
+        assert view is not None
+        return dict(json.loads(view))
+
+    assert (shown()["page"], shown()["here"]) == ("heads", True)
+    assert shown()["query"].items() >= {"sentence": "the cat", "layer": "1"}.items()
+    assert "scene" not in shown()["query"]
+    app.text_input(key="sentence").set_value("a dog sees").run()
+    assert shown()["query"]["sentence"] == "a dog sees"
+    for page, is_here in {"masks": True, "about": True, "corpus": False, "heads": True}.items():
+        app.query_params.clear()
+        go_to(app, page).run()
+        assert (shown()["page"], shown()["here"]) == (page, is_here)
+    app.session_state["share"] = True
+    app.run()
+    app.toggle(key="share-site").set_value(True).run()
+    assert query_of(panel(app)["link"])["follow"] == query_of(link)["follow"]
+    app.toggle(key="share-follow").set_value(False).run()
+    assert followed.view_at(path) is None
+    assert "follow" not in query_of(panel(app)["link"])
 
 
 def test_on_this_machine_alone_the_panel_says_how_to_let_others_in(open_app: OpenApp) -> None:

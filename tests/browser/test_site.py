@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
@@ -20,9 +22,13 @@ READY = f"html[data-engine=ready] body[data-shown='{SENTENCE}']"
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("site")
+
+
+@pytest.fixture(scope="module")
+def site(root: Path) -> Iterator[str]:
     """The address of a site, below a folder as on GitHub Pages."""
-    root = tmp_path_factory.mktemp("site")
     toys = ("--model", "toy-reverse", "--model", "toy-sort-alibi")
     assert main(["site", *toys, "--out", str(root / "headscope")]) == 0
     article = '<iframe data-headscope src="headscope/heads/?frame=1&sentence=a+b"></iframe>'
@@ -76,6 +82,42 @@ def test_an_article_gives_a_picture_the_height_it_needs(browser: Browser, site: 
     height = inside.locator("html").evaluate("root => root.getBoundingClientRect().height")
     assert page.locator("iframe").evaluate("frame => frame.clientHeight") >= height - 2
     page.close()
+
+
+def test_a_phone_follows_the_speaker_until_somebody_taps(
+    browser: Browser, site: str, root: Path
+) -> None:
+    view = root / "headscope" / "speaker" / f"{7:016x}.json"
+    view.parent.mkdir()
+
+    def show(page: str, **query: str) -> None:
+        at = {"page": page, "query": query, "here": page in PAGES}
+        view.write_text(json.dumps(at), encoding="utf-8")
+
+    show("heads", sentence="a b", attention="encoder", layer="0", head="1")
+    phone = browser.new_page(locale="en-US", viewport={"width": 390, "height": 844})
+    # Faster than two seconds.
+    quick = "{ apply: (set, _, [act, pause]) => set(act, pause / 20) }"
+    phone.add_init_script(f"window.setTimeout = new Proxy(setTimeout, {quick})")
+    phone.goto(f"{site}/headscope/?sentence={SENTENCE.replace(' ', '+')}&follow={view.stem}")
+    follow = phone.get_by_role("button", name=words()["en"]["follow"])
+    expect(phone.locator("#sentence")).to_have_value("a b", timeout=SECONDS)
+    expect(phone.locator(".explorer h3.name")).to_contain_text("head 1", timeout=SECONDS)
+    assert phone.evaluate("document.documentElement.scrollWidth") <= 390
+    show("corpus")
+    expect(phone.locator("main > .outcome")).to_have_text(words()["en"]["in_the_app"])
+    show("masks", sentence="a b c", masked="cross")
+    expect(phone.locator("#menu-masked")).to_have_value("cross", timeout=SECONDS)
+    # One's own way, and back.
+    phone.get_by_role("link", name="Positions").click()
+    expect(follow).to_have_attribute("aria-pressed", "false")
+    show("heads", sentence="b a")
+    expect(phone.locator("#menu-scale")).to_be_visible(timeout=SECONDS)
+    follow.click()
+    expect(phone.locator("#translation")).to_have_text("a b", timeout=SECONDS)
+    view.unlink()
+    expect(phone.locator("main > .outcome")).to_have_text(words()["en"]["no_speaker"])
+    phone.close()
 
 
 def test_nothing_keeps_anybody_out(browser: Browser, site: str) -> None:

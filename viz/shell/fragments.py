@@ -11,7 +11,7 @@ import streamlit as st
 
 from viz.service import session
 from viz.service.page_turns import BUILDING
-from viz.shell import address
+from viz.shell import address, followed
 
 P = ParamSpec("P")
 
@@ -35,6 +35,8 @@ def fragment(part: Callable[P, None]) -> Callable[P, None]:
                 address.begin_fragment()
             with BUILDING.turn(), session.refusals():
                 part(*args, **kwargs)
+            if not _WITH_PAGE.get():
+                followed.tell()
         finally:
             _RUNNING.reset(token)
 

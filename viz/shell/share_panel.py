@@ -7,9 +7,9 @@ import socket
 
 import streamlit as st
 
-from viz.registry.pages import AROUND, HOME, SENTENCE
-from viz.service.model_menu import DROPPED, checkpoints_if_any
-from viz.shell import address, share
+from viz.registry.pages import HOME
+from viz.service.model_menu import DROPPED
+from viz.shell import address, followed, share
 from viz.shell.copy_link import copy_link
 from viz.shell.fragments import fragment
 from viz.site.static import PAGES as SITE_PAGES
@@ -35,7 +35,11 @@ FINE_CODE = "This long link makes a dense code: phones in the back row may have 
 ON_PHONE = "Let the phone run the model"
 PHONE_NOTE = "The phone loads the model once, and then works without a server."
 
-AROUND_NAMES = frozenset(each.name for each in AROUND)
+FOLLOW = "Let phones follow what I show"
+FOLLOW_HELP = (
+    "Phones that open this link turn to what you show, until their owner taps something else. "
+    "It lasts until you switch it off, or reload or close this page."
+)
 
 NOT_THEIRS = "The link does not include the trace that you dropped here."
 
@@ -54,12 +58,13 @@ def show_share() -> None:
         if st.session_state.get("checkpoint") == DROPPED:
             notes.append(NOT_THEIRS)
         page, query = address.current()
-        if page in SITE_PAGES and _is_on_site() and st.toggle(ON_PHONE, key="share-site"):
-            base = share.site_of(base, "" if page == HOME else page)
-            kept = {name: value for name, value in query.items() if name not in AROUND_NAMES}
-            # The site opens with a sentence of its own.
-            query = {SENTENCE.name: st.session_state[SENTENCE.name]} | kept
+        on_site = (page or HOME) in SITE_PAGES and followed.is_on_site()
+        if on_site and st.toggle(ON_PHONE, key="share-site"):
+            base = share.site_of(base, page)
+            _, query = followed.site_view()
             notes.append(PHONE_NOTE)
+            if not os.environ.get(share.SITE_VARIABLE):
+                query |= _followed()
         link = share.link(base, query)
         code = None
         try:
@@ -73,14 +78,17 @@ def show_share() -> None:
             copy_link(link, code, notes)
 
 
-def _is_on_site() -> bool:
-    """Whether a site shows this: the app's own has the first model, one elsewhere its choice.
-
-    Translations of one's own need the app.
-    """
-    present = st.session_state.get("checkpoint")
-    is_there = os.environ.get(share.SITE_VARIABLE) or present in list(checkpoints_if_any())[:1]
-    return bool(is_there) and not st.session_state.get("target")
+def _followed() -> dict[str, str]:
+    """A switch for phones to follow this session, and what the link then says of it."""
+    on = bool(followed.code())
+    st.toggle(
+        FOLLOW,
+        value=on,
+        key="share-follow",
+        on_change=lambda: followed.turn(not on),
+        help=FOLLOW_HELP,
+    )
+    return {"follow": followed.code()} if on else {}
 
 
 def _base() -> tuple[str, list[str]]:

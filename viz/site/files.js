@@ -12,9 +12,12 @@ export function site() {
   return known;
 }
 
+// Of the address that the page came from: links within the site change it later.
+const ROOT = new URL(document.documentElement.dataset.root, location.href.split(/[?#]/)[0]);
+
 /** The folder of the site's files. */
 export function siteRoot() {
-  return new URL(document.documentElement.dataset.root, location.href.split(/[?#]/)[0]);
+  return ROOT;
 }
 
 export function textOf(name) {

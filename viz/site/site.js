@@ -6,6 +6,7 @@ import { inflated } from "../browser/live/inflated.js";
 import { tokenText } from "../browser/live/labels.js";
 import { HashAddress, PathAddress } from "./address.js";
 import { OfflineError, cardOf, isPacked, site, siteRoot, startedEngine } from "./files.js";
+import { Follower, speakerOf } from "./follow.js";
 import { TalkPlayer, talkInPage } from "./talk.js";
 import { AboutPage, DecodingPage, DoorPage, EffectsPage, HeadsPage, MasksPage, PositionsPage } from "./views.js";
 import { LANGUAGES, languageOf, say, speak } from "./words.js";
@@ -20,7 +21,7 @@ const PAGES = {
   about: AboutPage,
 };
 // What an address keeps from page to page.
-const SHARED = ["sentence", "checkpoint", "lang", "frame"];
+const SHARED = ["sentence", "checkpoint", "lang", "frame", "follow"];
 const MOST_TRACES = 12;
 // The cache of sw.js for files whose names change with their content.
 const KEPT_MODELS = "headscope-models";
@@ -40,6 +41,7 @@ class Site {
     this.label();
     this.listen();
     this.openTalk();
+    this.followSpeaker();
     this.start();
     this.show();
   }
@@ -84,6 +86,19 @@ class Site {
       Object.assign(this, this.address.read());
       this.text = this.query.sentence || card.sentence;
     }
+  }
+
+  /** Turns to what a speaker shows, if the address names one. */
+  followSpeaker() {
+    if (isPacked() || !speakerOf(this.query)) return;
+    const show = (page, { checkpoint, ...view }) => {
+      const kept = Object.fromEntries(["lang", "checkpoint", "follow"].map((name) => [name, this.query[name] ?? ""]));
+      history.replaceState(null, "", this.address.link(page, { ...view, ...kept }));
+      this.follow();
+    };
+    const { button, note } = new Follower(speakerOf(this.query), show);
+    this.at.form.append(button);
+    this.at.form.after(note);
   }
 
   has(checkpoint) {

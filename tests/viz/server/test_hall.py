@@ -16,6 +16,7 @@ from model.checkpoints.shipped import CHECKPOINTS
 from viz.server import hall
 from viz.server.hall import FRESH, MISSING, Hall
 from viz.server.server import MIDDLEWARE, SecurityHeaders
+from viz.shell import followed
 
 ELSEWHERE = "from Streamlit"
 
@@ -63,6 +64,19 @@ def test_an_address_without_its_slash_keeps_its_query(client: TestClient, path: 
 @pytest.mark.parametrize("path", ["/site/none/", "/site/code/site.0.js", "/site/../app.py"])
 def test_what_is_not_there_is_said_to_be_absent(client: TestClient, path: str) -> None:
     assert client.get(path.replace("..", "%2e%2e")).status_code == 404
+
+
+def test_a_speaker_is_followed_by_a_code_and_the_oldest_make_room(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(followed, "MOST_SPEAKERS", 2)
+    codes = [f"{number:016x}" for number in range(3)]
+    for code in codes:
+        followed.VIEWS.put(code, b'{"page": "heads"}')
+    gone, *kept = (client.get(f"/site/speaker/{code}.json") for code in codes)
+    assert gone.status_code == 404
+    assert [each.json() for each in kept] == [{"page": "heads"}] * 2
+    assert {each.headers["cache-control"] for each in kept} == {"no-store"}
 
 
 def test_nothing_can_be_sent_to_it(client: TestClient) -> None:
