@@ -3,25 +3,31 @@
     python -m benchmarks.load
 
 Starts the app and lets 1, 10, 20, 50 and 100 people type a sentence every so often; then 50 who
-open the link within ten seconds, and twice as many questions as the app can answer. People and app
-share this machine's cores, so the people's own work (they read every message) is in the figures.
+open the link within ten seconds, and twice as many questions as the app can answer; and a hall of
+200 phones that fetch the site beside 50 people in the app. People and app share this machine's
+cores, so the people's own work (they read every message) is in the figures.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import gzip
+import http.client
 import importlib.metadata
 import itertools
+import json
 import os
 import random
 import re
 import time
-from collections.abc import Coroutine, Iterator
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
 from typing import Any
+from urllib.parse import urlsplit
 from urllib.request import ProxyHandler, Request, build_opener
 
 import torch
@@ -48,6 +54,10 @@ MOST_P95 = {"50x10": 1.5, "20x2": 2.0}
 
 OPENING, OPENING_SECONDS, MOST_OPENING = 50, 10.0, 8.0
 """Visitors of a link, the seconds within which they come, and until the last page is complete."""
+
+PHONES, PHONES_BESIDE, EACH_SECONDS = 200, "50x10", 2.0
+"""Phones in a hall, the people in the app beside them, and how often a phone asks what the speaker
+shows."""
 
 RECOVERY_SECONDS = 10.0
 """Seconds after an overload until one person must be answered as fast as when alone."""
@@ -120,11 +130,17 @@ def cpu(pid: int) -> float:
 
 
 async def crowd(
-    server: AppServer, asked: Iterator[str], people: int, every: float, seconds: float, page: str
+    server: AppServer,
+    asked: Iterator[str],
+    people: int,
+    every: float,
+    seconds: float,
+    page: str,
+    beside: Callable[[], Awaitable[None]] | None = None,
 ) -> Crowd:
     """People who type a sentence at intervals, each after their last answer.
 
-    All have their first page before the first sentence.
+    All have their first page before the first sentence, when what is `beside` them begins.
     """
     lived = Crowd(answers=[[] for _ in range(people)])
     chance = random.Random(people)
@@ -152,7 +168,7 @@ async def crowd(
     lives = asyncio.gather(*(live(number) for number in range(people)))
     await standing.wait()
     began, used = time.perf_counter(), cpu(server.pid)
-    await lives
+    await asyncio.gather(lives, *([beside()] if beside else []))
     lived.seconds, lived.cpu = time.perf_counter() - began, cpu(server.pid) - used
     return lived
 
@@ -194,6 +210,67 @@ def fetch_code(url: str) -> None:
         load(path)
     name, _ = code("explorer/component.js")
     load(f"{ADDRESS}/{name}")
+
+
+async def phones(server: AppServer, within: float, seconds: float) -> list[tuple[float, int]]:
+    """Phones that fetch the whole site and then ask what the speaker shows.
+
+    Returns the seconds and the bytes that each took until it had everything.
+    """
+    chance = random.Random(PHONES)
+    loop = asyncio.get_running_loop()
+    end = time.perf_counter() + seconds
+    # One thread for each, or they would wait for each other.
+    with ThreadPoolExecutor(PHONES) as pool:
+
+        async def live() -> tuple[float, int]:
+            await asyncio.sleep(chance.random() * within)
+            began = time.perf_counter()
+            size = await loop.run_in_executor(pool, fetch_site, server.url)
+            taken = time.perf_counter() - began
+            while time.perf_counter() < end:
+                await asyncio.sleep(EACH_SECONDS)
+                await loop.run_in_executor(pool, ask_speaker, server.url)
+            return taken, size
+
+        return list(await asyncio.gather(*(live() for _ in range(PHONES))))
+
+
+def fetch_site(url: str) -> int:
+    """Fetch the site with its model over one connection; the bytes of it."""
+    connection = http.client.HTTPConnection(urlsplit(url).netloc, timeout=GIVEN_UP)
+    size = 0
+
+    def load(path: str) -> bytes:
+        nonlocal size
+        connection.request("GET", f"/site/{path}", headers={"Accept-Encoding": "gzip"})
+        answer = connection.getresponse()
+        content = answer.read()
+        size += len(content)
+        assert answer.status == 200, path
+        packed = answer.getheader("Content-Encoding") == "gzip"
+        return gzip.decompress(content) if packed and path in ("", card) else content
+
+    card = ""
+    page = load("").decode()
+    for path in re.findall(r'(?:src|href)="\./([^"]+)"', page):
+        load(path)
+    known = json.loads(re.findall(r'id="site">(.*?)</script>', page)[0])
+    for path in known["code"].values():
+        load(path)
+    card = known["models"][0]["card"]
+    for path in json.loads(load(card))["files"].values():
+        load(path)
+    connection.close()
+    return size
+
+
+def ask_speaker(url: str) -> None:
+    """Ask for the view of a speaker who is not there, at the same cost as of one who is."""
+    connection = http.client.HTTPConnection(urlsplit(url).netloc, timeout=GIVEN_UP)
+    connection.request("GET", f"/site/speaker/{0:016x}.json")
+    connection.getresponse().read()
+    connection.close()
 
 
 async def recovery(server: AppServer, asked: Iterator[str], alone: float, page: str) -> float:
@@ -262,6 +339,31 @@ async def measure(
             opening(server, OPENING, OPENING_SECONDS, page),
             ("first_page_p95_s", MOST_OPENING),
         )
+    if "hall" in chosen.parts:
+        # Whoever comes first has the site made.
+        await asyncio.to_thread(fetch_site, server.url)
+        people, every = map(int, PHONES_BESIDE.split("x"))
+        await add(
+            f"{people} people, a sentence every {every} s, before the phones come",
+            crowd(server, asked, people, every, seconds, page),
+        )
+        fetched: list[tuple[float, int]] = []
+
+        async def beside() -> None:
+            fetched.extend(await phones(server, OPENING_SECONDS, seconds))
+
+        await add(
+            f"{people} people, beside {PHONES} phones",
+            crowd(server, asked, people, every, seconds, page, beside),
+            ("p95_s", MOST_P95[PHONES_BESIDE]),
+        )
+        taken = sorted(each for each, _ in fetched)
+        row = {
+            "what": f"{PHONES} phones fetch the site within {OPENING_SECONDS:g} s",
+            **{f"p{share}_s": round(quantile(taken, share), 1) for share in (50, 95, 100)},
+            "mb_a_phone": round(median(size for _, size in fetched) / 1e6, 1),
+        }
+        rows.append(show(row))
     if "overload" in chosen.parts:
         alone = await add("one person alone", crowd(server, asked, 1, 1, seconds / 2, page))
         most = await add("as much as it can", crowd(server, asked, 8, 0, seconds / 2, page))
@@ -282,7 +384,7 @@ def main(argv: list[str] | None = None) -> None:
     options = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parts = ("crowds", "opening", "overload")
+    parts = ("crowds", "opening", "hall", "overload")
     options.add_argument(
         "--parts", nargs="+", choices=parts, default=parts, help="what to measure (default all)"
     )
@@ -302,7 +404,7 @@ def main(argv: list[str] | None = None) -> None:
     with serve("app.py", {CHECKPOINTS_VARIABLE: str(CHECKPOINT.parent)}) as server:
         rows = asyncio.run(measure(server, questions(chosen.data), chosen))
     write(
-        "load",
+        "load" if {*chosen.parts} == {*parts} else f"load-{'-'.join(chosen.parts)}",
         resolve_device("auto"),
         streamlit=importlib.metadata.version("streamlit"),
         cores=os.cpu_count(),

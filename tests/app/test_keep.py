@@ -76,6 +76,11 @@ def open_page(open_app: OpenApp) -> OpenApp:
     return open_at
 
 
+def files(app: AppTest) -> list[Any]:
+    """The buttons that download a picture's file; each menu offers the talk too."""
+    return [each for each in app.download_button if each.label != "Talk to take home"]
+
+
 def opened(app: AppTest, *menus: str) -> AppTest:
     for menu in menus:
         app.session_state[f"save-{menu}"] = True
@@ -124,6 +129,8 @@ def test_a_closed_menu_computes_and_holds_nothing(open_page: OpenApp) -> None:
     assert not app.download_button
     assert not app.code
     assert "_kept" not in app.session_state
+    # An open one offers the talk with its model too, which is made by a click.
+    assert [each.key for each in opened(app, "picture").download_button] == ["picture-home"]
 
 
 @pytest.mark.parametrize("format", ["csv", "json", "npz"])
@@ -145,7 +152,7 @@ def test_the_numbers_of_the_selected_head_are_the_trace_s(
         with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
             weights = arrays["weight"]
     np.testing.assert_array_equal(weights, seen.weights[3])
-    assert app.download_button[0].label == f"Download {format.upper()}"
+    assert files(app)[0].label == f"Download {format.upper()}"
     assert f"headscope-decoder-layer1-head3.{format}" in " ".join(
         each.value for each in app.caption
     )
@@ -255,12 +262,12 @@ def test_what_was_chosen_in_one_menu_is_chosen_in_the_next(open_page: OpenApp) -
 def test_a_file_is_offered_for_as_long_as_its_settings_stay(open_page: OpenApp) -> None:
     app = open_page("heads", "picture")
     choose(app, "picture", format="html")
-    assert not app.download_button
+    assert not files(app)
     app.button(key="picture-make").click()
     opened(app, "picture")
-    assert app.download_button[0].label == "Download HTML"
+    assert files(app)[0].label == "Download HTML"
     choose(app, "picture", dark=True)
-    assert not app.download_button
+    assert not files(app)
 
 
 def test_too_many_numbers_for_a_table_are_refused_in_a_sentence(
@@ -270,9 +277,9 @@ def test_too_many_numbers_for_a_table_are_refused_in_a_sentence(
     app = open_page("heads", "picture")
     choose(app, "picture", format="csv")
     assert "too many for CSV; choose NPZ" in said(app)
-    assert not app.download_button
+    assert not files(app)
     choose(app, "picture", format="npz")
-    assert app.download_button
+    assert files(app)
 
 
 def test_many_numbers_are_written_when_they_are_asked_for(
@@ -281,10 +288,10 @@ def test_many_numbers_are_written_when_they_are_asked_for(
     monkeypatch.setattr("viz.shell.save_menu.AT_ONCE", 10)
     app = open_page("heads", "picture")
     choose(app, "picture", format="csv")
-    assert not app.download_button
+    assert not files(app)
     app.button(key="picture-make").click()
     opened(app, "picture")
-    assert app.download_button
+    assert files(app)
 
 
 def test_without_a_browser_the_menu_says_so_at_once_and_offers_the_rest(
@@ -294,11 +301,11 @@ def test_without_a_browser_the_menu_says_so_at_once_and_offers_the_rest(
     app = open_page("heads", "picture")
     assert browser.NEEDS_BROWSER in said(app)
     assert app.segmented_control(key="picture-format").value == "csv"
-    assert app.download_button
+    assert files(app)
     for format in IMAGES:
         choose(app, "picture", format=format)
         assert browser.NEEDS_BROWSER in said(app)
-        assert not app.download_button
+        assert not files(app)
         assert not [each for each in app.button if each.key == "picture-make"]
     assert choose(app, "picture", format="json").download_button
     assert choose(app, "picture", format="py").code
@@ -317,7 +324,7 @@ def test_a_browser_that_fails_is_told_in_a_sentence(
     app.button(key="picture-make").click()
     opened(app, "picture")
     assert "did not start" in said(app)
-    assert not app.download_button
+    assert not files(app)
 
 
 def test_nothing_is_saved_from_a_stage(open_page: OpenApp) -> None:

@@ -52,6 +52,9 @@ RUN_SECONDS = 1.0
 NEED_BROWSER = frozenset((*IMAGES, *FILMS))
 """What a browser on this machine draws."""
 
+ALSO: list[Callable[[str], None]] = []
+"""What every menu offers below the picture's file, given the menu's key."""
+
 _CHOICES, _MADE, _MAKING = "_keep", "_kept", "_filming"
 _USUAL: dict[str, Any] = {"format": "png", "width": "two-columns", "scale": 2, "dark": False}
 
@@ -186,6 +189,8 @@ def _offer(pictures: tuple[Picture, ...], key: str, question: Question) -> None:
         if menu.open:
             with menu, st.container(width=MENU_WIDTH, gap="small"):
                 _show(pictures, key, question)
+                for offer in ALSO:
+                    offer(key)
         elif making := _making(key):
             making.give_up()
 

@@ -12,7 +12,7 @@ from viz.browser.speaker import moved_scene, notes_button, scene_handles
 from viz.draw import css
 from viz.draw.labels import escape_markdown, visible
 from viz.service.model_menu import checkpoints_if_any
-from viz.shell import address, stage
+from viz.shell import address, save_menu, stage
 from viz.shell.fragments import fragment
 from viz.shell.width import is_phone
 from viz.talk import scenes, take_home
@@ -402,6 +402,28 @@ def _show_editing(number: int, title: str, note: str) -> None:
             st.button("Cancel", key="talk-cancel", on_click=_leave_editing)
 
 
+def _show_take_home(shown: Talk | None, key: str) -> None:
+    """The talk with its model as one page, if a page can run the model."""
+    folder = take_home.model_of(shown, checkpoints_if_any()) if shown else None
+    if shown is None or folder is None:
+        return
+    st.download_button(
+        "Talk to take home",
+        partial(take_home.take_home, shown, folder),
+        file_name=scenes.file_name(shown).removesuffix(".json") + ".html",
+        mime="text/html",
+        icon=":material/home:",
+        key=f"{key}-home",
+        width="stretch",
+        on_click="ignore",
+        help=f"One page with the talk “{escape_markdown(visible(shown.title))}” and the model "
+        f"{escape_markdown(visible(folder.name))}; it runs offline in any browser from 2023 on.",
+    )
+
+
+save_menu.ALSO[:] = [lambda key: _show_take_home(shown_talk(), key)]
+
+
 def _show_file(shown: Talk) -> None:
     st.download_button(
         "Download the talk",
@@ -413,19 +435,7 @@ def _show_file(shown: Talk) -> None:
         width="stretch",
         on_click="ignore",
     )
-    if folder := take_home.model_of(shown, checkpoints_if_any()):
-        st.download_button(
-            "Talk to take home",
-            partial(take_home.take_home, shown, folder),
-            file_name=scenes.file_name(shown).removesuffix(".json") + ".html",
-            mime="text/html",
-            icon=":material/home:",
-            key="talk-home",
-            width="stretch",
-            on_click="ignore",
-            help=f"One page with the talk and the model {visible(folder.name)}, which runs offline "
-            "in any browser from 2023 on.",
-        )
+    _show_take_home(shown, "talk")
     st.file_uploader(
         "Open a talk",
         type="json",
