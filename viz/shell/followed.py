@@ -100,10 +100,6 @@ def site_view() -> tuple[str, dict[str, str]]:
 
 
 def is_on_site() -> bool:
-    """Whether a site shows this: the app's own has the first model, one elsewhere its choice.
-
-    Translations of one's own need the app.
-    """
+    """Whether a site shows this: the app's own has the first model, one elsewhere its choice."""
     present = st.session_state.get("checkpoint")
-    is_there = os.environ.get(share.SITE_VARIABLE) or present in list(checkpoints_if_any())[:1]
-    return bool(is_there) and not st.session_state.get("target")
+    return bool(os.environ.get(share.SITE_VARIABLE)) or present in list(checkpoints_if_any())[:1]

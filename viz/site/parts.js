@@ -13,7 +13,8 @@ export class Part {
    */
   constructor(name, { report = () => {}, trigger = () => {} } = {}) {
     Object.assign(this, { name, report, trigger });
-    this.host = element("div", `part ${name}`);
+    // By the second name, components know on a stage how much room they have, as in the app.
+    this.host = element("div", `part st-key-picture ${name}`);
     this.root = this.host.attachShadow({ mode: "open" });
     // The explorer's question to Python is answered by the engine, or not asked.
     this.inner = element("div", `headscope ${CLASSES[name]}`, { "data-engine": "" });

@@ -21,7 +21,7 @@ const PAGES = {
   about: AboutPage,
 };
 // What an address keeps from page to page.
-const SHARED = ["sentence", "checkpoint", "lang", "frame", "follow"];
+const SHARED = ["sentence", "target", "checkpoint", "lang", "frame", "follow"];
 const MOST_TRACES = 12;
 // The cache of sw.js for files whose names change with their content.
 const KEPT_MODELS = "headscope-models";
@@ -36,6 +36,13 @@ class Site {
       ["bar", "links", "language", "model", "form", "run", "status", "translation", "trouble", "view"].map((name) => [name, document.querySelector(`#${name}`)]),
     );
     this.field = document.querySelector("#sentence");
+    const own = element("button", "link", { type: "button" }, say("own_translation"));
+    own.addEventListener("click", () => {
+      this.change({ target: "" }, { draws: false });
+      this.show();
+    });
+    this.given = element("p", "outcome", { hidden: "" }, `${say("given")} `, own);
+    this.at.translation.after(this.given);
     Object.assign(this, this.address.read());
     this.text = this.query.sentence || card.sentence;
     this.label();
@@ -124,20 +131,33 @@ class Site {
   /**
    * The trace of the present sentence; null if another sentence has come meanwhile, or there is none.
    *
-   * It is of the translation under an intervention, with the ids it must begin with; or of the translation with `ids`.
+   * It is of the translation under an intervention, with the ids it must begin with, by a search; or of the translation
+   * that is given by its ids or its text.
    */
-  async trace({ prefix = [], ids = null, ...under } = {}) {
+  async trace({ prefix = [], ids = null, target = null, search = {}, ...under } = {}) {
     const { text } = this;
-    const key = JSON.stringify([text, prefix, ids, under], (_, value) => (ArrayBuffer.isView(value) ? Array.from(value).join("") : value));
-    return this.known(key, (engine, signal) => engine.call("trace", [text, { search: { prefix }, ids, under }], { signal }));
+    const asked = { search: { ...search, prefix }, ids, target, under };
+    const key = JSON.stringify([text, asked], (_, value) => (ArrayBuffer.isView(value) ? Array.from(value).join("") : value));
+    return this.known(key, (engine, signal) => engine.call("trace", [text, asked], { signal }));
   }
 
-  /** The loss without each head. */
+  /** The trace of the translation that is shown, under an intervention: one's own, which the address gives, or the model's. */
+  async shown(under = {}) {
+    const { target } = this.query;
+    return this.trace(target ? { ...under, target } : under);
+  }
+
+  /** Whether a talk in the page is on stage. */
+  get isStaged() {
+    return this.player?.mode === "present";
+  }
+
+  /** The loss of the translation that is shown without each head. */
   async effects() {
-    const whole = await this.trace();
+    const whole = await this.shown();
     if (!whole) return null;
     const ids = Object.fromEntries(["source", "target", "predictions"].map((side) => [side, { ids: whole[side].ids }]));
-    return this.known(`effects ${this.text}`, (engine, signal) => engine.call("effects", [ids], { signal }));
+    return this.known(`effects ${this.text} ${ids.predictions.ids}`, (engine, signal) => engine.call("effects", [ids], { signal }));
   }
 
   /** A result of the engine, which is asked once; null if it was given up, or failed. */
@@ -200,7 +220,8 @@ class Site {
   ask(text) {
     if (text === this.text) return;
     this.give(text);
-    const kept = { ...this.shared, sentence: text === this.card.sentence ? "" : text };
+    // A translation belongs to its sentence.
+    const kept = { ...this.shared, target: "", sentence: text === this.card.sentence ? "" : text };
     this.query = {};
     history.pushState(null, "", this.address.link(this.page, kept));
     this.query = this.address.read().query;
@@ -215,6 +236,7 @@ class Site {
     document.title = `${say(`page_${page}`)} · Headscope`;
     this.field.value = this.text;
     at.form.hidden = page === "about";
+    this.given.hidden = !this.query.target || page === "about";
     this.links();
     this.player?.draw();
     if (this.view?.constructor !== PAGES[page]) {
@@ -235,7 +257,7 @@ class Site {
     const named = ["door", "about"].includes(this.page);
     translation.classList.toggle("unseen", named);
     if (named) translation.textContent = say(`page_${this.page}`);
-    const whole = await this.trace();
+    const whole = await this.shown();
     if (!whole) return;
     tell("tokens", { source: whole.source.tokens.map(tokenText), target: whole.predictions.tokens.map(tokenText) });
     if (!named) translation.textContent = whole.text || say("nothing");

@@ -16,6 +16,8 @@ import { say } from "./words.js";
 const KINDS = ["encoder", "decoder", "cross"];
 // Why a cell of a mask is closed (viz/masks/mask.py, Cell).
 const [FUTURE, BY_EDIT] = [1, 4];
+// The widest beam and the highest length penalty of an address (viz/decoding/search.py).
+const [MOST_BEAM, MOST_PENALTY] = [8, 200];
 
 /** A page: its controls and its picture, drawn anew with every sentence and every change of the address. */
 class SitePage {
@@ -82,10 +84,10 @@ export class DoorPage extends SitePage {
 
   async draw() {
     const { talk } = this;
-    const options = { key: `${talk.card.name} ${talk.text}`, moment: this.number("moment", 0, 0, 999), play: this.query.play === "1" };
+    const options = { key: `${talk.card.name} ${talk.text}`, moment: this.number("moment", 0, 0, 999), play: this.query.play === "1", stage: talk.isStaged };
     // What it opens with plays while the model is still loading.
-    if (!talk.isReady && talk.text === talk.card.sentence && !options.moment) await this.part.update(talk.openings.door);
-    const trace = await talk.trace();
+    if (!talk.isReady && talk.text === talk.card.sentence && !options.moment && !talk.query.target) await this.part.update(talk.openings.door);
+    const trace = await talk.shown();
     if (trace) await this.part.update(packedFigure(this.template, trace, options));
   }
 }
@@ -123,12 +125,14 @@ export class HeadsPage extends SitePage {
       return known?.layers.includes(layer) && head < known.heads;
     });
     if (moved) this.epoch += 1;
-    const options = { epoch: this.epoch, selection: this.selection };
+    const options = { epoch: this.epoch, selection: this.selection, stage: talk.isStaged };
     this.restore.hidden = !heads.length;
-    const trace = await talk.trace(heads.length ? { heads } : {});
+    const without = heads.length ? await talk.trace({ heads }) : null;
+    // A given translation is read without these heads; what the model writes without them stands above.
+    const trace = await (talk.query.target || !without ? talk.shown(heads.length ? { heads } : {}) : without);
     if (!trace) return;
-    const whole = heads.length ? await talk.trace() : null;
-    if (whole) this.compare(trace.text, whole.text, say("without_heads", { n: heads.length }));
+    const whole = without && (await talk.trace());
+    if (whole) this.compare(without.text, whole.text, say("without_heads", { n: heads.length }));
     else this.note.replaceChildren();
     await this.part.update(packedTrace(template, trace, options));
     if (heads.length || options.selection.order !== template.onDemand) return;
@@ -167,15 +171,19 @@ export class DecodingPage extends SitePage {
     const { talk, prefix } = this;
     this.epoch += 1;
     this.undo.hidden = !prefix.length;
-    const trace = await talk.trace({ prefix });
+    const search = { beam: this.number("beam", 4, 1, MOST_BEAM), alpha: this.number("penalty", 60, 0, MOST_PENALTY) / 100 };
+    const widths = [...new Set([1, 2, 4, 8, search.beam])].sort((one, other) => one - other);
+    this.controls.replaceChildren(this.menu(say("beam"), "beam", widths.map((width) => [String(width), String(width)]), String(search.beam)), this.undo);
+    const isUsual = search.beam === 4 && search.alpha === 0.6;
+    const trace = await (prefix.length || !isUsual ? talk.trace({ prefix, search }) : talk.shown());
     if (!trace) return;
     this.shown = trace;
     const step = this.number("at", 1, 1, trace.predictions.ids.length) - 1;
-    const options = { name: `${talk.text} ${prefix}`, epoch: this.epoch, step, forced: prefix.length };
+    const options = { name: `${talk.text} ${prefix}`, epoch: this.epoch, step, forced: prefix.length, stage: talk.isStaged };
     await this.part.update(packedWriting(this.template, trace, options));
-    const whole = prefix.length ? await talk.trace() : null;
+    const whole = prefix.length || !isUsual ? await talk.trace() : null;
     if (whole) this.compare(trace.text, whole.text);
-    else if (!prefix.length) this.note.textContent = say("take_word");
+    else if (isUsual && !prefix.length) this.note.textContent = say("take_word");
   }
 }
 
@@ -188,7 +196,7 @@ export class EffectsPage extends SitePage {
 
   async draw() {
     const { talk } = this;
-    const trace = await talk.trace();
+    const trace = await talk.shown();
     const effects = trace && (await talk.effects());
     if (!effects) return;
     const tokens = trace.predictions.tokens.map(tokenText);
@@ -209,7 +217,7 @@ export class EffectsPage extends SitePage {
       };
     });
     this.note.textContent = say("effects_note");
-    await this.part.update(packedPanels(panels, { themes: this.template.themes, height: 15, help: "" }));
+    await this.part.update(packedPanels(panels, { themes: this.template.themes, height: 15, stage: talk.isStaged }));
     const ranked = losses
       .flatMap(({ kind, layer, losses: all }) => all.map((loss, head) => ({ kind, layer, head, loss })))
       .sort((one, other) => other.loss - one.loss)
@@ -291,7 +299,7 @@ export class MasksPage extends SitePage {
 
   async draw() {
     const { talk, kind } = this;
-    const whole = await talk.trace();
+    const whole = await talk.shown();
     if (!whole) return;
     const masks = await this.edits(whole);
     // The translation that is there is read under the mask, so that both pictures have the same words.
@@ -326,14 +334,14 @@ export class MasksPage extends SitePage {
         values: map.weights.subarray(head * size, (head + 1) * size),
       },
     ];
-    const packing = { themes: this.template.themes, epoch: this.epoch, name: this.of, help: say("painting_help") };
+    const packing = { themes: this.template.themes, stage: talk.isStaged, epoch: this.epoch, name: this.of, help: say("painting_help") };
     await this.part.update(packedPanels(panels, packing));
     if (!masks.length) {
       this.note.textContent = say("mask_note");
       return;
     }
-    const written = await talk.trace({ masks });
-    if (written) this.compare(written.text, whole.text);
+    const [written, free] = [await talk.trace({ masks }), await talk.trace()];
+    if (written && free) this.compare(written.text, free.text);
   }
 
   menus({ kind, layer, head, layers, heads, before, allowed, queries, keys }) {
@@ -387,7 +395,7 @@ export class PositionsPage extends SitePage {
         ...{ queryTitle: say("token"), keyTitle: say("dimension"), scale: "signed", low: -limit, high: limit },
         ...{ unit: say("value"), pointed: say("at_dimension"), alt: say("table_of") },
       };
-      await this.part.update(packedPanels([panel], { themes: this.template.themes }));
+      await this.part.update(packedPanels([panel], { themes: this.template.themes, stage: talk.isStaged }));
     } else this.part.host.hidden = true;
     const edit = { scale: scale / 100, shift, reverse, side };
     const under = { ...(scale === 100 && !shift && !reverse ? {} : { positions: edit }), ...(order ? { sourceOrder: order } : {}) };

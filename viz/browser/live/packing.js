@@ -14,9 +14,9 @@ const COMPLETE = 0.999;
  * @param {object} template - the header of an envelope of the same model, for what does not depend on the sentence:
  *   names, titles, labels of heads.
  * @param {object} trace - of the engine.
- * @param {object} options - `effects`, of the engine, once they are known; `epoch` and `selection` of the payload.
+ * @param {object} options - `effects`, of the engine, once they are known; `epoch`, `selection` and `stage` of the payload.
  */
-export function packedTrace(template, trace, { effects = null, epoch = 0, selection = {} } = {}) {
+export function packedTrace(template, trace, { effects = null, epoch = 0, selection = {}, stage = false } = {}) {
   const body = new PackedBody();
   const axes = [];
   const axis = ({ tokens }) => {
@@ -44,7 +44,7 @@ export function packedTrace(template, trace, { effects = null, epoch = 0, select
       facts: maps.map((map, layer) => factsOfMap(map, keys.tokens, kind.facts[layer], template, losses)),
     };
   });
-  return sealed({ ...template, epoch, selection, axes, kinds }, body);
+  return sealed({ ...template, epoch, selection, stage, axes, kinds }, body);
 }
 
 /** Where the weights of a kind begin, layer after layer. */

@@ -9,7 +9,7 @@ const PLAIN = {
 };
 
 /** The envelope of panels, whose values, masks and painted cells are typed arrays; options as in matrices.py. */
-export function packedPanels(panels, { themes, height = 0, abreast = panels.length, epoch = 0, name = "", help = "" }) {
+export function packedPanels(panels, { themes, height = 0, abreast = panels.length, stage = false, epoch = 0, name = "", help = "" }) {
   const body = new PackedBody();
   const placed = (array) => array && body.add(Uint8Array.from(array));
   const listed = panels.map((given) => {
@@ -22,5 +22,5 @@ export function packedPanels(panels, { themes, height = 0, abreast = panels.leng
       ...{ shown: placed(panel.shown), base: placed(panel.base), start: placed(panel.start) },
     };
   });
-  return sealed({ panels: listed, stage: false, themes, height, abreast, epoch, name, help }, body);
+  return sealed({ panels: listed, stage, themes, height, abreast, epoch, name, help }, body);
 }
