@@ -136,6 +136,17 @@ def test_a_link_opens_what_it_says_on_a_phone(opened: Opened, text: str, toy: Tr
     expect(heading).to_contain_text("layer 0, head 1", timeout=SECONDS)
     expect(page.get_by_role("button", name=words()["de"]["translate"])).to_be_visible()
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    # Another's translation is read as the address gives it, and said to be no work of the model.
+    given = opened(text, at="#/heads?sentence=a+b+c&target=a+b")
+    expect(given.locator("#translation")).to_have_text("a b", timeout=SECONDS)
+    expect(given.locator(".explorer canvas.matrix").first).to_be_visible(timeout=SECONDS)
+    given.get_by_role("link", name=SAYS["page_decoding"]).click()
+    expect(given.locator(".candidate").first).to_be_visible(timeout=SECONDS)
+    given.get_by_label(SAYS["beam"]).select_option("1")
+    greedy = toy.translate("a b c", search=Search(beam=1)).text
+    note(given, f"{SAYS['written']} {greedy}")
+    given.get_by_role("button", name=SAYS["own_translation"]).click()
+    expect(given.locator("#translation")).to_have_text(toy.translate("a b c").text)
     # What cannot be translated is said, and the page goes on.
     translate_again = page.locator("#sentence")
     translate_again.fill("漢字")

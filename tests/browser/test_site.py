@@ -105,7 +105,7 @@ def test_a_phone_follows_the_speaker_until_somebody_taps(
     expect(phone.locator(".explorer h3.name")).to_contain_text("head 1", timeout=SECONDS)
     assert phone.evaluate("document.documentElement.scrollWidth") <= 390
     show("corpus")
-    expect(phone.locator("main > .outcome")).to_have_text(words()["en"]["in_the_app"])
+    expect(phone.locator("main > .aside[aria-live]")).to_have_text(words()["en"]["in_the_app"])
     show("masks", sentence="a b c", masked="cross")
     expect(phone.locator("#menu-masked")).to_have_value("cross", timeout=SECONDS)
     # One's own way, and back.
@@ -116,7 +116,7 @@ def test_a_phone_follows_the_speaker_until_somebody_taps(
     follow.click()
     expect(phone.locator("#translation")).to_have_text("a b", timeout=SECONDS)
     view.unlink()
-    expect(phone.locator("main > .outcome")).to_have_text(words()["en"]["no_speaker"])
+    expect(phone.locator("main > .aside[aria-live]")).to_have_text(words()["en"]["no_speaker"])
     phone.close()
 
 

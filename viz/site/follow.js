@@ -21,7 +21,7 @@ export class Follower {
     this.address = new URL(`speaker/${code}.json`, siteRoot());
     this.button = element("button", "follow", { type: "button" }, say("follow"));
     this.button.addEventListener("click", () => this.turn(!this.follows));
-    this.note = element("p", "outcome", { "aria-live": "polite" });
+    this.note = element("p", "aside", { "aria-live": "polite" });
     for (const type of OWN_WAY) document.addEventListener(type, (event) => event.isTrusted && event.target !== this.button && this.turn(false), { capture: true });
     document.addEventListener("visibilitychange", () => this.ask());
     this.turn(true);

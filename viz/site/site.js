@@ -41,7 +41,7 @@ class Site {
       this.change({ target: "" }, { draws: false });
       this.show();
     });
-    this.given = element("p", "outcome", { hidden: "" }, `${say("given")} `, own);
+    this.given = element("p", "aside", { hidden: "" }, `${say("given")} `, own);
     this.at.translation.after(this.given);
     Object.assign(this, this.address.read());
     this.text = this.query.sentence || card.sentence;
