@@ -162,11 +162,13 @@ class Answer:
         sentence: with the number, as plain text.
         page: which shows it.
         view: what that page shows, as a value of its dataclass.
+        source: the sentence that it is about; empty for the subject's.
     """
 
     sentence: str
     page: View
     view: Any
+    source: str = ""
 
 
 @dataclass(frozen=True, slots=True)

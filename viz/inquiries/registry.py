@@ -7,6 +7,7 @@ from types import MappingProxyType
 
 from viz.inquiries import ablation, contrast, corpus, facts, weights, what_if, writing
 from viz.inquiries.inquiry import Inquiry, Subject
+from viz.inquiries.pairs import pairs
 
 FIRST = (
     *("source", "matters-most", "corpus-previous", "see-future", "no-positions"),
@@ -28,5 +29,11 @@ INQUIRIES: Mapping[str, Inquiry] = MappingProxyType(
 
 
 def offered(subject: Subject) -> list[Inquiry]:
-    """Those that have an answer for a subject."""
-    return [each for each in INQUIRIES.values() if each.fits(subject)]
+    """Those that have an answer for a subject, and its model's pairs of words."""
+    return [each for each in (*INQUIRIES.values(), *pairs(subject).values()) if each.fits(subject)]
+
+
+def find(key: str, subject: Subject) -> Inquiry | None:
+    """The one of a key, if it has an answer for a subject."""
+    inquiry = INQUIRIES.get(key) or pairs(subject).get(key)
+    return inquiry if inquiry is not None and inquiry.fits(subject) else None

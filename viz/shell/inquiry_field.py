@@ -11,11 +11,11 @@ from model.serving.queue import ServiceError
 from viz.browser.inquiries import asked, inquiries
 from viz.draw.labels import escape_html, visible
 from viz.inquiries.inquiry import Answer, Inquiry, Subject
-from viz.inquiries.registry import INQUIRIES, offered
+from viz.inquiries.registry import find, offered
 from viz.links.parameters import View
-from viz.registry.pages import ASKED
+from viz.registry.pages import ASKED, SENTENCE, TARGET
 from viz.service import session
-from viz.service.questions import Question
+from viz.service.questions import OfModel, Question
 from viz.shell import address, stage
 
 _WANTED, _ANSWERED, _OFFERED = "_inquiry_wanted", "_inquiry_answered", "_inquiries_offered"
@@ -54,9 +54,13 @@ def _offered(question: Question, subject: Subject) -> list[Inquiry]:
 
 
 def _on_asked() -> None:
-    if asked() in INQUIRIES and not address.is_followed():
+    try:
+        key = ASKED.parse(asked())
+    except ValueError:
+        return
+    if key and not address.is_followed():
         st.session_state[_TURN] = st.session_state.get(_TURN, 0) + 1
-        st.session_state[_WANTED] = asked()
+        st.session_state[_WANTED] = key
 
 
 def show_answer(question: Question | None, view: View) -> None:
@@ -72,7 +76,8 @@ def show_answer(question: Question | None, view: View) -> None:
         with session.refusals():
             answer = _answer(wanted, subject)
             if answer is not None:
-                address.open_view(answer.page, answer.view, **{ASKED.name: wanted})
+                about = {SENTENCE.name: answer.source, TARGET.name: ""} if answer.source else {}
+                address.open_view(answer.page, answer.view, **about, **{ASKED.name: wanted})
         # Only now: a newer run may have ended this one while it waited.
         del st.session_state[_WANTED]
         if address.is_navigating():
@@ -86,11 +91,20 @@ def show_answer(question: Question | None, view: View) -> None:
     if not is_old:
         with session.refusals():
             found = _answer(key, subject)
-    if found is None or found.page.name != view.name:
+    if found is None or found.page.name != view.name or not _is_about(found, question):
         # It is of another sentence, or of the page that was left.
         address.change(asked="")
     elif not stage.is_on():
-        _show_line(INQUIRIES[key].text_for(subject), found.sentence)
+        inquiry = find(key, subject)
+        assert inquiry is not None, "it has an answer"
+        _show_line(inquiry.text_for(subject), found.sentence)
+
+
+def _is_about(answer: Answer, question: Question) -> bool:
+    """Whether an answer is about what the page shows, and not another sentence of its own."""
+    return not answer.source or (
+        isinstance(question, OfModel) and question.sentence == answer.source and not question.target
+    )
 
 
 def _answer(key: str, subject: Subject) -> Answer | None:
@@ -99,8 +113,8 @@ def _answer(key: str, subject: Subject) -> Answer | None:
     if (kept_key, of) == (key, subject.question):
         found: Answer = kept
         return found
-    inquiry = INQUIRIES.get(key)
-    if inquiry is None or not inquiry.fits(subject):
+    inquiry = find(key, subject)
+    if inquiry is None:
         return None
     answer = inquiry.answer(subject)
     st.session_state[_ANSWERED] = key, subject.question, answer
