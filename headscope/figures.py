@@ -41,7 +41,6 @@ from viz.corpus.spread import HeadSpread as HeadSpread
 from viz.corpus.spread import LookDistances as LookDistances
 from viz.decoding.certainty import Certainty as Certainty
 from viz.decoding.lens import LayerLens as LayerLens
-from viz.decoding.search import of_every_width as _searches_of_every_width
 from viz.decoding.search_results import ComparedSearches as ComparedSearches
 from viz.decoding.search_results import SearchWidths as SearchWidths
 from viz.decoding.search_tree import SearchTree as SearchTree
@@ -79,6 +78,7 @@ from viz.links.link_interventions import Changes as _Changes
 from viz.links.mask_edits import decode as _decode_mask
 from viz.links.mask_edits import intervention as _masks_intervention
 from viz.links.mask_edits import parse as _parse_masks
+from viz.links.searches import of_every_width as _searches_of_every_width
 from viz.masks.batch_masks import batch_masks as batch_masks
 from viz.masks.compared import ComparedMasks as ComparedMasks
 from viz.masks.compared import ComparedWeights as ComparedWeights

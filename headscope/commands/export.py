@@ -43,9 +43,9 @@ from model.trace.trace import Trace
 from model.translate.devices import DeviceError
 from model.translate.sentences import TextError
 from model.translate.translator import Translator, load
-from viz.decoding.search import Settings
 from viz.effects.removal_curve import MEASURES
 from viz.links.request import Request
+from viz.links.searches import Settings
 from viz.registry.pictures import PICTURES
 from viz.save import image, notebook
 from viz.save.film import film

@@ -11,10 +11,10 @@ from streamlit.testing.v1 import AppTest
 
 from model.patching.patch import patch
 from model.translate.translator import load
-from tests.kit.apptest import go_to, tell_state
+from tests.kit.apptest import component, go_to, tell_state
 from tests.kit.shown import html, plain, query
 from tests.kit.tiny_checkpoint import write_tiny_checkpoint
-from viz.pages.compare import NO_SECOND, alike_words, matched_pair
+from viz.pages.compare import NO_SECOND, PATCHES, PUT_IN, alike_words, matched_pair
 
 OpenApp = Callable[..., AppTest]
 
@@ -71,6 +71,27 @@ def test_heads_and_tokens_are_put_in_by_clicks(open_compare: OpenApp, checkpoint
     assert query(app, "patched") == ""
     click(app, "compare-tracing", 3, "<script>")
     assert query(app, "patched") == ""
+
+
+def test_what_is_dragged_is_put_in_and_taken_out(open_compare: OpenApp) -> None:
+    app = open_compare(other="The dog sat down on the mat.")
+    told = json.loads(component(app, PUT_IN).json)
+    # "down" has no counterpart, so it cannot be put anywhere.
+    places = [place for _, place in told["tokens"]]
+    assert places.count(None) == 1
+    assert sorted(place for place in places if place is not None) == list(range(len(told["first"])))
+    offered = {part for _, parts in told["states"] for part, *_ in parts}
+    offered |= {part for _, rows in told["heads"] for row in rows for part, *_ in row}
+    offered |= {f"encoder.{stage}.at0" for stage, _ in told["stages"]}
+    for part in offered:
+        assert PATCHES.parse(part) == part
+    assert {"encoder.output", "decoder.1", "cross.1.2", "encoder.embedding.at0"} <= offered
+    moves = [[1, "cross.1.2"], [2, "encoder.output"], [3, "cross.1.2"], [4, "../etc"], [5, None]]
+    tell_state(app, PUT_IN, {"moves": moves})
+    assert query(app, "patched") == "encoder.output"
+    told = json.loads(component(app, PUT_IN).json)
+    assert (told["put"], told["heard"]) == ([["encoder.output", "encoder output"]], 5)
+    assert "First sentence, with encoder output from the second" in plain(html(app))
 
 
 def test_the_page_asks_for_a_second_sentence_and_leaves_out_parts_that_are_not_there(

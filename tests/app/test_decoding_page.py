@@ -16,7 +16,7 @@ from model.paper.search import Sampling, Search
 from model.record.intervention import Intervention
 from model.trace.attention_map import AttentionKind
 from model.translate.translator import Translator, load
-from tests.kit.apptest import go_to, tell_state
+from tests.kit.apptest import go_to, lead, tell_state
 from tests.kit.explorer_payload import Decoded
 from tests.kit.shown import captions, html, plain, query, said
 from tests.kit.tiny_checkpoint import PAIRS
@@ -212,14 +212,18 @@ def test_a_target_too_long_to_be_written_is_refused_as_a_beginning(
 
 
 def test_searches_are_set_and_compared(open_decoding: OpenApp, model: Translator) -> None:
-    app = open_decoding(section="compare")
+    app = open_decoding(beam="3", section="beams")
+    lead(app)
+    app.button(key="to-compare").click().run()
+    assert app.query_params["versus"] == "search"
+    assert query(app, "beam") == "3"
     app = app.segmented_control(key="how").set_value("sampling").run()
     app = app.select_slider(key="temperature").set_value(250).run()
     app = app.select_slider(key="second-beam").set_value(2).run()
     assert (query(app, "how"), query(app, "temperature")) == ("sampling", "250")
     assert query(app, "against").startswith("search-2-60-")
     sampling = Sampling(temperature=2.5, seed=1, n_samples=4)
-    searches = (Search(sampling=sampling), Search(beam=2))
+    searches = (Search(beam=3, sampling=sampling), Search(beam=2))
     for search in searches:
         score = model.translate(SENTENCE, search=search).score
         assert f"score {score:.2f}".replace("-", "−") in html(app)
@@ -227,8 +231,10 @@ def test_searches_are_set_and_compared(open_decoding: OpenApp, model: Translator
     # Every sample that was drawn is listed.
     for node in model.decode(SENTENCE, search=searches[0]).ranked:
         assert f"log-probability {style.number(node.log_prob)}" in html(app)
-    app = app.segmented_control(key="section").set_value("widths").run()
-    assert "1 is greedy" in captions(app)
+
+
+def test_beams_of_every_width_are_listed(open_decoding: OpenApp) -> None:
+    assert "1 is greedy" in captions(open_decoding(section="widths"))
 
 
 def test_heads_are_switched_off_while_it_is_decoded(

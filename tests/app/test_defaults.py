@@ -17,7 +17,7 @@ PLACES = [
     ("heads", {**WRITTEN, "below": "numbers"}),
     ("effects", {**WRITTEN, "token": "2", "off": "cross.1.0", "gate": "50"}),
     ("effects", {"show": "maps", "mapped": "encoder", "layer_head": "1", "method": "rollout"}),
-    ("decoding", {"section": "compare", "beam": "2", "penalty": "100", "against": "sampling"}),
+    ("compare", {"versus": "search", "beam": "2", "penalty": "100", "against": "sampling"}),
     ("decoding", {"how": "sampling", "top_k": "3", "seed": "4", "temperature": "50"}),
     ("decoding", {"heads": "cross.1.2", "off": "encoder.0.1"}),
     ("masks", {"part": "change", "number": "2", "masked": "cross", "layer": "1", "head": "2"}),

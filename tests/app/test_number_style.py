@@ -20,7 +20,8 @@ OpenApp = Callable[..., AppTest]
 PARTS = {
     "heads": ("below", ["facts", "numbers", "query-key", "matrices"]),
     "effects": ("show", ["probability", "removal"]),
-    "decoding": ("section", ["steps", "certainty", "beams", "compare", "widths", "layers"]),
+    "decoding": ("section", ["steps", "certainty", "beams", "widths", "layers"]),
+    "compare": ("versus", ["search"]),
     "masks": ("part", ["see", "inside", "compare", "change"]),
     "positions": (
         "topic",

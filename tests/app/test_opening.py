@@ -152,7 +152,8 @@ def test_the_mask_editor_opens_without_a_mask(open_app: OpenApp, folder: Path) -
         ("masks", "mask", {"part": "compare"}),
         ("positions", "remove", {"topic": "without", "scale": "0"}),
         ("positions", "shuffle", {"topic": "shuffle", "shuffled": "2.0.1.3"}),
-        ("decoding", "search", {"section": "compare"}),
+        ("decoding", "search", {"section": "widths"}),
+        ("compare", "search", {"versus": "search"}),
     ],
 )
 def test_a_sentence_from_the_menu_comes_with_the_state_that_shows_it(

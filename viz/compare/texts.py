@@ -13,12 +13,18 @@ _ROW = (
 )
 
 
-def runs_html(runs: Sequence[tuple[str, str, str]], *, dark: bool) -> str:
-    """Runs as name, sentence and translation; words that differ from the first run are marked."""
+def runs_html(runs: Sequence[tuple[str, str, str]], *, dark: bool, since: int = 0) -> str:
+    """Runs as name, sentence and translation; words that differ from the first run are marked.
+
+    Args:
+        runs: the first, and others.
+        dark: whether the page is.
+        since: the first that is shown.
+    """
     _, *first = runs[0]
     size = 1.3 if max(len(text) for _, *texts in runs for text in texts) <= SHORT else 1.05
     sections = []
-    for name, *texts in runs:
+    for name, *texts in runs[since:]:
         cells = [_cell(escape_html(visible(name)), "flex: 0 1 14rem; opacity: 0.75")]
         for before, text, room in zip(first, texts, (16, 22), strict=True):
             look = f"flex: 1 1 {room}rem; font-size: {size}rem"

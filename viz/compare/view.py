@@ -17,8 +17,9 @@ from viz.links.parameters import (
     pattern,
     text,
 )
+from viz.links.searches import SearchView
 
-VERSUS = {"sentence": "Two sentences", "model": "Two models"}
+VERSUS = {"sentence": "Two sentences", "model": "Two models", "search": "Two searches"}
 """What is compared."""
 
 SHOWN = {"heads": "Heads", "layers": "Layers and tokens"}
@@ -49,7 +50,7 @@ Patches = tuple[tuple[Part, int | None], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class CompareView:
+class CompareView(SearchView):
     """The state of the page."""
 
     versus: str = kept(choice("versus", "sentence", VERSUS, "what is compared"))

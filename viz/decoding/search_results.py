@@ -14,12 +14,12 @@ import plotly.graph_objects as go
 
 from model.paper.search import Search
 from model.trace.translation import Decoding, SearchNode
-from viz.decoding.search import WIDEST, of_every_width, search_name, written_settings
 from viz.decoding.tree import hypothesis_text
 from viz.draw import style, themes
 from viz.draw.labels import escape_html
 from viz.links.link_interventions import UNCHANGED, Changes
 from viz.links.request import Request
+from viz.links.searches import WIDEST, of_every_width, search_name, written_settings
 from viz.save.formats import ExportError
 from viz.save.notebook import Lines, public
 from viz.save.numbers import Numbers, column_numbers

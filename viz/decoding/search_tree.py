@@ -13,7 +13,6 @@ from model.trace.attention_map import Tokens
 from model.trace.translation import Decoding, SearchNode
 from model.trace.word_grouping import START
 from viz.decoding.picture import DecodingPicture
-from viz.decoding.search import search_name
 from viz.decoding.tree import (
     ACROSS,
     ASIDE,
@@ -31,6 +30,7 @@ from viz.draw import style, themes
 from viz.draw.labels import escape_html
 from viz.links.link_interventions import UNCHANGED, Changes
 from viz.links.request import Request
+from viz.links.searches import search_name
 from viz.save.numbers import Numbers, column_numbers
 from viz.save.picture import Layout
 

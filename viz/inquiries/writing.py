@@ -8,11 +8,13 @@ from dataclasses import replace
 import numpy as np
 
 from model.numbers import count_of, fixed, number
-from viz.decoding.search import USUAL, WIDEST, of_every_width
+from viz.compare.view import VIEW as COMPARE
+from viz.compare.view import CompareView
 from viz.decoding.view import VIEW as DECODING
 from viz.decoding.view import DecodingView
 from viz.draw.labels import token_text
 from viz.inquiries.inquiry import Answer, Inquiry, Subject, quoted, share_of
+from viz.links.searches import USUAL, WIDEST, of_every_width
 from viz.service import session
 from viz.service.jobs import ReadBlocks, ReadLayers
 
@@ -107,18 +109,18 @@ def beam_changes(subject: Subject) -> Answer:
         session.ask(question.decode(each.search())).decoding.translation
         for each in (USUAL, replace(USUAL, beam=1))
     )
-    view = DecodingView(section="compare")
+    view = CompareView(versus="search")
     if usual.text == greedy.text:
         return Answer(
             f"No: greedy decoding, a beam of 1, writes the same as a beam of {USUAL.beam}.",
-            DECODING,
+            COMPARE,
             view,
         )
     one, other = (number(sum(each.log_probs)) for each in (usual, greedy))
     return Answer(
         f"Yes: greedy decoding writes {quoted(greedy.text)} (log-probability {other}), a beam of "
         f"{USUAL.beam} {quoted(usual.text)} ({one}).",
-        DECODING,
+        COMPARE,
         view,
     )
 

@@ -57,8 +57,10 @@ def kept(parameter: Parameter[T], was: str = "") -> T:
 
 
 def kept_in(view: type) -> tuple[Parameter[Any], ...]:
-    """The parameters of a page's dataclass."""
-    return tuple(each.metadata["parameter"] for each in fields(view))
+    """The parameters of a page's dataclass, its own before those that other pages have too."""
+    own = view.__annotations__
+    listed = sorted(fields(view), key=lambda each: each.name not in own)
+    return tuple(each.metadata["parameter"] for each in listed)
 
 
 def renamed(query: Mapping[str, V], parameters: Iterable[Parameter[Any]]) -> dict[str, V]:

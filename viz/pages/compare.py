@@ -1,4 +1,4 @@
-"""Compare: two sentences, one of which gets parts of the other's run, or two models."""
+"""Compare: two sentences, with parts of one put into the other, two models, or two searches."""
 
 import functools
 from collections.abc import Sequence
@@ -19,13 +19,15 @@ from model.checkpoints.checkpoint import (
 )
 from model.patching.causal_trace import streams, traced
 from model.patching.results import CausalTrace, Patched
-from model.record.patches import Stream, side_of
+from model.record.patches import Side, Stream, side_of
 from model.trace.attention_map import Site
 from model.trace.trace import Trace
 from model.translate.translator import Translator
 from viz.browser.clicks import clicks, handle_clicks
+from viz.browser.exchange import exchange, handle_moves
 from viz.compare.heads import HeadDifferences, HeadPair
 from viz.compare.paired import PairedTraces, matched
+from viz.compare.parts import parts_of
 from viz.compare.texts import runs_html
 from viz.compare.tracing import TracedWord
 from viz.compare.view import (
@@ -45,6 +47,7 @@ from viz.compare.words import PatchedWords
 from viz.draw import style
 from viz.draw.labels import axis_texts, escape_markdown
 from viz.links.head_refs import Head, head_name
+from viz.pages.compare_searches import show_searches
 from viz.save.picture import Picture
 from viz.service import session
 from viz.service.jobs import PutIn, Read, Record, RestoreTokens
@@ -78,8 +81,7 @@ PAIR_HEAD = VIEW.parameter("pair_head")
 
 def show(question: OfModel) -> None:
     """Everything, for a question that has an answer."""
-    # A typed translation is of the first sentence alone.
-    question = replace(question, target="")
+    opening.leave("off", ())
     bring_pair(question)
     view = address.read(CompareView)
     if not stage.is_on():
@@ -87,10 +89,13 @@ def show(question: OfModel) -> None:
             segments("Compare", VERSUS, key="versus")
             if view.versus == "model":
                 choose_model(question)
-    if view.versus == "model":
-        show_models(question)
+    if view.versus == "search":
+        show_searches(question)
+    # A typed translation is of the first sentence alone, and in the first model's words.
+    elif view.versus == "model":
+        show_models(replace(question, target=""))
     else:
-        show_sentences(question, view)
+        show_sentences(replace(question, target=""), view)
     watch_width()
 
 
@@ -121,12 +126,23 @@ def show_sentences(question: OfModel, view: CompareView) -> None:
     patched = session.ask(PutIn(first, second, parts=_parts(view.patches)))
     names = part_names(view.patches, pair)
     if not stage.is_on():
-        st.html(sentences_html(patched, names))
+        show_texts(patched, 0, 2)
+        config = model.model.config
+        layers: dict[Side, int] = {
+            "encoder": config.n_encoder_layers,
+            "decoder": config.n_decoder_layers,
+        }
+        exchange(
+            parts_of(pair, view.patches, names, layers),
+            key=PUT_IN,
+            on_moves=partial(handle_moves, PUT_IN, toggle),
+        )
+        if names:
+            show_texts(patched, 2, 3, names)
         with row(at="bottom"):
             segments("View", SHOWN, key="shown")
             if view.shown == "layers":
                 choose_word(patched)
-            choose_parts(model, view, pair)
     if view.shown == "layers":
         show_layers(first, second, view, model, patched, names)
     else:
@@ -168,16 +184,15 @@ def swap() -> None:
     address.change(sentence=state["other"], other=state["sentence"], target="", patched="")
 
 
-def sentences_html(patched: Patched, names: Sequence[str]) -> str:
-    """Both sentences with their translations, and the patched one if there is any."""
+def show_texts(patched: Patched, since: int, until: int, names: Sequence[str] = ()) -> None:
+    """Sentences with their translations: the first, the second, and the first with parts put in."""
+    name = f"First sentence, with {listed(names)} from the second" if names else ""
     runs = [
         ("First sentence", patched.sentence, patched.text),
         ("Second sentence", patched.other, patched.other_text),
+        (name, patched.sentence, patched.patched_text),
     ]
-    if names:
-        name = f"First sentence, with {listed(names)} from the second"
-        runs.append((name, patched.sentence, patched.patched_text))
-    return runs_html(runs, dark=is_dark())
+    st.html(runs_html(runs[:until], dark=is_dark(), since=since))
 
 
 @functools.lru_cache(maxsize=8)
@@ -219,31 +234,6 @@ def part_names(patches: Patches, pair: PairedTraces) -> list[str]:
     """What is put in, in words."""
     source, target = axis_texts(pair.first.source), axis_texts(pair.second.target)
     return [part_name(part, token, source, target) for part, token in patches]
-
-
-def choose_parts(model: Translator, view: CompareView, pair: PairedTraces) -> None:
-    """A field for what is put in."""
-    config = model.model.config
-    states = [
-        Stream("encoder", "output"),
-        *(Stream("encoder", layer) for layer in range(config.n_encoder_layers)),
-        *(Stream("decoder", layer) for layer in range(config.n_decoder_layers)),
-    ]
-    names = {written_part(each): each.name for each in states}
-    names |= {written_part(head): head_name(*head) for head in pair.heads}
-    for (part, token), name in zip(view.patches, part_names(view.patches, pair), strict=True):
-        names.setdefault(written_part(part, token), f"{name[:1].upper()}{name[1:]}")
-    st.session_state[PUT_IN] = [written_part(*each) for each in view.patches]
-    st.multiselect(
-        "Put from the second into the first",
-        list(names),
-        address.value_of(PUT_IN),
-        key=PUT_IN,
-        format_func=lambda written: escape_markdown(names[written]),
-        max_selections=MOST_PATCHES,
-        placeholder="Nothing: choose a part, or click one below",
-        on_change=lambda: address.change(patched="-".join(st.session_state[PUT_IN])),
-    )
 
 
 def show_heads(pair: PairedTraces, view: CompareView, other_model: str = "") -> None:

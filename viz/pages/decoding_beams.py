@@ -14,13 +14,13 @@ from viz.browser.branches import branches
 from viz.browser.clicks import clicks, handle_clicks
 from viz.decoding.attention import mean_weights
 from viz.decoding.payload import pack_branches
-from viz.decoding.search import RANGES, search_name
 from viz.decoding.search_tree import SearchTree
 from viz.decoding.tree import layout_tree
 from viz.decoding.view import DecodingView
 from viz.draw import style
 from viz.draw.labels import escape_html, visible
 from viz.draw.word_diff import diff_html
+from viz.links.searches import RANGES, search_name
 from viz.pages.decoding_steps import show_heads
 from viz.service import session
 from viz.service.jobs import ReadBranches

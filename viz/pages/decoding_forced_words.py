@@ -6,11 +6,11 @@ import streamlit as st
 from model.paper.search import DecodingError
 from model.trace.translation import Translation
 from model.translate.sentences import TextError
-from viz.decoding.view import DecodingView
 from viz.draw import style
 from viz.draw.labels import escape_markdown
 from viz.draw.word_diff import translations_html
 from viz.links.link_interventions import Changes
+from viz.links.searches import SearchView
 from viz.service import session
 from viz.service.questions import OfModel
 from viz.service.results import Decoded
@@ -84,7 +84,7 @@ def show_forced(before: Decoded, after: Decoded) -> None:
     st.html(translations_html(one.text, other.text, ("Before", "After"), dark=is_dark()))
     if stage.is_on():
         return
-    view = address.read(DecodingView)
+    view = address.read(SearchView)
     with row():
         st.markdown(escape_markdown(price_words(one, other)), width="content")
         st.button(
@@ -124,7 +124,7 @@ def take_beginning(question: OfModel) -> None:
         return
     try:
         ids = session.translator(question.checkpoint).prefix(text)
-        taken = address.read(DecodingView).and_taken(0, ids, ())
+        taken = address.read(SearchView).and_taken(0, ids, ())
     except (DecodingError, TextError) as error:
         address.note("taken", str(error))
         return

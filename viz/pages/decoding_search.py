@@ -1,4 +1,4 @@
-"""The settings of the page's search, and comparisons with other searches."""
+"""The settings of searches, and the results of beams of every width."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ import streamlit as st
 from model.paper.search import Search
 from model.trace.translation import Decoding
 from model.translate.translator import Translator
-from viz.decoding.search import (
+from viz.decoding.search_results import SearchResult, SearchWidths, score
+from viz.draw.labels import escape_markdown
+from viz.links.head_refs import head_name
+from viz.links.searches import (
     MOST_SAMPLES,
     RANGES,
     WAYS,
     WIDEST,
+    SearchView,
     Settings,
     of_every_width,
     search_name,
 )
-from viz.decoding.search_results import ComparedSearches, SearchResult, SearchWidths, score
-from viz.decoding.view import DecodingView
-from viz.draw.labels import escape_markdown
-from viz.links.head_refs import head_name
 from viz.pages.decoding_beams import hypothesis_html
 from viz.service import session
 from viz.service.questions import OfModel
@@ -38,9 +38,9 @@ OTHER = "second-"
 """The prefix of the keys of the second search's widgets."""
 
 
-def show_settings(view: DecodingView, model: Translator) -> None:
+def show_settings(view: SearchView, model: Translator, mark: str = "") -> None:
     """The button that names the search; in it, its settings and heads to switch off."""
-    name = search_name(view.free) + view.changes.name
+    name = mark + search_name(view.free) + view.changes.name
     with st.popover(name, icon=":material/tune:", key="search-settings"):
         choose(view.settings, "")
         choose_heads(
@@ -55,6 +55,13 @@ def show_settings(view: DecodingView, model: Translator) -> None:
             parameter="off",
             placeholder="None: all heads take part",
         )
+
+
+def show_second_settings(view: SearchView) -> None:
+    """The same for a second search, under which the model is as changed as under the first."""
+    name = f"B: {search_name(view.other.search())}"
+    with st.popover(name, icon=":material/tune:", key="second-settings"):
+        choose(view.other, OTHER)
 
 
 def choose(settings: Settings, of: str) -> None:
@@ -131,38 +138,12 @@ def hundredths(value: int) -> str:
 
 def keep_other() -> None:
     """Keep the second search's settings in the address."""
-    before = address.read(DecodingView).other
+    before = address.read(SearchView).other
     chosen = {
         field.name: st.session_state.get(OTHER + field.name, getattr(before, field.name))
         for field in fields(Settings)
     }
     address.change(against=Settings(**chosen).written)
-
-
-def show_comparison(
-    question: OfModel, view: DecodingView, search: Search, decoding: Decoding
-) -> None:
-    """The results of the page's search and of another one."""
-    other_search = view.other.search(search.prefix)
-    stage.say(f"Two searches{view.changes.name}")
-    if not stage.is_on():
-        with st.popover(
-            f"B: {search_name(view.other.search())}",
-            icon=":material/tune:",
-            key="second-settings",
-        ):
-            choose(view.other, OTHER)
-    other = session.ask(question.decode(other_search, view.changes.under)).decoding
-    picture = ComparedSearches((decoding, other), (search, other_search), view.changes)
-    show_list(picture.results)
-    words = escape_markdown(picture.words)
-    if stage.is_on():
-        st.markdown(words)
-    else:
-        captioned(f"{words} {escape_markdown(MARKED)}", [picture], "compare")
-
-
-MARKED = "Words that differ from the first are marked."
 
 
 def show_list(hypotheses: Sequence[SearchResult], best: int = 0) -> None:
@@ -175,7 +156,7 @@ def show_list(hypotheses: Sequence[SearchResult], best: int = 0) -> None:
         )
 
 
-def show_widths(question: OfModel, view: DecodingView, search: Search) -> None:
+def show_widths(question: OfModel, view: SearchView, search: Search) -> None:
     """The results of beams of every width, decoded one by one."""
     decodings: list[Decoding] = []
     slot = st.empty()

@@ -91,7 +91,7 @@ READ = flag("read", meaning="the talk as a reading, with its notes at the foot o
 
 ASKED = pattern(
     "asked",
-    r"[a-z]{1,20}(-[a-z]{1,20}){0,3}",
+    r"[a-z]{1,20}(-[a-z0-9]{1,20}){0,3}",
     "the name of a question, such as see-future",
     "the question whose answer stands above the page",
 )
@@ -99,6 +99,20 @@ ASKED = pattern(
 
 AROUND = (PRESENT, SCENE, TALK, READ, ASKED)
 """Parameters that are no part of a view: how it is shown, in which talk, and why."""
+
+
+OF_HEADS = {each.name for each in HEADS.parameters} - {each.name for each in DOOR.parameters}
+
+
+def present(page: str, query: Mapping[str, str]) -> tuple[str, dict[str, str]]:
+    """The page and the query that an address, perhaps an older one, stands for today."""
+    if page == HOME and not OF_HEADS.isdisjoint(query):
+        return HEADS.name, dict(query)
+    if page == DECODING.name and query.get("section") == "compare":
+        known = names(COMPARE.name) | {each.name for each in AROUND}
+        kept = {name: text for name, text in query.items() if name in known}
+        return COMPARE.name, {**kept, "versus": "search"}
+    return page, dict(query)
 
 
 def names(page: str) -> frozenset[str]:

@@ -1,23 +1,19 @@
-"""Redirects addresses of the first page from when it showed heads, and the name it goes by."""
+"""Redirects addresses from when a view was on another page, and the name of the first page."""
 
 from __future__ import annotations
 
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, urlencode
 
 import streamlit as st
 from starlette.responses import RedirectResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 from streamlit.url_util import make_url_path
 
-from viz.heads.view import VIEW as HEADS
-from viz.registry.pages import HOME, VIEWS
-
-OF_HEADS = {each.name for each in HEADS.parameters} - {each.name for each in VIEWS[HOME].parameters}
-"""Parameters that only the heads page uses."""
+from viz.registry.pages import HOME, VIEWS, present
 
 
 class OldAddresses:
-    """Redirects the first page under its name, or asked for a head; passes on all others."""
+    """Redirects a page asked for what another page shows today; passes on all other requests."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -25,14 +21,14 @@ class OldAddresses:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One request, as ASGI has it."""
-        if scope["type"] == "http" and scope["path"] in (self.first, self.first + HOME):
-            query = scope["query_string"].decode("latin-1")
-            asks_for_head = any(
-                name in OF_HEADS for name, _ in parse_qsl(query, keep_blank_values=True)
-            )
-            if asks_for_head or scope["path"] != self.first:
-                page = HEADS.name if asks_for_head else ""
-                answer = RedirectResponse(f"{self.first}{page}{'?' if query else ''}{query}")
-                await answer(scope, receive, send)
+        below, _, asked = scope.get("path", "").partition(self.first)
+        if scope["type"] == "http" and not below and (asked or HOME) in VIEWS:
+            text = scope["query_string"].decode("latin-1")
+            query = dict(parse_qsl(text, keep_blank_values=True))
+            page, now = present(asked or HOME, query)
+            path = "" if page == HOME else page
+            if path != asked:
+                led = f"{self.first}{path}{'?' if now else ''}{urlencode(now)}"
+                await RedirectResponse(led)(scope, receive, send)
                 return
         await self.app(scope, receive, send)

@@ -32,6 +32,7 @@ from viz.shell import address
 OFFERED: Mapping[str, tuple[Kind, ...]] = {
     HEADS.name: ("head",),
     EFFECTS.name: ("head", "words"),
+    COMPARE.name: ("search",),
     DECODING.name: ("search",),
     MASKS.name: ("mask",),
     POSITIONS.name: ("remove", "shuffle"),
@@ -149,5 +150,7 @@ def _state(view: View, offer: Offer) -> dict[str, Any]:
             return {"topic": "without", "scale": 0, "shift": 0, "reverse": False}
         case "shuffle":
             return {"topic": "shuffle", "shuffled": experiment.setting}
+        case "search" if view.name == DECODING.name:
+            return {"section": "widths", "how": "search", "taken": ""}
         case "search":
-            return {"section": "compare", "how": "search", "against": "", "taken": ""}
+            return {"versus": "search", "how": "search", "against": "", "taken": ""}

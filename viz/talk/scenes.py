@@ -32,7 +32,7 @@ from typing import Any, NoReturn
 
 from viz.draw.labels import visible
 from viz.links.parameters import renamed
-from viz.registry.pages import MOST_SCENES, VIEWS, names
+from viz.registry.pages import MOST_SCENES, VIEWS, names, present
 
 FORMAT, VERSION = "headscope-talk", 1
 
@@ -247,9 +247,9 @@ def _scene(data: Any, path: str) -> Scene:
         # A view depends on its page, which may come after it.
         return _view(data, path, page) if isinstance(page, str) and page in VIEWS else {}
 
-    return Scene(
-        **_fields(data, path, {"title": _line, "note": _note, "page": _page, "view": view})
-    )
+    fields = _fields(data, path, {"title": _line, "note": _note, "page": _page, "view": view})
+    page, shown = present(fields["page"], fields["view"])
+    return Scene(**fields | {"page": page, "view": shown})
 
 
 def _view(data: Any, path: str, page: str) -> dict[str, str]:

@@ -17,7 +17,6 @@ from model.translate.translator import Translator
 from tests.kit.pictures import LAYOUTS, require_same, values
 from viz.decoding.certainty import Certainty, certainty_html, hesitant
 from viz.decoding.lens import LayerLens, settled
-from viz.decoding.search import of_every_width
 from viz.decoding.search_results import ComparedSearches, SearchWidths
 from viz.decoding.search_tree import SearchTree
 from viz.decoding.steps import OneStep
@@ -25,6 +24,7 @@ from viz.draw.labels import visible
 from viz.links.head_refs import read_heads
 from viz.links.link_interventions import Changes
 from viz.links.mask_edits import Edit, write
+from viz.links.searches import of_every_width
 
 SENTENCE = "The cat sat on the mat."
 NARROW = Search(beam=2)

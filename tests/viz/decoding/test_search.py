@@ -8,10 +8,10 @@ import pytest
 
 from model.paper.search import Sampling, Search
 from model.translate.translator import Translator
-from viz.decoding.search import Settings, written_settings
 from viz.decoding.search_results import comparison_words, likelier, widths_words
 from viz.decoding.view import VIEW, DecodingView
 from viz.links.parameters import parse
+from viz.links.searches import Settings, written_settings
 
 SENTENCE = "The woman sees the dog on the mat."
 DRAWN = Settings("sampling", 4, 100, 150, 20, 90, 7, 3)

@@ -10,11 +10,11 @@ from model.paper.search import Sampling, Search
 from model.trace.translation import Decoding
 from model.translate.translator import Translator
 from tests.kit.pictures import LAYOUTS, require_same, values
-from viz.decoding.search import search_name
 from viz.decoding.search_tree import SearchTree
 from viz.decoding.tree import hypothesis_text, layout_tree, without_pruned
 from viz.draw import style
 from viz.draw.constants import CONSTANTS
+from viz.links.searches import search_name
 from viz.save.picture import Layout
 
 SENTENCE = "The woman sees the dog on the mat."

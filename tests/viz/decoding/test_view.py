@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from model.paper.search import Search
-from viz.decoding.view import MOST_CHOICES, VIEW, DecodingView
+from viz.decoding.view import VIEW, DecodingView
 from viz.links.parameters import parse
+from viz.links.searches import MOST_CHOICES
 
 TAKEN = VIEW.parameter("taken")
 

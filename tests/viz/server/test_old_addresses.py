@@ -30,10 +30,24 @@ def test_an_address_that_asks_the_first_page_for_a_head_leads_to_it_whole(name: 
 
 @pytest.mark.parametrize(
     "address",
-    ["/", "/?sentence=Hello.", "/?moment=3&play=1", "/effects?layer=1", "/?sentence=layer%3D1"],
+    [
+        *("/", "/?sentence=Hello.", "/?moment=3&play=1", "/effects?layer=1"),
+        *("/?sentence=layer%3D1", "/decoding?section=beams", "/compare?section=compare"),
+        "/nothing?section=compare",
+    ],
 )
 def test_any_other_address_stays(address: str) -> None:
     assert client().get(address).text == "from Streamlit"
+
+
+def test_two_searches_of_the_decoding_page_are_compared_on_their_own_page() -> None:
+    asked = {"sentence": "A & b?", "against": "search-2-60-100-0-100-1-4", "present": "1"}
+    dropped = {"section": "compare", "at": "3"}
+    answer = client().get("/decoding", params=asked | dropped)
+    led = urlsplit(answer.headers["location"])
+    assert led.path == "/compare"
+    kept = {name: [value] for name, value in asked.items()}
+    assert parse_qs(led.query) == kept | {"versus": ["search"]}
 
 
 @pytest.mark.parametrize("query", ["", "?sentence=Hello.&moment=3"])

@@ -96,6 +96,14 @@ def test_a_talk_of_an_older_version_opens_the_same_views() -> None:
     assert scenes.parse(data).scenes[0].view == {"show": "maps", "layer_head": "1.2"}
 
 
+def test_two_searches_of_an_older_talk_are_compared_on_their_own_page() -> None:
+    older = {"sentence": "A man.", "section": "compare", "beam": "2", "at": "3"}
+    data = changed(lambda told: told["scenes"][0].update(page="decoding", view=older))
+    scene = scenes.parse(data).scenes[0]
+    assert scene.page == "compare"
+    assert scene.view == {"sentence": "A man.", "versus": "search", "beam": "2"}
+
+
 def test_a_talk_may_have_no_scenes_yet() -> None:
     assert scenes.parse(changed(lambda told: told["scenes"].clear())).scenes == ()
 

@@ -1,0 +1,219 @@
+// Parts of the second sentence, which a person drags into the first, clicks, or chooses with the keyboard.
+
+import { mounted } from "../canvas/mount.js";
+import { partsIn, stateAt, stepped } from "./put.js";
+
+// A pointer that moves less than this many pixels clicks.
+const STILL = 6;
+
+class Exchange {
+  constructor(root) {
+    this.root = root;
+    this.open = [];
+    this.number = 0;
+    this.from = made("section", { "aria-label": "Parts of the second sentence" });
+    this.into = made("section", { class: "into", "aria-label": "The first sentence" });
+    this.spoken = made("div", { class: "spoken", "aria-live": "polite" });
+    root.replaceChildren(this.from, this.into, this.spoken);
+    root.addEventListener("pointerdown", (event) => this._take(event));
+    root.addEventListener("pointermove", (event) => this._drag(event));
+    root.addEventListener("pointerup", (event) => this._drop(event));
+    root.addEventListener("pointercancel", () => this._letGo());
+    root.addEventListener("click", (event) => this._click(event));
+    root.addEventListener("keydown", (event) => this._key(event));
+  }
+
+  dispose() {
+    this._letGo();
+  }
+
+  update({ heard, ...data }, report) {
+    this.report = report;
+    this.number = Math.max(this.number, heard);
+    this.open = this.open.filter(([number]) => number > heard);
+    const { put, ...parts } = data;
+    this.put = put;
+    const shown = JSON.stringify(parts);
+    if (shown !== this.shown) {
+      this.shown = shown;
+      this.parts = parts;
+      this.stage = parts.stages.some(([stage]) => stage === this.stage) ? this.stage : parts.stages[0][0];
+      this._letGo();
+      this._draw();
+    }
+    this._mark();
+  }
+
+  _draw() {
+    const { tokens, stages, states, heads } = this.parts;
+    const after = made("select", { "aria-label": "The token's hidden states after" });
+    after.append(...stages.map(([stage, name]) => made("option", { value: stage }, name)));
+    after.value = this.stage;
+    after.addEventListener("change", () => {
+      this.stage = after.value;
+      this._name();
+      this._mark();
+    });
+    this.tokens = tokens.map(([text, place]) => {
+      const chip = made("button", { class: "part" }, text);
+      chip.dataset.place = place ?? "";
+      chip.disabled = place === null;
+      if (place === null) chip.title = "No counterpart in the first sentence";
+      return chip;
+    });
+    const groups = [
+      group("One token, after", [after, ...this.tokens]),
+      ...states.map(([name, parts]) =>
+        group(name, parts.map(([part, text, full]) => made("button", { class: "part", "data-part": part, "data-name": full }, text))),
+      ),
+      ...heads.map(([name, rows]) => group(name, [grid(rows)], "heads")),
+      made("p", {}, "Each tile is one head; the stronger its colour, the more its weights differ between the sentences."),
+    ];
+    this.from.replaceChildren(made("h4", {}, "Drag a part of the second sentence’s run into the first"), ...groups);
+    this._name();
+  }
+
+  _name() {
+    for (const chip of this.tokens) {
+      if (chip.disabled) continue;
+      const place = Number(chip.dataset.place);
+      const stage = this.parts.stages.find(([each]) => each === this.stage)[1];
+      chip.dataset.part = stateAt(this.stage, place);
+      chip.dataset.name = `“${chip.textContent}”, ${stage.toLowerCase()}`;
+    }
+  }
+
+  _mark() {
+    const parts = partsIn(this.put.map(([part]) => part), this.open);
+    const names = new Map(this.put);
+    for (const each of this.from.querySelectorAll(".part")) {
+      const isIn = parts.includes(each.dataset.part);
+      each.setAttribute("aria-pressed", isIn);
+      if (each.dataset.name && each.dataset.name !== each.textContent) each.setAttribute("aria-label", each.dataset.name);
+      if (each.dataset.part && !names.has(each.dataset.part)) names.set(each.dataset.part, each.dataset.name);
+    }
+    const changed = new Set(parts.map((part) => part.match(/^encoder\..*\.at(\d+)$/)?.[1]));
+    const words = made("p", { class: "words" });
+    for (const [place, text] of this.parts.first.entries()) {
+      words.append(made("span", changed.has(String(place)) ? { class: "changed" } : {}, text), " ");
+    }
+    const focused = this.root.getRootNode().activeElement?.closest?.(".into .part")?.dataset.part;
+    const chips = parts.map((part) => {
+      const chip = made("button", { class: "part", "data-part": part, "aria-label": `Take out: ${names.get(part) ?? part}` });
+      chip.append(made("span", {}, names.get(part) ?? part), made("span", { "aria-hidden": "true" }, " ×"));
+      return chip;
+    });
+    const none = made("p", { class: "none" }, "Drop a part here, click it, or press Enter on it.");
+    this.into.replaceChildren(made("h4", {}, "Into the first sentence"), words, ...(chips.length ? chips : [none]));
+    if (focused) (chips.find((chip) => chip.dataset.part === focused) ?? chips[0] ?? this.from.querySelector(".part")).focus();
+    this.root.dataset.parts = parts.join("-");
+  }
+
+  _toggle(part) {
+    const name = [...this.from.querySelectorAll(".part")].find((each) => each.dataset.part === part)?.dataset.name ?? part;
+    this.number += 1;
+    this.open = [...this.open, [this.number, part]];
+    this._mark();
+    this.spoken.textContent = this.root.dataset.parts.split("-").includes(part) ? `${name}: put in` : `${name}: taken out`;
+    this.report(this.open);
+  }
+
+  _click(event) {
+    const part = event.target.closest(".part");
+    // The browser sends a click after a drag, too.
+    if (part?.dataset.part && !this.dragged) this._toggle(part.dataset.part);
+    this.dragged = false;
+  }
+
+  _take(event) {
+    const part = event.target.closest(".part");
+    this.dragged = false;
+    if (!part?.dataset.part || event.button !== 0) return;
+    this.taken = { part, x: event.clientX, y: event.clientY, isIn: this.into.contains(part) };
+  }
+
+  _drag(event) {
+    if (!this.taken) return;
+    const { part, x, y } = this.taken;
+    if (!this.ghost) {
+      if (Math.hypot(event.clientX - x, event.clientY - y) < STILL) return;
+      this.root.setPointerCapture(event.pointerId);
+      this.ghost = made("div", { class: "ghost" }, part.dataset.name ?? part.firstChild.textContent);
+      this.root.append(this.ghost);
+      this.root.classList.add("dragging");
+    }
+    const box = this.root.getBoundingClientRect();
+    this.ghost.style.translate = `${event.clientX - box.x + 8}px ${event.clientY - box.y + 8}px`;
+    this.into.classList.toggle("over", this._isOver(event));
+  }
+
+  _drop(event) {
+    if (this.ghost) {
+      const { part, isIn } = this.taken;
+      // Into the first sentence, or out of it.
+      const moves = this._isOver(event) !== isIn && (isIn || part.getAttribute("aria-pressed") !== "true");
+      this.dragged = true;
+      this._letGo();
+      if (moves) this._toggle(part.dataset.part);
+    }
+    this._letGo();
+  }
+
+  _isOver({ clientX: x, clientY: y }) {
+    const { left, right, top, bottom } = this.into.getBoundingClientRect();
+    return x >= left && x <= right && y >= top && y <= bottom;
+  }
+
+  _letGo() {
+    this.ghost?.remove();
+    this.ghost = this.taken = null;
+    this.root.classList.remove("dragging");
+    this.into.classList.remove("over");
+  }
+
+  _key(event) {
+    const tile = event.target.closest(".tiles .part");
+    if (event.key === "Escape") this._letGo();
+    if (!tile) return;
+    const rows = [...tile.closest(".tiles").children].map((row) => [...row.children]);
+    const row = rows.findIndex((each) => each.includes(tile));
+    const place = stepped(event.key, [row, rows[row].indexOf(tile)], rows.length, rows[row].length);
+    const next = place && rows[place[0]][place[1]];
+    if (!next) return;
+    event.preventDefault();
+    tile.tabIndex = -1;
+    next.tabIndex = 0;
+    next.focus();
+  }
+}
+
+function group(name, content, kind = "") {
+  const found = made("div", { class: `group ${kind}`, role: "group", "aria-label": name });
+  found.append(made("span", { class: "name" }, name), ...content);
+  return found;
+}
+
+// Heads as tiles, as dark as they differ; only one of them is a stop of the Tab key.
+function grid(rows) {
+  const tiles = made("div", { class: "tiles" });
+  for (const [layer, row] of rows.entries()) {
+    const line = made("div", {});
+    for (const [head, [part, name, share]] of row.entries()) {
+      const tile = made("button", { class: "part", "data-part": part, "data-name": name, title: name });
+      tile.style.setProperty("--share", `${Math.round(100 * share)}%`);
+      tile.tabIndex = layer || head ? -1 : 0;
+      line.append(tile);
+    }
+    tiles.append(line);
+  }
+  return tiles;
+}
+
+function made(name, attributes, text = "") {
+  const element = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
+  if (text) element.textContent = text;
+  return element;
+}
+
+export default mounted(".exchange", (root) => new Exchange(root), "moves");

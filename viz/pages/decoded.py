@@ -1,0 +1,86 @@
+"""A sentence decoded as the address asks: its search, forced words, and changes to the model."""
+
+from dataclasses import replace
+
+import streamlit as st
+
+from model.paper.search import DecodingError, Search
+from viz.links.searches import SearchView
+from viz.pages.decoding_forced_words import show_changes, show_forced
+from viz.service import session
+from viz.service.questions import OfModel
+from viz.service.results import Decoded
+from viz.shell import address
+
+_ASKED = "_decoding_of"
+
+
+def forget_forced(question: OfModel) -> None:
+    """Drop forced words of another sentence or model, or that a new target does not begin with."""
+    before = st.session_state.get(_ASKED)
+    now = (question.folder, question.sentence, question.target)
+    if before not in (None, now) and not address.is_followed():
+        if now[:2] != before[:2] or not begins_as_forced(question, address.read(SearchView)):
+            address.change(taken="")
+        address.change(at=1)
+    st.session_state[_ASKED] = now
+
+
+def begins_as_forced(question: OfModel, view: SearchView) -> bool:
+    """Whether the target sentence begins with the forced words, or there is none."""
+    if not question.target:
+        return True
+    return begun(question, view.free).prefix[: len(view.prefix)] == view.prefix
+
+
+def keep_fitting(question: OfModel, view: SearchView) -> None:
+    """Drop a mask that is for another sentence or model from the address, with a notice."""
+    if not view.mask:
+        return
+    model = session.translator(question.checkpoint)
+    model.require_room(question.sentence)
+    n_source = len(model.tokenizer.encode(question.sentence)) + 1
+    try:
+        view.changes.require_fitting(n_source, model.sites)
+    except ValueError as error:
+        address.change(mask="")
+        address.note("mask", f"{error} The model's own masks are used.")
+
+
+def begun(question: OfModel, search: Search) -> Search:
+    """The search; a typed translation leaves it nothing to write."""
+    if not question.target:
+        return search
+    model = session.translator(question.checkpoint)
+    return replace(search, prefix=(*model.prefix(question.target), model.model.config.eos_id))
+
+
+def decode(question: OfModel) -> tuple[Search, Decoded]:
+    """How the sentence is translated; forced words that are not possible are left out."""
+    view = address.read(SearchView)
+    # Forced words either continue a target sentence that they leave, or are part of it.
+    is_in_target = question.target and begins_as_forced(question, view)
+    search = view.search if view.taken and not is_in_target else begun(question, view.free)
+    try:
+        return search, session.ask(question.decode(search, view.changes.under))
+    except DecodingError as error:
+        if not view.taken:
+            raise
+        address.change(taken="")
+        address.note("taken", f"{error} The forced words are ignored.")
+        return decode(question)
+
+
+def show_differences(question: OfModel, view: SearchView, decoded: Decoded) -> None:
+    """The translation with and without changes to the model, and with and without forced words."""
+    # Always there, so that what follows keeps its place and its state.
+    with st.container(key="taken-words"):
+        free = begun(question, view.free)
+        before = decoded
+        if view.taken:
+            before = session.ask(question.decode(free, view.changes.under))
+        if view.changes:
+            whole = session.ask(question.decode(free))
+            show_changes(view.changes, whole, before)
+        if view.taken:
+            show_forced(before, decoded)
