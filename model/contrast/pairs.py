@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import torch
 
-from model.contrast.passes import Means, Passes, SetPasses
+from model.contrast.passes import JudgedPasses, Means, SetPasses
 from model.contrast.results import Rivals
 from model.paper.decoding import unsayable
 from model.trace.trace import Trace
@@ -106,10 +106,10 @@ def pair_of(translator: Translator, trace: Trace, place: int, other: str) -> Pai
     raise TextError(f"“{other}” is what the translation has there; choose another word.")
 
 
-def passes_of(translator: Translator, trace: Trace, pair: Pair) -> Passes:
+def passes_of(translator: Translator, trace: Trace, pair: Pair) -> JudgedPasses:
     """Passes over the sentence, and the translation up to the judged token."""
     source, target, _ = translator.trace_ids(trace)
-    return Passes(translator.model, source, target[:, : pair.step + 1], pair.ids)
+    return JudgedPasses(translator.model, source, target[:, : pair.step + 1], pair.ids)
 
 
 def set_passes_of(

@@ -18,9 +18,10 @@ import torch
 from torch import Tensor
 
 from model.contrast.pairs import Pair, set_passes_of
-from model.contrast.passes import Means, Own, SetPasses
+from model.contrast.passes import Means, SetPasses
 from model.contrast.results import Edge, Head, Paths, ahead
 from model.explain.agreement import rank_correlation
+from model.explain.passes import Own
 from model.trace.attention_map import AttentionKind, Site
 from model.trace.trace import Trace
 from model.translate.translator import Translator

@@ -8,9 +8,8 @@ for all heads.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import cast
 
 import numpy as np
 import torch
@@ -18,21 +17,17 @@ from torch import Tensor
 
 from model.explain.ablation_results import Effects, Removal
 from model.explain.examples import example_traces, read_examples
-from model.paper.attention import KeyValue, MultiHead, Relative
+from model.explain.passes import Own, Passes, rows_together
 from model.paper.decoding import token_log_probs
-from model.paper.masks import decoder_allowed, padding_allowed
 from model.paper.search import AS_IN_THE_PAPER, Search
-from model.paper.transformer import DecoderLayer, EncoderLayer, Transformer
+from model.paper.transformer import Transformer
 from model.record.head_editing import editing_heads
 from model.record.head_edits import HeadEdits, MeanAblation
 from model.record.intervention import Intervention
-from model.trace.attention_map import AttentionKind, AttentionMap, FloatArray, Site
+from model.trace.attention_map import AttentionMap, FloatArray, Site
 from model.trace.trace import Trace
 from model.trace.translation import Translation
 from model.translate.translator import Translator
-
-_TOGETHER = 8192
-"""Target tokens times rows of one batch; more would only take memory."""
 
 _OUTPUT_TOGETHER = 64
 """Tokens whose logits are computed together, few enough for the processor's cache."""
@@ -48,16 +43,16 @@ def effects_of(translator: Translator, trace: Trace) -> Effects:
     """The losses without each head, for the translation of a trace without an intervention."""
     source, target, labels = translator.trace_ids(trace)
     n_heads = translator.model.config.n_heads
-    longest = max(source.shape[1], target.shape[1])
-    count = max(1, _TOGETHER // (longest * n_heads))
+    passes = Passes(translator.model, source, target)
+    count = max(1, passes.together // n_heads)
     losses: dict[Site, FloatArray] = {}
     log_probs = np.empty(0, dtype=np.float32)
     for start in range(0, len(translator.sites), count):
         sites = translator.sites[start : start + count]
-        branches = _Branches(translator.model, sites)
-        log_probs, *ablated = _log_probs(translator.model, branches.hidden(source, target), labels)
+        hidden, order = _without_each(passes, sites)
+        log_probs, *ablated = _log_probs(translator.model, hidden, labels)
         without = np.reshape(ablated, (-1, n_heads, labels.shape[1]))
-        for site, each in zip(branches.order, without, strict=True):
+        for site, each in zip(order, without, strict=True):
             losses[site] = log_probs - each
     return Effects(
         source_text=trace.source_text,
@@ -69,97 +64,22 @@ def effects_of(translator: Translator, trace: Trace) -> Effects:
     )
 
 
-class _Branches:
-    """A pass whose first row has every head; each head of the sites adds a row, in their order."""
+def _without_each(passes: Passes, sites: Sequence[Site]) -> tuple[Tensor, list[Site]]:
+    """The output with every head, then without each head of some sites, in the order of these."""
+    n_heads = passes.model.config.n_heads
+    order: list[Site] = []
 
-    def __init__(self, model: Transformer, sites: Sequence[Site]) -> None:
-        self._model = model
-        self._sites = sites
-        self.order: list[Site] = []
+    def attend(site: Site, own: Own) -> Tensor:
+        heads = own()
+        if site not in sites:
+            return heads
+        order.append(site)
+        # (removed head, head)
+        gates = 1 - torch.eye(n_heads, dtype=heads.dtype, device=heads.device)
+        return torch.cat([heads, heads[:1] * gates[:, :, None, None]])
 
-    def hidden(self, source: Tensor, target: Tensor) -> Tensor:
-        """The input of the output projection for a sentence (1, length), (row, target, d_model)."""
-        model, encoder, decoder = self._model, self._model.encoder, self._model.decoder
-        source_allowed = padding_allowed(source, model.config.pad_id)
-        x = encoder.positions.embed(model.embed(model.source_embedding, source))
-        relative = encoder.positions.relative(source.shape[1])
-        for number, layer in enumerate(cast("Iterable[EncoderLayer]", encoder.layers)):
-            own = Site(AttentionKind.ENCODER, number)
-            x = self._self_attended(own, layer, x, source_allowed, relative)
-            x = layer.feed_forward_residual(x, layer.feed_forward)
-        memory = encoder.final_norm(x)
-        allowed = decoder_allowed(target, model.config.pad_id)
-        x = decoder.positions.embed(model.embed(model.target_embedding, target))
-        x = x.expand(len(memory), -1, -1)
-        relative = decoder.positions.relative(target.shape[1])
-        for number, each in enumerate(cast("Iterable[DecoderLayer]", decoder.layers)):
-            own, cross = (
-                Site(kind, number) for kind in (AttentionKind.DECODER, AttentionKind.CROSS)
-            )
-            x = self._self_attended(own, each, x, allowed, relative)
-            x = self._cross_attended(cross, each, x, memory, source_allowed)
-            x = each.feed_forward_residual(x, each.feed_forward)
-        hidden: Tensor = decoder.final_norm(x)
-        return hidden
-
-    def _self_attended(
-        self,
-        site: Site,
-        layer: EncoderLayer | DecoderLayer,
-        x: Tensor,
-        allowed: Tensor,
-        relative: Relative,
-    ) -> Tensor:
-        attention, rows = layer.self_attention, len(x)
-
-        def sublayer(y: Tensor) -> Tensor:
-            q, key_value = attention.project(y[:rows], relative.rotation)
-            return self._branched(site, attention, q, key_value, allowed, relative.bias)
-
-        return layer.self_residual(self._with_room(site, x), sublayer)
-
-    def _cross_attended(
-        self, site: Site, layer: DecoderLayer, x: Tensor, memory: Tensor, allowed: Tensor
-    ) -> Tensor:
-        attention, rows = layer.cross_attention, len(x)
-        # Rows added in the decoder read the encoder output of the first row.
-        k, v = (_grown(each, rows) for each in attention.project_key_value(memory))
-
-        def sublayer(y: Tensor) -> Tensor:
-            q = attention.project_query(y[:rows])
-            return self._branched(site, attention, q, (k, v), allowed)
-
-        return layer.cross_residual(self._with_room(site, x), sublayer)
-
-    def _with_room(self, site: Site, x: Tensor) -> Tensor:
-        """The rows, with copies of the first one for the heads of the site."""
-        if site not in self._sites:
-            return x
-        self.order.append(site)
-        return _grown(x, len(x) + self._model.config.n_heads)
-
-    def _branched(
-        self,
-        site: Site,
-        attention: MultiHead,
-        q: Tensor,
-        key_value: KeyValue,
-        allowed: Tensor,
-        bias: Tensor | None = None,
-    ) -> Tensor:
-        """The output of attention for each row, then for the first row without each head."""
-        heads, _ = attention.attend_heads(q, *key_value, allowed, bias)
-        if site in self._sites:
-            # (removed head, head)
-            gates = 1 - torch.eye(attention.n_heads, dtype=heads.dtype, device=heads.device)
-            heads = torch.cat([heads, heads[:1] * gates[:, :, None, None]])
-        output: Tensor = attention.w_o(heads.transpose(1, 2).flatten(2))
-        return output
-
-
-def _grown(x: Tensor, rows: int) -> Tensor:
-    """A batch with copies of its first row at the end."""
-    return torch.cat([x, x[:1].expand(rows - len(x), *x.shape[1:])])
+    hidden = passes.run(attend, grows=lambda site: n_heads if site in sites else 0)
+    return hidden, order
 
 
 def _log_probs(model: Transformer, hidden: Tensor, labels: Tensor) -> FloatArray:
@@ -242,8 +162,7 @@ def _left(
 ) -> FloatArray:
     """The translation's log-probability without the first heads of an order, (count,)."""
     source, target, labels = translator.trace_ids(trace)
-    longest = max(source.shape[1], target.shape[1])
-    together = max(1, _TOGETHER // longest)
+    together = rows_together(source, target)
     totals = []
     for start in range(0, len(counts), together):
         off = [

@@ -183,7 +183,7 @@ def test_a_long_sentence_is_measured_in_batches_alike(
     case: Case, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     together = edges_of(case)
-    monkeypatch.setattr("model.contrast.passes._TOGETHER", 20)
+    monkeypatch.setattr("model.explain.passes._TOGETHER", 20)
     apart = edges_of(case)
     for edge, effect in together.items():
         assert apart[edge] == pytest.approx(effect, abs=1e-4)

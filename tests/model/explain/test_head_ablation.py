@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from model.explain import head_ablation as computing
+from model.explain import passes
 from model.explain.ablation_results import Effects
 from model.explain.head_ablation import effects, effects_of, removal, rewritten
 from model.paper.search import Search
@@ -76,7 +77,7 @@ def test_a_long_sentence_goes_site_by_site_and_gives_the_same(
 ) -> None:
     together = effects(translator, TEXT, TARGET)
     for room in (1, 100):
-        monkeypatch.setattr(computing, "_TOGETHER", room)
+        monkeypatch.setattr(passes, "_TOGETHER", room)
         monkeypatch.setattr(computing, "_OUTPUT_TOGETHER", room)
         apart = effects(translator, TEXT, TARGET)
         for site, losses in together.losses.items():
@@ -183,7 +184,7 @@ def test_a_long_translation_is_removed_from_in_parts(
     trace = translator.trace(TEXT, TARGET)
     found = effects_of(translator, trace)
     whole = removal(translator, trace, found, steps=4, orders=1)
-    monkeypatch.setattr(computing, "_TOGETHER", 1)
+    monkeypatch.setattr(passes, "_TOGETHER", 1)
     parts = removal(translator, trace, found, steps=4, orders=1)
     np.testing.assert_allclose(parts.least_first, whole.least_first, atol=1e-4)
     np.testing.assert_allclose(parts.at_random, whole.at_random, atol=1e-4)
