@@ -38,7 +38,7 @@ def test_the_guide_to_talks_names_every_page_that_a_scene_can_show() -> None:
 
 
 def test_a_scene_says_how_much_of_its_weight_a_head_puts_on_what_comes_later() -> None:
-    talk = json.loads((ROOT / "viz/talk/talks/attention-in-eleven-scenes.json").read_text("utf-8"))
+    talk = json.loads((ROOT / "viz/talk/talks/attention-in-twelve-scenes.json").read_text("utf-8"))
     scene = talk["scenes"][4]
     trace = load(ROOT / "checkpoints" / "en-de", device="cpu").trace(scene["view"]["sentence"])
     weights = trace.attention("encoder", 1).weights[5]

@@ -56,11 +56,11 @@ def test_the_offer_leads_to_the_first_scene_with_its_text(open_app: OpenApp) -> 
     assert (query(app, "read"), query(app, "scene"), query(app, "present")) == ("1", "1", "")
     assert not is_there(app, LINES)
     text = told(app, TEXT)
-    assert (text["talk"], text["number"], text["count"]) == (READY.title, 1, 11)
+    assert (text["talk"], text["number"], text["count"]) == (READY.title, 1, 12)
     assert (text["title"], text["note"]) == (READY.scenes[0].title, READY.scenes[0].note)
 
 
-@pytest.mark.parametrize("number", range(1, 12))
+@pytest.mark.parametrize("number", range(1, 13))
 def test_every_scene_is_read_on_its_own_page_with_its_own_view(
     open_app: OpenApp, number: int
 ) -> None:
@@ -95,7 +95,7 @@ def test_on_another_page_no_view_is_the_scenes(open_app: OpenApp) -> None:
 
 def test_a_reading_before_its_first_scene_names_the_talk(open_app: OpenApp) -> None:
     text = told(open_app(read="1"), TEXT)
-    assert (text["talk"], text["number"], text["count"]) == (READY.title, 0, 11)
+    assert (text["talk"], text["number"], text["count"]) == (READY.title, 0, 12)
     assert (text["title"], text["note"]) == ("", "")
 
 

@@ -18,6 +18,7 @@ from streamlit.testing.v1 import AppTest
 from model.explain.alignment_file import read_alignment
 from model.explain.measures import head_facts
 from model.paper.tokenizer import BOS, EOS
+from model.patching.causal_trace import causal_trace
 from model.record.intervention import Intervention, PositionEdit
 from model.record.mask_presets import PRESETS
 from model.trace.attention_map import AttentionKind
@@ -214,7 +215,7 @@ def test_the_audience_sees_the_title_and_never_the_note(open_app: OpenApp) -> No
             "page": "heads",
             "view": dict(following.view),
         }
-    assert told(go(app, 11))["next"] is None
+    assert told(go(app, 12))["next"] is None
 
 
 def test_the_notes_may_look_at_a_view_and_at_no_more(open_app: OpenApp) -> None:
@@ -284,7 +285,7 @@ def test_a_link_opens_in_the_middle_of_a_talk(open_app: OpenApp) -> None:
 @pytest.mark.parametrize(
     ("mark", "why"),
     [
-        ("99", "This talk has the scenes 1 to 11 but no scene 99"),
+        ("99", "This talk has the scenes 1 to 12 but no scene 99"),
         ("x", "The address asks for scene “x”, which is not a whole number"),
         ("-1", "The address asks for scene “-1”"),
         ("1e1", "The address asks for scene “1e1”"),
@@ -354,7 +355,7 @@ def test_cancelled_a_scene_is_not_saved_and_no_talk_is_left_behind(panel: AppTes
     panel.text_input(key="talk-draft-title").input("Mine").run()
     panel.button(key="talk-draft-cancel").click().run()
     assert told(panel)["keep"] == {}
-    assert len(listed(panel)) == 11
+    assert len(listed(panel)) == 12
     assert choice_of(panel).options == [READY.title]
     assert panel.button(key="talk-save")
 
@@ -380,7 +381,7 @@ def test_the_first_scene_saved_over_the_talk_of_the_app_may_begin_a_new_talk(
 
 def test_the_talk_that_comes_with_the_app_is_copied_and_never_changed(panel: AppTest) -> None:
     save(panel)
-    assert kept(panel).title == "Attention in eleven scenes, my version"
+    assert kept(panel).title == "Attention in twelve scenes, my version"
     assert len(kept(panel).scenes) == 12
     assert len(own_talks.ready_talk().scenes) == 11
     (mark,) = told(panel)["keep"]
@@ -486,10 +487,10 @@ def test_a_new_talk_stands_beside_the_others_and_can_be_deleted(panel: AppTest) 
     panel.button(key="talk-new").click().run()
     assert listed(panel) == []
     assert "No scene yet" in " ".join(plain(each.value) for each in panel.caption)
-    assert choice_of(panel).options == ["Attention in eleven scenes", "My talk"]
+    assert choice_of(panel).options == ["Attention in twelve scenes", "My talk"]
     menu = panel.menu_button(key="talk-menu")
     menu.click_index(menu.options.index("Delete")).run()
-    assert len(listed(panel)) == 11
+    assert len(listed(panel)) == 12
     assert list(told(panel)["keep"].values()) == [None]
     panel.button(key="talk-undo").click().run()
     assert kept(panel) == Talk("My talk")
@@ -550,7 +551,7 @@ def test_what_a_browser_kept_is_checked_like_any_file(panel: AppTest) -> None:
             None,
         ],
     )
-    assert choice_of(panel).options == ["Attention in eleven scenes", "Good"]
+    assert choice_of(panel).options == ["Attention in twelve scenes", "Good"]
     assert "1 of the talks kept in this browser cannot be read" in said(panel)
 
 
@@ -605,7 +606,7 @@ def test_what_a_folder_kept_is_checked_like_any_file(open_app: OpenApp, talks: P
     talk_files.store(talks, "0a1b2c3e", scenes.write(Talk("Good")))
     talk_files.store(talks, "0a1b2c3f", "x" * (scenes.MAX_BYTES + 1))
     app = open_panel(open_app())
-    assert choice_of(app).options == ["Attention in eleven scenes", "Good"]
+    assert choice_of(app).options == ["Attention in twelve scenes", "Good"]
     assert f"2 of the talks kept in {talks} cannot be read" in said(app)
     assert len(list(talks.iterdir())) == 3
 
@@ -651,7 +652,7 @@ def test_a_file_that_is_no_talk_is_refused_in_a_sentence(
     upload(panel, data)
     assert why in said(panel)
     assert told(panel)["keep"] == {}
-    assert len(listed(panel)) == 11
+    assert len(listed(panel)) == 12
 
 
 def test_a_talk_opened_twice_is_listed_once(panel: AppTest) -> None:
@@ -662,7 +663,7 @@ def test_a_talk_opened_twice_is_listed_once(panel: AppTest) -> None:
     assert "“Twice” is already in your list" in said(panel)
     upload(panel, scenes.write(READY).encode())
     assert choice_of(panel).options == [READY.title, "Twice"]
-    assert len(listed(panel)) == 11
+    assert len(listed(panel)) == 12
 
 
 def test_two_talks_of_one_title_are_told_apart(panel: AppTest) -> None:
@@ -703,8 +704,8 @@ def named_head(scene: Scene) -> tuple[int, int]:
     return int(scene.view["layer"]), int(scene.view["head"])
 
 
-def test_the_talk_has_eleven_scenes_that_can_be_said_aloud() -> None:
-    assert len(READY.scenes) == 11
+def test_the_talk_has_twelve_scenes_that_can_be_said_aloud() -> None:
+    assert len(READY.scenes) == 12
     for scene in READY.scenes:
         assert len(scene.title) < 70
         assert 2 <= sum(scene.note.count(end) for end in (". ", "? ", ": ")) + 1 <= 9
@@ -712,7 +713,7 @@ def test_the_talk_has_eleven_scenes_that_can_be_said_aloud() -> None:
 
 
 @needs_shipped
-@pytest.mark.parametrize("number", range(1, 12))
+@pytest.mark.parametrize("number", range(1, 13))
 def test_every_scene_of_the_talk_opens_without_a_complaint(open_app: OpenApp, number: int) -> None:
     app = go(open_app(folder=SHIPPED, present="1"), number)
     scene = READY.scenes[number - 1]
@@ -736,7 +737,7 @@ PAPER = (
 
 
 @needs_shipped
-@pytest.mark.parametrize("scene", READY.scenes, ids=range(1, 12))
+@pytest.mark.parametrize("scene", READY.scenes, ids=range(1, 13))
 def test_what_stands_in_quotes_was_said_by_the_paper_or_by_the_model(scene: Scene) -> None:
     model, view = shipped_model(), scene.view
     order = tuple(map(int, view["shuffled"].split("."))) if "shuffled" in view else None
@@ -746,6 +747,7 @@ def test_what_stands_in_quotes_was_said_by_the_paper_or_by_the_model(scene: Scen
         *(model.trace(view["sentence"], under=Intervention(source_order=order)).text,),
         # Of these two the tests below hold that the model writes them.
         edited.get(READY.scenes.index(scene) + 1, ""),
+        *((view["other"], trace_of(view["other"]).text) if "other" in view else ()),
     )
     quotes = re.findall("“(.*?)”", scene.note + scene.title)
     for quote in quotes:
@@ -765,7 +767,7 @@ def test_no_note_says_of_a_colour_what_a_dark_page_makes_false() -> None:
         assert not re.search(r"\b(dark|light|bright|pale)", f"{scene.title} {scene.note}")
 
 
-@pytest.mark.parametrize("scene", READY.scenes, ids=range(1, 12))
+@pytest.mark.parametrize("scene", READY.scenes, ids=range(1, 13))
 def test_padding_is_under_no_section_of_the_paper(scene: Scene) -> None:
     if "padding" in scene.note:
         assert re.search(
@@ -935,3 +937,22 @@ def test_scene_eleven_takes_a_word_away() -> None:
     )
     assert round(before, 2) == 0.94
     assert after < 0.01
+
+
+@needs_shipped
+def test_scene_twelve_puts_one_token_of_another_sentence_in() -> None:
+    scene = READY.scenes[11]
+    trace = causal_trace(shipped_model(), scene.view["sentence"], scene.view["other"])
+    word = int(scene.view["traced"]) - 1
+    assert axis_texts(trace.predictions)[word] == "Schwester"
+    assert trace.telling == word
+    encoder, decoder = (trace.probabilities(side, word) for side in ("encoder", "decoder"))
+    assert float(np.exp(trace.log_probs[word])) < 0.01
+    brother = axis_texts(trace.source).index("brother")
+    assert (np.round(encoder[:, brother], 2) == 0.95).all()
+    assert np.delete(encoder, brother, axis=1).max() < 0.01
+    read = axis_texts(trace.target).index("Meine")
+    assert read == word
+    assert np.round(decoder[:, read], 2).tolist() == [0.0, 0.01, 0.5, 0.95]
+    assert decoder[1, read] < 0.01
+    assert np.delete(decoder, read, axis=1).max() < 0.01

@@ -22,7 +22,7 @@ from viz.talk.scene_panel import SAVE_VIEW
 from viz.talk.scenes import Scene, Talk
 
 READY = scenes.parse(
-    (Path(scenes.__file__).with_name("talks") / "attention-in-eleven-scenes.json").read_bytes()
+    (Path(scenes.__file__).with_name("talks") / "attention-in-twelve-scenes.json").read_bytes()
 )
 SHIPPED = Path(__file__).parents[2] / "checkpoints" / "en-de"
 HOSTILE = "<img src=x onerror=alert(1)> <script>alert(2)</script> **b** $x$"
@@ -215,7 +215,7 @@ def test_the_talk_is_given_from_end_to_end_with_keys_alone(talk: TalkPage, tmp_p
         assert all(not np.array_equal(picture, other) for other in seen)
         seen.append(picture)
     talk.page.keyboard.press("PageDown")
-    talk.wait_for(11)
+    talk.wait_for(12)
     talk.page.keyboard.press("Escape")
     talk.reader.wait_for_query(present=None)
     expect(talk.title).to_have_count(0)
@@ -225,7 +225,7 @@ def test_keys_pressed_faster_than_scenes_are_drawn_are_all_counted(talk: TalkPag
     """The talk's scenes are on four pages, and Streamlit forgets what is told while one opens."""
     talk.open(present="1")
     talk.press("1", 1)
-    for key, end in (("PageDown", 11), ("PageUp", 1)):
+    for key, end in (("PageDown", 12), ("PageUp", 1)):
         for _ in range(10):
             talk.page.keyboard.press(key)
         talk.wait_for(end)
@@ -298,11 +298,11 @@ def test_back_is_the_scene_before(talk: TalkPage, way: str) -> None:
 def test_the_notes_follow_the_talk_and_drive_it(talk: TalkPage) -> None:
     talk.open()
     notes = talk.open_notes()
-    expect(notes.locator("#place")).to_have_text("No scene yet; the talk has 11")
+    expect(notes.locator("#place")).to_have_text("No scene yet; the talk has 12")
     expect(notes.locator("#next")).to_have_text(f"Next: {READY.scenes[0].title}")
     talk.page.get_by_role("button", name="Present from scene 1").click()
     talk.wait_for(1)
-    expect(notes.locator("#place")).to_have_text("Scene 1 of 11")
+    expect(notes.locator("#place")).to_have_text("Scene 1 of 12")
     expect(notes.locator("#note")).to_have_text(READY.scenes[0].note)
     expect(notes.locator("#next-note")).to_have_text(READY.scenes[1].note)
     ahead = notes.frame_locator("#headscope-ahead")
@@ -322,7 +322,7 @@ def test_the_notes_follow_the_talk_and_drive_it(talk: TalkPage) -> None:
     talk.page.keyboard.press("0")
     talk.wait_for(10)
     notes.keyboard.press("PageDown")
-    talk.wait_for(11)
+    talk.wait_for(12)
     expect(notes.locator("#next")).to_have_text("End of talk")
     expect(notes.locator("#next-note")).to_be_empty()
     expect(notes.locator("#next-picture")).to_be_hidden()
@@ -339,7 +339,7 @@ def test_the_notes_outlive_a_reload_of_the_talk(talk: TalkPage) -> None:
     talk.wait_for(1)
     talk.page.reload(timeout=LOADING)
     talk.wait_for(1)
-    expect(notes.locator("#place")).to_have_text("Scene 1 of 11")
+    expect(notes.locator("#place")).to_have_text("Scene 1 of 12")
     notes.keyboard.press(" ")
     talk.wait_for(2)
     # The key on stage brings the same window up again and opens no other.
@@ -385,7 +385,7 @@ def test_a_scene_is_dragged_and_moved_with_keys(talk: TalkPage) -> None:
     expect(talk.rows.nth(0)).to_have_text(f"1. {second}")
     expect(talk.rows.nth(1)).to_have_text(f"2. {first}")
     expect(talk.rows.nth(2)).to_have_text(f"3. {third}")
-    expect(talk.page.locator(".handles .spoken")).to_have_text(f"{first}: now scene 2 of 11")
+    expect(talk.page.locator(".handles .spoken")).to_have_text(f"{first}: now scene 2 of 12")
     # The talk that comes with the app has become one of one's own, and only one.
     talk.page.wait_for_function(
         "() => Object.keys(localStorage).filter(n => n.includes('talk-')).length === 1"
@@ -400,7 +400,7 @@ def test_a_deleted_talk_is_gone_from_the_browser(talk: TalkPage) -> None:
     talk.page.get_by_role("button", name="Edit talk").click()
     talk.page.get_by_role("menuitem", name="Delete").click()
     talk.page.wait_for_function("() => !Object.keys(localStorage).some(n => n.includes('talk-'))")
-    expect(talk.rows).to_have_count(11)
+    expect(talk.rows).to_have_count(12)
 
 
 def test_a_talk_is_downloaded_edited_by_hand_and_opened_again(talk: TalkPage) -> None:
@@ -408,7 +408,7 @@ def test_a_talk_is_downloaded_edited_by_hand_and_opened_again(talk: TalkPage) ->
     talk.open_panel()
     with talk.page.expect_download() as download:
         talk.page.get_by_role("button", name="Download the talk").click()
-    assert download.value.suggested_filename == "attention-in-eleven-scenes.json"
+    assert download.value.suggested_filename == "attention-in-twelve-scenes.json"
     written = download.value.path().read_bytes()
     assert scenes.parse(written) == READY
     told = json.loads(written)
@@ -431,7 +431,7 @@ def test_a_file_with_a_wrong_field_is_refused_by_its_name(talk: TalkPage) -> Non
     alert.wait_for()
     why = 'scenes[3].view.layer must be text such as "3"'
     assert why in alert.inner_text().replace("\u2060", "")
-    expect(talk.rows).to_have_count(11)
+    expect(talk.rows).to_have_count(12)
 
 
 def test_fifty_megabytes_are_refused(talk: TalkPage, tmp_path: Path) -> None:
@@ -441,7 +441,7 @@ def test_fifty_megabytes_are_refused(talk: TalkPage, tmp_path: Path) -> None:
     large.write_bytes(b"[" * 50_000_000)
     talk.page.locator('.st-key-scenes-panel input[type="file"]').set_input_files(large)
     expect(talk.page.locator(".st-key-scenes-panel")).to_contain_text("must be 1.0MB or smaller")
-    expect(talk.rows).to_have_count(11)
+    expect(talk.rows).to_have_count(12)
 
 
 def test_markup_in_a_title_is_shown_as_plain_text_everywhere(talk: TalkPage) -> None:
@@ -523,7 +523,7 @@ def test_a_talk_is_given_by_touch_alone(phone: TalkPage) -> None:
 
 
 def test_a_title_takes_two_lines_on_a_phone_and_the_picture_begins_below(phone: TalkPage) -> None:
-    longest = max(range(11), key=lambda at: len(READY.scenes[at].title))
+    longest = max(range(12), key=lambda at: len(READY.scenes[at].title))
     scene = READY.scenes[longest]
     query = urlencode({**scene.view, "present": "1", "scene": str(longest + 1)})
     phone.page.goto(f"{phone.reader.url}/{path_of(scene.page)}?{query}", timeout=LOADING)

@@ -64,16 +64,15 @@ class Site {
     const { card } = this;
     const show = (page, query) => {
       const { checkpoint, ...view } = query;
-      const has = !checkpoint || this.has(checkpoint);
       const kept = this.query.lang ? { lang: this.query.lang } : {};
-      // Of a scene of another model, the text alone is shown, above the picture that is there.
-      if (has) this.go(page, { ...view, ...kept, ...(checkpoint && checkpoint !== card.name ? { checkpoint } : {}) });
+      // Of a scene of another model, or of a page of the app, the text alone is shown, above the picture that is there.
+      if (!this.lacks({ page, view: query })) this.go(page, { ...view, ...kept, ...(checkpoint && checkpoint !== card.name ? { checkpoint } : {}) });
       else this.go(this.page, { ...this.query, ...spelledMode(query) });
     };
     const site = this;
     const on = {
       show,
-      has: (name) => this.has(name),
+      lacks: (scene) => this.lacks(scene),
       get query() {
         return site.query;
       },
@@ -110,6 +109,12 @@ class Site {
 
   has(checkpoint) {
     return checkpoint === this.card.name || site().models.some(({ name }) => name === checkpoint);
+  }
+
+  /** In a sentence, why a scene's picture is not here; empty where it is. */
+  lacks({ page, view: { checkpoint: name } = {} }) {
+    if (!this.pages.includes(page)) return say("needs_app");
+    return !name || this.has(name) ? "" : say("needs_model", { name });
   }
 
   // ---- the model --------------------------------------------------------------------------------------------------

@@ -15,8 +15,8 @@ export function talkInPage() {
 export class TalkPlayer {
   /**
    * @param {object} talk - as its file has it.
-   * @param {object} on - `query`, the address's present query; `show(page, query)` goes to a scene; `has(checkpoint)` says
-   *   whether its model is here.
+   * @param {object} on - `query`, the address's present query; `show(page, query)` goes to a scene; `lacks(scene)` says
+   *   in a sentence why its picture is not here.
    */
   constructor(talk, on) {
     Object.assign(this, { talk, on });
@@ -80,7 +80,8 @@ export class TalkPlayer {
   /** Shows the text of the present scene. */
   async draw() {
     const { mode, number, talk } = this;
-    const { title, note, view = {} } = talk.scenes[number - 1] ?? { title: "", note: "" };
+    const scene = talk.scenes[number - 1];
+    const { title, note } = scene ?? { title: "", note: "" };
     document.body.classList.toggle("staged", mode === "present");
     document.body.classList.toggle("reading", mode === "read");
     this.heading.hidden = mode !== "present";
@@ -89,8 +90,8 @@ export class TalkPlayer {
     this.start.hidden = mode !== "";
     this.stage.hidden = mode === "present";
     this.reader.host.hidden = mode !== "read";
-    this.missing.hidden = !mode || !view.checkpoint || this.on.has(view.checkpoint);
-    this.missing.textContent = this.missing.hidden ? "" : say("needs_model", { name: view.checkpoint });
+    this.missing.textContent = mode && scene ? this.on.lacks(scene) : "";
+    this.missing.hidden = !this.missing.textContent;
     if (mode === "read") await this.reader.update({ talk: talk.title, number, count: talk.scenes.length, title, note });
     else document.documentElement.style.removeProperty("--reader-room");
   }

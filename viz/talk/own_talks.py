@@ -17,7 +17,7 @@ from viz.shell import address, stage
 from viz.talk import scenes, talk_files
 from viz.talk.scenes import Scene, Talk, TalkError
 
-READY = Path(__file__).with_name("talks") / "attention-in-eleven-scenes.json"
+READY = Path(__file__).with_name("talks") / "attention-in-twelve-scenes.json"
 """The talk that comes with the app."""
 
 MAX_TALKS = 50

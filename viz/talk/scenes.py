@@ -5,7 +5,7 @@ A talk's file is JSON that people may write by hand:
     {
       "format": "headscope-talk",
       "version": 1,
-      "title": "Attention in eleven scenes",
+      "title": "Attention in twelve scenes",
       "scenes": [
         {
           "title": "One word back",

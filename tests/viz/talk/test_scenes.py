@@ -293,7 +293,7 @@ def test_talks_are_the_same_by_their_scenes_and_title(abc: Talk) -> None:
 @pytest.mark.parametrize(
     ("title", "name"),
     [
-        ("Attention in eleven scenes", "attention-in-eleven-scenes.json"),
+        ("Attention in twelve scenes", "attention-in-twelve-scenes.json"),
         ("../../etc/passwd", "etc-passwd.json"),
         ("Über Köpfe", "uber-kopfe.json"),
         ("你好", "talk.json"),
