@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from types import SimpleNamespace
 from typing import Any
 
+from model.checkpoints.shipped import checkpoint_folder
 from model.contrast.contrast import contrast_of as contrast_of
 from model.contrast.head_sets import head_set as head_set
 from model.contrast.head_sets import random_sets as random_sets
@@ -28,13 +29,19 @@ from model.explain.position_measures import formula_table as formula_table
 from model.explain.reading import ReadTrace, selected_maps
 from model.explain.reading import site_map as site_map
 from model.explain.removal_file import read_removal as read_removal
+from model.survey.nearest import matched as _matched_places
+from model.survey.survey_file import read_survey
 from model.trace.attention_map import AttentionKind, AttentionMap, Site, Tokens
+from model.trace.trace import Trace
 from model.training.growth import read_growth as read_growth
+from model.translate.text_models import is_reader, load_reader
+from model.translate.translator import load
 from viz.compare.heads import HeadDifferences as HeadDifferences
 from viz.compare.heads import HeadPair as HeadPair
 from viz.compare.paired import PairedTraces as PairedTraces
 from viz.compare.paired import matched as matched
 from viz.compare.tracing import TracedWord as TracedWord
+from viz.compare.words import PatchedWords as PatchedWords
 from viz.corpus.all_heads import AllHeads as AllHeads
 from viz.corpus.rule_curve import RulesCurve as RulesCurve
 from viz.corpus.spread import HeadSpread as HeadSpread
@@ -117,6 +124,42 @@ from viz.positions.waves import Circle as Circle
 from viz.positions.waves import FormulaWaves as FormulaWaves
 from viz.positions.waves import Waves as Waves
 from viz.save.picture import Layout, Picture
+
+
+def matched_by_surveys(model: str, other: str) -> dict[_Head, _Head]:
+    """For each head of a model, the head of another that behaves most alike, by their surveys.
+
+    Both are names or folders. Empty where one has no survey or is a snapshot, and where their
+    surveys are of other sentences.
+
+    Raises:
+        CheckpointError: if a survey is damaged.
+    """
+    if "@" in model + other:
+        return {}
+    surveys = [read_survey(checkpoint_folder(name)) for name in (model, other)]
+    one, two = ({} if survey is None else survey.probes for survey in surveys)
+    return _matched_places(one, two)
+
+
+def trace_by(model: str, text: str, *, device: str = "auto") -> Trace:
+    """What a model does on a text.
+
+    Args:
+        model: a name or a folder, one of Hugging Face's too, with "@0" for the first snapshot.
+        text: to read or to translate.
+        device: as of `hs.load`.
+
+    Raises:
+        CheckpointError, TextError, DeviceError: as of `hs.load` and `hs.load_reader`.
+    """
+    name, _, snapshot = model.partition("@")
+    folder = checkpoint_folder(name)
+    if is_reader(folder):
+        return load_reader(folder, device=device).read(text).trace
+    number = int(snapshot) if snapshot.isdecimal() else None
+    return load(folder, device=device, snapshot=number).trace(text)
+
 
 # Public names for functions with shorter names in their modules.
 decode_mask = _decode_mask

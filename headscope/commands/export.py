@@ -13,6 +13,7 @@ import torch
 from tqdm import tqdm
 
 from headscope.commands.translate import add_checkpoint, add_search_options, asked_search
+from headscope.figures import matched_by_surveys, trace_by
 from model.checkpoints.checkpoint import CheckpointError, snapshots
 from model.checkpoints.shipped import checkpoint_name
 from model.contrast.contrast import contrast_of
@@ -34,16 +35,23 @@ from model.explain.labels_file import read_labels
 from model.explain.removal_file import read_removal
 from model.files import write_whole
 from model.paper.search import DecodingError, Search
+from model.patching.causal_trace import causal_trace
+from model.patching.patch import patch
+from model.patching.results import CausalTrace, Patched
 from model.record.head_edits import HeadError
 from model.record.intervention import PositionError
 from model.record.mask_rules import MaskError
+from model.record.patches import PatchError
 from model.trace.attention_map import AttentionKind, FloatArray, Site, TraceError
 from model.trace.blocks import Blocks
 from model.trace.trace import Trace
 from model.translate.devices import DeviceError
 from model.translate.sentences import TextError
 from model.translate.translator import Translator, load
+from viz.compare.view import VIEW as COMPARE
+from viz.compare.view import by_part, read_patches
 from viz.effects.removal_curve import MEASURES
+from viz.links.head_refs import Head
 from viz.links.request import Request
 from viz.links.searches import Settings
 from viz.registry.pictures import PICTURES
@@ -56,7 +64,7 @@ KINDS = [str(kind) for kind in AttentionKind if kind is not AttentionKind.MODULE
 
 REFUSED = (
     *(AttributionError, CheckpointError, DecodingError, DeviceError, ExportError),
-    *(HeadError, IndexError, MaskError, PositionError, TextError, TraceError),
+    *(HeadError, IndexError, MaskError, PatchError, PositionError, TextError, TraceError),
 )
 """Errors whose message is one sentence for the user."""
 
@@ -142,6 +150,20 @@ def fill(command: argparse.ArgumentParser) -> None:
         default=Settings(beam=1).written,
         metavar="TEXT",
         help="the second search to compare, as in the address of the decoding page",
+    )
+    command.add_argument("--other", default="", metavar="TEXT", help="a second sentence")
+    command.add_argument(
+        "--other-model",
+        default="",
+        metavar="MODEL",
+        help="a second model: a folder or a name, with @0 for its first snapshot",
+    )
+    command.add_argument(
+        "--patched",
+        default="encoder.output",
+        metavar="PARTS",
+        help="parts of the second sentence's run, as in the address of the comparing page, such as "
+        "cross.2.3-encoder.1.at4 (default: encoder.output)",
     )
     add_checkpoint(command)
     command.add_argument("--device", default="auto", help="auto, cpu, cuda or cuda:1")
@@ -229,6 +251,38 @@ class _CommandRequest(Request):
     def _other(self) -> str:
         asked: str = self.arguments.instead
         return asked or next_likeliest(self.translator, self.trace, self._place)
+
+    @cached_property
+    def second(self) -> Trace:
+        if model := self.arguments.other_model:
+            return trace_by(model, self.text, device=self.arguments.device)
+        return self.translator.trace(self._second)
+
+    @property
+    def partners(self) -> tuple[Mapping[Head, Head], tuple[str, ...]]:
+        models = self.folder, str(self.arguments.other_model)
+        found = matched_by_surveys(*models)
+        return found, models if found else ()
+
+    @property
+    def _second(self) -> str:
+        other: str = self.arguments.other
+        if not other.strip():
+            raise ExportError("This figure compares two sentences; name the second with --other.")
+        return other
+
+    @cached_property
+    def causal_trace(self) -> CausalTrace:
+        return causal_trace(self.translator, self.text, self._second)
+
+    @cached_property
+    def patched(self) -> Patched:
+        asked = self.arguments.patched
+        try:
+            parts = read_patches(COMPARE.parameter("patched").parse(asked))
+        except ValueError as reason:
+            raise ExportError(f"--patched is {asked!r}, {reason}.") from None
+        return patch(self.translator, self.text, self._second, by_part(parts))
 
     @cached_property
     def removal(self) -> Removal:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from model.survey.corpus_survey import KEYS
+from model.survey.corpus_survey import KEYS, Place
 from model.trace.attention_map import AttentionKind, FloatArray, Site
 
 UNITS = 8.0
@@ -57,6 +58,53 @@ def nearest(
             if not np.isnan(apart[head])
         ]
     return sorted(found, key=lambda each: (each.difference, each.site, each.head))[:most]
+
+
+def matched(
+    ones: Mapping[Site, FloatArray], others: Mapping[Site, FloatArray]
+) -> dict[Place, Place]:
+    """For each head of one model, the head of another that behaves most alike on the probes.
+
+    Heads of one kind are paired one to one, the least different first; empty for models that were
+    measured on other sentences.
+
+    Args:
+        ones: measures of the heads of one model, as `probed` gives them.
+        others: of the heads of the other.
+    """
+    found: dict[Place, Place] = {}
+    if len({each.shape[1:] for each in (*ones.values(), *others.values())}) != 1:
+        return found
+    for kind in dict.fromkeys(site.kind for site in ones):
+        own, same = _of_kind(ones, kind), _of_kind(others, kind)
+        if own and same:
+            measures = np.stack([others[site][head] for site, head in same])
+            apart = np.stack([_apart(ones[site][head], measures) for site, head in own])
+            found |= {own[one]: same[other] for one, other in one_to_one(apart)}
+    return found
+
+
+def _of_kind(measured: Mapping[Site, FloatArray], kind: AttentionKind) -> list[Place]:
+    return [
+        (site, head)
+        for site, heads in measured.items()
+        if site.kind is kind
+        for head in range(len(heads))
+    ]
+
+
+def one_to_one(apart: NDArray[np.floating[Any]]) -> list[tuple[int, int]]:
+    """Pairs of rows and columns, each once, the least apart first; NaN for no pair.
+
+    Args:
+        apart: how far a row is from a column, (row, column).
+    """
+    pairs: dict[int, int] = {}
+    for place in apart.argsort(axis=None, kind="stable").tolist():
+        one, other = divmod(place, apart.shape[1])
+        if one not in pairs and other not in pairs.values() and not np.isnan(apart[one, other]):
+            pairs[one] = other
+    return list(pairs.items())
 
 
 def _apart(own: FloatArray, heads: FloatArray) -> NDArray[np.float64]:

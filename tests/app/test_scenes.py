@@ -953,6 +953,6 @@ def test_scene_twelve_puts_one_token_of_another_sentence_in() -> None:
     assert np.delete(encoder, brother, axis=1).max() < 0.01
     read = axis_texts(trace.target).index("Meine")
     assert read == word
-    assert np.round(decoder[:, read], 2).tolist() == [0.0, 0.01, 0.5, 0.95]
+    assert [f"{each:.2f}" for each in decoder[:, read]] == ["0.00", "0.01", "0.50", "0.95"]
     assert decoder[1, read] < 0.01
     assert np.delete(decoder, read, axis=1).max() < 0.01

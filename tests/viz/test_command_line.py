@@ -31,13 +31,14 @@ from model.trace.trace import Trace
 from model.translate.translator import Translator, load
 from tests.kit.explorer_payload import Decoded
 from tests.kit.full_disk import full_disk
+from tests.kit.tiny_checkpoint import write_tiny_checkpoint, write_tiny_snapshots
 from viz.registry.pictures import PICTURES
 from viz.save import browser
 from viz.save.film import RATES
 from viz.save.picture import Layout, Picture
 
 ROOT = Path(__file__).parents[2]
-SENTENCE = "The cat sat on the mat."
+SENTENCE, DOG = "The cat sat on the mat.", "The dog sat on the mat."
 
 FIGURES = [name for name, picture in PICTURES.items() if picture.has("figure")]
 FILMED = [name for name, picture in PICTURES.items() if picture.has("film")]
@@ -51,7 +52,8 @@ def run(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Run
 
     def run_command(*arguments: str, out: str = "out.csv", text: str = SENTENCE) -> Any:
         file = tmp_path / out
-        status = main(["export", text, "--checkpoint", str(folder), "--out", str(file), *arguments])
+        given = ["--checkpoint", str(folder), "--out", str(file), "--other", DOG]
+        status = main(["export", text, *given, *arguments])
         output = capsys.readouterr()
         assert output.out == ""
         return status, file.read_bytes() if file.is_file() else b"", output.err
@@ -142,6 +144,18 @@ def test_the_python_of_every_figure_makes_the_same_figure(
     assert eval(last, space).to_json() == drawn[0].to_json()
 
 
+def test_two_models_are_compared_and_a_snapshot_is_one_of_them(run: Run, tmp_path: Path) -> None:
+    other = write_tiny_checkpoint(tmp_path / "other", steps=0)
+    pair = ("--figure", "pair", "--attention", "cross", "--layer", "1", "--head", "2")
+    status, code, error = run(*pair, "--other-model", str(other), out="cell.py")
+    assert (status, error) == (0, "")
+    assert f"hs.figures.trace_by('{other}', '{SENTENCE}')" in code.decode()
+    grown = write_tiny_snapshots(tmp_path / "grown")
+    first, last = (run(*pair, "--other-model", f"{grown}@{each}")[1] for each in ("0", "1"))
+    assert first
+    assert last not in (b"", first)
+
+
 def test_how_the_trace_is_read_is_how_it_is_written(run: Run, trace: Trace) -> None:
     _, file, _ = run("--words", "--no-specials", "--renormalise", "--layer", "1", out="a.json")
     seen = read(trace, Reading(words=True, specials=False, renormalise=True))
@@ -211,6 +225,12 @@ def test_a_target_of_ones_own_is_what_is_drawn(run: Run) -> None:
         (["--figure", "effects", "--token", "99"], "a.csv", "no target token 99"),
         (["--figure", "step", "--token", "0"], "a.csv", "no target token 0"),
         (["--figure", "step", "--token", "99"], "a.csv", "no target token 99"),
+        (["--figure", "tracing", "--other", " "], "a.csv", "name the second with --other"),
+        (["--figure", "tracing", "--token", "99"], "a.csv", "no target token 99"),
+        (["--figure", "patched", "--patched", "x"], "a.csv", "that is not parts such as"),
+        (["--figure", "patched", "--patched", "encoder.9"], "a.csv", "no such part"),
+        (["--figure", "pair", "--layer", "9"], "a.csv", "choose another head"),
+        (["--figure", "pair", "--other-model", "/none"], "a.csv", "/none"),
         (["--figure", "maps", "--head", "1"], "a.csv", "A head needs its layer"),
         (["--figure", "maps", "--layer", "9"], "a.csv", "no map of weights for cross.9"),
         (["--figure", "ranking", "--layer", "1", "--head", "9"], "a.csv", "there is no head 9"),

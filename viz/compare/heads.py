@@ -10,13 +10,15 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from model.trace.attention_map import AttentionKind
-from viz.compare.paired import PairedTraces
+from model.trace.attention_map import AttentionKind, Site
+from viz.compare.paired import PairedTraces, matched
 from viz.draw import style, themes
 from viz.draw.labels import escape_html
 from viz.draw.panel_figure import panels_figure
 from viz.draw.panels import Panel
 from viz.links.head_refs import Head, head_name
+from viz.links.request import Request
+from viz.save.formats import ExportError
 from viz.save.notebook import Lines
 from viz.save.numbers import Numbers, panels_numbers
 from viz.save.picture import Layout, Picture
@@ -24,12 +26,30 @@ from viz.save.picture import Layout, Picture
 _ROW, _GAP, _HEADING, _AXIS = 58, 76, 24, 46
 """Heights in pixels: of a layer's tiles, between two stacked maps, of a map's name and axis."""
 
+MEASURED = (
+    "Each head of the first model stands beside the head of the second that behaves most alike on "
+    "the sentences that all surveys share, one to one within a kind of attention."
+)
+SEEN = (
+    "Each head of the first model stands beside the head of the second that looks most alike on "
+    "this sentence, one to one within a kind of attention. A likeness on one sentence does not "
+    "make two heads the same."
+)
+"""How heads of two models become partners."""
+
 _BETWEEN, _LINE = 0.055, 46
 """Between two maps side by side, as a share of the plot; characters below a narrow title."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _OfPair(Picture):
+    """What differs between two runs.
+
+    Attributes:
+        pair: both traces.
+        other_model: the second model as `hs.figures.trace_by` takes it; empty for two sentences.
+    """
+
     pair: PairedTraces
     other_model: str = ""
 
@@ -56,9 +76,11 @@ def pair_setup(pair: PairedTraces, other_model: str) -> Lines:
         return [f"pair = hs.figures.PairedTraces({first}, {second})"]
     return [
         f"first = {first}",
-        f"second = hs.load({other_model!r}).trace({pair.second.source_text!r})",
-        "partners = hs.figures.matched(first, second)",
-        "pair = hs.figures.PairedTraces(first, second, 'model', partners)",
+        f"second = hs.figures.trace_by({other_model!r}, {pair.second.source_text!r})",
+        f"partners = hs.figures.matched_by_surveys{pair.surveyed!r}"
+        if pair.surveyed
+        else "partners = hs.figures.matched(first, second)",
+        f"pair = hs.figures.PairedTraces(first, second, 'model', partners, {pair.surveyed!r})",
     ]
 
 
@@ -70,9 +92,16 @@ class HeadDifferences(_OfPair):
         framed: the head that is shown large; None for none.
     """
 
+    slug = "differences"
+    about = "how every head differs on a second sentence (--other) or in a second model"
+
     framed: Head | None = None
 
     name = "compare-heads"
+
+    @classmethod
+    def of(cls, request: Request) -> HeadDifferences:
+        return cls(_asked_pair(request), request.arguments.other_model)
 
     @property
     def title(self) -> str:
@@ -97,11 +126,7 @@ class HeadDifferences(_OfPair):
                 f"{'is' if left_out == 1 else 'are'} left out."
             )
         if self.pair.versus == "model":
-            parts.append(
-                "Each head of the first model is held beside the head of the second that looks "
-                "most alike on this sentence, one to one within a kind of attention. A likeness on "
-                "one sentence does not make two heads the same."
-            )
+            parts.append(MEASURED if self.pair.surveyed else SEEN)
         return " ".join(parts)
 
     @property
@@ -242,6 +267,18 @@ class HeadDifferences(_OfPair):
         )
 
 
+def _asked_pair(request: Request) -> PairedTraces:
+    """The sentence beside a second one, or in a second model."""
+    first, second = request.trace, request.second
+    if not request.arguments.other_model:
+        return PairedTraces(first, second)
+    partners, surveyed = request.partners
+    pair = PairedTraces(first, second, "model", partners or matched(first, second), surveyed)
+    if not pair.heads:
+        raise ExportError("These two models share no kind of attention; choose another model.")
+    return pair
+
+
 def _grid(pair: PairedTraces, kind: AttentionKind) -> list[list[Head | None]]:
     """The heads of a kind by layer, as wide as the widest layer; None without a partner."""
     sites = {site: each.n_heads for site, each in pair.first.maps.items() if site.kind is kind}
@@ -294,7 +331,24 @@ class HeadPair(_OfPair):
         chosen: the head; None for the one that differs most.
     """
 
+    slug = "pair"
+    about = "one head on two sentences or in two models, by default the one that differs most"
+
     chosen: Head | None = None
+
+    @classmethod
+    def of(cls, request: Request) -> HeadPair:
+        asked = request.arguments
+        pair = _asked_pair(request)
+        if asked.layer is None and asked.head is None:
+            return cls(pair, asked.other_model)
+        head = Site(AttentionKind(asked.attention), request.layer), request.head
+        if head not in pair.heads:
+            raise ExportError(
+                f"{head[0].head_name(head[1])} is missing, or has no partner in the second model; "
+                "choose another head."
+            )
+        return cls(pair, asked.other_model, head)
 
     @property
     def head(self) -> Head:

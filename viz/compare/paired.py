@@ -9,6 +9,7 @@ from typing import Literal
 
 import numpy as np
 
+from model.survey.nearest import one_to_one
 from model.trace.attention_map import AttentionKind, FloatArray, Site, Tokens
 from model.trace.token_runs import pairs
 from model.trace.trace import Trace
@@ -28,12 +29,15 @@ class PairedTraces:
         versus: what differs.
         partners: for heads of the first trace, those of the second; empty where each head belongs
             to the one at its own place.
+        surveyed: both models, where surveys of theirs say which heads are partners; empty where the
+            weights of these two traces do.
     """
 
     first: Trace
     second: Trace
     versus: Versus = "sentence"
     partners: Mapping[Head, Head] = field(default_factory=dict)
+    surveyed: tuple[str, ...] = ()
 
     @cached_property
     def source(self) -> list[tuple[int, int]]:
@@ -144,10 +148,7 @@ def matched(first: Trace, second: Trace) -> dict[Head, Head]:
         )
         # (first, second), the share of weight that moved.
         moved = np.array([np.abs(b - each).sum(axis=-1).mean(axis=-1) / 2 for each in a])
-        for place in moved.argsort(axis=None, kind="stable").tolist():
-            one, other = divmod(place, len(others))
-            if ones[one] not in found and others[other] not in found.values():
-                found[ones[one]] = others[other]
+        found |= {ones[one]: others[other] for one, other in one_to_one(moved)}
     return found
 
 

@@ -14,6 +14,7 @@ from model.record.patches import Side
 from model.trace.attention_map import FloatArray, Tokens
 from viz.draw import style, themes
 from viz.draw.labels import axis_texts, escape_html, side_texts
+from viz.links.request import Request
 from viz.save.notebook import Lines
 from viz.save.numbers import Numbers
 from viz.save.picture import Layout, Picture
@@ -37,11 +38,19 @@ class TracedWord(Picture):
         marked: the cells whose patches are in place, as side, stage and token.
     """
 
+    slug = "tracing"
+    about = "a word's probability (--token) with one token's states of a second sentence (--other)"
+
     trace: CausalTrace
     token: int | None = None
     marked: tuple[tuple[Side, Any, int], ...] = ()
 
     name = "compare-tracing"
+
+    @classmethod
+    def of(cls, request: Request) -> TracedWord:
+        trace = request.causal_trace
+        return cls(trace, request.token_of(len(trace.predictions)))
 
     @property
     def place(self) -> int:

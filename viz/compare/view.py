@@ -95,7 +95,12 @@ class CompareView(SearchView):
     @property
     def patches(self) -> Patches:
         """What is put in."""
-        return tuple(map(read_part, filter(None, self.patched.split("-"))))
+        return read_patches(self.patched)
+
+
+def read_patches(written: str) -> Patches:
+    """Parts that are put in, as the address writes them."""
+    return tuple(map(read_part, filter(None, written.split("-"))))
 
 
 def read_part(written: str) -> tuple[Part, int | None]:

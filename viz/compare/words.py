@@ -10,9 +10,13 @@ import numpy as np
 import plotly.graph_objects as go
 
 from model.patching.results import Patched
+from model.record.patches import Stream
 from viz.compare.tracing import chance
+from viz.compare.view import by_part, listed, part_name, read_patches
 from viz.draw import style, themes
-from viz.draw.labels import escape_html, side_texts
+from viz.draw.labels import axis_texts, escape_html, side_texts
+from viz.links.request import Request
+from viz.save.notebook import Lines
 from viz.save.numbers import Numbers
 from viz.save.picture import Layout, Picture
 
@@ -25,8 +29,11 @@ class PatchedWords(Picture):
 
     Attributes:
         patched: the run.
-        parts: what was put in, in words.
+        parts: what was put in, as the address writes it.
     """
+
+    slug = "patched"
+    about = "each word's probability with parts (--patched) of a second sentence (--other) put in"
 
     patched: Patched
     parts: str
@@ -34,15 +41,26 @@ class PatchedWords(Picture):
     title = "How likely each word of the second translation is"
     name = "compare-words"
 
+    @classmethod
+    def of(cls, request: Request) -> PatchedWords:
+        return cls(request.patched, request.arguments.patched)
+
+    @property
+    def _names(self) -> str:
+        """What was put in, in words."""
+        runs = self.patched
+        source, target = axis_texts(runs.source), ["<s>", *axis_texts(runs.predictions)]
+        return listed(part_name(*each, source, target) for each in read_patches(self.parts))
+
     @property
     def texts(self) -> Mapping[str, str]:
-        return {"second_sentence": self.patched.other, "patched": self.parts}
+        return {"second_sentence": self.patched.other, "patched": self._names}
 
     @property
     def caption(self) -> str:
         return (
             "Three probabilities a word: in the first sentence, in the second, and in the first "
-            f"with {self.parts} from the second."
+            f"with {self._names} from the second."
         )
 
     @property
@@ -118,6 +136,19 @@ class PatchedWords(Picture):
             for (name, color, symbol, size), values in zip(looks, rows, strict=True)
         ]
         return go.Figure({"data": [line, *dots], "layout": spec})
+
+    @property
+    def setup(self) -> Lines:
+        parts = {
+            (part.side, part.stage)
+            if isinstance(part, Stream)
+            else (str(part[0].kind), part[0].layer, part[1]): tokens
+            for part, tokens in by_part(read_patches(self.parts)).items()
+        }
+        return [
+            f"first, second = {self.patched.sentence!r}, {self.patched.other!r}",
+            f"patched = hs.patch(translator, first, second, {parts!r})",
+        ]
 
     def numbers(self) -> Numbers:
         axis = ("target",)

@@ -16,6 +16,7 @@ from model.explain.attribution import Attributions, SelfAttributions
 from model.explain.labels import Label
 from model.explain.reading import Reading, ReadTrace, read, selected_maps, site_map
 from model.paper.search import AS_IN_THE_PAPER, Search
+from model.patching.results import CausalTrace, Patched
 from model.record.intervention import Intervention, Side
 from model.trace.attention_map import AttentionMap, FloatArray, Site
 from model.trace.blocks import Blocks
@@ -23,7 +24,7 @@ from model.trace.logit_lens import LogitLens
 from model.trace.terms import EmbeddingParts, HeadMatrices, ScoreTerms
 from model.trace.trace import Trace
 from model.trace.translation import Decoding, Translation
-from viz.links.head_refs import heads_parameter
+from viz.links.head_refs import Head, heads_parameter
 from viz.links.link_interventions import Changes
 from viz.links.mask_edits import parse
 from viz.save.formats import ExportError
@@ -125,6 +126,29 @@ class Request(ABC):
     @abstractmethod
     def paths(self) -> Paths:
         """The ways from the source to the difference of the two words."""
+
+    @property
+    @abstractmethod
+    def second(self) -> Trace:
+        """The trace of the second sentence, or of the sentence in the second model."""
+
+    @property
+    @abstractmethod
+    def partners(self) -> tuple[Mapping[Head, Head], tuple[str, ...]]:
+        """For heads of the model, those of the second one that surveys found alike, and both names.
+
+        Empty without two surveys.
+        """
+
+    @property
+    @abstractmethod
+    def causal_trace(self) -> CausalTrace:
+        """What the second sentence's states restore in the first, one token at a time."""
+
+    @property
+    @abstractmethod
+    def patched(self) -> Patched:
+        """The sentence's run with the requested parts of the second sentence's."""
 
     @property
     @abstractmethod

@@ -216,7 +216,7 @@ class SearchView:
         return Settings(self.how, **{name: getattr(self, name) for name in RANGES})
 
     @property
-    def other(self) -> Settings:
+    def second(self) -> Settings:
         """The settings of the second search, by default greedy decoding."""
         if self.against:
             return written_settings(self.against)

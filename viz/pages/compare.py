@@ -17,9 +17,11 @@ from model.checkpoints.checkpoint import (
     read_json,
     snapshots,
 )
+from model.checkpoints.shipped import checkpoint_name
 from model.patching.causal_trace import streams, traced
 from model.patching.results import CausalTrace, Patched
 from model.record.patches import Side, Stream, side_of
+from model.survey.nearest import matched as matched_places
 from model.trace.attention_map import Site
 from model.trace.trace import Trace
 from model.translate.translator import Translator
@@ -40,7 +42,7 @@ from viz.compare.view import (
     by_part,
     listed,
     part_name,
-    read_part,
+    read_patches,
     written_part,
 )
 from viz.compare.words import PatchedWords
@@ -148,7 +150,7 @@ def show_sentences(question: OfModel, view: CompareView) -> None:
     else:
         show_heads(pair, view)
     if names and not stage.is_on():
-        show_picture(PatchedWords(patched, listed(names)), "compare-words")
+        show_picture(PatchedWords(patched, view.patched), "compare-words")
 
 
 def choose_sentence(question: OfModel, view: CompareView) -> None:
@@ -271,7 +273,7 @@ def choose_head(written: Any) -> None:
 def toggle(written: Any) -> None:
     """Put a part in, or take it out again; `written` may come from a browser."""
     try:
-        (patch,) = map(read_part, [PATCHES.parse(written)])
+        (patch,) = read_patches(PATCHES.parse(str(written)))
     except (TypeError, ValueError):
         return
     before = address.read(CompareView).patches
@@ -408,7 +410,7 @@ def show_models(question: OfModel) -> None:
         name = usual_model(question, names)
     first = session.ask(question.record)
     second = of_other(question, name)
-    pair = matched_pair(first, second)
+    pair = by_surveys(question, name, first, second) or matched_pair(first, second)
     if not pair.heads:
         hint(NO_HEADS)
         return
@@ -423,7 +425,7 @@ def show_models(question: OfModel) -> None:
         ]
         st.html(runs_html(runs, dark=is_dark()))
         st.markdown(alike_words(pair))
-    show_heads(pair, view, name.partition("@")[0])
+    show_heads(pair, view, by_name(name))
     if not stage.is_on():
         show_labels(question, name, pair, view.head or pair.most_moved)
 
@@ -438,10 +440,30 @@ def of_other(question: OfModel, name: str) -> Trace:
     return session.ask(Record(version_of(checkpoint), question.sentence))
 
 
+def by_name(name: str) -> str:
+    """The second model as a notebook reads it, with a snapshot by its number."""
+    folder, _, step = name.partition("@")
+    path = readers().get(folder) or checkpoints()[folder]
+    number = f"@{snapshots(path).index(int(step))}" if step else ""
+    return f"{checkpoint_name(path)}{number}"
+
+
 @functools.lru_cache(maxsize=8)
 def matched_pair(first: Trace, second: Trace) -> PairedTraces:
     """Both traces, with every head's partner."""
     return PairedTraces(first, second, "model", matched(first, second))
+
+
+def by_surveys(question: OfModel, name: str, first: Trace, second: Trace) -> PairedTraces | None:
+    """The same with the partners that surveys of both models found; None without two of them."""
+    other = checkpoints().get(name)
+    surveys = [session.corpus_survey(each) for each in (question.checkpoint, other) if each]
+    if len(surveys) < 2 or None in surveys:
+        return None
+    one, two = (each.probes for each in surveys if each is not None)
+    partners = matched_places(one, two)
+    names = question.model_name, by_name(name)
+    return PairedTraces(first, second, "model", partners, names) if partners else None
 
 
 def alike_words(pair: PairedTraces, most: float = 0.1) -> str:

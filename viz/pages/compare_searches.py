@@ -33,7 +33,7 @@ def show_searches(question: OfModel) -> None:
             show_settings(view, model, "A: ")
             show_second_settings(view)
     stage.say(f"Two searches{view.changes.name}")
-    other = view.other.search(search.prefix)
+    other = view.second.search(search.prefix)
     with stage.picture():
         show_differences(question, view, decoded)
         found = decoded.decoding, session.ask(question.decode(other, view.changes.under)).decoding

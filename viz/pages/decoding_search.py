@@ -59,9 +59,9 @@ def show_settings(view: SearchView, model: Translator, mark: str = "") -> None:
 
 def show_second_settings(view: SearchView) -> None:
     """The same for a second search, under which the model is as changed as under the first."""
-    name = f"B: {search_name(view.other.search())}"
+    name = f"B: {search_name(view.second.search())}"
     with st.popover(name, icon=":material/tune:", key="second-settings"):
-        choose(view.other, OTHER)
+        choose(view.second, OTHER)
 
 
 def choose(settings: Settings, of: str) -> None:
@@ -138,7 +138,7 @@ def hundredths(value: int) -> str:
 
 def keep_other() -> None:
     """Keep the second search's settings in the address."""
-    before = address.read(SearchView).other
+    before = address.read(SearchView).second
     chosen = {
         field.name: st.session_state.get(OTHER + field.name, getattr(before, field.name))
         for field in fields(Settings)

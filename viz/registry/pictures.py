@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from viz.compare.heads import HeadDifferences, HeadPair
+from viz.compare.tracing import TracedWord
+from viz.compare.words import PatchedWords
 from viz.decoding.certainty import Certainty
 from viz.decoding.lens import LayerLens
 from viz.decoding.search_results import ComparedSearches, SearchWidths
@@ -37,6 +40,7 @@ _CLASSES: tuple[type[Exported], ...] = (
     *(OneMask, OpeningWindow),
     *(EffectMap, RemovalCurve, ExamplesCurve, MapBesideTruth, MapRanking, AlignmentMap),
     *(ContrastMap, WordsWithoutTokens, DecidingHeads, LogitWaterfall, PathGraph),
+    *(HeadDifferences, HeadPair, TracedWord, PatchedWords),
     *(OneStep, SearchTree, Certainty, ComparedSearches, SearchWidths, LayerLens),
     *(Positions, Waves, Circle, Similarity, ByOffset, EmbeddingSum, TermShares),
 )

@@ -245,13 +245,15 @@ def _as_shapes(figure: go.Figure) -> go.Figure:
 
     Plotly paints a heatmap as a bitmap in screen resolution, which is blurred on paper.
     """
-    heatmaps = [trace for trace in figure.data if trace.type == "heatmap"]
+    # Transparent ones only catch the pointer.
+    shown = [trace for trace in figure.data if trace.type != "heatmap" or trace.opacity != 0]
+    heatmaps = [trace for trace in shown if trace.type == "heatmap"]
     if sum(np.size(trace.z) for trace in heatmaps) > VECTOR_CELLS:
         return figure
     shapes = [shape for trace in heatmaps for shape in _cells(trace, figure.layout)]
     changed = go.Figure(figure)
     changed.data = []
-    for trace in figure.data:
+    for trace in shown:
         changed.add_trace(_bar_of(trace) if trace.type == "heatmap" else trace)
     for trace in heatmaps:
         rows, columns = np.shape(trace.z)

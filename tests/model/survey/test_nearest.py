@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from model.survey.nearest import nearest
+from model.survey.nearest import matched, nearest
 from model.survey.probes import PROBES, probed
 from model.trace.attention_map import AttentionKind, FloatArray, Site
 from model.translate.translator import Translator
@@ -23,6 +23,18 @@ def measured(translator: Translator) -> dict[Site, FloatArray]:
 def test_every_survey_measures_the_same_sentences(measured: dict[Site, FloatArray]) -> None:
     assert len(set(PROBES)) == len(PROBES)
     assert {each.shape[:2] for each in measured.values()} == {(4, len(PAIRS))}
+
+
+def test_every_head_of_a_copy_finds_its_own_one_to_one(measured: dict[Site, FloatArray]) -> None:
+    turned = {site: heads[::-1] for site, heads in measured.items()}
+    found = matched(measured, turned)
+    assert found == {(site, head): (site, 3 - head) for site in measured for head in range(4)}
+    # With fewer heads there, some stay alone; measured on other sentences, all do.
+    fewer = {site: heads[:1] for site, heads in measured.items()}
+    some = matched(measured, fewer)
+    assert len(some) == len(set(some.values())) == len(measured)
+    assert not matched(measured, {site: heads[:, 1:] for site, heads in measured.items()})
+    assert not matched(measured, {})
 
 
 def test_a_permuted_copy_is_recovered_and_beats_the_null(

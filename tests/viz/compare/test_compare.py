@@ -12,7 +12,7 @@ from model.patching.patch import SentencePair
 from model.record.patches import Stream
 from model.trace.attention_map import AttentionKind, Site
 from model.translate.translator import Translator
-from tests.kit.pictures import require_files, require_same
+from tests.kit.pictures import require_same
 from viz.compare.heads import HeadDifferences, HeadPair
 from viz.compare.paired import PairedTraces, matched
 from viz.compare.texts import runs_html
@@ -153,6 +153,10 @@ def test_parts_that_no_model_has_are_refused(written: str) -> None:
         parameter.parse(written)
 
 
+WRITTEN = "cross.1.2-encoder.1.at1-encoder.1.at2"
+MIXED = {("cross", 1, 2): None, ("encoder", 1): [1, 2]}
+
+
 def test_pictures_have_python_numbers_and_words(translator: Translator, folder: Path) -> None:
     pair = PairedTraces(translator.trace(CAT), translator.trace(DOG))
     patched = hs.patch(translator, CAT, DOG, [("encoder", "output")])
@@ -160,12 +164,15 @@ def test_pictures_have_python_numbers_and_words(translator: Translator, folder: 
         HeadDifferences(pair, framed=(CROSS, 1)),
         HeadPair(pair, chosen=(CROSS, 1)),
         TracedWord(hs.causal_trace(translator, CAT, DOG), 1),
+        PatchedWords(
+            hs.patch(translator, CAT, DOG, MIXED), "cross.1.2-encoder.1.at1-encoder.1.at2"
+        ),
     ):
         require_same(picture, folder, LAYOUTS)
         assert picture.alt
         assert picture.caption
-    words = PatchedWords(patched, "the encoder’s output")
-    require_files(words)
+    words = PatchedWords(patched, "encoder.output")
+    assert words.caption.endswith("with encoder output from the second.")
     for layout in LAYOUTS:
         _, first, second, put = words.figure(layout).data
         np.testing.assert_allclose(first.y, np.exp(patched.log_probs), rtol=1e-6)
