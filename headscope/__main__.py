@@ -16,6 +16,7 @@ COMMANDS = {
     "export-hf": ("export_hf", "write a model as a folder that transformers can load"),
     "pack": ("pack", "write a model, or a talk, as one HTML page that runs offline"),
     "site": ("site", "write models as a site of files that runs in the browser"),
+    "find": ("find", "find sentences by what a head does there, or heads by a measure"),
     "survey": ("survey", "measure what each head of a model does over many sentences"),
     "unpickle": ("unpickle", "write a Hugging Face folder's pytorch_model.bin as safetensors"),
 }

@@ -14,15 +14,18 @@ from headscope.commands.translate import DEFAULT_CHECKPOINT
 from model.checkpoints.checkpoint import CheckpointError
 from model.checkpoints.shipped import checkpoint_folder
 from model.explain.labels import Sample
-from model.survey.corpus_survey import Rules
 from model.survey.head_profile import summed_up
-from model.survey.part import Part, SurveyError
+from model.survey.indexing import indexed
+from model.survey.part import SurveyError
 from model.survey.probes import probed
-from model.survey.rule_costs import RULED, ruled
-from model.survey.running import counts
+from model.survey.rule_costs import JUDGED, RULED, TRANSLATED, ruled
+from model.survey.running import Engine, asking, counts
 from model.survey.survey_file import SURVEY, save_survey
-from model.training.corpus import CorpusError, Pair, key, read_pairs
-from model.translate.translator import Translator, load
+from model.training.corpus import CorpusError, Pair, columns_of, key, read_pairs
+from model.translate.translator import load
+
+LEARNED = 4000
+"""Sentences, at most, that a rule's lexicon is learned from."""
 
 REFUSED = (CheckpointError, CorpusError, SurveyError)
 """Whose message is one sentence for the person who asked."""
@@ -36,7 +39,7 @@ def fill(parser: argparse.ArgumentParser) -> None:
         default=DEFAULT_CHECKPOINT,
         type=checkpoint_folder,
         metavar="MODEL",
-        help="its name or its folder, which gets a survey.json; en-de if not given",
+        help="its name or its folder, which gets a survey.zip; en-de if not given",
     )
     parser.add_argument(
         "--data",
@@ -44,7 +47,23 @@ def fill(parser: argparse.ArgumentParser) -> None:
         type=Path,
         required=True,
         metavar="FILE",
-        help=".tsv or .tsv.xz files; the column before the last has the sentences",
+        help=".tsv or .tsv.xz files that the model was not trained on; the column before the last "
+        "has the sentences",
+    )
+    parser.add_argument(
+        "--trained",
+        nargs="+",
+        type=Path,
+        default=[],
+        metavar="FILE",
+        help="files that it was trained on, for the sentences that --data lacks; these count for "
+        "no label, effect or rule",
+    )
+    parser.add_argument(
+        "--origin",
+        default="",
+        metavar="NAME",
+        help="of --trained, take only lines whose first column begins like this",
     )
     parser.add_argument(
         "--reverse", action="store_true", help="take the sentences of the last column"
@@ -57,8 +76,21 @@ def fill(parser: argparse.ArgumentParser) -> None:
         type=int,
         default=RULED,
         metavar="N",
-        help=f"choose a rule for each head on N sentences and judge it on N others; {RULED} if not "
-        "given, 0 for no rules",
+        help=f"choose a rule for each head on N sentences; {RULED} if not given, 0 for no rules",
+    )
+    parser.add_argument(
+        "--judged",
+        type=int,
+        default=JUDGED,
+        metavar="N",
+        help=f"judge the rules on N other sentences; {JUDGED:,} if not given",
+    )
+    parser.add_argument(
+        "--translated",
+        type=int,
+        default=TRANSLATED,
+        metavar="N",
+        help=f"of these, translate N for BLEU; {TRANSLATED} if not given",
     )
     parser.add_argument("--name", help="name of the data; the names of the files if not given")
     parser.add_argument("--licence", default="not stated", help="of the data")
@@ -78,21 +110,26 @@ def fill(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Count, and write survey.json into the checkpoint's folder."""
-    pairs = read_pairs(arguments.data, reverse=arguments.reverse)
-    pairs = list({key(pair.source): pair for pair in pairs}.values())
-    Random(0).shuffle(pairs)
+    """Count, and write the survey into the checkpoint's folder."""
+    pairs = _distinct(read_pairs(arguments.data, reverse=arguments.reverse))
     pairs = pairs[: arguments.sentences]
+    held_out = len(pairs)
+    known = {key(pair.source) for pair in pairs}
+    trained = _distinct(_from(arguments.trained, arguments.origin, arguments.reverse))
+    pairs += [pair for pair in trained if key(pair.source) not in known]
+    pairs = pairs[: arguments.sentences]
+    engine = Engine(arguments.workers, arguments.scheduler, progress=True)
     part = counts(
         arguments.checkpoint,
         [pair.source for pair in pairs],
         arguments.output,
-        workers=arguments.workers,
-        scheduler=arguments.scheduler,
-        progress=True,
+        engine,
+        held_out=held_out,
     )
-    name = arguments.name or ", ".join(path.name for path in arguments.data)
-    survey = summed_up(part, Sample(name, arguments.licence, len(part)))
+    targets = {pair.source: pair.target for pair in pairs[:held_out]}
+    n_held_out = sum(source in targets for source, _ in part.texts)
+    name = arguments.name or ", ".join(path.name for path in arguments.data + arguments.trained)
+    survey = summed_up(part, Sample(name, arguments.licence, len(part)), held_out=n_held_out)
     # As in the counting, and quicker: several threads of one small product wait for each other.
     torch.set_num_threads(1)
     translator = load(arguments.checkpoint, device="cpu")
@@ -100,25 +137,41 @@ def run(arguments: argparse.Namespace) -> None:
         survey,
         probes=probed(translator, german=arguments.reverse),
         is_german=arguments.reverse,
-        rules=_rules(translator, part, pairs, arguments.rules) if arguments.rules else None,
     )
-    save_survey(arguments.checkpoint, survey)
+    if arguments.rules:
+        # What is counted is worth reading before the rules are done, and without them.
+        save_survey(arguments.checkpoint, survey)
+        both = arguments.rules + arguments.judged
+        if n_held_out <= both:
+            print(f"No rules: they need more than {both} sentences of --data.")
+        else:
+            ruling = [(source, targets[source]) for source, _ in part.texts[:both]]
+            learned = list(zip(part.sources, part.predictions, strict=True))[both:]
+            rules = ruled(
+                translator,
+                ruling,
+                learned[:LEARNED],
+                judged=arguments.judged,
+                translated=arguments.translated,
+                ask=asking(arguments.checkpoint, arguments.output, engine),
+            )
+            survey = replace(survey, rules=rules)
+    index = indexed(part, None if survey.rules is None else survey.rules.lexicon)
+    save_survey(arguments.checkpoint, survey, index)
     print(f"{arguments.checkpoint / SURVEY}: {len(part):,} sentences")
 
 
-def _rules(translator: Translator, part: Part, pairs: Sequence[Pair], count: int) -> Rules | None:
-    """The rules of the heads; None where too few sentences could be read."""
-    n_ruled = 2 * count
-    if len(part) < 2 * n_ruled:
-        print(f"No rules: they need {2 * n_ruled} sentences, and there are {len(part):,}.")
-        return None
-    targets = {pair.source: pair.target for pair in pairs}
-    ruling = [(source, targets[source]) for source, _ in part.texts[:n_ruled]]
-    learned = list(zip(part.sources, part.predictions, strict=True))[n_ruled:]
-    return ruled(
-        translator,
-        ruling,
-        learned,
-        judged=count,
-        progress=lambda doing: print(f"{doing}…", flush=True),
-    )
+def _from(paths: Sequence[Path], origin: str, reverse: bool) -> list[Pair]:
+    """The pairs of files whose first column begins with an origin."""
+    return [
+        Pair(*(columns[:-3:-1] if reverse else columns[-2:]))
+        for columns in columns_of(paths)
+        if columns[0].startswith(origin)
+    ]
+
+
+def _distinct(pairs: Sequence[Pair]) -> list[Pair]:
+    """Each source once, in an order that only the pairs decide."""
+    once = list({key(pair.source): pair for pair in pairs}.values())
+    Random(0).shuffle(once)
+    return once

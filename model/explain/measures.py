@@ -605,6 +605,20 @@ def even_shares(attention: AttentionMap) -> dict[str, Values]:
     }
 
 
+def telling_keys(attention: AttentionMap) -> set[str]:
+    """The measures of which a sentence can tell whether heads of this map are special.
+
+    Empty where an axis has fewer than MIN_TOKENS tokens; without the shares of weight that chance
+    alone makes large.
+    """
+    if min(len(attention.queries), len(attention.keys)) < MIN_TOKENS:
+        return set()
+    large = {
+        key for key, even in even_shares(attention).items() if not (even <= MAX_BY_CHANCE).any()
+    }
+    return {measure.key for measure in (*MEASURES, *ON_SOURCE)} - large
+
+
 def telling_facts(attention: AttentionMap) -> dict[str, Values] | None:
     """`head_facts` with nan for the shares of weight that chance alone makes large.
 

@@ -51,6 +51,9 @@ class Lexicon:
     def __init__(self, likely: Mapping[str, Mapping[str, float]]) -> None:
         self.likely = MappingProxyType({key: dict(value) for key, value in likely.items()})
 
+    def __reduce__(self) -> tuple[type[Lexicon], tuple[dict[str, dict[str, float]]]]:
+        return Lexicon, (dict(self.likely),)
+
     @classmethod
     def learned(
         cls, pairs: Iterable[tuple[Sequence[str], Sequence[str]]], *, rounds: int = 5

@@ -220,6 +220,8 @@ class CorpusSurvey:
             model.survey.probes.probed gives them; empty if they were not measured.
         is_german: whether those were read in German.
         rules: what each head's best rule costs; None if they were not measured.
+        held_out: how many of the sentences are not from the model's training; they alone tell of
+            labels, effects and rules.
     """
 
     sample: Sample
@@ -228,6 +230,7 @@ class CorpusSurvey:
     probes: Mapping[Site, FloatArray] = field(default_factory=dict)
     is_german: bool = False
     rules: Rules | None = None
+    held_out: int = 0
 
     @property
     def places(self) -> list[Place]:

@@ -44,13 +44,16 @@ MIN_MEETINGS = 8
 """So often two words must meet for a pair to be told."""
 
 
-def summed_up(part: Part, sample: Sample) -> CorpusSurvey:
+def summed_up(part: Part, sample: Sample, *, held_out: int | None = None) -> CorpusSurvey:
     """The survey of counts.
 
     Args:
         part: the counts over all sentences.
         sample: where these come from.
+        held_out: so many of them, the first ones, are not from the model's training, and decide on
+            labels; None for all.
     """
+    held_out = len(part) if held_out is None else held_out
     n_heads = part.values.shape[2]
     shown = np.unique(np.linspace(0, len(part) - 1, min(SHOWN, len(part))).round().astype(int))
     meetings = _Meetings(part)
@@ -58,16 +61,24 @@ def summed_up(part: Part, sample: Sample) -> CorpusSurvey:
         sample,
         tuple(part.texts[sentence] for sentence in shown),
         {
-            site: tuple(_profile(part, site, head, shown, meetings) for head in range(n_heads))
+            site: tuple(
+                _profile(part, site, head, held_out, shown, meetings) for head in range(n_heads)
+            )
             for site in part.sites
         },
+        held_out=held_out,
     )
 
 
 def _profile(
-    part: Part, site: Site, head: int, shown: NDArray[np.intp], meetings: _Meetings
+    part: Part,
+    site: Site,
+    head: int,
+    held_out: int,
+    shown: NDArray[np.intp],
+    meetings: _Meetings,
 ) -> HeadProfile:
-    telling = part.telling(site, head)
+    telling = {key: each[:held_out] for key, each in part.telling(site, head).items()}
     first = {key: _known(values[::2]) for key, values in telling.items()}
     second = {key: _known(values[1::2]) for key, values in telling.items()}
     held = {

@@ -1,8 +1,7 @@
 """A part of a survey: the values of every head, and where its rows look, over some sentences.
 
-Parts are counted one by one. A sentence gives the same numbers in whichever part it is counted, and
-what is added up are whole numbers, so that parts joined in their order do not depend on how many
-there were or which process counted them.
+Parts are counted one by one. What is added up are whole numbers, so that parts joined in their
+order do not depend on which process counted them, or when.
 """
 
 from __future__ import annotations
@@ -11,28 +10,26 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from io import BytesIO
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from model.explain.head_ablation import effects_of
 from model.explain.labels import RULE, site_named
-from model.explain.measures import (
-    allowed_per_head,
-    facts_of,
-    on_sources,
-    telling_facts,
-)
+from model.explain.measures import allowed_per_head, facts_of, on_sources, telling_keys
 from model.explain.source_rows import token_sources
 from model.survey.corpus_survey import KEYS, REACH
-from model.trace.attention_map import AttentionMap, BoolArray, FloatArray, Site
+from model.trace.attention_map import AttentionKind, AttentionMap, BoolArray, FloatArray, Site
 from model.trace.trace import Trace
 from model.translate.sentences import TextError
 from model.translate.translator import Translator
 
 MOSTLY = 0.5
 """A row looks at one key if it gives it more than this share of its weight."""
+
+TOGETHER = 125
+"""Sentences that are translated in one batch."""
 
 _WHOLE = 1 << 24
 """A weight of 1 as a whole number: the sum of whole numbers does not depend on their order."""
@@ -136,43 +133,68 @@ class Part:
 _ARRAYS = ("values", "tells", "distances", "looks", "effects")
 
 
-def counted(translator: Translator, texts: Sequence[str], sampled: Callable[[int], bool]) -> Part:
+def counted(
+    translator: Translator,
+    texts: Sequence[str],
+    sampled: Callable[[int], bool],
+    sourced: Callable[[int], bool] = lambda _: True,
+) -> Part:
     """The counts over sentences; one that the model cannot read is left out.
 
     Args:
         translator: the model.
         texts: the sentences.
         sampled: whether the heads are switched off one by one for a sentence, by its place.
+        sourced: whether the sources of its tokens are looked for, which the measures ON_SOURCE
+            need, and which takes longer than all other measures.
     """
     sites = translator.sites
     shape = (len(sites), translator.model.config.n_heads)
-    traces: list[Trace] = []
-    values, tells, effects, looks = [], [], [], []
+    places = [place for place, text in enumerate(texts) if _is_readable(translator, text)]
+    values = np.full((len(places), *shape, len(KEYS)), np.nan, np.float32)
+    tells = np.zeros((len(places), shape[0], len(KEYS)), np.bool_)
+    effects = np.full((len(places), *shape), np.nan, np.float32)
     distances = np.zeros((*shape, 2 * REACH + 1), np.int64)
-    for place, text in enumerate(texts):
-        try:
-            trace = translator.trace(text)
-        except TextError:
-            continue
-        facts, telling = _facts(translator, trace)
-        values.append(facts)
-        tells.append(telling)
-        looks.append(_looks(len(traces), trace))
-        effects.append(_effects(translator, trace, shape, sampled(place)))
-        traces.append(trace)
-        for index, attention in enumerate(trace.maps.values()):
-            distances[index] += _distances(attention)
+    looks: list[NDArray[np.int32]] = [np.empty((0, 5), np.int32)] * len(places)
+    # Sentences of about one length share most steps of decoding, and many a shape.
+    by_length = sorted(range(len(places)), key=lambda number: len(texts[places[number]]))
+    named: dict[int, tuple[tuple[str, ...], tuple[str, ...], tuple[str, str]]] = {}
+    for start in range(0, len(by_length), TOGETHER):
+        numbers = by_length[start : start + TOGETHER]
+        traces = translator.traces([texts[places[number]] for number in numbers])
+        for number, trace in zip(numbers, traces, strict=True):
+            sources = token_sources(translator, trace) if sourced(places[number]) else {}
+            values[number], tells[number] = _facts(trace, sources)
+            looks[number] = _looks(number, trace)
+            for index, attention in enumerate(trace.maps.values()):
+                distances[index] += _distances(attention)
+            if sampled(places[number]):
+                losses = effects_of(translator, trace).losses
+                effects[number] = np.stack([losses[site].sum(axis=-1) for site in sites])
+            named[number] = (
+                trace.source.tokens,
+                trace.predictions.tokens,
+                (trace.source_text, trace.text),
+            )
     return Part(
         sites,
-        tuple(trace.source.tokens for trace in traces),
-        tuple(trace.predictions.tokens for trace in traces),
-        tuple((trace.source_text, trace.text) for trace in traces),
-        np.array(values, np.float32).reshape(-1, *shape, len(KEYS)),
-        np.array(tells, np.bool_).reshape(-1, shape[0], len(KEYS)),
+        tuple(named[number][0] for number in range(len(places))),
+        tuple(named[number][1] for number in range(len(places))),
+        tuple(named[number][2] for number in range(len(places))),
+        values,
+        tells,
         distances,
         np.concatenate([np.empty((0, 5), np.int32), *looks]),
-        np.array(effects, np.float32).reshape(-1, *shape),
+        effects,
     )
+
+
+def _is_readable(translator: Translator, text: str) -> bool:
+    try:
+        translator.require_readable(text)
+    except TextError:
+        return False
+    return True
 
 
 def joined(parts: Sequence[Part]) -> Part:
@@ -202,28 +224,18 @@ def joined(parts: Sequence[Part]) -> Part:
     )
 
 
-def _facts(translator: Translator, trace: Trace) -> tuple[FloatArray, BoolArray]:
+def _facts(trace: Trace, sources: Mapping[int, int]) -> tuple[FloatArray, BoolArray]:
     """The values of one sentence, (site, head, measure), and which can tell, (site, measure)."""
     measured = facts_of(trace.maps)
-    sources = token_sources(translator, trace)
     values, tells = [], []
+    even: dict[AttentionKind, set[str]] = {}
     for site, attention in trace.maps.items():
-        beyond = on_sources(attention, sources)
-        facts = measured[site] | beyond
-        telling: Mapping[str, Any] = telling_facts(attention) or {}
-        telling = {**telling, **beyond} if telling else {}
+        if site.kind not in even:
+            even[site.kind] = telling_keys(attention)
+        facts = measured[site] | on_sources(attention, sources)
         values.append(np.stack([facts[key] for key in KEYS], axis=-1))
-        tells.append([key in telling and not np.isnan(telling[key]).all() for key in KEYS])
+        tells.append([key in even[site.kind] and not np.isnan(facts[key]).all() for key in KEYS])
     return np.stack(values).astype(np.float32), np.array(tells)
-
-
-def _effects(
-    translator: Translator, trace: Trace, shape: tuple[int, int], sampled: bool
-) -> FloatArray:
-    if not sampled:
-        return np.full(shape, np.nan, np.float32)
-    losses = effects_of(translator, trace).losses
-    return np.stack([losses[site].sum(axis=-1) for site in translator.sites])
 
 
 def _distances(attention: AttentionMap) -> NDArray[np.int64]:
@@ -231,11 +243,12 @@ def _distances(attention: AttentionMap) -> NDArray[np.int64]:
     n_queries, n_keys = attention.weights.shape[1:]
     away = np.arange(n_keys) - np.arange(n_queries)[:, None]
     places = (np.clip(away, -REACH, REACH) + REACH).ravel()
-    whole = np.rint(attention.weights.astype(np.float64) * _WHOLE).astype(np.int64)
-    distances = np.zeros((len(whole), 2 * REACH + 1), np.int64)
-    for head, weights in enumerate(whole):
-        np.add.at(distances[head], places, weights.ravel())
-    return distances
+    whole = np.rint(attention.weights.astype(np.float64) * _WHOLE)
+    # Sums of whole numbers in float64 are exact up to 2 to the 53rd.
+    n_places = 2 * REACH + 1
+    return np.stack(
+        [np.bincount(places, weights.ravel(), minlength=n_places) for weights in whole]
+    ).astype(np.int64)
 
 
 def _looks(sentence: int, trace: Trace) -> NDArray[np.int32]:

@@ -8,6 +8,7 @@ BLEU of what it writes, while more and more heads are rules, beside the same hea
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import sacrebleu
@@ -26,11 +27,18 @@ from model.survey.fitting import fitted
 from model.trace.trace import Trace
 from model.translate.translator import Translator
 
-RULED, TRANSLATED = 150, 100
-"""Sentences that choose the rules, and as many that judge them; of these, translated for BLEU."""
+RULED, JUDGED, TRANSLATED = 150, 1000, 200
+"""Sentences that choose the rules, others that judge them, and of these, some translated for
+BLEU."""
 
-STEPS, ORDERS = 6, 2
+OVERLAPPED = 150
+"""Of the sentences that judge, so many tell how far rules and weights overlap."""
+
+STEPS, ORDERS = 6, 3
 """Numbers of heads above 0 that are rules at once, and random orders besides the best."""
+
+IN_WORDS = 1
+"""Of the random orders, so many are translated too: each takes as long as the best one."""
 
 RESAMPLED = 500
 """Samples of the sentences from which an interval is made."""
@@ -41,17 +49,26 @@ _TOGETHER = 64
 
 Values = NDArray[np.float64]
 
+Edits = Mapping[Place, HeadEdit]
+"""Of a model's heads, at once."""
+
+Answers = list[list[Any]]
+"""For each sentence and each of some edits: a log-probability, or a translation."""
+
+Ask = Callable[[str, Sequence[str], Sequence[Edits], bool], Answers]
+"""Asks what edits do: what for, the sentences, the edits, and whether translations are wanted."""
+
 
 def ruled(
     translator: Translator,
     pairs: Sequence[tuple[str, str]],
     learned: Sequence[tuple[Sequence[str], Sequence[str]]],
     *,
-    judged: int = RULED,
+    judged: int,
     translated: int = TRANSLATED,
     steps: int = STEPS,
     orders: int = ORDERS,
-    progress: Callable[[str], None] = lambda _: None,
+    ask: Ask | None = None,
 ) -> Rules:
     """The rules of a model's heads.
 
@@ -65,17 +82,22 @@ def ruled(
         translated: of these, how many are translated for BLEU.
         steps: as STEPS.
         orders: as ORDERS.
-        progress: is told what is done next.
+        ask: asks what edits do, so that several processes can answer; None answers here.
     """
-    progress("fitting a rule for every head")
-    traces = [translator.trace(source) for source, _ in pairs]
+
+    def here(_: str, sources: Sequence[str], edits: Sequence[Edits], writes: bool) -> Answers:
+        return answers(translator, sources, edits, writes)
+
+    ask = here if ask is None else ask
+    sources = [source for source, _ in pairs]
+    judging = sources[-judged:]
     lexicon = Lexicon.learned(learned)
-    unseen = traces[-judged:]
-    rules = fitted(traces[:-judged], unseen, lexicon)
+    rules = fitted(
+        translator.traces(sources[:-judged]), translator.traces(judging[:OVERLAPPED]), lexicon
+    )
     places = list(rules)
-    progress("replacing every head by its rule")
-    alone: list[Mapping[Place, HeadEdit]] = [{}, *({each: rules[each].weights} for each in places)]
-    totals = np.array([_log_probs(translator, trace, alone) for trace in unseen])
+    alone: list[Edits] = [{}, *({each: rules[each].weights} for each in places)]
+    totals = np.array(ask("one head as a rule", judging, alone, False))
     losses = totals[:, :1] - totals[:, 1:]
     heads = {
         place: HeadRule(rules[place].weights, rules[place].overlap, _effect(losses[:, number]))
@@ -83,33 +105,36 @@ def ruled(
     }
     cheapest = sorted(heads, key=lambda place: (heads[place].cost.mean, place))
     counts, in_order = removal_orders(cheapest, steps, orders, seed=0)
-    edits: list[Mapping[Place, HeadEdit]] = [
+    edits: list[Edits] = [
         {place: heads[place].weights if is_rule else Gate(0) for place in order[:count]}
         for order in in_order
         for is_rule in (True, False)
         for count in counts
     ]
-    progress("replacing many heads at once")
-    lengths = np.array([len(trace.predictions) for trace in unseen])
-    totals = np.array([_log_probs(translator, trace, edits) for trace in unseen])
+    totals = np.array(ask("many heads as rules", judging, edits, False))
+    lengths = np.array(
+        [
+            len(each.token_ids)
+            for first in range(0, judged, _TOGETHER)
+            for each in translator.translate_batch(judging[first : first + _TOGETHER])
+        ]
+    )
     log_prob = _scores(
         lambda column, sample: totals[sample, column].sum() / lengths[sample].sum(),
-        *(len(counts), orders, len(unseen)),
+        *(len(counts), orders, judged),
     )
-    progress("translating while many heads are rules")
-    # Random orders would take as long again, each.
-    asked, first = pairs[-judged:][:translated], edits[: 2 * len(counts)]
-    # Without any edit, rules and removals write the same.
-    unedited = [_written(translator, source, {}) for source, _ in asked]
-    written = [
-        [_written(translator, source, each) for source, _ in asked] if each else unedited
-        for each in first
-    ]
+    asked, in_words = pairs[-judged:][:translated], min(orders, IN_WORDS)
+    # Without any edit, rules and removals of all orders write the same.
+    wanted = edits[: 2 * len(counts) * (1 + in_words)]
+    distinct: list[Edits] = [{}, *(each for each in wanted if each)]
+    written = ask("translating with rules", [source for source, _ in asked], distinct, True)
     references = [target for _, target in asked]
-    counted = [_bleu_counts(texts, references) for texts in written]
+    found = [_bleu_counts(texts, references) for texts in zip(*written, strict=True)]
+    number = iter(found[1:])
+    counted = [next(number) if each else found[0] for each in wanted]
     bleu = _scores(
         lambda column, sample: _bleu(counted[column][sample].sum(axis=0)),
-        *(len(counts), 0, len(asked)),
+        *(len(counts), in_words, len(asked)),
     )
     return Rules(
         heads,
@@ -121,6 +146,22 @@ def ruled(
         log_prob,
         bleu,
     )
+
+
+def answers(
+    translator: Translator, sources: Sequence[str], edits: Sequence[Edits], writes: bool
+) -> Answers:
+    """What a model writes greedily, or makes of its own translations, under each of some edits.
+
+    Args:
+        translator: the model.
+        sources: sentences.
+        edits: of its heads.
+        writes: whether translations are wanted, and not the log-probabilities of the model's own.
+    """
+    if writes:
+        return [[_written(translator, source, each) for each in edits] for source in sources]
+    return [_log_probs(translator, trace, edits).tolist() for trace in translator.traces(sources)]
 
 
 @torch.inference_mode()

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import pickle
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -23,13 +24,15 @@ from tqdm import tqdm
 
 from model.files import write_whole
 from model.survey.part import Part, SurveyError, counted, joined
+from model.survey.rule_costs import Answers, Ask, Edits, answers
 from model.translate.translator import Translator, load
 
-SENTENCES = 250
-"""Of one part."""
+SENTENCES, ANSWERED = 500, 25
+"""Of one part of the counting, and of what is asked about rules."""
 
-SAMPLE = 20
-"""Of so many sentences, one is translated without each head."""
+SAMPLED, SOURCED = 1000, 2500
+"""About so many sentences are translated without each head, and have the sources of their tokens
+looked for; they are spread evenly over those that the model was not trained on."""
 
 _PLAN = "survey.json"
 
@@ -42,28 +45,128 @@ class Task:
         checkpoint: the folder of the model.
         texts: the sentences.
         first: the place of the first one among all sentences.
+        held_out: so many of all sentences, the first ones, are not from the model's training.
     """
 
     checkpoint: str
     texts: tuple[str, ...]
     first: int
+    held_out: int
 
     def __call__(self) -> bytes:
         """The part, as `Part.to_bytes` writes it."""
-        translator = _loaded(self.checkpoint)
         return counted(
-            translator, self.texts, lambda place: (self.first + place) % SAMPLE == 0
+            _loaded(self.checkpoint), self.texts, self._sampled, self._sourced
         ).to_bytes()
+
+    def _sampled(self, place: int) -> bool:
+        number = self.first + place
+        return number < self.held_out and number % max(1, self.held_out // SAMPLED) == 0
+
+    def _sourced(self, place: int) -> bool:
+        number = self.first + place
+        # Two beside each other: labels are earned on every other sentence, and held to the rest.
+        return number < self.held_out and number // 2 % max(1, self.held_out // SOURCED) == 0
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What a model loses or writes under edits of its heads, for some sentences."""
+
+    checkpoint: str
+    sources: tuple[str, ...]
+    edits: tuple[Edits, ...]
+    writes: bool
+
+    def __call__(self) -> bytes:
+        """The answers, as JSON."""
+        found = answers(_loaded(self.checkpoint), self.sources, self.edits, self.writes)
+        return json.dumps(found).encode()
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """Runs tasks on some processes, and keeps what they give in a folder.
+
+    Attributes:
+        workers: processes on this machine; more than 1 need Dask.
+        scheduler: the address of a Dask scheduler, such as "tcp://10.0.0.1:8786", in place of
+            processes on this machine.
+        progress: whether to show progress bars.
+    """
+
+    workers: int = 1
+    scheduler: str | None = None
+    progress: bool = False
+
+    def done(
+        self, tasks: Mapping[Path, Callable[[], bytes]], sizes: Sequence[int], doing: str = ""
+    ) -> list[bytes]:
+        """What each task gives, in order; those whose file exists are done.
+
+        Args:
+            tasks: by the file that keeps what each gives.
+            sizes: sentences of each.
+            doing: what this is, for the bar.
+
+        Raises:
+            SurveyError: if Dask is needed and missing.
+        """
+        size = dict(zip(tasks, sizes, strict=True))
+        left = {file: task for file, task in tasks.items() if not file.exists()}
+        with tqdm(
+            total=sum(sizes), unit="sentence", desc=doing or None, disable=not self.progress
+        ) as bar:
+            bar.update(sum(sizes) - sum(size[file] for file in left))
+            if left:
+                with self._running() as run:
+                    for file, content in run(left):
+                        write_whole(file, content)
+                        bar.update(size[file])
+        return [file.read_bytes() for file in tasks]
+
+    @contextmanager
+    def _running(self) -> Iterator[Run]:
+        if self.workers == 1 and self.scheduler is None:
+            yield lambda tasks: ((file, task()) for file, task in tasks.items())
+            return
+        try:
+            from dask.distributed import Client, LocalCluster, as_completed
+        except ImportError:
+            raise SurveyError(
+                "More than one process needs Dask, which is not installed: pip install "
+                "'headscope[survey]', or leave --workers out."
+            ) from None
+
+        def run(tasks: Mapping[Path, Callable[[], bytes]]) -> Iterator[tuple[Path, bytes]]:
+            # Keys by which Dask would reuse an earlier result are of no use: results are in files.
+            futures = {client.submit(task, pure=False): file for file, task in tasks.items()}
+            for future in as_completed(futures):
+                yield futures[future], future.result()
+                future.release()
+
+        with ExitStack() as opened:
+            scheduler = self.scheduler
+            if scheduler is None:
+                local = LocalCluster(
+                    n_workers=self.workers, threads_per_worker=1, dashboard_address=None
+                )
+                scheduler = opened.enter_context(local).scheduler_address
+            client = opened.enter_context(Client(scheduler))
+            yield run
+
+
+Run = Callable[[Mapping[Path, Callable[[], bytes]]], Iterator[tuple[Path, bytes]]]
+"""Does tasks, in any order, and gives what each is for with its result."""
 
 
 def counts(
     checkpoint: Path,
     texts: Sequence[str],
     folder: Path,
+    engine: Engine = Engine(),
     *,
-    workers: int = 1,
-    scheduler: str | None = None,
-    progress: bool = False,
+    held_out: int | None = None,
 ) -> Part:
     """The counts over all sentences.
 
@@ -72,67 +175,50 @@ def counts(
         texts: the sentences.
         folder: keeps what is counted; one that was begun with the same model and sentences is
             continued.
-        workers: processes on this machine; more than 1 need Dask.
-        scheduler: the address of a Dask scheduler, such as "tcp://10.0.0.1:8786", in place of
-            processes on this machine.
-        progress: whether to show a progress bar.
+        engine: runs it.
+        held_out: so many of the sentences, the first ones, are not from the model's training; None
+            for all.
 
     Raises:
         CheckpointError: if the checkpoint cannot be loaded.
         SurveyError: if Dask is needed and missing, the folder belongs to another survey, or no
             sentence can be read.
     """
+    held_out = len(texts) if held_out is None else held_out
     tasks = [
-        Task(str(checkpoint), tuple(texts[first : first + SENTENCES]), first)
+        Task(str(checkpoint), tuple(texts[first : first + SENTENCES]), first, held_out)
         for first in range(0, len(texts), SENTENCES)
     ]
-    files = {folder / f"part-{task.first:06}.npz": task for task in tasks}
-    _begin(folder, checkpoint, texts)
-    left = {file: task for file, task in files.items() if not file.exists()}
-    with (
-        _engine(workers, scheduler) as run,
-        tqdm(total=len(texts), unit="sentence", disable=not progress) as bar,
-    ):
-        bar.update(sum(len(task.texts) for file, task in files.items() if file not in left))
-        for file, content in run(left):
-            write_whole(file, content)
-            bar.update(len(left[file].texts))
-    whole = joined([Part.from_bytes(file.read_bytes()) for file in files])
+    _begin(folder, checkpoint, texts, held_out)
+    done = engine.done(
+        {folder / f"part-{task.first:06}.npz": task for task in tasks},
+        [len(task.texts) for task in tasks],
+        "counting",
+    )
+    whole = joined([Part.from_bytes(content) for content in done])
     if not len(whole):
         raise SurveyError("The model can read none of these sentences; give others.")
     return whole
 
 
-Run = Callable[[Mapping[Path, Task]], Iterator[tuple[Path, bytes]]]
-"""Does tasks, in any order, and gives what each is for with its result."""
+def asking(checkpoint: Path, folder: Path, engine: Engine) -> Ask:
+    """What `ruled` asks with, on some processes, and with answers kept in the folder."""
 
+    def ask(doing: str, sources: Sequence[str], edits: Sequence[Edits], writes: bool) -> Answers:
+        questions = [
+            Question(
+                str(checkpoint), tuple(sources[first : first + ANSWERED]), tuple(edits), writes
+            )
+            for first in range(0, len(sources), ANSWERED)
+        ]
+        done = engine.done(
+            {folder / f"rules-{_digest(pickle.dumps(each))[:24]}.json": each for each in questions},
+            [len(each.sources) for each in questions],
+            doing,
+        )
+        return [each for content in done for each in json.loads(content)]
 
-@contextmanager
-def _engine(workers: int, scheduler: str | None) -> Iterator[Run]:
-    if workers == 1 and scheduler is None:
-        yield lambda tasks: ((file, task()) for file, task in tasks.items())
-        return
-    try:
-        from dask.distributed import Client, LocalCluster, as_completed
-    except ImportError:
-        raise SurveyError(
-            "More than one process needs Dask, which is not installed: pip install "
-            "'headscope[survey]', or leave --workers out."
-        ) from None
-
-    def run(tasks: Mapping[Path, Task]) -> Iterator[tuple[Path, bytes]]:
-        # Keys by which Dask would reuse an earlier result are of no use: results are in files.
-        futures = {client.submit(task, pure=False): file for file, task in tasks.items()}
-        for future in as_completed(futures):
-            yield futures[future], future.result()
-            future.release()
-
-    with ExitStack() as opened:
-        if scheduler is None:
-            local = LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=None)
-            scheduler = opened.enter_context(local).scheduler_address
-        client = opened.enter_context(Client(scheduler))
-        yield run
+    return ask
 
 
 @lru_cache(maxsize=1)
@@ -142,15 +228,16 @@ def _loaded(checkpoint: str) -> Translator:
     return load(Path(checkpoint), device="cpu")
 
 
-def _begin(folder: Path, checkpoint: Path, texts: Sequence[str]) -> None:
+def _begin(folder: Path, checkpoint: Path, texts: Sequence[str], held_out: int) -> None:
     """Write down what is counted in a folder, or make sure that it is the same."""
     plan: Mapping[str, Any] = {
         "weights": [
             _digest(file.read_bytes()) for file in sorted(checkpoint.glob("*.safetensors"))
         ],
         "texts": _digest("\n".join(texts).encode()),
+        "held_out": held_out,
         "sentences": SENTENCES,
-        "sample": SAMPLE,
+        "sampled": [SAMPLED, SOURCED],
     }
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / _PLAN

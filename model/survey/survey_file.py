@@ -1,18 +1,26 @@
-"""The survey of a checkpoint on disk: survey.json."""
+"""The survey of a checkpoint on disk: survey.zip.
+
+The archive holds survey.json, and for the search sentences.json with the sentences and does.xz with
+what heads do in them.
+"""
 
 from __future__ import annotations
 
 import json
+import lzma
 import math
+import zlib
 from collections.abc import Mapping
 from dataclasses import asdict, fields
 from hashlib import sha256
+from io import BytesIO
 from pathlib import Path
 from typing import Any
+from zipfile import ZIP_DEFLATED, ZIP_LZMA, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
 import numpy as np
 
-from model.checkpoints.checkpoint import CheckpointError, own_file, read_json
+from model.checkpoints.checkpoint import CheckpointError, own_file
 from model.explain.labels import RULE, Sample, site_named
 from model.files import write_whole
 from model.record.head_edits import RuleWeights
@@ -34,9 +42,15 @@ from model.survey.corpus_survey import (
     WordPair,
 )
 from model.survey.probes import PROBES
+from model.survey.sentence_index import SentenceIndex
 from model.trace.attention_map import AttentionKind, FloatArray
 
-SURVEY = "survey.json"
+SURVEY = "survey.zip"
+
+_JSON, _SENTENCES, _DOES = "survey.json", "sentences.json", "does.xz"
+
+_MOST = 1 << 26
+"""Bytes of a part of the archive; one with more is damaged, or meant to fill the memory."""
 
 LEAST_LIKELY = 0.05
 """Less likely sources of a token are left out of the lexicon."""
@@ -46,11 +60,18 @@ _NUMBERS = ("fitted", "judged", "translated")
 _CURVES = ("log_prob", "bleu")
 
 
-def save_survey(directory: Path, survey: CorpusSurvey) -> None:
-    """Write survey.json of a checkpoint folder, with numbers to four digits."""
+def save_survey(directory: Path, survey: CorpusSurvey, index: SentenceIndex | None = None) -> None:
+    """Write survey.zip of a checkpoint folder, with numbers to four digits.
+
+    Args:
+        directory: the folder.
+        survey: of its model.
+        index: of the sentences, for the search.
+    """
     content = {
         "weights": _weights(directory),
         "sample": asdict(survey.sample),
+        "held_out": survey.held_out,
         "shown": survey.shown,
         "heads": {
             str(site): [_head_to_json(head) for head in heads]
@@ -63,12 +84,17 @@ def save_survey(directory: Path, survey: CorpusSurvey) -> None:
         },
         "rules": None if survey.rules is None else _rules_to_json(survey.rules),
     }
-    written = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
-    write_whole(directory / SURVEY, f"{written}\n".encode())
+    written = BytesIO()
+    with ZipFile(written, "w") as archive:
+        _add(archive, _JSON, _written(content), ZIP_DEFLATED)
+        if index is not None:
+            _add(archive, _SENTENCES, _written(index.sources), ZIP_LZMA)
+            _add(archive, _DOES, index.to_bytes(), ZIP_STORED)
+    write_whole(directory / SURVEY, written.getvalue())
 
 
 def read_survey(directory: Path) -> CorpusSurvey | None:
-    """The survey in survey.json of a checkpoint folder; None without the file.
+    """The survey in survey.zip of a checkpoint folder; None without the file.
 
     Raises:
         CheckpointError: if the file is damaged, or the folder has other weights by now.
@@ -76,7 +102,7 @@ def read_survey(directory: Path) -> CorpusSurvey | None:
     path = own_file(directory, SURVEY)
     if not path.exists():
         return None
-    content = read_json(path)
+    content = _object(path)
     if content.get("weights") != _weights(directory):
         raise CheckpointError(
             f"{path} is of other weights than the model has now. Delete it, or write it anew with "
@@ -95,11 +121,77 @@ def read_survey(directory: Path) -> CorpusSurvey | None:
             {site_named(name): _probes(each) for name, each in content["probes"].items()},
             bool(content["is_german"]),
             None if rules is None else _rules_from_json(rules),
+            _count(content["held_out"], content["sample"]["sentences"]),
         )
-    except (AttributeError, KeyError, OverflowError, TypeError, ValueError):
-        raise CheckpointError(
-            f"{path} is damaged. Delete it, or write it anew with headscope survey."
-        ) from None
+    except _DAMAGED:
+        raise _damaged(path) from None
+
+
+def read_sentences(directory: Path) -> SentenceIndex | None:
+    """The sentences of the survey in a checkpoint folder, for the search.
+
+    None without the file, or if it was written without them.
+
+    Raises:
+        CheckpointError: if the file is damaged.
+    """
+    path = own_file(directory, SURVEY)
+    if not path.exists():
+        return None
+    heads = {name: len(each) for name, each in _object(path)["heads"].items()}
+    content = _read(path, _SENTENCES)
+    if content is None:
+        return None
+    try:
+        sources = json.loads(content)
+        return SentenceIndex.from_bytes(
+            _read(path, _DOES) or b"",
+            [str(source) for source in sources],
+            {site_named(name): n for name, n in heads.items()},
+        )
+    except _DAMAGED:
+        raise _damaged(path) from None
+
+
+_DAMAGED = (AttributeError, KeyError, OverflowError, TypeError, ValueError)
+
+
+def _damaged(path: Path) -> CheckpointError:
+    return CheckpointError(f"{path} is damaged. Delete it, or write it anew with headscope survey.")
+
+
+def _written(content: Any) -> bytes:
+    return json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def _add(archive: ZipFile, name: str, content: bytes, method: int) -> None:
+    # Of no time, so that the same survey is the same file.
+    archive.writestr(ZipInfo(name), content, compress_type=method, compresslevel=9)
+
+
+def _read(path: Path, name: str) -> bytes | None:
+    """A part of the archive; None if it has no such part."""
+    try:
+        with ZipFile(path) as archive:
+            if name not in archive.namelist():
+                return None
+            if archive.getinfo(name).file_size > _MOST:
+                raise _damaged(path)
+            return archive.read(name)
+    except OSError as error:
+        raise CheckpointError(f"{path} cannot be read: {error.strerror}.") from None
+    except (BadZipFile, zlib.error, lzma.LZMAError, EOFError, NotImplementedError, RuntimeError):
+        raise _damaged(path) from None
+
+
+def _object(path: Path) -> dict[str, Any]:
+    try:
+        content = json.loads(_read(path, _JSON) or b"")
+    except ValueError:
+        raise _damaged(path) from None
+    if not isinstance(content, dict) or not isinstance(content.get("heads"), dict):
+        raise _damaged(path)
+    return content
 
 
 def _weights(directory: Path) -> str:

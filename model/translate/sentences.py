@@ -12,7 +12,7 @@ from model.paper.linear import pack_linears
 from model.paper.positions import PositionalEncoding
 from model.paper.tokenizer import Tokenizer
 from model.paper.transformer import Transformer
-from model.record.intervention import Intervention, ordered
+from model.record.intervention import UNCHANGED, Intervention, ordered
 from model.record.taps import install_taps
 from model.trace.attention_map import Tokens
 from model.trace.trace import Trace
@@ -95,6 +95,10 @@ class ModelWithVocabulary:
     def require_room(self, text: str, what: str = "text") -> None:
         """Raises TextError if a text is too long; the message says how much of it would fit."""
         self._require_room(self._encoded(text, what), text, what)
+
+    def require_readable(self, text: str) -> None:
+        """Raises TextError if the model cannot translate a text; the message says why."""
+        self._source_ids(text, UNCHANGED)
 
     def target_ids(self, text: str) -> list[int]:
         """Token ids of a word or more of a translation; TextError as for a translation."""

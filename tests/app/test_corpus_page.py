@@ -14,14 +14,21 @@ from streamlit.testing.v1 import AppTest
 
 from model.record.intervention import Intervention
 from model.survey.corpus_survey import CorpusSurvey
+from model.survey.survey_file import read_sentences
 from model.trace.attention_map import AttentionKind, Site
 from model.translate.translator import load
 from tests.kit.apptest import component, tell_state, trigger
 from tests.kit.shown import html, plain
 from tests.kit.surveys import write_tiny_survey
-from viz.corpus.drawn import found_sentence, matches
+from viz.corpus.drawn import drawn_sentence, matches
 from viz.corpus.quantities import ranked
-from viz.corpus.sentences import all_sentence, does, no_survey, rules_sentence
+from viz.corpus.sentences import (
+    all_sentence,
+    does,
+    found_sentence,
+    no_survey,
+    rules_sentence,
+)
 
 OpenApp = Callable[..., AppTest]
 
@@ -79,6 +86,28 @@ def test_a_sentence_opens_on_the_heads_page(
     assert app.session_state["one"] == ((Site(AttentionKind.CROSS, 1), 2),)
 
 
+def test_sentences_are_found_by_words_and_by_where_a_head_looks(
+    open_app: OpenApp, shelf: Path, survey: CorpusSurvey
+) -> None:
+    place = Site(AttentionKind.ENCODER, 0), 1
+    asked = {"over": "find", "one": "encoder.0.1", "words": "dog", "does": "previous"}
+    app = open_app(folder=shelf, page="corpus", sentence=SENTENCE, **asked)
+    index = read_sentences(shelf / "en-de")
+    assert index is not None
+    assert found_sentence(index, "dog", place, "previous") in said(app)
+    found = index.found("dog", place, "previous")
+    shown = [each for each in app.button if str(each.key).startswith("corpus-found-")]
+    assert [plain(each.label) for each in shown] == [index.sources[number] for number, _ in found]
+    # Of cross-attention no rows look one word back: all sentences with the word are left.
+    app.selectbox(key="corpus-place").select((Site(AttentionKind.CROSS, 0), 1)).run()
+    assert app.session_state["does"] == ""
+    shown = [each for each in app.button if str(each.key).startswith("corpus-found-")]
+    assert len(shown) == sum("dog" in source for source in index.sources)
+    app = shown[0].click().run()
+    assert app.session_state["_visit"].page == "heads"
+    assert app.session_state["sentence"] == plain(shown[0].label)
+
+
 def test_the_model_writes_with_rules_in_place(
     open_app: OpenApp, shelf: Path, survey: CorpusSurvey
 ) -> None:
@@ -110,7 +139,7 @@ def test_a_stroke_ranks_the_heads_and_stays_in_the_address(
     open_app: OpenApp, shelf: Path, survey: CorpusSurvey
 ) -> None:
     app = open_app(folder=shelf, page="corpus", over="draw", sentence=SENTENCE)
-    assert found_sentence([]) in said(app)
+    assert drawn_sentence([]) in said(app)
     trace = load(shelf / "en-de", device="cpu").trace(SENTENCE)
     shape = trace.maps[Site(AttentionKind.ENCODER, 0)].weights.shape[1:]
     drawn = np.eye(shape[0], shape[1], -1, dtype=np.bool_)
@@ -118,7 +147,7 @@ def test_a_stroke_ranks_the_heads_and_stays_in_the_address(
     stroke = {"name": f"encoder/{SENTENCE}", "rows": shape[0], "columns": shape[1], "bits": bits}
     app = tell_state(app, "corpus-grid", {"edit": stroke})
     found = matches(trace.maps, drawn, AttentionKind.ENCODER)
-    assert found_sentence(found) in said(app)
+    assert drawn_sentence(found) in said(app)
     query = dict(app.query_params)
     again = open_app(folder=shelf, page="corpus", **query)
-    assert found_sentence(found) in said(again)
+    assert drawn_sentence(found) in said(again)

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
+from zipfile import ZipFile
 
 from model.explain.labels import Sample
 from model.survey.corpus_survey import CorpusSurvey
 from model.survey.head_profile import summed_up
+from model.survey.indexing import indexed
 from model.survey.part import counted
 from model.survey.rule_costs import ruled
-from model.survey.survey_file import save_survey
+from model.survey.survey_file import SURVEY, save_survey
 from model.translate.translator import Translator
 from tests.kit.tiny_checkpoint import PAIRS
 
@@ -24,7 +29,21 @@ def tiny_corpus_survey(translator: Translator) -> CorpusSurvey:
 
 
 def write_tiny_survey(folder: Path, translator: Translator) -> CorpusSurvey:
-    """The same, written beside a checkpoint."""
+    """The same, written beside a checkpoint with its sentences."""
     survey = tiny_corpus_survey(translator)
-    save_survey(folder, survey)
+    part = counted(translator, [source for source, _ in PAIRS], lambda _: False)
+    save_survey(folder, survey, indexed(part, survey.rules.lexicon if survey.rules else None))
     return survey
+
+
+def damage_survey(folder: Path, change: Callable[[dict[str, Any]], object]) -> None:
+    """Change what the file of a survey says, in place."""
+    file = folder / SURVEY
+    with ZipFile(file) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    content = json.loads(parts["survey.json"])
+    change(content)
+    parts["survey.json"] = json.dumps(content).encode()
+    with ZipFile(file, "w") as archive:
+        for name, part in parts.items():
+            archive.writestr(name, part)

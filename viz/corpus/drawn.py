@@ -9,6 +9,8 @@ import numpy as np
 
 from model.explain.labels import HALF
 from model.explain.measures import allowed_per_head
+from model.survey.fitting import seen_rows
+from model.survey.sentence_index import FOUND_BY
 from model.trace.attention_map import AttentionKind, AttentionMap, BoolArray, Site
 from viz.draw import style, themes
 from viz.draw.axis_names import key_title, row_noun
@@ -73,7 +75,7 @@ def matches(
     return sorted(found, key=lambda match: (-match.share, match.site, match.head))
 
 
-def found_sentence(found: list[Match]) -> str:
+def drawn_sentence(found: list[Match]) -> str:
     """Which head does what was drawn, or that none does."""
     if not found:
         return "Draw on the grid: click the cells where a head should look."
@@ -90,6 +92,23 @@ def found_sentence(found: list[Match]) -> str:
         f"with at least half of the weight. First: {name}; even spreading gives "
         f"{style.percent(best.by_chance)}."
     )
+
+
+LIKE = 0.5
+"""The share of the cells of a drawing and a rule together that both must have."""
+
+
+def rule_drawn(attention: AttentionMap, drawn: BoolArray) -> str | None:
+    """The rule that says best what was drawn, over the rows that have some; None for none."""
+    seen, choice = seen_rows(attention, None)
+    rows = choice & drawn.any(axis=-1)
+    shares = {}
+    for name in FOUND_BY[attention.site.kind]:
+        there = seen.cells(name)[rows] > 0
+        both, either = there & drawn[rows], there | drawn[rows]
+        shares[name] = int(both.sum()) / max(int(either.sum()), 1)
+    best = max(shares, key=shares.__getitem__)
+    return best if shares[best] >= LIKE else None
 
 
 def drawing_panel(attention: AttentionMap, drawn: BoolArray) -> Panel:

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import math
 
+from model.explain.alignment_table import AlignmentTable, Read
+from model.explain.growth import Growth
 from model.explain.labels import MIN_PASSING, MIN_SENTENCES, RULE
 from model.explain.measures import EFFECT
 from model.record.weight_rules import BY_DISTANCE, RULES
 from model.survey.corpus_survey import CorpusSurvey, Effect, HeadRule, Place
+from model.survey.sentence_index import Does, SentenceIndex
+from model.trace.attention_map import AttentionKind
 from viz.corpus.quantities import QUANTITIES, ranked, written
 from viz.draw import style
 from viz.draw.style import count_of, percent
+from viz.links.head_refs import head_name
 
 UNCHANGED = 0.01
 """Nats; a loss below is written as none."""
@@ -66,6 +71,52 @@ def effect_sentence(survey: CorpusSurvey, place: Place) -> str:
         f"Without it, a translation is {times_less(effect)}; of {len(order)} heads, its effect is "
         f"{nth}."
     )
+
+
+def alignment_sentence(table: AlignmentTable, place: Place) -> str | None:
+    """How well a head links words, against links made by hand; None where it was not measured."""
+    site, head = place
+    rates = {
+        later: table.rates[read]
+        for later in (False, True)
+        if (read := Read(site.layer, head, later)) in table.rates
+    }
+    if site.kind is not AttentionKind.CROSS or not rates:
+        return None
+    later = min(rates, key=lambda each: rates[each].error)
+    row = "reads" if later else "predicts"
+    return (
+        "Its alignment error rate against word links made by hand is "
+        f"{percent(rates[later].error)} ({count_of(table.n_pairs, 'sentence')}, by the row that "
+        f"{row} a word); linking words by their order alone has {percent(table.diagonal.error)}."
+    )
+
+
+def came_sentence(growth: Growth, place: Place, label: str | None) -> str | None:
+    """Since which step of its training a head has done what its label says."""
+    for site, head, text, step in growth.lasting_labels():
+        if (site, head) == place and label is not None and text == RULE[label].text:
+            return f"It has done so since step {step:,} of {growth.steps[-1]:,} of its training."
+    return None
+
+
+def found_sentence(index: SentenceIndex, words: str, place: Place, rule: str) -> str:
+    """How many sentences were found, and in how many of them a head does something."""
+    site, head = place
+    every = count_of(len(index.sources), "sentence")
+    with_words = len(index.found(words)) if words.strip() else len(index.sources)
+    have = f"{with_words:,} of {every} {'has' if with_words == 1 else 'have'} these words"
+    if not rule:
+        return (
+            f"{have}." if words.strip() else f"{every}. Type words, or choose where a head looks."
+        )
+    found = index.found(words, place, rule)
+    mostly = sum(level is Does.MOSTLY for _, level in found)
+    text = (
+        f"{head_name(site, head)} looks {RULES[rule].text} in {len(found):,}, and in {mostly:,} of "
+        "them in at least half of the rows that can."
+    )
+    return f"{have}. Of these, {text}" if words.strip() else f"Of {every}, {text}"
 
 
 def rule_sentence(rule: HeadRule) -> str:
@@ -161,9 +212,15 @@ def rules_sentence(survey: CorpusSurvey) -> str:
 def sample_sentence(survey: CorpusSurvey) -> str:
     """What the survey is of."""
     sample = survey.sample
-    return (
+    measured = (
         f"Measured on {count_of(sample.sentences, 'sentence')} ({sample.data}; licence: "
         f"{sample.licence})."
+    )
+    if survey.held_out >= sample.sentences:
+        return measured
+    return (
+        f"{measured} {sample.sentences - survey.held_out:,} of them are from its training; labels, "
+        f"effects and rules come from the other {survey.held_out:,}."
     )
 
 

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from model.record.weight_rules import RULES
 from model.trace.attention_map import AttentionKind
 from viz.corpus.quantities import QUANTITIES
 from viz.links.head_refs import KINDS, Head, heads_parameter
-from viz.links.parameters import View, choice, integer, kept, kept_in, pattern
+from viz.links.parameters import View, choice, flag, integer, kept, kept_in, pattern, text
 
 SHOWN = {
     "all": "Every head",
     "head": "One head",
+    "find": "Find a sentence",
     "draw": "Draw a pattern",
     "rules": "Rules in place of heads",
 }
@@ -31,6 +33,13 @@ class CorpusView:
     )
     up: str = kept(choice("up", "effect", QUANTITIES, "for every head, the measure upwards"))
     top: str = kept(choice("top", "across", ("across", "up"), "which of the two ranks the list"))
+    words: str = kept(
+        text("words", most=200, meaning="to find sentences, words that they must have")
+    )
+    does: str = kept(
+        choice("does", "", ("", *RULES), "to find sentences, where the head `one` must look there")
+    )
+    follows: bool = kept(flag("follows", meaning="for one head, translate with its rule in place"))
     drawn_in: str = kept(
         choice("drawn_in", str(AttentionKind.ENCODER), map(str, KINDS), "for a pattern, where")
     )

@@ -9,23 +9,31 @@ import pandas as pd
 import streamlit as st
 
 from model.checkpoints.checkpoint import CheckpointError
+from model.explain.alignment_file import read_alignment
 from model.explain.labels import RULE
 from model.explain.measures import EFFECT, facts_of
+from model.record.weight_rules import RULES
 from model.survey.corpus_survey import CorpusSurvey, Place
 from model.survey.nearest import Nearest, nearest
+from model.survey.sentence_index import FOUND_BY, SentenceIndex
 from model.survey.survey_file import SURVEY
-from model.trace.attention_map import AttentionKind, BoolArray
+from model.trace.attention_map import AttentionKind, AttentionMap, BoolArray
+from model.trace.trace import Trace
+from model.training.growth import read_growth
 from viz.browser.clicks import clicks, handle_clicks
 from viz.browser.matrices import edited, epoch_of, keep_painted, matrices
 from viz.corpus.all_heads import AllHeads
-from viz.corpus.drawn import drawing_panel, found_sentence, matches
+from viz.corpus.drawn import drawing_panel, drawn_sentence, matches, rule_drawn
 from viz.corpus.quantities import QUANTITIES, known, ranked, value_of, written
 from viz.corpus.rule_curve import SCORES, RulesCurve
 from viz.corpus.rule_map import RuleBesideHead
 from viz.corpus.sentences import (
+    alignment_sentence,
     all_sentence,
+    came_sentence,
     does,
     effect_sentence,
+    found_sentence,
     no_survey,
     rule_sentence,
     rules_sentence,
@@ -61,6 +69,9 @@ TENTHS = (9, 8, 6, 4, 2, 0)
 
 ALIKE = 3
 """The nearest heads that are named of each model."""
+
+FOUND = 6
+"""Sentences that are shown of those found."""
 
 CHART, GRID = "corpus-heads", "corpus-grid"
 
@@ -182,24 +193,29 @@ def place_of(survey: CorpusSurvey, view: CorpusView) -> Place:
     return usual
 
 
+def choose_head(survey: CorpusSurvey, place: Place) -> None:
+    """A menu of all heads."""
+    names = {each: head_name(*each) for each in survey.places}
+    key = "corpus-place"
+    st.session_state[key] = place
+    st.selectbox(
+        "Head",
+        list(names),
+        list(names).index(place),
+        key=key,
+        format_func=names.__getitem__,
+        width=200,
+        on_change=lambda: address.change(one=(st.session_state[key],)),
+    )
+
+
 def show_head(question: OfModel, survey: CorpusSurvey, view: CorpusView) -> None:
     """All about one head."""
     place = place_of(survey, view)
     site, head = place
     current_head.note(VIEW.name, [place])
-    names = {each: head_name(*each) for each in survey.places}
-    key = "corpus-place"
-    st.session_state[key] = place
     with row(at="bottom"):
-        st.selectbox(
-            "Head",
-            list(names),
-            list(names).index(place),
-            key=key,
-            format_func=names.__getitem__,
-            width=200,
-            on_change=lambda: open_head(st.session_state[key]),
-        )
+        choose_head(survey, place)
         st.button(
             "See it on the sentence above",
             icon=HEADS.icon,
@@ -208,7 +224,12 @@ def show_head(question: OfModel, survey: CorpusSurvey, view: CorpusView) -> None
             args=(HEADS, HeadsView(attention=str(site.kind), layer=site.layer, head=head)),
         )
     st.markdown(f"#### {escape_markdown(does(survey, place))}")
-    st.markdown(escape_markdown(effect_sentence(survey, place)))
+    further = (
+        effect_sentence(survey, place),
+        came(question, survey, place),
+        aligned(question, place),
+    )
+    st.markdown(escape_markdown(" ".join(filter(None, further))))
     left, right = st.columns([3, 2], gap="large")
     with left:
         spread = HeadSpread(survey, question.model_name, site, head)
@@ -225,7 +246,29 @@ def show_head(question: OfModel, survey: CorpusSurvey, view: CorpusView) -> None
             trace.maps[site], head, survey.rules.heads[place], question.sentence
         )
         show_picture(picture, "corpus-rule")
+        st.toggle(
+            "Translate with the rule in its place",
+            view.follows,
+            key="follows",
+        )
+        if view.follows:
+            show_with_rules(question, (place,))
     show_nearest(question, survey, place)
+
+
+def came(question: OfModel, survey: CorpusSurvey, place: Place) -> str | None:
+    """When a head came, in the childhood of a model that has one."""
+    try:
+        growth = read_growth(question.folder)
+    except CheckpointError:
+        return None
+    return None if growth is None else came_sentence(growth, place, survey.of(place).label)
+
+
+def aligned(question: OfModel, place: Place) -> str | None:
+    """How well a head links words, where that was measured."""
+    table = read_alignment(question.folder)
+    return None if table is None else alignment_sentence(table, place)
 
 
 def show_pairs(survey: CorpusSurvey, place: Place) -> None:
@@ -287,17 +330,23 @@ def show_sentence(
     value = facts_of({site: trace.maps[site]})[site].get(measure)
     told = "" if value is None else f" · {written(measure, float(value[head]))}"
     st.caption(f"{tenth_name(tenth)}{told}")
+    show_map(trace, place, f"corpus-sentence-{tenth}")
+
+
+def show_map(trace: Trace, place: Place, key: str) -> None:
+    """A head's small map of a sentence, which opens on the heads page."""
+    site, head = place
     st.html(small_map(trace.maps[site], head, dark=is_dark()))
     st.button(
-        escape_markdown(source),
-        key=f"corpus-sentence-{tenth}",
+        escape_markdown(trace.source_text),
+        key=key,
         icon=":material/open_in_full:",
         type="tertiary",
         width="stretch",
         help="Open it on the heads page.",
         on_click=address.open_view,
         args=(HEADS, HeadsView(attention=str(site.kind), layer=site.layer, head=head)),
-        kwargs={"sentence": source, "target": "", ASKED.name: ""},
+        kwargs={"sentence": trace.source_text, "target": "", ASKED.name: ""},
     )
 
 
@@ -363,6 +412,72 @@ def show_match(question: OfModel, name: str, folder: Path, match: Nearest) -> No
     )
 
 
+# ---- find a sentence ----------------------------------------------------------------------------
+
+
+def indexed(question: OfModel) -> SentenceIndex | None:
+    """The sentences of the survey; None, with the reason shown, without any."""
+    try:
+        index = session.sentence_index(question.checkpoint)
+    except CheckpointError as error:
+        st.error(escape_markdown(str(error)), icon=":material/error:")
+        return None
+    if index is None:
+        hint("This survey was written without its sentences; headscope survey writes it anew.")
+    return index
+
+
+def show_search(question: OfModel, survey: CorpusSurvey, view: CorpusView) -> None:
+    """Sentences with some words, in which a head looks somewhere."""
+    index = indexed(question)
+    if index is None:
+        return
+    place = place_of(survey, view)
+    kind = place[0].kind
+    if view.does not in ("", *FOUND_BY[kind]):
+        address.change(does="")
+        view = address.read(CorpusView)
+    with row(at="bottom"):
+        st.text_input(
+            "Words",
+            view.words,
+            key="words",
+            max_chars=200,
+            width=260,
+            placeholder="such as: work* two",
+            help="Sentences need all of them. work* stands for work, works and worker.",
+        )
+        choose_head(survey, place)
+        menu(
+            "Looks",
+            {"": "anywhere", **{name: RULES[name].text for name in FOUND_BY[kind]}},
+            key="does",
+            width=300,
+        )
+    st.markdown(f"#### {escape_markdown(found_sentence(index, view.words, place, view.does))}")
+    if view.words.strip() or view.does:
+        found = index.found(view.words, place, view.does or None)
+        show_found(question, index, place, [number for number, _ in found[:FOUND]], "corpus-found")
+        if len(found) > FOUND:
+            st.caption(
+                f"The first {FOUND}, those where it looks there most, and short ones, first."
+            )
+
+
+def show_found(
+    question: OfModel, index: SentenceIndex, place: Place, numbers: list[int], key: str
+) -> None:
+    """Sentences as small maps of a head."""
+    per_row = 1 if is_narrow() else 3
+    for start in range(0, len(numbers), per_row):
+        for column, number in zip(
+            st.columns(per_row, gap="medium"), numbers[start : start + per_row], strict=False
+        ):
+            with column:
+                trace = session.ask(Record(question.version, index.sources[number]))
+                show_map(trace, place, f"{key}-{number}")
+
+
 # ---- draw a pattern -----------------------------------------------------------------------------
 
 
@@ -393,7 +508,7 @@ def show_drawing(question: OfModel, survey: CorpusSurvey, view: CorpusView) -> N
     drawn = drawn_on(shape, view)
     name = f"{kind}/{question.sentence}"
     found = matches(trace.maps, drawn, kind)
-    st.markdown(f"#### {escape_markdown(found_sentence(found))}")
+    st.markdown(f"#### {escape_markdown(drawn_sentence(found))}")
     left, right = st.columns([1, 1], gap="large")
     with left:
         matrices(
@@ -417,6 +532,22 @@ def show_drawing(question: OfModel, survey: CorpusSurvey, view: CorpusView) -> N
                     on_click=open_head,
                     args=(place,),
                 )
+    if found and found[0].is_one:
+        show_like(question, attention, drawn, (found[0].site, found[0].head))
+
+
+def show_like(question: OfModel, attention: AttentionMap, drawn: BoolArray, place: Place) -> None:
+    """Other sentences in which a head does what was drawn, where a rule says what that is."""
+    index = session.sentence_index(question.checkpoint)
+    rule = rule_drawn(attention, drawn)
+    if index is None or rule is None:
+        return
+    numbers = [number for number, _ in index.found("", place, rule)[:ALIKE]]
+    if numbers:
+        st.subheader(
+            f"Sentences in which {head_name(*place)} looks {RULES[rule].text}", anchor=False
+        )
+        show_found(question, index, place, numbers, "corpus-like")
 
 
 # ---- rules --------------------------------------------------------------------------------------
@@ -449,8 +580,13 @@ def show_rules(question: OfModel, survey: CorpusSurvey, view: CorpusView) -> Non
     if not view.ruled:
         hint("Move the slider: the model then translates with rules in place of so many heads.")
         return
+    show_with_rules(question, tuple(rules.order[: view.ruled]))
+
+
+def show_with_rules(question: OfModel, heads: tuple[Place, ...]) -> None:
+    """The sentence translated with rules in place of some heads."""
     trace = session.ask(question.record)
-    outcome = session.ask(FollowRules(question.record, view.ruled))
+    outcome = session.ask(FollowRules(question.record, heads))
     names = ("With its heads", "With rules")
     own = session.ask(question.translate).translation.text
     st.html(translations_html(own, outcome.free.text, names, dark=is_dark()))
@@ -497,6 +633,8 @@ def show(question: OfModel) -> None:
             match view.over:
                 case "head":
                     show_head(question, survey, view)
+                case "find":
+                    show_search(question, survey, view)
                 case "draw":
                     show_drawing(question, survey, view)
                 case "rules":

@@ -41,6 +41,7 @@ from model.patching.patch import SentencePair
 from model.patching.results import Patched
 from model.record.intervention import UNCHANGED, Intervention
 from model.record.patches import Part, Stream
+from model.survey.corpus_survey import Place
 from model.trace.attention_map import FloatArray, Site
 from model.trace.blocks import Blocks
 from model.trace.logit_lens import LogitLens
@@ -608,16 +609,17 @@ class WriteWithout(SentenceJob[tuple[str, ...]]):
 
 @dataclass(frozen=True, slots=True)
 class FollowRules(RecordJob[Outcome]):
-    """A sentence with rules in place of some heads, those that cost least; needs a survey."""
+    """A sentence with rules in place of some heads; needs a survey."""
 
-    count: int
+    heads: tuple[Place, ...]
     doing = "Translating with rules…"
 
     def of(self, model: Translator, trace: Trace) -> Outcome:
         survey = corpus_survey(self.record.version)
         assert survey is not None, "pages ask only with a survey"
         assert survey.rules is not None, "pages ask only with a survey of rules"
-        under = Intervention(heads=survey.rules.edits(self.count))
+        rules = survey.rules.heads
+        under = Intervention(heads={place: rules[place].weights for place in self.heads})
         own = self.record.own
         forced = (
             model.trace(self.record.sentence, self.record.target or trace.text, under=under)

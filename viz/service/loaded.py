@@ -12,7 +12,8 @@ import torch
 
 from model.checkpoints.checkpoint import CheckpointError, snapshots
 from model.survey.corpus_survey import CorpusSurvey
-from model.survey.survey_file import read_survey
+from model.survey.sentence_index import SentenceIndex
+from model.survey.survey_file import read_sentences, read_survey
 from model.translate.sentences import TextError
 from model.translate.text_models import Reader, load_reader
 from model.translate.translator import Translator, load
@@ -86,6 +87,12 @@ _TRAINED, _SNAPSHOTS = _cached(MAX_MODELS), _cached(MAX_SNAPSHOTS)
 def corpus_survey(version: ModelVersion) -> CorpusSurvey | None:
     """The survey of a version's heads over many sentences; None without one."""
     return read_survey(version.folder)
+
+
+@functools.lru_cache(1)
+def sentence_index(version: ModelVersion) -> SentenceIndex | None:
+    """The sentences of a version's survey, some 30 MB; None without any."""
+    return read_sentences(version.folder)
 
 
 def reader(version: ModelVersion, device: Device = "auto") -> Reader:

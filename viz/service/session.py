@@ -28,6 +28,7 @@ from model.serving.process import WorkerProcess
 from model.serving.queue import Compute, Request, RequestQueue, ServiceError
 from model.serving.store import ResultStore
 from model.survey.corpus_survey import CorpusSurvey
+from model.survey.sentence_index import SentenceIndex
 from model.survey.survey_file import SURVEY
 from model.trace.attention_map import Site, TraceError
 from model.trace.trace import Trace
@@ -141,7 +142,7 @@ def survey(checkpoint: Path) -> Survey | None:
 
 
 def corpus_survey(checkpoint: Path) -> CorpusSurvey | None:
-    """What heads do over many sentences; None without a survey.json, and where `labels` is empty.
+    """What heads do over many sentences; None without a survey, and where `labels` is empty.
 
     Raises CheckpointError if the file is damaged or of a model with other heads.
     """
@@ -157,6 +158,14 @@ def corpus_survey(checkpoint: Path) -> CorpusSurvey | None:
             "it anew with headscope survey."
         )
     return found
+
+
+def sentence_index(checkpoint: Path) -> SentenceIndex | None:
+    """The sentences behind `corpus_survey`, for the search; None where they are not kept.
+
+    Raises CheckpointError if the file is damaged.
+    """
+    return loaded.sentence_index(version_of(checkpoint))
 
 
 def _is_unfinished(checkpoint: Path) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ from model.survey.head_profile import PER_DECILE, summed_up
 from model.survey.part import Part
 from model.survey.survey_file import SURVEY, read_survey, save_survey
 from model.trace.attention_map import AttentionKind, Site
+from tests.kit.surveys import damage_survey
 
 ENCODER, CROSS = Site(AttentionKind.ENCODER, 0), Site(AttentionKind.CROSS, 0)
 PREVIOUS, READ, PREDICTED = map(KEYS.index, ("previous", "read_source", "predicted_source"))
@@ -175,12 +175,31 @@ def test_a_damaged_file_is_refused(
     tmp_path: Path, surveyed: CorpusSurvey, name: str, value: Any
 ) -> None:
     save_survey(tmp_path, surveyed)
-    file = tmp_path / SURVEY
-    content = json.loads(file.read_text(encoding="utf-8"))
-    content["heads"]["encoder.0"][0][name] = value
-    file.write_text(json.dumps(content), encoding="utf-8")
+    damage_survey(
+        tmp_path, lambda content: content["heads"]["encoder.0"][0].__setitem__(name, value)
+    )
     with pytest.raises(CheckpointError, match="is damaged"):
         read_survey(tmp_path)
+
+
+@pytest.mark.parametrize("content", [b"", b"PK\x05\x06", b"{}"])
+def test_a_file_that_is_no_survey_is_refused(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / SURVEY).write_bytes(content)
+    with pytest.raises(CheckpointError, match="is damaged"):
+        read_survey(tmp_path)
+
+
+def test_only_sentences_that_the_model_was_not_trained_on_decide_on_labels() -> None:
+    part = _part()
+    part.tells[:, 0, PREVIOUS] = True
+    # 90% of the first 1,000, but 75% of all.
+    places = np.arange(1200)
+    part.values[:, 0, 0, PREVIOUS] = (places < 1000) & (places % 20 > 1)
+    assert summed_up(part, SAMPLE).heads[ENCODER][0].label is None
+    survey = summed_up(part, SAMPLE, held_out=1000)
+    (head,) = survey.heads[ENCODER]
+    assert (head.label, head.held["previous"].count, survey.held_out) == ("previous", 500, 1000)
+    assert head.measures["previous"].count == 1200
 
 
 def test_a_survey_of_other_weights_is_refused(tmp_path: Path, surveyed: CorpusSurvey) -> None:
@@ -194,9 +213,6 @@ def test_a_survey_of_other_weights_is_refused(tmp_path: Path, surveyed: CorpusSu
 
 def test_an_example_is_one_of_the_sentences_shown(tmp_path: Path, surveyed: CorpusSurvey) -> None:
     save_survey(tmp_path, surveyed)
-    file = tmp_path / SURVEY
-    content = json.loads(file.read_text(encoding="utf-8"))
-    content["shown"] = content["shown"][:3]
-    file.write_text(json.dumps(content), encoding="utf-8")
+    damage_survey(tmp_path, lambda content: content.update(shown=content["shown"][:3]))
     with pytest.raises(CheckpointError, match="is damaged"):
         read_survey(tmp_path)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import numpy as np
@@ -16,9 +15,10 @@ from model.record.intervention import Intervention
 from model.survey.corpus_survey import CHEAP, KEYS, CorpusSurvey, Rules
 from model.survey.probes import PROBES
 from model.survey.rule_costs import ruled
-from model.survey.survey_file import LEAST_LIKELY, SURVEY, read_survey, save_survey
+from model.survey.survey_file import LEAST_LIKELY, read_survey, save_survey
 from model.trace.attention_map import AttentionKind, Site
 from model.translate.translator import Translator
+from tests.kit.surveys import damage_survey
 from tests.kit.tiny_checkpoint import PAIRS
 
 JUDGED = PAIRS[5:]
@@ -82,6 +82,7 @@ def test_orders_at_random_agree_with_the_best_where_no_head_or_every_head_is_a_r
     (at_random,) = scores.ruled_at_random
     assert at_random[0] == pytest.approx(scores.ruled[0], abs=1e-4)
     assert at_random[-1] == pytest.approx(scores.ruled[-1], abs=1e-3)
+    assert len(rules.bleu.ruled_at_random) == 1
     for each in (rules.log_prob, rules.bleu):
         assert each.low[0] == each.high[0] == 0
         assert all(low <= high for low, high in zip(each.low, each.high, strict=True))
@@ -129,9 +130,6 @@ def test_rules_and_probes_survive_the_file(tmp_path: Path, rules: Rules) -> None
 )
 def test_damaged_rules_are_refused(tmp_path: Path, rules: Rules, name: str, value: object) -> None:
     save_survey(tmp_path, CorpusSurvey(Sample("made up", "none", 9), (), {}, rules=rules))
-    file = tmp_path / SURVEY
-    content = json.loads(file.read_text(encoding="utf-8"))
-    content["rules"][name] = value
-    file.write_text(json.dumps(content), encoding="utf-8")
+    damage_survey(tmp_path, lambda content: content["rules"].__setitem__(name, value))
     with pytest.raises(CheckpointError, match="is damaged"):
         read_survey(tmp_path)

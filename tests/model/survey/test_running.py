@@ -8,9 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from model.record.head_edits import Gate, RuleWeights
 from model.survey import running
 from model.survey.part import SurveyError
-from model.survey.running import Task, counts
+from model.survey.rule_costs import answers
+from model.survey.running import Engine, Task, asking, counts
+from model.trace.attention_map import AttentionKind, Site
+from model.translate.translator import load
 from tests.kit.tiny_checkpoint import PAIRS, write_tiny_checkpoint
 
 TEXTS = [source for source, _ in PAIRS]
@@ -66,7 +70,21 @@ def test_without_dask_there_is_one_process(
 ) -> None:
     monkeypatch.setitem(__import__("sys").modules, "dask.distributed", None)
     with pytest.raises(SurveyError, match=r"headscope\[survey\]"):
-        counts(checkpoint_folder, TEXTS, tmp_path, workers=2)
+        counts(checkpoint_folder, TEXTS, tmp_path, Engine(workers=2))
+
+
+def test_answers_about_rules_are_asked_for_once(checkpoint_folder: Path, tmp_path: Path) -> None:
+    place = Site(AttentionKind.ENCODER, 0), 1
+    ask = asking(checkpoint_folder, tmp_path, Engine())
+    translator = load(checkpoint_folder, device="cpu")
+    for writes in (False, True):
+        edits = [{}, {place: Gate(0)}, {place: RuleWeights(("previous",))}]
+        found = ask("", TEXTS[:3], edits, writes)
+        assert found == answers(translator, TEXTS[:3], edits, writes)
+    files = {file: file.stat().st_mtime_ns for file in tmp_path.iterdir()}
+    assert len(files) == 2
+    assert ask("", TEXTS[:3], edits, True) == found
+    assert {file: file.stat().st_mtime_ns for file in tmp_path.iterdir()} == files
 
 
 class FatalOnce(Task):
@@ -88,6 +106,6 @@ def test_the_part_of_a_killed_process_is_counted_by_another(
     alone = counts(checkpoint_folder, TEXTS, tmp_path / "alone")
     copy = write_tiny_checkpoint(tmp_path / "model")
     monkeypatch.setattr(running, "Task", FatalOnce)
-    together = counts(copy, TEXTS, tmp_path / "together", workers=2)
+    together = counts(copy, TEXTS, tmp_path / "together", Engine(workers=2))
     assert (tmp_path / "killed").exists()
     assert together.to_bytes() == alone.to_bytes()

@@ -9,7 +9,14 @@ import pytest
 
 from model.trace.attention_map import AttentionKind, AttentionMap, Site
 from model.trace.trace import Trace
-from viz.corpus.drawn import DRAWN, NOT_ALLOWED, drawing_panel, found_sentence, matches
+from viz.corpus.drawn import (
+    DRAWN,
+    NOT_ALLOWED,
+    drawing_panel,
+    drawn_sentence,
+    matches,
+    rule_drawn,
+)
 
 PLANTED = Site(AttentionKind.ENCODER, 1), 2
 
@@ -39,7 +46,7 @@ def test_a_planted_head_comes_first(maps: dict[Site, AttentionMap]) -> None:
     even = 1 / len(maps[site].keys)
     assert second.share == pytest.approx(even)
     assert second.by_chance == pytest.approx(even)
-    text = found_sentence(matches(maps, drawn, AttentionKind.ENCODER))
+    text = drawn_sentence(matches(maps, drawn, AttentionKind.ENCODER))
     assert text.startswith("1 head of 8 looks there")
     assert f"First: {site.head_name(head)}, with 100% of its weight there" in text
 
@@ -51,7 +58,7 @@ def test_a_random_pattern_finds_nothing_and_says_so(trace: Trace) -> None:
         drawn = np.eye(shape[1], dtype=bool)[generator.integers(shape[1], size=shape[0])]
         found = matches(trace.maps, drawn, AttentionKind.ENCODER)
         assert not any(match.is_one for match in found)
-        assert found_sentence(found).startswith("No head looks there: of 8, the nearest is")
+        assert drawn_sentence(found).startswith("No head looks there: of 8, the nearest is")
 
 
 def test_everything_drawn_is_no_finding_and_nothing_drawn_asks_to_draw(
@@ -61,7 +68,17 @@ def test_everything_drawn_is_no_finding_and_nothing_drawn_asks_to_draw(
     everything = matches(maps, np.ones(shape, bool), AttentionKind.ENCODER)
     assert not any(match.is_one for match in everything)
     assert matches(maps, np.zeros(shape, bool), AttentionKind.ENCODER) == []
-    assert found_sentence([]).startswith("Draw on the grid")
+    assert drawn_sentence([]).startswith("Draw on the grid")
+
+
+def test_a_drawing_is_named_by_the_rule_that_it_follows(trace: Trace) -> None:
+    attention = trace.maps[Site(AttentionKind.ENCODER, 0)]
+    shape = attention.weights.shape[1:]
+    drawn = np.eye(shape[0], shape[1], 2, dtype=np.bool_)
+    assert rule_drawn(attention, drawn) == "two_after"
+    # A stroke over some rows says the same; one over everything says nothing.
+    assert rule_drawn(attention, drawn & (np.arange(shape[0]) < 3)[:, None]) == "two_after"
+    assert rule_drawn(attention, np.ones(shape, np.bool_)) is None
 
 
 def test_the_grid_has_what_is_drawn_and_what_no_head_may_see(trace: Trace) -> None:

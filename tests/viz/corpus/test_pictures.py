@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from model.explain.growth import Growth
 from model.explain.labels import MIN_PASSING, MIN_SENTENCES, RULE
 from model.explain.measures import EFFECT
 from model.record.weight_rules import RULES
@@ -19,17 +20,21 @@ from model.survey.survey_file import save_survey
 from model.trace.attention_map import AttentionKind, Site
 from model.translate.translator import Translator
 from tests.kit.surveys import tiny_corpus_survey
+from tests.kit.tiny_checkpoint import write_tiny_alignment
 from viz.corpus.all_heads import AllHeads
 from viz.corpus.quantities import OVERLAP, RULE_COST, ranked, value_of
 from viz.corpus.rule_curve import SCORES, RulesCurve
 from viz.corpus.rule_map import RuleBesideHead
 from viz.corpus.sentences import (
+    alignment_sentence,
     all_sentence,
+    came_sentence,
     does,
     effect_sentence,
     no_survey,
     rule_sentence,
     rules_sentence,
+    sample_sentence,
     times_less,
 )
 from viz.corpus.small_map import small_map
@@ -51,6 +56,31 @@ def _labelled(survey: CorpusSurvey, place: Place, held: Held) -> CorpusSurvey:
     heads = list(survey.heads[site])
     heads[head] = replace(heads[head], label="previous", held={"previous": held})
     return replace(survey, heads={**survey.heads, site: tuple(heads)})
+
+
+def test_a_head_is_said_to_link_words_only_where_that_was_measured(tmp_path: Path) -> None:
+    table = write_tiny_alignment(tmp_path)
+    said = alignment_sentence(table, (Site(AttentionKind.CROSS, 1), 2))
+    # By its own row 17 + 10 = 27%, one row later 58%.
+    assert said is not None
+    assert "is 27% (7 sentences, by the row that predicts a word)" in said
+    assert alignment_sentence(table, (Site(AttentionKind.CROSS, 3), 0)) is None
+    assert alignment_sentence(table, (Site(AttentionKind.ENCODER, 1), 2)) is None
+
+
+def test_a_head_came_when_the_label_that_it_still_has_began() -> None:
+    site, text = Site(AttentionKind.ENCODER, 0), RULE["previous"].text
+    growth = Growth((0, 10, 20), {}, {site: [[None, text, text], [text, None, None]]})
+    said = came_sentence(growth, (site, 0), "previous")
+    assert said == "It has done so since step 10 of 20 of its training."
+    assert came_sentence(growth, (site, 0), "same") is None
+    assert came_sentence(growth, (site, 1), "previous") is None
+
+
+def test_the_page_says_which_sentences_the_model_was_trained_on(survey: CorpusSurvey) -> None:
+    assert "training" not in sample_sentence(survey)
+    some = replace(survey, held_out=survey.sample.sentences - 2)
+    assert "2 of them are from its training; labels" in sample_sentence(some)
 
 
 def test_a_label_is_said_with_how_often_it_held(survey: CorpusSurvey) -> None:

@@ -1,0 +1,78 @@
+"""`headscope find en-de "work*" --head encoder.0.5 --looks two_after`: sentences, or heads.
+
+Both come from the survey in the model's folder (`headscope survey`).
+"""
+
+from __future__ import annotations
+
+import argparse
+
+from headscope.commands.translate import DEFAULT_CHECKPOINT
+from model.checkpoints.checkpoint import CheckpointError
+from model.checkpoints.shipped import checkpoint_folder
+from model.explain.labels import RULE, site_named
+from model.record.weight_rules import RULES
+from model.survey.corpus_survey import KEYS, Place
+from model.survey.part import SurveyError
+from model.survey.sentence_index import FOUND_BY
+from model.survey.survey_file import read_sentences, read_survey
+
+REFUSED = (CheckpointError, SurveyError)
+"""Whose message is one sentence for the person who asked."""
+
+
+def fill(parser: argparse.ArgumentParser) -> None:
+    """Give the command its options."""
+    parser.add_argument("words", nargs="?", default="", help="that sentences must have")
+    parser.add_argument(
+        "--model",
+        default=DEFAULT_CHECKPOINT,
+        type=checkpoint_folder,
+        help="its name or its folder; en-de if not given",
+    )
+    parser.add_argument("--head", type=_head, help="such as encoder.0.5")
+    parser.add_argument(
+        "--looks", choices=[*RULES], help="where the head must look in the sentences"
+    )
+    parser.add_argument(
+        "--by", choices=KEYS, help="find heads, not sentences: those with the largest mean of this"
+    )
+    parser.add_argument("--most", type=int, default=10, metavar="N", help="how many; 10")
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Print what is found, a line each."""
+    survey = read_survey(arguments.model)
+    if survey is None:
+        raise SurveyError(f"{arguments.model} has no survey; headscope survey makes one.")
+    if arguments.by is not None:
+        for place in survey.ranked(arguments.by)[: arguments.most]:
+            profile = survey.of(place)
+            label = RULE[profile.label].text if profile.label else ""
+            mean, loss = profile.measures[arguments.by].mean, profile.effect.mean
+            print(f"{place[0]}.{place[1]}\t{mean:.2f}\tloss without it {loss:.2f} nats\t{label}")
+        return
+    index = read_sentences(arguments.model)
+    if index is None:
+        raise SurveyError(f"The survey of {arguments.model} has no sentences; make it anew.")
+    head = arguments.head
+    if arguments.looks is not None:
+        if head is None or head not in index.does:
+            raise SurveyError("--looks needs one of the model's heads: --head encoder.0.5")
+        if arguments.looks not in FOUND_BY[head[0].kind]:
+            raise SurveyError(
+                f"{head[0].kind} heads are found by {', '.join(FOUND_BY[head[0].kind])}."
+            )
+    found = index.found(arguments.words, head, arguments.looks)
+    for number, level in found[: arguments.most]:
+        print(
+            f"{level.name.lower()}\t{index.sources[number]}"
+            if arguments.looks
+            else index.sources[number]
+        )
+    print(f"{len(found):,} of {len(index.sources):,} sentences")
+
+
+def _head(name: str) -> Place:
+    site, _, head = name.rpartition(".")
+    return site_named(site), int(head)

@@ -1,0 +1,123 @@
+"""Sentences by their words and by what a head does in them, small enough to travel with a model.
+
+A head looks at one key in a row if it gives it more than half of the row's weight. For each rule of
+one line (model.record.weight_rules), the index knows in which sentences a head looks where the rule
+says: in some row, and in at least half of the rows for which the rule has a key.
+"""
+
+from __future__ import annotations
+
+import lzma
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from types import MappingProxyType
+
+import numpy as np
+from numpy.typing import NDArray
+
+from model.record.weight_rules import RULES
+from model.survey.corpus_survey import Place
+from model.trace.attention_map import AttentionKind, BoolArray, Site
+
+FOUND_BY: Mapping[AttentionKind, tuple[str, ...]] = MappingProxyType(
+    {
+        kind: tuple(
+            rule.name for rule in RULES.values() if kind in rule.kinds and rule.name != "evenly"
+        )
+        for kind in (AttentionKind.ENCODER, AttentionKind.CROSS, AttentionKind.DECODER)
+    }
+)
+"""The rules that sentences are found by, for each kind of attention."""
+
+
+class Does(IntEnum):
+    """How far a head follows a rule in a sentence."""
+
+    NEVER = 0
+    SOMEWHERE = 1
+    MOSTLY = 2
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SentenceIndex:
+    """Sentences, and what heads do in them.
+
+    Attributes:
+        sources: the sentences.
+        does: by head, for each of FOUND_BY its kind, (rule, sentence), values of Does.
+    """
+
+    sources: tuple[str, ...]
+    does: Mapping[Place, NDArray[np.uint8]]
+
+    def found(
+        self, words: str = "", head: Place | None = None, rule: str | None = None
+    ) -> list[tuple[int, Does]]:
+        """The numbers of sentences, those in which the head follows the rule most first.
+
+        Of equal ones, shorter sentences come first.
+
+        Args:
+            words: all of which a sentence must have, in any order, whatever their case; "work*"
+                stands for every word that begins like this.
+            head: which must follow the rule somewhere.
+            rule: one of FOUND_BY the head's kind.
+
+        Raises:
+            KeyError: if the index has no such head.
+            ValueError: if its kind has no such rule.
+        """
+        there = np.ones(len(self.sources), np.bool_)
+        for word in words.casefold().split():
+            there &= self._with(word)
+        level = np.full(len(self.sources), Does.MOSTLY, np.uint8)
+        if head is not None and rule is not None:
+            level = self.does[head][FOUND_BY[head[0].kind].index(rule)]
+            there &= level > Does.NEVER
+        places = np.flatnonzero(there)
+        lengths = np.array([len(self.sources[place]) for place in places])
+        order = np.lexsort((places, lengths, -level[places].astype(int)))
+        return [(int(place), Does(level[place])) for place in places[order]]
+
+    def _with(self, word: str) -> BoolArray:
+        stem = word.removesuffix("*")
+        end = r"(?!\w)" if stem == word else ""
+        search = re.compile(rf"(?<!\w){re.escape(stem)}{end}", re.IGNORECASE).search
+        return np.array([search(source) is not None for source in self.sources], np.bool_)
+
+    def to_bytes(self) -> bytes:
+        """The levels of all heads by site and number, compressed."""
+        planes = [
+            np.packbits(levels >= least, axis=-1).tobytes()
+            for _, levels in sorted(self.does.items())
+            for least in (Does.SOMEWHERE, Does.MOSTLY)
+        ]
+        return lzma.compress(b"".join(planes), format=lzma.FORMAT_XZ, preset=6)
+
+    @classmethod
+    def from_bytes(
+        cls, content: bytes, sources: Sequence[str], heads: Mapping[Site, int]
+    ) -> SentenceIndex:
+        """The inverse of `to_bytes`, for the sites of a model with their numbers of heads.
+
+        Raises:
+            ValueError: if it is damaged, or of other sentences or heads.
+        """
+        places = [(site, head) for site, n in sorted(heads.items()) for head in range(n)]
+        width = -(-len(sources) // 8)
+        sizes = [2 * width * len(FOUND_BY[site.kind]) for site, _ in places]
+        try:
+            # No more than fits, whatever the content says.
+            unpacked = lzma.LZMADecompressor(memlimit=1 << 28).decompress(content, sum(sizes) + 1)
+        except (lzma.LZMAError, EOFError) as error:
+            raise ValueError("damaged") from error
+        if len(unpacked) != sum(sizes):
+            raise ValueError("of other sentences or heads")
+        cells = np.frombuffer(unpacked, np.uint8)
+        does = {}
+        for place, own in zip(places, np.split(cells, np.cumsum(sizes)[:-1]), strict=True):
+            planes = np.unpackbits(own.reshape(2, -1, width), axis=-1, count=len(sources))
+            does[place] = planes.sum(axis=0, dtype=np.uint8)
+        return cls(tuple(sources), does)

@@ -1,0 +1,133 @@
+"""Sentences found by words and by what heads do, against the maps of traces."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from model.checkpoints.checkpoint import CheckpointError
+from model.record.weight_rules import Lexicon
+from model.survey.indexing import indexed
+from model.survey.part import MOSTLY, counted
+from model.survey.sentence_index import FOUND_BY, Does, SentenceIndex
+from model.survey.survey_file import SURVEY, read_sentences, save_survey
+from model.trace.attention_map import AttentionKind, AttentionMap, Site
+from model.translate.translator import Translator
+from tests.kit.surveys import tiny_corpus_survey
+from tests.kit.tiny_checkpoint import PAIRS
+
+TEXTS = [source for source, _ in PAIRS]
+ENCODER, CROSS = Site(AttentionKind.ENCODER, 0), Site(AttentionKind.CROSS, 0)
+
+
+@pytest.fixture(scope="module")
+def lexicon(translator: Translator) -> Lexicon:
+    traces = [translator.trace(text) for text in TEXTS]
+    return Lexicon.learned([(trace.source.tokens, trace.predictions.tokens) for trace in traces])
+
+
+@pytest.fixture(scope="module")
+def index(translator: Translator, lexicon: Lexicon) -> SentenceIndex:
+    return indexed(counted(translator, TEXTS, lambda _: False), lexicon)
+
+
+def _level(attention: AttentionMap, head: int, offset: int) -> Does:
+    """How far a head looks at a distance, row by row."""
+    n_queries, n_keys = attention.weights.shape[1:]
+    looked, possible = 0, 0
+    for query in range(n_queries):
+        key = query + offset
+        if (
+            0 <= key < n_keys
+            and attention.allowed[query, key]
+            and attention.allowed[query].sum() > 1
+        ):
+            possible += 1
+            looked += bool(attention.weights[head, query, key] > MOSTLY)
+    if not looked:
+        return Does.NEVER
+    return Does.MOSTLY if 2 * looked >= possible else Does.SOMEWHERE
+
+
+@pytest.mark.parametrize(
+    ("kind", "rule", "offset"),
+    [
+        (AttentionKind.ENCODER, "two_after", 2),
+        (AttentionKind.ENCODER, "previous", -1),
+        (AttentionKind.DECODER, "same", 0),
+        (AttentionKind.DECODER, "two_before", -2),
+    ],
+)
+def test_what_a_head_does_is_what_its_maps_show(
+    translator: Translator, index: SentenceIndex, kind: AttentionKind, rule: str, offset: int
+) -> None:
+    row, seen = FOUND_BY[kind].index(rule), set()
+    for number, text in enumerate(TEXTS):
+        for site, attention in translator.trace(text).maps.items():
+            if site.kind is kind:
+                for head in range(attention.n_heads):
+                    level = _level(attention, head, offset)
+                    seen.add(level)
+                    assert index.does[site, head][row, number] == level
+    assert seen - {Does.NEVER}
+
+
+def test_a_row_of_cross_attention_follows_the_likeliest_source(
+    translator: Translator, index: SentenceIndex, lexicon: Lexicon
+) -> None:
+    row = FOUND_BY[AttentionKind.CROSS].index("aligned")
+    for number, text in enumerate(TEXTS):
+        attention = translator.trace(text).maps[CROSS]
+        likely = lexicon.aligned(attention.queries.tokens, attention.keys.tokens)
+        best = (likely > 0) & (likely == likely.max(axis=1, keepdims=True))
+        for head in range(attention.n_heads):
+            looked = ((attention.weights[head] > MOSTLY) & best).any(axis=1).sum()
+            mostly = 2 * looked >= best.any(axis=1).sum()
+            expected = Does.NEVER if not looked else Does.MOSTLY if mostly else Does.SOMEWHERE
+            assert index.does[CROSS, head][row, number] == expected
+
+
+def test_sentences_are_found_by_words_and_by_what_a_head_does(index: SentenceIndex) -> None:
+    def texts(*asked: object) -> list[str]:
+        return [TEXTS[number] for number, _ in index.found(*asked)]  # type: ignore[arg-type]
+
+    assert texts("DOG the") == [
+        "The dog sleeps.",
+        "A man sees the dog.",
+        "The dog sat on the mat.",
+    ]
+    assert texts("slee*") == ["The dog sleeps."]
+    assert texts("slee") == texts("do.") == texts("(") == []
+    assert len(texts("")) == len(TEXTS)
+    found = index.found("dog", (ENCODER, 1), "previous")
+    levels = index.does[ENCODER, 1][FOUND_BY[AttentionKind.ENCODER].index("previous")]
+    assert [level for _, level in found] == sorted((level for _, level in found), reverse=True)
+    assert {number for number, _ in found} == {
+        number for number, text in enumerate(TEXTS) if "dog" in text and levels[number]
+    }
+    with pytest.raises(KeyError):
+        index.found("", (Site(AttentionKind.ENCODER, 9), 0), "previous")
+
+
+def test_the_index_survives_the_file_and_damage_is_refused(
+    tmp_path: Path, translator: Translator, index: SentenceIndex
+) -> None:
+    assert read_sentences(tmp_path) is None
+    survey = tiny_corpus_survey(translator)
+    save_survey(tmp_path, survey)
+    assert read_sentences(tmp_path) is None
+    save_survey(tmp_path, survey, index)
+    found = read_sentences(tmp_path)
+    assert found is not None
+    assert found.sources == index.sources
+    assert all(np.array_equal(found.does[place], each) for place, each in index.does.items())
+    fewer = SentenceIndex(index.sources[:-8], index.does)
+    save_survey(tmp_path, survey, fewer)
+    with pytest.raises(CheckpointError, match="damaged"):
+        read_sentences(tmp_path)
+    content = (tmp_path / SURVEY).read_bytes()
+    (tmp_path / SURVEY).write_bytes(content[:-30])
+    with pytest.raises(CheckpointError, match="damaged"):
+        read_sentences(tmp_path)
