@@ -13,7 +13,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from random import Random
+from typing import NamedTuple
 
+import numpy as np
 from tqdm import tqdm
 
 from model.checkpoints.checkpoint import (
@@ -34,9 +36,10 @@ from model.explain.labels import (
     Survey,
 )
 from model.explain.labels import survey as surveyed
-from model.explain.labels_file import save_labels
+from model.explain.labels_file import read_labels, save_labels
 from model.explain.source_rows import token_sources
 from model.files import write_whole
+from model.trace.attention_map import Site
 from model.trace.trace import Trace
 from model.training.card import table
 from model.training.command import Program, command
@@ -119,11 +122,7 @@ def write_labels(
     The folder's own examples are left out, like the sentences `without`. Raises SampleError if too
     few sentences are left.
     """
-    model = (
-        StackReader.load(directory, device="cpu")
-        if is_single_stack(directory)
-        else load(directory, device="cpu")
-    )
+    model = _loaded(directory)
     unseen = fresh(pairs, [*_examples(directory), *without])
     survey = label_heads(model, unseen, data=data, licence=licence, progress=progress)
     save_labels(directory, survey)
@@ -131,6 +130,48 @@ def write_labels(
     if card.exists():
         write_whole(card, card_with_labels(card.read_text(encoding="utf-8"), survey).encode())
     return survey
+
+
+class LabelHeld(NamedTuple):
+    """How often the rule of a label holds on new sentences."""
+
+    site: Site
+    head: int
+    label: str
+    passing: int
+    count: int
+
+    @property
+    def holds(self) -> bool:
+        """Whether it does in as large a share of the sentences as a label needs."""
+        return self.passing >= MIN_PASSING * max(self.count, 1)
+
+
+def labels_on(directory: Path, pairs: Sequence[Pair]) -> list[LabelHeld]:
+    """Every label of a checkpoint on sentences that did not earn it.
+
+    Args:
+        directory: the checkpoint, with a labels.json.
+        pairs: the sentences, in order; each label counts the first MIN_SENTENCES that can tell.
+    """
+    labels = read_labels(directory)
+    earned = [] if labels is None else labels.earned
+    if not earned:
+        return []
+    values = surveyed(_recorded(_loaded(directory), pairs), enough=MIN_SENTENCES)
+    found = []
+    for site, head, finding in earned:
+        assert finding.label is not None, "it is earned"
+        own = values[site][head][finding.label]
+        passing = int(np.count_nonzero(own >= RULE[finding.label].least))
+        found.append(LabelHeld(site, head, finding.label, passing, len(own)))
+    return found
+
+
+def _loaded(directory: Path) -> Translator | StackReader:
+    if is_single_stack(directory):
+        return StackReader.load(directory, device="cpu")
+    return load(directory, device="cpu")
 
 
 def card_with_labels(card: str, survey: Survey) -> str:

@@ -1,0 +1,73 @@
+"""Whether the labels of heads hold on sentences that did not earn them, for every shipped model.
+
+    python -m benchmarks.labels --data test-tatoeba.tsv
+
+A label holds where its rule does in at least 80% of 500 sentences that can tell, as many as it
+needs. A toy draws its sentences, none of which it was trained or labelled on; other models read
+--data, from the side that they translate.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from benchmarks._measure import write
+from model.checkpoints.shipped import CHECKPOINTS
+from model.explain.labels_file import read_labels
+from model.training.corpus import read_pairs
+from model.training.evaluate import reversed_columns
+from model.training.labels import LabelHeld, fresh, labels_on
+from model.training.toy_recipes import TOYS, toy_pairs
+
+DRAWN = 8000
+"""Inputs of a toy, enough for 500 that can tell beside those that earned its labels."""
+
+
+def of_model(folder: Path, data: list[Path]) -> list[LabelHeld]:
+    """Every label of a checkpoint on other sentences."""
+    labels = read_labels(folder)
+    if labels is None or not labels.earned:
+        return []
+    if (toy := TOYS.get(folder.name)) is None:
+        return labels_on(folder, fresh(read_pairs(data, reverse=reversed_columns(folder)), ()))
+    # Labels read the first of these, in this order.
+    earning = fresh(toy_pairs(folder, toy), ())[: labels.sample.sentences]
+    sources = [pair.source for pair in earning]
+    return labels_on(folder, fresh(toy_pairs(folder, toy, DRAWN), sources, seed=1))
+
+
+def main() -> None:
+    """The command line."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--data", nargs="+", type=Path, required=True)
+    parser.add_argument("--models", nargs="+", help="names; all shipped ones if not given")
+    arguments = parser.parse_args()
+    torch.set_num_threads(1)
+    results: dict[str, dict[str, Any]] = {}
+    for folder in sorted(each for each in CHECKPOINTS.iterdir() if each.is_dir()):
+        if arguments.models and folder.name not in arguments.models:
+            continue
+        found = of_model(folder, arguments.data)
+        if not found:
+            continue
+        shares = [each.passing / max(each.count, 1) for each in found]
+        holding = sum(each.holds for each in found)
+        print(f"{folder.name}: {holding} of {len(found)} hold; least {min(shares):.1%}", flush=True)
+        results[folder.name] = {
+            "labels": len(found),
+            "hold": holding,
+            "heads": [
+                [f"{each.site}.{each.head}", each.label, each.passing, each.count] for each in found
+            ],
+        }
+    every = sum(each["labels"] for each in results.values())
+    print(f"{sum(each['hold'] for each in results.values())} of {every} labels hold")
+    write("labels", torch.device("cpu"), models=results)
+
+
+if __name__ == "__main__":
+    main()
