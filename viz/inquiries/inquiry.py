@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
-from typing import Any
+from functools import lru_cache
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
@@ -25,8 +25,28 @@ from viz.service.model_menu import toy_task
 from viz.service.questions import OfModel, OfTrace, Question
 from viz.service.results import Outcome
 
+T = TypeVar("T")
+
 MOST_QUOTED = 90
 """Characters of a text that an answer repeats: it has to stay one line."""
+
+
+class once(Generic[T]):
+    """A property that each object computes once, without a lock.
+
+    functools.cached_property of Python 3.11 has one lock for all objects. A page that asks the
+    model within it lets other pages in, and they would wait for that lock in their turn.
+    """
+
+    def __init__(self, compute: Callable[[Any], T]) -> None:
+        self.compute = compute
+        self.name = compute.__name__
+        self.__doc__ = compute.__doc__
+
+    def __get__(self, owner: Any, kind: type | None = None) -> T:
+        # From now on the object's own value hides the property.
+        found = owner.__dict__[self.name] = self.compute(owner)
+        return found
 
 
 # Without slots, so that it can keep what was read off its trace.
@@ -40,7 +60,7 @@ class Subject:
 
     question: Question
 
-    @cached_property
+    @once
     def trace(self) -> Trace:
         """What every head did."""
         if isinstance(self.question, OfModel):
@@ -99,7 +119,7 @@ class Subject:
         """The number of heads of the whole trace."""
         return sum(each.n_heads for each in self.trace.maps.values())
 
-    @cached_property
+    @once
     def hardest(self) -> int | None:
         """The predicted token of the lowest probability, from 0; None where none is known.
 
@@ -111,7 +131,7 @@ class Subject:
         words = [n for n, token in enumerate(self.trace.predictions) if not special(token)]
         return min(words, key=lambda place: float(log_probs[place]), default=None)
 
-    @cached_property
+    @once
     def predicted(self) -> list[str]:
         """The predicted tokens as people read them."""
         return axis_texts(self.trace.predictions)
