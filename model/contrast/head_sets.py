@@ -74,6 +74,7 @@ def head_set(
         single_log_probs=both[1],
         single_decides=single_decides,
         question=question,
+        by_mean=passes.by_mean,
         most=MOST_HEADS,
     )
 

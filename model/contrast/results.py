@@ -104,6 +104,7 @@ class HeadSet(ArrayValue, Sized):
         single_log_probs: with these in place of the set, (3,).
         single_decides: whether they decide.
         most: the most heads that were tried.
+        by_mean: whether a replaced head gave its mean; else it gave nothing.
     """
 
     heads: tuple[Head, ...]
@@ -115,6 +116,7 @@ class HeadSet(ArrayValue, Sized):
     single_log_probs: FloatArray
     single_decides: bool
     most: int
+    by_mean: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

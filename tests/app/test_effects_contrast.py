@@ -39,6 +39,11 @@ def words(app: AppTest) -> str:
 
 
 def test_a_chosen_word_makes_the_page_speak_of_the_difference(open_effects: OpenApp) -> None:
+    app = open_effects()
+    app.button(key="why-not").click().run()
+    assert charts(app) == ["effects-contrast"]
+    assert query(app, "token")
+    assert query(app, "instead")
     app = open_effects(token="1")
     assert charts(app) == ["effects"]
     field = app.selectbox(key="instead-field")

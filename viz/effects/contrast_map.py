@@ -43,7 +43,7 @@ class ContrastMap(Contrasted, HeadMap):
     @property
     def title(self) -> str:
         word, other = self.words
-        return f"Which heads prefer {word} to {other}"
+        return f"How far {word} stays ahead of {other} without each head"
 
     @property
     def values(self) -> Mapping[Site, FloatArray]:

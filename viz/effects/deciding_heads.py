@@ -62,6 +62,11 @@ class DecidingHeads(Contrasted):
         return self.found.question == "remove"
 
     @property
+    def _replaced(self) -> str:
+        """What happens to all heads but the set."""
+        return "replaced by its mean over the examples" if self.found.by_mean else "removed"
+
+    @property
     def title(self) -> str:
         word, other = self.words
         if self.removes:
@@ -85,8 +90,8 @@ class DecidingHeads(Contrasted):
             return [f"{other} is ahead of {word} with all {n_heads} heads."]
         if not n:
             return [
-                f"{word} is the likeliest even with every head replaced: what the decoder has "
-                "written is enough."
+                f"{word} is the likeliest even with every head {self._replaced}: what the decoder "
+                "has written is enough."
             ]
         if self.removes:
             first = (
@@ -95,8 +100,8 @@ class DecidingHeads(Contrasted):
             )
         else:
             first = (
-                f"{n} of {style.count_of(n_heads, 'head')} suffice: with all others replaced, "
-                f"{word} is still the likeliest word, with a probability of "
+                f"{n} of {style.count_of(n_heads, 'head')} suffice: with every other head "
+                f"{self._replaced}, {word} is still the likeliest word, with a probability of "
                 f"{probability(float(found.log_probs[0]))}."
             )
         heads = style.count_of(n, "head")
@@ -123,7 +128,7 @@ class DecidingHeads(Contrasted):
             ]
             if own:
                 parts.append(f"{kind.full_name.lower()} {', '.join(own)}")
-        return f"{'; '.join(parts).capitalize()}." if parts else ""
+        return f"The set: {'; '.join(parts)}." if parts else ""
 
     @property
     def caption(self) -> str:
@@ -136,7 +141,9 @@ class DecidingHeads(Contrasted):
         what = (
             "A removed head gives nothing to W_O."
             if self.removes
-            else "A replaced head gives its mean over the model’s examples, or nothing without any."
+            else "A replaced head gives its mean over the model’s examples."
+            if self.found.by_mean
+            else "Every other head gives nothing to W_O."
         )
         return (
             f"{what} The set was found by a search that takes the best head at each step and then "

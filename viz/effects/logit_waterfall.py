@@ -58,7 +58,7 @@ class LogitWaterfall(Contrasted):
     @property
     def title(self) -> str:
         word, other = self.words
-        return f"What puts {word} ahead of {other}"
+        return f"What adds up to the lead of {word} over {other}"
 
     @property
     def named(self) -> list[Term]:

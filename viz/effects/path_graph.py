@@ -92,8 +92,8 @@ class PathGraph(Contrasted):
     def caption(self) -> str:
         word, other = self.words
         return (
-            f"The thicker a line, the more depends on it. Orange helps {word}, blue {other}. Click "
-            "a line to open its head."
+            "The thicker a line, the more changes when its start is replaced for its end alone. "
+            f"Orange helps {word}, blue {other}. Click a line to open its head."
         )
 
     @property

@@ -467,11 +467,12 @@ def by_surveys(question: OfModel, name: str, first: Trace, second: Trace) -> Pai
 
 
 def alike_words(pair: PairedTraces, most: float = 0.1) -> str:
-    """How many heads have a partner that looks at nearly the same tokens."""
+    """How many heads have a partner that looks at nearly the same tokens: all but `most`."""
     alike, count = sum(share < most for share in pair.moved.values()), len(pair.heads)
     return (
-        f"On this sentence, {alike or 'none'} of the {count} heads held beside each other "
-        f"{'has' if alike < 2 else 'have'} less than {style.percent(most)} of the weight elsewhere."
+        f"On this sentence, {alike or 'none'} of {style.count_of(count, 'pair')} of heads "
+        f"{'agrees' if alike < 2 else 'agree'} on more than {style.percent(1 - most)} of the "
+        "weight."
     )
 
 

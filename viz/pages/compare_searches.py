@@ -43,4 +43,5 @@ def show_searches(question: OfModel) -> None:
         if stage.is_on():
             st.markdown(words)
         else:
-            captioned(f"{words} {escape_markdown(MARKED)}", [picture], "compare")
+            is_same = len({each.text for each in picture.results}) == 1
+            captioned(words if is_same else f"{words} {MARKED}", [picture], "compare")

@@ -29,6 +29,8 @@ from viz.effects.self_maps import PLAIN
 from viz.effects.view import AGAINST, CURVES, EVERY, MAPS, SENTENCE, VIEW, WAYS, EffectsView
 from viz.links.head_refs import MOST_HEADS, head_name
 from viz.pages.effects_contrast import (
+    WHY_NOT,
+    ask_why_not,
     change_token,
     choose_other,
     contrast_of,
@@ -123,8 +125,13 @@ def show_choice(question: OfModel, view: EffectsView, trace: Trace) -> None:
                 width=230,
                 on_change=change_token,
             )
-        if view.token and view.has_token and view.show != "maps":
-            choose_other(question, view, trace)
+        if view.has_token and view.show != "maps":
+            if view.token:
+                choose_other(question, view, trace)
+            else:
+                st.button(
+                    WHY_NOT, key="why-not", icon=":material/compare_arrows:", on_click=ask_why_not
+                )
 
 
 def show_map(question: OfModel, view: EffectsView, effects: Effects) -> None:

@@ -47,7 +47,7 @@ WHY_NOT = "Why not another word?"
 """The field's label, and what it shows without another word."""
 
 _ANEW = "_instead_anew"
-"""Set where another target token waits for another word of its own."""
+"""Set where a target token waits for another word of its own."""
 
 TOGETHER = 50
 """Random sets of one job: whoever leaves ends the rest."""
@@ -108,6 +108,11 @@ def _keep_other() -> None:
     address.change(instead=word)
     if not word and address.read(EffectsView).is_against:
         address.change(show="probability")
+
+
+def ask_why_not() -> None:
+    """Hold the word of which the model was least sure against the next likeliest."""
+    st.session_state[_ANEW] = True
 
 
 def change_token() -> None:
