@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Generator, Iterable
+from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -22,13 +22,17 @@ LIKELIEST = 5
 """How many next tokens are named at each step."""
 
 
-@torch.inference_mode()
 def block_outputs(translator: Translator, trace: Trace) -> Blocks:
     """What the blocks did in the pass that a trace was recorded in, run again on its tokens."""
+    return outputs_on(translator, trace.source.ids, trace.target.ids)
+
+
+@torch.inference_mode()
+def outputs_on(translator: Translator, read: Sequence[int], written: Sequence[int]) -> Blocks:
+    """What the blocks do in one pass over the tokens that encoder and decoder read."""
     model = translator.model
     source, target = (
-        torch.tensor([tokens.ids], device=translator.device)
-        for tokens in (trace.source, trace.target)
+        torch.tensor([list(ids)], device=translator.device) for ids in (read, written)
     )
     stacks = {AttentionKind.ENCODER: model.encoder, AttentionKind.DECODER: model.decoder}
     # Recorded, so that attention is computed as it was for the trace.

@@ -270,7 +270,7 @@ def test_everything_is_reached_with_the_tab_key(heads: HeadsPage) -> None:
         "|Name rows by prediction",
         "|Compare heads",
         "|Only head 0 of every layer",
-        "|Only the heads of layer 1",
+        "|Only the heads of layer 0",
         "CANVAS|overview|",
         "|Zoom the overview in",
         "|Zoom the overview out",

@@ -37,6 +37,7 @@ def page(browser: Browser) -> Iterator[Page]:
 
 def test_from_the_menu_to_its_heads_to_another_text_on_stage_and_back(page: Page, url: str) -> None:
     page.goto(f"{url}/?sentence=the+cat+sat")
+    page.locator('[class*="st-key-asked-of-"] button').first.click()
     page.locator(".st-key-checkpoint").get_by_role("combobox").click()
     page.get_by_role("option", name="gpt2").click()
     expect(page.locator(".answer .model")).to_contain_text("GPT2LMHeadModel of transformers")

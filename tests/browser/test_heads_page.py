@@ -172,7 +172,7 @@ def state(heads: HeadsPage) -> dict[str, Any]:
         "renormalise": is_pressed(heads, "Rows add up to 1"),
         "predicted": is_pressed(heads, "Name rows by prediction"),
         "sentence": heads.field("sentence").input_value(),
-        "target": heads.field("target").input_value(),
+        "target": heads.target,
     }
 
 

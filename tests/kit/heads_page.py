@@ -7,7 +7,8 @@ import io
 import json
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit
@@ -266,11 +267,27 @@ class HeadsPage:
         label = {"sentence": "^(?!target).*sentence$", "target": "^target sentence$"}[name]
         return self.page.get_by_role("textbox", name=re.compile(label, re.IGNORECASE))
 
+    @contextmanager
+    def asked(self) -> Iterator[None]:
+        """The menu of the bar, with the model and the target, open and then closed again."""
+        menu = self.page.locator('[class*="st-key-asked-of-"] button').first
+        menu.click()
+        yield
+        if menu.get_attribute("aria-expanded") == "true":
+            menu.click()
+
     def type(self, name: str, text: str) -> None:
         """Types into a field of the bar and presses Enter; waits for nothing."""
-        field = self.field(name)
-        field.fill(text)
-        field.press("Enter")
+        with self.asked() if name == "target" else nullcontext():
+            field = self.field(name)
+            field.fill(text)
+            field.press("Enter")
+
+    @property
+    def target(self) -> str:
+        """The target that was typed."""
+        with self.asked():
+            return self.field("target").input_value()
 
     def ask(self, text: str) -> None:
         """Types a sentence that can be answered and waits until its heads stand."""

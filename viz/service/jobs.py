@@ -31,7 +31,7 @@ from model.explain.attribution_methods import (
     cross_attributions,
     self_attributions,
 )
-from model.explain.block_outputs import block_outputs
+from model.explain.block_outputs import block_outputs, outputs_on
 from model.explain.deletion import deletion_losses
 from model.explain.examples import example_traces, read_examples
 from model.explain.head_ablation import effects_of, head_means, removal, rewritten
@@ -345,6 +345,12 @@ class ReadBlocks(RecordJob[Blocks]):
     """What the blocks beside attention do on a sentence."""
 
     doing = "Translating…"
+
+    def result(self, model: Translator) -> Blocks:
+        if (own := self.record.own) is None:
+            return self.of(model, self.record.result(model))
+        # One pass instead of two: the tokens are known without the trace.
+        return outputs_on(model, own.source.ids, [model.model.config.bos_id, *own.token_ids[:-1]])
 
     def of(self, model: Translator, trace: Trace) -> Blocks:
         return block_outputs(model, trace)

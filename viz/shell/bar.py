@@ -54,7 +54,7 @@ DIMMED = "The dimmed part below still shows the previous sentence"
 
 TOYS_WORDS = "On this page, “sentence” means the toy's input and “translation” its output."
 
-TARGET_WIDTH, CHECKPOINT_WIDTH, STEP_WIDTH = 230, 285, 180
+STEP_WIDTH = 180
 """Pixels; the sentence takes what is left of the row."""
 
 _ANSWERED, _OPENED = "_answered", "_opened"
@@ -327,22 +327,30 @@ def _show_fields(
                 placeholder=f"Type {what} and press Enter",
             )
             offer_examples()
-        st.toggle("Target and model" if has_target else "Model", key="sentence-unfold")
-        with st.container(horizontal=True, gap="small", key="sentence-more"):
+        if len(steps) > 1:
+            _offer_training(steps)
+        with st.popover(
+            escape_markdown(titles(entries)[st.session_state["checkpoint"]]),
+            icon=":material/tune:",
+            # Another key is another menu, which is closed: what was opened is below it.
+            key=f"asked-of-{uploaded_trace.turn()}",
+        ):
+            _offer_models(entries)
             if has_target:
                 _offer_target(is_toy)
-            _offer_models(entries)
-            # A slider needs two ends.
-            if len(steps) > 1:
-                st.select_slider(
-                    "Training step",
-                    steps,
-                    address.value_of("step"),
-                    key="step",
-                    format_func=thousands,
-                    help="Shows the weights after this many training steps; at 0 they are random.",
-                    width=STEP_WIDTH,
-                )
+            uploaded_trace.offer()
+
+
+def _offer_training(steps: Sequence[int]) -> None:
+    st.select_slider(
+        "Training step",
+        steps,
+        address.value_of("step"),
+        key="step",
+        format_func=thousands,
+        help="Shows the weights after this many training steps; at 0 they are random.",
+        width=STEP_WIDTH,
+    )
 
 
 def _offer_target(is_toy: bool) -> None:
@@ -354,12 +362,11 @@ def _offer_target(is_toy: bool) -> None:
         placeholder=f"the model's own {written}",
         help=f"What would the attention be if the model had said this? Type any {written} and "
         "press Enter; leave it empty for the model's own.",
-        width=TARGET_WIDTH,
     )
 
 
 def _offer_models(entries: Mapping[str, Openable]) -> None:
-    """The menu of what can be opened, and what opens a file that is not in it."""
+    """The menu of what can be opened."""
     name = address.value_of("checkpoint")
     described = description(entries[name])
     st.selectbox(
@@ -369,9 +376,7 @@ def _offer_models(entries: Mapping[str, Openable]) -> None:
         key="checkpoint",
         format_func=titles(entries).__getitem__,
         help=escape_markdown(f"{name}: {described}") if described else None,
-        width=CHECKPOINT_WIDTH,
     )
-    uploaded_trace.offer()
 
 
 def _offer_examples(folder: Path, view: View, offers: Sequence[opening.Offer]) -> None:

@@ -51,25 +51,24 @@ def trace() -> Trace:
     return held.trace
 
 
+def turn() -> int:
+    """How many files were opened."""
+    opened: int = st.session_state.get(_OPENED, 0)
+    return opened
+
+
 def offer() -> None:
-    """The button that opens a file; errors appear below it."""
-    with st.popover(
-        "Open a trace",
-        icon=":material/upload_file:",
-        # Another key is another menu, which is closed: what was opened is below it.
-        key=f"open-trace-{st.session_state.get(_OPENED, 0)}",
-        help="Open a trace of any model, saved as .npz",
-    ):
-        st.file_uploader(
-            "A trace saved as .npz",
-            type="npz",
-            key=_key(),
-            max_upload_size=MOST_MEGABYTES,
-            on_change=_take,
-            help="It stays in this app's memory until you close the page or open another trace.",
-        )
-        if refusal := st.session_state.get(_REFUSAL):
-            st.error(escape_markdown(refusal), icon=":material/error:")
+    """The field that opens a file; errors appear below it."""
+    st.file_uploader(
+        "Open a trace of any model, saved as .npz",
+        type="npz",
+        key=_key(),
+        max_upload_size=MOST_MEGABYTES,
+        on_change=_take,
+        help="It stays in this app's memory until you close the page or open another trace.",
+    )
+    if refusal := st.session_state.get(_REFUSAL):
+        st.error(escape_markdown(refusal), icon=":material/error:")
 
 
 def _key() -> str:
@@ -91,7 +90,7 @@ def _take() -> None:
         _held.add(opened)
         state[_DROPPED] = opened
         state["checkpoint"] = DROPPED
-        state[_OPENED] = state.get(_OPENED, 0) + 1
+        state[_OPENED] = turn() + 1
     # Another key gives an empty field, and frees what was in this one.
     state[_NUMBER] = state.get(_NUMBER, 0) + 1
     if (context := get_script_run_ctx()) is not None:

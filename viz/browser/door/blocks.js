@@ -44,24 +44,28 @@ export class AttentionBlock {
     Object.assign(this, { tile, gap, inks, drawn: "" });
     const { context, density } = fitted(this.canvas, heads * (tile.width + gap) - gap, tile.height);
     Object.assign(this, { context, density });
-    this.painted = null;
+    this.steps = [];
+    this.painted = {};
   }
 
-  /** The rows in three states, painted when first needed. */
-  _paint() {
+  /** All heads in one state, painted when first needed: "empty", "full" or "now". */
+  _layer(state) {
+    return (this.painted[state] ??= this._paint(state));
+  }
+
+  _paint(state) {
     const { canvas, block, density, inks, tile } = this;
     const [width, height] = [Math.round(tile.width * density), canvas.height];
-    const layers = ["empty", "full", "now"].map(() => offscreen(canvas.width, height));
-    const contexts = layers.map((layer) => layer.getContext("2d"));
+    const layer = offscreen(canvas.width, height);
+    const context = layer.getContext("2d");
+    const steps = (head) => (this.steps[head] ??= pooled(this.figure.cells(block, this.place, head), width, height, inks.usual));
     const blank = [inks.usual.lookup[0], packed(channels(inks.theme.forbidden))];
+    // Empty, all heads look alike: they share the mask.
+    const empty = state === "empty" ? painted(steps(0), width, height, inks.usual, blank) : null;
     for (let head = 0; head < block.heads; head++) {
-      const steps = pooled(this.figure.cells(block, this.place, head), width, height, inks.usual);
-      const left = this._left(head) * density;
-      contexts[0].putImageData(painted(steps, width, height, inks.usual, blank), left, 0);
-      contexts[1].putImageData(painted(steps, width, height, inks.usual), left, 0);
-      contexts[2].putImageData(painted(steps, width, height, inks.now), left, 0);
+      context.putImageData(empty ?? painted(steps(head), width, height, inks[state === "now" ? "now" : "usual"]), this._left(head) * density, 0);
     }
-    this.painted = layers;
+    return layer;
   }
 
   _left(head) {
@@ -80,16 +84,14 @@ export class AttentionBlock {
     const state = JSON.stringify([Math.round(rows * 40), current, marks]);
     if (state === this.drawn) return;
     this.drawn = state;
-    if (!this.painted) this._paint();
-    const [empty, full, now] = this.painted;
     context.setTransform(1, 0, 0, 1, 0, 0);
-    context.drawImage(empty, 0, 0);
+    context.drawImage(this._layer("empty"), 0, 0);
     const edge = (row) => Math.round((Math.min(Math.max(row, 0), block.queries) * canvas.height) / block.queries);
-    const band = (layer, from, to) => {
-      if (to > from) context.drawImage(layer, 0, from, canvas.width, to - from, 0, from, canvas.width, to - from);
+    const band = (state, from, to) => {
+      if (to > from) context.drawImage(this._layer(state), 0, from, canvas.width, to - from, 0, from, canvas.width, to - from);
     };
-    band(full, 0, edge(rows));
-    if (current >= 0 && current < rows) band(now, edge(current), Math.max(edge(Math.min(rows, current + 1)), edge(current) + 1));
+    band("full", 0, edge(rows));
+    if (current >= 0 && current < rows) band("now", edge(current), Math.max(edge(Math.min(rows, current + 1)), edge(current) + 1));
     context.setTransform(density, 0, 0, density, 0, 0);
     context.strokeStyle = inks.theme.text;
     context.fillStyle = inks.theme.text;

@@ -10,9 +10,12 @@ import { letterSize, sizesOf } from "./sizes.js";
 import { Timeline, followedBy, keyAsked, spokenMoment } from "./timeline.js";
 
 const REPORT_PAUSE = 300;
+const LONGEST_WAIT = 500;
 const LEAST_HEIGHT = 540;
 const FEED_FORWARD_WIDTH = 52;
 const POSITIONS_HEIGHT = 26;
+const BESIDE_BLOCK = 4.5;
+const ABOVE_BLOCK = 3.5;
 const MOST_LETTERS = 56;
 const LEAST_LETTERS = 17;
 const LEAST_CHIPS = 0.75;
@@ -119,6 +122,7 @@ export class Door {
       steps,
     });
     this.root.classList.toggle("on-stage", figure.stage);
+    this.underlay = element("canvas", "overlay", { "aria-hidden": "true" });
     this.overlay = element("canvas", "overlay", { "aria-hidden": "true" });
     this.tip = element("div", "tip", { "aria-hidden": "true", hidden: "" });
     this.spoken = element("p", "spoken", { "aria-live": "polite" });
@@ -129,7 +133,7 @@ export class Door {
     this.next = figure.next ? this._next() : null;
     if (this.next) picture.append(this.next.made);
     this.picture = picture;
-    this.root.replaceChildren(this._headline(), this._controls(), picture, this.overlay, this.tip, this.alt, this.spoken);
+    this.root.replaceChildren(this.underlay, this._headline(), this._controls(), picture, this.overlay, this.tip, this.alt, this.spoken);
   }
 
   _alternative() {
@@ -394,7 +398,7 @@ export class Door {
     const used = this.headlineHeight + (figure.stage ? 20 : 56);
     const { tile, gap } = first.narrow ? first : sizesOf(figure, this.width, room - used, unit);
     const fedWidth = FEED_FORWARD_WIDTH * unit;
-    for (const { stack, layers, positions, columns, chips, fed, box } of this.stacks) {
+    for (const { stack, layers, columns, chips, fed } of this.stacks) {
       for (const { parts, added } of layers) {
         for (const { drawing } of parts) drawing.size(tile, gap, inks);
         added?.size(fedWidth, tile.height, inks);
@@ -403,14 +407,18 @@ export class Door {
         columns[place].style.width = `${heads * (tile.width + gap) - gap}px`;
       });
       if (fed) fed.style.width = `${fedWidth}px`;
-      const inner = box.clientWidth;
-      // Text shrinks to fit as long as it stays readable.
       chips.style.fontSize = "";
-      const fits = Math.min(1, inner / chips.scrollWidth);
+    }
+    // Measured together: between changes, each look at a size would lay the page out again.
+    const measured = this.stacks.map(({ box, chips }) => [box.clientWidth, chips.scrollWidth]);
+    this.stacks.forEach(({ stack, positions, chips }, place) => {
+      const [inner, wide] = measured[place];
+      // Text shrinks to fit as long as it stays readable.
+      const fits = Math.min(1, inner / wide);
       chips.classList.toggle("long", fits < LEAST_CHIPS);
       if (fits < 1) chips.style.fontSize = `${Math.max(LEAST_CHIPS, 0.98 * fits)}em`;
       if (positions) drawPositions(positions, figure, stack, Math.max(40, Math.min(inner - 130 * unit, 40 * unit * stack.tokens.length)), POSITIONS_HEIGHT * unit, inks);
-    }
+    });
     this._measure();
   }
 
@@ -450,13 +458,37 @@ export class Door {
       read: this.sources.map(({ made }) => within(made)),
       stacks: this.stacks.map(({ box, layers, chips, foot, made }) => ({
         ...{ box: within(box), chips: within(chips), foot: within(foot), made: within(made) },
-        layers: layers.map(({ row, parts }) => ({ row: within(row), parts: parts.map(({ button }) => within(button)) })),
+        layers: layers.map(({ row, parts, blocks }) => ({ row: within(row), blocks: blocks.map(within), parts: parts.map(({ button }) => within(button)) })),
       })),
       next: this.next ? within(this.next.button) : null,
     };
     this.places.writtenEnd = Math.max(...this.places.written.map(({ bottom }) => bottom), 0);
     this.places.readStart = Math.min(...this.places.read.map(({ top }) => top));
     Object.assign(this, { overlaid: fitted(this.overlay, room.width, room.height), overlaySize: [room.width, room.height] });
+    this._drawResidual(room);
+  }
+
+  /** Draws the residual connections, past every block to where its output is added; they never change. */
+  _drawResidual({ width, height }) {
+    const { context, density } = fitted(this.underlay, width, height);
+    context.setTransform(density, 0, 0, density, 0, 0);
+    context.clearRect(0, 0, width, height);
+    context.strokeStyle = context.fillStyle = this.inks.way;
+    context.lineWidth = 1.5;
+    for (const { blocks } of this.places.stacks.flatMap(({ layers }) => layers)) {
+      blocks.forEach(({ left, right, top, height: tall }, place) => {
+        const [from, to, middle] = [left - BESIDE_BLOCK, right + BESIDE_BLOCK, top + tall / 2];
+        const next = blocks[place + 1];
+        context.beginPath();
+        rounded(context, [[left, middle], [from, middle], [from, top - ABOVE_BLOCK], [to, top - ABOVE_BLOCK], [to, middle]], 4);
+        context.moveTo(right, middle);
+        context.lineTo(next && next.top === top ? next.left - BESIDE_BLOCK : to, middle);
+        context.stroke();
+        context.beginPath();
+        context.arc(to, middle, 2.6, 0, 7);
+        context.fill();
+      });
+    }
   }
 
   // ---- playing ----------------------------------------------------------------------------------------------------
@@ -475,6 +507,11 @@ export class Door {
     let before = null;
     const step = (now) => {
       if (!this.playing) return;
+      if (this._waits(now)) {
+        before = null;
+        this.frame = requestAnimationFrame(step);
+        return;
+      }
       this.time = Math.min(this.timeline.duration, this.time + (before === null ? 0 : Math.min(100, now - before)));
       before = now;
       this._draw();
@@ -483,6 +520,14 @@ export class Door {
       if (!this.playing) this._draw();
     };
     this.frame = requestAnimationFrame(step);
+  }
+
+  /** Whether frames wait because the page is running and needs the browser to itself, for LONGEST_WAIT at most. */
+  _waits(now) {
+    const page = document.querySelector('[data-testid="stApp"]');
+    if (page?.dataset.testScriptState !== "running") this.runsSince = null;
+    else this.runsSince ??= now;
+    return this.runsSince !== null && now - this.runsSince < LONGEST_WAIT;
   }
 
   _rest() {
@@ -853,9 +898,9 @@ function leads(context, ...ends) {
 }
 
 /** A path with rounded corners. */
-function rounded(context, points) {
+function rounded(context, points, radius = 8) {
   context.moveTo(...points[0]);
-  for (let place = 1; place < points.length - 1; place++) context.arcTo(...points[place], ...points[place + 1], 8);
+  for (let place = 1; place < points.length - 1; place++) context.arcTo(...points[place], ...points[place + 1], radius);
   context.lineTo(...points.at(-1));
 }
 

@@ -2,6 +2,7 @@
 
 import { drawn, element, fitted } from "../canvas/dom.js";
 import { paintSteps, pooled } from "../canvas/paint.js";
+import { roving } from "../canvas/roving.js";
 import { headsAt, headsShown } from "./selection.js";
 import { writtenMeasure } from "./written.js";
 
@@ -224,6 +225,7 @@ export class Overview {
       button.addEventListener("click", () => this.on.only({ layer }));
       this.rows.append(button);
     }
+    for (const names of [this.columns, this.rows]) roving([...names.children]);
   }
 
   paint() {

@@ -2,6 +2,7 @@
 
 import { drawn, element } from "../canvas/dom.js";
 import { mounted } from "../canvas/mount.js";
+import { roving } from "../canvas/roving.js";
 
 const CELLS = 4;
 const CELL = 4.5;
@@ -58,6 +59,8 @@ class ModelMap {
     this.told = told;
     const made = blocks.map((stack) => element("li", "stack", {}, this._stack(stack)));
     this.root.replaceChildren(element("ul", "", {}, ...made));
+    const buttons = [...this.root.querySelectorAll("button")];
+    roving(buttons, Math.max(0, buttons.findIndex((button) => button.matches(".lit"))));
   }
 
   _stack(stack) {
