@@ -17,12 +17,13 @@ import http.client
 import importlib.metadata
 import itertools
 import json
+import multiprocessing
 import os
 import random
 import re
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
@@ -212,65 +213,72 @@ def fetch_code(url: str) -> None:
     load(f"{ADDRESS}/{name}")
 
 
-async def phones(server: AppServer, within: float, seconds: float) -> list[tuple[float, int]]:
+def phones(url: str, within: float, seconds: float) -> list[tuple[float, int]]:
     """Phones that fetch the whole site and then ask what the speaker shows.
+
+    Runs in a process of its own, as phones do.
 
     Returns the seconds and the bytes that each took until it had everything.
     """
     chance = random.Random(PHONES)
-    loop = asyncio.get_running_loop()
     end = time.perf_counter() + seconds
-    # One thread for each, or they would wait for each other.
+
+    def live(late: float) -> tuple[float, int]:
+        time.sleep(late)
+        phone = Phone(url)
+        began = time.perf_counter()
+        phone.fetch_site()
+        taken = time.perf_counter() - began
+        while time.perf_counter() < end:
+            time.sleep(EACH_SECONDS)
+            phone.ask_speaker()
+        return taken, phone.nbytes
+
     with ThreadPoolExecutor(PHONES) as pool:
-
-        async def live() -> tuple[float, int]:
-            await asyncio.sleep(chance.random() * within)
-            began = time.perf_counter()
-            size = await loop.run_in_executor(pool, fetch_site, server.url)
-            taken = time.perf_counter() - began
-            while time.perf_counter() < end:
-                await asyncio.sleep(EACH_SECONDS)
-                await loop.run_in_executor(pool, ask_speaker, server.url)
-            return taken, size
-
-        return list(await asyncio.gather(*(live() for _ in range(PHONES))))
+        return list(pool.map(live, [chance.random() * within for _ in range(PHONES)]))
 
 
-def fetch_site(url: str) -> int:
-    """Fetch the site with its model over one connection; the bytes of it."""
-    connection = http.client.HTTPConnection(urlsplit(url).netloc, timeout=GIVEN_UP)
-    size = 0
+class Phone:
+    """A browser's requests over one connection.
 
-    def load(path: str) -> bytes:
-        nonlocal size
-        connection.request("GET", f"/site/{path}", headers={"Accept-Encoding": "gzip"})
-        answer = connection.getresponse()
-        content = answer.read()
-        size += len(content)
-        assert answer.status == 200, path
-        packed = answer.getheader("Content-Encoding") == "gzip"
-        return gzip.decompress(content) if packed and path in ("", card) else content
+    Attributes:
+        nbytes: how much has come.
+    """
 
-    card = ""
-    page = load("").decode()
-    for path in re.findall(r'(?:src|href)="\./([^"]+)"', page):
-        load(path)
-    known = json.loads(re.findall(r'id="site">(.*?)</script>', page)[0])
-    for path in known["code"].values():
-        load(path)
-    card = known["models"][0]["card"]
-    for path in json.loads(load(card))["files"].values():
-        load(path)
-    connection.close()
-    return size
+    def __init__(self, url: str) -> None:
+        self.nbytes = 0
+        self._connection = http.client.HTTPConnection(urlsplit(url).netloc, timeout=GIVEN_UP)
+
+    def fetch_site(self) -> None:
+        """Everything that a page of the site needs, with its model."""
+        page = self._load("", reads=True).decode()
+        known = json.loads(re.findall(r'id="site">(.*?)</script>', page)[0])
+        card = json.loads(self._load(known["models"][0]["card"], reads=True))
+        linked = re.findall(r'(?:src|href)="\./([^"]+)"', page)
+        for path in {*linked, *known["code"].values(), *card["files"].values()}:
+            self._load(path)
+
+    def ask_speaker(self) -> None:
+        """Ask for the view of a speaker who is not there, at the cost of one who is."""
+        self._load(f"speaker/{0:016x}.json", status=404)
+
+    def _load(self, path: str, *, reads: bool = False, status: int = 200) -> bytes:
+        self._connection.request("GET", f"/site/{path}", headers={"Accept-Encoding": "gzip"})
+        answer = self._connection.getresponse()
+        assert answer.status == status, path
+        content = b""
+        if reads:
+            content = answer.read()
+            self.nbytes += len(content)
+            if answer.getheader("Content-Encoding") == "gzip":
+                content = gzip.decompress(content)
+        else:
+            while n := answer.readinto(_UNREAD):
+                self.nbytes += n
+        return content
 
 
-def ask_speaker(url: str) -> None:
-    """Ask for the view of a speaker who is not there, at the same cost as of one who is."""
-    connection = http.client.HTTPConnection(urlsplit(url).netloc, timeout=GIVEN_UP)
-    connection.request("GET", f"/site/speaker/{0:016x}.json")
-    connection.getresponse().read()
-    connection.close()
+_UNREAD = bytearray(1 << 20)
 
 
 async def recovery(server: AppServer, asked: Iterator[str], alone: float, page: str) -> float:
@@ -341,7 +349,7 @@ async def measure(
         )
     if "hall" in chosen.parts:
         # Whoever comes first has the site made.
-        await asyncio.to_thread(fetch_site, server.url)
+        await asyncio.to_thread(Phone(server.url).fetch_site)
         people, every = map(int, PHONES_BESIDE.split("x"))
         await add(
             f"{people} people, a sentence every {every} s, before the phones come",
@@ -350,7 +358,10 @@ async def measure(
         fetched: list[tuple[float, int]] = []
 
         async def beside() -> None:
-            fetched.extend(await phones(server, OPENING_SECONDS, seconds))
+            with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as apart:
+                given = (server.url, OPENING_SECONDS, seconds)
+                loop = asyncio.get_running_loop()
+                fetched.extend(await loop.run_in_executor(apart, phones, *given))
 
         await add(
             f"{people} people, beside {PHONES} phones",
