@@ -10,6 +10,10 @@ from model.record.weight_rules import Lexicon, SeenRows
 from model.survey.part import Part
 from model.survey.sentence_index import FOUND_BY, SentenceIndex
 from model.trace.attention_map import AttentionKind, BoolArray
+from model.trace.word_grouping import special
+
+ENDS = ("first", "last")
+"""The rules that may mean a special token."""
 
 
 def indexed(part: Part, lexicon: Lexicon | None = None) -> SentenceIndex:
@@ -56,9 +60,13 @@ def _cells(
         allowed = np.ones((len(queries), len(keys)), np.bool_)
         if kind is AttentionKind.DECODER:
             allowed = np.tril(allowed)
+        elsewhere = [place for place, name in enumerate(names) if name not in ENDS]
+        resting = [place for place, key in enumerate(keys) if special(key)]
         rows = SeenRows(kind, queries, keys, allowed=allowed, lexicon=lexicon)
         choice = np.count_nonzero(allowed, axis=-1) >= 2
         cells = np.stack([rows.cells(name) for name in names])
+        # A head that rests at the end does not look two tokens on where the sentence ends there.
+        cells[np.ix_(elsewhere, range(len(queries)), resting)] = 0
         # Of several sources, the likeliest.
         likeliest = (cells > 0) & (cells == cells.max(axis=-1, keepdims=True))
         yield kind, sites, likeliest & choice[:, None]

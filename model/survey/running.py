@@ -27,7 +27,7 @@ from model.survey.part import Part, SurveyError, counted, joined
 from model.survey.rule_costs import Answers, Ask, Edits, answers
 from model.translate.translator import Translator, load
 
-SENTENCES, ANSWERED = 500, 25
+SENTENCES, ANSWERED = 250, 25
 """Of one part of the counting, and of what is asked about rules."""
 
 SAMPLED, SOURCED = 1000, 2500

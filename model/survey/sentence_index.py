@@ -2,7 +2,8 @@
 
 A head looks at one key in a row if it gives it more than half of the row's weight. For each rule of
 one line (model.record.weight_rules), the index knows in which sentences a head looks where the rule
-says: in some row, and in at least half of the rows for which the rule has a key.
+says: in some row, and in at least half of the rows for which the rule has a key. Special tokens
+count only as the first and the last token.
 """
 
 from __future__ import annotations

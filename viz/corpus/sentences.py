@@ -113,8 +113,8 @@ def found_sentence(index: SentenceIndex, words: str, place: Place, rule: str) ->
     found = index.found(words, place, rule)
     mostly = sum(level is Does.MOSTLY for _, level in found)
     text = (
-        f"{head_name(site, head)} looks {RULES[rule].text} in {len(found):,}, and in {mostly:,} of "
-        "them in at least half of the rows that can."
+        f"{head_name(site, head)} looks {RULES[rule].text} in {len(found):,}; in {mostly:,} of "
+        "them, it does so in at least half of the rows that have such a token."
     )
     return f"{have}. Of these, {text}" if words.strip() else f"Of {every}, {text}"
 
