@@ -79,6 +79,14 @@ def test_heads_and_tokens_are_put_in_by_clicks(open_compare: OpenApp, checkpoint
     assert query(app, "patched") == ""
 
 
+@pytest.mark.parametrize("shown", ["heads", "layers"])
+def test_the_foot_of_a_stage_names_the_second_sentence(open_compare: OpenApp, shown: str) -> None:
+    app = open_compare(other=DOG, shown=shown, present="1")
+    picture = {"heads": "heads", "layers": "tracing"}[shown]
+    assert set(charts(app)) == {f"stage-compare-{picture}"}
+    assert DOG in app.session_state["_cue"].shown
+
+
 def test_what_is_dragged_is_put_in_and_taken_out(open_compare: OpenApp) -> None:
     app = open_compare(other="The dog sat down on the mat.")
     told = json.loads(component(app, PUT_IN).json)

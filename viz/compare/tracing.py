@@ -69,6 +69,12 @@ class TracedWord(Picture):
         return float(np.exp(one[self.place])), float(np.exp(other[self.place]))
 
     @property
+    def brief(self) -> str:
+        """Both sentences' part in it, for the foot of a stage."""
+        before, after = map(chance, self.ends)
+        return f"“{self.word}”: {before} in the first sentence, {after} in “{self.trace.other}”"
+
+    @property
     def title(self) -> str:
         return f"Where the second sentence’s “{self.word}” can be put into the first"
 

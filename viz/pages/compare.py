@@ -244,7 +244,14 @@ def show_heads(pair: PairedTraces, view: CompareView, other_model: str = "") -> 
     tiles = HeadDifferences(pair, other_model, framed=head)
     large = HeadPair(pair, other_model, head)
     if stage.is_on():
-        on_stage(tiles, HEADS)
+        second = pair.second
+        on_stage(
+            tiles,
+            HEADS,
+            f"Second model: {other_model}"
+            if pair.versus == "model"
+            else f"Second sentence: {second.source_text} → {second.text}",
+        )
         return
     show_picture(tiles, HEADS, after=" Click a tile to see the head large.", drawn=tiles)
     clicks(HEADS, on_clicks=partial(handle_clicks, HEADS, choose_head))
@@ -327,7 +334,7 @@ def show_layers(
     if stage.is_on():
         words = range(len(trace.predictions) + 1)
         stage.offer("Up and down: word", down=stage.Step("traced", words, view.traced))
-        on_stage(picture, TRACING)
+        on_stage(picture, TRACING, picture.brief)
         return
     show_picture(picture, TRACING, after=" Click a cell to put it in.", drawn=picture)
     clicks(TRACING, on_clicks=partial(handle_clicks, TRACING, toggle))
@@ -345,10 +352,10 @@ def causal_trace(first: Record, second: Record, model: Translator, patched: Patc
     return traced(patched, session.ask(second).target, found)
 
 
-def on_stage(picture: Picture, key: str) -> None:
-    """A picture alone."""
+def on_stage(picture: Picture, key: str, words: str) -> None:
+    """A picture alone, with words at the foot of the stage."""
     with stage.picture():
-        stage.say(picture.title)
+        stage.say(words)
         stage.show((picture, key), narrow=is_narrow())
 
 
