@@ -1,7 +1,8 @@
-"""The colours of .streamlit/config.toml, which Streamlit takes and viz/draw/themes.py builds on."""
+"""Colours of .streamlit/config.toml, on which viz/draw/themes.py builds, and rules that slow a page."""
 
 from __future__ import annotations
 
+import re
 import tomllib
 from pathlib import Path
 
@@ -39,3 +40,11 @@ def test_the_primary_colour_reads_on_every_ground_and_below_its_text(
     assert contrast(primary, mixed(primary, ground, SELECTED)) >= least
     if theme == "dark":
         assert f"color: {ground} !important" in css.DARK_PAGE_CSS
+
+
+def test_no_rule_depends_on_everything_in_the_page() -> None:
+    # With one, each answer styled the whole page anew, up to four times.
+    root = re.compile(r"(?:body|:root|html|\.stApp)\S*:has\(")
+    sheets = [css.PAGE_CSS, css.DARK_PAGE_CSS, css.TOOLS_CSS, css.DOOR_CSS, css.ANSWER_CSS]
+    assert root.search(".stApp:not(:has(input)) p {}")
+    assert [found for sheet in sheets for found in root.findall(sheet)] == []
