@@ -222,11 +222,11 @@ def test_the_talk_is_given_from_end_to_end_with_keys_alone(talk: TalkPage, tmp_p
 
 
 def test_keys_pressed_faster_than_scenes_are_drawn_are_all_counted(talk: TalkPage) -> None:
-    """The talk's scenes are on four pages, and Streamlit forgets what is told while one opens."""
+    """The talk's scenes are on five pages, and Streamlit forgets what is told while one opens."""
     talk.open(present="1")
     talk.press("1", 1)
     for key, end in (("PageDown", 12), ("PageUp", 1)):
-        for _ in range(10):
+        for _ in range(11):
             talk.page.keyboard.press(key)
         talk.wait_for(end)
 
@@ -321,15 +321,16 @@ def test_the_notes_follow_the_talk_and_drive_it(talk: TalkPage) -> None:
     talk.wait_for(4)
     talk.page.keyboard.press("0")
     talk.wait_for(10)
-    notes.keyboard.press("PageDown")
-    talk.wait_for(12)
+    for number in (11, 12):
+        notes.keyboard.press("PageDown")
+        talk.wait_for(number)
     expect(notes.locator("#next")).to_have_text("End of talk")
     expect(notes.locator("#next-note")).to_be_empty()
     expect(notes.locator("#next-picture")).to_be_hidden()
     expect(notes.get_by_role("button", name="Next")).to_be_disabled()
     expect(notes.locator("#time")).to_have_text(re.compile(r"^\d+:\d\d$"))
     # What the speaker reads stands nowhere in the window that is projected.
-    assert READY.scenes[10].note not in talk.page.content()
+    assert READY.scenes[11].note not in talk.page.content()
 
 
 def test_the_notes_outlive_a_reload_of_the_talk(talk: TalkPage) -> None:
