@@ -1,4 +1,4 @@
-"""Colours of .streamlit/config.toml, on which viz/draw/themes.py builds, and rules that slow a page."""
+"""The colours of .streamlit/config.toml, on which viz/draw/themes.py builds; costly style rules."""
 
 from __future__ import annotations
 
