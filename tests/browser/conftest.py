@@ -181,7 +181,8 @@ def _context(
     browser: Browser, watch: Watch, *, newcomer: bool = False, **options: Any
 ) -> Iterator[BrowserContext]:
     # Playwright waits with code made of text, which the app forbids its pages: test_policy.py.
-    context = browser.new_context(**{"viewport": VIEWPORT, "bypass_csp": True, **options})
+    usual = {"viewport": VIEWPORT, "bypass_csp": True, "reduced_motion": "reduce"}
+    context = browser.new_context(**{**usual, **options})
     context.set_default_timeout(MILLISECONDS)
     watch.watch(context)
     if not newcomer:

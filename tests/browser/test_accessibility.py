@@ -1,4 +1,4 @@
-"""What axe-core finds wrong, which is nothing; and the header, which fits every width."""
+"""What is wrong with every page, which is nothing; and the header, which fits every width."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Locator, Page, ViewportSize, expect
 
-from tests.browser.conftest import VIEWPORT
+from tests.browser.conftest import VIEWPORT, Lending, Watch
+from tests.kit.fragments import Fragments
 from tests.kit.heads_page import LOADING, SHORTLY, HeadsPage, resize, wait_until_calm
 
 PHONE: ViewportSize = {"width": 390, "height": 844}
@@ -53,6 +54,11 @@ OUT_OF_REACH = {
 }
 """By rule, elements of Streamlit's own that no setting changes."""
 
+DRESSED = """[...document.querySelectorAll("style")].some(
+  each => each.textContent.includes("light on a dark page")) ? "dark" : "light"
+"""
+"""The theme whose styles a page has."""
+
 WIDTHS = (320, 360, 390, 480, 767, 769, 800, 853, 900, 992, 1056, 1057, 1280)
 """Pixels of CSS; 853 is a laptop's 1280 at 150%."""
 
@@ -75,9 +81,7 @@ def open_view(reader: HeadsPage, path: str = "heads", **query: str) -> None:
 def switch_theme(reader: Page, scheme: str) -> None:
     """Waits until the server, too, has heard of it."""
     reader.emulate_media(color_scheme=scheme)
-    is_dark = "each => each.textContent.includes('light on a dark page')"
-    dressed = f"[...document.querySelectorAll('style')].some({is_dark})"
-    wait_until_calm(reader, f"() => ({dressed} ? 'dark' : 'light') === '{scheme}'")
+    wait_until_calm(reader, f"() => ({DRESSED}) === '{scheme}'")
 
 
 def wrong(page: Page, options: dict[str, Any], *, of: str = "html") -> list[str]:
@@ -123,17 +127,32 @@ def smaller_side(target: Locator) -> float:
     return min(box["width"], box["height"])
 
 
+@pytest.fixture(scope="module")
+def walker(lending: Lending) -> Iterator[tuple[HeadsPage, Fragments]]:
+    with lending.reader() as reader:
+        yield reader, Fragments(reader.page)
+
+
 @pytest.mark.parametrize("view", VIEWS)
-def test_axe_finds_nothing_wrong_on_a_page_on_a_phone_and_on_stage(
-    reader: HeadsPage, view: str
+def test_axe_finds_nothing_wrong_on_a_page_on_a_phone_and_on_stage_and_parts_lie_apart(
+    walker: tuple[HeadsPage, Fragments], watch: Watch, view: str
 ) -> None:
     """Contrast on stage is asked for in test_stage, of canvases too."""
+    reader, fragments = walker
     page = reader.page
     path, query = VIEWS[view]
-    open_view(reader, path, **query)
-    found = {"light": wrong(page, EVERYTHING)}
-    switch_theme(page, "dark")
-    found["dark"] = wrong(page, CONTRAST)
+    if page.url.startswith(reader.url):
+        # What leaving the stage of the view before still sends is not of this one.
+        wait_until_calm(page, still=SHORTLY)
+    fragments.owners.clear()
+    reader.walk(path, **query)
+    assert len(set(fragments.owners.values())) > 1
+    assert fragments.nested() == []
+    # Each view has the theme of the view before first.
+    first = page.evaluate(DRESSED)
+    found = {first: wrong(page, EVERYTHING)}
+    switch_theme(page, "light" if first == "dark" else "dark")
+    found["the other theme"] = wrong(page, CONTRAST)
     resize(page, PHONE)
     found["phone"] = wrong(page, EVERYTHING)
     resize(page, VIEWPORT)
@@ -141,6 +160,8 @@ def test_axe_finds_nothing_wrong_on_a_page_on_a_phone_and_on_stage(
     page.locator(".st-key-leave-stage").wait_for()
     wait_until_calm(page)
     found["stage"] = wrong(page, EVERYTHING)
+    page.keyboard.press("Escape")
+    expect(page.locator(".st-key-leave-stage")).to_have_count(0)
     assert not any(found.values()), found
 
 

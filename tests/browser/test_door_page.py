@@ -37,13 +37,13 @@ class DoorPage:
 
 
 @pytest.fixture
-def door(heads: HeadsPage) -> DoorPage:
-    return DoorPage(heads)
+def door(visitor: Callable[..., HeadsPage]) -> DoorPage:
+    return DoorPage(visitor(reduced_motion="no-preference"))
 
 
 @pytest.fixture
-def still(visitor: Callable[..., HeadsPage]) -> DoorPage:
-    return DoorPage(visitor(reduced_motion="reduce"))
+def still(heads: HeadsPage) -> DoorPage:
+    return DoorPage(heads)
 
 
 def n_tokens(model: Translator) -> int:

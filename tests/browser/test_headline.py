@@ -97,7 +97,7 @@ def test_whoever_wants_no_motion_sees_the_other_translation_at_once(
     visitor: Visitor, changing: tuple[int, int, str]
 ) -> None:
     layer, head, text = changing
-    reader = visitor(reduced_motion="reduce")
+    reader = visitor()
     reader.open(sentence=SENTENCE, layer=str(layer), head=str(head))
     reader.page.evaluate(
         """() => {

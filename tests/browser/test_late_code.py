@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable
 from urllib.parse import urlencode
 
-import pytest
 from playwright.sync_api import Response, Route, WebSocket, expect
 
 from tests.browser.conftest import Watch
@@ -19,13 +18,13 @@ CODE = re.compile(r"/code/explorer\.\w+\.js")
 PHONE = {"width": 390, "height": 844}
 
 
-@pytest.mark.parametrize("late", ["TextInput", "Selectbox", "ButtonGroup", "Slider", "Checkbox"])
-def test_a_widget_whose_code_comes_late_begins_with_what_the_address_says(
-    visitor: Callable[..., HeadsPage], late: str
+def test_widgets_whose_code_comes_late_begin_with_what_the_address_says(
+    visitor: Callable[..., HeadsPage],
 ) -> None:
     reader = visitor(viewport=PHONE)
     held: list[Route] = []
-    reader.page.context.route(re.compile(rf"/static/js/{late}\."), lambda route: held.append(route))
+    late = re.compile(r"/static/js/(TextInput|Selectbox|ButtonGroup|Slider|Checkbox)\.")
+    reader.page.context.route(late, lambda route: held.append(route))
     # So narrow a page runs twice, since figures are then laid out anew.
     wanted = {"sentence": SENTENCE, "scale": "50", "reverse": "1", "side": "encoder"}
     address = urlencode({"topic": "without"} | wanted)
@@ -38,7 +37,8 @@ def test_a_widget_whose_code_comes_late_begins_with_what_the_address_says(
         }""",
         timeout=LOADING,
     )
-    assert held, f"{late} was never asked for"
+    asked = [found[1] for route in held if (found := late.search(route.request.url))]
+    assert sorted(asked) == ["ButtonGroup", "Checkbox", "Selectbox", "Slider", "TextInput"]
     for route in held:
         route.continue_()
     positions = PositionsPage(reader)

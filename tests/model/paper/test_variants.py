@@ -29,23 +29,25 @@ SHAPE = {
 
 VARIANTS: dict[str, dict[str, Any]] = {
     "post-norm relu sinusoidal, the paper's": {},
-    "no bias, d_k and d_v apart, epsilon 1e-6": {
+    "plain dot products, no bias, d_k and d_v apart, epsilon 1e-6": {
+        "scoring": "dot_product",
         "attention_bias": False,
         "d_k": 8,
         "d_v": 24,
         "layer_norm_eps": 1e-6,
     },
-    "pre-norm": {"norm": "pre"},
-    "learned positions, a module per head": {"positions": "learned", "head_layout": "per_head"},
-    "fused projections": {"fused_qkv": True},
+    "pre-norm, learned positions, a module per head": {
+        "norm": "pre",
+        "positions": "learned",
+        "head_layout": "per_head",
+    },
+    "rotary positions, fused projections": {"positions": "rotary", "fused_qkv": True},
     "additive scoring": {"scoring": "additive"},
-    "plain dot products": {"scoring": "dot_product"},
-    "rotary positions": {"positions": "rotary"},
     "ALiBi": {"positions": "alibi"},
     "T5's relative bias": {"positions": "relative_bias"},
-    "a learned temperature": {"scoring": "learned_temperature"},
     "additive scoring with a shared v": {"scoring": "additive_shared", "d_a": 24},
-    "every dropout, a final norm, projections fused head by head": {
+    "a learned temperature, every dropout, a final norm, projections fused head by head": {
+        "scoring": "learned_temperature",
         "attention_dropout": 0.05,
         "activation_dropout": 0.05,
         "final_norm": True,

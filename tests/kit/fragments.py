@@ -6,19 +6,12 @@ what an inner one put into them all the same; the browser then throws and shows 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-import pytest
 from playwright.sync_api import Page, WebSocket
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
-from tests.kit.heads_page import LOADING, HeadsPage
-
-DONE = "[data-test-script-state='notRunning']"
-
 
 class Fragments:
-    """Whose every place of a page is, as the server sends them."""
+    """Whose every place of a page is, as the server sends them; `owners` can be emptied."""
 
     def __init__(self, page: Page) -> None:
         self.owners: dict[tuple[int, ...], str] = {}
@@ -41,34 +34,3 @@ class Fragments:
             for place, owner in self.owners.items()
             if any(self.owners.get(place[:end], "") not in ("", owner) for end in range(len(place)))
         ]
-
-
-@pytest.mark.parametrize(
-    "view",
-    [
-        "",
-        "?below=numbers",
-        "?below=query-key&cell=1.1",
-        "masks",
-        "masks?part=inside",
-        "masks?part=compare",
-        "masks?part=change",
-        "positions",
-        "positions?topic=likeness",
-        "positions?topic=words",
-        "positions?topic=without",
-        "positions?topic=shuffle",
-        "positions?topic=formula",
-        "about",
-    ],
-)
-def test_no_part_that_runs_by_itself_lies_in_another(
-    visitor: Callable[..., HeadsPage], app_url: str, view: str
-) -> None:
-    page = visitor().page
-    fragments = Fragments(page)
-    page.goto(f"{app_url}/{view}", timeout=LOADING)
-    page.get_by_role("button", name="Share").wait_for(timeout=LOADING)
-    page.locator(DONE).wait_for()
-    assert len(set(fragments.owners.values())) > 1
-    assert fragments.nested() == []
