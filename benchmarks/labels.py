@@ -54,14 +54,15 @@ def main() -> None:
         found = of_model(folder, arguments.data)
         if not found:
             continue
-        shares = [each.passing / max(each.count, 1) for each in found]
+        shares = [each.passing / max(each.sentences, 1) for each in found]
         holding = sum(each.holds for each in found)
         print(f"{folder.name}: {holding} of {len(found)} hold; least {min(shares):.1%}", flush=True)
         results[folder.name] = {
             "labels": len(found),
             "hold": holding,
             "heads": [
-                [f"{each.site}.{each.head}", each.label, each.passing, each.count] for each in found
+                [f"{each.site}.{each.head}", each.label, each.passing, each.sentences]
+                for each in found
             ],
         }
     every = sum(each["labels"] for each in results.values())

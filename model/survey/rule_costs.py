@@ -97,7 +97,7 @@ def ruled(
     )
     places = list(rules)
     alone: list[Edits] = [{}, *({each: rules[each].weights} for each in places)]
-    totals = np.array(ask("one head as a rule", judging, alone, False))
+    totals: Values = np.array(ask("one head as a rule", judging, alone, False))
     losses = totals[:, :1] - totals[:, 1:]
     heads = {
         place: HeadRule(rules[place].weights, rules[place].overlap, _effect(losses[:, number]))

@@ -139,12 +139,12 @@ class LabelHeld(NamedTuple):
     head: int
     label: str
     passing: int
-    count: int
+    sentences: int
 
     @property
     def holds(self) -> bool:
         """Whether it does in as large a share of the sentences as a label needs."""
-        return self.passing >= MIN_PASSING * max(self.count, 1)
+        return self.passing >= MIN_PASSING * max(self.sentences, 1)
 
 
 def labels_on(directory: Path, pairs: Sequence[Pair]) -> list[LabelHeld]:

@@ -11,7 +11,7 @@ import pytest
 from model.record.head_edits import Gate, RuleWeights
 from model.survey import running
 from model.survey.part import SurveyError
-from model.survey.rule_costs import answers
+from model.survey.rule_costs import Edits, answers
 from model.survey.running import Engine, Task, asking, counts
 from model.trace.attention_map import AttentionKind, Site
 from model.translate.translator import load
@@ -78,7 +78,7 @@ def test_answers_about_rules_are_asked_for_once(checkpoint_folder: Path, tmp_pat
     ask = asking(checkpoint_folder, tmp_path, Engine())
     translator = load(checkpoint_folder, device="cpu")
     for writes in (False, True):
-        edits = [{}, {place: Gate(0)}, {place: RuleWeights(("previous",))}]
+        edits: list[Edits] = [{}, {place: Gate(0)}, {place: RuleWeights(("previous",))}]
         found = ask("", TEXTS[:3], edits, writes)
         assert found == answers(translator, TEXTS[:3], edits, writes)
     files = {file: file.stat().st_mtime_ns for file in tmp_path.iterdir()}
