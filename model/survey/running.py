@@ -148,8 +148,12 @@ class Engine:
         with ExitStack() as opened:
             scheduler = self.scheduler
             if scheduler is None:
+                # No other machine sees it, and its page takes any free port.
                 local = LocalCluster(
-                    n_workers=self.workers, threads_per_worker=1, dashboard_address=None
+                    host="127.0.0.1",
+                    n_workers=self.workers,
+                    threads_per_worker=1,
+                    dashboard_address="127.0.0.1:0",
                 )
                 scheduler = opened.enter_context(local).scheduler_address
             client = opened.enter_context(Client(scheduler))

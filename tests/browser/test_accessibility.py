@@ -16,6 +16,7 @@ from tests.kit.heads_page import LOADING, SHORTLY, HeadsPage, resize, wait_until
 
 PHONE: ViewportSize = {"width": 390, "height": 844}
 TOPICS = ("table", "likeness", "words", "without", "shuffle", "learned", "formula")
+PAIR = {"sentence": "The cat sat on the mat.", "other": "The dog sat on the mat."}
 VIEWS: dict[str, tuple[str, dict[str, str]]] = {
     "door": ("", {"moment": "999"}),
     "door, an encoder alone": ("", {"moment": "999", "checkpoint": "toy-reverse-encoder"}),
@@ -38,6 +39,14 @@ VIEWS: dict[str, tuple[str, dict[str, str]]] = {
         for part in ("see", "inside", "compare", "change")
     },
     **{f"positions, {topic}": ("positions", {"topic": topic, "waves": "0.32"}) for topic in TOPICS},
+    "compare, sentences": ("compare", {**PAIR, "patched": "cross.0.1"}),
+    "compare, layers": ("compare", {**PAIR, "shown": "layers"}),
+    "compare, models": ("compare", {"versus": "model", "other_model": "en-de-childhood"}),
+    "compare, searches": ("compare", {"versus": "search"}),
+    **{
+        f"corpus, {over}": ("corpus", {"over": over, "one": "cross.0.5"})
+        for over in ("all", "head", "find", "draw", "rules")
+    },
     "about": ("about", {}),
 }
 """Every page, part and topic: its path and its query."""
