@@ -75,4 +75,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 def _head(name: str) -> Place:
     site, _, head = name.rpartition(".")
-    return site_named(site), int(head)
+    try:
+        return site_named(site), int(head)
+    except ValueError:
+        raise argparse.ArgumentTypeError("give a head such as encoder.0.5") from None

@@ -156,7 +156,9 @@ def show_sentences(question: OfModel, view: CompareView) -> None:
 def choose_sentence(question: OfModel, view: CompareView) -> None:
     """The second sentence: typed, chosen with its first, or the two exchanged."""
     with row(at="bottom"):
-        st.text_input("Second sentence", view.other, key="other")
+        # On a phone in a line of its own.
+        width: Any = 340 if is_narrow() else "stretch"
+        st.text_input("Second sentence", view.other, key="other", width=width)
         st.menu_button(
             "Pairs",
             opening.pairs_for(question.checkpoint),

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from headscope.__main__ import main
 from model.checkpoints.checkpoint import CheckpointError
+from model.checkpoints.shipped import checkpoint_folder
 from model.record.weight_rules import Lexicon
 from model.survey.indexing import indexed
 from model.survey.part import MOSTLY, counted
@@ -134,3 +137,41 @@ def test_the_index_survives_the_file_and_damage_is_refused(
     (tmp_path / SURVEY).write_bytes(content[:-30])
     with pytest.raises(CheckpointError, match="damaged"):
         read_sentences(tmp_path)
+
+
+def test_the_command_finds_sentences_and_heads(capsys: pytest.CaptureFixture[str]) -> None:
+    head = (Site(AttentionKind.ENCODER, 0), 5)
+    index = read_sentences(checkpoint_folder("en-de"))
+    assert index is not None
+    expected = index.found("the", head, "two_after")
+    asked = ["find", "the", "--head", "encoder.0.5", "--looks", "two_after", "--most", "2"]
+    assert main(asked) == 0
+    *lines, count = capsys.readouterr().out.splitlines()
+    assert lines == [
+        f"{level.name.lower()}\t{index.sources[number]}" for number, level in expected[:2]
+    ]
+    assert count == f"{len(expected):,} of {len(index.sources):,} sentences"
+    assert main(["find", "--by", "previous", "--most", "3"]) == 0
+    heads = capsys.readouterr().out.splitlines()
+    means = [float(line.split("\t")[1]) for line in heads]
+    assert len(means) == 3
+    assert means == sorted(means, reverse=True)
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        (["--looks", "previous"], "needs one of the model's heads"),
+        (["--looks", "aligned", "--head", "decoder.0.0"], "decoder heads are found by"),
+        (["--head", "left"], "such as encoder.0.5"),
+        (["--model", "toy-reverse"], "has no survey"),
+    ],
+)
+def test_what_cannot_be_found_by_is_said_in_a_sentence(
+    asked: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with contextlib.suppress(SystemExit):
+        assert main(["find", *asked]) == 1
+    error = capsys.readouterr().err
+    assert message in error.splitlines()[-1]
+    assert "Traceback" not in error
