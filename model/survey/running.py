@@ -131,6 +131,7 @@ class Engine:
             yield lambda tasks: ((file, task()) for file, task in tasks.items())
             return
         try:
+            import dask
             from dask.distributed import Client, LocalCluster, as_completed
         except ImportError:
             raise SurveyError(
@@ -148,6 +149,9 @@ class Engine:
         with ExitStack() as opened:
             scheduler = self.scheduler
             if scheduler is None:
+                # On a machine with other work a process may be silent for minutes and is still at
+                # work; one that was killed is noticed by its connection.
+                opened.enter_context(dask.config.set({"distributed.scheduler.worker-ttl": None}))
                 # No other machine sees it, and its page takes any free port.
                 local = LocalCluster(
                     host="127.0.0.1",
