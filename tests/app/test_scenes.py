@@ -40,6 +40,7 @@ OpenApp = Callable[..., AppTest]
 
 SHIPPED = Path(__file__).parents[2] / "checkpoints"
 READY = own_talks.ready_talk()
+N_SCENES = len(READY.scenes)
 OWN_NAMES = {"scene", "talk", "present", "read", "asked"}
 """What belongs to a talk and not to a view."""
 
@@ -157,7 +158,7 @@ def test_a_scene_on_another_page_leads_there_and_stays_on_stage(open_app: OpenAp
     assert query(app, "cell") == READY.scenes[1].view["cell"]
 
 
-@pytest.mark.parametrize("number", [0, -1, 12, 10**9, "3", None, [3], 2.0])
+@pytest.mark.parametrize("number", [0, -1, N_SCENES + 1, 10**9, "3", None, [3], 2.0])
 def test_what_is_no_scene_changes_nothing(open_app: OpenApp, number: Any) -> None:
     app = go(open_app(), number)
     assert query(app, "scene") == ""
@@ -215,7 +216,7 @@ def test_the_audience_sees_the_title_and_never_the_note(open_app: OpenApp) -> No
             "page": "heads",
             "view": dict(following.view),
         }
-    assert told(go(app, 12))["next"] is None
+    assert told(go(app, N_SCENES))["next"] is None
 
 
 def test_the_notes_may_look_at_a_view_and_at_no_more(open_app: OpenApp) -> None:
@@ -285,7 +286,7 @@ def test_a_link_opens_in_the_middle_of_a_talk(open_app: OpenApp) -> None:
 @pytest.mark.parametrize(
     ("mark", "why"),
     [
-        ("99", "This talk has the scenes 1 to 12 but no scene 99"),
+        ("99", f"This talk has the scenes 1 to {N_SCENES} but no scene 99"),
         ("x", "The address asks for scene “x”, which is not a whole number"),
         ("-1", "The address asks for scene “-1”"),
         ("1e1", "The address asks for scene “1e1”"),
@@ -329,7 +330,7 @@ def test_a_saved_view_is_a_scene_with_a_title_of_its_own(panel: AppTest) -> None
     assert scene.view["sentence"] == DEFAULT_SENTENCE
     assert scene.view["checkpoint"] == "en-de"
     assert not OWN_NAMES & set(scene.view)
-    assert query(panel, "scene") == "12"
+    assert query(panel, "scene") == str(N_SCENES + 1)
 
 
 @pytest.mark.parametrize(
@@ -355,7 +356,7 @@ def test_cancelled_a_scene_is_not_saved_and_no_talk_is_left_behind(panel: AppTes
     panel.text_input(key="talk-draft-title").input("Mine").run()
     panel.button(key="talk-draft-cancel").click().run()
     assert told(panel)["keep"] == {}
-    assert len(listed(panel)) == 12
+    assert len(listed(panel)) == N_SCENES
     assert choice_of(panel).options == [READY.title]
     assert panel.button(key="talk-save")
 
@@ -382,8 +383,8 @@ def test_the_first_scene_saved_over_the_talk_of_the_app_may_begin_a_new_talk(
 def test_the_talk_that_comes_with_the_app_is_copied_and_never_changed(panel: AppTest) -> None:
     save(panel)
     assert kept(panel).title == "Attention in twelve scenes, my version"
-    assert len(kept(panel).scenes) == 12
-    assert len(own_talks.ready_talk().scenes) == 11
+    assert len(kept(panel).scenes) == N_SCENES + 1
+    assert len(own_talks.ready_talk().scenes) == N_SCENES
     (mark,) = told(panel)["keep"]
     assert query(panel, "talk") == mark
 
@@ -396,7 +397,7 @@ def test_a_new_scene_is_given_a_title_and_a_note(panel: AppTest) -> None:
     panel.button(key="talk-draft-save").click().run()
     scene = kept(panel).scenes[-1]
     assert (scene.title, scene.note) == ("Mine", "Say this.\nThen that.")
-    assert listed(panel)[-1] == "12. Mine"
+    assert listed(panel)[-1] == f"{N_SCENES + 1}. Mine"
 
 
 def test_an_empty_title_is_refused_in_a_sentence(panel: AppTest) -> None:
@@ -430,7 +431,9 @@ def test_a_dragged_scene_goes_to_its_place_and_the_mark_stays_with_its_scene(
     assert query(panel, "scene") == marked
 
 
-@pytest.mark.parametrize("moved", [[1], [0, 1], [1, 12], ["1", 2], [True, 2], "12", None, [2, 2]])
+@pytest.mark.parametrize(
+    "moved", [[1], [0, 1], [1, N_SCENES + 1], ["1", 2], [True, 2], "12", None, [2, 2]]
+)
 def test_a_move_that_is_none_changes_nothing(panel: AppTest, moved: Any) -> None:
     assert told(move(panel, moved))["keep"] == {}
 
@@ -465,12 +468,12 @@ def test_the_browser_is_told_what_of_its_moves_was_heard_and_nothing_else(panel:
 
 def test_the_first_scene_does_not_move_up_nor_the_last_down(panel: AppTest) -> None:
     assert "Move up" not in panel.menu_button(key="talk-scene-1").options
-    assert "Move down" not in panel.menu_button(key="talk-scene-11").options
+    assert "Move down" not in panel.menu_button(key=f"talk-scene-{N_SCENES}").options
 
 
 def test_a_deleted_scene_comes_back(panel: AppTest) -> None:
     change(panel, 4, "Delete")
-    assert len(listed(panel)) == 10
+    assert len(listed(panel)) == N_SCENES - 1
     panel.button(key="talk-undo").click().run()
     assert kept(panel).scenes == READY.scenes
     assert "talk-undo" not in [button.key for button in panel.button]
@@ -487,10 +490,10 @@ def test_a_new_talk_stands_beside_the_others_and_can_be_deleted(panel: AppTest) 
     panel.button(key="talk-new").click().run()
     assert listed(panel) == []
     assert "No scene yet" in " ".join(plain(each.value) for each in panel.caption)
-    assert choice_of(panel).options == ["Attention in twelve scenes", "My talk"]
+    assert choice_of(panel).options == [READY.title, "My talk"]
     menu = panel.menu_button(key="talk-menu")
     menu.click_index(menu.options.index("Delete")).run()
-    assert len(listed(panel)) == 12
+    assert len(listed(panel)) == N_SCENES
     assert list(told(panel)["keep"].values()) == [None]
     panel.button(key="talk-undo").click().run()
     assert kept(panel) == Talk("My talk")
@@ -531,7 +534,7 @@ def test_a_kept_talk_is_there_again_after_a_reload_in_its_midst(open_app: OpenAp
 def test_the_talk_of_somebody_elses_link_is_let_go(open_app: OpenApp) -> None:
     app = tell(open_app(present="1", scene="2", talk="0a1b2c3d"), "kept", [])
     assert told(app)["number"] == 0
-    assert told(app)["count"] == 11
+    assert told(app)["count"] == N_SCENES
     assert told(app)["waiting"] is False
     assert "The talk 0a1b2c3d of this link is not kept in this browser" in said(app)
 
@@ -557,7 +560,7 @@ def test_what_a_browser_kept_is_checked_like_any_file(panel: AppTest) -> None:
 
 @pytest.mark.parametrize("value", [None, 3, "x", {"a": 1}])
 def test_nonsense_from_a_browser_is_no_talk(open_app: OpenApp, value: Any) -> None:
-    assert told(tell(open_app(), "kept", value))["count"] == 11
+    assert told(tell(open_app(), "kept", value))["count"] == N_SCENES
 
 
 def test_a_browser_without_room_is_told_of(panel: AppTest) -> None:
@@ -582,10 +585,10 @@ def test_a_talk_in_a_folder_outlives_its_window(open_app: OpenApp, talks: Path) 
     assert told(first)["keep"] == {}
     assert "Your talks stay on this computer." in captions(first)
     (file,) = talks.iterdir()
-    assert scenes.parse(file.read_bytes()).scenes[:11] == READY.scenes
-    second = open_app(talk=file.stem, scene="12", present="1")
+    assert scenes.parse(file.read_bytes()).scenes[:N_SCENES] == READY.scenes
+    second = open_app(talk=file.stem, scene=str(N_SCENES + 1), present="1")
     assert told(second)["waiting"] is False
-    assert (told(second)["count"], told(second)["number"]) == (12, 12)
+    assert (told(second)["count"], told(second)["number"]) == (N_SCENES + 1, N_SCENES + 1)
 
 
 def test_a_talk_that_is_deleted_leaves_the_folder_until_it_is_undone(
@@ -616,7 +619,7 @@ def test_a_folder_that_takes_nothing_is_told_of(open_app: OpenApp, talks: Path) 
     app = open_panel(open_app())
     save(app)
     assert f"{talks} could not be written (" in said(app)
-    assert listed(app)[-1].startswith("12. ")
+    assert listed(app)[-1].startswith(f"{N_SCENES + 1}. ")
 
 
 # ---- files ---------------------------------------------------------------------------------------
@@ -652,7 +655,7 @@ def test_a_file_that_is_no_talk_is_refused_in_a_sentence(
     upload(panel, data)
     assert why in said(panel)
     assert told(panel)["keep"] == {}
-    assert len(listed(panel)) == 12
+    assert len(listed(panel)) == N_SCENES
 
 
 def test_a_talk_opened_twice_is_listed_once(panel: AppTest) -> None:
@@ -663,7 +666,7 @@ def test_a_talk_opened_twice_is_listed_once(panel: AppTest) -> None:
     assert "“Twice” is already in your list" in said(panel)
     upload(panel, scenes.write(READY).encode())
     assert choice_of(panel).options == [READY.title, "Twice"]
-    assert len(listed(panel)) == 12
+    assert len(listed(panel)) == N_SCENES
 
 
 def test_two_talks_of_one_title_are_told_apart(panel: AppTest) -> None:

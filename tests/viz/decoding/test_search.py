@@ -8,8 +8,8 @@ import pytest
 
 from model.paper.search import Sampling, Search
 from model.translate.translator import Translator
+from viz.compare.view import VIEW, CompareView
 from viz.decoding.search_results import comparison_words, likelier, widths_words
-from viz.decoding.view import VIEW, DecodingView
 from viz.links.parameters import parse
 from viz.links.searches import Settings, written_settings
 
@@ -29,8 +29,8 @@ def test_settings_are_a_search() -> None:
 def test_settings_come_back_from_an_address() -> None:
     assert written_settings(DRAWN.written) == DRAWN
     values, notices = parse({"against": DRAWN.written}, VIEW.parameters)
-    assert (DecodingView(**values).other, notices) == (DRAWN, {})
-    assert DecodingView(how="sampling", penalty=90).other == Settings(beam=1, penalty=90)
+    assert (CompareView(**values).second, notices) == (DRAWN, {})
+    assert CompareView(how="sampling", penalty=90).second == Settings(beam=1, penalty=90)
 
 
 @pytest.mark.parametrize(
