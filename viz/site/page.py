@@ -31,7 +31,16 @@ DESCRIPTION = "Every attention head of a Transformer while it translates your se
 
 def words() -> dict[str, dict[str, Any]]:
     """The catalogues of the page's words, by language."""
-    files = sorted((HERE / "words").glob("*.json"))
+    return _catalogues("words")
+
+
+def wording() -> dict[str, dict[str, Any]]:
+    """The catalogues of the components' words, by language, each by the English ones."""
+    return _catalogues("wording")
+
+
+def _catalogues(folder: str) -> dict[str, dict[str, Any]]:
+    files = sorted((HERE / folder).glob("*.json"))
     return {file.stem: json.loads(file.read_text(encoding="utf-8")) for file in files}
 
 
@@ -114,7 +123,7 @@ def shell(
         "title": escape_html(visible(title)),
         "head": head,
         "icon": icon,
-        "site": written({**site, "words": words()}),
+        "site": written({**site, "words": words(), "wording": wording()}),
         "scripts": "\n".join(scripts),
     }
     return filled((HERE / "page.html").read_text(encoding="utf-8"), parts)

@@ -342,7 +342,7 @@ function tellSize() {
 async function begin() {
   const { query } = (isPacked() ? new HashAddress([]) : new PathAddress(siteRoot(), [])).read();
   const language = languageOf(query.lang, navigator.languages);
-  speak(language, site().words);
+  speak(language, site().words, site().wording);
   document.documentElement.lang = language;
   const card = await cardOf(query.checkpoint);
   const openings = Object.fromEntries(

@@ -3,6 +3,7 @@
 import { element } from "../browser/canvas/dom.js";
 import { opened } from "../browser/canvas/envelope.js";
 import { ALL_ON_EVENT } from "../browser/canvas/shared.js";
+import { PackedBody, sealed } from "../browser/live/body.js";
 import { packedFigure } from "../browser/live/figure.js";
 import { tokenText } from "../browser/live/labels.js";
 import { packedTrace } from "../browser/live/packing.js";
@@ -86,7 +87,7 @@ export class DoorPage extends SitePage {
     const { talk } = this;
     const options = { key: `${talk.card.name} ${talk.text}`, moment: this.number("moment", 0, 0, 999), play: this.query.play === "1", stage: talk.isStaged };
     // What it opens with plays while the model is still loading.
-    if (!talk.isReady && talk.text === talk.card.sentence && !options.moment && !talk.query.target) await this.part.update(talk.openings.door);
+    if (!talk.isReady && talk.text === talk.card.sentence && !options.moment && !talk.query.target) await this.part.update(inWords(talk.openings.door));
     const trace = await talk.shown();
     if (trace) await this.part.update(packedFigure(this.template, trace, options));
   }
@@ -424,6 +425,14 @@ export class AboutPage extends SitePage {
   }
 
   async draw() {}
+}
+
+/** An envelope that was made in English, in the page's language. */
+function inWords(bytes) {
+  const { header, body } = opened(bytes);
+  const packed = new PackedBody();
+  packed.add(body);
+  return sealed(header, packed);
 }
 
 /** An edit that switches off a head as an address names it, such as "cross.0.1". */

@@ -1,8 +1,11 @@
-// The page's own words in the reader's language, from one catalogue a language.
+// The page's own words in the reader's language, from one catalogue a language (words/), and those of the app's
+// components, from another (wording/).
+
+import { phrased, wordIn } from "../browser/canvas/wording.js";
 
 export const LANGUAGES = { en: "English", de: "Deutsch", fr: "Français", es: "Español", zh: "中文" };
 
-const PSEUDO = "x-pseudo";
+const PSEUDO = "en-x-pseudo";
 
 let language = "en";
 let catalogue = {};
@@ -13,18 +16,19 @@ export function languageOf(asked, own) {
   return own.map((tag) => tag.toLowerCase().split("-")[0]).find((tag) => Object.hasOwn(LANGUAGES, tag)) ?? "en";
 }
 
-/** Makes one of the catalogues, by language, the one that `say` reads. */
-export function speak(name, catalogues) {
+/** Makes one of the catalogues, by language, the one that `say` reads, and one of `wording` that of the components. */
+export function speak(name, catalogues, wording = {}) {
   language = name === PSEUDO ? "en" : name;
   catalogue = name === PSEUDO ? pseudo(catalogues.en) : catalogues[name];
+  const components = name === PSEUDO ? wording.de && pseudoWording(wording.de) : wording[name];
+  if (components) wordIn(language, components);
 }
 
 /** The words of a key, with its values in place of {names}, where there are some; `n` chooses among plural forms. */
 export function say(key, values = {}) {
   const entry = catalogue[key];
   if (entry === undefined) throw new Error(`The catalogue of ${language} lacks ${key}.`);
-  const text = typeof entry === "string" ? entry : (entry[new Intl.PluralRules(language).select(values.n)] ?? entry.other);
-  return text.replace(/\{(\w+)\}/g, (place, name) => String(values[name] ?? place));
+  return phrased(entry, values, language);
 }
 
 /** English made a third longer and marked, to show where words do not fit or do not come from a catalogue. */
@@ -32,4 +36,10 @@ export function pseudo(english) {
   const longer = (text) => `⟦${text}${"·".repeat(Math.ceil(text.length / 3))}⟧`;
   const of = (entry) => (typeof entry === "string" ? longer(entry) : Object.fromEntries(Object.entries(entry).map(([form, text]) => [form, longer(text)])));
   return Object.fromEntries(Object.entries(english).map(([key, entry]) => [key, of(entry)]));
+}
+
+/** The same for the components' words, whose English is in the keys. */
+function pseudoWording(catalogue) {
+  const own = (part) => pseudo(Object.fromEntries(Object.keys(part).map((text) => [text, text])));
+  return Object.fromEntries(Object.entries(catalogue).map(([name, part]) => [name, own(part)]));
 }

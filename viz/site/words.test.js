@@ -59,6 +59,6 @@ test("the language is the one asked for, or the reader's first, or English", () 
 });
 
 test("pseudo-localised words keep their places for values", () => {
-  speak("x-pseudo", catalogues);
+  speak("en-x-pseudo", catalogues);
   assert.match(say("head_name", { kind: "K", layer: 1, head: 2 }), /^⟦K, layer 1, head 2·+⟧$/);
 });

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import re
+import struct
+import zlib
+from collections.abc import Iterator
 from functools import cache
+from typing import Any
 
 import pytest
 
 from model.checkpoints.shipped import CHECKPOINTS
 from viz.registry.pages import VIEWS
 from viz.site.model import PackError, packed, require_runs
-from viz.site.page import HERE, words
+from viz.site.page import HERE, wording, words
 from viz.site.static import NAMED, PAGES, POLICY, site_files
 from viz.talk.scenes import Scene, Talk
 from viz.talk.take_home import model_of, take_home
@@ -34,6 +39,44 @@ def test_its_pages_are_those_of_the_app() -> None:
     assert tuple(re.findall(r"(\w+):", listed)) == PAGES
 
 
+def said_in(value: Any, fields: set[str], field: str = "") -> Iterator[str]:
+    """The texts of those fields."""
+    if isinstance(value, dict):
+        for name, each in value.items():
+            yield from said_in(each, fields, name)
+    elif isinstance(value, list):
+        for each in value:
+            yield from said_in(each, fields, field)
+    elif isinstance(value, str) and field in fields:
+        yield value
+
+
+@pytest.mark.parametrize("name", ["en-de", *TOYS])
+def test_what_the_app_says_of_a_model_is_in_the_catalogues(name: str) -> None:
+    """Of those, wording.test.js tests that they are complete."""
+    headers = wording()["de"]["headers"]
+    script = (HERE.parent / "browser/canvas/wording.js").read_text(encoding="utf-8")
+    fields = set(re.findall(r'"(\w+)"', script.partition("new Set([")[2].partition("]);")[0]))
+    assert len(fields) > 15
+    parts = [
+        "(.+?)".join(map(re.escape, re.split(r"\{\w+\}", text)))
+        for text in headers
+        if "{" in text and text != "{first}, {rest}"
+    ]
+    known = re.compile("|".join([*map(re.escape, (t for t in headers if "{" not in t)), *parts]))
+    for page, text in packed(CHECKPOINTS / name).card["openings"].items():
+        envelope = zlib.decompress(base64.b64decode(text))
+        (length,) = struct.unpack_from("<I", envelope, 20)
+        header = json.loads(envelope[24 : 24 + length])
+        # What a decoding is called is its sentence, and those are lists of numbers.
+        header.pop("name", None)
+        said = set(said_in(header, fields)) - {""}
+        assert said
+        for each in said:
+            whole = known.fullmatch(each)
+            assert whole or all(map(known.fullmatch, each.split(", ")[:2])), (page, each)
+
+
 @pytest.mark.parametrize("page", PAGES)
 def test_every_page_names_only_files_that_there_are(page: str) -> None:
     folder = "" if page == PAGES[0] else f"{page}/"
@@ -45,6 +88,7 @@ def test_every_page_names_only_files_that_there_are(page: str) -> None:
     known = json.loads(re.findall(r'id="site">(.*?)</script>', text)[0])
     assert [each["name"] for each in known["models"]] == list(TOYS)
     assert known["words"].keys() == words().keys() == {"en", "de", "fr", "es", "zh"}
+    assert known["wording"].keys() == wording().keys() == words().keys() - {"en"}
     cards = [each["card"] for each in known["models"]]
     within = [path for card in cards for path in json.loads(files()[card])["files"].values()]
     assert {*known["code"].values(), *cards, *within} <= files().keys()

@@ -1,6 +1,7 @@
 // Controls that our components share: choices, toggles, zoom buttons, tooltips.
 
 import { element } from "./dom.js";
+import { tr } from "./wording.js";
 
 /** A row of buttons that works like radio buttons, with arrow keys too. */
 export class Choices {
@@ -66,8 +67,8 @@ export function zoomButtons(what, zoom) {
     "span",
     "zooms",
     {},
-    button("−", `Zoom the ${what} out`, -1),
-    button("+", `Zoom the ${what} in`, 1),
+    button("−", tr("Zoom the {what} out", { what: tr(what) }), -1),
+    button("+", tr("Zoom the {what} in", { what: tr(what) }), 1),
   );
 }
 

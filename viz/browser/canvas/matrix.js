@@ -17,7 +17,7 @@ const LINES_BETWEEN_FROM = 9;
 
 /** A title without its explanation: "Query" for "Query: target token just read". */
 function shortTitle(title) {
-  return title.split(":")[0];
+  return title.split(/\s*[:：]/)[0];
 }
 
 export class Matrix {

@@ -2,12 +2,14 @@
 
 import { element, fitted } from "../canvas/dom.js";
 import { plainKey, typing } from "../canvas/keys.js";
+import { countOf } from "../canvas/numbers.js";
 import { pageTheme, roomWithin } from "../canvas/page.js";
 import { AddedBlock, AttentionBlock, Inks, drawPositions } from "./blocks.js";
 import { FAINT, below, between, partOf, strength } from "./curves.js";
 import { Figure } from "./payload.js";
 import { letterSize, sizesOf } from "./sizes.js";
 import { Timeline, followedBy, keyAsked, spokenMoment } from "./timeline.js";
+import { lowered, tr } from "../canvas/wording.js";
 
 const REPORT_PAUSE = 300;
 const LONGEST_WAIT = 500;
@@ -127,7 +129,7 @@ export class Door {
     this.tip = element("div", "tip", { "aria-hidden": "true", hidden: "" });
     this.spoken = element("p", "spoken", { "aria-live": "polite" });
     this.alt = element("p", "spoken", { id: "door-alt" }, this._alternative());
-    const picture = element("div", "figure", { role: "group", "aria-label": "The model", "aria-describedby": "door-alt" });
+    const picture = element("div", "figure", { role: "group", "aria-label": tr("The model"), "aria-describedby": "door-alt" });
     this.stacks = figure.stacks.map((stack) => this._stack(stack));
     picture.append(...this.stacks.map(({ made }) => made));
     this.next = figure.next ? this._next() : null;
@@ -139,8 +141,8 @@ export class Door {
   _alternative() {
     const { figure } = this;
     const stacks = figure.stacks.map((stack) => {
-      const heads = stack.blocks.map(({ name, heads }) => `${name.toLowerCase()} with ${heads} heads`).join(", ");
-      return `${stack.name} of ${figure.depth(stack)} layers: ${heads}.`;
+      const heads = stack.blocks.map(({ name, heads }) => tr("{name} with {n} heads", { name: lowered(name), n: heads })).join(", ");
+      return tr("{name} of {n} layers: {heads}.", { name: stack.name, n: figure.depth(stack), heads });
     });
     return [...stacks, figure.said, figure.spoken(figure.arcs.frames - 1)].join(" ");
   }
@@ -174,7 +176,7 @@ export class Door {
   _controls() {
     this.play = element("button", "play", { type: "button" });
     this.play.addEventListener("click", () => this._toggle());
-    const slider = { type: "range", min: "0", max: String(this.timeline.duration), step: "1", "aria-label": "Moment" };
+    const slider = { type: "range", min: "0", max: String(this.timeline.duration), step: "1", "aria-label": tr("Moment") };
     this.slider = element("input", "moment", slider);
     this.slider.addEventListener("input", () => {
       this._rest();
@@ -192,7 +194,7 @@ export class Door {
     const columns = [];
     const layers = [];
     for (let layer = 0; layer < depth; layer++) {
-      const row = element("div", "layer", {}, element("span", "number", { title: `Layer ${stack.blocks[0].layers[layer]}` }, String(stack.blocks[0].layers[layer])));
+      const row = element("div", "layer", {}, element("span", "number", { title: tr("Layer {layer}", { layer: stack.blocks[0].layers[layer] }) }, String(stack.blocks[0].layers[layer])));
       const parts = stack.blocks.map((block) => {
         const canvas = element("canvas", "heads");
         const drawing = new AttentionBlock(canvas, figure, block, layer);
@@ -212,13 +214,13 @@ export class Door {
     const headings = element("div", "headings", {}, element("span", "number"));
     for (const block of stack.blocks) {
       const heading = element("span", "heading", {}, block.name);
-      if (block.kind === "decoder") this._link(heading, "mask", "masks", "What each word may see");
+      if (block.kind === "decoder") this._link(heading, tr("mask"), "masks", tr("What each word may see"));
       headings.append(heading);
       columns.push(heading);
     }
     let fed = null;
     if (stack.added) {
-      fed = element("span", "heading fed", { title: "How much it adds to each token" }, element("span", "", {}, "Feed-forward"));
+      fed = element("span", "heading fed", { title: tr("How much it adds to each token") }, element("span", "", {}, tr("Feed-forward")));
       headings.append(fed);
     }
     const [chips, tokens] = this._chips(stack);
@@ -226,15 +228,15 @@ export class Door {
     let positions = null;
     if (stack.positions?.dimensions) {
       positions = element("canvas", "positions");
-      const button = element("button", "block table", { type: "button", "aria-label": "The table of positions" }, positions);
+      const button = element("button", "block table", { type: "button", "aria-label": tr("The table of positions") }, positions);
       button.addEventListener("click", () => this._open({ page: "positions" }));
-      foot.append(button, element("span", "note", {}, "+ positions"));
+      foot.append(button, element("span", "note", {}, tr("+ positions")));
     } else if (stack.positions?.acts) {
-      const note = element("span", "note", {}, "Positions: ");
-      this._link(note, "inside attention", "positions", "Open Positions");
+      const note = element("span", "note", {}, tr("Positions: "));
+      this._link(note, tr("inside attention"), "positions", tr("Open Positions"));
       foot.append(note);
     }
-    const size = `${depth} ${depth === 1 ? "layer" : "layers"}`;
+    const size = countOf(depth, "layer");
     const title = element("h3", "title", {}, `${stack.name} `, element("span", "", {}, `${stack.does} · ${size}`));
     const box = element("div", "box", {}, headings, ...layers.map(({ row }) => row).reverse());
     const made = element("section", `stack ${stack.kind}`, { "aria-label": stack.name }, title, box, foot, chips);
@@ -244,7 +246,7 @@ export class Door {
   /** What a stack reads, token by token; in it, the arrow keys follow one token after another. */
   _chips(stack) {
     const { kind, name, side } = stack;
-    const chips = element("div", "chips", { role: "listbox", tabindex: "0", "aria-label": `${name}: its tokens, to follow` });
+    const chips = element("div", "chips", { role: "listbox", tabindex: "0", "aria-label": tr("{name}: its tokens, to follow", { name }) });
     const tokens = stack.tokens.map((text, token) => {
       const chip = element("span", "chip", { title: text, role: "option", id: `door-${kind}-${token}` }, text);
       this._followable(chip, side, token, token + 1);
@@ -274,7 +276,7 @@ export class Door {
   }
 
   _blockName(block, layer) {
-    return `${block.name}, layer ${block.layers[layer]}, ${block.heads} heads: open them`;
+    return tr("{name}, layer {layer}, {n} heads: open them", { name: block.name, layer: block.layers[layer], n: block.heads });
   }
 
   _next() {
@@ -282,17 +284,17 @@ export class Door {
       const [text, share, bar] = [element("span", "text", { dir: "auto" }), element("span", "share"), element("span", "bar")];
       return { made: element("span", "offer", {}, bar, text, share), text, share };
     });
-    const button = element("button", "block offers", { type: "button", "aria-label": "What comes next: open the decoding" });
+    const button = element("button", "block offers", { type: "button", "aria-label": tr("What comes next: open the decoding") });
     button.append(...rows.map(({ made }) => made));
     button.addEventListener("click", () => {
       const step = Math.max(0, this.timeline.at(this.time).step);
       this._open({ page: "decoding", section: "steps", at: step + 1 });
     });
-    const title = element("h3", "title", {}, "What comes next");
-    const notes = [element("span", "note", {}, "linear + softmax")];
+    const title = element("h3", "title", {}, tr("What comes next"));
+    const notes = [element("span", "note", {}, tr("linear + softmax"))];
     const { norm } = this.figure;
-    if (norm) notes.push(element("span", "note norm", {}, norm === "pre" ? "norm, then the block, then add" : "the block, then add & norm"));
-    const made = element("section", "next", { "aria-label": "What comes next" }, title, button, ...notes);
+    if (norm) notes.push(element("span", "note norm", {}, norm === "pre" ? tr("norm, then the block, then add") : tr("the block, then add & norm")));
+    const made = element("section", "next", { "aria-label": tr("What comes next") }, title, button, ...notes);
     return { made, rows, button };
   }
 
@@ -353,10 +355,10 @@ export class Door {
     const most = own.reduce((best, weight, key) => (weight > own[best] ? key : best), 0);
     const keys = block.keySide === stack.side ? stack.tokens : (figure.encoder?.tokens ?? []);
     const label = block.labels[place][head];
-    const lines = [element("span", "strong", {}, `Layer ${block.layers[place]}, head ${head}`)];
+    const lines = [element("span", "strong", {}, tr("Layer {layer}, head {head}", { layer: block.layers[place], head }))];
     if (label) lines.push(element("span", "", {}, label));
     if (own[most] && keys[most] !== undefined) {
-      lines.push(element("span", "beside", {}, `“${stack.tokens[row]}” looks most at “${keys[most]}”`));
+      lines.push(element("span", "beside", {}, tr("“{word}” looks most at “{seen}”", { word: stack.tokens[row], seen: keys[most] })));
     }
     this.tip.replaceChildren(...lines);
     this.tip.hidden = false;
@@ -612,7 +614,7 @@ export class Door {
 
   _drawControls(moment, done) {
     const { figure, timeline } = this;
-    const says = this.playing ? "Pause (K)" : "Play (K)";
+    const says = this.playing ? tr("Pause (K)") : tr("Play (K)");
     if (this.play.getAttribute("aria-label") !== says) {
       this.play.setAttribute("aria-label", says);
       this.play.title = says;
@@ -624,7 +626,7 @@ export class Door {
     if (dataset.moment !== rest) dataset.moment = rest;
     this.slider.value = String(this.time);
     const count = timeline.rests.length;
-    const said = done ? (figure.offset ? "Written" : "Read") : spokenMoment(moment, figure, count);
+    const said = done ? (figure.offset ? tr("Written") : tr("Read")) : spokenMoment(moment, figure, count);
     if (this.place.textContent !== said) {
       this.place.textContent = said;
       this.slider.setAttribute("aria-valuetext", said);

@@ -1,6 +1,7 @@
 // Reads the animated Figure 1 from a payload of viz/door/payload.py.
 
 import { floats, opened } from "../canvas/envelope.js";
+import { tr } from "../canvas/wording.js";
 
 /** One sentence in one model: its words, the arcs between them, and every block's values. */
 export class Figure {
@@ -88,13 +89,13 @@ export class Figure {
   spokenWord(frame, place) {
     const weights = this.read.map((_, read) => (this.rows === 1 && read === place ? 0 : this.arc(frame, place, read)));
     const most = weights.indexOf(Math.max(...weights));
-    return most < 0 || weights[most] === 0 ? "" : `“${this.written[place].text}” looks most at “${this.read[most].text}”.`;
+    return most < 0 || weights[most] === 0 ? "" : tr("“{word}” looks most at “{seen}”.", { word: this.written[place].text, seen: this.read[most].text });
   }
 
   /** A token that is followed, in words: with what it looks at, or what looks at it. */
   spokenToken(side, token) {
     const stack = this.stacks.find((each) => each.side === side);
-    const named = `Token ${token + 1} of ${stack.tokens.length}: “${stack.tokens[token]}”.`;
+    const named = tr("Token {token} of {count}: “{text}”.", { token: token + 1, count: stack.tokens.length, text: stack.tokens[token] });
     const frame = this.arcs.frames - 1;
     const word = this.wordOf(side, token);
     if (word < 0) return named;

@@ -1,5 +1,7 @@
 // The animation's timeline: the sentence passes through the encoder once, and each token through the decoder.
 
+import { tr } from "../canvas/wording.js";
+
 // Milliseconds.
 const READ_LAYER = 340;
 const READ_AT_MOST = 2400;
@@ -118,7 +120,6 @@ export function followedBy(key, from, count) {
 
 /** A moment in words. */
 export function spokenMoment(moment, figure, count) {
-  if (moment.phase === "read") return `Reading: layer ${moment.layer + 1} of ${figure.depth(figure.encoder)}`;
-  const does = figure.offset ? "Writing" : "Reading";
-  return `${does} ${moment.step + 1} of ${count}`;
+  if (moment.phase === "read") return tr("Reading: layer {layer} of {count}", { layer: moment.layer + 1, count: figure.depth(figure.encoder) });
+  return tr(figure.offset ? "Writing {step} of {count}" : "Reading {step} of {count}", { step: moment.step + 1, count });
 }

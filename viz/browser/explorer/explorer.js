@@ -30,13 +30,12 @@ import {
 } from "./selection.js";
 import { altOf, captionOf, cellName, cellValue, comparedOf, headName, ignoredOf, pairOf, summaryOf, titleOf, tokenOf } from "./words.js";
 import { written } from "./written.js";
+import { lowered, tr } from "../canvas/wording.js";
 
-const COMPARE_HINT = "Click more heads to compare them, up to eight in all.";
+const compareHint = () => tr("Click more heads to compare them, up to eight in all.");
 const REPORT_PAUSE = 120;
 const HEIGHT_LEAST = 260;
 const ROOM_AROUND_CAPTION = 24;
-
-const OPENING = "Each kind opens with its most informative head";
 
 export class Explorer {
   /**
@@ -96,17 +95,17 @@ export class Explorer {
   // ---- building -------------------------------------------------------------------------------------------------
 
   _build() {
-    this.attentions = new Choices("Attention", (attention) => this._changeAttention(attention));
-    this.views = new Choices("View", (view) => this._change({ view }));
+    this.attentions = new Choices(tr("Attention"), (attention) => this._changeAttention(attention));
+    this.views = new Choices(tr("View"), (view) => this._change({ view }));
     this.compare = toggle(
-      "Compare heads",
-      "Click heads to add them to the picture; at any time, Shift+click, Ctrl+click or C does the same",
+      tr("Compare heads"),
+      tr("Click heads to add them to the picture; at any time, Shift+click, Ctrl+click or C does the same"),
       () => this._setAdding(!this.adding()),
     );
     this.readings = new Map(
       READINGS.map(([name, text, title]) => [
         name,
-        toggle(text, title, () =>
+        toggle(tr(text), tr(title), () =>
           this._change({ reading: { ...this.state.reading, [name]: !this.state.reading[name] }, cell: null }),
         ),
       ]),
@@ -126,37 +125,37 @@ export class Explorer {
     });
     this.lines = new Lines({ point: (token) => this._tokenTip(token) });
 
-    this.all = toggle("Show all heads", "Return to every layer and head", () => this._change({ only: null }));
+    this.all = toggle(tr("Show all heads"), tr("Return to every layer and head"), () => this._change({ only: null }));
     this.all.removeAttribute("aria-pressed");
-    this.order = element("select", "", { "aria-label": "Order of heads" });
+    this.order = element("select", "", { "aria-label": tr("Order of heads") });
     this.order.addEventListener("change", () => this._change({ order: this.order.value }));
     this.gamma = element("input", "", {
       type: "range",
       min: "0",
       max: String(constants.GAMMAS.length - 1),
       step: "1",
-      "aria-label": "Bring out faint weights",
-      title: "Bring out faint weights",
+      "aria-label": tr("Bring out faint weights"),
+      title: tr("Bring out faint weights"),
     });
     this.gamma.addEventListener("input", () => this._change({ gamma: constants.GAMMAS[Number(this.gamma.value)] }));
-    const orderLabel = element("label", "setting", {}, "Order by ", this.order);
-    const gammaLabel = element("label", "setting", {}, "Faint weights ", this.gamma);
+    const orderLabel = element("label", "setting", {}, `${tr("Order by")} `, this.order);
+    const gammaLabel = element("label", "setting", {}, `${tr("Faint weights")} `, this.gamma);
     const overviewZoom = zoomButtons("overview", (step) => this.overview.zoomBy(step));
     this.bar = element("canvas", "bar", { role: "img" });
     this.barNote = element("span", "note");
 
     this.heading = element("h3", "name");
     this.label = element("p", "label-earned");
-    this.legend = element("ul", "legend", { hidden: "", "aria-label": "Heads in the picture" });
-    this.hint = element("p", "hint", { hidden: "" }, COMPARE_HINT);
+    this.legend = element("ul", "legend", { hidden: "", "aria-label": tr("Heads in the picture") });
+    this.hint = element("p", "hint", { hidden: "" }, compareHint());
     this.caption = element("p", "caption");
     this.words = element("dl", "words");
     this.numbers = element("p");
-    const numbers = element("details", "numbers", {}, element("summary", "", {}, "In numbers"), this.numbers);
-    this.about = element("section", "about-head", { "aria-label": "What this head does" }, this.words, numbers);
+    const numbers = element("details", "numbers", {}, element("summary", "", {}, tr("In numbers")), this.numbers);
+    this.about = element("section", "about-head", { "aria-label": tr("What this head does") }, this.words, numbers);
     this.inside = element("button", "inside", { type: "button", hidden: "" });
     this.inside.addEventListener("click", () => this.scrollHost()?.scrollIntoView({ behavior: "smooth" }));
-    this.off = toggle("Switch off", "Translate without this head, or without all compared heads (X)", () => this._switchShown());
+    this.off = toggle(tr("Switch off"), tr("Translate without this head, or without all compared heads (X)"), () => this._switchShown());
     this.largeZoom = zoomButtons("picture", (step) => this.matrix.zoomBy(step));
     this.drawing = element("div", "drawing", {}, this.matrix.root, this.lines.root);
     this.tooltip = new Tooltip(this.root);
@@ -165,7 +164,7 @@ export class Explorer {
     const left = element(
       "section",
       "left",
-      { "aria-label": "All heads" },
+      { "aria-label": tr("All heads") },
       element("div", "overview-room", {}, this.overview.root),
       element("div", "scale", {}, this.bar, this.barNote),
       element("div", "settings", {}, orderLabel, gammaLabel, overviewZoom, this.all),
@@ -174,7 +173,7 @@ export class Explorer {
     const right = element(
       "section",
       "right",
-      { "aria-label": "One head" },
+      { "aria-label": tr("One head") },
       element("div", "title-row", {}, element("div", "titles", {}, this.heading, this.label), this.off, this.largeZoom),
       this.hint,
       this.legend,
@@ -184,7 +183,7 @@ export class Explorer {
     );
     const readings = this.canAskPython ? this.readings.values() : [];
     const toggles = element("div", "toggles", {}, ...readings);
-    this.unfold = toggle("Options", "How the heads are read and drawn", () =>
+    this.unfold = toggle(tr("Options"), tr("How the heads are read and drawn"), () =>
       this._unfold(!this.root.classList.contains("unfolded")),
     );
     this.unfold.removeAttribute("aria-pressed");
@@ -242,7 +241,7 @@ export class Explorer {
   _select(layer, head, adds) {
     const changes = adds ? withCompared(this.state, layer, head) : { layer, head, compare: [] };
     if (!changes) {
-      const refusal = `Up to ${constants.MOST_COMPARED} heads can be compared.`;
+      const refusal = tr("Up to {most} heads can be compared.", { most: constants.MOST_COMPARED });
       const { left, bottom } = this.legend.getBoundingClientRect();
       this.tooltip.show({ clientX: left, clientY: bottom }, said("strong", refusal));
       this._say(refusal);
@@ -332,7 +331,7 @@ export class Explorer {
   _setAdding(adding) {
     const { layer, head } = this.state;
     this._change({ compare: adding ? [[layer, head]] : [] });
-    this._say(adding ? COMPARE_HINT : "");
+    this._say(adding ? compareHint() : "");
   }
 
   _selection() {
@@ -394,7 +393,7 @@ export class Explorer {
     const { payload, state } = this;
     const kind = payload.kind(state.attention);
     if (!this.palette || overview) this.palette = this._palette();
-    this.views.show([["heatmap", "Heatmap"], ["lines", "Lines"]], state.view);
+    this.views.show([["heatmap", tr("Heatmap")], ["lines", tr("Lines")]], state.view);
     this._drawReadings();
     if (payload.stage) this._tellFoot();
     else if (overview) {
@@ -417,13 +416,13 @@ export class Explorer {
     const { payload, state } = this;
     const options = payload.attentions.map((name) => [name, payload.kind(name).short]);
     if (lacksJoint(payload)) {
-      options.push([constants.JOINT, "All three", "Available when rows of cross-attention are named by the token just read"]);
+      options.push([constants.JOINT, tr("All three"), tr("Available when rows of cross-attention are named by the token just read")]);
     }
-    this.attentions.root.title = payload.surveyed ? OPENING : "";
+    this.attentions.root.title = payload.surveyed ? tr("Each kind opens with its most informative head") : "";
     this.attentions.show(options, state.attention);
     const orders = [
-      ["", "layer and head"],
-      ...measuresOf(payload, kind).map(({ key, name }) => [key, name.toLowerCase()]),
+      ["", tr("layer and head")],
+      ...measuresOf(payload, kind).map(({ key, name }) => [key, lowered(name)]),
     ];
     this.order.replaceChildren(
       ...orders.map(([value, text]) => {
@@ -433,13 +432,15 @@ export class Explorer {
       }),
     );
     this.order.value = state.order;
-    this.order.title = state.order && "Largest first";
+    this.order.title = state.order && tr("Largest first");
     this.gamma.value = String(constants.GAMMAS.indexOf(state.gamma));
     this.all.hidden = state.only === null;
     this.overview.canvas.setAttribute(
       "aria-label",
-      `${kind.name}: ${countOf(kind.layers.length, "layer")} of ${countOf(kind.heads, "head")}. Arrow keys choose a head, ` +
-        `Enter goes to its picture, c adds it to a comparison, ${this._canSwitchOff() ? "x switches it off, " : ""}plus and minus zoom.`,
+      tr("{name}: {layers} of {heads}. Arrow keys choose a head, Enter goes to its picture, c adds it to a comparison, {off}plus and minus zoom.", {
+        ...{ name: kind.name, layers: countOf(kind.layers.length, "layer"), heads: countOf(kind.heads, "head") },
+        off: this._canSwitchOff() ? tr("x switches it off, ") : "",
+      }),
     );
   }
 
@@ -462,7 +463,7 @@ export class Explorer {
     this.off.hidden = !this._canSwitchOff();
     const isOff = this._isOff();
     this.off.setAttribute("aria-pressed", String(isOff));
-    this.off.textContent = isOff ? "Switched off" : "Switch off";
+    this.off.textContent = isOff ? tr("Switched off") : tr("Switch off");
     this.drawing.classList.toggle("is-off", isOff);
   }
 
@@ -492,11 +493,11 @@ export class Explorer {
       last = place;
       context.fillText(String(weight), place, thick + 3);
     }
-    this.bar.setAttribute("aria-label", "Colour bar: the weight, 0 to 1, the same for every head");
+    this.bar.setAttribute("aria-label", tr("Colour bar: the weight, 0 to 1, the same for every head"));
     const note = (mark, text) => element("span", "note", {}, element("span", mark, { "aria-hidden": "true" }), text);
-    this.barNote.replaceChildren("weight, same scale for every head");
-    if (this._hasForbidden()) this.barNote.append(note("hatched", "not allowed"));
-    if (this._hasLabels()) this.barNote.append(note("dot", "has a label"));
+    this.barNote.replaceChildren(tr("weight, same scale for every head"));
+    if (this._hasForbidden()) this.barNote.append(note("hatched", tr("not allowed")));
+    if (this._hasLabels()) this.barNote.append(note("dot", tr("has a label")));
   }
 
   _hasForbidden() {
@@ -555,9 +556,9 @@ export class Explorer {
     // Only a drawn picture knows whether it names every token.
     this._writeCaption(kind, drawn, !lines && !this.matrix.isComplete());
     const alt = altOf(payload, kind, drawn);
-    const enter = this._opensCells() ? "Enter looks into one" : "Enter marks one";
-    this.matrix.canvas.setAttribute("aria-label", `${alt} Arrow keys move among cells, ${enter}.`);
-    this.lines.canvas.setAttribute("aria-label", `${alt} Arrow keys move among tokens, Escape shows all lines again.`);
+    const enter = this._opensCells() ? tr("Arrow keys move among cells, Enter looks into one.") : tr("Arrow keys move among cells, Enter marks one.");
+    this.matrix.canvas.setAttribute("aria-label", `${alt} ${enter}`);
+    this.lines.canvas.setAttribute("aria-label", `${alt} ${tr("Arrow keys move among tokens, Escape shows all lines again.")}`);
   }
 
   _writeCaption(kind, drawn, isCut = false) {
@@ -589,17 +590,17 @@ export class Explorer {
       }
     } else if (facts?.parts) for (const [name, part] of facts.parts) short(name, part);
     else if (facts) {
-      const share = facts.share ? `, in ${facts.share}` : "";
-      const label = facts.label ? element("strong", "", {}, facts.label) : facts.tendency ?? "earns no label";
-      if (payload.surveyed) add(facts.label ? "Mostly" : "On average", label, share);
+      const share = facts.share ? tr(", in {share}", { share: facts.share }) : "";
+      const label = facts.label ? element("strong", "", {}, facts.label) : facts.tendency ?? tr("earns no label");
+      if (payload.surveyed) add(facts.label ? tr("Mostly") : tr("On average"), label, share);
       // Only models of text have surveys; pictures and sounds are not sentences.
-      add(payload.surveyed ? "On this sentence" : "In words", facts.sentence);
+      add(payload.surveyed ? tr("On this sentence") : tr("In words"), facts.sentence);
       const pairs = facts.pairs.map((pair) => pairOf(payload, kind, pair));
-      add("Strongest", pairs.join("; ") || "no pair stands out");
-      add("Ignores", ignoredOf(payload, kind, facts.ignored));
+      add(tr("Strongest"), pairs.join("; ") || tr("no pair stands out"));
+      add(tr("Ignores"), ignoredOf(payload, kind, facts.ignored));
       const weights = facts.pairs.map((pair) => `${pairOf(payload, kind, pair)} ${this._weight(...pair)}`);
-      numbers.push(`${facts.numbers}.`, facts.reason, ...(weights.length ? [`Weights: ${weights.join("; ")}.`] : []));
-      numbers.push("A token is ignored if it gets less than a fifth of an even share of the weight.");
+      numbers.push(`${facts.numbers}.`, facts.reason, ...(weights.length ? [tr("Weights: {weights}.", { weights: weights.join("; ") })] : []));
+      numbers.push(tr("A token is ignored if it gets less than a fifth of an even share of the weight."));
     }
     this.words.replaceChildren(...rows);
     this.numbers.textContent = numbers.filter(Boolean).join(" ");
@@ -652,7 +653,7 @@ export class Explorer {
       const name = headName(kind, layer, head);
       const swatch = element("span", "swatch", { "aria-hidden": "true" });
       swatch.style.background = color;
-      const button = element("button", "", { type: "button", "aria-label": `Remove ${name} from the picture` });
+      const button = element("button", "", { type: "button", "aria-label": tr("Remove {name} from the picture", { name }) });
       button.textContent = "×";
       button.addEventListener("click", () => this._select(layer, head, true));
       this.legend.append(element("li", "", {}, swatch, name, button));
@@ -725,7 +726,7 @@ export class Explorer {
       lines.push(line);
     }
     const beside = this.payload.axis(kind.beside)?.[cell[0]];
-    if (beside) lines.push(said("beside", `${kind.besideTitle.toLowerCase()}: ${beside}`));
+    if (beside) lines.push(said("beside", `${lowered(kind.besideTitle)}: ${beside}`));
     this.tooltip.show(place, ...lines);
     if (spoken) this._say(lines.map((line) => line.textContent).join(", "));
   }

@@ -5,6 +5,7 @@ import { paintSteps, pooled } from "../canvas/paint.js";
 import { roving } from "../canvas/roving.js";
 import { headsAt, headsShown } from "./selection.js";
 import { writtenMeasure } from "./written.js";
+import { tr } from "../canvas/wording.js";
 
 const TILE_GAP = 4;
 const LARGEST_TILE = 88;
@@ -127,7 +128,7 @@ export class Overview {
     const size = 1.5 * parseFloat(getComputedStyle(document.documentElement).fontSize);
     this.power.style.transform = `translate(${tile.x + tile.width - size + 3}px, ${tile.y + tile.height - size + 3}px)`;
     const isOff = this.isOff(tile);
-    const said = `Switch this head ${isOff ? "on" : "off"} (X)`;
+    const said = isOff ? tr("Switch this head on (X)") : tr("Switch this head off (X)");
     this.power.title = said;
     this.power.setAttribute("aria-label", said);
     this.power.classList.toggle("off", isOff);
@@ -153,7 +154,9 @@ export class Overview {
     const flows = Boolean(measure || only);
     this.root.classList.toggle("flows", flows);
     const room = Math.max(this.root.parentElement.clientWidth, 200);
-    this.gutter = flows ? 0 : Math.ceil((room < 420 ? 1.6 : 3.6) * rem);
+    // Room for "Layer 0", which is longer in some languages.
+    const named = Math.max(3.6, 0.5 * tr("Layer {layer}", { layer: 0 }).length + 0.1);
+    this.gutter = flows ? 0 : Math.ceil((room < 420 ? 1.6 : named) * rem);
     this.header = flows ? 0 : Math.ceil(1.6 * rem);
     const nameRoom = flows ? (measure ? NAME_ROOM.measured : NAME_ROOM.plain) * rem : 0;
     this.markRoom = !flows && heads.some((each) => this._isMarked({ attention, ...each })) ? MARK.room : 0;
@@ -208,18 +211,18 @@ export class Overview {
     if (flows) return;
     const rem = parseFloat(getComputedStyle(document.documentElement).fontSize);
     const wordy = step > 3.6 * rem;
-    this.corner.textContent = wordy ? "" : this.gutter < 3 * rem ? "L\\H" : "Head";
+    this.corner.textContent = wordy ? "" : this.gutter < 3 * rem ? tr("L\\H") : tr("Head");
     for (let head = 0; head < kind.heads; head++) {
-      const button = element("button", "label", { type: "button", "aria-label": `Only head ${head} of every layer` });
-      button.textContent = wordy ? `Head ${head}` : String(head);
+      const button = element("button", "label", { type: "button", "aria-label": tr("Only head {head} of every layer", { head }) });
+      button.textContent = wordy ? tr("Head {head}", { head }) : String(head);
       button.style.left = `${3 + head * step}px`;
       button.style.width = `${step - TILE_GAP}px`;
       button.addEventListener("click", () => this.on.only({ head }));
       this.columns.append(button);
     }
     for (const [layer, name] of kind.layers.entries()) {
-      const button = element("button", "label", { type: "button", "aria-label": `Only the heads of layer ${name}` });
-      button.textContent = this.gutter > 3 * rem ? `Layer ${name}` : String(name);
+      const button = element("button", "label", { type: "button", "aria-label": tr("Only the heads of layer {layer}", { layer: name }) });
+      button.textContent = this.gutter > 3 * rem ? tr("Layer {layer}", { layer: name }) : String(name);
       button.style.top = `${3 + layer * (step + this.above) + this.above}px`;
       button.style.height = `${step - TILE_GAP}px`;
       button.addEventListener("click", () => this.on.only({ layer }));
@@ -340,7 +343,7 @@ export class Overview {
     context.textBaseline = "bottom";
     for (const { tile, x, y } of named) {
       context.fillStyle = this.palette.theme.text;
-      context.fillText(`L${kind.layers[tile.layer]} H${tile.head}`, x, y - 2 - (measure ? rem : 0));
+      context.fillText(tr("L{layer} H{head}", { layer: kind.layers[tile.layer], head: tile.head }), x, y - 2 - (measure ? rem : 0));
       if (!measure) continue;
       context.fillStyle = this.palette.theme.muted;
       context.fillText(writtenMeasure(measure, tile.value ?? null), x, y - 2);

@@ -2,6 +2,7 @@
 
 import constants from "../../draw/constants.json" with { type: "json" };
 import { floats, opened } from "../canvas/envelope.js";
+import { tr } from "../canvas/wording.js";
 
 /**
  * A trace as the page shows it.
@@ -106,8 +107,8 @@ export class Payload {
     );
     this.byName.set(constants.JOINT, {
       kind: constants.JOINT,
-      name: "Encoder, cross- and decoder attention",
-      short: "All three",
+      name: tr("Encoder, cross- and decoder attention"),
+      short: tr("All three"),
       layers: deeper.layers,
       heads,
       queries: axis,
@@ -115,13 +116,12 @@ export class Payload {
       beside,
       besideTitle: decoder.besideTitle,
       besideMark: decoder.besideMark,
-      queryTitle: "Query: source, then target",
-      keyTitle: "Key: source, then target",
+      queryTitle: tr("Query: source, then target"),
+      keyTitle: tr("Key: source, then target"),
       queryNoun: "token",
       keyNoun: "token",
       caption:
-        "Top left: the encoder's square; below it: cross-attention; to its right: the decoder's triangle. " +
-        "An encoder row adds up to 1; a decoder row adds up to 1 in each part. Hatched: not allowed.",
+        tr("Top left: the encoder's square; below it: cross-attention; to its right: the decoder's triangle. An encoder row adds up to 1; a decoder row adds up to 1 in each part. Hatched: not allowed."),
       facts,
       border: this.axes[encoder.keys].length,
     });

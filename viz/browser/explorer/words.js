@@ -1,9 +1,11 @@
 // Describes heads: titles, captions, tooltips, alternative texts.
 
 import constants from "../../draw/constants.json" with { type: "json" };
+import { countOf } from "../canvas/numbers.js";
 import { weightAt } from "../canvas/paint.js";
 import { weightBetween } from "./lines.js";
 import { written } from "./written.js";
+import { lowered, tr } from "../canvas/wording.js";
 
 const MOST_IGNORED = 5;
 
@@ -13,12 +15,12 @@ const APART = 0.2;
 /** The picture's title. */
 export function titleOf(kind, { layer, head, compare }) {
   return compare.length > 1
-    ? `${kind.name}, ${compare.length} heads`
-    : `${kind.name}, ${headName(kind, layer, head).toLowerCase()}`;
+    ? tr("{name}, {n} heads", { name: kind.name, n: compare.length })
+    : tr("{name}, layer {layer}, head {head}", { name: kind.name, layer: kind.layers[layer], head });
 }
 
 export function headName(kind, layer, head) {
-  return `Layer ${kind.layers[layer]}, head ${head}`;
+  return tr("Layer {layer}, head {head}", { layer: kind.layers[layer], head });
 }
 
 /**
@@ -29,31 +31,29 @@ export function headName(kind, layer, head) {
  */
 export function captionOf(payload, kind, { lines, several, isCut, canAskPython }) {
   const reading = lines
-    ? `A line joins a query on the left with a key on the right; the thicker, the larger the weight. ` +
-      `Weights below ${constants.FAINTEST} are left out. Point at a token to see only its lines.`
+    ? tr("A line joins a query on the left with a key on the right; the thicker, the larger the weight. Weights below {least} are left out. Point at a token to see only its lines.", { least: constants.FAINTEST })
     : several
-      ? "Each cell has one stripe for each head, in its colour; the stronger the colour, the larger the weight."
+      ? tr("Each cell has one stripe for each head, in its colour; the stronger the colour, the larger the weight.")
       : kind.caption;
-  const hidden = isCut ? "Not every token is named; zoom in or point at a cell." : "";
-  const click = lines || several || !canAskPython ? "" : "Click a cell to look into it.";
+  const hidden = isCut ? tr("Not every token is named; zoom in or point at a cell.") : "";
+  const click = lines || several || !canAskPython ? "" : tr("Click a cell to look into it.");
   return [reading, ...payload.notes, hidden, click].filter(Boolean).join(" ");
 }
 
 /** The alternative text; for one head it equals Python's `alt_text`. */
 export function altOf(payload, kind, drawn) {
   const [queries, keys] = [payload.axis(kind.queries), payload.axis(kind.keys)];
-  const count = (number, noun) => `${number} ${noun}${number === 1 ? "" : "s"}`;
-  const sizes = `${count(queries.length, kind.queryNoun)} by ${count(keys.length, kind.keyNoun)}`;
+  const sizes = tr("{rows} by {columns}", { rows: countOf(queries.length, kind.queryNoun), columns: countOf(keys.length, kind.keyNoun) });
   const heads = drawn.map(({ layer, head, cells }) => {
     let at = -1;
     for (let place = 0; place < cells.weights.length; place++) {
       const open = cells.allowed === null || cells.allowed[place];
       if (open && (at < 0 || cells.weights[place] > cells.weights[at])) at = place;
     }
-    const name = `${headName(kind, layer, head)}, ${kind.name.toLowerCase()}: ${sizes}`;
-    if (at < 0) return `${name}; no query may attend to any key.`;
+    const name = `${headName(kind, layer, head)}, ${lowered(kind.name)}: ${sizes}`;
+    if (at < 0) return tr("{name}; no query may attend to any key.", { name });
     const [query, key] = [queries[Math.floor(at / keys.length)], keys[at % keys.length]];
-    return `${name}; the largest weight is ${weightAt(cells, at).toFixed(2)}, from ${query} to ${key}.`;
+    return tr("{name}; the largest weight is {weight}, from {query} to {key}.", { name, weight: weightAt(cells, at).toFixed(2), query, key });
   });
   return heads.join(" ");
 }
@@ -79,7 +79,7 @@ export function comparedOf(payload, attention, heads) {
     if (!facts?.parts) return facts ? [{ name, layer, head, facts, kind: payload.kind(attention) }] : [];
     return facts.parts.map(([short, part]) => {
       const kind = payload.kinds.find((each) => each.short === short);
-      return { name: `${name}, ${short.toLowerCase()}`, layer, head, facts: part, kind };
+      return { name: `${name}, ${lowered(short)}`, layer, head, facts: part, kind };
     });
   });
   return entries.map((entry) => {
@@ -105,7 +105,7 @@ function apart(payload, { kind, layer, head }, others) {
   }
   if (place < 0) return "";
   const pair = pairOf(payload, kind, [Math.floor(place / cells.nKeys), place % cells.nKeys]);
-  const rest = others.length > 1 ? "the others at most" : "the other";
+  const rest = others.length > 1 ? tr("the others at most") : tr("the other");
   return `${pair} (${weightAt(cells, place).toFixed(2)}; ${rest} ${next.toFixed(2)})`;
 }
 
@@ -113,28 +113,28 @@ function apart(payload, { kind, layer, head }, others) {
 export function pairOf(payload, kind, [query, key]) {
   const next = kind.kind === "cross" && kind.besideMark === "→" ? payload.axis(kind.beside)?.[query] : null;
   const [read, seen] = [payload.named(kind.queries, query), payload.named(kind.keys, key)];
-  return next ? `having read “${read}”, about to write “${next}”: looks at “${seen}”` : `${read} → ${seen}`;
+  return next ? tr("having read “{read}”, about to write “{next}”: looks at “{seen}”", { read, next, seen }) : `${read} → ${seen}`;
 }
 
 /** The ignored keys, in words. */
 export function ignoredOf(payload, kind, keys) {
-  if (!keys.length) return `no ${kind.keyNoun}`;
-  if (keys.length === payload.axis(kind.keys).length) return `every ${kind.keyNoun} that is shown`;
+  if (!keys.length) return tr(`no ${kind.keyNoun}`);
+  if (keys.length === payload.axis(kind.keys).length) return tr(`every ${kind.keyNoun} that is shown`);
   const more = keys.length - MOST_IGNORED;
   const shown = keys.slice(0, MOST_IGNORED).map((key) => payload.named(kind.keys, key));
-  return shown.join(", ") + (more > 0 ? ` and ${more} more` : "");
+  return shown.join(", ") + (more > 0 ? tr(" and {n} more", { n: more }) : "");
 }
 
 /** The tokens of a cell with their positions. */
 export function cellName(payload, kind, [query, key]) {
-  return `${payload.axis(kind.queries)[query]} (${query}) to ${payload.axis(kind.keys)[key]} (${key})`;
+  return tr("{query} ({row}) to {key} ({column})", { query: payload.axis(kind.queries)[query], row: query, key: payload.axis(kind.keys)[key], column: key });
 }
 
 /** A cell's content in words. */
 export function cellValue(cells, [query, key]) {
   const place = query * cells.nKeys + key;
-  if (cells.allowed !== null && !cells.allowed[place]) return "not allowed";
-  return `weight ${written(cells.weights[place], cells.exact)}`;
+  if (cells.allowed !== null && !cells.allowed[place]) return tr("not allowed");
+  return tr("weight {weight}", { weight: written(cells.weights[place], cells.exact) });
 }
 
 /** A token, `{side, index}`, and the three of the other side with most weight. */

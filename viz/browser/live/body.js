@@ -1,5 +1,7 @@
 // Envelopes made in the browser, as viz/browser/envelope.py makes them; canvas/envelope.js reads them.
 
+import { worded } from "../canvas/wording.js";
+
 const MAGIC = "HSX1";
 const DIGITS = 16;
 
@@ -46,7 +48,7 @@ export class PackedBody {
 /** The envelope of a header and a body; every one has digits of its own. */
 export function sealed(header, body) {
   packings += 1;
-  const text = new TextEncoder().encode(JSON.stringify(header));
+  const text = new TextEncoder().encode(JSON.stringify(worded(header)));
   const start = MAGIC.length + DIGITS + 4;
   const bytes = new Uint8Array(start + text.length + body.length);
   bytes.set(new TextEncoder().encode(MAGIC + String(packings).padStart(DIGITS, "0")));

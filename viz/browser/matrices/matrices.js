@@ -10,6 +10,7 @@ import { pageGround, pageTheme, roomWithin } from "../canvas/page.js";
 import { axisWords, heed, placesLit, tell } from "../canvas/shared.js";
 import { EditablePanel } from "./editable.js";
 import { Panel, StepPalette, readPanel, signedNumber } from "./panel.js";
+import { tr } from "../canvas/wording.js";
 
 class Matrices {
   constructor(root) {
@@ -106,9 +107,9 @@ class Matrices {
       button.addEventListener("click", act);
       return button;
     };
-    this.undo = tool("Undo", "Undo the last stroke (Ctrl+Z)", () => this.editable.undo());
-    this.redo = tool("Redo", "Redo the stroke (Ctrl+Y)", () => this.editable.redo());
-    const reset = tool("Reset", "Back to the model's own mask", () => this.editable.reset());
+    this.undo = tool(tr("Undo"), tr("Undo the last stroke (Ctrl+Z)"), () => this.editable.undo());
+    this.redo = tool(tr("Redo"), tr("Redo the stroke (Ctrl+Y)"), () => this.editable.redo());
+    const reset = tool(tr("Reset"), tr("Back to the model's own mask"), () => this.editable.reset());
     this.tools.append(this.undo, this.redo, reset);
   }
 
@@ -161,8 +162,8 @@ class Matrices {
       panel.given = given;
       if (panel === this.editable) panel.recolor();
       panel.update(given, palette, height, this.zoom);
-      const help = panel === this.editable ? ` ${this.header.help}` : " Arrow keys move among cells.";
-      panel.canvas.setAttribute("aria-label", given.alt + help);
+      const help = panel === this.editable ? this.header.help : tr("Arrow keys move among cells.");
+      panel.canvas.setAttribute("aria-label", `${given.alt} ${help}`);
     }
     this.pointing = false;
     this.tooltip.show(null);
@@ -206,7 +207,7 @@ class Matrices {
         const key = [given.scale, given.low, given.high, given.unit].join();
         shown.set(key, () => this._bar(theme, given));
         if (given.cells.allowed !== null) {
-          shown.set("taken out", () => element("span", "key", {}, element("span", "hatched"), "removed by the mask"));
+          shown.set("taken out", () => element("span", "key", {}, element("span", "hatched"), tr("removed by the mask")));
         }
       }
     }

@@ -5,6 +5,7 @@ import { floats } from "../canvas/envelope.js";
 import { Matrix } from "../canvas/matrix.js";
 import { signed } from "../canvas/numbers.js";
 import { Palette, channels, packed } from "../canvas/paint.js";
+import { tr } from "../canvas/wording.js";
 
 /** The colours of a panel's cells, one per step. */
 export class StepPalette extends Palette {
@@ -106,7 +107,7 @@ export class Panel extends Matrix {
     const place = query * this.keys.length + key;
     const { cells, names, digits } = this.given;
     if (this.isCategory) return names[cells.weights[place]];
-    if (cells.allowed !== null && !cells.allowed[place]) return "taken out";
+    if (cells.allowed !== null && !cells.allowed[place]) return tr("taken out");
     return signedNumber(cells.values[place], digits + 2);
   }
 
@@ -123,7 +124,7 @@ export function roundStep(least) {
 }
 
 export function signedNumber(value, digits) {
-  return Number.isNaN(value) ? "not a number" : signed(value, digits);
+  return Number.isNaN(value) ? tr("not a number") : signed(value, digits);
 }
 
 /** A panel from matrices.py, with its cells. */

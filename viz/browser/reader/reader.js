@@ -2,8 +2,10 @@
 
 import { element } from "../canvas/dom.js";
 import { mounted } from "../canvas/mount.js";
+import { countOf } from "../canvas/numbers.js";
 import { askForScene } from "../speaker/keys.js";
 import { hasLeft } from "../speaker/left.js";
+import { tr } from "../canvas/wording.js";
 
 const ROOM = "--reader-room";
 const PAGE = '[data-testid="stMain"]';
@@ -46,16 +48,16 @@ class Reader {
     this.place = element("p", "place");
     this.title = element("h2", "", { dir: "auto", tabindex: "-1" });
     this.note = element("p", "note", { dir: "auto", tabindex: "0" });
-    const again = button("Show the scene", "", () => {
+    const again = button(tr("Show the scene"), "", () => {
       this.returns = true;
       askForScene(0);
     });
     again.className = "link";
-    this.left = element("p", "left", { hidden: "" }, "The picture no longer shows the view described here. ", again);
-    this.back = button("Back", "B", () => askForScene(-1));
-    this.next = button("Next", "N", () => askForScene(1));
+    this.left = element("p", "left", { hidden: "" }, `${tr("The picture no longer shows the view described here.")} `, again);
+    this.back = button(tr("Back"), "B", () => askForScene(-1));
+    this.next = button(tr("Next"), "N", () => askForScene(1));
     this.next.className = "next";
-    this.leave = button("Leave", "", () => this.tell("leave", true));
+    this.leave = button(tr("Leave"), "", () => this.tell("leave", true));
     const words = element("div", "words", { "aria-live": "polite" }, this.place, this.title);
     const buttons = element("div", "buttons", {}, this.back, this.next, this.leave);
     this.root.replaceChildren(words, element("div", "text", {}, this.left, this.note), buttons);
@@ -68,7 +70,7 @@ class Reader {
     const other = came || this.returns || this.data.number !== number || this.data.title !== title;
     this.returns = false;
     this.data = data;
-    this.place.textContent = number ? `${talk} · ${number} of ${count}` : `${count} scenes`;
+    this.place.textContent = number ? `${talk} · ${tr("{step} of {count}", { step: number, count })}` : countOf(count, "scene");
     this.title.textContent = title || talk;
     this.note.textContent = note;
     this.note.hidden = !note;

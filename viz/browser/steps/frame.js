@@ -1,6 +1,7 @@
 // Reads the steps of a decoding from a payload of viz/decoding/payload.py.
 
 import { floats, opened } from "../canvas/envelope.js";
+import { tr } from "../canvas/wording.js";
 
 /** A decoding: its steps with their attention weights. */
 export class Writing {
@@ -54,9 +55,13 @@ export function percent(share) {
 /** A sentence about a step for screen readers. */
 export function spokenStep(frame, step, count) {
   const most = frame.source.reduce((one, other) => (other.weight > one.weight ? other : one));
-  const looks = `the model looks most at “${most.text}” (${percent(most.weight)})`;
-  const how = frame.forced ? "given" : "chosen";
-  return `Step ${step + 1} of ${count}: “${frame.written.text}” is ${how} (${percent(frame.probability)}); ${looks}.`;
+  const english = frame.forced
+    ? "Step {step} of {count}: “{word}” is given ({share}); the model looks most at “{most}” ({weight})."
+    : "Step {step} of {count}: “{word}” is chosen ({share}); the model looks most at “{most}” ({weight}).";
+  return tr(english, {
+    ...{ step: step + 1, count, word: frame.written.text, share: percent(frame.probability) },
+    ...{ most: most.text, weight: percent(most.weight) },
+  });
 }
 
 /** A key's command: a step to go to, a candidate's place, or play and pause; null for other keys. */

@@ -9,6 +9,7 @@ import { ASK_EVENT, SHOWN_EVENT, pageTheme, roomWithin } from "../canvas/page.js
 import { Writing, keyAsked, percent, spokenStep } from "./frame.js";
 import { heed, lightWithin } from "../canvas/shared.js";
 import { grouped, lit, now } from "./tokens.js";
+import { tr } from "../canvas/wording.js";
 
 // Milliseconds per step: long enough to read the word and find its source.
 const PACE = 1600;
@@ -55,26 +56,26 @@ class Steps {
       const made = element("section", `row ${className}`, { "aria-label": label }, name, tokens);
       return { made, name, tokens };
     };
-    this.source = row("source", "Source sentence");
-    this.target = row("target", "Translation so far");
-    this.candidates = element("ol", "candidates", { "aria-label": "The likeliest tokens; choose one to continue from it" });
+    this.source = row("source", tr("Source sentence"));
+    this.target = row("target", tr("Translation so far"));
+    this.candidates = element("ol", "candidates", { "aria-label": tr("The likeliest tokens; choose one to continue from it") });
     this.other = element("p", "other", { hidden: "" });
     const button = (className, label, onClick) => {
       const made = element("button", className, { type: "button", "aria-label": label, title: label });
       made.addEventListener("click", onClick);
       return made;
     };
-    this.back = button("step-by", "Previous step (←)", () => this._go(this.step - 1));
+    this.back = button("step-by", tr("Previous step (←)"), () => this._go(this.step - 1));
     this.back.textContent = "◀";
-    this.forth = button("step-by", "Next step (→)", () => this._go(this.step + 1));
+    this.forth = button("step-by", tr("Next step (→)"), () => this._go(this.step + 1));
     this.forth.textContent = "▶";
-    this.play = button("play", "Play (K)", () => this._toggle());
-    this.slider = element("input", "slider", { type: "range", min: "1", step: "1", "aria-label": "Step" });
+    this.play = button("play", tr("Play (K)"), () => this._toggle());
+    this.slider = element("input", "slider", { type: "range", min: "1", step: "1", "aria-label": tr("Step") });
     this.slider.addEventListener("input", () => this._go(Number(this.slider.value) - 1));
     this.place = element("span", "place");
     this.controls = element("div", "controls", {}, this.play, this.back, this.slider, this.forth, this.place);
     this.spoken = element("div", "spoken", { "aria-live": "polite" });
-    const next = element("section", "next", { "aria-label": "Next token" }, this.candidates, this.other);
+    const next = element("section", "next", { "aria-label": tr("Next token") }, this.candidates, this.other);
     this.root.replaceChildren(this.controls, this.source.made, this.target.made, next, this.spoken);
   }
 
@@ -131,18 +132,18 @@ class Steps {
     const { count, stage } = this.writing;
     const frame = this.writing.frame(this.step);
     this.source.tokens.replaceChildren(...grouped(frame.source, lit, "source"));
-    const written = { ...frame.written, note: frame.forced ? "given" : "now" };
+    const written = { ...frame.written, note: frame.forced ? tr("given") : tr("now") };
     this.target.tokens.replaceChildren(...grouped([...frame.target, written], (token) => token.note ? now(token) : lit(token), "target", -1));
     lightWithin(this.root, this.pointed);
     this._list(frame.candidates);
     this.other.hidden = !frame.other;
     if (frame.other) {
       const { text: name, rank, probability } = frame.other;
-      this.other.textContent = `Written: “${name}”, rank ${rank}, ${percent(probability)}`;
+      this.other.textContent = tr("Written: “{name}”, rank {rank}, {share}", { name, rank, share: percent(probability) });
     }
     this.slider.value = String(this.step + 1);
-    this.slider.setAttribute("aria-valuetext", `${this.step + 1} of ${count}`);
-    this.place.textContent = `Step ${this.step + 1} of ${count}`;
+    this.slider.setAttribute("aria-valuetext", tr("{step} of {count}", { step: this.step + 1, count }));
+    this.place.textContent = tr("Step {step} of {count}", { step: this.step + 1, count });
     this.back.disabled = this.step === 0;
     this.forth.disabled = this.step === count - 1;
     if (!this.playing) this.spoken.textContent = spokenStep(frame, this.step, count);
@@ -169,13 +170,13 @@ class Steps {
       button.classList.toggle("chosen", chosen);
       if (chosen) button.setAttribute("aria-current", "true");
       else button.removeAttribute("aria-current");
-      button.title = chosen ? "The model writes this one" : "Continue from this one";
+      button.title = chosen ? tr("The model writes this one") : tr("Continue from this one");
     }
   }
 
   _tellFoot() {
     if (!this.writing?.stage) return;
-    const shown = `Step ${this.step + 1} of ${this.writing.count} – ${this.writing.cross.name}`;
+    const shown = `${tr("Step {step} of {count}", { step: this.step + 1, count: this.writing.count })} – ${this.writing.cross.name}`;
     document.dispatchEvent(new CustomEvent(SHOWN_EVENT, { detail: { text: shown, map: null } }));
   }
 
@@ -199,7 +200,7 @@ class Steps {
       this._tell();
       return;
     }
-    this.play.setAttribute("aria-label", "Pause (K)");
+    this.play.setAttribute("aria-label", tr("Pause (K)"));
     this.root.classList.add("playing");
     // At the end, Play starts over.
     const again = this.step === this.writing.count - 1;
@@ -220,7 +221,7 @@ class Steps {
   _rest() {
     clearTimeout(this.playing);
     this.playing = null;
-    this.play.setAttribute("aria-label", "Play (K)");
+    this.play.setAttribute("aria-label", tr("Play (K)"));
     this.root.classList.remove("playing");
   }
 

@@ -1,0 +1,77 @@
+// The components' words in the language of the page: English in the app, others in the site (viz/site/wording/).
+
+// Fields of an envelope's header with words for a reader; others have tokens, numbers and names of things.
+const FIELDS = new Set([
+  ...["name", "short", "caption", "notes", "queryTitle", "keyTitle", "besideTitle", "does", "said"],
+  ...["facts", "label", "labels", "tendency", "share", "reason", "sentence", "numbers"],
+]);
+
+/** Gives the words of a language, by the English ones, to all components of this page: what they say, and what is in headers. */
+export function wordIn(language, { said, headers }) {
+  globalThis.headscopeWording = { language, texts: { ...said, ...headers }, patterns: patternsOf(headers), known: new Map() };
+}
+
+/** An English text, with its singular `one` where it has a count `n`, in the language of the page; values go in place of {names}. */
+export function tr(english, values = {}, one = english) {
+  const { language, texts } = globalThis.headscopeWording ?? {};
+  if (texts && Object.hasOwn(texts, english)) return phrased(texts[english], values, language);
+  return phrased({ one, other: english }, values, "en");
+}
+
+/** A text, or its plural form for the value of `n`, with values in place of {names}. */
+export function phrased(entry, values, language) {
+  const text = typeof entry === "string" ? entry : (entry[new Intl.PluralRules(language).select(values.n)] ?? entry.other);
+  return text.replace(/\{(\w+)\}/g, (place, name) => String(values[name] ?? place));
+}
+
+/** A name within a sentence: nouns stay large in German, and Chinese has no small letters. */
+export function lowered(text) {
+  return globalThis.headscopeWording?.language === "de" ? text : text.toLowerCase();
+}
+
+/** The header of an envelope with its words in the language of the page. */
+export function worded(header) {
+  return globalThis.headscopeWording ? wordedValue(header, "") : header;
+}
+
+function wordedValue(value, field) {
+  if (typeof value === "string") return FIELDS.has(field) ? wordedText(value) : value;
+  if (Array.isArray(value)) return value.map((each) => wordedValue(each, field));
+  if (value === null || typeof value !== "object") return value;
+  return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, wordedValue(each, name)]));
+}
+
+/** A text that was made in English: known as a whole, or by the words around what it says; else unchanged. */
+function wordedText(text) {
+  const { texts, patterns, known } = globalThis.headscopeWording;
+  if (Object.hasOwn(texts, text)) return tr(text);
+  if (!known.has(text)) known.set(text, matched(text, patterns));
+  return known.get(text);
+}
+
+function matched(text, patterns) {
+  for (const { english, names, longest, pattern } of patterns) {
+    const [, ...values] = text.includes(longest) ? (pattern.exec(text) ?? []) : [];
+    if (values.length) return tr(english, Object.fromEntries(values.map((value, place) => [names[place], number(names[place], value)])));
+  }
+  return text;
+}
+
+/** A count chooses among plural forms; other values may have words of their own. */
+function number(name, value) {
+  return name === "n" ? Number(value.replaceAll(",", "")) : wordedText(value);
+}
+
+/** What texts with places for values look like, the most particular first. */
+function patternsOf(texts) {
+  const made = Object.keys(texts).flatMap((english) => {
+    const parts = english.split(/\{(\w+)\}/);
+    const [literals, names] = [0, 1].map((odd) => parts.filter((_, place) => place % 2 === odd));
+    const longest = literals.reduce((one, other) => (other.length > one.length ? other : one));
+    if (!names.length || longest.length < 2) return [];
+    const spelled = literals.map((literal) => literal.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"));
+    const body = spelled.map((literal, place) => literal + (place < names.length ? (names[place] === "n" ? "([\\d,]+)" : "(.+?)") : ""));
+    return [{ english, names, longest, pattern: new RegExp(`^${body.join("")}$`, "s") }];
+  });
+  return made.sort((one, other) => other.english.length - one.english.length);
+}

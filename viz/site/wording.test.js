@@ -1,0 +1,134 @@
+import assert from "node:assert/strict";
+import { readFileSync, readdirSync } from "node:fs";
+import test from "node:test";
+
+import { tr, worded } from "../browser/canvas/wording.js";
+import { captionOf, headName, titleOf } from "../browser/explorer/words.js";
+import { READINGS } from "../browser/explorer/selection.js";
+import { countOf } from "../browser/canvas/numbers.js";
+import { spokenMoment } from "../browser/door/timeline.js";
+import { speak } from "./words.js";
+
+const LANGUAGES = ["de", "es", "fr", "zh"];
+const json = (folder, tag) => JSON.parse(readFileSync(new URL(`${folder}/${tag}.json`, import.meta.url)));
+const wording = Object.fromEntries(LANGUAGES.map((tag) => [tag, json("wording", tag)]));
+const merged = Object.fromEntries(LANGUAGES.map((tag) => [tag, { ...wording[tag].said, ...wording[tag].headers }]));
+const words = Object.fromEntries(["en", ...LANGUAGES].map((tag) => [tag, json("words", tag)]));
+const formsOf = (entry) => (typeof entry === "string" ? [entry] : Object.values(entry));
+const placesIn = (text) => [...text.matchAll(/\{(\w+)\}/g)].map(([, name]) => name).sort();
+
+// What the site mounts, with what it is made of; the app alone has the other components.
+const FOLDERS = ["canvas", "door", "explorer", "matrices", "reader", "steps"];
+// Never seen in the site: there is no Python to take a cell apart, and the file's own message is page.html's.
+const APP_ONLY = ["See below how the weight", "This browser cannot draw the picture"];
+const scripts = FOLDERS.flatMap((folder) => {
+  const there = new URL(`../browser/${folder}/`, import.meta.url);
+  const names = readdirSync(there).filter((name) => name.endsWith(".js") && !name.endsWith(".test.js"));
+  return names.map((name) => [`${folder}/${name}`, readFileSync(new URL(name, there), "utf-8").replace(/^\s*(\/\/|\/?\*).*$/gm, "").replace(/^import .*$/gm, "")]);
+});
+const unquoted = (text) => JSON.parse(`"${text}"`);
+
+test("every text that a component says is in every catalogue", () => {
+  const said = scripts.flatMap(([, text]) => [
+    ...[...text.matchAll(/\btr\(\s*"((?:[^"\\]|\\.)*)"/g)].map(([, each]) => unquoted(each)),
+    ...[...text.matchAll(/\btr\([^"()]*\? "([^"]*)" : "([^"]*)"/g)].flatMap(([, one, other]) => [one, other]),
+    ...[...text.matchAll(/\bcountOf\([^"()]*(?:\([^()]*\))?[^"()]*"(\w+)"/g)].map(([, noun]) => `{n} ${noun}s`),
+    ...[...text.matchAll(/\bzoomButtons\("(\w+)"/g)].map(([, what]) => what),
+  ]);
+  said.push(...READINGS.flatMap(([, name, title]) => [name, title]));
+  assert.ok(said.length > 140, String(said.length));
+  for (const tag of LANGUAGES) assert.deepEqual(said.filter((text) => !Object.hasOwn(merged[tag], text)), [], tag);
+  const built = /^(?:no|every) (?:source|target) token|^\{n\} (?:source|target) tokens$|^Step \{step\} of \{count\}: /;
+  assert.deepEqual(Object.keys(wording.de.said).filter((text) => !said.includes(text) && !built.test(text)), []);
+});
+
+test("no component says English past the catalogues", () => {
+  const known = Object.keys(merged.de);
+  // A phrase, or a capital letter and small ones: what only a reader would be told.
+  const spoken = /(["`])((?:[A-Z+][a-z]+(?: ?[^"`\n]*)|[a-z]+,? [a-z][^"`\n]* [a-z]+[^"`\n]*))\1/g;
+  const KEYS = /^(?:Arrow\w*|AltGraph|Home|End|Enter|Escape|Infinity)$/;
+  const left = scripts.flatMap(([name, text]) =>
+    [...text.matchAll(spoken)]
+      .map(([, , each]) => each)
+      .filter((each) => !known.includes(each.replaceAll('\\"', '"')) && !KEYS.test(each) && !APP_ONLY.some((other) => each.startsWith(other)))
+      .map((each) => `${name}: ${each}`),
+  );
+  assert.deepEqual(left, []);
+});
+
+test("catalogues have the same texts, with the same places for values and forms of the language", () => {
+  for (const [tag, catalogue] of Object.entries(merged)) {
+    assert.deepEqual(Object.keys(catalogue), Object.keys(merged.de), tag);
+    const categories = new Intl.PluralRules(tag).resolvedOptions().pluralCategories;
+    for (const [english, entry] of Object.entries(catalogue)) {
+      for (const text of formsOf(entry)) {
+        assert.ok(text.trim(), `${tag} ${english}`);
+        assert.deepEqual(placesIn(text), placesIn(english), `${tag} ${english}`);
+      }
+      if (typeof entry !== "string") assert.ok(Object.keys(entry).every((form) => categories.includes(form)), `${tag} ${english}`);
+    }
+  }
+});
+
+test("without a catalogue, all is English", () => {
+  assert.equal(globalThis.headscopeWording, undefined);
+  assert.equal(countOf(1, "layer"), "1 layer");
+  assert.equal(tr("{n} layers", { n: 1 }), "1 layers");
+  assert.equal(worded({ name: "Encoder" }).name, "Encoder");
+});
+
+test("components speak the language of the page", () => {
+  const kind = { name: "Kreuzaufmerksamkeit", layers: [0, 1], heads: 8 };
+  speak("de", words, wording);
+  assert.equal(titleOf(kind, { layer: 1, head: 2, compare: [] }), "Kreuzaufmerksamkeit, Schicht 1, Kopf 2");
+  assert.equal(countOf(1, "head"), "1 Kopf");
+  assert.equal(countOf(3, "source token"), "3 Quelltoken");
+  assert.match(captionOf({ notes: [] }, kind, { lines: true }), /^Eine Linie verbindet .* unter 0\.\d+ fehlen\./);
+  speak("fr", words, wording);
+  assert.equal(countOf(0, "layer"), "0 couche");
+  assert.equal(spokenMoment({ phase: "layer", step: 2 }, { offset: 1 }, 9), "Écriture 3 sur 9");
+  speak("en-x-pseudo", words, wording);
+  assert.match(headName(kind, 1, 2), /^⟦Layer 1, head 2·+⟧$/);
+});
+
+test("headers that were made in English are worded, and tokens and names of things stay", () => {
+  speak("de", words, wording);
+  const header = {
+    axes: [["Encoder", "now"]],
+    kinds: [
+      {
+        kind: "encoder",
+        name: "Encoder self-attention",
+        caption: "A row shows where the decoder looks in what it has read so far; it adds up to 1. Hatched: not allowed. Layers and heads count from 0.",
+        facts: [
+          [
+            {
+              label: "looks at the next token",
+              sentence: "A row looks at about five tokens, mostly at the one after it.",
+              numbers: "1.20 bits (38% of the maximum), 59% of the weight on the next token, mean distance 1.1 tokens",
+              tendency: "mostly the sentence start, 51%",
+              share: "91% of 500 sentences (88–93%)",
+              reason: "On average, 63% of its weight goes there; in 91% of 500 sentences (88–93%), at least half does.",
+            },
+          ],
+        ],
+      },
+    ],
+    stacks: [{ blocks: [{ labels: [["", "looks at the same token"]] }], tokens: ["Encoder"] }],
+    said: "Arcs: where the decoder looks while writing a word, the mean of its 8 cross-attention heads.",
+  };
+  const { axes, kinds, stacks, said } = worded(header);
+  assert.deepEqual(axes, header.axes);
+  assert.deepEqual(stacks, [{ blocks: [{ labels: [["", "schaut auf dasselbe Token"]] }], tokens: ["Encoder"] }]);
+  assert.equal(said, "Bögen: wohin der Decoder schaut, während er ein Wort schreibt; Mittel seiner 8 Köpfe der Kreuzaufmerksamkeit.");
+  assert.equal(kinds[0].kind, "encoder");
+  assert.equal(kinds[0].caption, "Eine Zeile zeigt, wohin der Decoder im bisher Gelesenen schaut; zusammen ergibt sie 1. Schraffiert: nicht erlaubt. Schichten und Köpfe zählen ab 0.");
+  assert.deepEqual(kinds[0].facts[0][0], {
+    label: "schaut auf das nächste Token",
+    sentence: "Eine Zeile schaut auf etwa fünf Token, meist auf das danach.",
+    numbers: "1.20 Bit (38% des Maximums), 59% des Gewichts auf das nächste Token, mittlere Entfernung 1.1 Token",
+    tendency: "meist auf den Satzanfang, 51%",
+    share: "91% von 500 Sätzen (88–93%)",
+    reason: "Im Mittel gehen 63% seines Gewichts dorthin; in 91% von 500 Sätzen (88–93%) mindestens die Hälfte.",
+  });
+});
