@@ -71,7 +71,7 @@ else:
         reading = st.container(key="reader")
         view = VIEWS[page.url_path or HOME]
         with st.container(key="welcome"):
-            show_welcome()
+            show_welcome(view)
         notices = st.container(key="notices")
         ways = st.container(horizontal=True, gap="small", key="ask" if view.asks else "ask-alone")
         question = bar.ask(view) if view.asks else None

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from model.paper.decoding import unsayable
 from model.record.recording import recording
 from model.trace.attention_map import AttentionKind
-from model.trace.blocks import Blocks
+from model.trace.blocks import TEMPERATURES, Blocks
 from model.trace.trace import Trace
 from model.translate.translator import Translator
 
@@ -48,6 +48,11 @@ def outputs_on(translator: Translator, read: Sequence[int], written: Sequence[in
         },
         likeliest=tuple(translator.target_tokens(row) for row in ids.tolist()),
         probabilities=best.exp().cpu().numpy(),
+        normalizers=torch.stack(
+            [(log_probs / temperature).logsumexp(dim=-1) for temperature in TEMPERATURES], dim=-1
+        )
+        .cpu()
+        .numpy(),
     )
 
 

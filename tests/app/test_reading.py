@@ -140,14 +140,12 @@ def test_a_talk_that_is_not_here_is_not_read_as_another(open_app: OpenApp) -> No
 # ---- what a newcomer is offered ------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("page", ["heads", "masks", "positions", "about"])
-def test_both_lines_are_offered_on_every_page(open_app: OpenApp, page: str) -> None:
-    app = open_app()
-    if page != "heads":
-        go_to(app, page).run()
-    lines = told(app, LINES)
-    assert (lines["talk"], lines["question"]) == (READY.title, "What is a head?")
-    assert dict(lines["terms"]) == glossary.TERMS
+def test_both_lines_are_offered_where_people_come_in(open_app: OpenApp) -> None:
+    for page in ("door", "heads"):
+        lines = told(open_app(page=page), LINES)
+        assert (lines["talk"], lines["question"]) == (READY.title, "What is a head?")
+        assert dict(lines["terms"]) == glossary.TERMS
+    assert not is_there(open_app(page="masks"), LINES)
 
 
 def test_the_glossary_has_its_eight_words_in_one_sentence_each() -> None:

@@ -415,6 +415,8 @@ def test_up_to_eight_heads_can_be_compared_and_a_ninth_is_refused_in_words(
     heads: HeadsPage,
 ) -> None:
     heads.open(sentence=SENTENCE, attention="cross", layer="0", head="0")
+    expect(heads.control("Compare heads")).to_be_hidden()
+    heads.unfold()
     heads.control("Compare heads").click()
     expect(heads.control("Compare heads")).to_have_attribute("aria-pressed", "true")
     hint = heads.root.get_by_text("up to eight in all")
@@ -435,6 +437,7 @@ def test_up_to_eight_heads_can_be_compared_and_a_ninth_is_refused_in_words(
 
 def test_a_link_to_a_comparison_of_one_head_waits_for_the_next(heads: HeadsPage) -> None:
     heads.open(sentence=SENTENCE, attention="cross", layer="0", head="1", compare="0.1")
+    expect(heads.control("Compare heads")).to_be_visible()
     expect(heads.control("Compare heads")).to_have_attribute("aria-pressed", "true")
     expect(heads.root.locator(".hint")).to_be_visible()
     expect(heads.heading).to_have_text(title("cross", 0, 1))

@@ -132,6 +132,7 @@ def test_lines_and_comparison_work_and_what_needs_python_is_not_offered(
     expect(heads.lines).to_be_visible()
     assert (pixels(heads.lines)[..., 3] > 0).any()
     heads.control("Heatmap").click()
+    heads.unfold()
     heads.control("Compare heads").click()
     heads.click_tile(0, 1)
     heads.click_tile(1, 1)

@@ -95,7 +95,7 @@ def test_it_draws_the_selection_of_the_model(drawn: HeadsPage, trace: Trace) -> 
     assert drawn.page.evaluate("window.saved") == []
     expect(drawn.root).to_have_css("text-align", "start")
     expect(drawn.root).to_have_css("font-size", "16px")
-    expect(drawn.control("Compare heads")).to_be_visible()
+    expect(drawn.control("Options")).to_be_visible()
 
 
 def test_a_click_on_a_head_tells_the_model(drawn: HeadsPage) -> None:

@@ -16,7 +16,7 @@ import numpy as np
 
 from model.explain.labels import Label
 from model.trace.attention_map import AttentionKind, AttentionMap, FloatArray, Site
-from model.trace.blocks import Blocks
+from model.trace.blocks import TEMPERATURES, Blocks
 from model.trace.trace import Trace
 from viz.browser.envelope import Body, seal
 from viz.door.arcs import Arcs, Word
@@ -106,6 +106,7 @@ def pack(
         else [str(arcs.head[0].kind), arcs.head[0].layer, arcs.head[1]],
         "stacks": [_stack(figure, kind, kinds, body) for kind in stacks],
         "next": _next(trace, figure.blocks),
+        "temperatures": TEMPERATURES,
         "norm": figure.norm,
         "facts": figure.facts,
         "pages": list(figure.pages),
@@ -218,6 +219,9 @@ def _next(trace: Trace, blocks: Blocks | None) -> list[dict[str, Any]] | None:
                 "texts": axis_texts(likeliest),
                 "shares": shares,
                 "chosen": likeliest.ids.index(own.ids[0]),
+                "normalizers": None
+                if blocks.normalizers is None
+                else [float(each) for each in blocks.normalizers[step]],
             }
         )
     return steps

@@ -410,7 +410,8 @@ def legend_square(theme: Theme, name: str, color: str) -> dict[str, Any]:
 
 CHART_CONFIG: dict[str, Any] = {
     "displaylogo": False,
-    # Always visible: nobody looks for buttons that appear only under the pointer.
+    # The style sheet shows it where a figure is pointed at, touched or focused; Plotly's own way
+    # forgets the keyboard.
     "displayModeBar": True,
     "scrollZoom": False,
     # No camera button: the Save menu saves figures.

@@ -69,14 +69,13 @@ def show(question: OfModel) -> None:
     if not stage.is_on():
         with row():
             segments("View", SECTIONS, key="section")
-            show_settings(view, model)
-            st.button(
-                "Compare",
-                icon=":material/compare:",
-                key="to-compare",
-                help="This search beside another one, on the page Compare.",
-                on_click=open_comparison,
-            )
+            with show_settings(view, model):
+                st.button(
+                    "Compare with another search",
+                    icon=":material/compare:",
+                    key="to-compare",
+                    on_click=open_comparison,
+                )
     elif view.changes:
         # The foot would name what the model writes as it is.
         stage.name(question.sentence, "")

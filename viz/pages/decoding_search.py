@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import fields
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from model.paper.search import Search
 from model.trace.translation import Decoding
@@ -38,10 +39,15 @@ OTHER = "second-"
 """The prefix of the keys of the second search's widgets."""
 
 
-def show_settings(view: SearchView, model: Translator, mark: str = "") -> None:
-    """The button that names the search; in it, its settings and heads to switch off."""
+def show_settings(view: SearchView, model: Translator, mark: str = "") -> DeltaGenerator:
+    """The button that names the search; in it, its settings and heads to switch off.
+
+    Returns:
+        what it opens, for more.
+    """
     name = mark + search_name(view.free) + view.changes.name
-    with st.popover(name, icon=":material/tune:", key="search-settings"):
+    menu = st.popover(name, icon=":material/tune:", key="search-settings")
+    with menu:
         choose(view.settings, "")
         choose_heads(
             "Heads switched off",
@@ -55,6 +61,7 @@ def show_settings(view: SearchView, model: Translator, mark: str = "") -> None:
             parameter="off",
             placeholder="None: all heads take part",
         )
+    return menu
 
 
 def show_second_settings(view: SearchView) -> None:

@@ -8,6 +8,9 @@ from viz.about import glossary
 from viz.browser.messages import message_of
 from viz.browser.welcome import LINES, welcome
 from viz.draw.labels import escape_markdown, visible
+from viz.heads.view import VIEW as HEADS
+from viz.links.parameters import View
+from viz.registry.pages import HOME
 from viz.shell import stage
 from viz.talk import talk_files
 from viz.talk.own_talks import is_reading, read_ready_talk, ready_talk
@@ -15,13 +18,13 @@ from viz.talk.own_talks import is_reading, read_ready_talk, ready_talk
 _KEY = "welcome-lines"
 
 
-def show_welcome() -> None:
-    """The two lines, each until it is dismissed; call it once a run.
+def show_welcome(view: View) -> None:
+    """The two lines, each until it is dismissed, where people come in; call it once a run.
 
     Within a container that is always there, since what comes and goes moves all that follows, and
     has it drawn anew.
     """
-    if stage.is_on() or is_reading():
+    if view.name not in (HOME, HEADS.name) or stage.is_on() or is_reading():
         return
     folder = talk_files.folder()
     welcome(

@@ -19,7 +19,7 @@ import pytest
 from model.explain.measures import MEASURES, Measure, head_facts, written
 from model.explain.reading import ReadTrace, read
 from model.trace.attention_map import AttentionKind, AttentionMap, Site, Tokens
-from model.trace.blocks import Blocks
+from model.trace.blocks import TEMPERATURES, Blocks
 from model.trace.trace import Trace
 from model.trace.translation import Decoding, DecodingStep, SearchNode, Translation
 from tests.kit.heads_page import HALF_A_STEP, scale
@@ -183,13 +183,18 @@ def a_figure() -> dict[str, Any]:
         maps=maps,
         log_probs=np.log([0.5, 0.25, 0.75]),
     )
+    # The rest is one more token.
+    probabilities = np.array([[0.5, 0.2, 0.1], [0.5, 0.25, 0.1], [0.1, 0.1, 0.75]], np.float32)
+    whole = np.column_stack([probabilities, 1 - probabilities.sum(axis=-1)]).astype(np.float64)
+    powers = whole[:, None] ** (1 / np.array(TEMPERATURES)[:, None])
     blocks = Blocks(
         added={
             AttentionKind.ENCODER: np.array([[1, 2, 4], [4, 2, 1]], np.float32),
             AttentionKind.DECODER: np.array([[3, 2, 1], [1, 2, 3]], np.float32),
         },
         likeliest=tuple(Tokens(("▁Kat", "ze", "</s>"), (20, 21, 3)) for _ in range(3)),
-        probabilities=np.array([[0.5, 0.2, 0.1], [0.5, 0.25, 0.1], [0.1, 0.1, 0.75]], np.float32),
+        probabilities=probabilities,
+        normalizers=np.log(powers.sum(axis=-1)),
     )
     arcs = arcs_of(trace, None)
     figure = Figure(
@@ -202,6 +207,7 @@ def a_figure() -> dict[str, Any]:
     return {
         "envelope": encoded(pack_figure(figure, key="a")),
         "arcs": arcs.weights.tolist(),
+        "at": (powers / powers.sum(axis=-1, keepdims=True))[..., :3].tolist(),
         "weights": {str(site): seen.weights.reshape(3, -1).tolist() for site, seen in maps.items()},
     }
 

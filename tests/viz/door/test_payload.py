@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from model.explain.block_outputs import block_outputs
 from model.trace.attention_map import AttentionKind
@@ -100,6 +101,25 @@ def test_what_comes_next_has_the_token_that_comes_and_its_probability(
         assert sum(offers["shares"]) <= 1 + 1e-5
 
 
+def test_at_every_temperature_shares_are_the_softmax_of_logits_over_it(
+    figure: Figure, translator: Translator, trace: Trace, blocks: Blocks
+) -> None:
+    header, _ = opened(pack(figure, key="k"))
+    source, target = torch.tensor([trace.source.ids]), torch.tensor([trace.target.ids])
+    with torch.inference_mode():
+        logits = translator.model(source, target)[0].float()
+    assert 1 in header["temperatures"]
+    for place, temperature in enumerate(header["temperatures"]):
+        softmax = torch.softmax(logits / temperature, dim=-1)
+        for step, offers in enumerate(header["next"]):
+            ids = list(blocks.likeliest[step].ids)
+            if trace.predictions.ids[step] not in ids:
+                ids[-1] = trace.predictions.ids[step]
+            # As payload.js does.
+            drawn = np.exp(np.log(offers["shares"]) / temperature - offers["normalizers"][place])
+            np.testing.assert_allclose(drawn, softmax[step, ids], rtol=1e-3, atol=1e-6)
+
+
 def test_a_token_that_is_none_of_the_likeliest_takes_the_last_place(
     figure: Figure, trace: Trace
 ) -> None:
@@ -115,6 +135,8 @@ def test_a_token_that_is_none_of_the_likeliest_takes_the_last_place(
     assert own not in trace.source.ids[:2]
     first = header["next"][0]
     assert first["chosen"] == 1
+    # Without them, no other temperature is offered.
+    assert first["normalizers"] is None
     assert first["shares"] == pytest.approx([0.25, float(np.exp(trace.log_probs[0]))])
     assert header["stacks"][0]["added"] is None
 

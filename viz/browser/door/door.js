@@ -291,11 +291,34 @@ export class Door {
       this._open({ page: "decoding", section: "steps", at: step + 1 });
     });
     const title = element("h3", "title", {}, tr("What comes next"));
-    const notes = [element("span", "note", {}, tr("linear + softmax"))];
+    const notes = [element("span", "note", {}, tr("linear + softmax")), ...this._temperature()];
     const { norm } = this.figure;
     if (norm) notes.push(element("span", "note norm", {}, norm === "pre" ? tr("norm, then the block, then add") : tr("the block, then add & norm")));
     const made = element("section", "next", { "aria-label": tr("What comes next") }, title, button, ...notes);
     return { made, rows, button };
+  }
+
+  /** A slider that shows the probabilities at another temperature. */
+  _temperature() {
+    const temperatures = this.figure.offeredTemperatures;
+    this.temperature = temperatures.indexOf(1);
+    if (this.temperature < 0) return [];
+    const slider = element("input", "", { type: "range", min: "0", max: String(temperatures.length - 1), step: "1" });
+    slider.value = String(this.temperature);
+    const said = element("output", "", { "aria-hidden": "true" });
+    const show = () => {
+      this.temperature = Number(slider.value);
+      said.textContent = String(temperatures[this.temperature]);
+      slider.setAttribute("aria-valuetext", said.textContent);
+    };
+    slider.addEventListener("input", () => {
+      show();
+      this._draw();
+    });
+    show();
+    const label = element("label", "note temperature", {}, element("span", "", {}, "Temperature ", said), slider);
+    label.title = "Divides the logits before the softmax: below 1 sharper, above 1 flatter";
+    return [label, element("span", "note temperature", {}, "only shown, not used to translate")];
   }
 
   // ---- following a token -----------------------------------------------------------------------------------------
@@ -572,6 +595,8 @@ export class Door {
     const key = plainKey(event);
     if (!this.figure || !key || event.shiftKey) return;
     const [target] = event.composedPath();
+    // The temperature's slider moves by arrow keys itself.
+    if (target.type === "range" && target !== this.slider) return;
     if (target.classList?.contains("chips") && followedBy(event.key, 0, 1) !== null) return;
     const inside = event.composedPath().includes(this.root);
     if (!inside && (typing(event) || (!this.figure.stage && key !== "k" && !key.startsWith("Arrow")))) return;
@@ -715,6 +740,9 @@ export class Door {
     const number = follows ? followed.to - 1 : moment.step - (writes ? 0 : 1);
     const step = this.figure.next[Math.max(0, number)];
     const share = writes && !follows ? 1 - (1 - moment.share) ** 3 : 1;
+    // Where the slider has no room, nothing would say the temperature.
+    const usual = this.temperature < 0 || this.narrow || this.figure.stage || this.filmed;
+    const shares = usual ? step.shares : this.figure.sharesAt(step, this.temperature);
     this.next.rows.forEach(({ made, text, share: percents }, place) => {
       const offered = number >= 0 && place < step.texts.length;
       marked(made, "chosen", offered && place === step.chosen);
@@ -722,9 +750,9 @@ export class Door {
       if (made.style.opacity !== opacity) made.style.opacity = opacity;
       if (!offered) return;
       if (text.textContent !== step.texts[place]) text.textContent = step.texts[place];
-      const said = percent(step.shares[place]);
+      const said = percent(shares[place]);
       if (percents.textContent !== said) percents.textContent = said;
-      const wide = (step.shares[place] * share).toFixed(3);
+      const wide = (shares[place] * share).toFixed(3);
       if (made.style.getPropertyValue("--share") !== wide) made.style.setProperty("--share", wide);
     });
   }

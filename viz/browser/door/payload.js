@@ -53,6 +53,18 @@ export class Figure {
     return { weights, scale: 1, allowed: null, nQueries: dimensions, nKeys: count, middle: 127.5 };
   }
 
+  /** The temperatures at which the next tokens can be shown; none where that is not known. */
+  get offeredTemperatures() {
+    return this.next?.every(({ normalizers }) => normalizers) ? this.temperatures : [];
+  }
+
+  /** The probabilities of a step's next tokens, at the temperature of that index: softmax(logits / temperature). */
+  sharesAt({ shares, normalizers }, place) {
+    const temperature = this.temperatures[place];
+    // As they were sent, to the last digit.
+    return temperature === 1 ? shares : shares.map((share) => Math.exp(Math.log(share) / temperature - normalizers[place]));
+  }
+
   /** A written word's attention to a source word. */
   arc(frame, written, read) {
     return this.arcWeights[(frame * this.written.length + written) * this.read.length + read];

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { bytes, fixtures } from "../../../tests/kit/fixtures.js";
 import { Figure } from "./payload.js";
 
-const { envelope, arcs, weights } = fixtures.figure;
+const { envelope, arcs, weights, at } = fixtures.figure;
 const figure = new Figure(bytes(envelope));
 
 test("every head is drawn with the weights that Python packed", () => {
@@ -38,6 +38,17 @@ test("arcs are exact", () => {
 test("what a feed-forward layer adds is a share of the most", () => {
   assert.deepEqual([...figure.added(figure.encoder, 0)], [0.25, 0.5, 1]);
   assert.deepEqual([...figure.added(figure.encoder, 1)], [1, 0.5, 0.25]);
+});
+
+test("at every temperature the next tokens have the probabilities of a softmax", () => {
+  assert.ok(figure.offeredTemperatures.length > 4);
+  figure.next.forEach((step, number) =>
+    figure.offeredTemperatures.forEach((_, place) =>
+      figure.sharesAt(step, place).forEach((share, token) => assert.ok(Math.abs(share - at[number][place][token]) < 1e-6)),
+    ),
+  );
+  const partly = Object.assign(Object.create(Figure.prototype), { temperatures: figure.temperatures, next: [figure.next[0], { ...figure.next[1], normalizers: null }] });
+  assert.deepEqual([partly.offeredTemperatures, Object.assign(partly, { next: null }).offeredTemperatures], [[], []]);
 });
 
 test("a position table has one column per token", () => {

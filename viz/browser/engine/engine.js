@@ -12,6 +12,8 @@ import { Transformer } from "./transformer.js";
 
 // As many next tokens as Python names at each step.
 const LIKELIEST = 10;
+// As in model/trace/blocks.py.
+const TEMPERATURES = [0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2];
 
 /** A checkpoint that runs.
  *
@@ -112,7 +114,7 @@ export class Engine {
       }
       const ids = best.items.map(([, id]) => id);
       const probabilities = best.items.map(([logit]) => Math.exp(logProbability(logit, largest, log)));
-      steps.push({ ...this.tokens(ids, this.target), probabilities, rank });
+      steps.push({ ...this.tokens(ids, this.target), probabilities, rank, normalizers: normalizers(logits, largest, log) });
     });
     return { logProbs, steps };
   }
@@ -247,6 +249,15 @@ export class Engine {
         `${most.toLocaleString("en")} tokens that the model takes; shorten it to that.`,
     );
   }
+}
+
+/** For each temperature, the logarithm of the sum of all probabilities to the power 1 / temperature. */
+function normalizers(logits, largest, log) {
+  return TEMPERATURES.map((temperature) => {
+    let sum = 0;
+    for (let id = 0; id < logits.length; id += 1) sum += Math.exp((logits[id] - largest) / temperature);
+    return Math.log(sum) - log / temperature;
+  });
 }
 
 const KINDS = ["encoder", "decoder", "cross"];

@@ -1,6 +1,7 @@
 // Parts of the second sentence, which a person drags into the first, clicks, or chooses with the keyboard.
 
 import { mounted } from "../canvas/mount.js";
+import { roving } from "../canvas/roving.js";
 import { partsIn, stateAt, stepped } from "./put.js";
 
 // A pointer that moves less than this many pixels clicks.
@@ -61,16 +62,31 @@ class Exchange {
       if (place === null) chip.title = "No counterpart in the first sentence";
       return chip;
     });
-    const groups = [
+    this.others = [
       group("One token, after", [after, ...this.tokens]),
-      ...states.map(([name, parts]) =>
-        group(name, parts.map(([part, text, full]) => made("button", { class: "part", "data-part": part, "data-name": full }, text))),
-      ),
+      ...states.map(([name, parts]) => {
+        const chips = parts.map(([part, text, full]) => made("button", { class: "part", "data-part": part, "data-name": full }, text));
+        roving(chips);
+        return group(name, chips);
+      }),
+    ];
+    roving(this.tokens.filter((chip) => !chip.disabled));
+    this.more = made("button", { class: "more", type: "button" }, "Tokens and layers");
+    this.more.addEventListener("click", () => this._unfold(this.others[0].hidden));
+    // What is in has to be among what can be dragged.
+    this._unfold(this.put.some(([part]) => !heads.some(([, rows]) => rows.flat().some(([each]) => each === part))));
+    const groups = [
       ...heads.map(([name, rows]) => group(name, [grid(rows)], "heads")),
       made("p", {}, "Each tile is one head; the stronger its colour, the more its weights differ between the sentences."),
     ];
-    this.from.replaceChildren(made("h4", {}, "Drag a part of the second sentence’s run into the first"), ...groups);
+    this.from.replaceChildren(made("h4", {}, "Drag a part of the second sentence’s run into the first"), ...groups, this.more, ...this.others);
     this._name();
+  }
+
+  /** Shows or hides the parts besides heads. */
+  _unfold(on) {
+    for (const each of this.others) each.hidden = !on;
+    this.more.setAttribute("aria-expanded", String(on));
   }
 
   _name() {

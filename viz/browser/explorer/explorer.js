@@ -102,6 +102,7 @@ export class Explorer {
       tr("Click heads to add them to the picture; at any time, Shift+click, Ctrl+click or C does the same"),
       () => this._setAdding(!this.adding()),
     );
+    this.compare.classList.add("adds");
     this.readings = new Map(
       READINGS.map(([name, text, title]) => [
         name,

@@ -79,7 +79,7 @@ function packedPositions(template, rows, body) {
 }
 
 /** What may come next at a step; the token that comes is among them. */
-function offered({ tokens, ids, probabilities }, predictions, own, step) {
+function offered({ tokens, ids, probabilities, normalizers }, predictions, own, step) {
   let texts = tokens.slice(0, OFFERED).map(tokenText);
   let shares = probabilities.slice(0, OFFERED);
   let chosen = ids.slice(0, OFFERED).indexOf(predictions.ids[step]);
@@ -88,5 +88,5 @@ function offered({ tokens, ids, probabilities }, predictions, own, step) {
     shares = [...shares.slice(0, -1), own];
     chosen = texts.length - 1;
   }
-  return { texts, shares, chosen };
+  return { texts, shares, chosen, normalizers };
 }

@@ -5,6 +5,7 @@ import { element } from "../canvas/dom.js";
 import { payloadId } from "../canvas/envelope.js";
 import { plainKey, typing } from "../canvas/keys.js";
 import { mounted } from "../canvas/mount.js";
+import { movedTo } from "../canvas/roving.js";
 import { ASK_EVENT, SHOWN_EVENT, pageTheme, roomWithin } from "../canvas/page.js";
 import { Writing, keyAsked, percent, spokenStep } from "./frame.js";
 import { heed, lightWithin } from "../canvas/shared.js";
@@ -59,6 +60,7 @@ class Steps {
     this.source = row("source", tr("Source sentence"));
     this.target = row("target", tr("Translation so far"));
     this.candidates = element("ol", "candidates", { "aria-label": tr("The likeliest tokens; choose one to continue from it") });
+    this.candidates.addEventListener("keydown", (event) => this._among(event));
     this.other = element("p", "other", { hidden: "" });
     const button = (className, label, onClick) => {
       const made = element("button", className, { type: "button", "aria-label": label, title: label });
@@ -73,7 +75,7 @@ class Steps {
     this.slider = element("input", "slider", { type: "range", min: "1", step: "1", "aria-label": tr("Step") });
     this.slider.addEventListener("input", () => this._go(Number(this.slider.value) - 1));
     this.place = element("span", "place");
-    this.controls = element("div", "controls", {}, this.play, this.back, this.slider, this.forth, this.place);
+    this.controls = element("div", "controls", {}, this.play, this.slider, this.back, this.forth, this.place);
     this.spoken = element("div", "spoken", { "aria-live": "polite" });
     const next = element("section", "next", { "aria-label": tr("Next token") }, this.candidates, this.other);
     this.root.replaceChildren(this.controls, this.source.made, this.target.made, next, this.spoken);
@@ -159,6 +161,7 @@ class Steps {
       const place = this.candidates.children.length;
       const button = element("button", "candidate", { type: "button" });
       button.append(...["key", "text", "bar", "share"].map((name) => element("span", name)));
+      button.tabIndex = place ? -1 : 0;
       button.addEventListener("click", () => this._take(place));
       this.candidates.append(element("li", "", {}, button));
     }
@@ -240,6 +243,19 @@ class Steps {
     this._rest();
     this._draw();
     this.trigger("taken", { name: this.writing.name, step: this.step, place });
+  }
+
+  /** Up and down move among the candidates, which are one stop of the Tab key. */
+  _among(event) {
+    const buttons = [...this.candidates.querySelectorAll("button")];
+    const from = buttons.indexOf(event.target);
+    const to = plainKey(event) && movedTo(event.key, from, buttons.length);
+    if (to === null || from < 0) return;
+    event.preventDefault();
+    event.stopPropagation();
+    buttons[from].tabIndex = -1;
+    buttons[to].tabIndex = 0;
+    buttons[to].focus();
   }
 
   _key(event) {
