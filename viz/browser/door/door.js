@@ -318,7 +318,7 @@ export class Door {
     show();
     const label = element("label", "note temperature", {}, element("span", "", {}, "Temperature ", said), slider);
     label.title = "Divides the logits before the softmax: below 1 sharper, above 1 flatter";
-    return [label, element("span", "note temperature", {}, "only shown, not used to translate")];
+    return [label, element("span", "note temperature", {}, "a view only: the translation stays")];
   }
 
   // ---- following a token -----------------------------------------------------------------------------------------
