@@ -7,6 +7,7 @@ from collections.abc import Callable
 from urllib.parse import quote, urlencode, urlsplit
 
 import pytest
+import torch
 from playwright.sync_api import Locator, Page, expect
 
 from model.trace.attention_map import AttentionKind
@@ -154,6 +155,18 @@ def test_keys_follow_a_token_and_what_comes_after_it(still: DoorPage, model: Tra
     still.expect_rest(n_tokens(model))
     still.page.keyboard.press("Escape")
     expect(chips.locator(".lit")).to_have_count(0)
+    # At another temperature, the last token has another probability; nothing else moves.
+    slider = still.door.get_by_role("slider", name="Temperature")
+    slider.press("End")
+    expect(slider).to_have_attribute("aria-valuetext", "2")
+    trace = model.trace(SENTENCE)
+    with torch.inference_mode():
+        ids = (torch.tensor([tokens.ids]) for tokens in (trace.source, trace.target))
+        logits = model.model(*ids)[0, -1].float()
+    share = float(torch.softmax(logits / 2, dim=-1)[trace.predictions.ids[-1]])
+    said = "< 1%" if share < 0.01 else f"{min(99, round(100 * share))}%"
+    expect(still.door.locator(".offer.chosen .share")).to_have_text(said)
+    still.expect_rest(n_tokens(model))
 
 
 def test_a_long_sentence_brings_each_token_into_sight(still: DoorPage) -> None:
