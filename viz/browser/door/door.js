@@ -316,9 +316,9 @@ export class Door {
       this._draw();
     });
     show();
-    const label = element("label", "note temperature", {}, element("span", "", {}, "Temperature ", said), slider);
-    label.title = "Divides the logits before the softmax: below 1 sharper, above 1 flatter";
-    return [label, element("span", "note temperature", {}, "a view only: the translation stays")];
+    const label = element("label", "note temperature", {}, element("span", "", {}, tr("Temperature"), " ", said), slider);
+    label.title = tr("Divides the logits before the softmax: below 1 sharper, above 1 flatter");
+    return [label, element("span", "note temperature", {}, tr("a view only: the translation stays"))];
   }
 
   // ---- following a token -----------------------------------------------------------------------------------------
