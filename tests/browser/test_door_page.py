@@ -85,7 +85,7 @@ def test_keys_go_from_token_to_token_and_the_address_keeps_where(
     last = n_tokens(model)
     still.expect_rest(last)
     wait_until_calm(still.page)
-    still.door.get_by_role("slider").focus()
+    still.door.get_by_role("slider", name="Moment").focus()
     still.page.keyboard.press("ArrowLeft")
     still.expect_rest(last - 1)
     still.reader.wait_for_query(moment=str(last - 1))
@@ -134,7 +134,7 @@ def test_a_word_is_followed_wherever_it_is(still: DoorPage) -> None:
     word.click()
     still.page.mouse.move(5, 5)
     expect(chip).to_have_class(re.compile("lit"))
-    still.door.get_by_role("slider").focus()
+    still.door.get_by_role("slider", name="Moment").focus()
     still.page.keyboard.press("Escape")
     expect(chip).not_to_have_class(re.compile("lit"))
 

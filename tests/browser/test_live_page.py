@@ -133,7 +133,7 @@ def test_a_link_opens_what_it_says_on_a_phone(opened: Opened, text: str, toy: Tr
     page = opened(text, at=at, viewport={"width": 390, "height": 844})
     expect(page.locator("#translation")).to_have_text(toy.translate("a b c").text, timeout=SECONDS)
     heading = page.locator(".explorer h3.name")
-    expect(heading).to_contain_text("layer 0, head 1", timeout=SECONDS)
+    expect(heading).to_contain_text("Schicht 0, Kopf 1", timeout=SECONDS)
     expect(page.get_by_role("button", name=words()["de"]["translate"])).to_be_visible()
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     # Another's translation is read as the address gives it, and said to be no work of the model.

@@ -303,7 +303,9 @@ export class Door {
     const temperatures = this.figure.offeredTemperatures;
     this.temperature = temperatures.indexOf(1);
     if (this.temperature < 0) return [];
-    const slider = element("input", "", { type: "range", min: "0", max: String(temperatures.length - 1), step: "1" });
+    const slider = element("input", "", {
+      type: "range", min: "0", max: String(temperatures.length - 1), step: "1", "aria-label": tr("Temperature"),
+    });
     slider.value = String(this.temperature);
     const said = element("output", "", { "aria-hidden": "true" });
     const show = () => {
