@@ -13,15 +13,12 @@ first, to the frame after the one that finds the drawing done.
 from __future__ import annotations
 
 import argparse
-import functools
-import http.server
 import importlib
 import importlib.metadata
 import random
 import re
 import statistics
 import tempfile
-import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -48,6 +45,7 @@ from tests.kit.running_app import (
     launch,
     serve,
 )
+from tests.kit.static_host import hosted
 
 CLOCK = Path(__file__).with_name("_clock.js")
 CHECKPOINT = ROOT / "checkpoints" / "en-de"
@@ -467,19 +465,8 @@ def bertviz() -> Iterator[BertViz | None]:
         folder = Path(name)
         for script, content in scripts.items():
             (folder / script).write_bytes(content)
-        handler = functools.partial(_Quiet, directory=name)
-        with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-            thread = threading.Thread(target=server.serve_forever, daemon=True)
-            thread.start()
-            try:
-                yield BertViz(f"http://127.0.0.1:{server.server_port}", folder)
-            finally:
-                server.shutdown()
-
-
-class _Quiet(http.server.SimpleHTTPRequestHandler):
-    def log_message(self, *_: Any) -> None:
-        pass
+        with hosted(folder) as url:
+            yield BertViz(url, folder)
 
 
 def measure_bertviz_alone(browser: Browser, other: BertViz, runs: int) -> dict[str, Any]:

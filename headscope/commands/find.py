@@ -10,12 +10,13 @@ import argparse
 from headscope.commands.translate import DEFAULT_CHECKPOINT
 from model.checkpoints.checkpoint import CheckpointError
 from model.checkpoints.shipped import checkpoint_folder
-from model.explain.labels import RULE, site_named
+from model.explain.labels import RULE
 from model.record.weight_rules import RULES
 from model.survey.corpus_survey import KEYS, Place
 from model.survey.part import SurveyError
 from model.survey.sentence_index import FOUND_BY
 from model.survey.survey_file import read_sentences, read_survey
+from viz.links.head_refs import read_heads, written_heads
 
 REFUSED = (CheckpointError, SurveyError)
 """Whose message is one sentence for the person who asked."""
@@ -50,7 +51,7 @@ def run(arguments: argparse.Namespace) -> None:
             profile = survey.of(place)
             label = RULE[profile.label].text if profile.label else ""
             mean, loss = profile.measures[arguments.by].mean, profile.effect.mean
-            print(f"{place[0]}.{place[1]}\t{mean:.2f}\tloss without it {loss:.2f} nats\t{label}")
+            print(f"{written_heads([place])}\t{mean:.2f}\tloss without it {loss:.2f} nats\t{label}")
         return
     index = read_sentences(arguments.model)
     if index is None:
@@ -74,8 +75,8 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _head(name: str) -> Place:
-    site, _, head = name.rpartition(".")
     try:
-        return site_named(site), int(head)
+        (head,) = read_heads(name)
+        return head
     except ValueError:
         raise argparse.ArgumentTypeError("give a head such as encoder.0.5") from None

@@ -1,8 +1,9 @@
 """Over the corpus: what each head does over many sentences, and how well a rule says it."""
 
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -63,6 +64,8 @@ from viz.shell.width import is_narrow, watch_width
 
 TOP = 10
 """Heads in the list."""
+
+T = TypeVar("T")
 
 TENTHS = (9, 8, 6, 4, 2, 0)
 """Tenths of the sentences of which one is shown, by a measure of the head."""
@@ -311,13 +314,18 @@ def show_sentences(question: OfModel, survey: CorpusSurvey, place: Place) -> Non
         f"From its strongest sentences to its weakest, by {name[0].lower()}{name[1:]}", anchor=False
     )
     chosen = [(tenth, spread.examples[tenth][0]) for tenth in TENTHS if spread.examples[tenth]]
+    in_columns(chosen, lambda each: show_sentence(question, survey, place, measure, *each))
+
+
+def in_columns(items: Sequence[T], show: Callable[[T], None]) -> None:
+    """Items three abreast; on a phone, one below another."""
     per_row = 1 if is_narrow() else 3
-    for start in range(0, len(chosen), per_row):
-        for column, (tenth, number) in zip(
-            st.columns(per_row, gap="medium"), chosen[start : start + per_row], strict=False
+    for start in range(0, len(items), per_row):
+        for column, item in zip(
+            st.columns(per_row, gap="medium"), items[start : start + per_row], strict=False
         ):
             with column:
-                show_sentence(question, survey, place, measure, tenth, number)
+                show(item)
 
 
 def show_sentence(
@@ -468,14 +476,12 @@ def show_found(
     question: OfModel, index: SentenceIndex, place: Place, numbers: list[int], key: str
 ) -> None:
     """Sentences as small maps of a head."""
-    per_row = 1 if is_narrow() else 3
-    for start in range(0, len(numbers), per_row):
-        for column, number in zip(
-            st.columns(per_row, gap="medium"), numbers[start : start + per_row], strict=False
-        ):
-            with column:
-                trace = session.ask(Record(question.version, index.sources[number]))
-                show_map(trace, place, f"{key}-{number}")
+
+    def show_one(number: int) -> None:
+        trace = session.ask(Record(question.version, index.sources[number]))
+        show_map(trace, place, f"{key}-{number}")
+
+    in_columns(numbers, show_one)
 
 
 # ---- draw a pattern -----------------------------------------------------------------------------

@@ -5,7 +5,7 @@ import { element } from "../canvas/dom.js";
 import { payloadId } from "../canvas/envelope.js";
 import { plainKey, typing } from "../canvas/keys.js";
 import { mounted } from "../canvas/mount.js";
-import { movedTo } from "../canvas/roving.js";
+import { moveAmong } from "../canvas/roving.js";
 import { ASK_EVENT, SHOWN_EVENT, pageTheme, roomWithin } from "../canvas/page.js";
 import { Writing, keyAsked, percent, spokenStep } from "./frame.js";
 import { heed, lightWithin } from "../canvas/shared.js";
@@ -247,15 +247,7 @@ class Steps {
 
   /** Up and down move among the candidates, which are one stop of the Tab key. */
   _among(event) {
-    const buttons = [...this.candidates.querySelectorAll("button")];
-    const from = buttons.indexOf(event.target);
-    const to = plainKey(event) && movedTo(event.key, from, buttons.length);
-    if (to === null || from < 0) return;
-    event.preventDefault();
-    event.stopPropagation();
-    buttons[from].tabIndex = -1;
-    buttons[to].tabIndex = 0;
-    buttons[to].focus();
+    moveAmong(event, [...this.candidates.querySelectorAll("button")], plainKey(event));
   }
 
   _key(event) {
