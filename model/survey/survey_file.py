@@ -138,16 +138,15 @@ def read_sentences(directory: Path) -> SentenceIndex | None:
     path = own_file(directory, SURVEY)
     if not path.exists():
         return None
-    heads = {name: len(each) for name, each in _object(path)["heads"].items()}
+    heads = _object(path)["heads"]
     content = _read(path, _SENTENCES)
     if content is None:
         return None
     try:
-        sources = json.loads(content)
         return SentenceIndex.from_bytes(
             _read(path, _DOES) or b"",
-            [str(source) for source in sources],
-            {site_named(name): n for name, n in heads.items()},
+            [str(source) for source in json.loads(content)],
+            {site_named(name): len(each) for name, each in heads.items()},
         )
     except _DAMAGED:
         raise _damaged(path) from None

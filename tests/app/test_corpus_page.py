@@ -94,8 +94,8 @@ def test_sentences_are_found_by_words_and_by_where_a_head_looks(
     app = open_app(folder=shelf, page="corpus", sentence=SENTENCE, **asked)
     index = read_sentences(shelf / "en-de")
     assert index is not None
-    assert found_sentence(index, "dog", place, "previous") in said(app)
     found = index.found("dog", place, "previous")
+    assert found_sentence(index, found, "dog", place, "previous") in said(app)
     shown = [each for each in app.button if str(each.key).startswith("corpus-found-")]
     assert [plain(each.label) for each in shown] == [index.sources[number] for number, _ in found]
     # Of cross-attention no rows look one word back: all sentences with the word are left.

@@ -100,23 +100,28 @@ def came_sentence(growth: Growth, place: Place, label: str | None) -> str | None
     return None
 
 
-def found_sentence(index: SentenceIndex, words: str, place: Place, rule: str) -> str:
-    """How many sentences were found, and in how many of them a head does something."""
+def found_sentence(
+    index: SentenceIndex, found: list[tuple[int, Does]], words: str, place: Place, rule: str
+) -> str:
+    """How many sentences were `found`, and in how many of them a head does something."""
     site, head = place
     every = count_of(len(index.sources), "sentence")
-    with_words = len(index.found(words)) if words.strip() else len(index.sources)
-    have = f"{with_words:,} of {every} {'has' if with_words == 1 else 'have'} these words"
+
+    def have(with_words: int) -> str:
+        return f"{with_words:,} of {every} {'has' if with_words == 1 else 'have'} these words."
+
     if not rule:
-        return (
-            f"{have}." if words.strip() else f"{every}. Type words, or choose where a head looks."
-        )
-    found = index.found(words, place, rule)
+        if words.strip():
+            return have(len(found))
+        return f"{every}. Type words, or choose where a head looks."
     mostly = sum(level is Does.MOSTLY for _, level in found)
     text = (
         f"{head_name(site, head)} looks {RULES[rule].text} in {len(found):,}; in {mostly:,} of "
         "them, it does so in at least half of the rows that have such a token."
     )
-    return f"{have}. Of these, {text}" if words.strip() else f"Of {every}, {text}"
+    if words.strip():
+        return f"{have(len(index.found(words)))} Of these, {text}"
+    return f"Of {every}, {text}"
 
 
 def rule_sentence(rule: HeadRule) -> str:

@@ -462,9 +462,10 @@ def show_search(question: OfModel, survey: CorpusSurvey, view: CorpusView) -> No
             key="does",
             width=300,
         )
-    st.markdown(f"#### {escape_markdown(found_sentence(index, view.words, place, view.does))}")
+    found = index.found(view.words, place, view.does or None)
+    said = found_sentence(index, found, view.words, place, view.does)
+    st.markdown(f"#### {escape_markdown(said)}")
     if view.words.strip() or view.does:
-        found = index.found(view.words, place, view.does or None)
         show_found(question, index, place, [number for number, _ in found[:FOUND]], "corpus-found")
         if len(found) > FOUND:
             st.caption(

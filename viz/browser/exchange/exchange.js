@@ -1,5 +1,6 @@
 // Parts of the second sentence, which a person drags into the first, clicks, or chooses with the keyboard.
 
+import { element } from "../canvas/dom.js";
 import { mounted } from "../canvas/mount.js";
 import { roving } from "../canvas/roving.js";
 import { partsIn, stateAt, stepped } from "./put.js";
@@ -12,9 +13,9 @@ class Exchange {
     this.root = root;
     this.open = [];
     this.number = 0;
-    this.from = made("section", { "aria-label": "Parts of the second sentence" });
-    this.into = made("section", { class: "into", "aria-label": "The first sentence" });
-    this.spoken = made("div", { class: "spoken", "aria-live": "polite" });
+    this.from = element("section", "", { "aria-label": "Parts of the second sentence" });
+    this.into = element("section", "into", { "aria-label": "The first sentence" });
+    this.spoken = element("div", "spoken", { "aria-live": "polite" });
     root.replaceChildren(this.from, this.into, this.spoken);
     root.addEventListener("pointerdown", (event) => this._take(event));
     root.addEventListener("pointermove", (event) => this._drag(event));
@@ -47,8 +48,8 @@ class Exchange {
 
   _draw() {
     const { tokens, stages, states, heads } = this.parts;
-    const after = made("select", { "aria-label": "The token's hidden states after" });
-    after.append(...stages.map(([stage, name]) => made("option", { value: stage }, name)));
+    const after = element("select", "", { "aria-label": "The token's hidden states after" });
+    after.append(...stages.map(([stage, name]) => element("option", "", { value: stage }, name)));
     after.value = this.stage;
     after.addEventListener("change", () => {
       this.stage = after.value;
@@ -56,7 +57,7 @@ class Exchange {
       this._mark();
     });
     this.tokens = tokens.map(([text, place]) => {
-      const chip = made("button", { class: "part" }, text);
+      const chip = element("button", "part", {}, text);
       chip.dataset.place = place ?? "";
       chip.disabled = place === null;
       if (place === null) chip.title = "No counterpart in the first sentence";
@@ -65,21 +66,21 @@ class Exchange {
     this.others = [
       group("One token, after", [after, ...this.tokens]),
       ...states.map(([name, parts]) => {
-        const chips = parts.map(([part, text, full]) => made("button", { class: "part", "data-part": part, "data-name": full }, text));
+        const chips = parts.map(([part, text, full]) => element("button", "part", { "data-part": part, "data-name": full }, text));
         roving(chips);
         return group(name, chips);
       }),
     ];
     roving(this.tokens.filter((chip) => !chip.disabled));
-    this.more = made("button", { class: "more", type: "button" }, "Tokens and layers");
+    this.more = element("button", "more", { type: "button" }, "Tokens and layers");
     this.more.addEventListener("click", () => this._unfold(this.others[0].hidden));
     // What is in has to be among what can be dragged.
     this._unfold(this.put.some(([part]) => !heads.some(([, rows]) => rows.flat().some(([each]) => each === part))));
     const groups = [
       ...heads.map(([name, rows]) => group(name, [grid(rows)], "heads")),
-      made("p", {}, "Each tile is one head; the stronger its colour, the more its weights differ between the sentences."),
+      element("p", "", {}, "Each tile is one head; the stronger its colour, the more its weights differ between the sentences."),
     ];
-    this.from.replaceChildren(made("h4", {}, "Drag a part of the second sentence’s run into the first"), ...groups, this.more, ...this.others);
+    this.from.replaceChildren(element("h4", "", {}, "Drag a part of the second sentence’s run into the first"), ...groups, this.more, ...this.others);
     this._name();
   }
 
@@ -109,18 +110,18 @@ class Exchange {
       if (each.dataset.part && !names.has(each.dataset.part)) names.set(each.dataset.part, each.dataset.name);
     }
     const changed = new Set(parts.map((part) => part.match(/^encoder\..*\.at(\d+)$/)?.[1]));
-    const words = made("p", { class: "words" });
+    const words = element("p", "words");
     for (const [place, text] of this.parts.first.entries()) {
-      words.append(made("span", changed.has(String(place)) ? { class: "changed" } : {}, text), " ");
+      words.append(element("span", changed.has(String(place)) ? "changed" : "", {}, text), " ");
     }
     const focused = this.root.getRootNode().activeElement?.closest?.(".into .part")?.dataset.part;
     const chips = parts.map((part) => {
-      const chip = made("button", { class: "part", "data-part": part, "aria-label": `Take out: ${names.get(part) ?? part}` });
-      chip.append(made("span", {}, names.get(part) ?? part), made("span", { "aria-hidden": "true" }, " ×"));
+      const chip = element("button", "part", { "data-part": part, "aria-label": `Take out: ${names.get(part) ?? part}` });
+      chip.append(element("span", "", {}, names.get(part) ?? part), element("span", "", { "aria-hidden": "true" }, " ×"));
       return chip;
     });
-    const none = made("p", { class: "none" }, "Drop a part here, click it, or press Enter on it.");
-    this.into.replaceChildren(made("h4", {}, "Into the first sentence"), words, ...(chips.length ? chips : [none]));
+    const none = element("p", "none", {}, "Drop a part here, click it, or press Enter on it.");
+    this.into.replaceChildren(element("h4", "", {}, "Into the first sentence"), words, ...(chips.length ? chips : [none]));
     if (focused) (chips.find((chip) => chip.dataset.part === focused) ?? chips[0] ?? this.from.querySelector(".part")).focus();
     this.root.dataset.parts = parts.join("-");
   }
@@ -154,7 +155,7 @@ class Exchange {
     if (!this.ghost) {
       if (Math.hypot(event.clientX - x, event.clientY - y) < STILL) return;
       this.root.setPointerCapture(event.pointerId);
-      this.ghost = made("div", { class: "ghost" }, part.dataset.name ?? part.firstChild.textContent);
+      this.ghost = element("div", "ghost", {}, part.dataset.name ?? part.firstChild.textContent);
       this.root.append(this.ghost);
       this.root.classList.add("dragging");
     }
@@ -204,18 +205,18 @@ class Exchange {
 }
 
 function group(name, content, kind = "") {
-  const found = made("div", { class: `group ${kind}`, role: "group", "aria-label": name });
-  found.append(made("span", { class: "name" }, name), ...content);
+  const found = element("div", `group ${kind}`, { role: "group", "aria-label": name });
+  found.append(element("span", "name", {}, name), ...content);
   return found;
 }
 
 // Heads as tiles, as dark as they differ; only one of them is a stop of the Tab key.
 function grid(rows) {
-  const tiles = made("div", { class: "tiles" });
+  const tiles = element("div", "tiles");
   for (const [layer, row] of rows.entries()) {
-    const line = made("div", {});
+    const line = element("div", "");
     for (const [head, [part, name, share]] of row.entries()) {
-      const tile = made("button", { class: "part", "data-part": part, "data-name": name, title: name });
+      const tile = element("button", "part", { "data-part": part, "data-name": name, title: name });
       tile.style.setProperty("--share", `${Math.round(100 * share)}%`);
       tile.tabIndex = layer || head ? -1 : 0;
       line.append(tile);
@@ -223,13 +224,6 @@ function grid(rows) {
     tiles.append(line);
   }
   return tiles;
-}
-
-function made(name, attributes, text = "") {
-  const element = document.createElement(name);
-  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
-  if (text) element.textContent = text;
-  return element;
 }
 
 export default mounted(".exchange", (root) => new Exchange(root), "moves");
