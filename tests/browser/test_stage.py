@@ -347,9 +347,9 @@ def test_another_width_told_before_the_stage_is_shown_does_not_leave_it(
     wait_until_calm(page, still=SHORTLY)
     page.evaluate("window.held = []")
     page.get_by_role("button", name="Present").click()
-    page.wait_for_function("window.held.length === 1")
+    page.wait_for_function("window.held.length >= 1")
     page.set_viewport_size({"width": 1280, "height": 800})
-    page.wait_for_function("window.held.length === 2")
+    page.wait_for_function("window.held.length >= 2")
     page.evaluate(
         """() => {
           const [click, width] = window.held;
