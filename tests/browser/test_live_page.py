@@ -14,8 +14,10 @@ from playwright.sync_api import Browser, Page, expect
 
 from headscope.__main__ import main
 from model.checkpoints.shipped import CHECKPOINTS
+from model.explain.reading import HIDDEN_NOTE, Reading, read
 from model.paper.search import Search
 from model.record.intervention import Intervention, PositionEdit
+from model.trace.attention_map import Site
 from model.translate.translator import Translator, load
 from tests.kit.readings import head_of
 from viz.site.page import words
@@ -104,6 +106,15 @@ def test_ones_own_sentence_goes_through_every_picture(
     assert "off=cross.0." in page.url
     page.get_by_role("button", name=SAYS["all_on"]).click()
     expect(page.locator(".outcome")).to_be_empty()
+    # Read in another way, as the app reads it.
+    page.get_by_role("button", name="Options").click()
+    page.get_by_role("button", name="Special tokens").click()
+    page.get_by_role("button", name="Name rows by prediction").click()
+    without = read(trace, Reading(specials=False, predicted=True)).maps[Site("cross", 0)]
+    sizes = head_of(without, 0).alt.partition("; the largest")[0]
+    expect(drawn).to_have_attribute("aria-label", re.compile(re.escape(sizes)), timeout=SECONDS)
+    expect(page.locator(".explorer .caption")).to_contain_text(HIDDEN_NOTE)
+    assert "specials=0&predicted=1" in page.url
 
     page.get_by_role("link", name="Decoding").click()
     page.locator(".candidate").nth(1).click()

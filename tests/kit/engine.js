@@ -9,6 +9,7 @@ import { distanceBucket } from "../../viz/browser/engine/positions.js";
 import { Tokenizer } from "../../viz/browser/engine/tokenizer.js";
 import { packedFigure } from "../../viz/browser/live/figure.js";
 import { packedTrace } from "../../viz/browser/live/packing.js";
+import { readTrace } from "../../viz/browser/live/reading.js";
 import { packedWriting } from "../../viz/browser/live/writing.js";
 
 const file = (folder, name) => readFileSync(join(folder, name));
@@ -50,16 +51,26 @@ const TASKS = {
     return results;
   },
 
-  async pack({ page, folder, options, line, template, effects = false }) {
+  async pack({ page, folder, options, line, template }) {
     const engine = await loaded(folder, options);
     const trace = await engine.trace(line);
-    const losses = effects ? await engine.effects(trace) : null;
     const envelope = {
       door: () => packedFigure(template, trace, { key: `${basename(folder)} ${line}` }),
-      heads: () => packedTrace(template, trace, { effects: losses }),
       decoding: () => packedWriting(template, trace, { name: line }),
     }[page]();
-    return { envelope: Buffer.from(envelope).toString("base64") };
+    return Buffer.from(envelope).toString("base64");
+  },
+
+  /** A trace, and under each reading what is read of it and its envelope. */
+  async read({ folder, options, line, under, template, readings }) {
+    const engine = await loaded(folder, options);
+    const trace = await engine.trace(line, { under: typed(under) });
+    const effects = template && (await engine.effects(trace));
+    const read = readings.map((reading) => ({
+      seen: readTrace(trace, reading),
+      envelope: template && Buffer.from(packedTrace(template, trace, { effects, reading })).toString("base64"),
+    }));
+    return { trace, read };
   },
 
   async buckets({ distances, causal }) {

@@ -9,6 +9,7 @@ import { tokenText } from "../browser/live/labels.js";
 import { packedTrace } from "../browser/live/packing.js";
 import { packedPanels } from "../browser/live/panels.js";
 import { packedWriting } from "../browser/live/writing.js";
+import { READINGS } from "../browser/explorer/selection.js";
 import { presetMask } from "../browser/engine/masks.js";
 import { fittedEdit, readEdits, writtenEdit } from "./edits.js";
 import { Part } from "./parts.js";
@@ -17,6 +18,13 @@ import { say } from "./words.js";
 const KINDS = ["encoder", "decoder", "cross"];
 // Why a cell of a mask is closed (viz/masks/mask.py, Cell).
 const [FUTURE, BY_EDIT] = [1, 4];
+// What an address may say of the selection (viz/heads/view.py); the explorer itself leaves out what this model lacks.
+const SPELLED = {
+  ...{ attention: /^(encoder|decoder|cross|joint)$/, layer: /^\d{1,3}$/, head: /^\d{1,3}$/, faint: /^\d$/ },
+  ...{ cell: /^\d{1,3}\.\d{1,3}$/, compare: /^\d{1,3}\.\d{1,3}(-\d{1,3}\.\d{1,3}){0,7}$/, only: /^(layer|head)\.\d{1,3}$/ },
+};
+// What the engine or the reading has to answer, and not the explorer alone.
+const REDRAWN = ["off", "order", ...READINGS.map(([name]) => name)];
 // The widest beam and the highest length penalty of an address (viz/decoding/search.py).
 const [MOST_BEAM, MOST_PENALTY] = [8, 200];
 
@@ -97,46 +105,55 @@ export class HeadsPage extends SitePage {
   constructor(talk) {
     super(talk, "heads", "explorer", { report: (selection) => this.follow(selection) });
     this.epoch = 0;
-    this.usual = this.template.selection;
     this.restore = this.button(say("all_on"), () => document.dispatchEvent(new CustomEvent(ALL_ON_EVENT)));
     this.controls.append(this.restore);
   }
 
-  /** What the explorer selects, from the address. */
+  /** What is selected of a kind of attention, as the explorer spells it, where the address does not say otherwise. */
+  usual(attention) {
+    const { kinds, selection } = this.template;
+    const [layer, head] = (kinds.find(({ kind }) => kind === attention) ?? kinds.find(({ kind }) => kind === "cross")).opening;
+    return { ...selection, layer: String(layer), head: String(head) };
+  }
+
+  /** What the explorer selects, from the address; what cannot be read there is as usual. */
   get selection() {
-    return Object.fromEntries(Object.entries(this.usual).map(([name, value]) => [name, this.query[name] ?? value]));
+    const { query } = this;
+    const isSpelled = (name) => name in query && (SPELLED[name]?.test(query[name]) ?? true);
+    const usual = this.usual(query.attention);
+    return Object.fromEntries(Object.entries(usual).map(([name, value]) => [name, isSpelled(name) ? query[name] : value]));
   }
 
   get off() {
-    return (this.query.off ?? "").split("-").filter((each) => /^(encoder|decoder|cross)\.\d{1,2}\.\d{1,2}$/.test(each));
+    return headsIn(this.query.off, this.template);
   }
 
   follow(selection) {
-    const spelled = Object.keys(this.usual).filter((name) => name in selection);
-    const values = Object.fromEntries(spelled.map((name) => [name, selection[name] === this.usual[name] ? "" : selection[name]]));
-    const [off, order] = [this.query.off ?? "", this.query.order ?? ""];
+    const usual = this.usual(selection.attention);
+    const spelled = Object.keys(usual).filter((name) => name in selection);
+    const values = Object.fromEntries(spelled.map((name) => [name, selection[name] === usual[name] ? "" : selection[name]]));
+    const isNew = REDRAWN.some((name) => (values[name] ?? "") !== (this.query[name] ?? ""));
     this.talk.change(values, { draws: false });
-    if ((values.off ?? "") !== off || (values.order ?? "") !== order) this.draw({ moved: false });
+    if (isNew) this.draw({ moved: false });
   }
 
   async draw({ moved = true } = {}) {
-    const { talk, off, template } = this;
-    const heads = off.map(headOf).filter(({ kind, layer, head }) => {
-      const known = template.kinds.find((each) => each.kind === kind);
-      return known?.layers.includes(layer) && head < known.heads;
-    });
+    const { talk, template, off: heads, selection } = this;
     if (moved) this.epoch += 1;
-    const options = { epoch: this.epoch, selection: this.selection, stage: talk.isStaged };
+    const reading = Object.fromEntries(READINGS.map(([name]) => [name, selection[name] === "1"]));
+    const options = { epoch: this.epoch, selection, reading, stage: talk.isStaged };
     this.restore.hidden = !heads.length;
-    const without = heads.length ? await talk.trace({ heads }) : null;
-    // A given translation is read without these heads; what the model writes without them stands above.
-    const trace = await (talk.query.target || !without ? talk.shown(heads.length ? { heads } : {}) : without);
+    const trace = await talk.shown();
     if (!trace) return;
-    const whole = without && (await talk.trace());
-    if (whole) this.compare(without.text, whole.text, say("without_heads", { n: heads.length }));
-    else this.note.replaceChildren();
     await this.part.update(packedTrace(template, trace, options));
-    if (heads.length || options.selection.order !== template.onDemand) return;
+    if (heads.length) {
+      // The picture still shows all heads at work, as in the app; what the model writes without some stands above.
+      const [without, whole] = [await talk.trace({ heads }), await talk.trace()];
+      if (!without || !whole) return;
+      this.compare(without.text, whole.text, say("without_heads", { n: heads.length }));
+      this.note.append(element("span", "", {}, ` ${say("heads_stay")}`));
+    } else this.note.replaceChildren();
+    if (selection.order !== template.onDemand) return;
     const effects = await talk.effects();
     if (effects) await this.part.update(packedTrace(template, trace, { ...options, effects }));
   }
@@ -435,10 +452,15 @@ function inWords(bytes) {
   return sealed(header, packed);
 }
 
-/** An edit that switches off a head as an address names it, such as "cross.0.1". */
-function headOf(name) {
-  const [kind, layer, head] = name.split(".");
-  return { kind, layer: Number(layer), head: Number(head), gate: 0 };
+/** Edits that switch off the heads of an address, such as "cross.0.1-encoder.2.3", as far as the model has them. */
+function headsIn(text, { kinds }) {
+  const named = new Set((text ?? "").split("-").filter((each) => /^(encoder|decoder|cross)\.\d{1,2}\.\d{1,2}$/.test(each)));
+  return [...named].flatMap((name) => {
+    const [kind, layer, head] = name.split(".");
+    const known = kinds.find((each) => each.kind === kind);
+    const edit = { kind, layer: Number(layer), head: Number(head), gate: 0 };
+    return known.layers.includes(edit.layer) && edit.head < known.heads ? [edit] : [];
+  });
 }
 
 /** The values that are there. */

@@ -117,10 +117,10 @@ test("headers that were made in English are worded, and tokens and names of thin
     stacks: [{ blocks: [{ labels: [["", "looks at the same token"]] }], tokens: ["Encoder"] }],
     said: "Arcs: where the decoder looks while writing a word, the mean of its 8 cross-attention heads.",
   };
-  const { axes, kinds, stacks, said } = worded(header);
+  const { axes, kinds, stacks, said: arcs } = worded(header);
   assert.deepEqual(axes, header.axes);
   assert.deepEqual(stacks, [{ blocks: [{ labels: [["", "schaut auf dasselbe Token"]] }], tokens: ["Encoder"] }]);
-  assert.equal(said, "Bögen: wohin der Decoder schaut, während er ein Wort schreibt; Mittel seiner 8 Köpfe der Kreuzaufmerksamkeit.");
+  assert.equal(arcs, "Bögen: wohin der Decoder schaut, während er ein Wort schreibt; Mittel seiner 8 Köpfe der Kreuzaufmerksamkeit.");
   assert.equal(kinds[0].kind, "encoder");
   assert.equal(kinds[0].caption, "Eine Zeile zeigt, wohin der Decoder im bisher Gelesenen schaut; zusammen ergibt sie 1. Schraffiert: nicht erlaubt. Schichten und Köpfe zählen ab 0.");
   assert.deepEqual(kinds[0].facts[0][0], {
@@ -131,4 +131,7 @@ test("headers that were made in English are worded, and tokens and names of thin
     share: "91% von 500 Sätzen (88–93%)",
     reason: "Im Mittel gehen 63% seines Gewichts dorthin; in 91% von 500 Sätzen (88–93%) mindestens die Hälfte.",
   });
+  const sentence = "Most of its weight is on hidden special tokens; otherwise a row looks at about two words, mostly at itself.";
+  const said = "Das meiste Gewicht liegt auf ausgeblendeten Sondertoken; sonst gilt: eine Zeile schaut auf etwa zwei Wörter, meist auf sich selbst.";
+  assert.equal(worded({ sentence }).sentence, said);
 });

@@ -27,7 +27,7 @@ from model.explain.examples import read_examples
 from model.explain.head_ablation import effects_of
 from model.paper.config import CHOICES
 from model.paper.positions import distance_buckets
-from model.paper.search import Search
+from model.paper.search import Sampling, Search
 from model.paper.tokenizer import Tokenizer
 from model.paper.transformer import Transformer
 from model.record.intervention import Intervention, PositionEdit
@@ -144,7 +144,15 @@ def test_a_single_stack_reads_and_writes_the_same(name: str) -> None:
 
 @pytest.mark.parametrize(
     "search",
-    [Search(), Search(beam=1), Search(beam=7, length_penalty=0), Search(beam=2, prefix=(358, 490))],
+    [
+        Search(),
+        Search(beam=1),
+        Search(beam=7, length_penalty=0),
+        Search(beam=2, prefix=(358, 490)),
+        Search(sampling=Sampling(seed=1, n_samples=4)),
+        Search(sampling=Sampling(seed=9999, n_samples=2, temperature=1.7, top_k=9, top_p=0.8)),
+        Search(sampling=Sampling(seed=0, n_samples=3, temperature=0.4), prefix=(358,)),
+    ],
     ids=str,
 )
 def test_searches_find_the_same_translations(search: Search) -> None:
@@ -155,6 +163,15 @@ def test_searches_find_the_same_translations(search: Search) -> None:
         "alpha": search.length_penalty,
         "prefix": list(search.prefix),
     }
+    if (drawn := search.sampling) is not None:
+        # The same random numbers as NumPy's.
+        options["sampling"] = {
+            "temperature": drawn.temperature,
+            "topK": drawn.top_k,
+            "topP": drawn.top_p,
+            "seed": drawn.seed,
+            "samples": drawn.n_samples,
+        }
     asked = {"search": options, "nBest": search.beam}
     found = run(CHECKPOINTS / "en-de", *(("translate", [each, asked]) for each in sentences))
     for sentence, same in zip(sentences, found, strict=True):

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import base64
+import itertools
 import json
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -14,7 +16,8 @@ from model.explain.examples import read_examples
 from model.explain.head_ablation import effects_of
 from model.explain.labels_file import read_labels
 from model.explain.measures import facts_of
-from model.explain.reading import read
+from model.explain.reading import AS_RECORDED, Reading, read
+from model.trace.attention_map import AttentionKind, AttentionMap, Site, Tokens
 from model.trace.trace import Trace
 from model.translate.translator import load
 from tests.kit.engine import NODE, in_node
@@ -54,7 +57,7 @@ def assert_alike(found: Any, expected: Any, place: str = "") -> None:
 
 def in_the_browser(page: str, **job: Any) -> tuple[dict[str, Any], bytes]:
     """The header and the body of what the browser packs for a page."""
-    return opened(base64.b64decode(in_node("pack", page=page, **job)["envelope"]))
+    return opened(base64.b64decode(in_node("pack", page=page, **job)))
 
 
 @pytest.mark.parametrize(
@@ -108,37 +111,143 @@ def bytes_left(length: int, floats: list[tuple[int, int]]) -> Any:
     return kept
 
 
+READINGS = [Reading(*flags) for flags in itertools.product((False, True), repeat=4)]
+
+
+def read_in_the_browser(name: str, line: str, **job: Any) -> tuple[dict[str, Any], list[Any]]:
+    """The engine's trace of a line, and what is read of it under each of READINGS."""
+    readings = [asdict(reading) for reading in READINGS]
+    folder = str(CHECKPOINTS / name)
+    given = {"under": {}, "template": None, **job}
+    found = in_node("read", folder=folder, options={}, line=line, readings=readings, **given)
+    return found["trace"], found["read"]
+
+
 @pytest.mark.parametrize("name", ["en-de", "toy-count-temperature", "toy-dates-rotary"])
 def test_the_engine_packs_what_python_packs(name: str) -> None:
+    """Under every reading."""
     folder = CHECKPOINTS / name
     model, survey = load(folder, device="cpu"), read_labels(folder)
     labels = survey.labels if survey else {}
     first, line = (each.source for each in read_examples(folder)[:2])
     trace = model.trace(line)
 
-    def packed(given: Trace, effects: Any) -> bytes:
-        return pack(read(given), facts_of(given.maps), labels, effects=effects)
+    def packed(given: Trace, effects: Any, reading: Reading = AS_RECORDED) -> bytes:
+        seen = read(given, reading)
+        return pack(seen, facts_of(seen.maps), labels, effects=effects)
 
     template, _ = opened(packed(model.trace(first), {}))
     losses = effects_of(model, trace).of()
-    expected, body = opened(packed(trace, losses))
-    job = {"folder": str(folder), "options": {}, "line": line, "template": template}
-    found, own = in_the_browser("heads", **job, effects=True)
-    assert len(own) == len(body)
-    for kind, same in zip(expected["kinds"], found["kinds"], strict=True):
-        n_queries, n_keys = (len(expected["axes"][kind[side]]) for side in ("queries", "keys"))
-        shape = len(kind["layers"]), kind["heads"], n_queries, n_keys
-        one, other = (
-            np.frombuffer(each, np.float32, int(np.prod(shape)), kind["weights"]).reshape(shape)
-            for each in (own, body)
+    _, read_there = read_in_the_browser(name, line, template=template)
+    for reading, each in zip(READINGS, read_there, strict=True):
+        expected, body = opened(packed(trace, losses, reading))
+        found, own = opened(base64.b64decode(each["envelope"]))
+        assert len(own) == len(body)
+        for kind, same in zip(expected["kinds"], found["kinds"], strict=True):
+            # A head that opens was found in the template's own sentence.
+            assert kind.pop("opening")
+            assert same.pop("opening")
+            n_queries, n_keys = (len(expected["axes"][kind[side]]) for side in ("queries", "keys"))
+            shape = len(kind["layers"]), kind["heads"], n_queries, n_keys
+            one, other = (
+                np.frombuffer(each, np.float32, int(np.prod(shape)), kind["weights"]).reshape(shape)
+                for each in (own, body)
+            )
+            np.testing.assert_allclose(one, other, atol=1e-4)
+            for place in kind["allowed"]:
+                assert place is None or own[place : place + 9] == body[place : place + 9]
+            for layer, heads in enumerate(kind["facts"]):
+                for head, facts in enumerate(heads):
+                    # Of equally strong pairs, rounding decides which comes first.
+                    pairs = facts.pop("pairs"), same["facts"][layer][head].pop("pairs")
+                    strengths = [[other[layer, head, *cell] for cell in each] for each in pairs]
+                    assert strengths[0] == pytest.approx(strengths[1], abs=1e-4)
+        assert_alike(found, expected, str(reading))
+
+
+def tokens_of(side: dict[str, Any]) -> Tokens:
+    return Tokens(tuple(side["tokens"]), tuple(side["ids"]))
+
+
+def weights_of(found: dict[str, Any]) -> tuple[Any, Any]:
+    """The weights and the mask of a map of the browser."""
+    shape = found["queries"], found["keys"]
+    weights = np.array(found["weights"], np.float32).reshape(found["heads"], *shape)
+    allowed = np.array(found["allowed"]["bits"], bool).reshape(-1, *shape)
+    return weights, allowed if len(allowed) > 1 else allowed[0]
+
+
+def as_recorded(found: dict[str, Any]) -> Trace:
+    """The trace of Python with the very numbers of the engine's."""
+    source, target, predictions = (
+        tokens_of(found[side]) for side in ("source", "target", "predictions")
+    )
+    maps = {}
+    for each in found["maps"]:
+        kind = AttentionKind(each["kind"])
+        queries, keys = kind.axes(source, target, Tokens())
+        weights, allowed = weights_of(each)
+        site = Site(kind, each["layer"])
+        maps[site] = AttentionMap(
+            site, weights=weights, allowed=allowed, queries=queries, keys=keys
         )
-        np.testing.assert_allclose(one, other, atol=1e-4)
-        for place in kind["allowed"]:
-            assert place is None or own[place : place + 9] == body[place : place + 9]
-        for layer, heads in enumerate(kind["facts"]):
-            for head, facts in enumerate(heads):
-                # Of equally strong pairs, rounding decides which comes first.
-                pairs = facts.pop("pairs"), same["facts"][layer][head].pop("pairs")
-                strengths = [[other[layer, head, *cell] for cell in each] for each in pairs]
-                assert strengths[0] == pytest.approx(strengths[1], abs=1e-4)
-    assert_alike(found, expected)
+    return Trace(
+        source=source,
+        target=target,
+        predictions=predictions,
+        text=found["text"],
+        source_text=found["sourceText"],
+        maps=maps,
+    )
+
+
+# Rows that may look nowhere, alike for all heads and not: a word's row is the mean of the others.
+EMPTY_ROWS = {"masks": [{"kind": "encoder", "presets": [{"name": "strictly_causal"}]}]}
+OWN_ROWS = {
+    "masks": [
+        {
+            "kind": "cross",
+            "allowed": {
+                "bits": [int((cell // 4 + cell // 16) % 3 > 0) for cell in range(8 * 4 * 4)],
+                **{"heads": 8, "queries": 4, "keys": 4},
+            },
+        }
+    ]
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "line", "under"),
+    [
+        ("en-de", "“Rewritten 漢!” Mr. Smith-Jones", {}),
+        ("en-de", "She rewrites hyperparameters.", EMPTY_ROWS),
+        ("en-de", "The cat sat.", OWN_ROWS),
+        ("de-en", "Donaudampfschifffahrt ist schön.", {}),
+        ("toy-dates-rotary", "2024-02-29", {}),
+        ("toy-reverse", "a b c", {}),
+    ],
+)
+def test_a_trace_is_read_as_python_reads_it(name: str, line: str, under: dict[str, Any]) -> None:
+    """Under every reading, to 1e-6, given the same weights."""
+    recorded, read_there = read_in_the_browser(name, line, under=under)
+    trace = as_recorded(recorded)
+    for reading, each in zip(READINGS, read_there, strict=True):
+        expected, found = read(trace, reading), each["seen"]
+        for seen, same in zip(expected.maps.values(), found["maps"], strict=True):
+            assert (tokens_of(same["rows"]), tokens_of(same["columns"])) == (
+                seen.queries,
+                seen.keys,
+            )
+            weights, allowed = weights_of(same)
+            np.testing.assert_allclose(weights, seen.weights, rtol=0, atol=1e-6)
+            assert np.array_equal(allowed, seen.allowed)
+        assert {kind: tokens_of(labels) for kind, labels in found["beside"].items()} == {
+            **expected.beside
+        }
+        for mine, theirs in (
+            (found["spans"], expected.spans),
+            (found["besideSpans"], expected.beside_spans),
+        ):
+            assert {name: tuple(map(tuple, each)) for name, each in mine.items()} == {**theirs}
+        assert found["notes"] == list(expected.notes)
+        assert found["byPrediction"] == expected.by_prediction

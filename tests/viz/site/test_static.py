@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import itertools
 import json
 import re
 import struct
@@ -14,6 +15,10 @@ from typing import Any
 import pytest
 
 from model.checkpoints.shipped import CHECKPOINTS
+from model.explain.measures import facts_of
+from model.explain.reading import Reading, read
+from model.translate.translator import load
+from viz.heads.payload import pack as pack_heads
 from viz.registry.pages import VIEWS
 from viz.site.model import PackError, packed, require_runs
 from viz.site.page import HERE, wording, words
@@ -64,8 +69,16 @@ def test_what_the_app_says_of_a_model_is_in_the_catalogues(name: str) -> None:
         if "{" in text and text != "{first}, {rest}"
     ]
     known = re.compile("|".join([*map(re.escape, (t for t in headers if "{" not in t)), *parts]))
-    for page, text in packed(CHECKPOINTS / name).card["openings"].items():
-        envelope = zlib.decompress(base64.b64decode(text))
+    card = packed(CHECKPOINTS / name).card
+    openings = {
+        page: zlib.decompress(base64.b64decode(text)) for page, text in card["openings"].items()
+    }
+    model = load(CHECKPOINTS / name, device="cpu")
+    trace = model.trace(card["sentence"])
+    for flags in itertools.product((False, True), repeat=4):
+        seen = read(trace, Reading(*flags))
+        openings[f"heads {seen.reading}"] = pack_heads(seen, facts_of(seen.maps), {})
+    for page, envelope in openings.items():
         (length,) = struct.unpack_from("<I", envelope, 20)
         header = json.loads(envelope[24 : 24 + length])
         # What a decoding is called is its sentence, and those are lists of numbers.

@@ -52,14 +52,17 @@ function wordedText(text) {
 function matched(text, patterns) {
   for (const { english, names, longest, pattern } of patterns) {
     const [, ...values] = text.includes(longest) ? (pattern.exec(text) ?? []) : [];
-    if (values.length) return tr(english, Object.fromEntries(values.map((value, place) => [names[place], number(names[place], value)])));
+    if (values.length) return tr(english, Object.fromEntries(values.map((value, place) => [names[place], wordedPart(names[place], value)])));
   }
   return text;
 }
 
-/** A count chooses among plural forms; other values may have words of their own. */
-function number(name, value) {
-  return name === "n" ? Number(value.replaceAll(",", "")) : wordedText(value);
+/** A count chooses among plural forms; other values may have words of their own, as has a sentence within a sentence. */
+function wordedPart(name, value) {
+  if (name === "n") return Number(value.replaceAll(",", ""));
+  if (name !== "clause") return wordedText(value);
+  const sentence = wordedText(value[0].toUpperCase() + value.slice(1));
+  return sentence[0].toLowerCase() + sentence.slice(1);
 }
 
 /** What texts with places for values look like, the most particular first. */

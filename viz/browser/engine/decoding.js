@@ -1,4 +1,6 @@
-// Greedy decoding and beam search (section 6.1), as model/paper/decoding.py does them.
+// Greedy decoding, beam search (section 6.1) and sampling, as model/paper/decoding.py does them.
+
+import { randomOf } from "./random.js";
 
 const EXTRA_LENGTH = 50;
 
@@ -15,16 +17,17 @@ export function logProbability(logit, largest, log) {
   return Math.fround(Math.fround(logit - largest) - Math.fround(log));
 }
 
-/** The best hypotheses of a beam search, best first; of greedy decoding for a beam of 1.
+/** The best hypotheses of a beam search, best first; of greedy decoding for a beam of 1; or all samples, if `sampling` is
+ * {temperature, topK, topP, seed, samples}, null for a topK or topP that leaves all tokens.
  *
  * A hypothesis has `ids`, `logProbs`, `score` and `finished`. `turn` is awaited at every step; it may
  * throw to end the search. `kept`, if given, collects every hypothesis that the search held; `memory` is the
  * encoder's output, if it is known. */
 export async function decode(model, source, pass, options, turn = async () => {}) {
-  const { beam = 4, alpha = 0.6, prefix = [], nBest = 1, maxLength = null, kept = null, memory } = options;
+  const { beam = 4, alpha = 0.6, sampling = null, prefix = [], nBest = 1, maxLength = null, kept = null, memory } = options;
   const { config } = model;
   const widest = Math.floor((config.outputSize - 4) / 2);
-  if (!(Number.isInteger(beam) && beam >= 1 && beam <= widest)) {
+  if (!sampling && !(Number.isInteger(beam) && beam >= 1 && beam <= widest)) {
     throw new DecodingError(`The beam must be between 1 and ${widest} wide; it is ${beam}.`);
   }
   if (!(alpha >= 0 && alpha < Infinity)) {
@@ -33,6 +36,7 @@ export async function decode(model, source, pass, options, turn = async () => {}
   const limit = lengthLimit(model, source, maxLength);
   requirePrefix(prefix, config, limit);
   const state = model.start(source, pass, memory);
+  if (sampling) return sampled(model, state, pass, { sampling, alpha, prefix, limit }, turn);
   return beam === 1
     ? [await greedy(model, state, pass, { alpha, prefix, limit, kept }, turn)]
     : beamSearch(model, state, pass, { beam, alpha, prefix, nBest, limit, kept }, turn);
@@ -58,6 +62,50 @@ async function greedy(model, state, pass, { alpha, prefix, limit, kept }, turn) 
     kept?.push(path);
   }
   return hypothesis(path, alpha, config);
+}
+
+async function sampled(model, state, pass, { sampling, alpha, prefix, limit }, turn) {
+  const { config } = model;
+  const barred = unsayable(config);
+  const paths = Array.from({ length: sampling.samples }, () => null);
+  const randoms = paths.map((_, number) => randomOf(sampling.seed, number));
+  state.paths = paths.map(() => []);
+  let active = [...paths.keys()];
+  while (active.length) {
+    await turn();
+    const x = model.step(active.map((number) => paths[number]?.token ?? config.bos_id), state, pass);
+    model.output.eachSoftmax(x, (row, logits, largest, log) => {
+      const path = paths[active[row]];
+      const token = prefix[path?.length ?? 0] ?? drawn(logits, barred, sampling, randoms[active[row]]());
+      const logProb = logProbability(logits[token], largest, log);
+      paths[active[row]] = extended(path, token, logProb, (path?.total ?? 0) + logProb);
+    });
+    const stay = [...active.keys()].filter((row) => {
+      const { token, length } = paths[active[row]];
+      return token !== config.eos_id && length < limit;
+    });
+    state.paths = stay.map((row) => state.paths[row]);
+    active = stay.map((row) => active[row]);
+  }
+  return paths.map((path) => hypothesis(path, alpha, config)).sort(byScore);
+}
+
+/** The token at a random place, from 0 to below 1, of what may be drawn: temperature first, then the likeliest `topK`,
+ * then the fewest whose probabilities reach `topP` (Holtzman et al. 2020, section 3.1). */
+function drawn(logits, barred, { temperature, topK, topP }, random) {
+  let largest = -Infinity;
+  for (let id = 0; id < logits.length; id += 1) if (!barred.has(id) && logits[id] > largest) largest = logits[id];
+  const shares = Float64Array.from(logits, (logit, id) => (barred.has(id) ? 0 : Math.exp(Math.fround(logit - largest) / temperature)));
+  const sorted = shares.slice().sort().reverse().subarray(0, topK ?? shares.length);
+  const whole = sorted.reduce((sum, share) => sum + share, 0);
+  // A token stays until those before it reach p, so the likeliest always does.
+  let [kept, total] = [0, 0];
+  while (kept < sorted.length && (kept === 0 || total < (topP ?? Infinity) * whole)) total += sorted[kept++];
+  let place = 0;
+  for (let reached = sorted[0]; place < kept - 1 && reached <= random * total; reached += sorted[place]) place += 1;
+  // Of equally likely tokens, the first ids come first.
+  let ties = place - sorted.indexOf(sorted[place]);
+  return shares.findIndex((share) => share === sorted[place] && ties-- === 0);
 }
 
 async function beamSearch(model, state, pass, { beam, alpha, prefix, nBest, limit, kept }, turn) {

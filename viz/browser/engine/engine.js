@@ -17,7 +17,7 @@ const TEMPERATURES = [0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2];
 
 /** A checkpoint that runs.
  *
- * `search` is {beam, alpha, prefix}, with ids in `prefix`. `under` is an intervention: {masks, heads,
+ * `search` is {beam, alpha, sampling, prefix}, as decoding.js takes them. `under` is an intervention: {masks, heads,
  * positions, sourceOrder}, each optional, as masks.js, heads.js and positions.js take them. */
 export class Engine {
   /** The engine of a checkpoint's files: a config, as an object, and bytes of the others. */

@@ -2,6 +2,7 @@
 
 import { SPACE, Normalizer, corpusForm } from "./normalization.js";
 import { fieldsOf } from "./protobuf.js";
+import { spelledBy } from "./utf8.js";
 
 export const PAD = 0;
 export const UNK = 1;
@@ -149,25 +150,7 @@ function readModel(bytes) {
 
 /** Text of bytes; a byte that belongs to no character becomes U+FFFD by itself. */
 function characters(bytes) {
-  const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
-  let text = "";
-  for (let at = 0; at < bytes.length; ) {
-    let size = 4;
-    for (; size > 0; size -= 1) {
-      try {
-        const character = decoder.decode(Uint8Array.from(bytes.slice(at, at + size)));
-        if ([...character].length === 1) {
-          text += character;
-          break;
-        }
-      } catch {
-        // Not so many bytes.
-      }
-    }
-    if (!size) text += "\ufffd";
-    at += size || 1;
-  }
-  return text;
+  return spelledBy(Uint8Array.from(bytes), () => "\ufffd");
 }
 
 const CUTTERS = { 1: unigram, 2: bytePair, 3: words };

@@ -4,6 +4,6 @@ import { mounted } from "../canvas/mount.js";
 import { Explorer } from "./explorer.js";
 
 // Outside the app, an engine in the page may stand for Python.
-const optionsOf = ({ dataset }) => ("engine" in dataset ? { canAskPython: false, canSwitchOff: true } : {});
+const optionsOf = ({ dataset }) => ("engine" in dataset ? { canAskPython: false, canRun: true } : {});
 
 export default mounted(".explorer", (root) => new Explorer(root, optionsOf(root)), "selection");

@@ -39,15 +39,16 @@ const ROOM_AROUND_CAPTION = 24;
 
 export class Explorer {
   /**
-   * @param {boolean} canAskPython - whether Python can change how the trace is read and take a cell apart.
-   * @param {boolean} canSwitchOff - whether Python, or the page's own engine, can switch heads off.
+   * @param {boolean} canAskPython - whether Python can take a cell apart.
+   * @param {boolean} canRun - whether Python, or the page's own engine, can read the trace in another way and switch heads
+   *   off.
    * @param {number} height - height in CSS pixels of a picture beside the overview; null ends it with the window. A
    *   notebook, whose cells scroll through the window, needs a fixed height.
    */
-  constructor(root, { canAskPython = true, canSwitchOff = canAskPython, height = null } = {}) {
+  constructor(root, { canAskPython = true, canRun = canAskPython, height = null } = {}) {
     this.root = root;
     this.canAskPython = canAskPython;
-    this.canSwitchOff = canSwitchOff;
+    this.canRun = canRun;
     this.height = height;
     this.state = {
       attention: "cross",
@@ -182,7 +183,7 @@ export class Explorer {
       this.inside,
       this.caption,
     );
-    const readings = this.canAskPython ? this.readings.values() : [];
+    const readings = this.canRun ? this.readings.values() : [];
     const toggles = element("div", "toggles", {}, ...readings);
     this.unfold = toggle(tr("Options"), tr("How the heads are read and drawn"), () =>
       this._unfold(!this.root.classList.contains("unfolded")),
@@ -254,7 +255,7 @@ export class Explorer {
 
   /** Whether there is a model to run without a head. */
   _canSwitchOff() {
-    return this.canSwitchOff && this.payload.canSwitchOff;
+    return this.canRun && this.payload.canSwitchOff;
   }
 
   /** Whether the page can show how a weight is computed. */

@@ -2,7 +2,7 @@
 
 import constants from "../../draw/constants.json" with { type: "json" };
 
-// The ways to read a trace that Python applies: key, label, explanation.
+// The ways to read a trace, for Python or the page's own engine: key, label, explanation.
 export const READINGS = [
   [
     "words",

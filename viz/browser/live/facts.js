@@ -185,7 +185,7 @@ export function decimals(value, digits) {
 export function withUnit(unit, value) {
   if (unit === "share") return `${decimals(100 * value, 0)}%`;
   if (unit === "bits") return `${decimals(value, 2)} bits`;
-  return unit === "tokens" ? `${decimals(value, 1)} tokens` : decimals(value, 2);
+  return unit === "tokens" || unit === "words" ? `${decimals(value, 1)} ${unit}` : decimals(value, 2);
 }
 
 /** A head in numbers, in one line: how wide its rows are, where most of their weight is, how far. */

@@ -11,12 +11,12 @@ export function isSpecial(token) {
 }
 
 /** Whether a token is all punctuation. */
-function isPunctuation(token) {
+export function isPunctuation(token) {
   return /^▁?\p{P}+$/u.test(token);
 }
 
 /** The tokens of each word as [first, end). */
-function wordSpans(tokens) {
+export function wordSpans(tokens) {
   const spans = [];
   let first = 0;
   for (let place = 1; place <= tokens.length; place += 1) {

@@ -18,6 +18,11 @@ export function tokenText(token) {
   return plainLabel(/^[\p{L}\p{N}\p{M}]/u.test(token) ? CONTINUED + token : token);
 }
 
+/** One plain text for each token or label; labels have an id below 0. */
+export function axisTexts({ tokens, ids }) {
+  return tokens.map((token, place) => (ids[place] < 0 ? plainLabel(token) : tokenText(token)));
+}
+
 /** A label other than a token as short plain text. */
 export function plainLabel(label) {
   const spaced = label.replace(/[▁\p{Zs}]/gu, SPACE_SIGN);

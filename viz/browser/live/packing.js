@@ -1,12 +1,16 @@
 // A trace of the engine as the explorer takes it: the envelope that viz/heads/payload.py packs.
 
+import constants from "../../draw/constants.json" with { type: "json" };
 import { PackedBody, sealed } from "./body.js";
 import { headFacts, headNumbers } from "./facts.js";
-import { tokenText } from "./labels.js";
+import { axisTexts } from "./labels.js";
+import { readTrace } from "./reading.js";
 import { headWords } from "./sentences.js";
 
 const EXACT_CELLS = 500_000;
 const COMPLETE = 0.999;
+const ROWS_BY_PREDICTION = "A row shows where the decoder looks in the source to predict that token";
+const BY_PREDICTION = { queryTitle: "Query: target token predicted", besideTitle: "Token just read", besideMark: "←" };
 
 /**
  * The envelope of a trace.
@@ -14,37 +18,47 @@ const COMPLETE = 0.999;
  * @param {object} template - the header of an envelope of the same model, for what does not depend on the sentence:
  *   names, titles, labels of heads.
  * @param {object} trace - of the engine.
- * @param {object} options - `effects`, of the engine, once they are known; `epoch`, `selection` and `stage` of the payload.
+ * @param {object} options - `effects`, of the engine, once they are known; the `reading`; `epoch`, `selection` and `stage`
+ *   of the payload.
  */
-export function packedTrace(template, trace, { effects = null, epoch = 0, selection = {}, stage = false } = {}) {
+export function packedTrace(template, trace, { effects = null, reading, epoch = 0, selection = {}, stage = false } = {}) {
+  const seen = readTrace(trace, reading);
   const body = new PackedBody();
   const axes = [];
-  const axis = ({ tokens }) => {
-    const texts = tokens.map(tokenText);
+  const axis = (labels) => {
+    const texts = axisTexts(labels);
     const known = axes.findIndex((other) => other.join("\n") === texts.join("\n"));
     return known < 0 ? axes.push(texts) - 1 : known;
   };
-  const cells = trace.maps.reduce((sum, { weights }) => sum + weights.length, 0);
+  const cells = seen.maps.reduce((sum, { weights }) => sum + weights.length, 0);
   const exact = cells <= EXACT_CELLS;
   const losses = new Map((effects?.sites ?? []).map((site) => [`${site.kind}.${site.layer}`, lossOf(site)]));
+  const measures = template.measures.map((measure) => readMeasure(measure, seen.reading));
   const kinds = template.kinds.map((kind) => {
-    const maps = trace.maps.filter((map) => map.kind === kind.kind);
-    const side = kind.kind === "encoder" ? trace.source : trace.target;
-    const keys = kind.kind === "decoder" ? trace.target : trace.source;
+    const maps = seen.maps.filter((map) => map.kind === kind.kind);
+    const titled = kind.kind === "cross" && seen.byPrediction ? { ...kind, ...BY_PREDICTION } : kind;
     return {
-      ...kind,
-      queries: axis(side),
-      keys: axis(keys),
-      beside: kind.kind === "encoder" ? null : axis(trace.predictions),
-      words: wordsOf(kind.kind, side.tokens.length, keys.tokens.length),
-      caption: captionOfMaps(kind, maps[0]),
+      ...titled,
+      queries: axis(maps[0].rows),
+      keys: axis(maps[0].columns),
+      beside: seen.beside[kind.kind] ? axis(seen.beside[kind.kind]) : null,
+      words: wordsOf(kind.kind, seen),
+      caption: captionOfMaps(titled, maps[0]),
       exact,
       weights: weightsOf(maps, exact, body),
       allowed: maps.map((map) => body.addMasks(map)),
-      facts: maps.map((map, layer) => factsOfMap(map, keys.tokens, kind.facts[layer], template, losses)),
+      facts: maps.map((map, layer) => factsOfMap(map, kind.facts[layer], { measures, onDemand: template.onDemand, seen, losses })),
     };
   });
-  return sealed({ ...template, epoch, selection, stage, axes, kinds }, body);
+  // One picture of all three kinds needs one target axis.
+  const rowsOf = (kind) => JSON.stringify(seen.maps.find((map) => map.kind === kind)?.rows);
+  const joint = template[constants.JOINT] && rowsOf("decoder") === rowsOf("cross");
+  return sealed({ ...template, epoch, selection, stage, axes, kinds, measures, notes: seen.notes, [constants.JOINT]: joint }, body);
+}
+
+/** A measure as the reading names it. */
+function readMeasure(measure, { words }) {
+  return words ? { ...measure, name: measure.name.replace("token", "word"), unit: measure.unit.replace("token", "word") } : measure;
 }
 
 /** Where the weights of a kind begin, layer after layer. */
@@ -53,15 +67,17 @@ function weightsOf(maps, exact, body) {
   return starts[0] ?? body.length;
 }
 
-/** The tokens of the headline that each row, each column and each row's prediction stands for. */
-function wordsOf(kind, nQueries, nKeys) {
-  const source = (count) => Array.from({ length: count }, (_, place) => ["source", place, place + 1]);
+/** The tokens of the headline that each row, each column and what is beside each row stands for. */
+function wordsOf(kind, { spans, besideSpans, byPrediction }) {
   // The decoder reads <s>, which is no token of the translation, and then each token that was predicted.
-  const read = (count) => Array.from({ length: count }, (_, place) => ["target", place - 1, place]);
+  const shift = spans.output.length ? 1 : 0;
+  const moved = (side, by, all) => all.map(([first, end]) => [side, first - by, end - by]);
+  const [source, read] = [moved("source", 0, spans.source), moved("target", shift, spans.input)];
+  const isNamed = kind === "cross" && byPrediction;
   return {
-    queries: kind === "encoder" ? source(nQueries) : read(nQueries),
-    keys: kind === "decoder" ? read(nKeys) : source(nKeys),
-    beside: kind === "encoder" ? [] : Array.from({ length: nQueries }, (_, place) => ["target", place, place + 1]),
+    queries: kind === "encoder" ? source : isNamed ? moved("target", 0, spans.output) : read,
+    keys: kind === "decoder" ? read : source,
+    beside: moved("target", isNamed ? shift : 0, besideSpans[kind] ?? []),
   };
 }
 
@@ -73,9 +89,9 @@ function lossOf({ losses, heads }) {
   );
 }
 
-function captionOfMaps(kind, { weights, allowed, keys }) {
-  const row = kind.caption.split(/[.;]/)[0];
-  const sums = Array.from({ length: kind.heads * (weights.length / kind.heads / keys) }, (_, query) =>
+function captionOfMaps(kind, { weights, allowed, keys, heads, queries }) {
+  const row = kind.besideMark === BY_PREDICTION.besideMark ? ROWS_BY_PREDICTION : kind.caption.split(/[.;]/)[0];
+  const sums = Array.from({ length: heads * queries }, (_, query) =>
     weights.subarray(query * keys, (query + 1) * keys).reduce((sum, weight) => sum + weight, 0),
   );
   const total = sums.every((sum) => sum > COMPLETE) ? "; it adds up to 1" : "";
@@ -83,25 +99,25 @@ function captionOfMaps(kind, { weights, allowed, keys }) {
   return `${row}${total}.${hatched} Layers and heads count from 0.`;
 }
 
-function factsOfMap(map, tokens, before, template, losses) {
+function factsOfMap(map, before, { measures, onDemand, seen, losses }) {
   const size = map.queries * map.keys;
   return before.map(({ label, tendency, share, reason }, number) => {
     const head = {
       kind: map.kind,
       queries: map.queries,
       keys: map.keys,
-      tokens,
+      tokens: map.columns.tokens,
       weights: map.weights.subarray(number * size, (number + 1) * size),
       allowed: map.allowed.bits.subarray(map.allowed.heads > 1 ? number * size : 0).subarray(0, size),
     };
     const facts = headFacts(head);
     const effect = losses.get(`${map.kind}.${map.layer}`)?.[number] ?? NaN;
-    const values = { ...facts, [template.onDemand]: effect };
+    const values = { ...facts, [onDemand]: effect };
     return {
-      ...headWords(head, facts),
-      numbers: headNumbers(map.kind, facts, template.measures),
+      ...headWords(head, facts, seen.reading),
+      numbers: headNumbers(map.kind, facts, measures),
       ...{ label, tendency, share, reason },
-      measures: template.measures.map(({ key }) => (Number.isNaN(values[key]) ? null : values[key])),
+      measures: measures.map(({ key }) => (Number.isNaN(values[key]) ? null : values[key])),
     };
   });
 }

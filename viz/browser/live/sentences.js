@@ -20,17 +20,20 @@ const NAMES = {
 const COUNTS = ["no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"];
 
 /** What a head does on a sentence: a `sentence`, its strongest `pairs` and the keys `ignored`. */
-export function headWords(head, facts) {
+export function headWords(head, facts, { words, specials }) {
   const rows = new HeadRows(head);
-  return { sentence: sentenceOf(facts, evenShares(head)), pairs: pairsOf(rows), ignored: ignoredBy(rows) };
+  const sentence = sentenceOf(facts, evenShares(head), words ? "word" : "token");
+  const isHidden = !specials && rows.sums.reduce((sum, each) => sum + each, 0) < 0.5 * rows.live.filter(Boolean).length;
+  const hidden = `Most of its weight is on hidden special tokens; otherwise ${sentence[0].toLowerCase()}${sentence.slice(1)}`;
+  return { sentence: isHidden ? hidden : sentence, pairs: pairsOf(rows), ignored: ignoredBy(rows) };
 }
 
-function sentenceOf(facts, even) {
+function sentenceOf(facts, even, noun) {
   if (Number.isNaN(facts.entropy)) return "There is no row to describe.";
-  if (Number.isNaN(facts.entropy_share)) return "A row has only one token to look at.";
-  if (facts.entropy_share >= EVEN) return "A row spreads its weight almost evenly over the tokens it may look at.";
+  if (Number.isNaN(facts.entropy_share)) return `A row has only one ${noun} to look at.`;
+  if (facts.entropy_share >= EVEN) return `A row spreads its weight almost evenly over the ${noun}s it may look at.`;
   const count = Math.max(Math.round(2 ** facts.entropy), 1);
-  return `A row looks at about ${COUNTS[count] ?? count} token${count === 1 ? "" : "s"}${manner(facts, even)}.`;
+  return `A row looks at about ${COUNTS[count] ?? count} ${noun}${count === 1 ? "" : "s"}${manner(facts, even)}.`;
 }
 
 function manner(facts, even) {

@@ -1,0 +1,52 @@
+// The random numbers of NumPy's default generator, so that a seed draws the same samples as in Python.
+
+const POOL = 4;
+const SHIFT = 16;
+// Of SeedSequence (numpy/random/bit_generator.pyx).
+const [INIT_A, MULT_A, INIT_B, MULT_B] = [0x43b0d7e5, 0x931e8875, 0x8b51f9dd, 0x58f38ded];
+const [MIX_LEFT, MIX_RIGHT] = [0xca01f9dd, 0x4973f715];
+// Of PCG64 (O'Neill 2014, XSL-RR).
+const MULTIPLIER = 0x2360ed051fc65da44385df649fccf645n;
+
+/** Hashes numbers of 32 bits, each with another constant. */
+function hasher(start, multiplier) {
+  let constant = start;
+  return (value) => {
+    const mixed = value ^ constant;
+    constant = Math.imul(constant, multiplier);
+    const hashed = Math.imul(mixed, constant);
+    return (hashed ^ (hashed >>> SHIFT)) >>> 0;
+  };
+}
+
+function mix(one, other) {
+  const mixed = Math.imul(MIX_LEFT, one) - Math.imul(MIX_RIGHT, other);
+  return (mixed ^ ((mixed >>> 0) >>> SHIFT)) >>> 0;
+}
+
+/** Eight numbers of 32 bits from at most four. */
+function seeded(entropy) {
+  const hash = hasher(INIT_A, MULT_A);
+  const pool = Array.from({ length: POOL }, (_, place) => hash(entropy[place] ?? 0));
+  for (let from = 0; from < POOL; from += 1) {
+    for (let to = 0; to < POOL; to += 1) if (from !== to) pool[to] = mix(pool[to], hash(pool[from]));
+  }
+  const last = hasher(INIT_B, MULT_B);
+  return Array.from({ length: 2 * POOL }, (_, place) => BigInt(last(pool[place % POOL])));
+}
+
+/** A generator of numbers from 0 to below 1: numpy.random.default_rng of at most four whole numbers below 2 ** 32. */
+export function randomOf(...seed) {
+  const words = seeded(seed);
+  const whole = (first) => (words[first + 1] << 96n) | (words[first] << 64n) | (words[first + 3] << 32n) | words[first + 2];
+  const added = BigInt.asUintN(128, (whole(4) << 1n) | 1n);
+  const next = (state) => BigInt.asUintN(128, state * MULTIPLIER + added);
+  let state = next(BigInt.asUintN(128, added + whole(0)));
+  return () => {
+    state = next(state);
+    const folded = BigInt.asUintN(64, (state >> 64n) ^ state);
+    const turn = state >> 122n;
+    const turned = BigInt.asUintN(64, (folded >> turn) | (folded << (64n - turn)));
+    return Number(turned >> 11n) / 2 ** 53;
+  };
+}
