@@ -7,7 +7,6 @@ from typing import Any
 import torch
 import torch.distributed as dist
 from torch import nn
-from torch.distributed.optim import ZeroRedundancyOptimizer
 from torch.utils.benchmark import Timer
 
 from model.paper.transformer import Transformer
@@ -34,13 +33,16 @@ def optimizers(
         }
         slow_in_bf16 = precision == "float32" and matrices[0].device.type == "cpu"
         kind = Float32Muon if slow_in_bf16 else torch.optim.Muon
-        return [
+        for_matrices: torch.optim.Optimizer
+        if dist.is_initialized():
+            # Its module takes seconds to import.
+            from torch.distributed.optim import ZeroRedundancyOptimizer
+
             # Orthogonalizing a matrix costs about as much as a batch: processes share the work.
-            ZeroRedundancyOptimizer(matrices, kind, **muon)
-            if dist.is_initialized()
-            else kind(matrices, **muon),
-            torch.optim.AdamW(others, weight_decay=0.0, **adam),
-        ]
+            for_matrices = ZeroRedundancyOptimizer(matrices, kind, **muon)
+        else:
+            for_matrices = kind(matrices, **muon)
+        return [for_matrices, torch.optim.AdamW(others, weight_decay=0.0, **adam)]
     groups = [
         {"params": matrices, "weight_decay": settings.weight_decay},
         {"params": others, "weight_decay": 0.0},

@@ -16,7 +16,6 @@ import torch
 import torch.distributed as dist
 from safetensors.torch import save
 from torch import Tensor, nn
-from torch.distributed.optim import ZeroRedundancyOptimizer
 from torch.nn.parallel import DistributedDataParallel
 from tqdm import tqdm
 
@@ -418,9 +417,9 @@ class Trainer:
 
     def _save(self) -> None:
         for optimizer in self.optimizers:
-            if isinstance(optimizer, ZeroRedundancyOptimizer):
-                # Every process gives its share to the first one.
-                optimizer.consolidate_state_dict(to=0)
+            # Every process gives its share to the first one.
+            if (give := getattr(optimizer, "consolidate_state_dict", None)) is not None:
+                give(to=0)
         if self.rank:
             return
         fresh = self.output / f"{STATE}.new"

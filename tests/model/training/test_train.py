@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
 import os
 import shutil
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -25,6 +27,7 @@ from model.training.export import main as export
 from model.training.train import main as train
 from model.translate.translator import load
 from tests.kit.full_disk import full_disk
+from tests.kit.running_app import free_port
 from tests.kit.tiny_checkpoint import PAIRS, write_tiny_checkpoint
 from tests.kit.toy_training import (
     WHOLE,
@@ -278,7 +281,7 @@ def test_what_a_run_logged_that_was_killed_before_its_first_state_is_not_logged_
     assert logged_scores(output) == logged_scores(finished)
 
 
-def train_in_two_processes(*given: str) -> None:
+def torchrun(*given: str) -> None:
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
     subprocess.run(
         [
@@ -306,11 +309,37 @@ def train_in_two_processes(*given: str) -> None:
     )
 
 
+def train_as_rank(rank: int, port: int, given: list[str]) -> None:
+    """One of two processes, with what torchrun tells it in its environment."""
+    os.environ |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
+    os.environ |= {"WORLD_SIZE": "2", "RANK": str(rank), "LOCAL_RANK": str(rank)}
+    torch.set_num_threads(1)
+    sys.exit(train(given))
+
+
+@pytest.fixture(scope="module")
+def two_processes() -> Callable[..., None]:
+    """Trains in two processes of one that has imported everything: torchrun takes ten seconds."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload([__name__, "torch.distributed.optim"])
+
+    def run(*given: str) -> None:
+        port = free_port()
+        both = [context.Process(target=train_as_rank, args=(rank, port, given)) for rank in (0, 1)]
+        for process in both:
+            process.start()
+        for process in both:
+            process.join()
+        assert [process.exitcode for process in both] == [0, 0]
+
+    return run
+
+
 def test_two_processes_train_as_one_that_accumulates_two_batches(corpus, tmp_path):
     overrides = ("training.max_steps=6", "training.validate_every=6", "model.dropout=0.0")
     one, two = tmp_path / "one", tmp_path / "two"
     assert train(arguments(corpus, one, *overrides, "training.accumulate=2")) == 0
-    train_in_two_processes(*arguments(corpus, two, *overrides))
+    torchrun(*arguments(corpus, two, *overrides))
     expected = final_weights(one)
     for name, value in final_weights(two).items():
         torch.testing.assert_close(value, expected[name], **CLOSE["adam"])
@@ -318,16 +347,16 @@ def test_two_processes_train_as_one_that_accumulates_two_batches(corpus, tmp_pat
     assert first["valid_loss"] == pytest.approx(second["valid_loss"], abs=1e-3)
 
 
-def test_a_run_of_two_processes_goes_on_in_one_and_in_two(corpus, tmp_path):
+def test_a_run_of_two_processes_goes_on_in_one_and_in_two(corpus, tmp_path, two_processes):
     """In one, it accumulates two batches, with the same steps of the other optimizer."""
     overrides = ("training.validate_every=6", "model.dropout=0.0", "training.optimizer=muon")
     # A level rate, so that a longer run begins as a shorter one.
     overrides += ("training.schedule=linear", "training.decay_fraction=0.01")
     runs = {name: tmp_path / name for name in ("whole", "one", "two")}
-    train_in_two_processes(*arguments(corpus, runs["two"], *overrides, "training.max_steps=4"))
+    two_processes(*arguments(corpus, runs["two"], *overrides, "training.max_steps=4"))
     shutil.copytree(runs["two"], runs["one"])
     rest = ("training.max_steps=7", *overrides)
-    train_in_two_processes(*arguments(corpus, runs["two"], *rest))
+    two_processes(*arguments(corpus, runs["two"], *rest))
     for name in ("whole", "one"):
         assert train(arguments(corpus, runs[name], *rest, "training.accumulate=2")) == 0
     expected = final_weights(runs["whole"])
