@@ -254,33 +254,24 @@ def test_closing_the_window_ends_everything(screen: str, start: Callable[..., St
     assert app.output.read_text() == ""
 
 
-@linux_only
 def test_the_server_keeps_talks_among_a_persons_files_or_where_it_is_told(
-    start: Callable[..., Started], tmp_path: Path
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    told = str(tmp_path / "told")
-    usual = {"XDG_DATA_HOME": str(tmp_path / "data")}
-    for given, expected in (
-        (usual, str(tmp_path / "data" / desktop.TITLE / "talks")),
-        (usual | {desktop.TALKS: told}, told),
-    ):
-        app = start(**given)
-        wait_for_words(app)
-        environment = Path(f"/proc/{app.server()}/environ").read_bytes().split(b"\0")
-        assert f"{desktop.TALKS}={expected}".encode() in environment
-        app.process.terminate()
-        app.wait_for_end()
+    monkeypatch.setattr(desktop.platformdirs, "user_data_path", lambda name, **_: tmp_path / name)
+    monkeypatch.delenv(desktop.TALKS, raising=False)
+    assert desktop._environment()[desktop.TALKS] == str(tmp_path / desktop.TITLE / "talks")
+    monkeypatch.setenv(desktop.TALKS, "told")
+    assert desktop._environment()[desktop.TALKS] == "told"
 
 
 @linux_only
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_being_told_to_end_closes_the_window_too(
-    screen: str, start: Callable[..., Started], number: signal.Signals
+    screen: str, start: Callable[..., Started]
 ) -> None:
     app = start("--browser", display=screen)
     app.window()
     with port_of(app):
-        app.process.send_signal(number)
+        app.process.terminate()
         app.wait_for_end()
     assert app.process.returncode == 0
     assert app.output.read_text() == ""
@@ -326,12 +317,17 @@ def test_without_a_browser_the_address_is_said_and_served(
 
 
 @linux_only
-def test_without_a_screen_the_address_is_said(start: Callable[..., Started]) -> None:
-    app = start()
+def test_without_a_screen_the_address_is_said(
+    start: Callable[..., Started], tmp_path: Path
+) -> None:
+    app = start(XDG_DATA_HOME=str(tmp_path))
     said = wait_for_words(app)
     assert "there is no screen" in said
-    app.process.terminate()
+    talks = f"{desktop.TALKS}={tmp_path / desktop.TITLE / 'talks'}".encode()
+    assert talks in Path(f"/proc/{app.server()}/environ").read_bytes().split(b"\0")
+    app.process.send_signal(signal.SIGINT)
     app.wait_for_end()
+    assert app.process.returncode == 0
 
 
 @linux_only

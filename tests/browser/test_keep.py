@@ -22,7 +22,6 @@ from playwright.sync_api import Browser, Locator, Page, expect
 from model.explain.reading import read
 from model.trace.trace import Trace
 from model.translate.translator import Translator
-from tests.browser.conftest import CHECKPOINTS_VARIABLE, Watch
 from tests.kit.heads_page import (
     LOADING,
     SHORTLY,
@@ -31,9 +30,7 @@ from tests.kit.heads_page import (
     wait_until_calm,
     wrong_cells,
 )
-from tests.kit.running_app import serve
 from viz.draw.labels import axis_texts
-from viz.save.browser import NEEDS_BROWSER
 from viz.shell.save_menu import FORMAT_NAMES
 
 SENTENCE = "The cat sat on the mat."
@@ -308,30 +305,6 @@ def test_a_dark_ground_is_there_for_those_who_ask_for_it(saving: Saving) -> None
         assert picture.convert("RGB").getpixel((1, picture.height - 2)) == (0, 0, 0)
     saving.body.get_by_text("Dark background").click()
     saving.settle()
-
-
-def test_a_machine_without_a_browser_says_so_and_saves_the_rest(
-    browser: Browser, checkpoints: Path, tmp_path: Path, watch: Watch
-) -> None:
-    without = {
-        CHECKPOINTS_VARIABLE: str(checkpoints),
-        "BROWSER_PATH": str(tmp_path / "no-browser"),
-    }
-    with serve("app.py", without) as server:
-        context = browser.new_context(viewport={"width": 1280, "height": 800})
-        watch.watch(context)
-        reader = HeadsPage(context.new_page(), server.url)
-        saving = Saving(reader)
-        saving.open_page(layer="0", head="0")
-        saving.open("picture")
-        expect(saving.body.get_by_test_id("stAlert")).to_contain_text(NEEDS_BROWSER.split(";")[0])
-        saving.choose("pdf")
-        expect(saving.body.get_by_test_id("stAlert")).to_be_visible()
-        expect(saving.body.get_by_role("button", name=re.compile("PDF file"))).to_have_count(0)
-        name, _ = saving.save("json")
-        assert name == "headscope-cross-layer0-head0.json"
-        context.close()
-        assert "Traceback" not in server.log()
 
 
 @pytest.mark.parametrize("size", [(390, 844), (1280, 800), (1920, 1080)])
