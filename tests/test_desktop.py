@@ -181,7 +181,7 @@ def is_open(port: int) -> bool:
 
 
 @pytest.fixture
-def start(checkpoints: Path, tmp_path: Path) -> Iterator[Callable[..., Started]]:
+def start(tmp_path: Path) -> Iterator[Callable[..., Started]]:
     """Starts the app in a folder of its own; ends whatever of it is left in the end."""
     started: list[Started] = []
 
@@ -196,7 +196,7 @@ def start(checkpoints: Path, tmp_path: Path) -> Iterator[Callable[..., Started]]
                 cwd=tmp_path,
                 env=inherited
                 | {"TMPDIR": str(folder), "HEADSCOPE_TEST": str(folder)}
-                | {"PYTHONPATH": str(ROOT), "HEADSCOPE_CHECKPOINTS": str(checkpoints)}
+                | {"PYTHONPATH": str(ROOT)}
                 # One process fewer to wait for, where it is not what a test is about.
                 | {PROCESS_VARIABLE: "0"}
                 | ({"DISPLAY": display} if display else {})

@@ -1,4 +1,4 @@
-"""Saved traces in a browser: from the menu to the stage and back, and a file that is dropped."""
+"""Saved traces and Hugging Face folders in a real browser: from the menu to the stage and back."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from playwright.sync_api import Browser, expect
 
 from tests.browser.conftest import VIEWPORT, Watch
 from tests.kit import traces
+from tests.kit.foreign_folders import save_foreign
 from tests.kit.heads_page import HeadsPage, title
 from tests.kit.running_app import CAME_BEFORE, serve
 from tests.kit.tiny_checkpoint import write_tiny_checkpoint
@@ -20,9 +21,11 @@ from viz.service.model_menu import CHECKPOINTS_VARIABLE, TRACES_VARIABLE
 
 @pytest.fixture(scope="module")
 def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """An app with a tiny model, and the traces of an encoder and of a decoder."""
+    """An app with a tiny model, two Hugging Face folders, and traces of two families."""
     folder = tmp_path_factory.mktemp("traces")
     write_tiny_checkpoint(folder / "checkpoints" / "en-de")
+    for family in ("gpt2", "bert"):
+        save_foreign(folder / "checkpoints" / family, family)
     (folder / "traces").mkdir()
     traces.write_traces(folder / "traces")
     environment = {
@@ -31,6 +34,7 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     }
     with serve("app.py", environment) as server:
         yield server.url
+        assert "Traceback" not in server.log()
 
 
 @pytest.fixture
@@ -106,3 +110,31 @@ def test_a_file_is_dropped_and_a_bad_one_before_it_is_refused(
     assert "mine" not in page.url
     page.reload()
     expect(page.get_by_test_id("stAlert")).to_contain_text("drop it again")
+
+
+def test_from_the_menu_to_a_hugging_face_folder_to_another_text_on_stage_and_back(
+    reader: HeadsPage, url: str
+) -> None:
+    page = reader.page
+    page.goto(f"{url}/?sentence=the+cat+sat")
+    page.locator('[class*="st-key-asked-of-"] button').first.click()
+    page.locator(".st-key-checkpoint").get_by_role("combobox").click()
+    page.get_by_role("option", name="gpt2").click()
+    expect(page.locator(".answer .model")).to_contain_text("GPT2LMHeadModel of transformers")
+    expect(page.get_by_role("group", name="The model")).to_be_visible()
+    page.get_by_role("link", name="Heads").first.click()
+    expect(page.locator(".headscope-explorer, .st-key-explorer").first).to_be_visible()
+    done = page.locator(".headscope-done")
+    before = done.get_attribute("data-done")
+    text = page.locator(".st-key-sentence input")
+    text.fill("a dog saw the bird")
+    text.press("Enter")
+    expect(page.locator(".answer p").first).to_contain_text("a dog saw the bird")
+    expect(done).not_to_have_attribute("data-done", str(before))
+    page.locator(".answer .model").click()
+    page.keyboard.press("p")
+    expect(page.locator(".st-key-sentence-bar")).to_have_count(0)
+    page.keyboard.press("Escape")
+    expect(page.locator(".answer .model")).to_contain_text("GPT2LMHeadModel")
+    page.goto(f"{url}/?checkpoint=bert&sentence=the+%5BMASK%5D+sat")
+    expect(page.locator(".answer")).to_contain_text("The gap:")
