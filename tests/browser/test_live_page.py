@@ -6,20 +6,27 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from headscope.__main__ import main
 from model.checkpoints.shipped import CHECKPOINTS
-from model.explain.reading import HIDDEN_NOTE, Reading, read
+from model.explain.reading import HIDDEN_NOTE, PREDICTED_NOTE, Reading, read
 from model.paper.search import Search
 from model.record.intervention import Intervention, PositionEdit
-from model.trace.attention_map import Site
+from model.trace.attention_map import AttentionKind, Site
 from model.translate.translator import Translator, load
 from tests.kit.readings import head_of
+from viz.links.head_refs import written_heads
+from viz.links.link_interventions import Changes
+from viz.links.mask_edits import Edit
+from viz.links.mask_edits import write as write_masks
+from viz.links.searches import Settings
 from viz.site.page import words
 from viz.talk.scenes import Scene, Talk, write
 
@@ -113,7 +120,9 @@ def test_ones_own_sentence_goes_through_every_picture(
     without = read(trace, Reading(specials=False, predicted=True)).maps[Site("cross", 0)]
     sizes = head_of(without, 0).alt.partition("; the largest")[0]
     expect(drawn).to_have_attribute("aria-label", re.compile(re.escape(sizes)), timeout=SECONDS)
-    expect(page.locator(".explorer .caption")).to_contain_text(HIDDEN_NOTE)
+    caption = page.locator(".explorer .caption")
+    expect(caption).to_contain_text(HIDDEN_NOTE, timeout=SECONDS)
+    expect(caption).to_contain_text(PREDICTED_NOTE, timeout=SECONDS)
     assert "specials=0&predicted=1" in page.url
 
     page.get_by_role("link", name="Decoding").click()
@@ -153,11 +162,39 @@ def test_a_link_opens_what_it_says_on_a_phone(opened: Opened, text: str, toy: Tr
     expect(given.locator(".explorer canvas.matrix").first).to_be_visible(timeout=SECONDS)
     given.get_by_role("link", name=SAYS["page_decoding"]).click()
     expect(given.locator(".candidate").first).to_be_visible(timeout=SECONDS)
-    given.get_by_label(SAYS["beam"]).select_option("1")
-    greedy = toy.translate("a b c", search=Search(beam=1)).text
-    note(given, f"{SAYS['written']} {greedy}")
+    # It leaves nothing to search for.
+    expect(given.locator(".token.written")).to_contain_text("given")
     given.get_by_role("button", name=SAYS["own_translation"]).click()
     expect(given.locator("#translation")).to_have_text(toy.translate("a b c").text)
+    # Heads switched off and masks, as the app spells them; then a mask of another sentence.
+    first = np.zeros((9, 4), bool)
+    first[:, 0] = True
+    masks = write_masks(
+        [
+            Edit(AttentionKind.CROSS, None, first),
+            Edit(AttentionKind.DECODER, (0,), np.ones((9, 9), bool)),
+        ]
+    )
+    changes = Changes(masks, off=((Site(AttentionKind.ENCODER, 0), 1),))
+    at = f"off={written_heads(changes.off)}&mask={masks}&heads=cross.0.1"
+    given.evaluate(f"location.hash = '#/decoding?sentence=a+b+c&{at}'")
+    note(given, toy.translate("a b c", under=changes.under).text)
+    note(given, SAYS["not_ahead"])
+    expect(given.locator(".row-name").first).to_have_text("Cross-attention, layer 0, head 1")
+    given.get_by_role("button", name=SAYS["own_masks"]).click()
+    alone = Changes(off=changes.off)
+    expect(given.locator(".outcome")).not_to_contain_text(SAYS["not_ahead"], timeout=SECONDS)
+    note(given, toy.translate("a b c", under=alone.under).text)
+    given.evaluate(f"location.hash = '#/decoding?sentence=a+b&mask={masks}'")
+    note(given, SAYS["mask_unfit"])
+    # The same samples as in the app, and others.
+    drawn = Settings("sampling", temperature=200, top_k=9, top_p=95, seed=9999, samples=3)
+    query = "how=sampling&temperature=200&top_k=9&top_p=95&seed=9999&samples=3"
+    given.evaluate(f"location.hash = '#/decoding?sentence=a+b+c&{query}'")
+    for settings in (drawn, replace(drawn, seed=0)):
+        found = [each.text for each in toy.candidates("a b c", search=settings.search())]
+        expect(given.locator(".found li > span")).to_have_text(found, timeout=SECONDS)
+        given.get_by_role("button", name=f"seed {settings.seed}").click()
     # What cannot be translated is said, and the page goes on.
     translate_again = page.locator("#sentence")
     translate_again.fill("漢字")

@@ -51,12 +51,12 @@ const TASKS = {
     return results;
   },
 
-  async pack({ page, folder, options, line, template }) {
+  async pack({ page, folder, options, line, template, heads = [] }) {
     const engine = await loaded(folder, options);
     const trace = await engine.trace(line);
     const envelope = {
       door: () => packedFigure(template, trace, { key: `${basename(folder)} ${line}` }),
-      decoding: () => packedWriting(template, trace, { name: line }),
+      decoding: () => packedWriting(template, trace, { name: line, heads }),
     }[page]();
     return Buffer.from(envelope).toString("base64");
   },

@@ -4,10 +4,41 @@ const EDIT = /^(encoder|decoder|cross):(\*|\d{1,2}(?:,\d{1,2})*):(\d{1,3})x(\d{1
 const MOST_EDITS = 32;
 const MOST_TOKENS = 512;
 
-/** The masks of a text, {kind, layers, bits, queries, keys}; layers are null for all. Those that cannot be read are left out. */
+/** The masks of a text, {kind, layers, bits, queries, keys}; layers are null for all. Those that cannot be read, or are for
+ * a place that has one already, are left out. */
 export async function readEdits(text) {
   const found = await Promise.all(text.split("~").slice(0, MOST_EDITS).map(readEdit));
-  return found.filter(Boolean);
+  const taken = new Set();
+  return found.filter((edit) => {
+    const places = edit ? engineMasks(edit).map(({ kind, layer }) => `${kind}.${layer}`) : [];
+    if (!edit || places.some((place) => taken.has(place)) || new Set(places).size < places.length) return false;
+    places.forEach((place) => taken.add(place));
+    return true;
+  });
+}
+
+/** A mask as the engine takes it, one for each layer. */
+export function engineMasks({ kind, layers, bits, queries, keys }) {
+  return (layers ?? [null]).map((layer) => ({ kind, layer, allowed: { bits, heads: 1, queries, keys } }));
+}
+
+/**
+ * The masks of a text for a decoding (viz/links/link_interventions.py): `masks` as the engine takes them; whether the text
+ * `fits`, else there are none; and whether one opens words to the decoder that it has not written yet, which stay closed.
+ */
+export async function masksFor(text, nSource, kinds) {
+  const edits = text ? await readEdits(text) : [];
+  const isWhole = edits.length === (text ? text.split("~").length : 0);
+  const fits = edits.every(({ kind, layers, queries, keys }) => {
+    const known = kinds.find((each) => each.kind === kind)?.layers ?? [];
+    const sizes = { encoder: [queries, keys], decoder: [], cross: [keys] }[kind];
+    return sizes.every((size) => size === nSource) && (layers ?? []).every((layer) => known.includes(layer));
+  });
+  if (!isWhole || !fits) return { masks: [], fits: false, looksAhead: false };
+  const isLater = ({ kind, keys }, cell) => kind === "decoder" && cell % keys > Math.floor(cell / keys);
+  const closed = edits.map((edit) => ({ ...edit, bits: edit.bits.map((bit, cell) => (isLater(edit, cell) ? 0 : bit)) }));
+  const looksAhead = edits.some((edit, place) => edit.bits.some((bit, cell) => bit !== closed[place].bits[cell]));
+  return { masks: closed.flatMap(engineMasks), fits: true, looksAhead };
 }
 
 async function readEdit(text) {

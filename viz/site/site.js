@@ -5,10 +5,11 @@ import { tell } from "../browser/canvas/shared.js";
 import { inflated } from "../browser/live/inflated.js";
 import { tokenText } from "../browser/live/labels.js";
 import { HashAddress, PathAddress } from "./address.js";
+import { DecodingPage } from "./decoding.js";
 import { OfflineError, cardOf, isPacked, site, siteRoot, startedEngine } from "./files.js";
 import { Follower, speakerOf } from "./follow.js";
 import { TalkPlayer, talkInPage } from "./talk.js";
-import { AboutPage, DecodingPage, DoorPage, EffectsPage, HeadsPage, MasksPage, PositionsPage } from "./views.js";
+import { AboutPage, DoorPage, EffectsPage, HeadsPage, MasksPage, PositionsPage } from "./views.js";
 import { LANGUAGES, languageOf, say, speak } from "./words.js";
 
 const PAGES = {

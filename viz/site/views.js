@@ -8,11 +8,10 @@ import { packedFigure } from "../browser/live/figure.js";
 import { tokenText } from "../browser/live/labels.js";
 import { packedTrace } from "../browser/live/packing.js";
 import { packedPanels } from "../browser/live/panels.js";
-import { packedWriting } from "../browser/live/writing.js";
 import { READINGS } from "../browser/explorer/selection.js";
 import { presetMask } from "../browser/engine/masks.js";
-import { fittedEdit, readEdits, writtenEdit } from "./edits.js";
-import { Part } from "./parts.js";
+import { engineMasks, fittedEdit, readEdits, writtenEdit } from "./edits.js";
+import { SitePage, factorOf } from "./view.js";
 import { say } from "./words.js";
 
 const KINDS = ["encoder", "decoder", "cross"];
@@ -25,59 +24,6 @@ const SPELLED = {
 };
 // What the engine or the reading has to answer, and not the explorer alone.
 const REDRAWN = ["off", "order", ...READINGS.map(([name]) => name)];
-// The widest beam and the highest length penalty of an address (viz/decoding/search.py).
-const [MOST_BEAM, MOST_PENALTY] = [8, 200];
-
-/** A page: its controls and its picture, drawn anew with every sentence and every change of the address. */
-class SitePage {
-  /** @param {object} talk - with the model: the site (site.js). */
-  constructor(talk, name, part, hear = {}) {
-    this.talk = talk;
-    this.template = name ? opened(talk.openings[name]).header : null;
-    this.part = part ? new Part(part, hear) : null;
-    this.note = element("p", "outcome", { "aria-live": "polite" });
-    this.controls = element("div", "controls");
-    // Components begin at headings of the third level, and matrices at those of the fourth.
-    const levels = part === "matrices" ? ["h2", "h3"] : ["h2"];
-    const headings = levels.map((level) => element(level, "unseen", {}, level === "h2" ? say(`page_${talk.page}`) : talk.card.name));
-    this.root = element("section", "view", {}, ...headings, this.controls, this.note, ...(this.part ? [this.part.host] : []));
-  }
-
-  get query() {
-    return this.talk.query;
-  }
-
-  /** Takes the value of a whole number from the address, within bounds. */
-  number(name, usual, low, high) {
-    const value = /^-?\d{1,4}$/.test(this.query[name] ?? "") ? Number(this.query[name]) : usual;
-    return Math.min(high, Math.max(low, value));
-  }
-
-  /** A menu whose choice goes to the address, unless it is for `take`. */
-  menu(label, name, options, value, take = (choice) => this.talk.change({ [name]: choice })) {
-    const menu = element("select", "", {}, ...options.map(([key, text]) => element("option", "", { value: key }, text)));
-    menu.value = value;
-    menu.addEventListener("change", () => take(menu.value));
-    menu.id = `menu-${name}`;
-    return element("span", "field", {}, element("label", "", { for: menu.id }, label), menu);
-  }
-
-  button(text, act) {
-    const made = element("button", "", { type: "button" }, text);
-    made.addEventListener("click", act);
-    return made;
-  }
-
-  /** Says what comes of a change of the model, beside the whole model's words. */
-  compare(text, whole, change = say("written")) {
-    const same = text === whole;
-    this.note.replaceChildren(
-      element("span", "", {}, `${change} `),
-      element("strong", "", { dir: "auto" }, text || say("nothing")),
-      element("span", "", {}, ` ${same ? say("same") : say("whole", { text: whole || say("nothing") })}`),
-    );
-  }
-}
 
 export class DoorPage extends SitePage {
   constructor(talk) {
@@ -93,11 +39,12 @@ export class DoorPage extends SitePage {
 
   async draw() {
     const { talk } = this;
+    const isCurrent = this.begin();
     const options = { key: `${talk.card.name} ${talk.text}`, moment: this.number("moment", 0, 0, 999), play: this.query.play === "1", stage: talk.isStaged };
     // What it opens with plays while the model is still loading.
     if (!talk.isReady && talk.text === talk.card.sentence && !options.moment && !talk.query.target) await this.part.update(inWords(talk.openings.door));
     const trace = await talk.shown();
-    if (trace) await this.part.update(packedFigure(this.template, trace, options));
+    if (trace && isCurrent()) await this.part.update(packedFigure(this.template, trace, options));
   }
 }
 
@@ -106,7 +53,8 @@ export class HeadsPage extends SitePage {
     super(talk, "heads", "explorer", { report: (selection) => this.follow(selection) });
     this.epoch = 0;
     this.restore = this.button(say("all_on"), () => document.dispatchEvent(new CustomEvent(ALL_ON_EVENT)));
-    this.controls.append(this.restore);
+    this.decode = this.button(say("step_by_step"), () => talk.go("decoding", { ...talk.shared, off: this.query.off }));
+    this.controls.append(this.restore, this.decode);
   }
 
   /** What is selected of a kind of attention, as the explorer spells it, where the address does not say otherwise. */
@@ -124,10 +72,6 @@ export class HeadsPage extends SitePage {
     return Object.fromEntries(Object.entries(usual).map(([name, value]) => [name, isSpelled(name) ? query[name] : value]));
   }
 
-  get off() {
-    return headsIn(this.query.off, this.template);
-  }
-
   follow(selection) {
     const usual = this.usual(selection.attention);
     const spelled = Object.keys(usual).filter((name) => name in selection);
@@ -139,69 +83,24 @@ export class HeadsPage extends SitePage {
 
   async draw({ moved = true } = {}) {
     const { talk, template, off: heads, selection } = this;
+    const isCurrent = this.begin();
     if (moved) this.epoch += 1;
     const reading = Object.fromEntries(READINGS.map(([name]) => [name, selection[name] === "1"]));
     const options = { epoch: this.epoch, selection, reading, stage: talk.isStaged };
-    this.restore.hidden = !heads.length;
+    this.restore.hidden = this.decode.hidden = !heads.length;
     const trace = await talk.shown();
-    if (!trace) return;
+    if (!trace || !isCurrent()) return;
     await this.part.update(packedTrace(template, trace, options));
     if (heads.length) {
       // The picture still shows all heads at work, as in the app; what the model writes without some stands above.
       const [without, whole] = [await talk.trace({ heads }), await talk.trace()];
-      if (!without || !whole) return;
+      if (!without || !whole || !isCurrent()) return;
       this.compare(without.text, whole.text, say("without_heads", { n: heads.length }));
       this.note.append(element("span", "", {}, ` ${say("heads_stay")}`));
     } else this.note.replaceChildren();
     if (selection.order !== template.onDemand) return;
     const effects = await talk.effects();
-    if (effects) await this.part.update(packedTrace(template, trace, { ...options, effects }));
-  }
-}
-
-export class DecodingPage extends SitePage {
-  constructor(talk) {
-    super(talk, "decoding", "steps", {
-      report: ({ step }) => talk.change({ at: step ? String(step + 1) : "" }, { draws: false }),
-      trigger: (event, { step, place }) => this.take(step, place),
-    });
-    this.undo = this.button(say("own_words"), () => talk.change({ taken: "", at: "" }));
-    this.controls.append(this.undo);
-    this.epoch = 0;
-  }
-
-  /** Ids that the translation must begin with: each choice keeps some tokens and adds others. */
-  get prefix() {
-    const ids = [];
-    for (const choice of (this.query.taken ?? "").split("_")) {
-      const [, keeps, more] = /^(\d{1,3})\.(\d{1,6}(?:-\d{1,6})*)$/.exec(choice) ?? [];
-      if (more) ids.splice(Number(keeps), Infinity, ...more.split("-").map(Number));
-    }
-    return ids;
-  }
-
-  take(step, place) {
-    const ids = [...this.shown.predictions.ids.slice(0, step), this.shown.steps[step].ids[place]];
-    this.talk.change({ taken: `0.${ids.join("-")}`, at: String(step + 1) });
-  }
-
-  async draw() {
-    const { talk, prefix } = this;
-    this.epoch += 1;
-    this.undo.hidden = !prefix.length;
-    const search = { beam: this.number("beam", 4, 1, MOST_BEAM), alpha: this.number("penalty", 60, 0, MOST_PENALTY) / 100 };
-    const widths = [...new Set([1, 2, 4, 8, search.beam])].sort((one, other) => one - other);
-    this.controls.replaceChildren(this.menu(say("beam"), "beam", widths.map((width) => [String(width), String(width)]), String(search.beam)), this.undo);
-    const isUsual = search.beam === 4 && search.alpha === 0.6;
-    const trace = await (prefix.length || !isUsual ? talk.trace({ prefix, search }) : talk.shown());
-    if (!trace) return;
-    this.shown = trace;
-    const step = this.number("at", 1, 1, trace.predictions.ids.length) - 1;
-    const options = { name: `${talk.text} ${prefix}`, epoch: this.epoch, step, forced: prefix.length, stage: talk.isStaged };
-    await this.part.update(packedWriting(this.template, trace, options));
-    const whole = prefix.length || !isUsual ? await talk.trace() : null;
-    if (whole) this.compare(trace.text, whole.text);
-    else if (isUsual && !prefix.length) this.note.textContent = say("take_word");
+    if (effects && isCurrent()) await this.part.update(packedTrace(template, trace, { ...options, effects }));
   }
 }
 
@@ -214,13 +113,14 @@ export class EffectsPage extends SitePage {
 
   async draw() {
     const { talk } = this;
+    const isCurrent = this.begin();
     const trace = await talk.shown();
     const effects = trace && (await talk.effects());
-    if (!effects) return;
+    if (!effects || !isCurrent()) return;
     const tokens = trace.predictions.tokens.map(tokenText);
     const token = this.number("token", 0, 0, tokens.length);
     const options = [["0", say("whole_translation")], ...tokens.map((text, place) => [String(place + 1), `${place + 1} · ${text}`])];
-    this.controls.replaceChildren(this.menu(say("loss_of"), "token", options, String(token)));
+    this.control(this.controls, this.menu(say("loss_of"), "token", options, String(token)));
     const losses = effects.sites.map(({ kind, layer, heads, losses: all }) => ({ kind, layer, losses: lossesOf(all, heads, token) }));
     const limit = Math.max(...losses.flatMap((site) => site.losses.map(Math.abs)), 1e-6);
     const panels = this.template.kinds.map((kind) => {
@@ -246,7 +146,7 @@ export class EffectsPage extends SitePage {
           talk.go("heads", { ...talk.shared, attention: kind, layer: String(layer), head: String(head) }),
         );
         open.className = "link";
-        return element("li", "", {}, open, ` ${say("times_less", { factor: factorOf(loss) })}`);
+        return element("li", "", {}, open, ` ${say(loss < 0 ? "times_more" : "times_less", { factor: factorOf(Math.abs(loss)) })}`);
       }),
     );
   }
@@ -259,13 +159,6 @@ function lossesOf(all, heads, token) {
     const own = all.subarray(head * n, (head + 1) * n);
     return token ? own[token - 1] : own.reduce((sum, loss) => sum + loss, 0);
   });
-}
-
-/** How many times less likely a loss makes the words, as people say it. */
-function factorOf(loss) {
-  const factor = Math.exp(loss);
-  if (factor >= 1e6) return `10^${Math.round(loss / Math.LN10)}`;
-  return factor >= 10 ? Math.round(factor).toLocaleString("en") : factor.toFixed(1);
 }
 
 const MASK_PRESETS = {
@@ -310,19 +203,19 @@ export class MasksPage extends SitePage {
     const sizes = { encoder: [source, source], decoder: [target, target], cross: [target, source] };
     const read = await readEdits(this.query.edit ?? "");
     const fitted = read.map((edit) => fittedEdit(edit, ...sizes[edit.kind].map(({ ids }) => ids.length))).filter(Boolean);
-    return fitted.flatMap(({ kind, layers, bits, queries, keys }) =>
-      (layers ?? [null]).map((layer) => ({ kind, layer, allowed: { bits, heads: 1, queries, keys } })),
-    );
+    const known = (kind, layer) => layer === null || this.kinds.find((each) => each.kind === kind).layers.includes(layer);
+    return fitted.flatMap(engineMasks).filter(({ kind, layer }) => known(kind, layer));
   }
 
   async draw() {
     const { talk, kind } = this;
+    const isCurrent = this.begin();
     const whole = await talk.shown();
     if (!whole) return;
     const masks = await this.edits(whole);
     // The translation that is there is read under the mask, so that both pictures have the same words.
     const shown = masks.length ? await talk.trace({ masks, ids: whole.predictions.ids }) : whole;
-    if (!shown) return;
+    if (!shown || !isCurrent()) return;
     if (this.own !== this.query.edit || this.of !== `${talk.text} ${kind}`) {
       Object.assign(this, { own: this.query.edit, of: `${talk.text} ${kind}`, epoch: this.epoch + 1 });
     }
@@ -359,7 +252,7 @@ export class MasksPage extends SitePage {
       return;
     }
     const [written, free] = [await talk.trace({ masks }), await talk.trace()];
-    if (written && free) this.compare(written.text, free.text);
+    if (written && free && isCurrent()) this.compare(written.text, free.text);
   }
 
   menus({ kind, layer, head, layers, heads, before, allowed, queries, keys }) {
@@ -373,11 +266,14 @@ export class MasksPage extends SitePage {
       else if (name === "own") this.talk.change({ edit: "" });
     });
     const numbered = (count) => Array.from({ length: count }, (_, place) => [String(place), String(place)]);
-    this.controls.replaceChildren(
+    this.control(
+      this.controls,
       this.menu(say("attention"), "masked", KINDS.map((each) => [each, say(each)]), kind),
       menu,
       this.menu(say("layer"), "layer", numbered(layers), String(layer)),
       this.menu(say("head"), "head", numbered(heads), String(head)),
+      // What the decoder does under a mask is its own translation, not a given one.
+      ...(this.query.edit ? [this.button(say("step_by_step"), () => this.talk.go("decoding", { ...this.talk.shared, target: "", mask: this.query.edit }))] : []),
     );
   }
 }
@@ -389,14 +285,16 @@ export class PositionsPage extends SitePage {
 
   async draw() {
     const { talk } = this;
+    const isCurrent = this.begin();
     const whole = await talk.trace();
-    if (!whole) return;
+    if (!whole || !isCurrent()) return;
     const scale = this.number("scale", 100, 0, 100);
     const shift = this.number("shift", 0, -16, 16);
     const reverse = this.query.reverse === "1";
     const side = ["encoder", "decoder"].includes(this.query.side) ? this.query.side : "both";
     const order = this.order(whole.source.ids.length - 1);
-    this.controls.replaceChildren(
+    this.control(
+      this.controls,
       this.menu(say("strength"), "scale", [100, 75, 50, 25, 0].map((share) => [String(share), share ? `${share}%` : say("removed")]), String(scale)),
       this.menu(say("shift"), "shift", [-4, -2, -1, 0, 1, 2, 4, 8].map((by) => [String(by), String(by).replace("-", "−")]), String(shift)),
       this.menu(say("order"), "reverse", [["", say("order_own")], ["1", say("order_reversed")]], reverse ? "1" : ""),
@@ -421,7 +319,7 @@ export class PositionsPage extends SitePage {
     else {
       const other = await talk.trace(under);
       const shuffled = order ? say("shuffled", { words: other?.source.tokens.slice(0, -1).map(tokenText).join(" ") }) : undefined;
-      if (other) this.compare(other.text, whole.text, shuffled);
+      if (other && isCurrent()) this.compare(other.text, whole.text, shuffled);
     }
   }
 
@@ -450,17 +348,6 @@ function inWords(bytes) {
   const packed = new PackedBody();
   packed.add(body);
   return sealed(header, packed);
-}
-
-/** Edits that switch off the heads of an address, such as "cross.0.1-encoder.2.3", as far as the model has them. */
-function headsIn(text, { kinds }) {
-  const named = new Set((text ?? "").split("-").filter((each) => /^(encoder|decoder|cross)\.\d{1,2}\.\d{1,2}$/.test(each)));
-  return [...named].flatMap((name) => {
-    const [kind, layer, head] = name.split(".");
-    const known = kinds.find((each) => each.kind === kind);
-    const edit = { kind, layer: Number(layer), head: Number(head), gate: 0 };
-    return known.layers.includes(edit.layer) && edit.head < known.heads ? [edit] : [];
-  });
 }
 
 /** The values that are there. */

@@ -29,9 +29,9 @@ test("every key that a script says is in the catalogue, and no other", () => {
   const files = readdirSync(here).filter((name) => name.endsWith(".js") && !name.endsWith(".test.js"));
   const scripts = files.map((name) => readFileSync(new URL(name, here), "utf-8")).join("\n");
   const keys = Object.keys(catalogues.en);
-  const said = [...scripts.matchAll(/say\((?:rows \? )?"(\w+)"/g)].map(([, key]) => key);
+  const said = [...scripts.matchAll(/say\((?:[^"()]*\? )?"(\w+)"(?: : "(\w+)")?/g)].flatMap(([, ...names]) => names.filter(Boolean));
   assert.deepEqual(said.filter((key) => !keys.includes(key)), []);
-  const built = /^(page|mask|cell|about)_|^(encoder|decoder|cross|both|removed|positions_inside)$/;
+  const built = /^(page|mask|cell|about)_|^(encoder|decoder|cross|both|removed|beam|penalty|temperature|top_k|top_p|samples)$/;
   assert.deepEqual(keys.filter((key) => !said.includes(key) && !built.test(key)), []);
 });
 

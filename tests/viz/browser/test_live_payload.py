@@ -17,11 +17,14 @@ from model.explain.head_ablation import effects_of
 from model.explain.labels_file import read_labels
 from model.explain.measures import facts_of
 from model.explain.reading import AS_RECORDED, Reading, read
+from model.paper.search import Search
 from model.trace.attention_map import AttentionKind, AttentionMap, Site, Tokens
 from model.trace.trace import Trace
 from model.translate.translator import load
 from tests.kit.engine import NODE, in_node
 from viz.browser.envelope import MAGIC
+from viz.decoding.attention import head_mean
+from viz.decoding.payload import pack as pack_decoding
 from viz.heads.payload import pack
 from viz.site.model import openings
 
@@ -30,6 +33,7 @@ pytestmark = [
     pytest.mark.skipif(not NODE.is_file(), reason="Playwright came without its Node"),
 ]
 
+CROSS, DECODER = AttentionKind.CROSS, AttentionKind.DECODER
 START = len(MAGIC) + 20
 
 
@@ -109,6 +113,39 @@ def bytes_left(length: int, floats: list[tuple[int, int]]) -> Any:
     for start, count in floats:
         kept[start : start + 4 * count] = False
     return kept
+
+
+TOY = "toy-dates-rotary"
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "count"),
+    [(TOY, CROSS, 1), (TOY, CROSS, 3), (TOY, DECODER, 1), ("en-de", CROSS, 5)],
+)
+def test_steps_show_the_attention_of_the_heads_that_are_chosen(
+    name: str, kind: AttentionKind, count: int
+) -> None:
+    """Of one kind only: the other is the mean of all its heads."""
+    folder = CHECKPOINTS / name
+    model, line = load(folder, device="cpu"), read_examples(folder)[0].source
+    decoding = model.decode(line, search=Search())
+    trace = model.trace_of(decoding.translation)
+    sites = [site for site in trace.maps if site.kind is kind]
+    heads = [(site, head) for head in (1, 0, 3, 2) for site in sites][:count]
+
+    def packed(shown: list[tuple[Site, int]]) -> bytes:
+        means = (head_mean(trace, each, shown) for each in (CROSS, DECODER))
+        return pack_decoding(decoding, trace.target, *means, name=line)
+
+    (template, _), (expected, body) = (opened(packed(each)) for each in ([], heads))
+    named = [{"kind": site.kind, "layer": site.layer, "head": head} for site, head in heads]
+    job = {"folder": str(folder), "options": {}, "line": line, "template": template}
+    found, own = in_the_browser("decoding", **job, heads=named)
+    assert [found[each]["name"] for each in ("cross", "own")] == [
+        expected[each]["name"] for each in ("cross", "own")
+    ]
+    one, other = (np.frombuffer(each, np.float32) for each in (own, body))
+    np.testing.assert_allclose(one, other, atol=1e-4)
 
 
 READINGS = [Reading(*flags) for flags in itertools.product((False, True), repeat=4)]

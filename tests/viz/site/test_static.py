@@ -19,6 +19,7 @@ from model.explain.measures import facts_of
 from model.explain.reading import Reading, read
 from model.translate.translator import load
 from viz.heads.payload import pack as pack_heads
+from viz.links.searches import RANGES, USUAL
 from viz.registry.pages import VIEWS
 from viz.site.model import PackError, packed, require_runs
 from viz.site.page import HERE, wording, words
@@ -42,6 +43,12 @@ def test_its_pages_are_those_of_the_app() -> None:
     script = (HERE / "site.js").read_text(encoding="utf-8")
     (listed,) = re.findall(r"const PAGES = \{(.*?)\};", script, re.DOTALL)
     assert tuple(re.findall(r"(\w+):", listed)) == PAGES
+
+
+def test_a_search_has_the_numbers_that_an_address_of_the_app_may_have() -> None:
+    script = (HERE / "decoding.js").read_text(encoding="utf-8")
+    for name, (least, most) in RANGES.items():
+        assert f"{name}: [{least}, {getattr(USUAL, name)}, {most}]" in script
 
 
 def said_in(value: Any, fields: set[str], field: str = "") -> Iterator[str]:

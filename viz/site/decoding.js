@@ -1,0 +1,175 @@
+// The decoding step by step: another search, samples, a word taken, heads switched off and masks changed.
+
+import { element } from "../browser/canvas/dom.js";
+import { signed } from "../browser/canvas/numbers.js";
+import { packedWriting } from "../browser/live/writing.js";
+import { masksFor } from "./edits.js";
+import { SitePage, factorOf, nameOfHead, namedHeads } from "./view.js";
+import { say } from "./words.js";
+
+// The numbers of a search as an address has them (viz/links/searches.py): the least, the usual one and the most.
+export const SETTINGS = {
+  ...{ beam: [1, 4, 8], penalty: [0, 60, 200], temperature: [10, 100, 300], top_k: [0, 0, 1000], top_p: [1, 100, 100] },
+  ...{ seed: [0, 1, 9999], samples: [1, 4, 8] },
+};
+const HUNDREDTHS = ["penalty", "temperature", "top_p"];
+const IN_MENUS = {
+  ...{ beam: [1, 2, 4, 8], penalty: [0, 60, 100, 200], temperature: [20, 50, 70, 100, 150, 200, 300], top_k: [0, 2, 5, 10, 50, 200] },
+  ...{ top_p: [50, 80, 90, 95, 100], samples: [1, 2, 4, 8] },
+};
+// Attention that the steps show.
+const SHOWN = ["cross", "decoder"];
+
+export class DecodingPage extends SitePage {
+  constructor(talk) {
+    super(talk, "decoding", "steps", {
+      report: ({ step }) => talk.change({ at: step ? String(step + 1) : "" }, { draws: false }),
+      trigger: (event, { step, place }) => this.take(step, place),
+    });
+    this.found = element("ol", "listed found");
+    this.foundName = element("p", "aside");
+    this.root.append(this.foundName, this.found);
+    this.fields = element("div", "controls");
+    this.options = element("details", "options", {}, element("summary", "", {}, say("options")), this.fields);
+    this.undoing = element("div", "controls");
+    this.controls.append(this.options, this.undoing);
+    this.epoch = 0;
+  }
+
+  /** Ids that the translation must begin with: each choice keeps some tokens and adds others. */
+  get prefix() {
+    const ids = [];
+    for (const choice of (this.query.taken ?? "").split("_")) {
+      const [, keeps, more] = /^(\d{1,3})\.(\d{1,6}(?:-\d{1,6})*)$/.exec(choice) ?? [];
+      if (more) ids.splice(Number(keeps), Infinity, ...more.split("-").map(Number));
+    }
+    return ids;
+  }
+
+  get samples() {
+    return this.query.how === "sampling";
+  }
+
+  get settings() {
+    return Object.fromEntries(Object.entries(SETTINGS).map(([name, [least, usual, most]]) => [name, this.number(name, usual, least, most)]));
+  }
+
+  /** The search as the engine takes it, and whether it is the paper's. */
+  get search() {
+    const { beam, penalty, temperature, top_k: topK, top_p: topP, seed, samples } = this.settings;
+    const alpha = penalty / 100;
+    if (!this.samples) return { search: { beam, alpha }, isUsual: beam === 4 && penalty === 60 };
+    const sampling = { temperature: temperature / 100, topK: topK || null, topP: topP === 100 ? null : topP / 100, seed, samples };
+    return { search: { alpha, sampling }, isUsual: false };
+  }
+
+  take(step, place) {
+    const ids = [...this.shown.predictions.ids.slice(0, step), this.shown.steps[step].ids[place]];
+    this.talk.change({ taken: `0.${ids.join("-")}`, at: String(step + 1) });
+  }
+
+  async draw() {
+    const { talk, prefix, off } = this;
+    const isCurrent = this.begin();
+    this.epoch += 1;
+    const attended = namedHeads(this.query.heads, this.kinds).filter(({ kind }) => SHOWN.includes(kind));
+    const { search, isUsual } = this.search;
+    this.menus(off, attended);
+    const whole = await talk.trace();
+    const own = whole && (await talk.shown());
+    const { masks, fits, looksAhead } = await masksFor(this.query.mask ?? "", whole?.source.ids.length, this.kinds);
+    if (!own || !isCurrent()) return;
+    // A given translation leaves nothing to search for, unless a word is taken that it lacks.
+    const isGiven = Boolean(talk.query.target) && prefix.every((id, place) => own.predictions.ids[place] === id);
+    const forced = isGiven ? own.predictions.ids : prefix;
+    const under = { ...(off.length ? { heads: off } : {}), ...(masks.length ? { masks } : {}) };
+    const isChanged = Object.keys(under).length > 0;
+    const isOwn = !isChanged && (isGiven || (isUsual && !prefix.length));
+    const trace = isOwn ? own : await talk.trace({ ...under, prefix: forced, search });
+    if (!trace || !isCurrent()) return;
+    this.shown = trace;
+    const step = this.number("at", 1, 1, trace.predictions.ids.length) - 1;
+    const name = JSON.stringify([talk.text, forced, search, this.query.off, this.query.mask]);
+    const options = { name, epoch: this.epoch, step, forced: forced.length, heads: attended, stage: talk.isStaged };
+    await this.part.update(packedWriting(this.template, trace, options));
+    this.list(isGiven ? [] : (trace.translation?.candidates ?? []));
+    if (isGiven) this.note.textContent = isChanged ? this.price(own, trace) : "";
+    else if (isOwn) this.note.textContent = say("take_word");
+    else this.compare(trace.text, whole.text);
+    const more = [...(fits ? [] : [say("mask_unfit")]), ...(looksAhead ? [say("not_ahead")] : [])];
+    this.note.append(...more.map((text) => element("span", "", {}, ` ${text}`)));
+  }
+
+  /** What the changes do to the probability of a given translation, in a sentence. */
+  price(before, after) {
+    const [one, other] = [before, after].map(({ logProbs }) => logProbs.reduce((sum, each) => sum + each, 0));
+    return say(other <= one ? "given_less" : "given_more", { factor: factorOf(Math.abs(one - other)) });
+  }
+
+  /** What a search found, with the scores by which it ranks. */
+  list(candidates) {
+    this.foundName.textContent = candidates.length > 1 ? say(this.samples ? "samples_found" : "search_found") : "";
+    this.found.replaceChildren(
+      ...(candidates.length > 1 ? candidates : []).map(({ text, score }) =>
+        element("li", "", {}, element("span", "", { dir: "auto" }, text || say("nothing")), " ", element("small", "", {}, say("score", { score: signed(score, 2) }))),
+      ),
+    );
+  }
+
+  menus(off, attended) {
+    const { settings, samples, talk, query } = this;
+    const setting = (name) => {
+      const values = [...new Set([...IN_MENUS[name], settings[name]])].sort((one, other) => one - other);
+      const shown = (value) => (HUNDREDTHS.includes(name) ? String(value / 100) : name === "top_k" && !value ? say("all") : String(value));
+      return this.menu(say(name), name, values.map((value) => [String(value), shown(value)]), String(settings[name]));
+    };
+    const ways = this.menu(say("search"), "how", [["", say("beam_search")], ["sampling", say("sampling")]], samples ? "sampling" : "");
+    const names = samples ? ["samples", "temperature", "top_k", "top_p", "penalty"] : ["beam", "penalty"];
+    const on = (head) => !off.some((each) => nameOfHead(each) === nameOfHead(head));
+    const switches = this.headMenu(say("switch_off"), "off", this.heads.filter(on), say("choose_head"), (name) => talk.change({ off: [...off.map(nameOfHead), name].filter(Boolean).join("-") }));
+    const shown = this.heads.filter(({ kind }) => SHOWN.includes(kind));
+    const looks = this.headMenu(say("attention_of"), "heads", shown, say(attended.length > 1 ? "several" : "mean_of_heads"), (name) => talk.change({ heads: name }));
+    looks.querySelector("select").value = attended.length === 1 ? nameOfHead(attended[0]) : "";
+    const again = () => talk.change({ seed: String((settings.seed + 1) % (SETTINGS.seed[2] + 1)) });
+    this.control(
+      this.fields,
+      ways,
+      ...names.map(setting),
+      ...(samples ? [this.button(say("draw_again", { seed: settings.seed }), again, "draw-again")] : []),
+      looks,
+      switches,
+    );
+    // What was changed is to be seen.
+    if (samples || attended.length || names.some((name) => settings[name] !== SETTINGS[name][1])) this.options.open = true;
+    this.undoing.replaceChildren(
+      ...off.map((head) => this.switchedOff(head, off)),
+      ...(query.mask ? [this.button(say("own_masks"), () => talk.change({ mask: "" }))] : []),
+      ...(this.prefix.length ? [this.button(say("own_words"), () => talk.change({ taken: "", at: "" }))] : []),
+    );
+  }
+
+  /** A button that switches a head on again. */
+  switchedOff(head, off) {
+    const rest = off.filter((each) => each !== head).map(nameOfHead);
+    return this.button(say("switch_on", { name: say("head_name", { ...head, kind: say(head.kind) }) }), () => this.talk.change({ off: rest.join("-") }));
+  }
+
+  /** Every head of the model. */
+  get heads() {
+    return this.kinds.flatMap(({ kind, layers, heads }) =>
+      layers.flatMap((layer) => Array.from({ length: heads }, (_, head) => ({ kind, layer, head }))),
+    );
+  }
+
+  /** A menu of heads by kind, which stands at none. */
+  headMenu(label, name, heads, none, take) {
+    const menu = this.menu(label, name, [["", none]], "", take);
+    const groups = new Map();
+    for (const each of heads) {
+      if (!groups.has(each.kind)) groups.set(each.kind, element("optgroup", "", { label: say(each.kind) }));
+      groups.get(each.kind).append(element("option", "", { value: nameOfHead(each) }, say("layer_head", { query: each.layer, key: each.head })));
+    }
+    menu.querySelector("select").append(...groups.values());
+    return menu;
+  }
+}

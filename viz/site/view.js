@@ -1,0 +1,99 @@
+// What all pages share: a component, its controls, and what comes of a change.
+
+import { element } from "../browser/canvas/dom.js";
+import { opened } from "../browser/canvas/envelope.js";
+import { Part } from "./parts.js";
+import { say } from "./words.js";
+
+/** A page: its controls and its picture, drawn anew with every sentence and every change of the address. */
+export class SitePage {
+  /** @param {object} talk - with the model: the site (site.js). */
+  constructor(talk, name, part, hear = {}) {
+    this.talk = talk;
+    this.template = name ? opened(talk.openings[name]).header : null;
+    this.kinds = opened(talk.openings.heads).header.kinds;
+    this.part = part ? new Part(part, hear) : null;
+    this.note = element("p", "outcome", { "aria-live": "polite" });
+    this.controls = element("div", "controls");
+    // Components begin at headings of the third level, and matrices at those of the fourth.
+    const levels = part === "matrices" ? ["h2", "h3"] : ["h2"];
+    const headings = levels.map((level) => element(level, "unseen", {}, level === "h2" ? say(`page_${talk.page}`) : talk.card.name));
+    this.root = element("section", "view", {}, ...headings, this.controls, this.note, ...(this.part ? [this.part.host] : []));
+  }
+
+  get query() {
+    return this.talk.query;
+  }
+
+  /** Takes the value of a whole number from the address, within bounds. */
+  number(name, usual, low, high) {
+    const value = /^-?\d{1,4}$/.test(this.query[name] ?? "") ? Number(this.query[name]) : usual;
+    return Math.min(high, Math.max(low, value));
+  }
+
+  /** Begins to draw; what it returns says whether no other drawing has begun since. */
+  begin() {
+    const drawing = (this.drawing = {});
+    return () => this.drawing === drawing;
+  }
+
+  /** Puts controls in the place of those that are there; what has the focus keeps it. */
+  control(place, ...made) {
+    const { id } = place.contains(document.activeElement) ? document.activeElement : {};
+    place.replaceChildren(...made);
+    if (id) place.querySelector(`#${id}`)?.focus();
+  }
+
+  /** The heads of the address that are switched off, as the engine takes them, as far as the model has them. */
+  get off() {
+    return namedHeads(this.query.off, this.kinds).map((each) => ({ ...each, gate: 0 }));
+  }
+
+  /** A menu whose choice goes to the address, unless it is for `take`. */
+  menu(label, name, options, value, take = (choice) => this.talk.change({ [name]: choice })) {
+    const menu = element("select", "", {}, ...options.map(([key, text]) => element("option", "", { value: key }, text)));
+    menu.value = value;
+    menu.addEventListener("change", () => take(menu.value));
+    menu.id = `menu-${name}`;
+    return element("span", "field", {}, element("label", "", { for: menu.id }, label), menu);
+  }
+
+  button(text, act, id = "") {
+    const made = element("button", "", { type: "button", ...(id && { id }) }, text);
+    made.addEventListener("click", act);
+    return made;
+  }
+
+  /** Says what comes of a change of the model, beside the whole model's words. */
+  compare(text, whole, change = say("written")) {
+    const same = text === whole;
+    this.note.replaceChildren(
+      element("span", "", {}, `${change} `),
+      element("strong", "", { dir: "auto" }, text || say("nothing")),
+      element("span", "", {}, ` ${same ? say("same") : say("whole", { text: whole || say("nothing") })}`),
+    );
+  }
+}
+
+/** The heads of an address, such as "cross.0.1-encoder.2.3", as far as there are such kinds, layers and heads. */
+export function namedHeads(text, kinds) {
+  const named = new Set((text ?? "").split("-").filter((each) => /^(encoder|decoder|cross)\.\d{1,2}\.\d{1,2}$/.test(each)));
+  return [...named].flatMap((name) => {
+    const [kind, layer, head] = name.split(".");
+    const known = kinds.find((each) => each.kind === kind);
+    const found = { kind, layer: Number(layer), head: Number(head) };
+    return known?.layers.includes(found.layer) && found.head < known.heads ? [found] : [];
+  });
+}
+
+/** A head as an address has it. */
+export function nameOfHead({ kind, layer, head }) {
+  return `${kind}.${layer}.${head}`;
+}
+
+/** How many times less likely a loss makes the words, as people say it. */
+export function factorOf(loss) {
+  const factor = Math.exp(loss);
+  if (factor >= 1e6) return `10^${Math.round(loss / Math.LN10)}`;
+  return factor >= 10 ? String(Math.round(factor)) : factor.toFixed(1);
+}
