@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -118,6 +119,25 @@ def test_a_phone_follows_the_speaker_until_somebody_taps(
     view.unlink()
     expect(phone.locator("main > .aside[aria-live]")).to_have_text(words()["en"]["no_speaker"])
     phone.close()
+
+
+def test_a_browser_that_cannot_read_the_code_is_told_so(browser: Browser, site: str) -> None:
+    page = browser.new_page(locale="fr-FR")
+    broken = {"body": "let new = ?", "content_type": "text/javascript"}
+    page.route(re.compile(r"/code/site\..*js"), lambda route: route.fulfill(**broken))
+    page.goto(f"{site}/headscope/heads/")
+    expect(page.locator("#old")).to_have_text(words()["fr"]["too_old"])
+    # And one with a file missing, in whose place the host has nothing.
+    page.unroute_all()
+    page.route(re.compile(r"/weights\."), lambda route: route.fulfill(status=404))
+    page.goto(f"{site}/headscope/heads/?lang=de")
+    expect(page.locator("#trouble")).to_contain_text("weights.", timeout=SECONDS)
+    expect(page.locator("#trouble")).to_contain_text("(404)")
+    # What the engine refuses is said in the reader's language.
+    page.unroute_all()
+    page.goto(f"{site}/headscope/heads/?lang=de&sentence=a+" + "b+" * 80)
+    expect(page.locator("#trouble")).to_contain_text("Der Text ist zu lang", timeout=SECONDS)
+    page.close()
 
 
 def test_nothing_keeps_anybody_out(browser: Browser, site: str) -> None:

@@ -4,7 +4,7 @@ import { element } from "../browser/canvas/dom.js";
 import { signed } from "../browser/canvas/numbers.js";
 import { packedWriting } from "../browser/live/writing.js";
 import { masksFor } from "./edits.js";
-import { SitePage, factorOf, nameOfHead, namedHeads } from "./view.js";
+import { SitePage, factorOf, nameOfHead, namedHeads, withChosen } from "./view.js";
 import { say } from "./words.js";
 
 // The numbers of a search as an address has them (viz/links/searches.py): the least, the usual one and the most.
@@ -119,9 +119,8 @@ export class DecodingPage extends SitePage {
   menus(off, attended) {
     const { settings, samples, talk, query } = this;
     const setting = (name) => {
-      const values = [...new Set([...IN_MENUS[name], settings[name]])].sort((one, other) => one - other);
       const shown = (value) => (HUNDREDTHS.includes(name) ? String(value / 100) : name === "top_k" && !value ? say("all") : String(value));
-      return this.menu(say(name), name, values.map((value) => [String(value), shown(value)]), String(settings[name]));
+      return this.menu(say(name), name, withChosen(IN_MENUS[name], settings[name]).map((value) => [String(value), shown(value)]), String(settings[name]));
     };
     const ways = this.menu(say("search"), "how", [["", say("beam_search")], ["sampling", say("sampling")]], samples ? "sampling" : "");
     const names = samples ? ["samples", "temperature", "top_k", "top_p", "penalty"] : ["beam", "penalty"];

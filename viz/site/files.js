@@ -29,15 +29,15 @@ export function isPacked() {
   return document.querySelector("#weights") !== null;
 }
 
-/** A file is neither on this device nor to be had; the message says so in the reader's language. */
-export class OfflineError extends Error {}
+/** A file that is not to be had; the message says so in the reader's language. */
+export class FileError extends Error {}
 
 /** The bytes of a file, with how much has come as a share. */
 async function fetchedBytes(address, onShare) {
   const response = await fetch(address).catch(() => {
-    throw new OfflineError(say("no_network"));
+    throw new FileError(say("no_network"));
   });
-  if (!response.ok) throw new Error(`${response.status} ${address.pathname}`);
+  if (!response.ok) throw new FileError(say("no_file", { file: address.pathname, status: response.status }));
   const total = Number(response.headers.get("content-length"));
   const encoded = response.headers.get("content-encoding");
   const parts = [];

@@ -63,7 +63,7 @@ def live_page(
     style = page_css(dark)
     policy = {
         "default-src": ["'none'"],
-        "script-src": [*map(policy_hash, scripts), "'wasm-unsafe-eval'"],
+        "script-src": [*map(policy_hash, (old_script(), *scripts)), "'wasm-unsafe-eval'"],
         "style-src": [policy_hash(style)],
         "worker-src": ["blob:"],
         "img-src": ["data:"],
@@ -90,6 +90,7 @@ def live_page(
                 f'<script type="{kind}" id="{name}">{text}</script>'
                 for name, (kind, text) in held.items()
             ),
+            f"<script>{old_script()}</script>",
             *(f'<script type="module">{text}</script>' for text in scripts),
         ],
     )
@@ -127,6 +128,11 @@ def shell(
         "scripts": "\n".join(scripts),
     }
     return filled((HERE / "page.html").read_text(encoding="utf-8"), parts)
+
+
+def old_script() -> str:
+    """The script that tells a reader whose browser is too old for the others."""
+    return (HERE / "old.js").read_text(encoding="utf-8")
 
 
 def page_css(dark: bool | None = None) -> str:

@@ -2,11 +2,12 @@
 
 import { element } from "../browser/canvas/dom.js";
 import { tell } from "../browser/canvas/shared.js";
+import { worded } from "../browser/canvas/wording.js";
 import { inflated } from "../browser/live/inflated.js";
 import { tokenText } from "../browser/live/labels.js";
 import { HashAddress, PathAddress } from "./address.js";
 import { DecodingPage } from "./decoding.js";
-import { OfflineError, cardOf, isPacked, site, siteRoot, startedEngine } from "./files.js";
+import { FileError, cardOf, isPacked, site, siteRoot, startedEngine } from "./files.js";
 import { Follower, speakerOf } from "./follow.js";
 import { TalkPlayer, talkInPage } from "./talk.js";
 import { AboutPage, DoorPage, EffectsPage, HeadsPage, MasksPage, PositionsPage } from "./views.js";
@@ -130,7 +131,7 @@ class Site {
         document.documentElement.dataset.engine = "ready";
         this.say("");
       },
-      (error) => this.trouble(error instanceof OfflineError ? error.message : say("cannot_run", { error: error.message })),
+      (error) => this.trouble(error instanceof FileError ? error.message : say("cannot_run", { error: error.message })),
     );
   }
 
@@ -202,7 +203,9 @@ class Site {
     Object.assign(this.query, values);
     for (const [name, value] of Object.entries(this.query)) if (value === "") delete this.query[name];
     history.replaceState(null, "", this.address.link(this.page, this.query));
-    if (draws) this.view.draw();
+    if (!draws) return;
+    this.at.trouble.textContent = "";
+    this.view.draw();
   }
 
   /** Takes over what the address says. */
@@ -315,9 +318,10 @@ class Site {
     this.at.status.textContent = text;
   }
 
+  /** Says what is wrong, in the page's language; the engine says it in English. */
   trouble(text) {
     this.say("");
-    this.at.trouble.textContent = text;
+    this.at.trouble.textContent = worded({ said: text }).said;
   }
 }
 
@@ -371,8 +375,5 @@ async function keep(card) {
 
 begin().then(
   () => document.querySelector("#old").remove(),
-  (error) => {
-    const is = error instanceof OfflineError;
-    document.querySelector("#old").textContent = is ? error.message : `This browser cannot show Headscope (${error.message}). Please use a browser from 2023 or later.`;
-  },
+  (error) => (document.querySelector("#old").textContent = error instanceof FileError ? error.message : say("old", { error: error.message })),
 );

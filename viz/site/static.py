@@ -10,7 +10,7 @@ from pathlib import Path
 from viz.browser.files import joined
 from viz.draw import themes
 from viz.site.model import Packed, written
-from viz.site.page import DESCRIPTION, HERE, ICON, PARTS, page_css, shell
+from viz.site.page import DESCRIPTION, HERE, ICON, PARTS, old_script, page_css, shell
 
 PAGES = ("door", "heads", "effects", "decoding", "masks", "positions", "about")
 """The pages in the order of their links; the first one's path is empty."""
@@ -100,12 +100,16 @@ def _page(root: str, sheet: str, code: dict[str, str], models: list[dict[str, st
         f'<link rel="stylesheet" href="{root}{sheet}">',
         icon=f"{root}icon.svg",
         site={"models": models, "code": code},
-        scripts=[f'<script type="module" src="{root}{code["site"]}"></script>'],
+        scripts=[
+            f'<script src="{root}{code["old"]}"></script>',
+            f'<script type="module" src="{root}{code["site"]}"></script>',
+        ],
         root=root,
     )
 
 
 def _scripts() -> Iterator[tuple[str, str]]:
+    yield "old", old_script()
     yield "site", joined(HERE / "site.js")
     yield "worker", joined("engine/worker.js")
     for name, (script, style) in PARTS.items():

@@ -97,3 +97,8 @@ export function factorOf(loss) {
   if (factor >= 1e6) return `10^${Math.round(loss / Math.LN10)}`;
   return factor >= 10 ? String(Math.round(factor)) : factor.toFixed(1);
 }
+
+/** Numbers for a menu, in order, with the one that is chosen. */
+export function withChosen(numbers, chosen) {
+  return [...new Set([...numbers, chosen])].sort((one, other) => one - other);
+}

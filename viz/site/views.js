@@ -11,7 +11,7 @@ import { packedPanels } from "../browser/live/panels.js";
 import { READINGS } from "../browser/explorer/selection.js";
 import { presetMask } from "../browser/engine/masks.js";
 import { engineMasks, fittedEdit, readEdits, writtenEdit } from "./edits.js";
-import { SitePage, factorOf } from "./view.js";
+import { SitePage, factorOf, withChosen } from "./view.js";
 import { say } from "./words.js";
 
 const KINDS = ["encoder", "decoder", "cross"];
@@ -291,15 +291,17 @@ export class PositionsPage extends SitePage {
     const scale = this.number("scale", 100, 0, 100);
     const shift = this.number("shift", 0, -16, 16);
     const reverse = this.query.reverse === "1";
-    const side = ["encoder", "decoder"].includes(this.query.side) ? this.query.side : "both";
+    // While the decoder writes, its last position is not known.
+    const side = reverse ? "encoder" : ["encoder", "decoder"].includes(this.query.side) ? this.query.side : "both";
     const order = this.order(whole.source.ids.length - 1);
     this.control(
       this.controls,
-      this.menu(say("strength"), "scale", [100, 75, 50, 25, 0].map((share) => [String(share), share ? `${share}%` : say("removed")]), String(scale)),
-      this.menu(say("shift"), "shift", [-4, -2, -1, 0, 1, 2, 4, 8].map((by) => [String(by), String(by).replace("-", "−")]), String(shift)),
+      this.menu(say("strength"), "scale", withChosen([100, 75, 50, 25, 0], scale).reverse().map((share) => [String(share), share ? `${share}%` : say("removed")]), String(scale)),
+      this.menu(say("shift"), "shift", withChosen([-4, -2, -1, 0, 1, 2, 4, 8], shift).map((by) => [String(by), String(by).replace("-", "−")]), String(shift)),
       this.menu(say("order"), "reverse", [["", say("order_own")], ["1", say("order_reversed")]], reverse ? "1" : ""),
       this.menu(say("where"), "side", [["both", say("both")], ["encoder", say("in_encoder")], ["decoder", say("in_decoder")]], side),
     );
+    this.controls.querySelector("#menu-side").disabled = reverse;
     const rows = whole.positions.encoder;
     if (rows) {
       const step = Math.max(1, Math.floor(rows[0].length / 64));

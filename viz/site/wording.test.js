@@ -135,3 +135,20 @@ test("headers that were made in English are worded, and tokens and names of thin
   const said = "Das meiste Gewicht liegt auf ausgeblendeten Sondertoken; sonst gilt: eine Zeile schaut auf etwa zwei Wörter, meist auf sich selbst.";
   assert.equal(worded({ sentence }).sentence, said);
 });
+
+test("what the engine refuses is said in every language", () => {
+  const here = new URL("../browser/engine/", import.meta.url);
+  const files = readdirSync(here).filter((name) => name.endsWith(".js") && !name.endsWith(".test.js"));
+  const text = files.map((name) => readFileSync(new URL(name, here), "utf-8")).join("\n");
+  // Edits of heads and masks are checked before the engine has them.
+  const refusals = [...text.matchAll(/throw new (?:Text|Decoding|Position)Error\(([^]*?)\);/g)].map(([, said]) => {
+    const parts = [...said.matchAll(/"((?:[^"\\]|\\.)*)"|`([^`]*)`/g)].filter(([part]) => part !== '"en"');
+    return parts.map(([, one, other]) => one ?? other.replace(/\$\{[^}]*\}/g, "{}")).join("");
+  });
+  assert.ok(refusals.length > 12, String(refusals.length));
+  const known = Object.keys(wording.de.headers).map((english) => english.replace(/\{\w+\}/g, "{}"));
+  assert.deepEqual(refusals.filter((refusal) => !known.includes(refusal)), []);
+  speak("fr", words, wording);
+  const long = "The target is too long: its first 1,234 characters fill the 64 tokens that the model takes; shorten it to that.";
+  assert.match(worded({ said: long }).said, /^Le texte cible est trop long : ses 1\u202f234 premiers caractères/);
+});

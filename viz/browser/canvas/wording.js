@@ -60,6 +60,7 @@ function matched(text, patterns) {
 /** A count chooses among plural forms; other values may have words of their own, as has a sentence within a sentence. */
 function wordedPart(name, value) {
   if (name === "n") return Number(value.replaceAll(",", ""));
+  if (/^\d{1,3}(,\d{3})+$/.test(value)) return Number(value.replaceAll(",", "")).toLocaleString(globalThis.headscopeWording.language);
   if (name !== "clause") return wordedText(value);
   const sentence = wordedText(value[0].toUpperCase() + value.slice(1));
   return sentence[0].toLowerCase() + sentence.slice(1);
