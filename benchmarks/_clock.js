@@ -135,6 +135,17 @@
       });
     },
 
+    /** Times from now to the first element of a selector, and until the page has stopped changing. */
+    startFirst(selector) {
+      const measure = async (start) => {
+        const lastChange = watchChanges();
+        const shown = await seen(() => document.querySelector(selector));
+        return { painted: shown.at - start, rest: (await lastChange(shown.at)) - start };
+      };
+      result = measure(performance.now());
+      result.catch(() => {});
+    },
+
     /** Times from the event to a tooltip. */
     armTooltip(type) {
       onNext(type, null, async (start) => {

@@ -61,6 +61,9 @@ NEW_QUESTION = "Enter → overview and large view, the model included"
 MODEL = "the model alone, as the page says it"
 SWITCHED_OFF = "click on a head of the map of effects → what is then written"
 FORCED = "click on another next token → what is then written"
+CORPUS = "a question about every head → the corpus page’s picture"
+CORPUS_HEAD = "click on a head of that picture → all about it, the first picture"
+COLD = "the first of the server"
 HOVER_TILE = "pointing at a tile → tooltip"
 HOVER_CELL = "pointing at a cell → tooltip"
 
@@ -354,10 +357,43 @@ def measure_answers(browser: Browser, url: str, runs: int, times: Times) -> None
                     times.add(what, taken["cached"])
 
 
+def measure_corpus(browser: Browser, url: str, runs: int, times: Times) -> None:
+    """From a question on the first page to the corpus page, and from there to one head."""
+    chart = ".st-key-corpus-heads .js-plotly-plot .points path"
+    for run in range(-1, runs):
+        with visitor(browser) as page:
+            page.goto(f"{url}/")
+            page.get_by_role("button", name="Ask a question").wait_for()
+            settled(page)
+            page.keyboard.press("Control+k")
+            # As people type.
+            page.keyboard.type("one word back", delay=100)
+            # Its field hears the key before the page does.
+            clock(page, "startFirst", chart)
+            page.keyboard.press("Enter")
+            taken = clock(page, "result")
+            settled(page)
+            cold = f", {COLD}" if run < 0 else ""
+            times.add(CORPUS + cold, taken["painted"])
+            head = page.locator(chart).nth(max(run, 0))
+            head.scroll_into_view_if_needed()
+            page.wait_for_timeout(300)
+            point = head.bounding_box()
+            assert point is not None, "it was painted"
+            spread = ".st-key-corpus-spread .js-plotly-plot .points path"
+            clock(page, "startFirst", spread)
+            page.mouse.click(point["x"] + point["width"] / 2, point["y"] + point["height"] / 2)
+            taken = clock(page, "result")
+            settled(page)
+            times.add(CORPUS_HEAD + cold, taken["painted"])
+            times.add(f"{CORPUS_HEAD}, the rest{cold}", taken["rest"])
+
+
 def measure_page(browser: Browser, runs: int) -> None:
     """Measure the real app; print and write."""
     times = Times({})
     with running("app.py", {CHECKPOINTS_VARIABLE: str(CHECKPOINT.parent)}) as server:
+        measure_corpus(browser, server.url, runs, times)
         measure_sentences(browser, server.url, runs, times)
         measure_selection(browser, server.url, runs, times)
         measure_hover(browser, server.url, runs, times)
@@ -367,6 +403,8 @@ def measure_page(browser: Browser, runs: int) -> None:
         ENTER_REST: 400,
         HOVER_TILE: 50,
         HOVER_CELL: 50,
+        CORPUS: 500,
+        CORPUS_HEAD: 500,
         SWITCHED_OFF: 300,
         FORCED: 300,
         **{f"{act} → large view": 70 for act in ("click on a tile", "arrow key")},

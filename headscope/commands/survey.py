@@ -151,7 +151,7 @@ def run(arguments: argparse.Namespace) -> None:
                 translator,
                 ruling,
                 learned[:LEARNED],
-                judged=arguments.judged,
+                [len(tokens) for tokens in part.predictions[arguments.rules : both]],
                 translated=arguments.translated,
                 ask=asking(arguments.checkpoint, arguments.output, engine),
             )

@@ -158,11 +158,17 @@ def load_single_stack(directory: Path) -> tuple[SingleStack, Tokenizer, dict[str
 def is_single_stack(directory: Path) -> bool:
     """Whether a folder's configuration describes an encoder or a decoder alone."""
     try:
-        return bool(
-            TransformerConfig.from_dict(read_json(own_file(directory, CONFIG))).single_stack
-        )
-    except (CheckpointError, ConfigError):
+        return bool(read_config(directory).single_stack)
+    except CheckpointError:
         return False
+
+
+def read_config(directory: Path) -> TransformerConfig:
+    """The configuration in a folder; CheckpointError if it is missing or damaged."""
+    try:
+        return TransformerConfig.from_dict(read_json(own_file(directory, CONFIG)))
+    except ConfigError as error:
+        raise CheckpointError(f"The checkpoint {directory} is damaged: {error}") from error
 
 
 def _load(
@@ -172,10 +178,10 @@ def _load(
         raise CheckpointError(
             f"There is no checkpoint folder {directory}; name one with a {CONFIG}."
         )
+    config = read_config(directory)
     try:
-        config = TransformerConfig.from_dict(read_json(own_file(directory, CONFIG)))
         tokenizer = read_tokenizer(directory, separate=config.target_vocab_size is not None)
-    except (ConfigError, TokenizerError) as error:
+    except TokenizerError as error:
         raise CheckpointError(f"The checkpoint {directory} is damaged: {error}") from error
     if bool(config.single_stack) == (make is Transformer):
         content = config.single_stack or "an encoder and a decoder"

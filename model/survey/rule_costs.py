@@ -63,8 +63,8 @@ def ruled(
     translator: Translator,
     pairs: Sequence[tuple[str, str]],
     learned: Sequence[tuple[Sequence[str], Sequence[str]]],
+    lengths: Sequence[int],
     *,
-    judged: int,
     translated: int = TRANSLATED,
     steps: int = STEPS,
     orders: int = ORDERS,
@@ -74,11 +74,11 @@ def ruled(
 
     Args:
         translator: the model.
-        pairs: sentences that it can read, with human translations; the last `judged` of them judge
-            the rules that the others choose.
+        pairs: sentences that it can read, with human translations; the last ones judge the rules
+            that the others choose.
         learned: tokens of other sentences and of their translations, which the lexicon is learned
             from.
-        judged: sentences that judge.
+        lengths: tokens of the model's own translations of the sentences that judge, with </s>.
         translated: of these, how many are translated for BLEU.
         steps: as STEPS.
         orders: as ORDERS.
@@ -89,6 +89,7 @@ def ruled(
         return answers(translator, sources, edits, writes)
 
     ask = here if ask is None else ask
+    judged, n_tokens = len(lengths), np.array(lengths)
     sources = [source for source, _ in pairs]
     judging = sources[-judged:]
     lexicon = Lexicon.learned(learned)
@@ -112,15 +113,8 @@ def ruled(
         for count in counts
     ]
     totals = np.array(ask("many heads as rules", judging, edits, False))
-    lengths = np.array(
-        [
-            len(each.token_ids)
-            for first in range(0, judged, _TOGETHER)
-            for each in translator.translate_batch(judging[first : first + _TOGETHER])
-        ]
-    )
     log_prob = _scores(
-        lambda column, sample: totals[sample, column].sum() / lengths[sample].sum(),
+        lambda column, sample: totals[sample, column].sum() / n_tokens[sample].sum(),
         *(len(counts), orders, judged),
     )
     asked, in_words = pairs[-judged:][:translated], min(orders, IN_WORDS)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import pickle
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -158,10 +159,25 @@ class Engine:
                     n_workers=self.workers,
                     threads_per_worker=1,
                     dashboard_address="127.0.0.1:0",
+                    preload=[__name__],
                 )
                 scheduler = opened.enter_context(local).scheduler_address
             client = opened.enter_context(Client(scheduler))
             yield run
+
+
+def dask_setup(_: object) -> None:
+    """Keep quiet in a worker, of which Dask calls this, about an end that is meant.
+
+    A worker that is closed while it tells the scheduler that it lives logs an error with its
+    traceback.
+    """
+    logging.getLogger("distributed.worker").addFilter(_is_unexpected)
+
+
+def _is_unexpected(record: logging.LogRecord) -> bool:
+    error = record.exc_info[1] if record.exc_info else None
+    return not ("heartbeat" in record.msg and type(error).__name__ == "CommClosedError")
 
 
 Run = Callable[[Mapping[Path, Callable[[], bytes]]], Iterator[tuple[Path, bytes]]]

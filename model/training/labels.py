@@ -39,6 +39,7 @@ from model.explain.labels import survey as surveyed
 from model.explain.labels_file import read_labels, save_labels
 from model.explain.source_rows import token_sources
 from model.files import write_whole
+from model.survey.survey_file import read_survey
 from model.trace.attention_map import Site
 from model.trace.trace import Trace
 from model.training.card import table
@@ -147,24 +148,30 @@ class LabelHeld(NamedTuple):
         return self.passing >= MIN_PASSING * max(self.sentences, 1)
 
 
+def labels_shown(directory: Path) -> list[tuple[Site, int, str]]:
+    """Site, head and measure of every label of a checkpoint: of labels.json and of survey.zip.
+
+    A head to which the two give different labels is there twice.
+    """
+    labels, survey = read_labels(directory), read_survey(directory)
+    own = {(site, head, finding.label) for site, head, finding in labels.earned} if labels else ()
+    more = {(*place, survey.of(place).label) for place in survey.places} if survey else ()
+    return sorted((site, head, label) for site, head, label in {*own, *more} if label is not None)
+
+
 def labels_on(directory: Path, pairs: Sequence[Pair]) -> list[LabelHeld]:
     """Every label of a checkpoint on sentences that did not earn it.
 
     Args:
-        directory: the checkpoint, with a labels.json.
+        directory: the checkpoint.
         pairs: the sentences, in order; each label counts the first MIN_SENTENCES that can tell.
     """
-    labels = read_labels(directory)
-    earned = [] if labels is None else labels.earned
-    if not earned:
-        return []
     values = surveyed(_recorded(_loaded(directory), pairs), enough=MIN_SENTENCES)
     found = []
-    for site, head, finding in earned:
-        assert finding.label is not None, "it is earned"
-        own = values[site][head][finding.label]
-        passing = int(np.count_nonzero(own >= RULE[finding.label].least))
-        found.append(LabelHeld(site, head, finding.label, passing, len(own)))
+    for site, head, label in labels_shown(directory):
+        own = values[site][head][label]
+        passing = int(np.count_nonzero(own >= RULE[label].least))
+        found.append(LabelHeld(site, head, label, passing, len(own)))
     return found
 
 

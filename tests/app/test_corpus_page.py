@@ -6,6 +6,7 @@ import base64
 import json
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,21 +15,28 @@ from streamlit.testing.v1 import AppTest
 
 from model.record.intervention import Intervention
 from model.survey.corpus_survey import CorpusSurvey
-from model.survey.survey_file import read_sentences
+from model.survey.probes import probed
+from model.survey.survey_file import read_sentences, save_survey
 from model.trace.attention_map import AttentionKind, Site
-from model.translate.translator import load
+from model.translate.translator import Translator, load
 from tests.kit.apptest import component, tell_state, trigger
 from tests.kit.shown import html, plain
-from tests.kit.surveys import write_tiny_survey
+from tests.kit.surveys import damage_survey, write_tiny_survey
 from viz.corpus.drawn import drawn_sentence, matches
 from viz.corpus.quantities import ranked
+from viz.corpus.rule_map import RuleBesideHead
 from viz.corpus.sentences import (
     all_sentence,
     does,
     found_sentence,
     no_survey,
+    rule_sentence,
     rules_sentence,
 )
+from viz.draw.word_diff import translations_html
+from viz.effects.price import price_words
+from viz.service import loaded
+from viz.service.versions import ModelVersion
 
 OpenApp = Callable[..., AppTest]
 
@@ -121,11 +129,76 @@ def test_the_model_writes_with_rules_in_place(
     assert "The log-probability of the unchanged translation" in said(app)
 
 
+def test_one_head_follows_its_rule(open_app: OpenApp, shelf: Path, survey: CorpusSurvey) -> None:
+    model = load(shelf / "en-de", device="cpu")
+    assert survey.rules is not None
+    own = model.trace(SENTENCE)
+    # The dearest one, so that it matters which head follows which rule.
+    place = survey.rules.order[-1]
+    site, head = place
+    rule = survey.rules.heads[place]
+    under = Intervention(heads={place: rule.weights})
+    app = open_app(
+        folder=shelf, page="corpus", over="head", one=f"{site}.{head}", sentence=SENTENCE
+    )
+    assert rule_sentence(rule) in said(app)
+    picture = RuleBesideHead(own.maps[site], head, rule, SENTENCE)
+    assert picture.alt in {each.proto.alt for each in app.get("plotly_chart")}
+    written = model.trace(SENTENCE, under=under).text
+    result = translations_html(own.text, written, ("With its heads", "With the rule"), dark=False)
+    assert result not in html(app)
+    app = app.toggle(key="follows").set_value(True).run()
+    assert result in html(app)
+    forced = model.trace(SENTENCE, own.text, under=under)
+    assert own.log_probs is not None
+    assert forced.log_probs is not None
+    cost = price_words(own.predictions, own.log_probs, forced.log_probs)
+    assert cost != price_words(own.predictions, own.log_probs, own.log_probs)
+    assert plain(cost) in said(app)
+    assert app.session_state["follows"]
+    app = app.toggle(key="follows").set_value(False).run()
+    assert result not in html(app)
+
+
 def test_a_model_without_a_survey_says_how_to_make_one(
     open_app: OpenApp, shelf: Path, survey: CorpusSurvey
 ) -> None:
     app = open_app(folder=shelf, page="corpus", checkpoint="other", sentence=SENTENCE)
     assert no_survey(str(shelf / "other")) in said(app)
+
+
+def test_heads_are_compared_with_those_of_other_models_whose_weights_are_not_loaded(
+    open_app: OpenApp,
+    checkpoints: Path,
+    survey: CorpusSurvey,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    model = load(checkpoints / "en-de", device="cpu")
+    measured = replace(survey, probes=probed(model, german=False))
+    for name in ("en-de", "odd", "twin"):
+        shutil.copytree(checkpoints / "en-de", tmp_path / name)
+        save_survey(tmp_path / name, measured)
+    damage_survey(tmp_path / "odd", lambda content: content["heads"]["encoder.1"].pop())
+    used = set()
+    translator = loaded.translator
+
+    def noted(version: ModelVersion, *device: loaded.Device) -> Translator:
+        used.add(version.checkpoint.name)
+        return translator(version, *device)
+
+    monkeypatch.setattr(loaded, "translator", noted)
+    app = open_app(
+        folder=tmp_path, page="corpus", over="head", one="encoder.1.2", sentence=SENTENCE
+    )
+    near = {str(each.key) for each in app.button if str(each.key).startswith("corpus-near-")}
+    # A copy has the same head, and this model not the head itself.
+    assert "corpus-near-twin-encoder.1-2" in near
+    assert not any(key.startswith("corpus-near-odd") for key in near)
+    assert "corpus-near-en-de-encoder.1-2" not in near
+    assert used == {"en-de"}
+    app = open_app(folder=tmp_path, page="corpus", checkpoint="odd", sentence=SENTENCE)
+    assert "is of a model with other heads" in plain(app.error[0].value)
 
 
 def test_a_head_that_the_model_lacks_is_replaced_with_a_notice(

@@ -24,7 +24,8 @@ def tiny_corpus_survey(translator: Translator) -> CorpusSurvey:
     """The survey, with rules; too small for labels."""
     part = counted(translator, [source for source, _ in PAIRS], lambda place: place < 3)
     learned = list(zip(part.sources, part.predictions, strict=True))
-    rules = ruled(translator, PAIRS, learned, judged=4, translated=2, steps=2, orders=1)
+    lengths = [len(tokens) for tokens in part.predictions[-4:]]
+    rules = ruled(translator, PAIRS, learned, lengths, translated=2, steps=2, orders=1)
     return replace(summed_up(part, Sample("made up", "none", len(part))), rules=rules)
 
 

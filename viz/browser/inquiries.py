@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import streamlit as st
 
@@ -10,6 +11,15 @@ from viz.browser.files import fetched
 from viz.browser.messages import message_of
 
 _KEY = "inquiries"
+
+_STATIC = Path(st.__file__).parent / "static"
+
+CHARTS = tuple(
+    path.relative_to(_STATIC).as_posix()
+    for name in ("PlotlyChart", "DataFrame")
+    for path in _STATIC.glob(f"static/js/{name}.*.js")
+)
+"""Streamlit's code for charts and tables: megabytes that a browser else loads with the first."""
 
 _inquiries = st.components.v2.component(
     "headscope_inquiries",
@@ -33,7 +43,12 @@ def inquiries(
         turn: how many were answered, by which the browser knows that it waits no more.
         on_asked: called when one was chosen, for `asked` to read.
     """
-    data = {"questions": [list(each) for each in questions], "about": about, "turn": turn}
+    data = {
+        "questions": [list(each) for each in questions],
+        "about": about,
+        "turn": turn,
+        "charts": list(CHARTS),
+    }
     _inquiries(key=_KEY, data=data, on_asked_change=on_asked)
 
 

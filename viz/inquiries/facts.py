@@ -13,7 +13,6 @@ from model.explain.growth import Growth
 from model.numbers import count_of, fixed, percent
 from model.trace.attention_map import AttentionKind, Tokens
 from model.trace.word_grouping import WORD_START, special, words
-from model.training.growth import read_growth
 from viz.about.view import VIEW as ABOUT
 from viz.about.view import AboutView
 from viz.door.view import VIEW as DOOR
@@ -175,7 +174,7 @@ def _growth(subject: Subject) -> Growth | None:
     if not subject.is_model:
         return None
     with suppress(CheckpointError):
-        return read_growth(subject.of_model.folder)
+        return session.growth(subject.of_model.checkpoint)
     return None
 
 

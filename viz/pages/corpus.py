@@ -1,6 +1,7 @@
 """Over the corpus: what each head does over many sentences, and how well a rule says it."""
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -20,7 +21,6 @@ from model.survey.sentence_index import FOUND_BY, SentenceIndex
 from model.survey.survey_file import SURVEY
 from model.trace.attention_map import AttentionKind, AttentionMap, BoolArray
 from model.trace.trace import Trace
-from model.training.growth import read_growth
 from viz.browser.clicks import clicks, handle_clicks
 from viz.browser.matrices import edited, epoch_of, keep_painted, matrices
 from viz.corpus.all_heads import AllHeads
@@ -261,11 +261,10 @@ def show_head(question: OfModel, survey: CorpusSurvey, view: CorpusView) -> None
 
 def came(question: OfModel, survey: CorpusSurvey, place: Place) -> str | None:
     """When a head came, in the childhood of a model that has one."""
-    try:
-        growth = read_growth(question.folder)
-    except CheckpointError:
-        return None
-    return None if growth is None else came_sentence(growth, place, survey.of(place).label)
+    with suppress(CheckpointError):
+        growth = session.growth(question.checkpoint)
+        return None if growth is None else came_sentence(growth, place, survey.of(place).label)
+    return None
 
 
 def aligned(question: OfModel, place: Place) -> str | None:
@@ -594,7 +593,7 @@ def show_with_rules(question: OfModel, heads: tuple[Place, ...]) -> None:
     """The sentence translated with rules in place of some heads."""
     trace = session.ask(question.record)
     outcome = session.ask(FollowRules(question.record, heads))
-    names = ("With its heads", "With rules")
+    names = ("With its heads", "With the rule" if len(heads) == 1 else "With rules")
     own = session.ask(question.translate).translation.text
     st.html(translations_html(own, outcome.free.text, names, dark=is_dark()))
     assert trace.log_probs is not None, "every trace of a translator holds them"

@@ -20,7 +20,6 @@ from model.record.head_edits import Gate
 from model.record.intervention import UNCHANGED, Intervention
 from model.trace.attention_map import AttentionKind, FloatArray, Site
 from model.trace.trace import Trace
-from model.training.growth import read_growth
 from viz.browser.envelope import content_id
 from viz.browser.explorer import explorer
 from viz.browser.headline import without
@@ -552,7 +551,7 @@ def read_training(question: Question) -> Growth | None:
     if not isinstance(question, OfModel):
         return None
     try:
-        return read_growth(question.folder)
+        return session.growth(question.checkpoint)
     except CheckpointError as error:
         st.warning(escape_markdown(str(error)), icon=":material/error:")
         return None

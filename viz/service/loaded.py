@@ -10,10 +10,11 @@ from typing import Literal
 
 import torch
 
-from model.checkpoints.checkpoint import CheckpointError, snapshots
+from model.checkpoints.checkpoint import CheckpointError, read_config, snapshots
 from model.survey.corpus_survey import CorpusSurvey
 from model.survey.sentence_index import SentenceIndex
-from model.survey.survey_file import read_sentences, read_survey
+from model.survey.survey_file import SURVEY, read_sentences, read_survey
+from model.trace.attention_map import AttentionKind, Site
 from model.translate.sentences import TextError
 from model.translate.text_models import Reader, load_reader
 from model.translate.translator import Translator, load
@@ -85,8 +86,29 @@ _TRAINED, _SNAPSHOTS = _cached(MAX_MODELS), _cached(MAX_SNAPSHOTS)
 
 @functools.lru_cache(MAX_SURVEYS)
 def corpus_survey(version: ModelVersion) -> CorpusSurvey | None:
-    """The survey of a version's heads over many sentences; None without one."""
-    return read_survey(version.folder)
+    """The survey of a version's heads over many sentences; None without one.
+
+    Raises CheckpointError if the file is damaged or of a model with other heads.
+    """
+    folder = version.folder
+    survey = read_survey(folder)
+    if survey is not None:
+        # Its weights need not be loaded: a page compares the surveys of all models.
+        config = read_config(folder)
+        layers = {
+            AttentionKind.ENCODER: config.n_encoder_layers,
+            AttentionKind.DECODER: config.n_decoder_layers,
+            AttentionKind.CROSS: config.n_decoder_layers,
+        }
+        sites = [Site(kind, layer) for kind, count in layers.items() for layer in range(count)]
+        if {site: len(heads) for site, heads in survey.heads.items()} != dict.fromkeys(
+            sites, config.n_heads
+        ):
+            raise CheckpointError(
+                f"{folder / SURVEY} is of a model with other heads. Delete it, or write it anew "
+                "with headscope survey."
+            )
+    return survey
 
 
 @functools.lru_cache(1)

@@ -19,6 +19,7 @@ from model.explain.attribution import Attributions, joined
 from model.explain.attribution_methods import attribution_parts
 from model.explain.examples import Example, read_examples
 from model.explain.experiments import Experiment, Kind, read_experiments
+from model.explain.growth import Growth
 from model.explain.labels import Label, Survey
 from model.explain.labels_file import read_labels
 from model.paper.search import DecodingError
@@ -32,6 +33,7 @@ from model.survey.sentence_index import SentenceIndex
 from model.survey.survey_file import SURVEY
 from model.trace.attention_map import Site, TraceError
 from model.trace.trace import Trace
+from model.training.growth import read_growth
 from model.translate.devices import DeviceError
 from model.translate.sentences import TextError
 from model.translate.translator import Translator
@@ -146,18 +148,10 @@ def corpus_survey(checkpoint: Path) -> CorpusSurvey | None:
 
     Raises CheckpointError if the file is damaged or of a model with other heads.
     """
-    if _is_unfinished(checkpoint):
+    # Folders without one would push the surveys of others out.
+    if _is_unfinished(checkpoint) or not (folder_of(checkpoint) / SURVEY).exists():
         return None
-    found = loaded.corpus_survey(version_of(checkpoint))
-    model = translator(checkpoint)
-    if found is not None and {site: len(heads) for site, heads in found.heads.items()} != (
-        dict.fromkeys(model.sites, model.model.config.n_heads)
-    ):
-        raise CheckpointError(
-            f"{folder_of(checkpoint) / SURVEY} is of a model with other heads. Delete it, or write "
-            "it anew with headscope survey."
-        )
-    return found
+    return loaded.corpus_survey(version_of(checkpoint))
 
 
 def sentence_index(checkpoint: Path) -> SentenceIndex | None:
@@ -166,6 +160,14 @@ def sentence_index(checkpoint: Path) -> SentenceIndex | None:
     Raises CheckpointError if the file is damaged.
     """
     return loaded.sentence_index(version_of(checkpoint))
+
+
+def growth(checkpoint: Path) -> Growth | None:
+    """The measures of a model's heads during its training; None where they were not recorded.
+
+    Raises CheckpointError if the file is damaged; the heads page says so.
+    """
+    return _growth(version_of(folder_of(checkpoint)))
 
 
 def _is_unfinished(checkpoint: Path) -> bool:
@@ -181,6 +183,11 @@ def _is_unfinished(checkpoint: Path) -> bool:
 @functools.lru_cache(maxsize=16 + MAX_SNAPSHOTS)
 def _survey(version: ModelVersion) -> Survey | None:
     return read_labels(version.folder)
+
+
+@functools.lru_cache(maxsize=4)
+def _growth(version: ModelVersion) -> Growth | None:
+    return read_growth(version.folder)
 
 
 # ---- what is computed ---------------------------------------------------------------------------

@@ -28,7 +28,8 @@ JUDGED = PAIRS[5:]
 def rules(translator: Translator) -> Rules:
     traces = [translator.trace(source) for source, _ in PAIRS]
     learned = [(trace.source.tokens, trace.predictions.tokens) for trace in traces]
-    return ruled(translator, PAIRS, learned, judged=4, translated=3, steps=2, orders=1)
+    lengths = [len(trace.predictions) for trace in traces[-4:]]
+    return ruled(translator, PAIRS, learned, lengths, translated=3, steps=2, orders=1)
 
 
 def _log_prob(translator: Translator, source: str, edits: object) -> tuple[float, int]:

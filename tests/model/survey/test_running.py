@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 from pathlib import Path
@@ -88,9 +89,18 @@ def test_answers_about_rules_are_asked_for_once(checkpoint_folder: Path, tmp_pat
 
 
 class FatalOnce(Task):
-    """A task that takes its process along the first time it is done."""
+    """A task that takes its process along the first time it is done.
+
+    It logs what Dask does in a worker that is closed while its heartbeat is under way.
+    """
 
     def __call__(self) -> bytes:
+        from distributed.comm import CommClosedError
+
+        try:
+            raise CommClosedError("Stream is closed")
+        except OSError:
+            logging.getLogger("distributed.worker").exception("Failed … during heartbeat.")
         mark = Path(self.checkpoint).parent / "killed"
         if self.first == 4 and not mark.exists():
             mark.touch()
@@ -100,7 +110,10 @@ class FatalOnce(Task):
 
 @pytest.mark.slow
 def test_the_part_of_a_killed_process_is_counted_by_another(
-    checkpoint_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    checkpoint_folder: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
 ) -> None:
     pytest.importorskip("distributed")
     alone = counts(checkpoint_folder, TEXTS, tmp_path / "alone")
@@ -109,3 +122,4 @@ def test_the_part_of_a_killed_process_is_counted_by_another(
     together = counts(copy, TEXTS, tmp_path / "together", Engine(workers=2))
     assert (tmp_path / "killed").exists()
     assert together.to_bytes() == alone.to_bytes()
+    assert "Traceback" not in capfd.readouterr().err

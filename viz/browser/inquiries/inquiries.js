@@ -12,6 +12,7 @@ class Inquiries {
   constructor(root) {
     this.root = root;
     this.chosen = 0;
+    this.charts = [];
     this.onKey = (event) => this._key(event);
     window.addEventListener("keydown", this.onKey, true);
     this._build();
@@ -21,8 +22,9 @@ class Inquiries {
     window.removeEventListener("keydown", this.onKey, true);
   }
 
-  update({ questions, about }, _, tell) {
+  update({ questions, about, charts }, _, tell) {
     this.tell = tell;
+    this.charts = charts;
     this.root.classList.remove("answering");
     const told = JSON.stringify([questions, about]);
     if (told === this.told) return;
@@ -89,6 +91,9 @@ class Inquiries {
     this.dialog.showModal();
     this._show();
     this.field.focus();
+    // An answer is often a chart, whose code takes longer to load than its page.
+    const load = () => this.charts.splice(0).map((path) => import(new URL(path, document.baseURI)).catch(() => {}));
+    (window.requestIdleCallback ?? setTimeout)(load);
   }
 
   _show() {
