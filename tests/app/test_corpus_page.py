@@ -23,6 +23,7 @@ from tests.kit.apptest import component, tell_state, trigger
 from tests.kit.shown import html, plain
 from tests.kit.surveys import damage_survey, write_tiny_survey
 from viz.corpus.drawn import drawn_sentence, matches
+from viz.corpus.found_maps import FoundMaps
 from viz.corpus.quantities import ranked
 from viz.corpus.rule_map import RuleBesideHead
 from viz.corpus.sentences import (
@@ -106,6 +107,13 @@ def test_sentences_are_found_by_words_and_by_where_a_head_looks(
     assert found_sentence(index, found, "dog", place, "previous") in said(app)
     shown = [each for each in app.button if str(each.key).startswith("corpus-found-")]
     assert [plain(each.label) for each in shown] == [index.sources[number] for number, _ in found]
+    assert "save-corpus-found" in app.session_state
+    staged = open_app(folder=shelf, page="corpus", sentence=SENTENCE, present="1", **asked)
+    said_there = found_sentence(index, found, "dog", place, "previous")
+    assert staged.session_state["_cue"].shown == said_there
+    traces = [load(shelf / "en-de", device="cpu").trace(index.sources[n]) for n, _ in found[:3]]
+    (chart,) = staged.get("plotly_chart")
+    assert chart.proto.alt == FoundMaps(traces, *place, said_there).alt
     # Of cross-attention no rows look one word back: all sentences with the word are left.
     app.selectbox(key="corpus-place").select((Site(AttentionKind.CROSS, 0), 1)).run()
     assert app.session_state["does"] == ""

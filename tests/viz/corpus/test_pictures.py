@@ -19,9 +19,11 @@ from model.survey.fitting import overlaps_of
 from model.survey.survey_file import save_survey
 from model.trace.attention_map import AttentionKind, Site
 from model.translate.translator import Translator
+from tests.kit.pictures import require_same
 from tests.kit.surveys import tiny_corpus_survey
 from tests.kit.tiny_checkpoint import write_tiny_alignment
 from viz.corpus.all_heads import AllHeads
+from viz.corpus.found_maps import FoundMaps
 from viz.corpus.quantities import OVERLAP, RULE_COST, ranked, value_of
 from viz.corpus.rule_curve import SCORES, RulesCurve
 from viz.corpus.rule_map import RuleBesideHead
@@ -213,6 +215,20 @@ def test_a_rule_stands_beside_its_head(survey: CorpusSurvey, translator: Transla
         assert picture.overlap == pytest.approx(expected, abs=1e-5)
         assert f"{expected:.0%}" in picture.caption
         assert len(picture.figure(Layout()).data) >= 2
+
+
+def test_sentences_that_were_found_are_saved_as_maps_of_one_head(
+    folder: Path, translator: Translator
+) -> None:
+    site = Site(AttentionKind.CROSS, 1)
+    traces = [translator.trace(text) for text in ("The cat sat on the mat.", "A man sees the dog.")]
+    picture = FoundMaps(traces, site, 2, "2 of 9 sentences have these words.")
+    for layout in LAYOUTS:
+        drawn = picture.figure(layout).data[:2]
+        for trace, each in zip(traces, drawn, strict=True):
+            np.testing.assert_array_equal(each.z, trace.maps[site].weights[2])
+    require_same(picture, folder)
+    assert all(trace.source_text in picture.alt for trace in traces)
 
 
 def test_a_small_map_has_a_cell_for_each_weight_and_no_markup_of_tokens(

@@ -1,0 +1,205 @@
+"""Sentences of the corpus by words and by what a head does there, and heads by a drawn pattern."""
+
+from collections.abc import Sequence
+from functools import partial
+
+import numpy as np
+import streamlit as st
+
+from model.checkpoints.checkpoint import CheckpointError
+from model.record.weight_rules import RULES
+from model.survey.corpus_survey import CorpusSurvey, Place
+from model.survey.sentence_index import FOUND_BY, Does, SentenceIndex
+from model.trace.attention_map import AttentionKind, AttentionMap, BoolArray
+from model.trace.trace import Trace
+from viz.browser.matrices import edited, epoch_of, keep_painted, matrices
+from viz.corpus.drawn import drawing_panel, drawn_sentence, matches, rule_drawn
+from viz.corpus.found_maps import FoundMaps
+from viz.corpus.sentences import (
+    does,
+    found_sentence,
+)
+from viz.corpus.small_map import small_map
+from viz.corpus.view import CorpusView
+from viz.draw import style
+from viz.draw.labels import escape_markdown
+from viz.links.head_refs import KINDS, head_name
+from viz.links.mask_edits import decode, encode
+from viz.pages.corpus_parts import choose_head, in_columns, open_head, place_of, show_map
+from viz.service import session
+from viz.service.jobs import Record
+from viz.service.questions import OfModel
+from viz.shell import address, stage
+from viz.shell.save_menu import save_button
+from viz.shell.theme import is_dark
+from viz.shell.widgets import hint, menu, row, segments
+from viz.shell.width import is_narrow
+
+FOUND = 6
+"""Sentences that are shown of those found."""
+
+STAGED = 3
+"""Of these, on a stage."""
+
+ALIKE = 3
+"""Sentences in which a head does what was drawn."""
+
+Found = Sequence[tuple[int, Does]]
+"""Numbers of sentences, and how far a head follows a rule there."""
+
+GRID = "corpus-grid"
+
+
+def indexed(question: OfModel) -> SentenceIndex | None:
+    """The sentences of the survey; None, with the reason shown, without any."""
+    try:
+        index = session.sentence_index(question.checkpoint)
+    except CheckpointError as error:
+        st.error(escape_markdown(str(error)), icon=":material/error:")
+        return None
+    if index is None:
+        hint("This survey was written without its sentences; headscope survey writes it anew.")
+    return index
+
+
+def show_search(question: OfModel, survey: CorpusSurvey, view: CorpusView) -> None:
+    """Sentences with some words, in which a head looks somewhere."""
+    index = indexed(question)
+    if index is None:
+        return
+    place = place_of(survey, view)
+    kind = place[0].kind
+    if view.does not in ("", *FOUND_BY[kind]):
+        address.change(does="")
+        view = address.read(CorpusView)
+    with row(at="bottom"):
+        st.text_input(
+            "Words",
+            view.words,
+            key="words",
+            max_chars=200,
+            width=260,
+            placeholder="such as: work* two",
+            help="Sentences need all of them. work* stands for work, works and worker.",
+        )
+        choose_head(survey, place)
+        menu(
+            "Looks",
+            {"": "anywhere", **{name: RULES[name].text for name in FOUND_BY[kind]}},
+            key="does",
+            width=300,
+        )
+    found = index.found(view.words, place, view.does or None)
+    said = found_sentence(index, found, view.words, place, view.does)
+    st.markdown(f"#### {escape_markdown(said)}")
+    if asks(view) and found:
+        traces = show_found(question, index, place, found[:FOUND], "corpus-found")
+        if len(found) > FOUND:
+            st.caption(
+                f"The first {FOUND}, those where it looks there most, and short ones, first."
+            )
+        save_button([FoundMaps(traces, *place, said)], "corpus-found")
+
+
+def asks(view: CorpusView) -> bool:
+    """Whether words or a rule are searched for."""
+    return bool(view.words.strip() or view.does)
+
+
+def present_found(question: OfModel, survey: CorpusSurvey, view: CorpusView) -> None:
+    """The first sentences that were found, on a stage."""
+    index = indexed(question)
+    if index is None:
+        return
+    place = place_of(survey, view)
+    rule = view.does if view.does in FOUND_BY[place[0].kind] else ""
+    found = index.found(view.words, place, rule or None)
+    said = found_sentence(index, found, view.words, place, rule)
+    stage.say(said)
+    if found:
+        traces = traced(question, index, found[:STAGED])
+        stage.show((FoundMaps(traces, *place, said), "corpus-found"), narrow=is_narrow())
+
+
+def traced(question: OfModel, index: SentenceIndex, found: Found) -> list[Trace]:
+    """The sentences that were found, with the model's translations."""
+    return [session.ask(Record(question.version, index.sources[number])) for number, _ in found]
+
+
+def show_found(
+    question: OfModel, index: SentenceIndex, place: Place, found: Found, key: str
+) -> list[Trace]:
+    """Sentences as small maps of a head; returns their traces."""
+    traces = traced(question, index, found)
+    numbered = list(zip(traces, (number for number, _ in found), strict=True))
+    in_columns(numbered, lambda each: show_map(each[0], place, f"{key}-{each[1]}"))
+    return traces
+
+
+def drawn_on(shape: tuple[int, int], view: CorpusView) -> BoolArray:
+    """What is drawn; nothing for another sentence."""
+    try:
+        return decode(view.drawn, shape)
+    except ValueError:
+        return np.zeros(shape, dtype=np.bool_)
+
+
+def on_draw(name: str, shape: tuple[int, int]) -> None:
+    """Take over a stroke."""
+    left = edited(GRID, name, shape)
+    if left is not None:
+        pattern = encode(~left) if not left.all() else ""
+        keep_painted(GRID, pattern)
+        address.change(drawn=pattern)
+
+
+def show_drawing(question: OfModel, survey: CorpusSurvey, view: CorpusView) -> None:
+    """A grid to draw on, and the heads that look there."""
+    trace = session.ask(question.record)
+    segments("Attention", {str(kind): kind.full_name for kind in KINDS}, key="drawn_in")
+    kind = AttentionKind(view.drawn_in)
+    attention = next(each for site, each in trace.maps.items() if site.kind is kind)
+    shape = len(attention.queries), len(attention.keys)
+    drawn = drawn_on(shape, view)
+    name = f"{kind}/{question.sentence}"
+    found = matches(trace.maps, drawn, kind)
+    st.markdown(f"#### {escape_markdown(drawn_sentence(found))}")
+    left, right = st.columns([1, 1], gap="large")
+    with left:
+        matrices(
+            [drawing_panel(attention, drawn)],
+            key=GRID,
+            height=20,
+            epoch=epoch_of(GRID, view.drawn if drawn.any() else ""),
+            name=name,
+            on_edit=partial(on_draw, name, shape),
+        )
+    with right:
+        for column, match in zip(st.columns(2), found[:2], strict=False):
+            place = match.site, match.head
+            with column:
+                st.caption(f"{style.percent(match.share)} of its weight there")
+                st.html(small_map(trace.maps[match.site], match.head, dark=is_dark()))
+                st.button(
+                    head_name(*place),
+                    key=f"corpus-drawn-{match.site}-{match.head}",
+                    help=does(survey, place),
+                    on_click=open_head,
+                    args=(place,),
+                )
+    if found and found[0].is_one:
+        show_like(question, attention, drawn, (found[0].site, found[0].head))
+
+
+def show_like(question: OfModel, attention: AttentionMap, drawn: BoolArray, place: Place) -> None:
+    """Other sentences in which a head does what was drawn, where a rule says what that is."""
+    index = session.sentence_index(question.checkpoint)
+    rule = rule_drawn(attention, drawn)
+    if index is None or rule is None:
+        return
+    found = index.found("", place, rule)[:ALIKE]
+    if found:
+        st.subheader(
+            f"Sentences in which {head_name(*place)} looks {RULES[rule].text}", anchor=False
+        )
+        show_found(question, index, place, found, "corpus-like")

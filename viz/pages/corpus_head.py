@@ -1,0 +1,225 @@
+"""One head over the corpus: all about it."""
+
+from contextlib import suppress
+from pathlib import Path
+
+import pandas as pd
+import streamlit as st
+
+from model.checkpoints.checkpoint import CheckpointError
+from model.explain.alignment_file import read_alignment
+from model.explain.measures import facts_of
+from model.survey.corpus_survey import CorpusSurvey, Place
+from model.survey.nearest import Nearest, nearest
+from viz.corpus.quantities import QUANTITIES, written
+from viz.corpus.rule_map import RuleBesideHead
+from viz.corpus.sentences import (
+    alignment_sentence,
+    came_sentence,
+    does,
+    effect_sentence,
+    rule_sentence,
+    sample_sentence,
+)
+from viz.corpus.spread import HeadSpread, LookDistances
+from viz.corpus.view import VIEW, CorpusView
+from viz.draw import style
+from viz.draw.labels import escape_markdown
+from viz.heads.view import VIEW as HEADS
+from viz.heads.view import HeadsView
+from viz.links.head_refs import head_name
+from viz.pages.corpus_parts import choose_head, in_columns, place_of, show_map
+from viz.pages.corpus_rules import show_with_rules
+from viz.registry.pages import ASKED
+from viz.service import session
+from viz.service.jobs import Record
+from viz.service.model_menu import checkpoints
+from viz.service.questions import OfModel
+from viz.shell import address, current_head
+from viz.shell.save_menu import show_picture
+from viz.shell.widgets import row
+
+TENTHS = (9, 8, 6, 4, 2, 0)
+"""Tenths of the sentences of which one is shown, by a measure of the head."""
+
+ALIKE = 3
+"""The nearest heads that are named of each model."""
+
+
+def show_head(question: OfModel, survey: CorpusSurvey, view: CorpusView) -> None:
+    """All about one head."""
+    place = place_of(survey, view)
+    site, head = place
+    current_head.note(VIEW.name, [place])
+    with row(at="bottom"):
+        choose_head(survey, place)
+        st.button(
+            "See it on the sentence above",
+            icon=HEADS.icon,
+            key="corpus-to-heads",
+            on_click=address.open_view,
+            args=(HEADS, HeadsView(attention=str(site.kind), layer=site.layer, head=head)),
+        )
+    st.markdown(f"#### {escape_markdown(does(survey, place))}")
+    further = (
+        effect_sentence(survey, place),
+        came(question, survey, place),
+        aligned(question, place),
+    )
+    st.markdown(escape_markdown(" ".join(filter(None, further))))
+    left, right = st.columns([3, 2], gap="large")
+    with left:
+        spread = HeadSpread(survey, question.model_name, site, head)
+        show_picture(spread, "corpus-spread", further=sample_sentence(survey))
+    with right:
+        show_picture(LookDistances(survey, question.model_name, site, head), "corpus-distances")
+        show_pairs(survey, place)
+    show_sentences(question, survey, place)
+    if survey.rules is not None:
+        st.subheader("Said as a rule", anchor=False)
+        st.markdown(escape_markdown(rule_sentence(survey.rules.heads[place])))
+        trace = session.ask(question.record)
+        picture = RuleBesideHead(
+            trace.maps[site], head, survey.rules.heads[place], question.sentence
+        )
+        show_picture(picture, "corpus-rule")
+        st.toggle(
+            "Translate with the rule in its place",
+            view.follows,
+            key="follows",
+        )
+        if view.follows:
+            show_with_rules(question, (place,))
+    show_nearest(question, survey, place)
+
+
+def came(question: OfModel, survey: CorpusSurvey, place: Place) -> str | None:
+    """When a head came, in the childhood of a model that has one."""
+    with suppress(CheckpointError):
+        growth = session.growth(question.checkpoint)
+        return None if growth is None else came_sentence(growth, place, survey.of(place).label)
+    return None
+
+
+def aligned(question: OfModel, place: Place) -> str | None:
+    """How well a head links words, where that was measured."""
+    table = read_alignment(question.folder)
+    return None if table is None else alignment_sentence(table, place)
+
+
+def show_pairs(survey: CorpusSurvey, place: Place) -> None:
+    """The word pairs that tell most of a head."""
+    pairs = survey.of(place).pairs
+    if not pairs:
+        return
+    st.dataframe(
+        pd.DataFrame(
+            {
+                "Word": [pair.query for pair in pairs],
+                "Looks at": [pair.key for pair in pairs],
+                "When both occur": [style.percent(pair.share) for pair in pairs],
+                "Sentences": [pair.met for pair in pairs],
+            }
+        ),
+        key="corpus-pairs",
+        hide_index=True,
+        height=212,
+    )
+    st.caption("Pairs of words for which it looks from one to the other more than usual.")
+
+
+def main_measure(survey: CorpusSurvey, place: Place) -> str | None:
+    """The measure that says most of a head: its label's, or its largest share."""
+    profile = survey.of(place)
+    if profile.label in profile.measures:
+        return profile.label
+    return HeadSpread(survey, "", *place).keys[0] if profile.measures else None
+
+
+def show_sentences(question: OfModel, survey: CorpusSurvey, place: Place) -> None:
+    """Sentences from those where a measure is largest to those where it is smallest."""
+    measure = main_measure(survey, place)
+    if measure is None:
+        return
+    spread = survey.of(place).measures[measure]
+    name = QUANTITIES[measure].name
+    st.subheader(
+        f"From its strongest sentences to its weakest, by {name[0].lower()}{name[1:]}", anchor=False
+    )
+    chosen = [(tenth, spread.examples[tenth][0]) for tenth in TENTHS if spread.examples[tenth]]
+    in_columns(chosen, lambda each: show_sentence(question, survey, place, measure, *each))
+
+
+def show_sentence(
+    question: OfModel, survey: CorpusSurvey, place: Place, measure: str, tenth: int, number: int
+) -> None:
+    """One sentence as a small map, which opens on the heads page."""
+    site, head = place
+    source, text = survey.shown[number]
+    trace = session.ask(Record(question.version, source, text))
+    value = facts_of({site: trace.maps[site]})[site].get(measure)
+    told = "" if value is None else f" · {written(measure, float(value[head]))}"
+    st.caption(f"{tenth_name(tenth)}{told}")
+    show_map(trace, place, f"corpus-sentence-{tenth}")
+
+
+def tenth_name(tenth: int) -> str:
+    """Which tenth of the sentences, in words."""
+    if tenth == 9:
+        return "Strongest tenth"
+    return "Weakest tenth" if tenth == 0 else f"Tenth {10 - tenth} of 10"
+
+
+def show_nearest(question: OfModel, survey: CorpusSurvey, place: Place) -> None:
+    """The heads that behave most alike, here and in other models."""
+    site, head = place
+    if site not in survey.probes:
+        return
+    st.subheader("The same head elsewhere", anchor=False)
+    own = survey.probes[site][head]
+    for name, folder, other in comparable(question, survey):
+        found = nearest(own, other.probes, site.kind, most=ALIKE + 1)
+        if folder == question.folder:
+            found = [each for each in found if (each.site, each.head) != place]
+        with row():
+            st.markdown(
+                f"**{escape_markdown('this model' if folder == question.folder else name)}**",
+                width=150,
+            )
+            for each in found[:ALIKE]:
+                show_match(question, name, folder, each)
+    st.caption(
+        "By all measures on 24 sentences that every survey shares. The number is the mean "
+        "difference of a measure; in brackets, the same against the other head on another sentence."
+    )
+
+
+def comparable(question: OfModel, survey: CorpusSurvey) -> list[tuple[str, Path, CorpusSurvey]]:
+    """This model, then others that read the same language and have a survey."""
+    models: list[tuple[str, Path, CorpusSurvey]] = [(question.name, question.folder, survey)]
+    for name, folder in checkpoints().items():
+        if folder == question.folder:
+            continue
+        try:
+            other = session.corpus_survey(folder)
+        except CheckpointError:
+            continue
+        if other is not None and other.is_german == survey.is_german:
+            models.append((name, folder, other))
+    return models
+
+
+def show_match(question: OfModel, name: str, folder: Path, match: Nearest) -> None:
+    """A button that shows a head like this one."""
+    text = (
+        f"{head_name(match.site, match.head)} · {style.fixed(match.difference, 2)} "
+        f"({style.fixed(match.by_chance, 2)})"
+    )
+    shared = {ASKED.name: ""} | ({} if folder == question.folder else {"checkpoint": name})
+    st.button(
+        text,
+        key=f"corpus-near-{name}-{match.site}-{match.head}",
+        on_click=address.open_view,
+        args=(VIEW, CorpusView(over="head", one=((match.site, match.head),))),
+        kwargs=shared,
+    )

@@ -1,0 +1,64 @@
+"""Heads over the corpus that follow rules."""
+
+import streamlit as st
+
+from model.survey.corpus_survey import CorpusSurvey, Place
+from viz.corpus.rule_curve import SCORES, RulesCurve
+from viz.corpus.sentences import (
+    rules_sentence,
+)
+from viz.corpus.view import CorpusView
+from viz.draw.labels import escape_markdown
+from viz.draw.word_diff import translations_html
+from viz.effects.price import price_words
+from viz.service import session
+from viz.service.jobs import FollowRules
+from viz.service.questions import OfModel
+from viz.shell import address
+from viz.shell.save_menu import show_picture
+from viz.shell.theme import is_dark
+from viz.shell.widgets import hint
+
+
+def show_rules(question: OfModel, survey: CorpusSurvey, view: CorpusView) -> None:
+    """How many heads can be rules, and the sentence above with some of them in place."""
+    rules = survey.rules
+    if rules is None:
+        hint("This survey has no rules: it was made with --rules 0, or of too few sentences.")
+        return
+    st.markdown(f"#### {escape_markdown(rules_sentence(survey))}")
+    for column, score in zip(st.columns(2, gap="large"), SCORES, strict=True):
+        with column:
+            show_picture(
+                RulesCurve(survey, question.model_name, score), f"corpus-curve-{score}", columns=2
+            )
+    st.subheader("This sentence with rules in place", anchor=False)
+    if view.ruled > len(rules.heads):
+        address.change(ruled=len(rules.heads))
+        view = address.read(CorpusView)
+    st.slider(
+        "Heads that follow their rule, cheapest first",
+        0,
+        len(rules.heads),
+        view.ruled,
+        key="ruled",
+        width=420,
+    )
+    if not view.ruled:
+        hint("Move the slider: the model then translates with rules in place of so many heads.")
+        return
+    show_with_rules(question, tuple(rules.order[: view.ruled]))
+
+
+def show_with_rules(question: OfModel, heads: tuple[Place, ...]) -> None:
+    """The sentence translated with rules in place of some heads."""
+    trace = session.ask(question.record)
+    outcome = session.ask(FollowRules(question.record, heads))
+    names = ("With its heads", "With the rule" if len(heads) == 1 else "With rules")
+    own = session.ask(question.translate).translation.text
+    st.html(translations_html(own, outcome.free.text, names, dark=is_dark()))
+    assert trace.log_probs is not None, "every trace of a translator holds them"
+    assert outcome.forced.log_probs is not None, "every trace of a translator holds them"
+    st.markdown(
+        escape_markdown(price_words(trace.predictions, trace.log_probs, outcome.forced.log_probs))
+    )
