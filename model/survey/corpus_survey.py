@@ -203,9 +203,13 @@ class Rules:
 
     @property
     def cheap(self) -> int:
-        """The place in `counts` of the most heads whose rules cost at most CHEAP of BLEU."""
+        """The place in `counts` of the most heads whose rules cost at most CHEAP of BLEU.
+
+        If even the fewest cost more, these.
+        """
         lost = [self.bleu.ruled[0] - each for each in self.bleu.ruled]
-        return max(place for place, each in enumerate(lost) if max(lost[: place + 1]) <= CHEAP)
+        cheap = max(place for place, each in enumerate(lost) if max(lost[: place + 1]) <= CHEAP)
+        return max(cheap, 1)
 
 
 @dataclass(frozen=True, slots=True)

@@ -200,11 +200,6 @@ def rules_sentence(survey: CorpusSurvey) -> str:
     lost = rules.bleu.ruled[0] - rules.bleu.ruled[place]
     gone = rules.bleu.ruled[0] - rules.bleu.removed[place]
     low, high = rules.bleu.low[place], rules.bleu.high[place]
-    if not count:
-        return (
-            f"Even the {rules.counts[1]} cheapest of {every} heads cost "
-            f"{style.fixed(rules.bleu.ruled[0] - rules.bleu.ruled[1], 1)} BLEU as rules."
-        )
     cost = f"a cost of {style.fixed(lost, 1)}" if lost >= 0.05 else "no cost in"
     return (
         f"{count} of {every} heads can be rules at {cost} BLEU (95% interval of the loss "
