@@ -13,6 +13,7 @@ from model.record.intervention import Intervention, PositionEdit
 from model.translate.translator import load
 from tests.kit.firefox import find_firefox, firefox
 from tests.kit.static_host import hosted
+from viz.links.searches import Settings
 from viz.site.page import words
 
 SENTENCE = "d c b a a b"
@@ -40,10 +41,23 @@ def test_firefox_shows_the_file_and_keeps_the_site(tmp_path: Path) -> None:
         off = page.evaluate("until(() => /off=(\\w+)\\.(\\d)\\.(\\d)/.exec(location.hash))")
         without = Intervention(heads={(off[1], int(off[2]), int(off[3])): 0})
         page.call("note", toy.translate(SENTENCE, under=without).text)
+        page.evaluate('click(() => inside("button"), "Whole words")')
+        page.evaluate('until(() => location.hash.includes("words=1"))')
+        page.evaluate('until(() => inside(".caption")[0].textContent.includes("Whole words"))')
         page.call("go", SAYS["page_decoding"])
         page.evaluate('click(() => [...inside(".candidate")].slice(1))')
         ids = toy.decode(SENTENCE, search=Search()).steps[0].likeliest.ids[1]
         page.call("note", toy.translate(SENTENCE, search=Search(prefix=(ids,))).text)
+        page.call("choose", "#menu-how", "sampling")
+        page.evaluate(
+            'until(() => /how=sampling/.test(location.hash) && at(".found li:nth-child(4)"))'
+        )
+        forced = Settings("sampling").search((ids,))
+        drawn = [each.text for each in toy.candidates(SENTENCE, search=forced)]
+        found = page.evaluate(
+            '[...document.querySelectorAll(".found li > span")].map((each) => each.textContent)'
+        )
+        assert found == drawn
         page.call("go", SAYS["page_effects"])
         page.evaluate('until(() => document.querySelectorAll(".listed li")[4])')
         page.call("go", SAYS["page_masks"])

@@ -199,11 +199,13 @@ def test_a_link_opens_what_it_says_on_a_phone(opened: Opened, text: str, toy: Tr
     translate_again = page.locator("#sentence")
     translate_again.fill("漢字")
     translate_again.press("Enter")
-    expect(page.locator("#trouble")).not_to_be_empty(timeout=SECONDS)
+    expect(page.locator("#trouble")).to_contain_text("keines dieser Zeichen", timeout=SECONDS)
+    expect(page.locator(".part")).to_be_hidden()
     translate_again.fill(SENTENCE)
     translate_again.press("Enter")
     expect(page.locator("#translation")).to_have_text(toy.translate(SENTENCE).text, timeout=SECONDS)
     expect(page.locator("#trouble")).to_be_empty()
+    expect(page.locator(".part")).to_be_visible()
 
 
 def test_a_talk_is_read_and_shown_on_stage(opened: Opened, tmp_path: Path) -> None:

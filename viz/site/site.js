@@ -185,7 +185,9 @@ class Site {
       this.say("");
       return result;
     } catch (error) {
-      if (error.kind && error.kind !== "Cancelled") this.trouble(error.message);
+      if (!error.kind || error.kind === "Cancelled" || signal.aborted) return null;
+      document.body.classList.toggle("refused", error.kind === "TextError");
+      this.trouble(error.message);
       return null;
     }
   }
@@ -254,6 +256,7 @@ class Site {
       document.body.dataset.shown = "";
     }
     at.trouble.textContent = "";
+    document.body.classList.remove("refused");
     const { view } = this;
     await Promise.all([view.draw(), this.write()]);
     if (view === this.view) document.body.dataset.shown = this.text;

@@ -5,6 +5,9 @@ import { opened } from "../browser/canvas/envelope.js";
 import { Part } from "./parts.js";
 import { say } from "./words.js";
 
+// A loss that would be written as 1.0 times.
+const HARDLY = Math.log(1.05);
+
 /** A page: its controls and its picture, drawn anew with every sentence and every change of the address. */
 export class SitePage {
   /** @param {object} talk - with the model: the site (site.js). */
@@ -91,10 +94,16 @@ export function nameOfHead({ kind, layer, head }) {
   return `${kind}.${layer}.${head}`;
 }
 
-/** How many times less likely a loss makes the words, as people say it. */
-export function factorOf(loss) {
-  const factor = Math.exp(loss);
-  if (factor >= 1e6) return `10^${Math.round(loss / Math.LN10)}`;
+/** What a loss of log-probability makes of some words, by the keys of a catalogue that begin alike. */
+export function lossWords(keys, loss) {
+  const key = Math.abs(loss) < HARDLY ? "same" : loss < 0 ? "more" : "less";
+  return say(`${keys}_${key}`, { factor: factorOf(Math.abs(loss)) });
+}
+
+/** How many times as likely a gain makes the words, as people say it. */
+function factorOf(gain) {
+  const factor = Math.exp(gain);
+  if (factor >= 1e6) return `10${[...String(Math.round(gain / Math.LN10))].map((digit) => "⁰¹²³⁴⁵⁶⁷⁸⁹"[digit]).join("")}`;
   return factor >= 10 ? String(Math.round(factor)) : factor.toFixed(1);
 }
 

@@ -11,7 +11,7 @@ import { packedPanels } from "../browser/live/panels.js";
 import { READINGS } from "../browser/explorer/selection.js";
 import { presetMask } from "../browser/engine/masks.js";
 import { engineMasks, fittedEdit, readEdits, writtenEdit } from "./edits.js";
-import { SitePage, factorOf, withChosen } from "./view.js";
+import { SitePage, lossWords, withChosen } from "./view.js";
 import { say } from "./words.js";
 
 const KINDS = ["encoder", "decoder", "cross"];
@@ -146,7 +146,7 @@ export class EffectsPage extends SitePage {
           talk.go("heads", { ...talk.shared, attention: kind, layer: String(layer), head: String(head) }),
         );
         open.className = "link";
-        return element("li", "", {}, open, ` ${say(loss < 0 ? "times_more" : "times_less", { factor: factorOf(Math.abs(loss)) })}`);
+        return element("li", "", {}, open, ` ${lossWords("times", loss)}`);
       }),
     );
   }

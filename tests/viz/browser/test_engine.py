@@ -149,7 +149,8 @@ def test_a_single_stack_reads_and_writes_the_same(name: str) -> None:
         Search(beam=1),
         Search(beam=7, length_penalty=0),
         Search(beam=2, prefix=(358, 490)),
-        Search(sampling=Sampling(seed=1, n_samples=4)),
+        # Among thousands of unlikely tokens, rounding decides their order.
+        Search(sampling=Sampling(seed=1, n_samples=4, top_k=40)),
         Search(sampling=Sampling(seed=9999, n_samples=2, temperature=1.7, top_k=9, top_p=0.8)),
         Search(sampling=Sampling(seed=0, n_samples=3, temperature=0.4), prefix=(358,)),
     ],
