@@ -142,10 +142,19 @@ class Site {
    * that is given by its ids or its text.
    */
   async trace({ prefix = [], ids = null, target = null, search = {}, ...under } = {}) {
+    return this.asked("trace", { search: { ...search, prefix }, ids, target, under });
+  }
+
+  /** What the model writes under an intervention, without a trace of it, which takes less time. */
+  async translation(under) {
+    return this.asked("translate", { under });
+  }
+
+  /** What a method of the engine gives for the present sentence. */
+  async asked(method, options) {
     const { text } = this;
-    const asked = { search: { ...search, prefix }, ids, target, under };
-    const key = JSON.stringify([text, asked], (_, value) => (ArrayBuffer.isView(value) ? Array.from(value).join("") : value));
-    return this.known(key, (engine, signal) => engine.call("trace", [text, asked], { signal }));
+    const key = JSON.stringify([method, text, options], (_, value) => (ArrayBuffer.isView(value) ? Array.from(value).join("") : value));
+    return this.known(key, (engine, signal) => engine.call(method, [text, options], { signal }));
   }
 
   /** The trace of the translation that is shown, under an intervention: one's own, which the address gives, or the model's. */

@@ -76,28 +76,29 @@ export class HeadsPage extends SitePage {
     const usual = this.usual(selection.attention);
     const spelled = Object.keys(usual).filter((name) => name in selection);
     const values = Object.fromEntries(spelled.map((name) => [name, selection[name] === usual[name] ? "" : selection[name]]));
-    const isNew = REDRAWN.some((name) => (values[name] ?? "") !== (this.query[name] ?? ""));
+    const changed = REDRAWN.filter((name) => (values[name] ?? "") !== (this.query[name] ?? ""));
     this.talk.change(values, { draws: false });
-    if (isNew) this.draw({ moved: false });
+    if (changed.length) this.draw({ moved: false, isDrawn: changed.every((name) => name === "off") });
   }
 
-  async draw({ moved = true } = {}) {
+  /** `moved` is whether the explorer has to take what is selected from here, `isDrawn` whether it has its picture. */
+  async draw({ moved = true, isDrawn = false } = {}) {
     const { talk, template, off: heads, selection } = this;
     const isCurrent = this.begin();
     if (moved) this.epoch += 1;
-    const reading = Object.fromEntries(READINGS.map(([name]) => [name, selection[name] === "1"]));
-    const options = { epoch: this.epoch, selection, reading, stage: talk.isStaged };
     this.restore.hidden = this.decode.hidden = !heads.length;
     const trace = await talk.shown();
     if (!trace || !isCurrent()) return;
-    await this.part.update(packedTrace(template, trace, options));
+    const reading = Object.fromEntries(READINGS.map(([name]) => [name, selection[name] === "1"]));
+    const options = { epoch: this.epoch, selection, reading, stage: talk.isStaged };
+    if (!isDrawn) await this.part.update(packedTrace(template, trace, options));
     if (heads.length) {
       // The picture still shows all heads at work, as in the app; what the model writes without some stands above.
-      const [without, whole] = [await talk.trace({ heads }), await talk.trace()];
+      const [without, whole] = await Promise.all([talk.translation({ heads }), talk.trace()]);
       if (!without || !whole || !isCurrent()) return;
       this.compare(without.text, whole.text, say("without_heads", { n: heads.length }));
       this.note.append(element("span", "", {}, ` ${say("heads_stay")}`));
-    } else this.note.replaceChildren();
+    } else if (isCurrent()) this.note.replaceChildren();
     if (selection.order !== template.onDemand) return;
     const effects = await talk.effects();
     if (effects && isCurrent()) await this.part.update(packedTrace(template, trace, { ...options, effects }));
@@ -251,7 +252,7 @@ export class MasksPage extends SitePage {
       this.note.textContent = say("mask_note");
       return;
     }
-    const [written, free] = [await talk.trace({ masks }), await talk.trace()];
+    const [written, free] = [await talk.translation({ masks }), await talk.trace()];
     if (written && free && isCurrent()) this.compare(written.text, free.text);
   }
 
@@ -319,7 +320,7 @@ export class PositionsPage extends SitePage {
     const under = { ...(scale === 100 && !shift && !reverse ? {} : { positions: edit }), ...(order ? { sourceOrder: order } : {}) };
     if (!Object.keys(under).length) this.note.textContent = say(rows ? "positions_note" : "positions_inside");
     else {
-      const other = await talk.trace(under);
+      const other = await talk.translation(under);
       const shuffled = order ? say("shuffled", { words: other?.source.tokens.slice(0, -1).map(tokenText).join(" ") }) : undefined;
       if (other && isCurrent()) this.compare(other.text, whole.text, shuffled);
     }
