@@ -73,7 +73,7 @@ export class SitePage {
     this.note.replaceChildren(
       element("span", "", {}, `${change} `),
       element("strong", "", { dir: "auto" }, text || say("nothing")),
-      element("span", "", {}, ` ${same ? say("same") : say("whole", { text: whole || say("nothing") })}`),
+      element("span", "", {}, ` · ${same ? say("same") : say("whole", { text: whole || say("nothing") })}`),
     );
   }
 }

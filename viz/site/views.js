@@ -303,27 +303,28 @@ export class PositionsPage extends SitePage {
       this.menu(say("where"), "side", [["both", say("both")], ["encoder", say("in_encoder")], ["decoder", say("in_decoder")]], side),
     );
     this.controls.querySelector("#menu-side").disabled = reverse;
-    const rows = whole.positions.encoder;
+    const edit = { scale: scale / 100, shift, reverse, side };
+    const under = { ...(scale === 100 && !shift && !reverse ? {} : { positions: edit }), ...(order ? { sourceOrder: order } : {}) };
+    const isChanged = Object.keys(under).length > 0;
+    const shown = isChanged ? await talk.trace(under) : whole;
+    if (!shown || !isCurrent()) return;
+    const rows = shown.positions.encoder;
     if (rows) {
       const step = Math.max(1, Math.floor(rows[0].length / 64));
       const columns = Array.from({ length: Math.floor(rows[0].length / step) }, (_, place) => place * step);
       const values = rows.flatMap((row) => columns.map((column) => row[column]));
-      const limit = Math.max(...values.map(Math.abs));
+      // On the scale of the table as it is.
+      const limit = Math.max(...whole.positions.encoder.flatMap((row) => columns.map((column) => Math.abs(row[column]))), 1e-6);
       const panel = {
-        ...{ title: say("table"), values, queries: whole.source.tokens.map(tokenText), keys: columns.map(String) },
+        ...{ title: say("table"), values, queries: shown.source.tokens.map(tokenText), keys: columns.map(String) },
         ...{ queryTitle: say("token"), keyTitle: say("dimension"), scale: "signed", low: -limit, high: limit },
         ...{ unit: say("value"), pointed: say("at_dimension"), alt: say("table_of") },
       };
       await this.part.update(packedPanels([panel], { themes: this.template.themes, stage: talk.isStaged }));
     } else this.part.host.hidden = true;
-    const edit = { scale: scale / 100, shift, reverse, side };
-    const under = { ...(scale === 100 && !shift && !reverse ? {} : { positions: edit }), ...(order ? { sourceOrder: order } : {}) };
-    if (!Object.keys(under).length) this.note.textContent = say(rows ? "positions_note" : "positions_inside");
-    else {
-      const other = await talk.translation(under);
-      const shuffled = order ? say("shuffled", { words: other?.source.tokens.slice(0, -1).map(tokenText).join(" ") }) : undefined;
-      if (other && isCurrent()) this.compare(other.text, whole.text, shuffled);
-    }
+    if (!isChanged) this.note.textContent = say(rows ? "positions_note" : "positions_inside");
+    else if (order) this.compare(shown.text, whole.text, say("shuffled", { words: shown.source.tokens.slice(0, -1).map(tokenText).join(" ") }));
+    else this.compare(shown.text, whole.text);
   }
 
   /** Another order of so many source tokens, as the address has it; null for their own. */

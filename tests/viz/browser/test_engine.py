@@ -328,6 +328,22 @@ def test_a_given_target_is_traced_as_it_stands() -> None:
     assert_same_trace(model.trace("a b c", "b b a", under=under), found)
 
 
+def test_the_table_of_positions_is_that_of_the_edit() -> None:
+    edits = ({}, {"scale": 0.5}, {"reverse": True}, {"shift": -2}, {"scale": 0, "side": "decoder"})
+    asked = [{"under": {"positions": {"side": "encoder", **edit}}} for edit in edits]
+    found = run(CHECKPOINTS / "toy-reverse", *(("trace", ["a b c d", each]) for each in asked))
+    # JSON has typed arrays as lists.
+    own, half, turned, shifted, untouched = (
+        np.array(each["positions"]["encoder"]) for each in found
+    )
+    assert own.shape[0] == 5
+    assert np.array_equal(half, own / 2)
+    assert np.array_equal(turned, own[::-1])
+    assert np.array_equal(shifted[2:], own[:-2])
+    assert np.array_equal(untouched, own)
+    assert not np.array(found[-1]["positions"]["decoder"]).any()
+
+
 def with_head(layer: int, head: int, **edit: Any) -> dict[str, Any]:
     return {"under": {"heads": [{"kind": "cross", "layer": layer, "head": head, **edit}]}}
 

@@ -85,14 +85,14 @@ export class Engine {
       ...this.steps(hidden, predictions),
       maps: pass.record.maps.sort(bySite),
       added: pass.record.added,
-      positions: this.positions(source.length, inputs.length),
+      positions: this.positions(source.length, inputs.length, pass.positions),
       translation: written,
     };
   }
 
-  /** Rows of the tables that are added to the embeddings, by stack; null where none is. */
-  positions(nSource, nTarget) {
-    const rows = (stack, length) => stack.positions.pass({ length }).added ?? null;
+  /** Rows of the tables that are added to the embeddings, by stack, under an edit of positions; null where none is. */
+  positions(nSource, nTarget, edit) {
+    const rows = (stack, length) => stack.positions.pass({ length, edit }).added ?? null;
     return { encoder: rows(this.model.encoder, nSource), decoder: rows(this.model.decoder, nTarget) };
   }
 
