@@ -214,10 +214,10 @@ RULES: Mapping[str, WeightRule] = MappingProxyType(
     {
         rule.name: rule
         for rule in (
-            WeightRule("previous", "at the token before", SELF, lambda rows: rows.at(-1)),
-            WeightRule("same", "at its own token", SELF, lambda rows: rows.at(0)),
+            WeightRule("previous", "at the previous token", SELF, lambda rows: rows.at(-1)),
+            WeightRule("same", "at the same token", SELF, lambda rows: rows.at(0)),
             WeightRule(
-                "next", "at the token after", frozenset({AttentionKind.ENCODER}), lambda r: r.at(1)
+                "next", "at the next token", frozenset({AttentionKind.ENCODER}), lambda r: r.at(1)
             ),
             WeightRule("two_before", "two tokens back", SELF, lambda rows: rows.at(-2)),
             WeightRule(
@@ -231,7 +231,7 @@ RULES: Mapping[str, WeightRule] = MappingProxyType(
             ),
             WeightRule(
                 "last",
-                "at the end of the sentence",
+                "at the sentence end",
                 FULL,
                 lambda rows: rows.where(place == rows.last for place in range(len(rows.keys))),
             ),
@@ -246,13 +246,13 @@ RULES: Mapping[str, WeightRule] = MappingProxyType(
             WeightRule("evenly", "at everything alike", EVERY, lambda rows: np.ones(rows.shape)),
             WeightRule(
                 "aligned",
-                "at the source of the token read",
+                "at the source of the token just read",
                 frozenset({AttentionKind.CROSS}),
                 _aligned,
             ),
             WeightRule(
                 "after_aligned",
-                "at what follows the source of the token read",
+                "at what follows the source of the token just read",
                 frozenset({AttentionKind.CROSS}),
                 _after_aligned,
             ),

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 from playwright.sync_api import expect
 
 from tests.kit.heads_page import LOADING, HeadsPage, wait_until_calm
+
+QUESTION = "Which heads look one word back, and does it matter?"
 
 POINT = """() => {
   const map = document.querySelector(".st-key-corpus-heads .js-plotly-plot");
@@ -22,15 +26,21 @@ def test_a_question_leads_to_all_heads_a_click_to_one_and_another_to_a_sentence(
 ) -> None:
     page = heads.page
     page.goto(heads.url, timeout=LOADING)
-    expect(page.get_by_role("button", name="Ask a question")).to_be_visible(timeout=LOADING)
+    ask = page.get_by_role("button", name="Ask a question")
+    expect(ask).to_be_visible(timeout=LOADING)
     wait_until_calm(page)
-    page.keyboard.press("Control+k")
-    page.keyboard.type("one word back")
-    page.keyboard.press("Enter")
+    # The answer takes two clicks, and its chart is loaded between them.
+    with page.expect_response(re.compile(r"/PlotlyChart\."), timeout=LOADING):
+        ask.click()
+    question = page.get_by_role("option", name=QUESTION)
+    expect(question).to_be_in_viewport()
+    question.click()
     page.wait_for_url("**/corpus?**asked=corpus-previous**", timeout=LOADING)
-    expect(page.locator(".st-key-answer-line")).to_contain_text(
-        "Which heads look one word back, and does it matter?", timeout=LOADING
-    )
+    answer = page.locator(".st-key-answer-line")
+    expect(answer).to_contain_text(QUESTION, timeout=LOADING)
+    expect(answer).to_contain_text("one word back with at least 50% of the weight")
+    expect(answer).to_contain_text("Without it, a translation is")
+    expect(answer).to_be_in_viewport()
     expect(page.locator(".st-key-corpus-heads .js-plotly-plot .points").first).to_be_visible()
     wait_until_calm(page)
     across, down, head = page.evaluate(POINT)

@@ -22,6 +22,9 @@ from viz.save.picture import Layout
 _HEIGHT, _BELOW, _NAMED = 430, 84, 4
 """Pixels, and below the plot; the heads that are named, by each of the two measures."""
 
+_RIGHT = 0.85
+"""Of the largest value across: farther right, a point is at the edge."""
+
 _SYMBOLS = {
     AttentionKind.ENCODER: "circle",
     AttentionKind.CROSS: "diamond",
@@ -87,6 +90,7 @@ class AllHeads(OfSurvey):
             for key in (self.across, self.up)
             for place, _ in [each for each in ranked(self.survey, key) if each[0] in there][:_NAMED]
         }
+        farthest = max((x for _, x, _ in points), default=0.0)
         data: list[dict[str, Any]] = []
         for number, kind in enumerate(KINDS):
             own = [each for each in points if each[0][0].kind is kind]
@@ -99,7 +103,10 @@ class AllHeads(OfSurvey):
                     "x": [x for _, x, _ in own],
                     "y": [y for *_, y in own],
                     "text": [head_name(*place) if place in named else "" for place, *_ in own],
-                    "textposition": "top center",
+                    # Above a point at the right edge, a name would be cut.
+                    "textposition": [
+                        "top left" if x > _RIGHT * farthest else "top center" for _, x, _ in own
+                    ],
                     "textfont": {"size": style.SMALL_FONT_SIZE, "color": theme.text},
                     "cliponaxis": False,
                     "marker": {

@@ -41,9 +41,9 @@ def does(survey: CorpusSurvey, place: Place) -> str:
             return f"{text}."
         low, high = held.interval
         return (
-            f"{text}: it has {rule.needs} in {percent(held.share)} of "
+            f"{text}: it has {rule.needs} in {_share(held.share)} of "
             f"{count_of(held.count, 'sentence')} that did not earn it the label (95% interval "
-            f"{percent(low)} to {percent(high)})."
+            f"{_share(low)} to {_share(high)})."
         )
     places = [key for key, rule in RULE.items() if rule.place and key in profile.measures]
     most = max(places, key=lambda key: profile.measures[key].mean, default=None)
@@ -57,6 +57,11 @@ def does(survey: CorpusSurvey, place: Place) -> str:
         f"No label: no pattern holds in {percent(MIN_PASSING)} of the sentences. Most of all it "
         f"{where}."
     )
+
+
+def _share(share: float) -> str:
+    """Whole percent, except where that would round up to 100%."""
+    return percent(min(share, 0.999), 1) if 0.995 <= share < 1 else percent(share)
 
 
 def effect_sentence(survey: CorpusSurvey, place: Place) -> str:
@@ -115,13 +120,21 @@ def found_sentence(
             return have(len(found))
         return f"{every}. Type words, or choose where a head looks."
     mostly = sum(level is Does.MOSTLY for _, level in found)
-    text = (
-        f"{head_name(site, head)} looks {RULES[rule].text} in {len(found):,}; in {mostly:,} of "
-        "them, it does so in at least half of the rows that have such a token."
-    )
-    if words.strip():
-        return f"{have(len(index.found(words)))} Of these, {text}"
-    return f"Of {every}, {text}"
+    searched = len(index.found(words)) if words.strip() else len(index.sources)
+    text = f"{head_name(site, head)} looks {RULES[rule].text} in {_so_many(len(found), searched)}"
+    if found:
+        text += (
+            f"; in {_so_many(mostly, len(found))} of them, it does so in at least half of the rows "
+            "that have such a token"
+        )
+    return f"{have(searched)} Of these, {text}." if words.strip() else f"Of {every}, {text}."
+
+
+def _so_many(count: int, every: int) -> str:
+    """A count of several."""
+    if not count:
+        return "none"
+    return "all" if count == every > 1 else f"{count:,}"
 
 
 def rule_sentence(rule: HeadRule) -> str:

@@ -109,7 +109,7 @@ class HeadSpread(OfHead):
         theme, keys = themes.page(layout.dark), self.keys
         others = [(place, value) for place, key in enumerate(keys) for value in self.others(key)]
         spreads = [self.profile.measures[key].quantiles for key in keys]
-        names = [escape_html(_short(QUANTITIES[key].name)) for key in keys]
+        names = [escape_html(short_name(QUANTITIES[key].name)) for key in keys]
         data: list[dict[str, Any]] = [
             {
                 "type": "scatter",
@@ -237,7 +237,7 @@ class LookDistances(OfHead):
         )
 
 
-def _short(name: str) -> str:
-    """A measure's name beside its row."""
+def short_name(name: str) -> str:
+    """A measure's name where there is little room."""
     short = name.removeprefix("Weight on ").removesuffix(", beyond chance")
     return short[0].upper() + short[1:]

@@ -22,7 +22,7 @@ from viz.corpus.sentences import (
     rules_sentence,
     sample_sentence,
 )
-from viz.corpus.spread import HeadSpread
+from viz.corpus.spread import HeadSpread, short_name
 from viz.corpus.view import SHOWN, VIEW, CorpusView
 from viz.draw.labels import escape_markdown
 from viz.links.head_refs import head_name
@@ -106,7 +106,7 @@ def show_top(survey: CorpusSurvey, view: CorpusView) -> None:
         {
             "Head": [head_name(*place) for place in first],
             **{
-                QUANTITIES[key].name: [
+                short_name(QUANTITIES[key].name): [
                     "" if (value := value_of(survey, place, key)) != value else written(key, value)
                     for place in first
                 ]

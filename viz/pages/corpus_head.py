@@ -146,7 +146,12 @@ def show_sentences(question: OfModel, survey: CorpusSurvey, place: Place) -> Non
     st.subheader(
         f"From its strongest sentences to its weakest, by {name[0].lower()}{name[1:]}", anchor=False
     )
-    chosen = [(tenth, spread.examples[tenth][0]) for tenth in TENTHS if spread.examples[tenth]]
+    # The shorter one of each tenth: a small map of many words cannot be read.
+    chosen = [
+        (tenth, min(spread.examples[tenth], key=lambda number: len(survey.shown[number][0])))
+        for tenth in TENTHS
+        if spread.examples[tenth]
+    ]
     in_columns(chosen, lambda each: show_sentence(question, survey, place, measure, *each))
 
 

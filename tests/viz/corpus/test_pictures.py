@@ -91,6 +91,10 @@ def test_a_label_is_said_with_how_often_it_held(survey: CorpusSurvey) -> None:
     assert text.startswith("This head looks at the previous token: it has at least 50% of")
     assert "in 90% of 100 sentences" in text
     assert "(95% interval 83% to 94%)" in text
+    # No interval of one number.
+    always = does(_labelled(survey, place, Held(2479, 2479)), place)
+    assert "in 100% of 2,479 sentences" in always
+    assert "(95% interval 99.8% to 100%)" in always
 
 
 def test_without_a_label_the_largest_measure_is_said(survey: CorpusSurvey) -> None:
