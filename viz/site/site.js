@@ -195,7 +195,7 @@ class Site {
       return result;
     } catch (error) {
       if (!error.kind || error.kind === "Cancelled" || signal.aborted) return null;
-      document.body.classList.toggle("refused", error.kind === "TextError");
+      if (error.kind === "TextError") this.refuse();
       this.trouble(error.message);
       return null;
     }
@@ -282,6 +282,13 @@ class Site {
     if (!whole) return;
     tell("tokens", { source: whole.source.tokens.map(tokenText), target: whole.predictions.tokens.map(tokenText) });
     if (!named) translation.textContent = whole.text || say("nothing");
+  }
+
+  /** Takes away what is shown of another sentence. */
+  refuse() {
+    document.body.classList.add("refused");
+    this.at.translation.classList.add("unseen");
+    this.at.translation.textContent = say(`page_${this.page}`);
   }
 
   // ---- the page around it -----------------------------------------------------------------------------------------
