@@ -9,6 +9,7 @@ from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import numpy as np
 import pytest
@@ -22,6 +23,7 @@ from model.record.intervention import Intervention, PositionEdit
 from model.trace.attention_map import AttentionKind, Site
 from model.translate.translator import Translator, load
 from tests.kit.readings import head_of
+from viz.effects.price import price
 from viz.links.head_refs import written_heads
 from viz.links.link_interventions import Changes
 from viz.links.mask_edits import Edit
@@ -110,6 +112,7 @@ def test_ones_own_sentence_goes_through_every_picture(
     without = Intervention(heads={("cross", 0, int((heading.text_content() or "")[-1])): 0})
     note(page, SAYS["without_heads"]["one"])
     note(page, toy.translate(SENTENCE, under=without).text)
+    note(page, SAYS["usual_same"])
     assert "off=cross.0." in page.url
     page.get_by_role("button", name=SAYS["all_on"]).click()
     expect(page.locator(".outcome")).to_be_empty()
@@ -160,6 +163,20 @@ def test_a_link_opens_what_it_says_on_a_phone(opened: Opened, text: str, toy: Tr
     given = opened(text, at="#/heads?sentence=a+b+c&target=a+b")
     expect(given.locator("#translation")).to_have_text("a b", timeout=SECONDS)
     expect(given.locator(".explorer canvas.matrix").first).to_be_visible(timeout=SECONDS)
+    # What switched off heads cost it and the model's own translation, as in the app.
+    off = tuple((Site(AttentionKind.CROSS, 0), head) for head in (1, 2, 3))
+    for target, key in (("", "usual_less"), ("a b", "given_more")):
+        traces = [
+            toy.trace_batch(["a b c"], [target or toy.translate("a b c")], under=each.under)
+            for each in (Changes(), Changes(off=off))
+        ]
+        before, after = (each.traces[0].log_probs for each in traces)
+        assert before is not None
+        assert after is not None
+        factor = price(before, after).partition(" ")[0]
+        query = urlencode({"sentence": "a b c", "target": target, "off": written_heads(off)})
+        given.evaluate(f"location.hash = '#/heads?{query}'")
+        note(given, SAYS[key].format(factor=factor))
     given.get_by_role("link", name=SAYS["page_decoding"]).click()
     expect(given.locator(".candidate").first).to_be_visible(timeout=SECONDS)
     # It leaves nothing to search for.

@@ -4,7 +4,7 @@ import { element } from "../browser/canvas/dom.js";
 import { signed } from "../browser/canvas/numbers.js";
 import { packedWriting } from "../browser/live/writing.js";
 import { masksFor } from "./edits.js";
-import { SitePage, lossWords, nameOfHead, namedHeads, withChosen } from "./view.js";
+import { SitePage, nameOfHead, namedHeads, withChosen } from "./view.js";
 import { say } from "./words.js";
 
 // The numbers of a search as an address has them (viz/links/searches.py): the least, the usual one and the most.
@@ -98,12 +98,6 @@ export class DecodingPage extends SitePage {
     else this.compare(trace.text, whole.text);
     const more = [...(fits ? [] : [say("mask_unfit")]), ...(looksAhead ? [say("not_ahead")] : [])];
     this.note.append(...more.map((text) => element("span", "", {}, ` ${text}`)));
-  }
-
-  /** What the changes do to the probability of a given translation, in a sentence. */
-  price(before, after) {
-    const [one, other] = [before, after].map(({ logProbs }) => logProbs.reduce((sum, each) => sum + each, 0));
-    return lossWords("given", one - other);
   }
 
   /** What a search found, with the scores by which it ranks. */

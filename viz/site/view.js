@@ -76,6 +76,12 @@ export class SitePage {
       element("span", "", {}, ` · ${same ? say("same") : say("whole", { text: whole || say("nothing") })}`),
     );
   }
+
+  /** What a change of the model does to the probability of the translation that is shown, in a sentence. */
+  price(before, after) {
+    const [one, other] = [before, after].map(({ logProbs }) => logProbs.reduce((sum, each) => sum + each, 0));
+    return lossWords(this.query.target ? "given" : "usual", one - other);
+  }
 }
 
 /** The heads of an address, such as "cross.0.1-encoder.2.3", as far as there are such kinds, layers and heads. */

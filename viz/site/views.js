@@ -97,7 +97,11 @@ export class HeadsPage extends SitePage {
       const [without, whole] = await Promise.all([talk.translation({ heads }), talk.trace()]);
       if (!without || !whole || !isCurrent()) return;
       this.compare(without.text, whole.text, say("without_heads", { n: heads.length }));
-      this.note.append(element("span", "", {}, ` ${say("heads_stay")}`));
+      const price = element("span");
+      this.note.append(price, element("span", "", {}, ` ${say("heads_stay")}`));
+      const forced = await talk.trace({ heads, ids: trace.predictions.ids });
+      if (!forced || !isCurrent()) return;
+      price.textContent = ` · ${this.price(trace, forced)}`;
     } else if (isCurrent()) this.note.replaceChildren();
     if (selection.order !== template.onDemand) return;
     const effects = await talk.effects();

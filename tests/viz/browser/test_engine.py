@@ -32,7 +32,7 @@ from model.paper.tokenizer import Tokenizer
 from model.paper.transformer import Transformer
 from model.record.intervention import Intervention, PositionEdit
 from model.record.mask_presets import PRESETS
-from model.trace.attention_map import AttentionMap, Site
+from model.trace.attention_map import AttentionKind, AttentionMap, Site
 from model.trace.trace import Trace
 from model.translate.text_models import load_reader
 from model.translate.translator import Translator, load
@@ -105,14 +105,25 @@ def assert_same_trace(trace: Trace, found: dict[str, Any]) -> None:
 @pytest.mark.parametrize("name", WHOLE)
 def test_a_shipped_model_has_the_same_traces_logits_and_effects(name: str) -> None:
     model, (sentence,) = translator(name), examples(name, 1)
-    trace = model.trace(sentence)
-    same, logits, effects = run(
+    translation = model.translate(sentence)
+    trace = model.trace_of(translation)
+    # The price of the translation while no head looks at the source.
+    layers = [site.layer for site in model.sites if site.kind is AttentionKind.CROSS]
+    off = [("cross", layer, head) for layer in layers for head in range(model.model.config.n_heads)]
+    heads = [{"kind": kind, "layer": layer, "head": head, "gate": 0} for kind, layer, head in off]
+    same, without, logits, effects = run(
         CHECKPOINTS / name,
         ("trace", [sentence]),
+        ("trace", [sentence, {"ids": trace.predictions.ids, "under": {"heads": heads}}]),
         ("logits", [trace.source.ids, trace.target.ids]),
         ("effects", [ids_of(trace)]),
     )
     assert_same_trace(trace, same)
+    under = Intervention(heads=dict.fromkeys(off, 0))
+    forced = model.trace_batch([sentence], [translation], under=under).traces[0].log_probs
+    assert forced is not None
+    assert sum(without["logProbs"]) == pytest.approx(float(forced.sum()), abs=1e-3)
+    assert abs(sum(without["logProbs"]) - sum(same["logProbs"])) > 1e-2
     source, target, _ = model.trace_ids(trace)
     with torch.inference_mode():
         expected = model.model(source, target).numpy()
