@@ -23,6 +23,7 @@ from model.record.intervention import Intervention, PositionEdit
 from model.trace.attention_map import AttentionKind, Site
 from model.translate.translator import Translator, load
 from tests.kit.readings import head_of
+from viz.decoding.certainty import hesitant
 from viz.effects.price import price
 from viz.links.head_refs import written_heads
 from viz.links.link_interventions import Changes
@@ -204,6 +205,25 @@ def test_a_link_opens_what_it_says_on_a_phone(opened: Opened, text: str, toy: Tr
     note(given, toy.translate("a b c", under=alone.under).text)
     given.evaluate(f"location.hash = '#/decoding?sentence=a+b&mask={masks}'")
     note(given, SAYS["mask_unfit"])
+    # How sure the model was, and another word where it hesitated.
+    unsure = Changes(off=off)
+    decoded = toy.decode("a b c", under=unsure.under)
+    given.evaluate(
+        f"location.hash = '#/decoding?sentence=a+b+c&section=certainty&off={written_heads(off)}'"
+    )
+    shares = given.locator(".certainty small")
+    expect(shares).to_have_count(len(decoded.steps), timeout=SECONDS)
+    for step, written in zip(decoded.steps, shares.all_text_contents(), strict=True):
+        assert float(written.strip("<% ")) == pytest.approx(100 * step.probability, abs=0.51)
+    expect(given.locator(".part")).to_be_hidden()
+    place = hesitant(decoded.steps)[0]
+    likeliest = decoded.steps[place].likeliest.ids
+    other = next(each for each in likeliest if each != decoded.translation.token_ids[place])
+    given.locator(".others button").first.click()
+    taken = (*decoded.translation.token_ids[:place], other)
+    forced = toy.translate("a b c", under=unsure.under, search=Search(prefix=taken)).text
+    note(given, f"{SAYS['written']} {forced}")
+    assert "section=certainty" in given.url
     # The same samples as in the app, and others.
     drawn = Settings("sampling", temperature=200, top_k=9, top_p=95, seed=9999, samples=3)
     query = "how=sampling&temperature=200&top_k=9&top_p=95&seed=9999&samples=3"

@@ -2,7 +2,9 @@
 
 import { element } from "../browser/canvas/dom.js";
 import { signed } from "../browser/canvas/numbers.js";
-import { packedWriting } from "../browser/live/writing.js";
+import { tokenText } from "../browser/live/labels.js";
+import { joinedTexts, packedWriting } from "../browser/live/writing.js";
+import { percent } from "../browser/steps/frame.js";
 import { masksFor } from "./edits.js";
 import { SitePage, nameOfHead, namedHeads, withChosen } from "./view.js";
 import { say } from "./words.js";
@@ -19,6 +21,9 @@ const IN_MENUS = {
 };
 // Attention that the steps show.
 const SHOWN = ["cross", "decoder"];
+// As in viz/decoding/certainty.py and viz/pages/decoding_certainty.py.
+const HESITANT = 0.5;
+const [HESITATIONS, RIVALS] = [4, 4];
 
 export class DecodingPage extends SitePage {
   constructor(talk) {
@@ -28,11 +33,14 @@ export class DecodingPage extends SitePage {
     });
     this.found = element("ol", "listed found");
     this.foundName = element("p", "aside");
-    this.root.append(this.foundName, this.found);
+    this.certain = element("p", "certainty");
+    this.others = element("div", "view others");
+    this.root.append(this.certain, this.others, this.foundName, this.found);
+    this.views = element("div", "controls");
     this.fields = element("div", "controls");
     this.options = element("details", "options", {}, element("summary", "", {}, say("options")), this.fields);
     this.undoing = element("div", "controls");
-    this.controls.append(this.options, this.undoing);
+    this.controls.append(this.views, this.options, this.undoing);
     this.epoch = 0;
   }
 
@@ -44,6 +52,10 @@ export class DecodingPage extends SitePage {
       if (more) ids.splice(Number(keeps), Infinity, ...more.split("-").map(Number));
     }
     return ids;
+  }
+
+  get isCertainty() {
+    return this.query.section === "certainty";
   }
 
   get samples() {
@@ -91,13 +103,41 @@ export class DecodingPage extends SitePage {
     const step = this.number("at", 1, 1, trace.predictions.ids.length) - 1;
     const name = JSON.stringify([talk.text, forced, search, this.query.off, this.query.mask]);
     const options = { name, epoch: this.epoch, step, forced: forced.length, heads: attended, stage: talk.isStaged };
-    await this.part.update(packedWriting(this.template, trace, options));
-    this.list(isGiven ? [] : (trace.translation?.candidates ?? []));
+    const { isCertainty } = this;
+    this.part.host.hidden = isCertainty;
+    this.certain.hidden = !isCertainty;
+    this.others.hidden = !isCertainty || talk.isStaged;
+    if (isCertainty) this.weigh(trace, forced.length);
+    else await this.part.update(packedWriting(this.template, trace, options));
+    this.list(isGiven || isCertainty ? [] : (trace.translation?.candidates ?? []));
     if (isGiven) this.note.textContent = isChanged ? this.price(own, trace) : "";
-    else if (isOwn) this.note.textContent = say("take_word");
+    else if (isOwn) this.note.textContent = isCertainty ? "" : say("take_word");
     else this.compare(trace.text, whole.text);
     const more = [...(fits ? [] : [say("mask_unfit")]), ...(looksAhead ? [say("not_ahead")] : [])];
     this.note.append(...more.map((text) => element("span", "", {}, ` ${text}`)));
+  }
+
+  /** How sure the model was of each token, and other words where it hesitated; `forced` tokens were given to it. */
+  weigh({ predictions, logProbs, steps }, forced) {
+    const shares = Array.from(logProbs, Math.exp);
+    const words = joinedTexts(predictions.tokens).flatMap(({ text, joins }, place) => {
+      const word = element("span", "", {}, element("b", "", { dir: "auto" }, text), element("small", "", {}, percent(shares[place])));
+      word.style.setProperty("--doubt", `${100 * (1 - shares[place])}%`);
+      return joins || !place ? [word] : [" ", word];
+    });
+    this.certain.replaceChildren(...words);
+    const places = [...shares.keys()]
+      .filter((place) => place >= forced && (shares[place] < HESITANT || steps[place].rank > 1))
+      .sort((one, other) => shares[one] - shares[other]);
+    const text = places.length ? say("hesitated") : say(forced < shares.length ? "never_hesitated" : "all_given");
+    const rows = places.slice(0, HESITATIONS).map((place) => {
+      const { ids, tokens, probabilities } = steps[place];
+      const rivals = [...ids.keys()].filter((rival) => ids[rival] !== predictions.ids[place]).slice(0, RIVALS);
+      const buttons = rivals.map((rival) => this.button(`${tokenText(tokens[rival])} ${percent(probabilities[rival])}`, () => this.take(place, rival)));
+      const word = tokenText(predictions.tokens[place]);
+      return element("div", "controls", {}, element("span", "", {}, say("hesitant_step", { step: place + 1, word, share: percent(shares[place]) })), ...buttons);
+    });
+    this.others.replaceChildren(element("p", "aside", {}, text), ...rows);
   }
 
   /** What a search found, with the scores by which it ranks. */
@@ -124,6 +164,8 @@ export class DecodingPage extends SitePage {
     const looks = this.headMenu(say("attention_of"), "heads", shown, say(attended.length > 1 ? "several" : "mean_of_heads"), (name) => talk.change({ heads: name }));
     looks.querySelector("select").value = attended.length === 1 ? nameOfHead(attended[0]) : "";
     const again = () => talk.change({ seed: String((settings.seed + 1) % (SETTINGS.seed[2] + 1)) });
+    const sections = [["", say("steps")], ["certainty", say("certainty")]];
+    this.control(this.views, this.menu(say("view"), "section", sections, this.isCertainty ? "certainty" : ""));
     this.control(
       this.fields,
       ways,

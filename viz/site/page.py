@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from viz.browser.files import joined
+from viz.draw import css
 from viz.draw.labels import escape_html, visible
 from viz.save.document import deflated, filled, page_variables, policy_hash
 from viz.site.model import Packed, written
@@ -137,7 +138,8 @@ def old_script() -> str:
 
 def page_css(dark: bool | None = None) -> str:
     """The style sheet around the pictures."""
-    return page_variables(dark) + (HERE / "site.css").read_text(encoding="utf-8")
+    own = (HERE / "site.css").read_text(encoding="utf-8")
+    return f"{page_variables(dark)}{css.CERTAINTY_CSS}\n{own}"
 
 
 def _part(name: str) -> str:

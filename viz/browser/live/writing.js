@@ -59,7 +59,7 @@ function packedMean(every, maps, heads, body) {
 }
 
 /** Texts, and whether each continues the token before it without a space. */
-function joinedTexts(tokens) {
+export function joinedTexts(tokens) {
   return tokens.map((token, place) => {
     const text = tokenText(token);
     const joins = place > 0 && !token.startsWith(WORD_START) && !isSpecial(token) && !isSpecial(tokens[place - 1]);
