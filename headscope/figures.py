@@ -43,6 +43,7 @@ from viz.compare.paired import matched as matched
 from viz.compare.tracing import TracedWord as TracedWord
 from viz.compare.words import PatchedWords as PatchedWords
 from viz.corpus.all_heads import AllHeads as AllHeads
+from viz.corpus.drawn_heads import DrawnHeads as DrawnHeads
 from viz.corpus.found_maps import FoundMaps as FoundMaps
 from viz.corpus.rule_curve import RulesCurve as RulesCurve
 from viz.corpus.spread import HeadSpread as HeadSpread

@@ -232,3 +232,12 @@ def test_a_stroke_ranks_the_heads_and_stays_in_the_address(
     query = dict(app.query_params)
     again = open_app(folder=shelf, page="corpus", **query)
     assert drawn_sentence(found) in said(again)
+    assert "save-corpus-drawn" in again.session_state
+    staged = open_app(folder=shelf, page="corpus", **query, present="1")
+    assert staged.session_state["_cue"].shown == drawn_sentence(found)
+    (chart,) = staged.get("plotly_chart")
+    assert found[0].site.head_name(found[0].head) in chart.proto.alt
+    # A pattern of another sentence is none: every head is shown.
+    query["sentence"] = "The dog sleeps."
+    other = open_app(folder=shelf, page="corpus", **query, present="1")
+    assert other.get("plotly_chart")[0].proto.alt.startswith("Every head")

@@ -26,7 +26,13 @@ from viz.corpus.spread import HeadSpread, short_name
 from viz.corpus.view import SHOWN, VIEW, CorpusView
 from viz.draw.labels import escape_markdown
 from viz.links.head_refs import head_name
-from viz.pages.corpus_find import asks, present_found, show_drawing, show_search
+from viz.pages.corpus_find import (
+    asks,
+    drawn_picture,
+    present_found,
+    show_drawing,
+    show_search,
+)
 from viz.pages.corpus_head import show_head
 from viz.pages.corpus_parts import open_head, place_of
 from viz.pages.corpus_rules import show_rules
@@ -137,6 +143,7 @@ def select_row(key: str, places: list[Place]) -> None:
 def show_on_stage(question: OfModel, survey: CorpusSurvey, view: CorpusView) -> None:
     """One picture."""
     folder = question.model_name
+    drawn = drawn_picture(question, view) if view.over == "draw" else None
     with stage.picture():
         match view.over:
             case "head":
@@ -147,6 +154,9 @@ def show_on_stage(question: OfModel, survey: CorpusSurvey, view: CorpusView) -> 
                 )
             case "find" if asks(view):
                 present_found(question, survey, view)
+            case "draw" if drawn is not None:
+                stage.say(drawn.caption)
+                stage.show((drawn, "corpus-drawn"), narrow=is_narrow())
             case "rules" if survey.rules is not None:
                 stage.say(rules_sentence(survey))
                 stage.show((RulesCurve(survey, folder, "bleu"), "corpus-curve"), narrow=is_narrow())

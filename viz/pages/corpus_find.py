@@ -14,6 +14,7 @@ from model.trace.attention_map import AttentionKind, AttentionMap, BoolArray
 from model.trace.trace import Trace
 from viz.browser.matrices import edited, epoch_of, keep_painted, matrices
 from viz.corpus.drawn import drawing_panel, drawn_sentence, matches, rule_drawn
+from viz.corpus.drawn_heads import DrawnHeads
 from viz.corpus.found_maps import FoundMaps
 from viz.corpus.sentences import (
     does,
@@ -187,8 +188,20 @@ def show_drawing(question: OfModel, survey: CorpusSurvey, view: CorpusView) -> N
                     on_click=open_head,
                     args=(place,),
                 )
+    if found and (picture := drawn_picture(question, view)):
+        save_button([picture], "corpus-drawn")
     if found and found[0].is_one:
         show_like(question, attention, drawn, (found[0].site, found[0].head))
+
+
+def drawn_picture(question: OfModel, view: CorpusView) -> DrawnHeads | None:
+    """The pattern of the address and the heads that look there; None if it is of other maps."""
+    trace = session.ask(question.record)
+    kind = AttentionKind(view.drawn_in)
+    attention = next(each for site, each in trace.maps.items() if site.kind is kind)
+    if not drawn_on((len(attention.queries), len(attention.keys)), view).any():
+        return None
+    return DrawnHeads(trace, kind, view.drawn, target=question.target)
 
 
 def show_like(question: OfModel, attention: AttentionMap, drawn: BoolArray, place: Place) -> None:

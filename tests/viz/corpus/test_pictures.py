@@ -23,6 +23,8 @@ from tests.kit.pictures import require_same
 from tests.kit.surveys import tiny_corpus_survey
 from tests.kit.tiny_checkpoint import write_tiny_alignment
 from viz.corpus.all_heads import AllHeads
+from viz.corpus.drawn import DRAWN, matches
+from viz.corpus.drawn_heads import DrawnHeads
 from viz.corpus.found_maps import FoundMaps
 from viz.corpus.quantities import OVERLAP, RULE_COST, ranked, value_of
 from viz.corpus.rule_curve import SCORES, RulesCurve
@@ -41,6 +43,7 @@ from viz.corpus.sentences import (
 )
 from viz.corpus.small_map import small_map
 from viz.corpus.spread import HeadSpread, LookDistances
+from viz.links.mask_edits import encode
 from viz.save.picture import Layout
 
 FOLDER = "tiny"
@@ -232,6 +235,21 @@ def test_sentences_that_were_found_are_saved_as_maps_of_one_head(
             np.testing.assert_array_equal(each.z, trace.maps[site].weights[2])
     require_same(picture, folder)
     assert all(trace.source_text in picture.alt for trace in traces)
+
+
+def test_a_pattern_is_saved_beside_the_heads_that_look_there(
+    folder: Path, translator: Translator
+) -> None:
+    trace = translator.trace("The cat sat on the mat.")
+    rows, keys = trace.maps[Site(AttentionKind.ENCODER, 0)].weights.shape[1:]
+    drawn = np.eye(rows, keys, -1, dtype=np.bool_)
+    picture = DrawnHeads(trace, AttentionKind.ENCODER, encode(drawn))
+    pattern, *heads = picture.panels
+    best = matches(trace.maps, drawn, AttentionKind.ENCODER)[: len(heads)]
+    np.testing.assert_array_equal(pattern.values == DRAWN, drawn)
+    for panel, match in zip(heads, best, strict=True):
+        np.testing.assert_array_equal(panel.values, trace.maps[match.site].weights[match.head])
+    require_same(picture, folder)
 
 
 def test_a_small_map_has_a_cell_for_each_weight_and_no_markup_of_tokens(
