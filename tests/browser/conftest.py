@@ -300,6 +300,9 @@ def _shared_page(browser: Browser, app_url: str, watch_of_session: Watch) -> Ite
 @pytest.fixture
 def heads(_shared_page: HeadsPage, watch: Watch) -> HeadsPage:
     """A reader at 1280 × 800 whom all tests share, since each new one loads everything anew."""
-    # Where the pointer was left, a switch may stand.
-    _shared_page.page.mouse.move(0, 0)
+    page = _shared_page.page
+    # However the test before left it, and where the pointer was left, a switch may stand.
+    page.set_viewport_size(VIEWPORT)
+    page.emulate_media(color_scheme="light")
+    page.mouse.move(0, 0)
     return _shared_page
