@@ -39,9 +39,7 @@ def read_labels(directory: Path) -> Survey | None:
     try:
         survey = Survey.from_json(content)
         config = TransformerConfig.from_dict(read_json(own_file(directory, CONFIG)))
-        if {site: len(heads) for site, heads in survey.heads.items()} != dict.fromkeys(
-            _sites(config), config.n_heads
-        ):
+        if {site: len(heads) for site, heads in survey.heads.items()} != head_counts(config):
             raise ValueError("its heads are not those of this model")
     except ValueError as error:
         raise CheckpointError(
@@ -51,8 +49,9 @@ def read_labels(directory: Path) -> Survey | None:
     return survey
 
 
-def _sites(config: TransformerConfig) -> list[Site]:
+def head_counts(config: TransformerConfig) -> dict[Site, int]:
+    """How many heads each site of a model has, by its configuration."""
     encoder = [Site(AttentionKind.ENCODER, layer) for layer in range(config.n_encoder_layers)]
     decoder = [Site(AttentionKind.DECODER, layer) for layer in range(config.n_decoder_layers)]
     cross = [] if config.single_stack else [Site(AttentionKind.CROSS, s.layer) for s in decoder]
-    return [*encoder, *decoder, *cross]
+    return dict.fromkeys([*encoder, *decoder, *cross], config.n_heads)

@@ -167,7 +167,7 @@ class Engine:
 
 
 def dask_setup(_: object) -> None:
-    """Keep quiet in a worker, of which Dask calls this, about an end that is meant.
+    """Silence the error of a worker that is closed on purpose; Dask calls this in each worker.
 
     A worker that is closed while it tells the scheduler that it lives logs an error with its
     traceback.

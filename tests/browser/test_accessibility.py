@@ -82,14 +82,6 @@ WIDTHS = (320, 360, 390, 480, 767, 769, 800, 853, 900, 992, 1056, 1057, 1280)
 """Pixels of CSS; 853 is a laptop's 1280 at 150%."""
 
 
-@pytest.fixture
-def reader(heads: HeadsPage) -> Iterator[HeadsPage]:
-    """The shared page, which is afterwards as it was."""
-    yield heads
-    heads.page.set_viewport_size(VIEWPORT)
-    heads.page.emulate_media(color_scheme="light")
-
-
 def open_view(reader: HeadsPage, path: str = "heads", **query: str) -> None:
     reader.page.goto(f"{reader.url}/{path}?{urlencode(query)}", timeout=LOADING)
     app = reader.page.get_by_test_id("stApp")
@@ -195,9 +187,9 @@ def test_nothing_is_wrong_on_a_page_on_a_phone_and_on_stage_which_its_picture_fi
     assert not any(found.values()), found
 
 
-def test_axe_finds_nothing_wrong_in_open_panels(reader: HeadsPage) -> None:
-    open_view(reader)
-    page, panel = reader.page, reader.page.locator(PANEL)
+def test_axe_finds_nothing_wrong_in_open_panels(heads: HeadsPage) -> None:
+    open_view(heads)
+    page, panel = heads.page, heads.page.locator(PANEL)
     found = {}
     for name in ("Scenes", "Share", "Save"):
         button = page.get_by_role("button", name=name, exact=True).first
@@ -220,56 +212,56 @@ def test_axe_finds_nothing_wrong_in_open_panels(reader: HeadsPage) -> None:
     assert not any(found.values()), found
 
 
-def test_the_tools_lie_over_nothing_in_the_header_at_any_width(reader: HeadsPage) -> None:
-    open_view(reader, "about")
+def test_the_tools_lie_over_nothing_in_the_header_at_any_width(heads: HeadsPage) -> None:
+    open_view(heads, "about")
     for width in WIDTHS:
-        reader.page.set_viewport_size({"width": width, "height": 700})
+        heads.page.set_viewport_size({"width": width, "height": 700})
         narrow = width <= 768
-        expect(reader.page.get_by_test_id("stTopNavLink").first).to_be_visible(visible=not narrow)
-        expect(reader.page.get_by_test_id("stExpandSidebarButton")).to_have_count(int(narrow))
-        wait_until_calm(reader.page, still=SHORTLY)
-        assert reader.page.evaluate(OVERLAPPING) == [], width
+        expect(heads.page.get_by_test_id("stTopNavLink").first).to_be_visible(visible=not narrow)
+        expect(heads.page.get_by_test_id("stExpandSidebarButton")).to_have_count(int(narrow))
+        wait_until_calm(heads.page, still=SHORTLY)
+        assert heads.page.evaluate(OVERLAPPING) == [], width
 
 
 def test_the_drawer_of_pages_lies_above_the_tools_and_closes_with_a_choice(
-    reader: HeadsPage,
+    heads: HeadsPage,
 ) -> None:
-    reader.page.set_viewport_size(PHONE)
-    open_view(reader, "about")
-    reader.page.get_by_test_id("stExpandSidebarButton").click()
-    close = reader.page.get_by_test_id("stSidebarCollapseButton").locator("button")
+    heads.page.set_viewport_size(PHONE)
+    open_view(heads, "about")
+    heads.page.get_by_test_id("stExpandSidebarButton").click()
+    close = heads.page.get_by_test_id("stSidebarCollapseButton").locator("button")
     # A click that another element would take is refused.
     close.click()
-    expect(reader.page.get_by_test_id("stSidebar")).to_have_attribute("data-collapsed", "true")
-    reader.page.get_by_test_id("stExpandSidebarButton").click()
-    reader.page.get_by_test_id("stSidebarNavLink").filter(has_text="Positions").click()
-    expect(reader.page.get_by_test_id("stSidebar")).to_have_attribute("data-collapsed", "true")
-    reader.page.wait_for_url("**/positions")
+    expect(heads.page.get_by_test_id("stSidebar")).to_have_attribute("data-collapsed", "true")
+    heads.page.get_by_test_id("stExpandSidebarButton").click()
+    heads.page.get_by_test_id("stSidebarNavLink").filter(has_text="Positions").click()
+    expect(heads.page.get_by_test_id("stSidebar")).to_have_attribute("data-collapsed", "true")
+    heads.page.wait_for_url("**/positions")
 
 
-def test_focus_in_the_navigation_does_not_look_like_the_current_page(reader: HeadsPage) -> None:
-    open_view(reader, "about")
-    links = reader.page.get_by_test_id("stTopNavLink")
+def test_focus_in_the_navigation_does_not_look_like_the_current_page(heads: HeadsPage) -> None:
+    open_view(heads, "about")
+    links = heads.page.get_by_test_id("stTopNavLink")
     current, other = links.filter(has_text="About"), links.filter(has_text="Positions")
     ground = "node => getComputedStyle(node).backgroundColor"
     line = "node => getComputedStyle(node).outlineStyle"
     links.filter(has_text="Masks").focus()
-    reader.page.keyboard.press("Tab")
+    heads.page.keyboard.press("Tab")
     expect(other).to_be_focused()
     assert other.evaluate(ground) != current.evaluate(ground)
     assert (other.evaluate(line), current.evaluate(line)) == ("solid", "none")
 
 
-def test_small_targets_have_24_pixels_each_way(reader: HeadsPage) -> None:
-    open_view(reader, "positions", topic="table", waves="0.32")
-    reader.page.get_by_role("button", name="Options").click()
+def test_small_targets_have_24_pixels_each_way(heads: HeadsPage) -> None:
+    open_view(heads, "positions", topic="table", waves="0.32")
+    heads.page.get_by_role("button", name="Options").click()
     for target in (
-        reader.page.get_by_role("button", name="Remove 32"),
-        reader.page.locator(".modebar-btn").first,
+        heads.page.get_by_role("button", name="Remove 32"),
+        heads.page.locator(".modebar-btn").first,
     ):
         assert smaller_side(target) >= 24
-    with reader.asked():
-        help_button = reader.page.get_by_role("button", name="Help for Target sentence")
+    with heads.asked():
+        help_button = heads.page.get_by_role("button", name="Help for Target sentence")
         assert smaller_side(help_button) >= 24
-    open_view(reader, "positions", topic="likeness")
-    assert smaller_side(reader.page.locator(".st-key-cosine label").first) >= 24
+    open_view(heads, "positions", topic="likeness")
+    assert smaller_side(heads.page.locator(".st-key-cosine label").first) >= 24

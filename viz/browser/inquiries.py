@@ -19,7 +19,7 @@ CHARTS = tuple(
     for name in ("PlotlyChart", "DataFrame")
     for path in _STATIC.glob(f"static/js/{name}.*.js")
 )
-"""Streamlit's code for charts and tables: megabytes that a browser else loads with the first."""
+"""Streamlit's code for charts and tables: megabytes that would otherwise load with the first."""
 
 _inquiries = st.components.v2.component(
     "headscope_inquiries",

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field, replace
 
 import plotly.graph_objects as go
 
-from model.explain.measures import allowed_per_head
 from model.trace.attention_map import AttentionKind, AttentionMap, BoolArray
 from model.trace.trace import Trace
 from viz.corpus.drawn import Match, drawing_panel, drawn_sentence, matches
+from viz.corpus.weights_panel import weights_panel
 from viz.draw import style
 from viz.draw.panel_figure import panels_figure
 from viz.draw.panels import Panel
@@ -82,16 +82,8 @@ class DrawnHeads(Picture):
     def _of_head(self, match: Match) -> Panel:
         attention = self.trace.maps[match.site]
         share = f"{style.percent(match.share)} of its weight there"
-        return Panel(
-            title=match.site.head_name(match.head),
-            values=attention.weights[match.head],
-            queries=attention.queries,
-            keys=attention.keys,
-            alt=f"{match.site.head_name(match.head)}: {share}.",
-            scale="weights",
-            note=share,
-            shown=allowed_per_head(attention.allowed)[0],
-        )
+        title = match.site.head_name(match.head)
+        return weights_panel(title, attention, attention.weights[match.head], note=share)
 
     def figure(self, layout: Layout) -> go.Figure:
         """The pattern and the maps side by side."""

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import plotly.graph_objects as go
 
-from model.explain.measures import allowed_per_head
 from model.trace.attention_map import Site
 from model.trace.trace import Trace
+from viz.corpus.weights_panel import weights_panel
 from viz.draw.panel_figure import panels_figure
 from viz.draw.panels import Panel
 from viz.save.notebook import Lines
@@ -64,21 +64,10 @@ class FoundMaps(Picture):
         return [f"Sentence {number}" for number in range(1, len(self.traces) + 1)]
 
     def _panels(self, titles: Sequence[str]) -> list[Panel]:
-        panels = []
-        for title, trace in zip(titles, self.traces, strict=True):
-            attention = trace.maps[self.site]
-            panels.append(
-                Panel(
-                    title=title,
-                    values=attention.weights[self.head],
-                    queries=attention.queries,
-                    keys=attention.keys,
-                    alt=title,
-                    scale="weights",
-                    shown=allowed_per_head(attention.allowed)[0],
-                )
-            )
-        return panels
+        return [
+            weights_panel(title, trace.maps[self.site], trace.maps[self.site].weights[self.head])
+            for title, trace in zip(titles, self.traces, strict=True)
+        ]
 
     def figure(self, layout: Layout) -> go.Figure:
         """The maps on one scale, each below its sentence."""

@@ -13,6 +13,7 @@ from model.survey.corpus_survey import HeadRule
 from model.survey.fitting import seen_rows
 from model.trace.attention_map import AttentionMap, BoolArray
 from viz.corpus.sentences import rule_text
+from viz.corpus.weights_panel import weights_panel
 from viz.draw import style
 from viz.draw.panel_figure import panels_figure
 from viz.draw.panels import Panel
@@ -80,19 +81,8 @@ class RuleBesideHead(Picture):
         rows, _ = seen_rows(attention, lexicon)
         ruled = self.rule.weights.weights(rows).astype(np.float32)
         return [
-            Panel(
-                title=title,
-                values=values,
-                queries=attention.queries,
-                keys=attention.keys,
-                alt=title,
-                scale="weights",
-                shown=self._allowed,
-            )
-            for title, values in (
-                ("The head", attention.weights[self.head]),
-                ("Its rule", ruled),
-            )
+            weights_panel("The head", attention, attention.weights[self.head]),
+            weights_panel("Its rule", attention, ruled),
         ]
 
     def figure(self, layout: Layout) -> go.Figure:

@@ -37,7 +37,7 @@ from viz.shell.widgets import hint, menu, row, segments
 from viz.shell.width import is_narrow
 
 FOUND = 6
-"""Sentences that are shown of those found."""
+"""How many of the sentences found are shown."""
 
 STAGED = 3
 """Of these, on a stage."""
@@ -137,12 +137,15 @@ def show_found(
     return traces
 
 
-def drawn_on(shape: tuple[int, int], view: CorpusView) -> BoolArray:
-    """What is drawn; nothing for another sentence."""
+def drawing(trace: Trace, view: CorpusView) -> tuple[AttentionMap, BoolArray]:
+    """The map that is drawn on, and what is drawn; nothing for another sentence."""
+    kind = AttentionKind(view.drawn_in)
+    attention = next(each for site, each in trace.maps.items() if site.kind is kind)
+    shape = len(attention.queries), len(attention.keys)
     try:
-        return decode(view.drawn, shape)
+        return attention, decode(view.drawn, shape)
     except ValueError:
-        return np.zeros(shape, dtype=np.bool_)
+        return attention, np.zeros(shape, dtype=np.bool_)
 
 
 def on_draw(name: str, shape: tuple[int, int]) -> None:
@@ -159,9 +162,8 @@ def show_drawing(question: OfModel, survey: CorpusSurvey, view: CorpusView) -> N
     trace = session.ask(question.record)
     segments("Attention", {str(kind): kind.full_name for kind in KINDS}, key="drawn_in")
     kind = AttentionKind(view.drawn_in)
-    attention = next(each for site, each in trace.maps.items() if site.kind is kind)
-    shape = len(attention.queries), len(attention.keys)
-    drawn = drawn_on(shape, view)
+    attention, drawn = drawing(trace, view)
+    shape = drawn.shape
     name = f"{kind}/{question.sentence}"
     found = matches(trace.maps, drawn, kind)
     st.markdown(f"#### {escape_markdown(drawn_sentence(found))}")
@@ -188,20 +190,21 @@ def show_drawing(question: OfModel, survey: CorpusSurvey, view: CorpusView) -> N
                     on_click=open_head,
                     args=(place,),
                 )
-    if found and (picture := drawn_picture(question, view)):
-        save_button([picture], "corpus-drawn")
+    if found:
+        save_button([drawn_heads(question, trace, view)], "corpus-drawn")
     if found and found[0].is_one:
         show_like(question, attention, drawn, (found[0].site, found[0].head))
 
 
 def drawn_picture(question: OfModel, view: CorpusView) -> DrawnHeads | None:
-    """The pattern of the address and the heads that look there; None if it is of other maps."""
+    """The pattern in the address beside the heads that look there; None if it fits no map here."""
     trace = session.ask(question.record)
-    kind = AttentionKind(view.drawn_in)
-    attention = next(each for site, each in trace.maps.items() if site.kind is kind)
-    if not drawn_on((len(attention.queries), len(attention.keys)), view).any():
-        return None
-    return DrawnHeads(trace, kind, view.drawn, target=question.target)
+    return drawn_heads(question, trace, view) if drawing(trace, view)[1].any() else None
+
+
+def drawn_heads(question: OfModel, trace: Trace, view: CorpusView) -> DrawnHeads:
+    """The pattern in the address beside the heads that look there."""
+    return DrawnHeads(trace, AttentionKind(view.drawn_in), view.drawn, target=question.target)
 
 
 def show_like(question: OfModel, attention: AttentionMap, drawn: BoolArray, place: Place) -> None:

@@ -108,7 +108,7 @@ def aligned(question: OfModel, place: Place) -> str | None:
 
 
 def show_pairs(survey: CorpusSurvey, place: Place) -> None:
-    """The word pairs that tell most of a head."""
+    """The word pairs that say most about a head."""
     pairs = survey.of(place).pairs
     if not pairs:
         return
@@ -129,7 +129,7 @@ def show_pairs(survey: CorpusSurvey, place: Place) -> None:
 
 
 def main_measure(survey: CorpusSurvey, place: Place) -> str | None:
-    """The measure that says most of a head: its label's, or its largest share."""
+    """The measure that says most about a head: its label's, or its largest share."""
     profile = survey.of(place)
     if profile.label in profile.measures:
         return profile.label

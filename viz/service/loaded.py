@@ -11,10 +11,10 @@ from typing import Literal
 import torch
 
 from model.checkpoints.checkpoint import CheckpointError, read_config, snapshots
+from model.explain.labels_file import head_counts
 from model.survey.corpus_survey import CorpusSurvey
 from model.survey.sentence_index import SentenceIndex
 from model.survey.survey_file import SURVEY, read_sentences, read_survey
-from model.trace.attention_map import AttentionKind, Site
 from model.translate.sentences import TextError
 from model.translate.text_models import Reader, load_reader
 from model.translate.translator import Translator, load
@@ -92,22 +92,14 @@ def corpus_survey(version: ModelVersion) -> CorpusSurvey | None:
     """
     folder = version.folder
     survey = read_survey(folder)
-    if survey is not None:
-        # Its weights need not be loaded: a page compares the surveys of all models.
-        config = read_config(folder)
-        layers = {
-            AttentionKind.ENCODER: config.n_encoder_layers,
-            AttentionKind.DECODER: config.n_decoder_layers,
-            AttentionKind.CROSS: config.n_decoder_layers,
-        }
-        sites = [Site(kind, layer) for kind, count in layers.items() for layer in range(count)]
-        if {site: len(heads) for site, heads in survey.heads.items()} != dict.fromkeys(
-            sites, config.n_heads
-        ):
-            raise CheckpointError(
-                f"{folder / SURVEY} is of a model with other heads. Delete it, or write it anew "
-                "with headscope survey."
-            )
+    # Its weights need not be loaded: a page compares the surveys of all models.
+    if survey is not None and {site: len(heads) for site, heads in survey.heads.items()} != (
+        head_counts(read_config(folder))
+    ):
+        raise CheckpointError(
+            f"{folder / SURVEY} is of a model with other heads. Delete it, or write it anew "
+            "with headscope survey."
+        )
     return survey
 
 

@@ -89,7 +89,7 @@ def test_answers_about_rules_are_asked_for_once(checkpoint_folder: Path, tmp_pat
 
 
 class FatalOnce(Task):
-    """A task that takes its process along the first time it is done.
+    """A task that kills its process the first time it runs.
 
     It logs what Dask does in a worker that is closed while its heartbeat is under way.
     """

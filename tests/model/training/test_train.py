@@ -310,7 +310,7 @@ def torchrun(*given: str) -> None:
 
 
 def train_as_rank(rank: int, port: int, given: list[str]) -> None:
-    """One of two processes, with what torchrun tells it in its environment."""
+    """One of two processes, with the environment variables that torchrun sets."""
     os.environ |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
     os.environ |= {"WORLD_SIZE": "2", "RANK": str(rank), "LOCAL_RANK": str(rank)}
     torch.set_num_threads(1)

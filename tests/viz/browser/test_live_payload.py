@@ -215,7 +215,7 @@ def weights_of(found: dict[str, Any]) -> tuple[Any, Any]:
 
 
 def as_recorded(found: dict[str, Any]) -> Trace:
-    """The trace of Python with the very numbers of the engine's."""
+    """Python's trace with the engine's numbers put in."""
     source, target, predictions = (
         tokens_of(found[side]) for side in ("source", "target", "predictions")
     )
