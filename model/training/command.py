@@ -56,6 +56,14 @@ class Program(argparse.ArgumentParser):
         return arguments
 
 
+def part(text: str) -> tuple[int, int]:
+    """The number of a part and of all parts, from a text such as "1/2"."""
+    number, slash, parts = text.partition("/")
+    if slash and number.isdecimal() and parts.isdecimal() and 1 <= int(number) <= int(parts):
+        return int(number), int(parts)
+    raise argparse.ArgumentTypeError(f"{text!r} is no part such as 1/2")
+
+
 def command(work: Callable[[list[str] | None], int | None]) -> Callable[..., int]:
     """A program's `main`, from a function that takes the arguments and may give an exit status."""
 

@@ -27,7 +27,7 @@ from model.paper.linear import pack_linears
 from model.paper.tokenizer import Tokenizer
 from model.paper.transformer import Transformer
 from model.training.batches import padded
-from model.training.command import Program, command
+from model.training.command import Program, command, part
 from model.training.corpus import CorpusError, Pair, read_pairs
 from model.training.evaluate import reversed_columns
 from model.translate.devices import resolve_device
@@ -170,13 +170,6 @@ def _write(arguments: argparse.Namespace) -> tuple[Counter[str], int]:
     return faults, len(pairs)
 
 
-def _part(text: str) -> tuple[int, int]:
-    number, slash, parts = text.partition("/")
-    if slash and number.isdecimal() and parts.isdecimal() and 1 <= int(number) <= int(parts):
-        return int(number), int(parts)
-    raise argparse.ArgumentTypeError(f"{text!r} is no part such as 1/2")
-
-
 def _parser() -> Program:
     parser = Program(__spec__, __doc__)
     parser.add_argument("--teacher", type=Path, required=True, help="a checkpoint folder")
@@ -194,7 +187,7 @@ def _parser() -> Program:
         help=f"leave out translations farther from their reference (default {LEAST_CHRF:g})",
     )
     parser.add_argument("--batch", type=int, default=64, help="sentences decoded together")
-    parser.add_argument("--part", type=_part, default=(1, 1), help="such as 1/2: this half alone")
+    parser.add_argument("--part", type=part, default=(1, 1), help="such as 1/2: this half alone")
     parser.add_argument("--device", default="auto", help="auto, cpu or cuda")
     return parser
 

@@ -15,7 +15,7 @@ _PAIRS = tuple(
 _NAMES = ("Peter", "Anna", "Paul", "Lisa", "Max", "Emma", "John", "Sarah", "David", "Julia")
 
 
-@template("sense", 22)
+@template("sense", 34)
 def senses(draw: Draw) -> Pair:
     """A sentence of the list, with a person in it if it has a place for one."""
     english, german = fill(draw, *draw.one(_PAIRS))

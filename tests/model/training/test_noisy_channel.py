@@ -1,4 +1,4 @@
-"""English sentences of other corpora, translated there and back."""
+"""English sentences of other corpora, with translations that two models choose."""
 
 from __future__ import annotations
 
@@ -6,7 +6,13 @@ import pytest
 
 from model.checkpoints.checkpoint import load_checkpoint
 from model.training.corpus import Pair, key, read_pairs
-from model.training.round_trip import agreeing, main, new_sentences
+from model.training.noisy_channel import (
+    Candidate,
+    agreed,
+    main,
+    mean_log_probs,
+    new_sentences,
+)
 from tests.kit.tiny_checkpoint import PAIRS, write_tiny_checkpoint
 
 
@@ -25,14 +31,31 @@ def test_known_short_and_repeated_sentences_are_left_out() -> None:
     assert new_sentences(pairs, {key("It is a cat!")}) == ["It is a dog."]
 
 
-def test_a_pair_stays_only_where_the_way_back_comes_near(folder, monkeypatch) -> None:
+def test_both_ways_choose_a_translation_and_doubtful_pairs_are_left_out(
+    folder, monkeypatch
+) -> None:
     checkpoint = load_checkpoint(folder)
-    there = ["Ein Hund.", "Eine Katze.", "", "A bird."]
-    back = ["It is a dog.", "There you are, sir.", "Nothing here.", "A bird."]
-    answers = iter([there, back])
-    monkeypatch.setattr("model.training.round_trip.translate_all", lambda *_, **__: next(answers))
-    sentences = ["It is a dog.", "It is a cat.", "Nothing here.", "A bird."]
-    assert list(agreeing(sentences, checkpoint, checkpoint)) == [Pair("It is a dog.", "Ein Hund.")]
+    choices = [
+        [Candidate("Ein Hund.", -0.2, -0.9), Candidate("Es ist ein Hund.", -0.3, -0.1)],
+        [Candidate("Eine Maus.", -0.9, -2.0)],
+        [Candidate("A bird.", -0.1, -0.1)],
+        [],
+    ]
+    monkeypatch.setattr("model.training.noisy_channel.candidates", lambda *_, **__: choices)
+    sentences = ["It is a dog.", "It is a cat.", "A bird.", "Nothing here."]
+    assert list(agreed(sentences, checkpoint, checkpoint)) == [
+        Pair("It is a dog.", "Es ist ein Hund.")
+    ]
+
+
+def test_a_sentence_scores_the_same_alone_as_beside_a_longer_one(folder) -> None:
+    checkpoint = load_checkpoint(folder)
+    short, long = ((PAIRS[0][1], PAIRS[0][0]), (PAIRS[1][1] * 3, PAIRS[1][0] * 3))
+    together = mean_log_probs([short, long], checkpoint)
+    alone = [mean_log_probs([pair], checkpoint)[0] for pair in (short, long)]
+    assert together == pytest.approx(alone, abs=1e-4)
+    assert max(together) < 0
+    assert mean_log_probs([], checkpoint) == []
 
 
 def test_the_command_writes_pairs_that_are_not_held_out(folder, tmp_path, capsys) -> None:
@@ -40,7 +63,7 @@ def test_the_command_writes_pairs_that_are_not_held_out(folder, tmp_path, capsys
     data.write_text("".join(f"{s}\t{t}\n" for s, t in PAIRS), encoding="utf-8")
     held.write_text(f"{PAIRS[0][0]}\t{PAIRS[0][1]}\n", encoding="utf-8")
     command = ["--forward", folder, "--backward", folder, "--data", data, "--output", output]
-    command += ["--held-out", held, "--least-chrf", "0", "--limit", "5"]
+    command += ["--held-out", held, "--least", "-1000", "--limit", "5"]
     assert main([str(word) for word in command]) == 0
     pairs = read_pairs([output])
     assert pairs
