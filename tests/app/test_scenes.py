@@ -744,7 +744,7 @@ PAPER = (
 def test_what_stands_in_quotes_was_said_by_the_paper_or_by_the_model(scene: Scene) -> None:
     model, view = shipped_model(), scene.view
     order = tuple(map(int, view["shuffled"].split("."))) if "shuffled" in view else None
-    edited = {8: "Sie haben Familienangehörige.", 11: "Er hat einen Computer gekauft."}
+    edited = {8: "Gib mir einen Ratschlag.", 11: "Er hat einen Computer gekauft."}
     texts = (
         *(view["sentence"], trace_of(view["sentence"]).text),
         *(model.trace(view["sentence"], under=Intervention(source_order=order)).text,),
@@ -814,7 +814,7 @@ def test_scene_three_looks_one_word_back() -> None:
     scene = READY.scenes[2]
     layer, head = named_head(scene)
     seen = trace_of(scene.view["sentence"]).attention("encoder", layer)
-    assert round(float(head_facts(seen)["previous"][head]), 2) == 0.95
+    assert round(float(head_facts(seen)["previous"][head]), 2) == 0.93
     assert weight(scene, "new", "a", layer, head) > 0.9
     assert weight(scene, "computer", "new", layer, head) > 0.9
     assert weight(scene, "He", "</s>", layer, head) > 0.99
@@ -885,11 +885,11 @@ def test_scene_eight_reads_the_padding_and_goes_on_where_it_should_stop() -> Non
     own = padded.padded[0].attention("cross", layer)
     edits = mask_edits.parse(scene.view["edit"], {AttentionKind.CROSS: own.allowed.shape})
     outcome = session.run(question, mask_edits.intervention(edits))
-    assert outcome.free.text == "Sie haben Familienangehörige."
+    assert outcome.free.text == "Gib mir einen Ratschlag."
     seen = outcome.forced.attention("cross", layer)
     filler = np.array([token == "<pad>" for token in seen.keys])
-    row = axis_texts(seen.queries).index("Familien")
-    assert round(float(seen.weights[head, row, filler].sum()), 2) == 0.69
+    row = axis_texts(seen.queries).index("Rat")
+    assert round(float(seen.weights[head, row, filler].sum()), 2) == 0.99
 
 
 @needs_shipped
@@ -952,10 +952,10 @@ def test_scene_twelve_puts_one_token_of_another_sentence_in() -> None:
     encoder, decoder = (trace.probabilities(side, word) for side in ("encoder", "decoder"))
     assert float(np.exp(trace.log_probs[word])) < 0.01
     brother = axis_texts(trace.source).index("brother")
-    assert (np.round(encoder[:, brother], 2) == 0.95).all()
+    assert np.abs(encoder[:, brother] - 0.95).max() < 0.01
     assert np.delete(encoder, brother, axis=1).max() < 0.01
     read = axis_texts(trace.target).index("Meine")
     assert read == word
-    assert [f"{each:.2f}" for each in decoder[:, read]] == ["0.00", "0.01", "0.50", "0.95"]
+    assert [f"{each:.2f}" for each in decoder[:, read]] == ["0.00", "0.01", "0.49", "0.95"]
     assert decoder[1, read] < 0.01
     assert np.delete(decoder, read, axis=1).max() < 0.01

@@ -141,6 +141,35 @@ def not_because(draw: Draw) -> Pair:
     return draw.sentence(f"{left} {because} {why}.", f"{main}, {weil} {warum}.")
 
 
+@template("it", 14)
+def either(draw: Draw) -> Pair:
+    """An animal and a place of different genders: the adjective alone tells what "it" is."""
+    action = draw.one([each for each in _ACTIONS if each.base in ("cross", "enter", "leave")])
+    who = draw.one(_ANIMAL)
+    what = draw.one([each for each in action.objects if each.gender != who.gender])
+    about_place = draw.chance(0.5)
+    if about_place and action.base == "cross":
+        options = _adjectives(_OF_WAYS.get(what.german, _OF_WAYS[""]))
+    else:
+        options = action.of_object_too if about_place else action.too
+    shared = {english for english, _ in action.too} & {word for word, _ in action.of_object_too}
+    english, german = draw.one([each for each in options if each[0] not in shared])
+    es = pronoun(what.gender, NOMINATIVE) if about_place else german_pronoun(who)
+    negated = draw.one(("didn't", "didn't", "did not", "couldn't"))
+    subject, thing = phrase("der", who, NOMINATIVE), phrase("der", what, ACCUSATIVE)
+    main = (
+        f"{subject} konnte {thing} nicht {action.infinitive}"
+        if negated == "couldn't"
+        else f"{subject} {action.german_past} {thing} nicht"
+    )
+    too, zu = draw.one((("too", "zu"), ("too", "zu"), ("so", "so"), ("very", "sehr")))
+    return draw.sentence(
+        f"the {who.english} {negated} {action.base} the {what.english} "
+        f"because it was {too} {english}.",
+        f"{main}, weil {es} {zu} {german} war.",
+    )
+
+
 @template("reason", 4)
 def because(draw: Draw) -> Pair:
     """Something happened, and why."""
