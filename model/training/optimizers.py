@@ -11,19 +11,31 @@ from torch.utils.benchmark import Timer
 
 from model.paper.transformer import Transformer
 from model.training.muon import Float32Muon
-from model.training.settings import TrainingSettings
+from model.training.settings import SettingsError, TrainingSettings
 
 
 def optimizers(
     model: Transformer, settings: TrainingSettings, precision: str
 ) -> list[torch.optim.Optimizer]:
-    """Adam, or Muon for hidden matrices with Adam for the rest; `precision` as below."""
+    """Adam, or Muon for hidden matrices with Adam for the rest; `precision` as below.
+
+    Parameters that the settings leave as they are get no gradient from here on.
+
+    Raises:
+        SettingsError: if no matrix of the model has a name with one of the settings' parts.
+    """
     matrices: list[nn.Parameter] = []
     others: list[nn.Parameter] = []
+    parts = settings.parts.split()
     for name, parameter in model.named_parameters():
+        if parts and not any(part in name for part in parts):
+            parameter.requires_grad_(False)
+            continue
         hidden = parameter.ndim == 2 and not name.startswith(("source_", "target_", "output"))
         table = "positions" in name or name.endswith("attention.w")
         (matrices if hidden and not table else others).append(parameter)
+    if not matrices:
+        raise SettingsError(f"The model has no matrix named like {settings.parts!r} to train.")
     adam: dict[str, Any] = {"betas": (0.9, 0.98), "eps": 1e-9, "fused": True}
     if settings.optimizer == "muon":
         muon: dict[str, Any] = {

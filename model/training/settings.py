@@ -55,6 +55,9 @@ class TrainingSettings:
     max_steps: int = 100_000
     optimizer: Literal["adam", "muon"] = "adam"
     """The paper's Adam, or Muon for hidden matrices with Adam for the rest (Jordan et al. 2024)."""
+    parts: str = ""
+    """Parts of the names of parameters to train, separated by spaces, such as "feed_forward"; the
+    others stay as they are. Without it, all are trained."""
     weight_decay: float = 0.0
     clip_norm: float = 0.0
     """Largest gradient norm; 0 does not clip."""

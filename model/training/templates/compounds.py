@@ -22,7 +22,7 @@ _GERMAN = re.compile(r"[A-ZÄÖÜ][a-zäöüß]{4,}")
 _NO_COMPOUNDS = frozenset(
     {
         *("ei", "uhr", "rock", "tor", "see", "leiter", "stift", "platz", "esel", "lamm", "schild"),
-        *("otter", "stier"),
+        *("otter", "stier", "wort", "wert"),
     }
 )
 """Nouns that end unrelated words ("Schlamm"), or have two genders."""

@@ -196,7 +196,7 @@ def _frames() -> dict[str, list[tuple[str, str]]]:
 
 FRAMES = _frames()
 """English and German frames of each kind."""
-_WEIGHTS = {"motion": 5, "proverb": 12, "number": 8, "clause": 8}
+_WEIGHTS = {"motion": 5, "proverb": 12, "number": 8, "clause": 9, "field": 9}
 
 
 def _register(kind: str, frames: Sequence[tuple[str, str]]) -> None:

@@ -15,7 +15,7 @@ _ENGLISH_PLURALS = {
     **{"man": "men", "woman": "women", "child": "children", "mouse": "mice", "wolf": "wolves"},
     **{"goose": "geese", "sheep": "sheep", "fish": "fish", "knife": "knives", "thief": "thieves"},
     **{"wife": "wives", "policeman": "policemen", "shelf": "shelves"},
-    **{"dwarf": "dwarves", "calf": "calves"},
+    **{"dwarf": "dwarves", "calf": "calves", "matrix": "matrices"},
 }
 
 
