@@ -102,6 +102,24 @@ def test_the_loss_falls_and_every_measure_is_logged_as_json_lines(finished):
     assert validated[-1]["valid_loss"] < validated[0]["valid_loss"]
 
 
+def test_only_the_parts_that_are_named_are_trained(corpus, tmp_path, capsys):
+    output = tmp_path / "parts"
+    few = ["training.max_steps=3", "training.validate_every=3", "training.save_every=3"]
+    parts = "training.parts=feed_forward final_norm"
+    assert train(arguments(corpus, output, *few, "training.optimizer=muon", parts)) == 0
+    drawn = read_tensors(output / "snapshots" / "step-0000000.safetensors")
+    changed = {
+        name
+        for name, value in final_weights(output).items()
+        if not torch.equal(value.half(), drawn[name])
+    }
+    named = {name for name in drawn if "feed_forward" in name or "final_norm" in name}
+    assert changed <= named
+    assert {name for name in named if name.endswith("w_1.weight")} <= changed
+    assert train(arguments(corpus, tmp_path / "none", *few, "training.parts=feedforward")) != 0
+    assert "no matrix named like 'feedforward' to train" in capsys.readouterr().err
+
+
 def test_the_best_and_the_averaged_weights_are_loadable_checkpoints(finished):
     for name in ("best", "averaged"):
         translator = load(finished / name, device="cpu")
