@@ -744,7 +744,7 @@ PAPER = (
 def test_what_stands_in_quotes_was_said_by_the_paper_or_by_the_model(scene: Scene) -> None:
     model, view = shipped_model(), scene.view
     order = tuple(map(int, view["shuffled"].split("."))) if "shuffled" in view else None
-    edited = {8: "Gib mir einen Ratschlag.", 11: "Er hat einen Computer gekauft."}
+    edited = {8: "Tom schrieb mit einem Freund.", 11: "Er hat einen Computer gekauft."}
     texts = (
         *(view["sentence"], trace_of(view["sentence"]).text),
         *(model.trace(view["sentence"], under=Intervention(source_order=order)).text,),
@@ -755,7 +755,7 @@ def test_what_stands_in_quotes_was_said_by_the_paper_or_by_the_model(scene: Scen
     quotes = re.findall("“(.*?)”", scene.note + scene.title)
     for quote in quotes:
         text = quote.rstrip(".,")
-        assert any(text in each for each in (*texts, *PAPER)) or text == "Mary loves Tom", quote
+        assert any(text in each for each in (*texts, *PAPER)) or text == "Tom loves Mary", quote
 
 
 def test_the_paper_is_quoted_in_full_and_on_its_own_subject() -> None:
@@ -814,7 +814,7 @@ def test_scene_three_looks_one_word_back() -> None:
     scene = READY.scenes[2]
     layer, head = named_head(scene)
     seen = trace_of(scene.view["sentence"]).attention("encoder", layer)
-    assert round(float(head_facts(seen)["previous"][head]), 2) == 0.93
+    assert round(float(head_facts(seen)["previous"][head]), 2) == 0.91
     assert weight(scene, "new", "a", layer, head) > 0.9
     assert weight(scene, "computer", "new", layer, head) > 0.9
     assert weight(scene, "He", "</s>", layer, head) > 0.99
@@ -876,7 +876,7 @@ def test_scene_seven_shows_a_model_that_copies_what_it_is_to_say() -> None:
 
 
 @needs_shipped
-def test_scene_eight_reads_the_padding_and_goes_on_where_it_should_stop() -> None:
+def test_scene_eight_reads_the_padding_and_means_something_else() -> None:
     scene = READY.scenes[7]
     layer, head = named_head(scene)
     sentences = (scene.view["sentence"], *scene.view["batch"].splitlines())
@@ -885,11 +885,12 @@ def test_scene_eight_reads_the_padding_and_goes_on_where_it_should_stop() -> Non
     own = padded.padded[0].attention("cross", layer)
     edits = mask_edits.parse(scene.view["edit"], {AttentionKind.CROSS: own.allowed.shape})
     outcome = session.run(question, mask_edits.intervention(edits))
-    assert outcome.free.text == "Gib mir einen Ratschlag."
+    assert padded.padded[0].text == "Tom schrieb an einen Freund."
+    assert outcome.free.text == "Tom schrieb mit einem Freund."
     seen = outcome.forced.attention("cross", layer)
     filler = np.array([token == "<pad>" for token in seen.keys])
-    row = axis_texts(seen.queries).index("Rat")
-    assert round(float(seen.weights[head, row, filler].sum()), 2) == 0.99
+    row = axis_texts(seen.queries).index("schrieb")
+    assert seen.weights[head, row, filler].sum() > 0.99
 
 
 @needs_shipped
@@ -912,12 +913,12 @@ def test_scene_ten_turns_the_translation_round_with_positions_alone() -> None:
     order = tuple(map(int, scene.view["shuffled"].split(".")))
     model, sentence = shipped_model(), scene.view["sentence"]
     bare = PositionEdit(scale=0)
-    assert model.trace(sentence, under=Intervention(source_order=order)).text == "Maria liebt Tom."
+    assert model.trace(sentence, under=Intervention(source_order=order)).text == "Tom liebt Maria."
     assert (
         model.trace(sentence, under=Intervention(source_order=order, positions=bare)).text
-        == "Tom liebt Maria."
+        == "Maria liebt Tom."
     )
-    assert model.trace(sentence, under=Intervention(positions=bare)).text == "Tom liebt Maria."
+    assert model.trace(sentence, under=Intervention(positions=bare)).text == "Maria liebt Tom."
 
 
 @needs_shipped
@@ -952,10 +953,10 @@ def test_scene_twelve_puts_one_token_of_another_sentence_in() -> None:
     encoder, decoder = (trace.probabilities(side, word) for side in ("encoder", "decoder"))
     assert float(np.exp(trace.log_probs[word])) < 0.01
     brother = axis_texts(trace.source).index("brother")
-    assert np.abs(encoder[:, brother] - 0.95).max() < 0.01
+    assert np.abs(encoder[:, brother] - 0.96).max() < 0.01
     assert np.delete(encoder, brother, axis=1).max() < 0.01
     read = axis_texts(trace.target).index("Meine")
     assert read == word
-    assert [f"{each:.2f}" for each in decoder[:, read]] == ["0.00", "0.01", "0.49", "0.95"]
+    assert [f"{each:.2f}" for each in decoder[:, read]] == ["0.00", "0.00", "0.47", "0.96"]
     assert decoder[1, read] < 0.01
     assert np.delete(decoder, read, axis=1).max() < 0.01
