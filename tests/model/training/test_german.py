@@ -112,7 +112,9 @@ def test_the_lexicon_is_well_formed() -> None:
     for noun in EVERYTHING:
         assert noun.gender in "mfn", noun
         assert noun.german[0].isupper(), noun
-        assert (noun.genitive == "") == (noun.gender == "f"), noun
+        # "Des Algorithmus": masculine nouns in -us have no ending in the genitive either.
+        bare = noun.gender == "f" or noun.german.endswith("mus")
+        assert (noun.genitive == "") == bare, noun
         assert not noun.weak or noun.gender == "m", noun
 
 
