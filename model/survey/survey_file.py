@@ -20,7 +20,7 @@ from zipfile import ZIP_DEFLATED, ZIP_LZMA, ZIP_STORED, BadZipFile, ZipFile, Zip
 
 import numpy as np
 
-from model.checkpoints.checkpoint import CheckpointError, own_file
+from model.checkpoints.checkpoint import CheckpointError, own_file, snapshot_file, snapshots
 from model.explain.labels import RULE, Sample, site_named
 from model.files import write_whole
 from model.record.head_edits import RuleWeights
@@ -194,9 +194,11 @@ def _object(path: Path) -> dict[str, Any]:
 
 
 def _weights(directory: Path) -> str:
-    """What tells a model's weights from others."""
+    """What tells a model's weights from others: those that a survey measures, which are its own or
+    else those of its last snapshot."""
+    last = [snapshot_file(directory, step) for step in snapshots(directory)[-1:]]
     digest = sha256()
-    for file in sorted(directory.glob("**/*.safetensors")):
+    for file in sorted(directory.glob("*.safetensors")) or last:
         digest.update(file.read_bytes())
     return digest.hexdigest()
 

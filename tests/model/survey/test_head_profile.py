@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from model.checkpoints.checkpoint import CheckpointError
+from model.checkpoints.checkpoint import CheckpointError, snapshot_file
 from model.explain.labels import Sample, wilson
 from model.survey.corpus_survey import DECILES, KEYS, REACH, CorpusSurvey, WordPair
 from model.survey.head_profile import PER_DECILE, summed_up
@@ -207,6 +207,18 @@ def test_a_survey_of_other_weights_is_refused(tmp_path: Path, surveyed: CorpusSu
     save_survey(tmp_path, surveyed)
     assert read_survey(tmp_path) is not None
     (tmp_path / "model.safetensors").write_bytes(b"after")
+    with pytest.raises(CheckpointError, match="is of other weights than the model has now"):
+        read_survey(tmp_path)
+
+
+def test_a_survey_is_of_the_last_snapshot(tmp_path: Path, surveyed: CorpusSurvey) -> None:
+    for step in (9, 100):
+        snapshot_file(tmp_path, step).parent.mkdir(exist_ok=True)
+        snapshot_file(tmp_path, step).write_bytes(str(step).encode())
+    save_survey(tmp_path, surveyed)
+    snapshot_file(tmp_path, 9).unlink()
+    assert read_survey(tmp_path) is not None
+    snapshot_file(tmp_path, 100).write_bytes(b"other weights")
     with pytest.raises(CheckpointError, match="is of other weights than the model has now"):
         read_survey(tmp_path)
 
