@@ -194,8 +194,10 @@ def _object(path: Path) -> dict[str, Any]:
 
 
 def _weights(directory: Path) -> str:
-    """What tells a model's weights from others: those that a survey measures, which are its own or
-    else those of its last snapshot."""
+    """What tells the weights that a survey measured from others.
+
+    They are the model's own, or else those of its last snapshot.
+    """
     last = [snapshot_file(directory, step) for step in snapshots(directory)[-1:]]
     digest = sha256()
     for file in sorted(directory.glob("*.safetensors")) or last:
