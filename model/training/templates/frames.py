@@ -37,6 +37,8 @@ from model.training.templates.lexicon import (
     ANIMALS,
     CITIES,
     COLORS,
+    HOURS,
+    JOBS,
     NOUNS,
     NUMBERS,
     ORDINALS,
@@ -49,6 +51,7 @@ from model.training.templates.numbers import MONTHS, WEEKDAYS, in_words
 
 Word = Noun | tuple[str, str]
 
+_NEXT_HOUR = [stunde for _, stunde in HOURS[1:] + HOURS[:1]]
 _DIGITS = tuple((str(number), str(number)) for number in range(2, 100))
 SLOTS: dict[str, Sequence[Word]] = {
     **NOUNS,
@@ -65,8 +68,12 @@ SLOTS: dict[str, Sequence[Word]] = {
     "ordinal": ORDINALS,
     "month": MONTHS,
     "weekday": WEEKDAYS,
+    "hour": HOURS,
+    "half": tuple(zip((hour for hour, _ in HOURS), _NEXT_HOUR, strict=True)),
+    "herjob": tuple((english, female) for english, (_, female) in JOBS.items()),
+    "hisjob": tuple((english, male) for english, (male, _) in JOBS.items()),
 }
-"""The words of each sort of slot."""
+"""The words of each sort of slot; "half past one" is "halb zwei"."""
 
 _SLOT = re.compile(r"<([^>]+)>")
 _CHOICE = re.compile(r"\{(?:(\w+):)?([^}]*)\}")
@@ -196,7 +203,10 @@ def _frames() -> dict[str, list[tuple[str, str]]]:
 
 FRAMES = _frames()
 """English and German frames of each kind."""
-_WEIGHTS = {"motion": 5, "proverb": 12, "number": 8, "clause": 9, "field": 9}
+_WEIGHTS = {
+    **{"motion": 5, "proverb": 15, "number": 8, "clause": 14, "field": 9},
+    **{"profession": 7, "time": 6},
+}
 
 
 def _register(kind: str, frames: Sequence[tuple[str, str]]) -> None:

@@ -135,6 +135,22 @@ JOBS = {
     "dentist": ("Zahnarzt", "Zahnärztin"),
     "singer": ("Sänger", "Sängerin"),
     "scientist": ("Wissenschaftler", "Wissenschaftlerin"),
+    "architect": ("Architekt", "Architektin"),
+    "artist": ("Künstler", "Künstlerin"),
+    "politician": ("Politiker", "Politikerin"),
+    "professor": ("Professor", "Professorin"),
+    "judge": ("Richter", "Richterin"),
+    "photographer": ("Fotograf", "Fotografin"),
+    "translator": ("Übersetzer", "Übersetzerin"),
+    "programmer": ("Programmierer", "Programmiererin"),
+    "dancer": ("Tänzer", "Tänzerin"),
+    "gardener": ("Gärtner", "Gärtnerin"),
+    "hairdresser": ("Friseur", "Friseurin"),
+    "physicist": ("Physiker", "Physikerin"),
+    "researcher": ("Forscher", "Forscherin"),
+    "driver": ("Fahrer", "Fahrerin"),
+    "farmer": ("Bauer", "Bäuerin"),
+    "director": ("Direktor", "Direktorin"),
 }
 """Of a man, and of a woman."""
 

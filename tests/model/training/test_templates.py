@@ -80,13 +80,33 @@ def test_held_out_sentences_are_not_written(written) -> None:
 
 def test_half_past_is_the_half_of_the_next_hour() -> None:
     clock = next(each for each in TEMPLATES if each.write.__name__ == "clock")
-    draw, words = Draw(1), [hour for hour, _ in HOURS]
-    for _ in range(500):
-        pair = clock.write(draw)
+    draw, words, checked = Draw(1), [hour for hour, _ in HOURS], 0
+    pairs = [clock.write(draw) for _ in range(500)]
+    pairs += [fill(draw, *frame) for frame in FRAMES["time"] for _ in range(20)]
+    for pair in pairs:
         found = re.search(r"half past (\w+)", pair.source)
         if found:
             following = HOURS[(words.index(found[1]) + 1) % 12][1]
-            assert f"halb {following}" in pair.target
+            assert f"halb {following}" in pair.target, pair
+            checked += 1
+    assert checked > 200
+
+
+def test_a_profession_has_the_gender_of_the_person() -> None:
+    women = {"she", "woman", "aunt", "mother", "sister", "daughter", "wife", "niece"}
+    women |= {"grandmother", "girlfriend", "pregnant"}
+    men = {"he", "man", "uncle", "father", "brother", "son", "nephew", "grandfather", "boyfriend"}
+    draw, checked = Draw(1), 0
+    for frame in FRAMES["profession"]:
+        for _ in range(30):
+            pair = fill(draw, *frame)
+            english = set(re.findall(r"\w+", pair.source.lower()))
+            female = set(re.findall(r"\b[A-ZÄÖÜ]\w+(?:in|schwester)\b", pair.target))
+            female -= {"Mein", "Dein", "Sein", "Berlin", "Freundin"}
+            if bool(english & women) != bool(english & (men | {"husband", "his"})):
+                assert bool(female) == bool(english & women), pair
+                checked += 1
+    assert checked > 300
 
 
 def test_numbers_in_words() -> None:
