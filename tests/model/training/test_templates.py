@@ -94,7 +94,7 @@ def test_half_past_is_the_half_of_the_next_hour() -> None:
 
 def test_a_profession_has_the_gender_of_the_person() -> None:
     women = {"she", "woman", "aunt", "mother", "sister", "daughter", "wife", "niece"}
-    women |= {"grandmother", "girlfriend", "pregnant"}
+    women |= {"grandmother", "girlfriend", "pregnant", "neighbor"}
     men = {"he", "man", "uncle", "father", "brother", "son", "nephew", "grandfather", "boyfriend"}
     draw, checked = Draw(1), 0
     for frame in FRAMES["profession"]:
