@@ -744,7 +744,7 @@ PAPER = (
 def test_what_stands_in_quotes_was_said_by_the_paper_or_by_the_model(scene: Scene) -> None:
     model, view = shipped_model(), scene.view
     order = tuple(map(int, view["shuffled"].split("."))) if "shuffled" in view else None
-    edited = {8: "Tom schrieb mit einem Freund.", 11: "Er hat einen Computer gekauft."}
+    edited = {8: "Ich bin Studentin.", 11: "Er hat einen Computer gekauft."}
     texts = (
         *(view["sentence"], trace_of(view["sentence"]).text),
         *(model.trace(view["sentence"], under=Intervention(source_order=order)).text,),
@@ -814,7 +814,7 @@ def test_scene_three_looks_one_word_back() -> None:
     scene = READY.scenes[2]
     layer, head = named_head(scene)
     seen = trace_of(scene.view["sentence"]).attention("encoder", layer)
-    assert round(float(head_facts(seen)["previous"][head]), 2) == 0.91
+    assert round(float(head_facts(seen)["previous"][head]), 2) == 0.95
     assert weight(scene, "new", "a", layer, head) > 0.9
     assert weight(scene, "computer", "new", layer, head) > 0.9
     assert weight(scene, "He", "</s>", layer, head) > 0.99
@@ -876,7 +876,7 @@ def test_scene_seven_shows_a_model_that_copies_what_it_is_to_say() -> None:
 
 
 @needs_shipped
-def test_scene_eight_reads_the_padding_and_means_something_else() -> None:
+def test_scene_eight_reads_the_padding_and_the_student_is_a_woman() -> None:
     scene = READY.scenes[7]
     layer, head = named_head(scene)
     sentences = (scene.view["sentence"], *scene.view["batch"].splitlines())
@@ -885,11 +885,11 @@ def test_scene_eight_reads_the_padding_and_means_something_else() -> None:
     own = padded.padded[0].attention("cross", layer)
     edits = mask_edits.parse(scene.view["edit"], {AttentionKind.CROSS: own.allowed.shape})
     outcome = session.run(question, mask_edits.intervention(edits))
-    assert padded.padded[0].text == "Tom schrieb an einen Freund."
-    assert outcome.free.text == "Tom schrieb mit einem Freund."
+    assert padded.padded[0].text == "Ich bin Student."
+    assert outcome.free.text == "Ich bin Studentin."
     seen = outcome.forced.attention("cross", layer)
     filler = np.array([token == "<pad>" for token in seen.keys])
-    row = axis_texts(seen.queries).index("schrieb")
+    row = axis_texts(seen.queries).index("Student")
     assert seen.weights[head, row, filler].sum() > 0.99
 
 
@@ -953,10 +953,10 @@ def test_scene_twelve_puts_one_token_of_another_sentence_in() -> None:
     encoder, decoder = (trace.probabilities(side, word) for side in ("encoder", "decoder"))
     assert float(np.exp(trace.log_probs[word])) < 0.01
     brother = axis_texts(trace.source).index("brother")
-    assert np.abs(encoder[:, brother] - 0.96).max() < 0.01
+    assert np.abs(encoder[:, brother] - 0.95).max() < 0.01
     assert np.delete(encoder, brother, axis=1).max() < 0.01
     read = axis_texts(trace.target).index("Meine")
     assert read == word
-    assert [f"{each:.2f}" for each in decoder[:, read]] == ["0.00", "0.00", "0.47", "0.96"]
+    assert [f"{each:.2f}" for each in decoder[:, read]] == ["0.00", "0.01", "0.50", "0.95"]
     assert decoder[1, read] < 0.01
     assert np.delete(decoder, read, axis=1).max() < 0.01
