@@ -179,6 +179,17 @@ def test_a_move_that_is_told_again_is_made_once(open_app: OpenApp) -> None:
         assert query(app, "scene") == str(then)
 
 
+def test_a_move_told_again_brings_back_no_field_of_the_scene_before(open_app: OpenApp) -> None:
+    app = go(open_app(folder=SHIPPED, present="1"), 2)
+    move = told(app)["heard"] + 1
+    tell(app, "go", [move, 3])
+    assert query(app, "below") == ""
+    # The browser tells again, and does not have the field of the third scene yet.
+    app.session_state["below"] = READY.scenes[1].view["below"]
+    tell(app, "go", [move, 3])
+    assert (query(app, "scene"), query(app, "below")) == ("3", "")
+
+
 def test_a_move_is_heard_once_the_talk_is_known(open_app: OpenApp) -> None:
     app = open_app(present="1", talk="0a1b2c3d")
     assert told(tell(app, "go", [1, 1]))["heard"] == 0

@@ -124,6 +124,10 @@ def go_on_message() -> None:
             # this between the two, and the browser asks again for what was not heard.
             go(int(number))
             state[_WENT] = int(move)
+        case [int(move), int(number)] if (move, number) == (state.get(_WENT), state["scene"]):
+            # Told again before the browser had the scene: with it come the values that its fields
+            # still had, those of the scene before.
+            go(int(number))
 
 
 def _on_look() -> None:
