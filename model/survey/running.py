@@ -26,6 +26,7 @@ from tqdm import tqdm
 from model.files import write_whole
 from model.survey.part import Part, SurveyError, counted, joined
 from model.survey.rule_costs import Answers, Ask, Edits, answers
+from model.survey.survey_file import weights_digest
 from model.translate.translator import Translator, load
 
 SENTENCES, ANSWERED = 250, 25
@@ -255,9 +256,7 @@ def _loaded(checkpoint: str) -> Translator:
 def _begin(folder: Path, checkpoint: Path, texts: Sequence[str], held_out: int) -> None:
     """Write down what is counted in a folder, or make sure that it is the same."""
     plan: Mapping[str, Any] = {
-        "weights": [
-            _digest(file.read_bytes()) for file in sorted(checkpoint.glob("*.safetensors"))
-        ],
+        "weights": weights_digest(checkpoint),
         "texts": _digest("\n".join(texts).encode()),
         "held_out": held_out,
         "sentences": SENTENCES,

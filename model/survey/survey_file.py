@@ -69,7 +69,7 @@ def save_survey(directory: Path, survey: CorpusSurvey, index: SentenceIndex | No
         index: of the sentences, for the search.
     """
     content = {
-        "weights": _weights(directory),
+        "weights": weights_digest(directory),
         "sample": asdict(survey.sample),
         "held_out": survey.held_out,
         "shown": survey.shown,
@@ -103,7 +103,7 @@ def read_survey(directory: Path) -> CorpusSurvey | None:
     if not path.exists():
         return None
     content = _object(path)
-    if content.get("weights") != _weights(directory):
+    if content.get("weights") != weights_digest(directory):
         raise CheckpointError(
             f"{path} is of other weights than the model has now. Delete it, or write it anew with "
             "headscope survey."
@@ -193,10 +193,10 @@ def _object(path: Path) -> dict[str, Any]:
     return content
 
 
-def _weights(directory: Path) -> str:
-    """What tells the weights that a survey measured from others.
+def weights_digest(directory: Path) -> str:
+    """A digest of the weights that a survey measures.
 
-    They are the model's own, or else those of its last snapshot.
+    Where a model has only snapshots, these are the last one's.
     """
     last = [snapshot_file(directory, step) for step in snapshots(directory)[-1:]]
     digest = sha256()

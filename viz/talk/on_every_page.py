@@ -115,7 +115,7 @@ def _next_scene(scene: Scene) -> dict[str, Any]:
 
 
 def go_on_message() -> None:
-    """Move to the scene that the browser names, once a message."""
+    """Move to the scene that the browser names."""
     state = st.session_state
     match message_of("talk-keys", "go"):
         # While the talk is not known yet, the browser goes on telling.
@@ -125,8 +125,8 @@ def go_on_message() -> None:
             go(int(number))
             state[_WENT] = int(move)
         case [int(move), int(number)] if (move, number) == (state.get(_WENT), state["scene"]):
-            # Told again before the browser had the scene: with it come the values that its fields
-            # still had, those of the scene before.
+            # The browser repeats a move until it gets the scene. Until then, its fields have the
+            # values of the scene before, and each message sends them.
             go(int(number))
 
 

@@ -37,6 +37,7 @@ from model.training.templates.lexicon import (
     ANIMALS,
     CITIES,
     COLORS,
+    HALF_HOURS,
     HOURS,
     JOBS,
     NOUNS,
@@ -51,7 +52,6 @@ from model.training.templates.numbers import MONTHS, WEEKDAYS, in_words
 
 Word = Noun | tuple[str, str]
 
-_NEXT_HOUR = [stunde for _, stunde in HOURS[1:] + HOURS[:1]]
 _DIGITS = tuple((str(number), str(number)) for number in range(2, 100))
 SLOTS: dict[str, Sequence[Word]] = {
     **NOUNS,
@@ -69,11 +69,11 @@ SLOTS: dict[str, Sequence[Word]] = {
     "month": MONTHS,
     "weekday": WEEKDAYS,
     "hour": HOURS,
-    "half": tuple(zip((hour for hour, _ in HOURS), _NEXT_HOUR, strict=True)),
+    "half": HALF_HOURS,
     "herjob": tuple((english, female) for english, (_, female) in JOBS.items()),
     "hisjob": tuple((english, male) for english, (male, _) in JOBS.items()),
 }
-"""The words of each sort of slot; "half past one" is "halb zwei"."""
+"""The words of each sort of slot."""
 
 _SLOT = re.compile(r"<([^>]+)>")
 _CHOICE = re.compile(r"\{(?:(\w+):)?([^}]*)\}")

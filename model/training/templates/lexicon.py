@@ -217,6 +217,10 @@ HOURS = [
     *(("six", "sechs"), ("seven", "sieben"), ("eight", "acht"), ("nine", "neun"), ("ten", "zehn")),
     *(("eleven", "elf"), ("twelve", "zwölf")),
 ]
+HALF_HOURS = [
+    (hour, naechste) for (hour, _), (_, naechste) in zip(HOURS, HOURS[1:] + HOURS[:1], strict=True)
+]
+"""The words of "half past one" and "halb zwei"."""
 
 FEMALE = frozenset(noun.english for noun in NOUNS["woman"]) | {
     *("mother", "sister", "aunt", "daughter", "grandmother", "wife", "girlfriend", "niece", "girl")

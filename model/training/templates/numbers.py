@@ -9,6 +9,7 @@ from model.training.templates.lexicon import (
     ANIMALS,
     CITIES,
     EVERYTHING,
+    HALF_HOURS,
     HOURS,
     NUMBERS,
     RELATIVES,
@@ -174,7 +175,7 @@ def numbers(draw: Draw) -> Pair:
 def clock(draw: Draw) -> Pair:
     """Times of day: "half past three" is "halb vier"."""
     place = draw.one(range(12))
-    (hour, stunde), (_, naechste) = HOURS[place], HOURS[(place + 1) % 12]
+    (hour, stunde), (_, naechste) = HOURS[place], HALF_HOURS[place]
     minutes, digits = draw.one(range(10, 60)), draw.one(range(1, 24))
     full = "ein" if stunde == "eins" else stunde
     times = draw.pair(

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import logging
 import os
+import shutil
 import signal
 from pathlib import Path
 
 import pytest
 
+from model.checkpoints.checkpoint import WEIGHTS, snapshot_file
 from model.record.head_edits import Gate, RuleWeights
 from model.survey import running
 from model.survey.part import SurveyError
@@ -57,6 +59,19 @@ def test_a_folder_is_of_one_model_and_its_sentences(
     for checkpoint, texts in ((checkpoint_folder, TEXTS[:3]), (other, TEXTS[:2])):
         with pytest.raises(SurveyError, match="another model or other sentences"):
             counts(checkpoint, texts, tmp_path / "survey")
+
+
+def test_a_folder_is_of_one_last_snapshot(checkpoint_folder: Path, tmp_path: Path) -> None:
+    learning = tmp_path / "learning"
+    shutil.copytree(checkpoint_folder, learning)
+    snapshot = snapshot_file(learning, 9)
+    snapshot.parent.mkdir()
+    (learning / WEIGHTS).rename(snapshot)
+    counts(learning, TEXTS[:2], tmp_path / "survey")
+    other = write_tiny_checkpoint(tmp_path / "other", steps=0)
+    (other / WEIGHTS).replace(snapshot)
+    with pytest.raises(SurveyError, match="another model or other sentences"):
+        counts(learning, TEXTS[:2], tmp_path / "survey")
 
 
 def test_sentences_that_cannot_be_read_make_no_survey(
