@@ -10,7 +10,8 @@ PYTHON ?=
 PORT ?=
 # The address the app listens on. Unset, only this machine can reach it; 0.0.0.0 admits everyone on the network.
 ADDRESS ?=
-# cpu: a new environment gets torch's CPU build; unset, the usual one.
+# cpu or cuda: torch's small CPU build, or its usual one, which on Linux brings CUDA, gigabytes that the app does
+# not need. Unset, a Linux machine without an NVIDIA card gets the CPU build.
 TORCH ?=
 # More arguments for pip
 PIP_OPTIONS ?=
@@ -24,7 +25,7 @@ ARGS ?=
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-run: $(VENV)/.installed ## Start the app in the browser (PORT=8600; ADDRESS=0.0.0.0; TORCH=cpu)
+run: $(VENV)/.installed ## Start the app in the browser (PORT=8600; ADDRESS=0.0.0.0; TORCH=cuda)
 	$(PY) -m headscope $(if $(PORT),--port $(PORT)) $(if $(ADDRESS),--address $(ADDRESS))
 
 desktop: $(VENV)/.installed ## Start the app in a desktop window; closing the window ends it
@@ -98,25 +99,28 @@ clean: ## Remove caches, but not .venv, checkpoints or training runs
 	rm -rf .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find . -path ./$(VENV) -prune -o -name __pycache__ -type d -prune -exec rm -rf {} +
 
-# Torch is installed first and alone: its index is asked for nothing else, and if it does not answer,
+# Torch's CPU build is installed first and alone: its index is asked for nothing else, and if it does not answer,
 # the requirements install the usual build.
-ifeq ($(TORCH),cpu)
 TORCH_INDEX := https://download.pytorch.org/whl/cpu
-define TORCH_FIRST
-@pin=$$(sed -n 's/^\(torch==[^ ]*\).*/\1/p' requirements.txt); \
-$(PIP) --no-deps --retries 1 --timeout 15 --index-url $(TORCH_INDEX) "$$pin" \
+TORCH_PIN = $(shell sed -n 's/^\(torch==[^ ]*\).*/\1/p' requirements.txt)
+CPU_BUILD = $(PIP) --no-deps --retries 1 --timeout 15 --index-url $(TORCH_INDEX) "$(TORCH_PIN)" \
 || echo "No CPU build is available from $(TORCH_INDEX) now, so torch's usual build follows." >&2
+# Whatever build of the pinned version is there already stays.
+HAS_TORCH = $(PY) -c 'import sys; from importlib.metadata import version; \
+sys.exit("torch==" + version("torch").split("+")[0] != sys.argv[1])' "$(TORCH_PIN)" 2>/dev/null
+ifeq ($(TORCH),cpu)
+define TORCH_FIRST
+@$(CPU_BUILD)
 endef
 else ifeq ($(TORCH),)
 define TORCH_FIRST
-@if [ "$$(uname -s)" = Linux ] && ! nvidia-smi >/dev/null 2>&1 \
-&& ! $(PY) -c 'from importlib.metadata import version; version("torch")' 2>/dev/null; then \
-  echo "No NVIDIA card was found here, and torch's usual build for Linux brings CUDA: a download of gigabytes."; \
-  echo "For its small CPU build, stop this with Ctrl+C and type: make $(MAKECMDGOALS) TORCH=cpu"; \
+@if [ "$$(uname -s)" = Linux ] && ! nvidia-smi >/dev/null 2>&1 && ! $(HAS_TORCH); then \
+  echo "No NVIDIA card was found here, so torch's small CPU build is installed; TORCH=cuda installs the usual one."; \
+  $(CPU_BUILD); \
 fi
 endef
-else
-$(error TORCH is cpu or nothing, not "$(TORCH)")
+else ifneq ($(TORCH),cuda)
+$(error TORCH is cpu, cuda or nothing, not "$(TORCH)")
 endif
 
 # The stamps let the second `make run` start at once. They are inside the environment and are deleted with it.

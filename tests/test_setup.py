@@ -6,16 +6,24 @@ Make runs with a Python that only tells what it was asked, so nothing is downloa
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 ROOT = Path(__file__).parents[1]
 INDEX = "https://download.pytorch.org/whl/cpu"
-HINT = "TORCH=cpu"
+SAID = "TORCH=cuda installs the usual one"
+(PIN,) = (
+    line.split()[0]
+    for line in (ROOT / "requirements.txt").read_text(encoding="utf-8").splitlines()
+    if line.startswith("torch==")
+)
 
 needs_make = pytest.mark.skipif(
     os.name == "nt" or not shutil.which("make"), reason="make is not here"
@@ -28,10 +36,11 @@ MakeRun = Callable[..., list[str]]
 def make(tmp_path: Path) -> MakeRun:
     """Runs make on a Linux machine of a kind; gives the lines it printed, without what make says.
 
-    `card` is whether there is one, `torch` whether the environment has one, `index` whether torch's
-    own index answers.
+    `card` is whether there is one, `torch` the version that the environment has, `index` whether
+    torch's own index answers.
     """
-    commands, environment = tmp_path / "commands", tmp_path / "environment"
+    checkout, commands = tmp_path / "a checkout", tmp_path / "commands"
+    environment = checkout / ".venv"
 
     def write(path: Path, script: str) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -39,26 +48,43 @@ def make(tmp_path: Path) -> MakeRun:
         path.chmod(0o755)
 
     def run(
-        *goals: str, card: bool = False, torch: bool = False, index: bool = True, good: bool = True
+        *goals: str,
+        card: bool = False,
+        torch: str = "",
+        index: bool = True,
+        good: bool = True,
+        **kept: str,
     ) -> list[str]:
         write(commands / "uname", "echo Linux")
         write(commands / "nvidia-smi", f"exit {int(not card)}")
+        # A real Python checks torch's version, in an environment that has nothing else.
+        python = shlex.quote(sys.executable)
         write(
             environment / "bin" / "python",
-            f'case "$*" in -c*) exit {int(not torch)};; esac\n'
+            f'case "$*" in -c*) exec {python} -I -c "$ONLY_TORCH$2" "$3";; esac\n'
             f'echo "python $*"\ncase "$*" in *--index-url*) exit {int(not index)};; esac',
         )
         packages = environment / "lib" / "python3" / "site-packages"
         write(packages / "playwright" / "driver" / "node", "exit 0")
-        # Not those of the make that may run the tests.
-        kept = {name: value for name, value in os.environ.items() if "MAKE" not in name}
+        for name in ("Makefile", "requirements.txt", "requirements-dev.txt"):
+            shutil.copy2(ROOT / name, checkout / name)
+        for name in ("viz", "tests", "benchmarks"):
+            (checkout / name).mkdir(exist_ok=True)
+            (checkout / name / "a.js").touch()
         done = subprocess.run(
-            ["make", "-s", "--no-print-directory", *goals, f"VENV={environment}"],
-            cwd=ROOT,
-            env=kept | {"PATH": f"{commands}{os.pathsep}{os.environ['PATH']}"},
+            ["make", "-s", "--no-print-directory", *goals],
+            cwd=checkout,
+            # Nothing of what the tests run under: not the variables of the make that runs them.
+            env=kept
+            | {
+                "PATH": f"{commands}{os.pathsep}{os.environ['PATH']}",
+                "ONLY_TORCH": "import importlib.metadata as found\n"
+                f"found.version = { ({'torch': torch} if torch else {})!r}.__getitem__\n",
+            },
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
+            encoding="utf-8",
             timeout=60,
             check=False,
         )
@@ -68,47 +94,86 @@ def make(tmp_path: Path) -> MakeRun:
     return run
 
 
-def first(lines: list[str], part: str) -> int:
-    return next(place for place, line in enumerate(lines) if part in line)
-
-
 @needs_make
 @pytest.mark.parametrize("goal", ["run", "desktop", "check"])
-def test_without_a_card_the_cpu_build_is_named_before_the_download(
-    make: MakeRun, goal: str
+@pytest.mark.parametrize("torch", ["", "1.0.0+cu99"])
+def test_without_a_card_the_cpu_build_comes_first_alone_and_in_the_pinned_version(
+    make: MakeRun, goal: str, torch: str
 ) -> None:
-    lines = make(goal)
-    assert f"make {goal} TORCH=cpu" in lines[first(lines, HINT)]
-    assert first(lines, HINT) < first(lines, "pip install")
-    assert INDEX not in "\n".join(lines)
+    said, cpu, rest, *_ = make(goal, torch=torch)
+    assert said.endswith(f"{SAID}.")
+    assert f"--no-deps --retries 1 --timeout 15 --index-url {INDEX} {PIN}" in cpu
+    assert "-r requirements" in rest
+    assert INDEX not in rest
 
 
 @needs_make
-@pytest.mark.parametrize("there", [{"card": True}, {"torch": True}])
-def test_with_a_card_or_with_torch_nothing_is_said(make: MakeRun, there: dict[str, bool]) -> None:
-    lines = make("run", **there)
-    assert HINT not in "\n".join(lines)
-    assert "-m headscope" in lines[-1]
+@pytest.mark.parametrize(
+    "there", [{"card": True}, {"torch": PIN.partition("==")[2]}, {"torch": f"{PIN[7:]}+cpu"}]
+)
+def test_with_a_card_or_with_torch_the_usual_build_comes_without_a_word(
+    make: MakeRun, there: dict[str, Any]
+) -> None:
+    rest, started = make("run", **there)
+    assert rest.endswith("-r requirements.txt")
+    assert "-m headscope" in started
 
 
 @needs_make
-def test_the_cpu_build_comes_first_alone_and_in_the_pinned_version(make: MakeRun) -> None:
-    lines = make("run", "TORCH=cpu")
-    requirements = (ROOT / "requirements.txt").read_text(encoding="utf-8").splitlines()
-    (pin,) = (line.split()[0] for line in requirements if line.startswith("torch=="))
-    assert f"--index-url {INDEX} {pin}" in lines[0]
-    assert "--no-deps" in lines[0]
-    assert lines[1].endswith("-r requirements.txt")
-    assert "-m headscope" in lines[2]
+def test_the_build_that_is_asked_for_comes_with_a_card_or_without(make: MakeRun) -> None:
+    cpu, rest, _ = make("run", "TORCH=cpu", card=True)
+    assert f"--index-url {INDEX} {PIN}" in cpu
+    assert rest.endswith("-r requirements.txt")
 
 
 @needs_make
-def test_where_torchs_index_does_not_answer_the_usual_build_comes(make: MakeRun) -> None:
-    lines = make("run", "TORCH=cpu", index=False)
-    assert INDEX in lines[1]
-    assert "usual build follows" in lines[1]
-    assert lines[2].endswith("-r requirements.txt")
-    assert "-m headscope" in lines[3]
+def test_cuda_without_a_card_is_asked_for(make: MakeRun) -> None:
+    rest, _ = make("run", "TORCH=cuda")
+    assert rest.endswith("-r requirements.txt")
+
+
+@needs_make
+@pytest.mark.parametrize("asked", [[], ["TORCH=cpu"]])
+def test_where_torchs_index_does_not_answer_the_usual_build_comes(
+    make: MakeRun, asked: list[str]
+) -> None:
+    *_, cpu, said, rest, started = make("run", *asked, index=False)
+    assert INDEX in cpu
+    assert "usual build follows" in said
+    assert rest.endswith("-r requirements.txt")
+    assert "-m headscope" in started
+
+
+@needs_make
+@pytest.mark.parametrize(
+    "around",
+    [
+        {"TORCH": "cpu", "PORT": "8600", "ADDRESS": "0.0.0.0", "ARGS": "-k none", "VENV": "none"},
+        {"MAKEFLAGS": "n -- TORCH=cuda", "MAKELEVEL": "1", "MFLAGS": "-n"},
+        {"PYTHONPATH": "/nowhere", "PYTHONHOME": "/nowhere", "LANG": "tr_TR.UTF-8", "HOME": ""},
+    ],
+    ids=lambda around: " ".join(around),
+)
+def test_how_the_tests_were_started_changes_none_of_them(
+    make: MakeRun, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, around: dict[str, str]
+) -> None:
+    usual = make("run")
+    shutil.rmtree(tmp_path / "a checkout")
+    for name, value in around.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.chdir(tmp_path)
+    mask = os.umask(0o077)
+    try:
+        assert make("run") == usual
+    finally:
+        os.umask(mask)
+
+
+@needs_make
+def test_the_build_may_also_be_named_by_the_environment(make: MakeRun) -> None:
+    rest, started = make("run", TORCH="cuda")
+    assert rest.endswith("-r requirements.txt")
+    assert "-m headscope" in started
 
 
 @needs_make
@@ -120,7 +185,7 @@ def test_set_up_once_nothing_is_asked_again(make: MakeRun) -> None:
 
 @needs_make
 def test_another_build_than_cpu_is_refused(make: MakeRun) -> None:
-    assert "TORCH is cpu or nothing" in make("run", "TORCH=gpu", good=False)[0]
+    assert "TORCH is cpu, cuda or nothing" in make("run", "TORCH=gpu", good=False)[0]
 
 
 def test_the_readme_names_the_two_commands_that_need_no_make() -> None:
