@@ -17,7 +17,7 @@ from benchmarks.first_sentences.sentences import (
     CHOOSING,
     FINAL,
     FirstSentence,
-    pairs_with_lists,
+    list_names,
     read_list,
 )
 from model.checkpoints.checkpoint import CheckpointError, load_checkpoint
@@ -55,8 +55,8 @@ def main(argv: list[str] | None = None) -> int:
     )
     parser.add_argument("--checkpoint", type=Path, required=True)
     parser.add_argument(
-        "--pair",
-        choices=pairs_with_lists(),
+        "--list",
+        choices=list_names(),
         help="the list; without it, the one named like the checkpoint's folder, or en-de",
     )
     parser.add_argument("--beam", type=int, default=4)
@@ -69,9 +69,9 @@ def main(argv: list[str] | None = None) -> int:
     arguments = parser.parse_args(argv)
     torch.set_num_threads(arguments.threads)
     named = arguments.checkpoint.resolve().name
-    pair = arguments.pair or (named if named in pairs_with_lists() else "en-de")
+    name = arguments.list or (named if named in list_names() else "en-de")
     part = FINAL if arguments.final else CHOOSING
-    sentences = [sentence for sentence in read_list(pair) if sentence.part == part]
+    sentences = [sentence for sentence in read_list(name) if sentence.part == part]
     try:
         checkpoint = load_checkpoint(arguments.checkpoint)
     except CheckpointError as error:

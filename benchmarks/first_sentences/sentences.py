@@ -41,15 +41,15 @@ class FirstSentence:
         return not excluded and all(pattern.search(translation) for pattern in self.must)
 
 
-def read_list(pair: str) -> list[FirstSentence]:
-    """The list of a language pair, such as "en-de".
+def read_list(name: str) -> list[FirstSentence]:
+    """The list of this name, such as "en-de".
 
     Patterns match whole words, case ignored; " & " separates those that all must match.
 
     Raises:
-        FileNotFoundError: if the pair has no list.
+        FileNotFoundError: if there is no such list.
     """
-    with (LISTS / f"{pair}.tsv").open(encoding="utf-8", newline="") as lines:
+    with (LISTS / f"{name}.tsv").open(encoding="utf-8", newline="") as lines:
         rows = list(csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE))
     return [
         FirstSentence(
@@ -65,8 +65,8 @@ def read_list(pair: str) -> list[FirstSentence]:
     ]
 
 
-def pairs_with_lists() -> list[str]:
-    """The language pairs that have a list."""
+def list_names() -> list[str]:
+    """The names of all lists: a language pair, then what it holds if it has more than one."""
     return sorted(file.stem for file in LISTS.glob("*.tsv"))
 
 
