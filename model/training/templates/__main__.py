@@ -1,7 +1,8 @@
 """Write sentence pairs from templates: `python -m model.training.templates --help`.
 
 A rule of German grammar makes each pair right: negation, reasons and the pronouns that refer back,
-possessives, passives, word order, relative clauses, numbers, names and words of several senses.
+cases, auxiliaries, conditions, passives, separable verbs, word order, relative clauses, plurals,
+numbers, sums, dates, names and words of several senses.
 """
 
 from __future__ import annotations

@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 
 from model.training.corpus import Pair
 from model.training.names import MEN, WOMEN
+from model.training.templates.deeds import DEEDS, Deed
 from model.training.templates.draw import (
     Draw,
     adjective_stem,
@@ -22,10 +23,12 @@ from model.training.templates.draw import (
     german_pronoun,
     template,
 )
+from model.training.templates.figures import FIGURES
 from model.training.templates.german import (
     ACCUSATIVE,
     CASES,
     DATIVE,
+    NOMINATIVE,
     Noun,
     column,
     phrase,
@@ -37,24 +40,58 @@ from model.training.templates.lexicon import (
     ANIMALS,
     CITIES,
     COLORS,
+    FEMALE,
     HALF_HOURS,
     HOURS,
     JOBS,
+    MONTHS,
     NOUNS,
     NUMBERS,
     ORDINALS,
     PEOPLE,
+    RELATIVES,
     SIZES,
+    TO_THINGS,
     TRAITS,
     WORDS,
 )
-from model.training.templates.numbers import MONTHS, WEEKDAYS, in_words
+from model.training.templates.numbers import WEEKDAYS, in_words
 
-Word = Noun | tuple[str, str]
+Word = Noun | Deed | tuple[str, str]
+
+
+def _subjects(female: bool) -> tuple[tuple[str, str], ...]:
+    """Subjects of the third person: a pronoun, a name, a relative, a person."""
+    he, names = (("she", "sie"), WOMEN) if female else (("he", "er"), MEN)
+    nouns = [
+        *((f"my {each.english}", phrase("mein", each, NOMINATIVE)) for each in RELATIVES),
+        *((f"the {each.english}", phrase("der", each, NOMINATIVE)) for each in PEOPLE),
+    ]
+    return (
+        *(he,) * 30,
+        *((name, name) for name in names),
+        *(each for each in nouns if (each[0].split()[1] in FEMALE) == female),
+    )
+
+
+_DONE = tuple(
+    (verb.participle, verb.german_participle)
+    for verb in TO_THINGS
+    if verb.base not in ("need", "break", "lose", "hide", "forget")
+)
 
 _DIGITS = tuple((str(number), str(number)) for number in range(2, 100))
 SLOTS: dict[str, Sequence[Word]] = {
     **NOUNS,
+    **FIGURES,
+    "deed": DEEDS,
+    "separable": tuple(each for each in DEEDS if each.separable),
+    "haben": tuple(each for each in DEEDS if each.german["hat"] == "hat"),
+    "sein": tuple(each for each in DEEDS if each.german["hat"] == "ist"),
+    "hewho": _subjects(female=False),
+    "shewho": _subjects(female=True),
+    "who": _subjects(female=False) + _subjects(female=True),
+    "done": _DONE,
     "person": PEOPLE,
     "being": PEOPLE + ANIMALS,
     "name": tuple((name, name) for name in (*MEN, *WOMEN)),
@@ -85,7 +122,16 @@ _CONTRACTIONS = {
     **{"von dem": "vom", "zu dem": "zum", "zu der": "zur", "bei dem": "beim"},
     **{"in dem": "im", "an dem": "am", "in das": "ins"},
 }
-_CONTRACTION = re.compile(rf"\b({'|'.join(_CONTRACTIONS)})\b(?= \w)", re.IGNORECASE)
+# Not of a relative pronoun: "das Haus, in dem der Mann wohnt".
+_CONTRACTION = re.compile(rf"(?<!, )\b({'|'.join(_CONTRACTIONS)})\b(?= \w)", re.IGNORECASE)
+
+
+def _head(word: Word) -> object:
+    """What no two words of a sentence share: "the king" and "king" are one person."""
+    if isinstance(word, Deed):
+        return word
+    english = word.english if isinstance(word, Noun) else word[0]
+    return english.removeprefix("the ").removeprefix("my ")
 
 
 def _contracted(match: re.Match[str]) -> str:
@@ -116,23 +162,26 @@ def fill(draw: Draw, english: str, german: str) -> Pair:
         if options is None:
             return None
         if name not in words:
-            taken = list(words.values())
-            words[name] = draw.one([each for each in options if each not in taken])
+            taken = {_head(each) for each in words.values()}
+            words[name] = draw.one([each for each in options if _head(each) not in taken])
         return words[name]
 
     def in_english(match: re.Match[str]) -> str:
         parts = []
         for name in match[1].split():
+            name, _, form = name.partition(".")
             one, many = word(name), word(name.removesuffix("s")) if name.endswith("s") else None
             if isinstance(one, Noun):
                 parts.append(one.english)
+            elif isinstance(one, Deed):
+                parts.append(one.english[form])
             elif one:
                 parts.append(one[0])
             elif isinstance(many, Noun):
                 parts.append(many.english_plural)
             else:
                 parts.append(name)
-        if parts[0] in ("he", "him", "his"):
+        if parts[0] in ("he", "him", "his") and len(parts) > 1:
             noun = word(match[1].split()[1])
             assert isinstance(noun, Noun), match[0]
             he = english_pronoun(noun)
@@ -146,10 +195,16 @@ def fill(draw: Draw, english: str, german: str) -> Pair:
 
     english, german = choose(english), choose(german)
     german = _CONTRACTION.sub(_contracted, _SLOT.sub(in_german, german))
-    return draw.sentence(_SLOT.sub(in_english, english), german)
+    # A sentence that ends in "p.m." has one full stop.
+    return draw.sentence(_SLOT.sub(in_english, english).replace(".m..", ".m."), german)
 
 
 def _german(parts: list[str], word: Callable[[str], Word | None]) -> str:
+    name, _, form = parts[-1].partition(".")
+    if form:
+        deed = word(name)
+        assert isinstance(deed, Deed), parts
+        return deed.german[form]
     case = parts.pop() if parts[-1] in CASES else ""
     last = word(parts[-1])
     plural = last is None and parts[-1].endswith("s")
@@ -157,7 +212,7 @@ def _german(parts: list[str], word: Callable[[str], Word | None]) -> str:
         last = word(parts[-1][:-1])
     if isinstance(last, tuple):
         return last[1]
-    assert last is not None, parts
+    assert isinstance(last, Noun), parts
     first = parts[0]
     if first == "er":
         return german_pronoun(last)
@@ -205,7 +260,9 @@ FRAMES = _frames()
 """English and German frames of each kind."""
 _WEIGHTS = {
     **{"motion": 5, "proverb": 15, "number": 8, "clause": 14, "field": 9},
-    **{"profession": 7, "time": 6},
+    **{"profession": 7, "time": 6, "conditional": 10, "relative": 12, "passive": 10},
+    **{"preposition": 26, "article": 9, "auxiliary": 12, "separable": 20, "plural": 7},
+    **{"money": 9, "date": 9, "clock": 6, "figure": 8},
 }
 
 

@@ -15,6 +15,10 @@ _ENGLISH_PLURALS = {
     **{"man": "men", "woman": "women", "child": "children", "mouse": "mice", "wolf": "wolves"},
     **{"goose": "geese", "sheep": "sheep", "fish": "fish", "knife": "knives", "thief": "thieves"},
     **{"wife": "wives", "policeman": "policemen", "shelf": "shelves"},
+    **{"foot": "feet", "tooth": "teeth", "ox": "oxen", "deer": "deer", "hero": "heroes"},
+    **{"leaf": "leaves", "crisis": "crises", "phenomenon": "phenomena", "louse": "lice"},
+    **{"criterion": "criteria", "analysis": "analyses", "thesis": "theses", "scarf": "scarves"},
+    **{"series": "series", "species": "species", "fungus": "fungi"},
     **{"dwarf": "dwarves", "calf": "calves", "matrix": "matrices"},
 }
 
@@ -211,6 +215,13 @@ ORDINALS = (
     *(("twentieth", "zwanzigst"), ("hundredth", "hundertst")),
 )
 """With the stem that takes the German ending."""
+
+MONTHS = (
+    *(("January", "Januar"), ("February", "Februar"), ("March", "März"), ("April", "April")),
+    *(("May", "Mai"), ("June", "Juni"), ("July", "Juli"), ("August", "August")),
+    *(("September", "September"), ("October", "Oktober"), ("November", "November")),
+    ("December", "Dezember"),
+)
 
 HOURS = [
     *(("one", "eins"), ("two", "zwei"), ("three", "drei"), ("four", "vier"), ("five", "fünf")),

@@ -11,17 +11,12 @@ from model.training.templates.lexicon import (
     EVERYTHING,
     HALF_HOURS,
     HOURS,
+    MONTHS,
     NUMBERS,
     RELATIVES,
     THINGS,
 )
 
-MONTHS = (
-    *(("January", "Januar"), ("February", "Februar"), ("March", "März"), ("April", "April")),
-    *(("May", "Mai"), ("June", "Juni"), ("July", "Juli"), ("August", "August")),
-    *(("September", "September"), ("October", "Oktober"), ("November", "November")),
-    ("December", "Dezember"),
-)
 WEEKDAYS = (
     *(("Monday", "Montag"), ("Tuesday", "Dienstag"), ("Wednesday", "Mittwoch")),
     *(("Thursday", "Donnerstag"), ("Friday", "Freitag"), ("Saturday", "Samstag")),

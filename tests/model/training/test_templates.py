@@ -9,7 +9,9 @@ import pytest
 from model.training.corpus import Pair, key, read_pairs
 from model.training.templates.__main__ import main
 from model.training.templates.compounds import nouns_of
+from model.training.templates.deeds import DEEDS
 from model.training.templates.draw import TEMPLATES, Draw
+from model.training.templates.figures import FIGURES
 from model.training.templates.frames import FRAMES, fill
 from model.training.templates.german import ACCUSATIVE, phrase
 from model.training.templates.lexicon import EVERYTHING, HOURS, NUMBERS, WORDS
@@ -135,14 +137,14 @@ def test_choices_of_a_frame_are_the_same_in_both_languages() -> None:
     frames = [frame for kind in FRAMES.values() for frame in kind]
     lines = (WORDS / "senses.tsv").read_text(encoding="utf-8").splitlines()
     for english, german in [*frames, *(tuple(line.split("\t")) for line in lines)]:
-        choices = _choices(english)
-        for name, count in _choices(german).items():
+        choices = dict(_choices(english))
+        for name, count in _choices(german):
             assert choices.get(name) == count, (name, english)
 
 
-def _choices(side: str) -> dict[str, int]:
+def _choices(side: str) -> list[tuple[str, int]]:
     groups = re.findall(r"\{(?:(\w+):)?([^}]*)\}", side)
-    return {name or str(place): text.count("|") for place, (name, text) in enumerate(groups)}
+    return [(name or str(place), text.count("|")) for place, (name, text) in enumerate(groups)]
 
 
 @pytest.mark.parametrize(
@@ -162,6 +164,55 @@ def test_a_frame_agrees(english: str, german: str, expected: tuple[str, str] | N
         assert not re.search("[<>{}]|von dem ", "".join(pair))
         begin = re.match(r"(Der|Die|Das) (\w+) ist hier", pair.target)
         assert begin is None or NOMINATIVES[begin[1]] == GENDER[begin[2]]
+
+
+@pytest.mark.parametrize(
+    ("english", "german", "expected"),
+    [
+        ("turn off the light", "sub", "das Licht ausmacht"),
+        ("call the doctor", "zu", "den Arzt anzurufen"),
+        ("call the doctor", "done", "den Arzt angerufen"),
+        ("get up", "zu", "aufzustehen"),
+        ("get up", "hätte", "wäre"),
+        ("get up", "subpasts", "aufstanden"),
+        ("invite the neighbors", "no-rest", "die Nachbarn nicht ein"),
+        ("suggest a walk", "no-done", "keinen Spaziergang vorgeschlagen"),
+        ("eat a sandwich", "zu", "ein Sandwich zu essen"),
+        ("come home", "no-sub", "nicht nach Hause kommt"),
+        ("come home", "aux", "sein"),
+    ],
+)
+def test_verb_phrases_have_their_german_forms(english: str, german: str, expected: str) -> None:
+    deed = next(each for each in DEEDS if each.english["base"] == english)
+    assert deed.german[german] == expected
+
+
+@pytest.mark.parametrize(
+    ("slot", "english", "german"),
+    [
+        ("count", r"\d{1,3}(,\d{3})+", r"\d{1,3}(\.\d{3})+"),
+        ("decimal", r"\d+\.\d+", r"\d+,\d+"),
+        ("money", r"[$€£]?[\d,]+(\.\d\d)?( \w+)?", r"[\d.]+(,\d\d)? (Dollar|Euro|Pfund)"),
+        ("date", r"(\w+ )?\d+(\w\w)?,? (\w+ )?\d{4}", r"\d+\. \w+ \d{4}"),
+        ("clock", r"\d+(:\d\d)? [ap]\.m\.", r"\d+(:\d\d)? Uhr"),
+    ],
+)
+def test_figures_are_written_as_each_language_does(slot: str, english: str, german: str) -> None:
+    for source, target in FIGURES[slot]:
+        assert re.fullmatch(english, source), source
+        assert re.fullmatch(german, target), target
+
+
+def test_a_relative_pronoun_does_not_contract_with_its_preposition() -> None:
+    pair = fill(Draw(1), "x", "das Haus, in dem der Mann in dem Garten sitzt")
+    assert pair.target == "Das Haus, in dem der Mann im Garten sitzt"
+
+
+def test_a_subject_and_a_person_of_one_sentence_are_two_people() -> None:
+    for seed in range(300):
+        pair = fill(Draw(seed), "<who> <person> <relative>", "x")
+        words = re.sub(r"\b(?:the|my) ", "", pair.source.lower()).split()
+        assert len(set(words)) == len(words), pair
 
 
 def test_two_adjectives_take_one_ending() -> None:
