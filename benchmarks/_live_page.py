@@ -111,8 +111,7 @@ def measured(checkpoint: str, runs: int) -> tuple[list[dict[str, Any]], dict[str
 
 
 def _opened(browser: Browser, file: Path, at: str = "") -> Page:
-    # Playwright waits by evaluating text as code, which the page's policy forbids.
-    context = browser.new_context(offline=True, locale="en-US", viewport=VIEWPORT, bypass_csp=True)
+    context = browser.new_context(offline=True, locale="en-US", viewport=VIEWPORT)
     context.add_init_script(_WATCH)
     page = context.new_page()
     page.goto(file.as_uri() + at)

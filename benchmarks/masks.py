@@ -140,7 +140,7 @@ def measure(browser: Browser, url: str, n_tokens: int, runs: int) -> list[dict[s
     with visitor(browser) as page:
         page.add_init_script(CLOCK)
         page.goto(f"{url}/masks?{urlencode(query, quote_via=quote)}")
-        page.wait_for_function("window.isReady()")
+        page.wait_for_function("() => window.isReady()")
         settled(page)
         corner, width, height = cell_place(page, n_tokens)
         for run in range(runs + 2):

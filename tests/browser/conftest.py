@@ -13,6 +13,7 @@ import pytest
 from playwright.sync_api import (
     Browser,
     BrowserContext,
+    ConsoleMessage,
     Page,
     Response,
     ViewportSize,
@@ -77,12 +78,46 @@ def chromium_path() -> str:
 
 
 @pytest.fixture(scope="session")
-def browser(chromium_path: str) -> Iterator[Browser]:
+def refused_of_session() -> list[str]:
+    return []
+
+
+@pytest.fixture(scope="session")
+def browser(chromium_path: str, refused_of_session: list[str]) -> Iterator[Browser]:
+    def note(message: ConsoleMessage) -> None:
+        if "Content Security Policy" in message.text:
+            refused_of_session.append(message.text)
+
     with sync_playwright() as playwright:
         chromium = launch(playwright, chromium_path)
         expect.set_options(timeout=MILLISECONDS)
+        open_context, open_page = chromium.new_context, chromium.new_page
+
+        def new_context(**options: Any) -> BrowserContext:
+            context = open_context(**options)
+            context.on("console", note)
+            return context
+
+        def new_page(**options: Any) -> Page:
+            page = open_page(**options)
+            page.on("console", note)
+            return page
+
+        chromium.new_context, chromium.new_page = new_context, new_page
         yield chromium
         chromium.close()
+
+
+@pytest.fixture(autouse=True)
+def refused(refused_of_session: list[str]) -> Iterator[list[str]]:
+    """What a security policy has refused a page, which no test may leave here.
+
+    Every page stands under the policy that a visitor's browser is told, so a condition to wait for
+    has to be a function: text made into code is refused.
+    """
+    refused_of_session.clear()
+    yield refused_of_session
+    assert not refused_of_session
 
 
 @pytest.fixture(scope="session")
@@ -180,8 +215,7 @@ class Watch:
 def _context(
     browser: Browser, watch: Watch, *, newcomer: bool = False, **options: Any
 ) -> Iterator[BrowserContext]:
-    # Playwright waits with code made of text, which the app forbids its pages: test_policy.py.
-    usual = {"viewport": VIEWPORT, "bypass_csp": True, "reduced_motion": "reduce"}
+    usual = {"viewport": VIEWPORT, "reduced_motion": "reduce"}
     context = browser.new_context(**{**usual, **options})
     context.set_default_timeout(MILLISECONDS)
     watch.watch(context)

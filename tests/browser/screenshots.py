@@ -185,8 +185,6 @@ def opened(browser: Browser, url: str, picture: Picture) -> Iterator[Page]:
         color_scheme="dark" if picture.dark else "light",
         device_scale_factor=picture.scale,
         reduced_motion="reduce",
-        # Playwright waits by evaluating text as code.
-        bypass_csp=True,
     )
     context.add_init_script(CAME_BEFORE)
     page = context.new_page()

@@ -103,7 +103,9 @@ def wrong(page: Page, options: dict[str, Any], *, of: str = "html") -> list[str]
         options: axe's own.
         of: a selector of the element that is looked at.
     """
-    page.wait_for_function("document.getAnimations().every(each => each.playState !== 'running')")
+    page.wait_for_function(
+        "() => document.getAnimations().every(each => each.playState !== 'running')"
+    )
     if page.evaluate("window.axe === undefined"):
         page.evaluate(Axe().axe_script)
     # Nothing to preload: no rule that is asked for reads style sheets.

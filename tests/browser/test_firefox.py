@@ -1,7 +1,8 @@
-"""What runs without a server runs in Firefox too: the file, and the site without a network."""
+"""Firefox shows it all, and refuses nothing: the app, the notes, the file, and the site offline."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -10,14 +11,67 @@ import pytest
 from headscope.__main__ import main
 from model.paper.search import Search
 from model.record.intervention import Intervention, PositionEdit
-from model.translate.translator import load
+from model.translate.translator import Translator, load
 from tests.kit.firefox import find_firefox, firefox
+from tests.kit.heads_page import path_of
+from tests.kit.running_app import AppServer
 from tests.kit.static_host import hosted
+from viz.heads.standalone import trace_page
 from viz.links.searches import Settings
+from viz.registry.pages import VIEWS
+from viz.shell.share import SITE
 from viz.site.page import words
+from viz.site.static import PAGES
+from viz.talk import scenes
 
 SENTENCE = "d c b a a b"
+CALM = """() => until(() => {
+  const parts = [...document.querySelectorAll('[data-testid="stBidiComponentIsolated"]')];
+  return at('[data-testid="stApp"][data-test-script-state="notRunning"]')
+    && !at('[data-testid="stSkeleton"], [data-stale="true"]')
+    && parts.every(({ shadowRoot: root }) => root?.childElementCount)
+    && !parts.some(({ shadowRoot: root }) => root.querySelector("[aria-busy]"));
+})"""
+KEPT = "until(() => document.documentElement.dataset.kept)"
 SAYS: dict[str, Any] = words()["en"]
+
+
+def test_firefox_refuses_nothing_to_any_page_and_shows_the_notes(
+    app_server: AppServer, model: Translator, tmp_path: Path
+) -> None:
+    command = find_firefox()
+    if not command:
+        pytest.skip("Firefox is not installed.")
+    file = tmp_path / "heads.html"
+    file.write_text(trace_page(model.trace("The cat sat.")), encoding="utf-8")
+    url = app_server.url
+    with firefox(command) as page:
+        for name in VIEWS:
+            page.open(f"{url}/{path_of(name)}")
+            page.evaluate(f"({CALM})()")
+            assert page.refused == [], name
+        page.open(file.as_uri())
+        page.evaluate('until(() => at("#drawing").shadowRoot.querySelector("[data-painted]"))')
+        assert page.refused == []
+        for name in PAGES:
+            page.open(f"{url}/{SITE}/{path_of(name)}")
+            page.evaluate(KEPT)
+            page.evaluate("until(() => document.body.dataset.shown)")
+            assert page.refused == [], name
+        page.open(f"{url}/heads?present=1&scene=2")
+        page.evaluate(f"({CALM})()")
+        page.pop_up(
+            "document.body.dispatchEvent(new KeyboardEvent('keydown', { key: 's', bubbles: true }))"
+        )
+        talk = Path(scenes.__file__).with_name("talks") / "attention-in-twelve-scenes.json"
+        scene = scenes.parse(talk.read_bytes()).scenes[1]
+        page.evaluate(f'until(() => at("#title").textContent === {json.dumps(scene.title)})')
+        assert page.evaluate('at("#note").textContent') == scene.note
+        shown = "at('#headscope-ahead').contentDocument.querySelector('.st-key-picture')"
+        page.evaluate(f"until(() => {shown} !== null)")
+        assert page.refused == []
+        assert page.evaluate('at("#headscope-ahead").contentWindow.refused') == []
+    assert page.trouble == []
 
 
 def test_firefox_shows_the_file_and_keeps_the_site(tmp_path: Path) -> None:
@@ -70,11 +124,13 @@ def test_firefox_shows_the_file_and_keeps_the_site(tmp_path: Path) -> None:
         page.call("note", toy.translate(SENTENCE, under=lost).text)
         assert page.evaluate("document.documentElement.scrollWidth") <= 390
         assert {each.split(":")[0] for each in page.asked} <= {"file", "data", "blob"}
+        assert page.refused == []
         query = f"?sentence={SENTENCE.replace(' ', '+')}"
         with hosted(tmp_path / "site") as site:
             page.open(f"{site}/heads/{query}")
             page.call("shown", SENTENCE)
-            page.evaluate("until(() => document.documentElement.dataset.kept)")
+            page.evaluate(KEPT)
+            assert page.refused == []
         # The host is gone, as on a plane.
         page.open(f"{site}/decoding/{query}")
         page.call("shown", SENTENCE)

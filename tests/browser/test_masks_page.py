@@ -326,7 +326,7 @@ def test_while_dragging_nothing_is_sent_and_every_stroke_shows_at_once(masks: Ma
     sent = masks.page.evaluate("window.sent")
     masks.page.mouse.down()
     masks.page.mouse.move(box["x"] + right, box["y"] + bottom, steps=20)
-    masks.page.wait_for_function("window.strokes >= 15")
+    masks.page.wait_for_function("() => window.strokes >= 15")
     assert masks.page.evaluate("window.sent") == sent
     masks.page.mouse.up()
     allowed = parse(masks.wait_for_edit("^encoder"))[0].allowed

@@ -137,9 +137,9 @@ def test_what_is_told_of_the_scene_before_does_not_leave_the_next(newcomer: Newc
             window.pressed(window.explorer().querySelector("canvas.overview"), "ArrowRight");
         }"""
     )
-    page.wait_for_function("window.held.length >= 1")
+    page.wait_for_function("() => window.held.length >= 1")
     newcomer.button("Next")
-    page.wait_for_function("window.held.length >= 2")
+    page.wait_for_function("() => window.held.length >= 2")
     # As when a head is chosen and told a moment later, while the reader goes on.
     page.evaluate("window.held.reverse(), window.release()")
     newcomer.wait_for(3)

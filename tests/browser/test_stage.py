@@ -95,9 +95,9 @@ def test_another_width_told_before_the_stage_is_shown_does_not_leave_it(
     wait_until_calm(page, still=SHORTLY)
     page.evaluate("window.held = []")
     page.get_by_role("button", name="Present").click()
-    page.wait_for_function("window.held.length >= 1")
+    page.wait_for_function("() => window.held.length >= 1")
     page.set_viewport_size({"width": 1280, "height": 800})
-    page.wait_for_function("window.held.length >= 2")
+    page.wait_for_function("() => window.held.length >= 2")
     page.evaluate(
         """() => {
           const [click, width] = window.held;
@@ -153,9 +153,9 @@ def test_f_fills_the_screen_and_escape_leaves_that_first(stage: StagePage) -> No
     stage.open()
     is_full = "document.fullscreenElement !== null"
     stage.press("f")
-    stage.page.wait_for_function(is_full)
+    stage.page.wait_for_function(f"() => {is_full}")
     stage.press("Escape")
-    stage.page.wait_for_function(f"!({is_full})")
+    stage.page.wait_for_function(f"() => !({is_full})")
     expect(stage.foot).to_be_visible()
     stage.press("Escape")
     expect(stage.foot).to_have_count(0)
@@ -360,7 +360,7 @@ def test_no_press_is_done_again_for_a_server_that_was_started_anew(
     browser: Browser, checkpoints: Path
 ) -> None:
     port, environment = free_port(), {CHECKPOINTS_VARIABLE: str(checkpoints)}
-    context = browser.new_context(viewport=VIEWPORT, bypass_csp=True)
+    context = browser.new_context(viewport=VIEWPORT)
     context.set_default_timeout(MILLISECONDS)
     context.add_init_script(CAME_BEFORE + NOTES_RECONNECTING)
     with serve("app.py", environment, port=port) as server:
@@ -371,7 +371,7 @@ def test_no_press_is_done_again_for_a_server_that_was_started_anew(
         stage.reader.wait_for_query(topic="without")
         stage.settle()
     with serve("app.py", environment, port=port):
-        stage.page.wait_for_function("window.ranAgain")
+        stage.page.wait_for_function("() => window.ranAgain")
         stage.settle()
         stage.press("ArrowDown")
         stage.reader.wait_for_query(topic="without", scale="90")
@@ -385,14 +385,14 @@ def test_a_mask_is_painted_on_stage(walking: StagePage) -> None:
     box = canvas.bounding_box()
     assert box
     canvas.click(position={"x": 0.9 * box["width"], "y": 0.6 * box["height"]})
-    walking.page.wait_for_function("new URLSearchParams(location.search).get('edit')")
+    walking.page.wait_for_function("() => new URLSearchParams(location.search).get('edit')")
 
 
 def test_a_text_on_stage_is_scrolled_with_the_arrow_keys(walking: StagePage) -> None:
     walking.walk("about")
     scrolled = """document.querySelector('[data-testid="stMain"]').scrollTop"""
     walking.press("ArrowDown")
-    walking.page.wait_for_function(f"{scrolled} > 100")
+    walking.page.wait_for_function(f"() => {scrolled} > 100")
 
 
 def test_brackets_lead_through_the_training(walking: StagePage, checkpoints: Path) -> None:

@@ -67,7 +67,7 @@ def opened(browser: Browser, tmp_path: Path) -> Iterator[Opened]:
             )
             heads = HeadsPage(page, file.as_uri())
             page.goto(file.as_uri())
-            page.wait_for_function("window.painted().id !== undefined")
+            page.wait_for_function("() => window.painted().id !== undefined")
             return heads
 
         yield open_document
@@ -160,7 +160,7 @@ def test_texts_are_shown_letter_by_letter(opened: Opened, model: Translator) -> 
 
 
 def test_its_policy_forbids_the_network_and_every_other_script(
-    browser: Browser, trace: Trace, tmp_path: Path
+    browser: Browser, trace: Trace, tmp_path: Path, refused: list[str]
 ) -> None:
     file = tmp_path / "heads.html"
     file.write_text(document(read(trace)), encoding="utf-8")
@@ -185,6 +185,8 @@ def test_its_policy_forbids_the_network_and_every_other_script(
     assert blocked == ["connect-src", "img-src", "script-src-elem"]
     assert page.evaluate("window.ran === undefined")
     page.close()
+    assert refused
+    refused.clear()
 
 
 def test_another_figure_as_html_is_drawn_without_a_request(

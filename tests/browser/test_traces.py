@@ -39,7 +39,7 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.fixture
 def reader(browser: Browser, url: str, watch: Watch) -> Iterator[HeadsPage]:
-    context = browser.new_context(viewport=VIEWPORT, bypass_csp=True)
+    context = browser.new_context(viewport=VIEWPORT)
     context.add_init_script(CAME_BEFORE)
     watch.watch(context)
     yield HeadsPage(context.new_page(), url)

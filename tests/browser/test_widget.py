@@ -16,6 +16,7 @@ from model.translate.translator import Translator
 from tests.kit.heads_page import SENTENCE, HeadsPage, wrong_cells
 from viz.draw.themes import DARK, LIGHT
 from viz.notebook import explore
+from viz.save.document import policy_hash
 
 MODEL = """
 const values = window.given;
@@ -37,6 +38,13 @@ window.fromPython = (selection) => {
 window.listeners = () => callbacks.length;
 """
 
+SPOILING = (
+    "body { color: #111; text-align: right; font: 30px/3 serif }"
+    " body.dark { background: #111; color: rgba(255, 255, 255, 0.87) }"
+    " button, canvas { display: none }"
+)
+POLICY = f"default-src 'none'; script-src 'unsafe-inline' data:; style-src {policy_hash(SPOILING)}"
+
 
 @pytest.fixture(scope="module")
 def trace(model: Translator) -> Trace:
@@ -57,9 +65,9 @@ def drawn(browser: Browser, trace: Trace, tmp_path: Path) -> Iterator[HeadsPage]
     file = tmp_path / "cell.html"
     file.write_text(
         "<!doctype html><meta charset='utf-8'>"
-        "<style>body { color: #111; text-align: right; font: 30px/3 serif }"
-        " body.dark { background: #111; color: rgba(255, 255, 255, 0.87) }"
-        " button, canvas { display: none }</style><main></main>"
+        # A notebook lets the widget's module run, and lends it nothing else.
+        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}"><style>{SPOILING}</style>'
+        "<main></main>"
         f"<script>window.given = {json.dumps(given)};{MODEL}</script>"
         f"<script type='module'>import widget from {json.dumps(module)};"
         "const el = document.createElement('div');"
@@ -75,7 +83,7 @@ def drawn(browser: Browser, trace: Trace, tmp_path: Path) -> Iterator[HeadsPage]
     page.on("pageerror", lambda error: trouble.append(str(error)))
     heads = HeadsPage(page, file.as_uri())
     page.goto(file.as_uri())
-    page.wait_for_function("window.painted().id !== undefined")
+    page.wait_for_function("() => window.painted().id !== undefined")
     heads.wait_for_painted(attention="cross", layer=1, head=2)
     yield heads
     page.close()
@@ -85,7 +93,7 @@ def drawn(browser: Browser, trace: Trace, tmp_path: Path) -> Iterator[HeadsPage]
 
 def saved(page: Page) -> dict[str, object]:
     """The selection that the model was told last, once it was told one."""
-    page.wait_for_function("window.saved.length > 0")
+    page.wait_for_function("() => window.saved.length > 0")
     told: dict[str, object] = page.evaluate("window.saved.at(-1)")
     return told
 

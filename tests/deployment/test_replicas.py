@@ -81,7 +81,7 @@ def proxy(name: str, replicas: list[AppServer], folder: Path) -> Iterator[str]:
 
 
 def open_page(browser: Browser, address: str) -> HeadsPage:
-    context = browser.new_context(viewport={"width": 1280, "height": 800}, bypass_csp=True)
+    context = browser.new_context(viewport={"width": 1280, "height": 800})
     context.set_default_timeout(120_000)
     context.add_init_script(CAME_BEFORE + NOTES_RECONNECTING)
     # All of them are sent to one replica, whichever it is.
@@ -98,7 +98,7 @@ def test_who_sat_at_a_killed_replica_comes_back_to_the_same_view(
         killed = max(replicas, key=connections)
         os.kill(killed.pid, signal.SIGKILL)
         for reader in readers:
-            reader.page.wait_for_function("window.ranAgain")
+            reader.page.wait_for_function("() => window.ranAgain")
             reader.settle()
             reader.wait_for_painted(attention="encoder", layer=1, head=3)
             assert reader.query == VIEW

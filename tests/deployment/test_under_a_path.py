@@ -55,7 +55,7 @@ def test_links_codes_and_scenes_hold_below_a_path(
     receiver.page.keyboard.press("PageDown")
     wait_for_path(receiver.page, f"{PATH}/masks")
     receiver.page.keyboard.press("PageDown")
-    receiver.page.wait_for_function("location.search.includes('scene=7')")
+    receiver.page.wait_for_function("() => location.search.includes('scene=7')")
     receiver.page.keyboard.press("PageUp")
     receiver.page.keyboard.press("PageUp")
     wait_for_path(receiver.page, f"{PATH}/")

@@ -22,6 +22,14 @@ from tests.kit.running_app import free_port
 
 SECONDS = 60
 
+REFUSED = """() => {
+  globalThis.refused = [];
+  addEventListener("securitypolicyviolation", ({ violatedDirective, blockedURI, sample }) => {
+    refused.push([violatedDirective, blockedURI, sample].join(" "));
+  });
+}"""
+"""Notes in each document what its security policy refuses; Firefox does not log that as errors."""
+
 HELPERS = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
 
 PREFERENCES = {
@@ -62,12 +70,26 @@ class FirefoxPage:
         self._call("session.new", capabilities={})
         events = ["network.beforeRequestSent", "log.entryAdded"]
         self._call("session.subscribe", events=events)
-        self._context = self._call("browsingContext.getTree")["contexts"][0]["context"]
+        self._call("script.addPreloadScript", functionDeclaration=REFUSED)
+        (self._context,) = self._contexts()
 
     def open(self, address: str) -> None:
         """Go to an address, wait until it is loaded, and define the functions of firefox.js."""
         self._call("browsingContext.navigate", context=self._context, url=address, wait="complete")
-        self.evaluate(f"(() => {{ {HELPERS} }})()")
+        self._help()
+
+    def pop_up(self, script: str) -> None:
+        """Run an expression as a person's click runs it, and turn to the window that it opens."""
+        before = self._contexts()
+        self._run(script, userActivation=True)
+        (self._context,) = set(self._contexts()) - set(before)
+        self._help()
+
+    @property
+    def refused(self) -> list[str]:
+        """What the security policy has refused to the document."""
+        refused: list[str] = self.evaluate("refused")
+        return refused
 
     def resize(self, width: int, height: int) -> None:
         """Give the page a size in CSS pixels."""
@@ -80,14 +102,27 @@ class FirefoxPage:
 
     def evaluate(self, script: str) -> Any:
         """The plain value of an expression, or of the promise that it is."""
+        text = f"Promise.resolve({script}).then((value) => JSON.stringify(value ?? null))"
+        return json.loads(self._run(text)["value"])
+
+    def _help(self) -> None:
+        self.evaluate(f"(() => {{ {HELPERS} }})()")
+
+    def _contexts(self) -> list[str]:
+        tabs = self._call("browsingContext.getTree")["contexts"]
+        return [each["context"] for each in tabs]
+
+    def _run(self, script: str, **options: bool) -> dict[str, Any]:
         answer = self._call(
             "script.evaluate",
-            expression=f"Promise.resolve({script}).then((value) => JSON.stringify(value ?? null))",
+            expression=script,
             target={"context": self._context},
             awaitPromise=True,
+            **options,
         )
         assert answer["type"] == "success", answer["exceptionDetails"]["text"]
-        return json.loads(answer["result"]["value"])
+        result: dict[str, Any] = answer["result"]
+        return result
 
     def _call(self, method: str, **parameters: Any) -> Any:
         self._last += 1

@@ -247,7 +247,7 @@ class HeadsPage:
 
     def _wait_until_loaded(self) -> None:
         self.page.wait_for_function(
-            "window.painted().id !== undefined", timeout=LOADING, polling=LOOK
+            "() => window.painted().id !== undefined", timeout=LOADING, polling=LOOK
         )
         self.settle()
 

@@ -1,36 +1,26 @@
 """A talk in the browser: its keys on stage, its notes in a second window, and where it is kept.
 
 One component is mounted on every page, out of sight. It listens to the keys on stage, keeps a
-person's talks in the browser's own storage, and tells the window with the notes, which is a
-document of its own, what is shown. Nothing of this leaves the browser but what the app is told.
+person's talks in the browser's own storage, and tells the window with the notes (`notes_page.py`)
+what is shown. Nothing of this leaves the browser but what the app is told.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import streamlit as st
 
 from viz.browser.files import joined
 from viz.browser.messages import message_of
-from viz.draw import themes
-
-_NOTES = (
-    Path(__file__)
-    .with_suffix("")
-    .joinpath("notes.html")
-    .read_text(encoding="utf-8")
-    .replace("/* colours */", "".join(f"--{n}: {c}; " for n, c in themes.NOTES_COLORS.items()))
-    .replace("/* script */", joined("speaker/notes.js"))
-)
+from viz.browser.notes_page import NOTES_ADDRESS
 
 _talk = st.components.v2.component(
     "headscope_talk",
     html='<span class="talk" aria-hidden="true" aria-busy="true"></span>',
-    js=f"const NOTES = {json.dumps(_NOTES)};\n{joined('speaker/talk.js')}",
+    js=f"const NOTES = {json.dumps(NOTES_ADDRESS)};\n{joined('speaker/talk.js')}",
 )
 
 _notes_button = st.components.v2.component(

@@ -1,16 +1,20 @@
-"""The large scripts of our components, served from memory at addresses that name their content."""
+"""The large scripts of our components, served from memory at addresses that name their content.
+
+Beside them is the page of the speaker's notes, at an address that stays.
+"""
 
 from __future__ import annotations
 
 import streamlit as st
-from starlette.responses import PlainTextResponse
+from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 from streamlit.url_util import make_url_path
 
+from viz.browser import notes_page
 from viz.browser.files import ADDRESS, LARGE, code
-from viz.server.static_files import answer, takes_all
+from viz.server.static_files import FRESH, KEPT, answer, takes_all
 
-SCRIPT = "text/javascript"
+SCRIPT, PAGE = "text/javascript", "text/html"
 
 
 class ComponentCode:
@@ -23,10 +27,11 @@ class ComponentCode:
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
         self.below = make_url_path(st.get_option("server.baseUrlPath"), ADDRESS) + "/"
-        files = {self.below + name: text.encode() for name, text in map(code, LARGE)}
-        self.compressed = {path: answer(whole, SCRIPT) for path, whole in files.items()}
+        scripts = {name: (text, SCRIPT, KEPT) for name, text in map(code, LARGE)}
+        files = scripts | {notes_page.NAME: (notes_page.PAGE, PAGE, FRESH)}
+        self.compressed = {self.below + name: _answer(*file) for name, file in files.items()}
         self.plain = {
-            path: answer(whole, SCRIPT, compressing=False) for path, whole in files.items()
+            self.below + name: _answer(*file, compressing=False) for name, file in files.items()
         }
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -41,3 +46,9 @@ class ComponentCode:
         else:
             nothing = PlainTextResponse("Not found", 404, headers={"Cache-Control": "no-store"})
             await nothing(scope, receive, send)
+
+
+def _answer(text: str, kind: str, kept: str, *, compressing: bool = True) -> Response:
+    made = answer(text.encode(), kind, compressing=compressing)
+    made.headers["Cache-Control"] = kept
+    return made

@@ -17,15 +17,12 @@ from streamlit.url_util import make_url_path
 
 from model.checkpoints.checkpoint import CheckpointError
 from model.translate.sentences import TextError
-from viz.server.static_files import answer, takes_all
+from viz.server.static_files import FRESH, answer, takes_all
 from viz.service.model_menu import checkpoints
 from viz.shell import followed
 from viz.shell.share import SITE
 from viz.site.model import PackError, packed
 from viz.site.static import NAMED, POLICY, site_files
-
-FRESH = {"Cache-Control": "no-cache"}
-"""Files whose names stay are asked for again."""
 
 _Files = tuple[Mapping[str, Response], Mapping[str, Response]]
 
@@ -62,7 +59,7 @@ class Hall:
         try:
             compressed, plain = await self._made()
         except (CheckpointError, PackError, TextError):
-            return PlainTextResponse(MISSING, 404, headers=FRESH)
+            return PlainTextResponse(MISSING, 404, headers={"Cache-Control": FRESH})
         name = path.removeprefix("/")
         if name.endswith("/") or not name:
             name += "index.html"
@@ -86,7 +83,7 @@ def _files() -> _Files:
         plain[path] = answer(content, kind, compressing=False)
         if not path.startswith(NAMED):
             for each in (compressed[path], plain[path]):
-                each.headers.update(FRESH)
+                each.headers["Cache-Control"] = FRESH
     return compressed, plain
 
 

@@ -6,8 +6,6 @@
 from __future__ import annotations
 
 import asyncio
-import base64
-import hashlib
 import re
 import webbrowser
 from collections.abc import AsyncIterator
@@ -27,6 +25,8 @@ from streamlit.starlette import App
 from streamlit.url_util import make_url_path
 from streamlit.web.server import server_util
 
+from viz.browser import notes_page
+from viz.save.document import policy_hash
 from viz.server import hall, idle_gc
 from viz.server.component_code import ComponentCode
 from viz.server.hall import Hall
@@ -101,13 +101,15 @@ def headers() -> dict[str, str]:
     """The security headers of every response."""
     page = (Path(st.__file__).parent / "static" / "index.html").read_text(encoding="utf-8")
     inline = [
-        base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-        for script in re.findall(r"<script>(.*?)</script>", page, re.DOTALL)
+        policy_hash(script)
+        for text in (page, notes_page.PAGE)
+        for script in re.findall(r"<script>(.*?)</script>", text, re.DOTALL)
     ]
     policy = {
         "default-src": ["'self'"],
-        # Streamlit turns components' code into modules with blob addresses.
-        "script-src": ["'self'", "blob:", *(f"'sha256-{each}'" for each in inline)],
+        # Streamlit turns components' code into modules with blob addresses, and reads numbers of 64
+        # bits with WebAssembly.
+        "script-src": ["'self'", "blob:", *inline, "'wasm-unsafe-eval'"],
         # Streamlit, Plotly and the components write styles into the page.
         "style-src": ["'self'", "'unsafe-inline'"],
         "img-src": ["'self'", "data:", "blob:"],

@@ -22,6 +22,9 @@ FOLDER = Path(st.__file__).parent / "static" / "static"
 
 KEPT = "public, immutable, max-age=31536000"
 
+FRESH = "no-cache"
+"""For files whose names stay; they are asked for again."""
+
 
 class StaticFiles:
     """Answers requests for `FOLDER` from browsers that take gzip; all others are passed on."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 import streamlit as st
@@ -10,8 +11,10 @@ from starlette.responses import PlainTextResponse
 from starlette.testclient import TestClient
 
 from viz.browser.files import LARGE, code, fetched, joined
+from viz.browser.notes_page import NOTES_ADDRESS, PAGE
+from viz.save.document import policy_hash
 from viz.server.component_code import ComponentCode
-from viz.server.server import MIDDLEWARE
+from viz.server.server import MIDDLEWARE, headers
 
 ELSEWHERE = "from Streamlit"
 
@@ -41,10 +44,21 @@ def test_a_script_comes_with_its_style_sheet_and_may_be_kept_for_ever(script: st
     assert answer.headers["vary"] == "Accept-Encoding"
 
 
-@pytest.mark.parametrize("headers", [{"Accept-Encoding": "identity"}, {"Range": "bytes=0-9"}])
-def test_who_takes_no_gzip_gets_it_plain(headers: dict[str, str]) -> None:
+def test_the_notes_are_a_page_whose_script_the_policy_allows() -> None:
+    answer = client().get(f"/{NOTES_ADDRESS}")
+    assert answer.headers["content-type"].startswith("text/html")
+    assert answer.headers["cache-control"] == "no-cache"
+    assert answer.text == PAGE
+    scripts = re.findall(r"<script\b[^>]*>(.*?)</script>", PAGE, re.DOTALL)
+    assert len(scripts) == 1
+    assert policy_hash(scripts[0]) in headers()["Content-Security-Policy"]
+    assert not re.search(r"\son\w+=", PAGE), "no policy lets a handler in an attribute run"
+
+
+@pytest.mark.parametrize("asked", [{"Accept-Encoding": "identity"}, {"Range": "bytes=0-9"}])
+def test_who_takes_no_gzip_gets_it_plain(asked: dict[str, str]) -> None:
     name, text = code("steps/steps.js")
-    answer = client().get(f"/code/{name}", headers=headers)
+    answer = client().get(f"/code/{name}", headers=asked)
     assert "content-encoding" not in answer.headers
     assert answer.text == text
     assert "immutable" in answer.headers["cache-control"]

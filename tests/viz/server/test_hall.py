@@ -14,8 +14,9 @@ from starlette.testclient import TestClient
 from model.checkpoints.checkpoint import CheckpointError
 from model.checkpoints.shipped import CHECKPOINTS
 from viz.server import hall
-from viz.server.hall import FRESH, MISSING, Hall
+from viz.server.hall import MISSING, Hall
 from viz.server.server import MIDDLEWARE, SecurityHeaders
+from viz.server.static_files import FRESH
 from viz.shell import followed
 
 ELSEWHERE = "from Streamlit"
@@ -33,7 +34,7 @@ def client() -> Iterator[TestClient]:
 def test_a_page_leads_to_files_that_may_be_kept_for_ever(client: TestClient) -> None:
     page = client.get("/site/heads/?sentence=a+b")
     assert page.status_code == 200
-    assert page.headers["cache-control"] == FRESH["Cache-Control"]
+    assert page.headers["cache-control"] == FRESH
     known = json.loads(re.findall(r'id="site">(.*?)</script>', page.text)[0])
     (model,) = known["models"]
     card = client.get(f"/site/{model['card']}")

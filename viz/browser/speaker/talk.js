@@ -4,7 +4,7 @@ import { mounted } from "../canvas/mount.js";
 import { asked, sceneAsked } from "./keys.js";
 import { joinSteps } from "./steps.js";
 
-/* global NOTES: the document of the notes, defined by speaker.py ahead of this script. */
+/* global NOTES: the address of the notes relative to the page, defined by speaker.py ahead of this script. */
 
 const PREFIX = "headscope-talk-";
 const WINDOW = "headscope-window";
@@ -41,6 +41,15 @@ function windowName() {
 function moves() {
   window.headscopeMoves ??= { told: 0, wanted: null };
   return window.headscopeMoves;
+}
+
+/** Whether a window shows the notes; it may also be empty, or show the browser's own page about an error. */
+function isNotes(opened) {
+  try {
+    return opened.document.getElementById("headscope-notes") !== null;
+  } catch {
+    return false;
+  }
 }
 
 class Talk {
@@ -170,11 +179,7 @@ class Talk {
     const notes = window.open("", this.name, "popup,width=900,height=700");
     event.detail.blocked = !notes;
     if (!notes) return;
-    if (!notes.document.getElementById("headscope-notes")) {
-      // A document of the app's own origin: a channel between the two windows requires it. Its address is never revoked,
-      // so the notes can be reloaded.
-      notes.location.replace(URL.createObjectURL(new Blob([NOTES], { type: "text/html" })));
-    }
+    if (!isNotes(notes)) notes.location.replace(new URL(NOTES, document.baseURI));
     notes.focus();
     this._show();
   }
