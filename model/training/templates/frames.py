@@ -80,6 +80,12 @@ _DONE = tuple(
     if verb.base not in ("need", "break", "lose", "hide", "forget")
 )
 
+_SAID = (
+    ("as the saying goes,", "wie es so schön heißt:"),
+    ("my grandmother always said:", "meine Großmutter sagte immer:"),
+    ("remember:", "denk daran:"),
+    ("an old saying goes:", "ein altes Sprichwort lautet:"),
+)
 _DIGITS = tuple((str(number), str(number)) for number in range(2, 100))
 SLOTS: dict[str, Sequence[Word]] = {
     **NOUNS,
@@ -92,6 +98,7 @@ SLOTS: dict[str, Sequence[Word]] = {
     "shewho": _subjects(female=True),
     "who": _subjects(female=False) + _subjects(female=True),
     "done": _DONE,
+    "said": _SAID,
     "person": PEOPLE,
     "being": PEOPLE + ANIMALS,
     "name": tuple((name, name) for name in (*MEN, *WOMEN)),
@@ -262,7 +269,7 @@ _WEIGHTS = {
     **{"motion": 5, "proverb": 15, "number": 8, "clause": 14, "field": 9},
     **{"profession": 7, "time": 6, "conditional": 10, "relative": 12, "passive": 10},
     **{"preposition": 26, "article": 9, "auxiliary": 12, "separable": 20, "plural": 7},
-    **{"money": 9, "date": 9, "clock": 6, "figure": 8},
+    **{"money": 9, "date": 9, "clock": 6, "figure": 8, "saying": 3},
 }
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from model.training.corpus import Pair
 from model.training.templates.draw import Draw, template
 from model.training.templates.frames import fill
@@ -20,7 +22,7 @@ def senses(draw: Draw) -> Pair:
     """A sentence of the list, with a person in it if it has a place for one."""
     english, german = fill(draw, *draw.one(_PAIRS))
     kind = draw.one(range(4))
-    masculine_only = " his " in english
+    masculine_only = english.startswith("W ") and " his " in english
     if kind == 0:
         who, wer = draw.one((("he", "er"), ("she", "sie")))
         feminine = who == "she"
@@ -34,7 +36,7 @@ def senses(draw: Draw) -> Pair:
         feminine = noun.english in FEMALE
     if masculine_only and feminine:
         english = english.replace(" his ", " her ")
-        german = german.replace("seine ", "ihre ").replace("seinen ", "ihren ")
+        german = re.sub(r"\bsein(?=e?[mnrs]? \w)", "ihr", german)
     name = draw.one(_NAMES)
     english = english.replace("W2", name)
     german = german.replace("von D", f"von {name}")

@@ -28,14 +28,21 @@ def from_templates(count: int, seed: int, held_out: Collection[str]) -> Iterator
     while written < count and stale < 2000:
         each = draw.one(tickets)
         pair = each.write(draw)
-        english, german = map(key, pair)
-        if english in known or english in held_out or german in held_out:
+        english = key(pair.source)
+        if english in known or any(held in held_out for side in pair for held in _keys(side)):
             stale += 1
             continue
         stale = 0
         known.add(english)
         written += 1
         yield each.kind, pair
+
+
+def _keys(side: str) -> Iterator[str]:
+    """Of a sentence, and of what follows its introduction ("Remember: …")."""
+    yield key(side)
+    for mark in (", ", ": "):
+        yield key(side.partition(mark)[2])
 
 
 def around_nouns(
