@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
+import io
 import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
 
+from model.console import INTERRUPTED, escape_unprintable
+
 COMMANDS = {
     "open": ("open", "open a saved trace or a model's folder in the app"),
     "desktop": ("app", "open the app in a desktop window"),
-    "translate": ("translate", "translate a sentence"),
+    "translate": ("translate", "translate a sentence, or the lines of a text"),
     "export": ("export", "write a figure, its numbers or the whole heads view to a file"),
     "export-hf": ("export_hf", "write a model as a folder that transformers can load"),
     "pack": ("pack", "write a model, or a talk, as one HTML page that runs offline"),
@@ -56,9 +60,30 @@ def main(argv: Sequence[str] | None = None) -> int:
         argv: the arguments; None means those of this process.
 
     Returns:
-        The exit status: 0, or 1 if the request is refused; wrong usage exits with 2.
+        The exit status: 0; 1 if the request is refused or the output is closed; 130 after Ctrl+C.
+        Wrong usage exits with 2.
     """
-    arguments = sys.argv[1:] if argv is None else list(argv)
+    escape_unprintable()
+    try:
+        try:
+            return _status(sys.argv[1:] if argv is None else list(argv))
+        finally:
+            # Here a closed pipe and a full disk end the command quietly; Python would complain.
+            print(end="", flush=True)
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except OSError as error:
+        if error.filename is None:
+            with contextlib.suppress(io.UnsupportedOperation):
+                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if not isinstance(error, BrokenPipeError):
+            from model.files import unwritten
+
+            print(unwritten(error), file=sys.stderr)
+        return 1
+
+
+def _status(arguments: Sequence[str]) -> int:
     parsed = _parser(arguments).parse_args(arguments)
     if parsed.run is None:
         from headscope.commands.app import serve
@@ -69,15 +94,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         parsed.run(parsed)
     except parsed.refused as error:
         print(error, file=sys.stderr)
-        return 1
-    except BrokenPipeError:
-        # The reader of the output has closed it; Python must not complain while closing it too.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
-    except OSError as error:
-        from model.files import unwritten
-
-        print(unwritten(error), file=sys.stderr)
         return 1
     return 0
 

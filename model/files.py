@@ -71,5 +71,6 @@ def write_folder(path: str | os.PathLike[str], files: Mapping[str, bytes]) -> No
 
 
 def unwritten(error: OSError) -> str:
-    """A sentence on a file that cannot be written."""
-    return f"{_NAMES.repr(error.filename)} cannot be written: {error.strerror or error}."
+    """A sentence on a file that cannot be written; standard output has no name."""
+    name = "The output" if error.filename is None else _NAMES.repr(error.filename)
+    return f"{name} cannot be written: {error.strerror or error}."

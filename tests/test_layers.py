@@ -12,7 +12,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 
 FLOORS = (
-    ("model.files", "model.numbers"),
+    ("model.console", "model.files", "model.numbers"),
     ("model.trace", "model.paper"),
     ("model.record",),
     ("model.checkpoints", "model.watch"),

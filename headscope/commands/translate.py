@@ -1,21 +1,26 @@
-"""`headscope translate "The cat sat on the mat."`."""
+"""`headscope translate "The cat sat on the mat."`, and `headscope translate <FILE >FILE`."""
 
 from __future__ import annotations
 
 import argparse
+import contextlib
+import io
 import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO, TextIO
 
 import torch
+from tqdm import tqdm
 
 from model.checkpoints.checkpoint import CheckpointError
 from model.checkpoints.shipped import CHECKPOINTS, checkpoint_folder
+from model.files import whole_file
 from model.paper.search import AS_IN_THE_PAPER, DecodingError, Sampling, Search
 from model.trace.translation import Translation
 from model.translate.devices import DeviceError
+from model.translate.lines import Line, read_lines, translated_lines
 from model.translate.sentences import TextError
 from model.translate.translator import Translator, load
 
@@ -31,18 +36,36 @@ REFUSED = (CheckpointError, DecodingError, DeviceError, TextError)
 
 def fill(parser: argparse.ArgumentParser) -> None:
     """Give the command its options."""
-    parser.add_argument("text", help="the sentence; - reads it from standard input")
+    parser.add_argument(
+        "text",
+        nargs="?",
+        help="the sentence; without one, or with -, each line of standard input is translated",
+    )
+    parser.add_argument(
+        "--input", type=Path, metavar="FILE", help="translate each line of this UTF-8 file"
+    )
+    parser.add_argument(
+        "--out", type=Path, metavar="FILE", help="write there, in UTF-8, instead of printing"
+    )
+    parser.add_argument(
+        "--keep-going",
+        action="store_true",
+        help="write an empty line for a line that cannot be translated, and go on",
+    )
     add_checkpoint(parser)
     add_snapshot(parser)
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda or cuda:1")
     add_search_options(parser)
     parser.add_argument("--target", help="record this translation instead of the model's own")
     parser.add_argument(
-        "--json", action="store_true", help="print tokens, scores and log-probabilities as JSON"
+        "--json",
+        action="store_true",
+        help="print tokens, scores and log-probabilities as JSON; an object for each line",
     )
     parser.add_argument(
         "--save-trace", type=Path, metavar="FILE.npz", help="write every attention matrix here"
     )
+    parser.set_defaults(wrong_usage=parser.error)
 
 
 def add_checkpoint(parser: argparse.ArgumentParser) -> None:
@@ -157,28 +180,130 @@ def _written(translation: Translation) -> dict[str, Any]:
     }
 
 
+def _line_as_json(line: Line, translator: Translator) -> dict[str, Any]:
+    if line.translation is not None:
+        return {"line": line.number, **_as_json([line.translation], translator)}
+    # Whatever bytes a line has, JSON is UTF-8.
+    source = line.text.encode(errors="replace").decode()
+    untranslated = {"line": line.number, "source": source, "translation": ""}
+    return untranslated | ({"error": line.refused} if line.refused else {})
+
+
 def run(arguments: argparse.Namespace) -> None:
-    """Print a translation, or all samples, best first."""
-    text = sys.stdin.read() if arguments.text == "-" else arguments.text
+    """Print a translation, or all samples, best first; or the translation of each line."""
+    has_sentence = arguments.text not in (None, "-")
+    if has_sentence and arguments.input:
+        arguments.wrong_usage("give a sentence or --input, not both")
+    if not has_sentence:
+        _require_lines(arguments)
     # One small forward pass is faster with a single thread.
     torch.set_num_threads(1)
     translator = load(arguments.checkpoint, device=arguments.device, snapshot=arguments.snapshot)
     search = asked_search(arguments, translator)
+    with contextlib.ExitStack() as opened:
+        if arguments.out:
+            file = opened.enter_context(whole_file(arguments.out))
+            written = io.TextIOWrapper(file, encoding="utf-8", newline="\n")
+            opened.callback(written.detach)
+            out: TextIO = written
+        else:
+            out = sys.stdout
+        refused = 0
+        if has_sentence:
+            _translate(arguments, translator, search, out)
+        else:
+            refused = _translate_lines(arguments, translator, search, out)
+    if refused:
+        raise TextError(
+            f"{'One line was' if refused == 1 else f'{refused:,} lines were'} not translated."
+        )
+
+
+def _translate(
+    arguments: argparse.Namespace, translator: Translator, search: Search, out: TextIO
+) -> None:
     if search.sampling is None:
-        translations = [translator.translate(text, search=search)]
+        translations = [translator.translate(arguments.text, search=search)]
     else:
-        translations = translator.candidates(text, search=search)
+        translations = translator.candidates(arguments.text, search=search)
     translation = translations[0]
     if translation.unseen:
-        unseen = " ".join(translation.unseen)
-        print(f"{translator.never_saw('these')}: {unseen}", file=sys.stderr)
+        print(_unseen(translation, translator), file=sys.stderr)
     if arguments.save_trace:
         if arguments.target is None:
             trace = translator.trace_of(translation)
         else:
-            trace = translator.trace(text, target=arguments.target)
+            trace = translator.trace(arguments.text, target=arguments.target)
         trace.save(arguments.save_trace)
     if arguments.json:
-        print(json.dumps(_as_json(translations, translator), ensure_ascii=False, indent=2))
+        print(_json(_as_json(translations, translator), out, indent=2), file=out)
     else:
-        print("\n".join(each.text for each in translations))
+        print("\n".join(each.text for each in translations), file=out)
+
+
+def _unseen(translation: Translation, translator: Translator) -> str:
+    return f"{translator.never_saw('these')}: {' '.join(translation.unseen)}"
+
+
+def _json(value: dict[str, Any], out: TextIO, indent: int | None = None) -> str:
+    # An escape of the console's would be no JSON.
+    is_unicode = (out.encoding or "").lower().startswith("utf")
+    return json.dumps(value, ensure_ascii=not is_unicode, indent=indent)
+
+
+def _require_lines(arguments: argparse.Namespace) -> None:
+    """Refuse what only one sentence can have, and a person who has typed none."""
+    for name in ("target", "save_trace"):
+        if getattr(arguments, name) is not None:
+            arguments.wrong_usage(f"--{name.replace('_', '-')} is for one sentence; give it here")
+    if (arguments.samples or 1) > 1:
+        arguments.wrong_usage("several samples are for one sentence; give it here")
+    if arguments.text is None and arguments.input is None and (not sys.stdin or sys.stdin.isatty()):
+        arguments.wrong_usage("give a sentence, or --input FILE, or the lines of a pipe")
+
+
+def _translate_lines(
+    arguments: argparse.Namespace, translator: Translator, search: Search, out: TextIO
+) -> int:
+    """Write the translation of each line, and return how many were refused."""
+    refused = 0
+    with contextlib.ExitStack() as opened:
+        if arguments.input:
+            file, total = _opened(arguments.input)
+            opened.enter_context(file)
+        else:
+            file, total = sys.stdin.buffer, None
+        # Lines on the same terminal show the progress themselves.
+        is_hidden = not sys.stderr.isatty() or (out is sys.stdout and out.isatty())
+        bar = opened.enter_context(
+            tqdm(total=total, unit=" lines", disable=is_hidden, leave=False, dynamic_ncols=True)
+        )
+        for line in translated_lines(translator, read_lines(file), search=search):
+            if line.refused:
+                refused += 1
+                said = f"Line {line.number:,}: {line.refused}"
+                if not arguments.keep_going:
+                    raise TextError(f"{said} With --keep-going, an empty line is written for it.")
+                tqdm.write(said, file=sys.stderr)
+            elif line.translation and line.translation.unseen:
+                unseen = _unseen(line.translation, translator)
+                tqdm.write(f"Line {line.number:,}: {unseen}", file=sys.stderr)
+            if arguments.json:
+                written = _json(_line_as_json(line, translator), out)
+            else:
+                written = line.translation.text if line.translation else ""
+            print(written, file=out, flush=True)
+            bar.update()
+    return refused
+
+
+def _opened(path: Path) -> tuple[BinaryIO, int | None]:
+    """A file, and its number of lines; a pipe can be read only once."""
+    try:
+        total = None
+        if path.is_file():
+            with path.open("rb") as file:
+                total = sum(1 for _ in file)
+        return path.open("rb"), total
+    except OSError as error:
+        raise TextError(f"{path} cannot be read: {error.strerror}.") from None

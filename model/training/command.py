@@ -12,6 +12,7 @@ from pathlib import Path
 import torch
 
 from model.checkpoints.checkpoint import CheckpointError
+from model.console import INTERRUPTED, escape_unprintable
 from model.files import unwritten
 from model.paper.config import ConfigError
 from model.paper.positions import LengthError
@@ -69,14 +70,15 @@ def command(work: Callable[[list[str] | None], int | None]) -> Callable[..., int
 
     @functools.wraps(work)
     def main(argv: list[str] | None = None) -> int:
+        escape_unprintable()
         try:
             return work(argv) or 0
+        except KeyboardInterrupt:
+            return INTERRUPTED
         except REFUSALS as error:
             print(error, file=sys.stderr)
         except OSError as error:
-            # A write to an open file fails without a name.
-            nameless = f"The output cannot be written: {error.strerror or error}."
-            print(unwritten(error) if error.filename else nameless, file=sys.stderr)
+            print(unwritten(error), file=sys.stderr)
         return 1
 
     return main

@@ -57,7 +57,7 @@ def require_answer(arguments: list[str]) -> None:
 def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A file that a case names, and an empty standard input."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("sys.stdin", io.StringIO(""))
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"")))
 
 
 @cases(400)
@@ -66,6 +66,7 @@ def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     more=options(
         *SEARCH,
         *("--target", "--json", "--save-trace", "--snapshot", "--device", "--checkpoint", "--help"),
+        *("--input", "--out", "--keep-going"),
     ),
 )
 def test_any_arguments_translate_or_are_refused_in_a_sentence(

@@ -187,7 +187,14 @@ def test_help_names_every_option(capsys):
         assert option in output
 
 
-@pytest.mark.parametrize("arguments", [["translate"], ["translate", "a", "--beam", "x"]])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["translate", "a", "b"],
+        ["translate", "a", "--beam", "x"],
+        ["translate", "a", "--input", "b"],
+    ],
+)
 def test_wrong_usage_is_status_two(arguments, capsys):
     with pytest.raises(SystemExit) as left:
         main(arguments)
