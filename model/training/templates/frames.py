@@ -129,6 +129,7 @@ _CONTRACTIONS = {
     **{"von dem": "vom", "zu dem": "zum", "zu der": "zur", "bei dem": "beim"},
     **{"in dem": "im", "an dem": "am", "in das": "ins"},
 }
+_AN = re.compile(r"\ba(?= [aeiou])(?! (?:uni[^m]|use|usu|eu|one))")
 # Not of a relative pronoun: "das Haus, in dem der Mann wohnt".
 _CONTRACTION = re.compile(rf"(?<!, )\b({'|'.join(_CONTRACTIONS)})\b(?= \w)", re.IGNORECASE)
 
@@ -202,8 +203,9 @@ def fill(draw: Draw, english: str, german: str) -> Pair:
 
     english, german = choose(english), choose(german)
     german = _CONTRACTION.sub(_contracted, _SLOT.sub(in_german, german))
+    english = _AN.sub("an", _SLOT.sub(in_english, english))
     # A sentence that ends in "p.m." has one full stop.
-    return draw.sentence(_SLOT.sub(in_english, english).replace(".m..", ".m."), german)
+    return draw.sentence(english.replace(".m..", ".m."), german)
 
 
 def _german(parts: list[str], word: Callable[[str], Word | None]) -> str:
@@ -269,7 +271,7 @@ _WEIGHTS = {
     **{"motion": 5, "proverb": 15, "number": 8, "clause": 14, "field": 9},
     **{"profession": 7, "time": 6, "conditional": 10, "relative": 12, "passive": 10},
     **{"preposition": 26, "article": 9, "auxiliary": 12, "separable": 20, "plural": 7},
-    **{"money": 9, "date": 9, "clock": 6, "figure": 8, "saying": 3},
+    **{"money": 9, "date": 9, "clock": 6, "figure": 8, "saying": 3, "reflexive": 5},
 }
 
 

@@ -184,6 +184,11 @@ def _choices(side: str) -> list[tuple[str, int]]:
         ("{a|a} {1:dog|dog}", "{1:x|x}", ("A dog", "X")),
         ("the <being> is here", "<der being nom> ist hier", None),
         ("from the <place>", "von <der place dat>", None),
+        (
+            "{a|a} owl, a rare owl, a unit, at a hour",
+            "x",
+            ("An owl, a rare owl, a unit, at a hour", "X"),
+        ),
     ],
 )
 def test_a_frame_agrees(english: str, german: str, expected: tuple[str, str] | None) -> None:
