@@ -116,6 +116,32 @@ def test_every_part_of_the_masks_has_a_stage(open_app: OpenApp, part: str) -> No
     assert {"ArrowLeft", "ArrowRight", "v"} <= set(cue(app).steps)
 
 
+@pytest.mark.parametrize(
+    ("page", "view"),
+    [
+        ("masks", {"part": "change"}),
+        ("effects", {"off": "encoder.0.0"}),
+    ],
+)
+def test_a_typed_target_is_the_headline_over_pictures_of_it(
+    open_app: OpenApp, page: str, view: dict[str, str]
+) -> None:
+    typed = "Der Hund."
+    app = open_stage(open_app, page, target=typed, **view)
+    headline = html(app).partition('<div class="change"')[2]
+    head, before, after = headline.partition("</section></div>")[0].split("</section>")
+    assert f"<div>{typed}</div>" in head
+    for each in (before, after):
+        assert "Each typed token: probability" in each
+    assert cue(app).translation == typed
+
+
+def test_the_foot_names_no_target_that_the_page_does_not_show(open_app: OpenApp) -> None:
+    app = open_stage(open_app, "positions", target="Der Hund.", topic="without", scale="50")
+    assert "Der Hund." not in html(app)
+    assert cue(app).translation == TRANSLATION
+
+
 @pytest.mark.parametrize("topic", TOPICS)
 def test_every_part_of_the_positions_has_a_stage(open_app: OpenApp, topic: str) -> None:
     app = open_stage(open_app, "positions", topic=topic)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import unicodedata
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Literal
 
 from model.trace.attention_map import FloatArray, Tokens
@@ -60,30 +61,52 @@ def diff_html(before: str, after: str, *, dark: bool = False) -> str:
     return "".join(parts)
 
 
+@dataclass(frozen=True, slots=True)
+class Typed:
+    """A target that a person typed, under two runs.
+
+    Attributes:
+        text: of the target; any text.
+        means: of the log-probabilities that each run gives its tokens.
+    """
+
+    text: str
+    means: tuple[float, float]
+
+
+def typed_in(text: str, before: FloatArray | None, after: FloatArray | None) -> Typed | None:
+    """A typed target with the log-probabilities of its tokens in two runs; None without a text."""
+    if not text or before is None or after is None:
+        return None
+    return Typed(text, (float(before.mean()), float(after.mean())))
+
+
 def translations_html(
-    before: str,
-    after: str,
-    names: tuple[str, str],
-    *,
-    dark: bool,
-    given: tuple[float, float] | None = None,
+    before: str, after: str, names: tuple[str, str], *, dark: bool, typed: Typed | None = None
 ) -> str:
     """Two translations, side by side if they fit, with changes marked in the second.
 
-    `given`, if any, are the mean log-probabilities of a typed target's tokens.
+    A typed target stands above them, because the pictures below are of that target.
     """
-    size = 1.5 if max(len(before), len(after)) <= SHORT else 1.125
-    shown = (escape_html(visible(before)), diff_html(before, after, dark=dark))
-    notes = [
-        '<div style="font-size: 1.125rem; font-weight: 400">Typed target: each token gets a '
-        f"probability of {_probability(mean)} (geometric mean)</div>"
-        for mean in given or ()
-    ] or ["", ""]
-    sections = "".join(
-        f'<section style="display: flex; gap: 0.75rem; font-size: {size}rem">'
-        f"<span>{escape_html(name)}</span>"
-        f"<div>{text or NOTHING}{note}</div></section>"
-        for name, text, note in zip(names, shown, notes, strict=True)
+    written = [escape_html(visible(before)), diff_html(before, after, dark=dark)]
+    texts = [before, after] if typed is None else [typed.text]
+    size = 1.5 if max(map(len, texts)) <= SHORT else 1.125
+    head, look = "", f"font-size: {size}rem"
+    if typed is not None:
+        head = (
+            f'<section style="grid-column: 1 / -1; {look}">'
+            f"<div>{escape_html(visible(typed.text))}</div></section>"
+        )
+        look = "font-size: 1.125rem"
+        written = [
+            f'<div style="font-weight: 400">Each typed token: probability {_probability(mean)} '
+            f"(geometric mean). Written freely: {text or 'nothing'}</div>"
+            for text, mean in zip(written, typed.means, strict=True)
+        ]
+    sections = head + "".join(
+        f'<section style="display: flex; gap: 0.75rem; {look}">'
+        f"<span>{escape_html(name)}</span><div>{text or NOTHING}</div></section>"
+        for name, text in zip(names, written, strict=True)
     )
     columns = "repeat(auto-fit, minmax(min(100%, 30rem), 1fr))"
     return (

@@ -18,7 +18,7 @@ from viz.browser.clicks import handle_clicks
 from viz.browser.switches import switches
 from viz.draw import style
 from viz.draw.labels import axis_texts, escape_markdown
-from viz.draw.word_diff import translations_html
+from viz.draw.word_diff import translations_html, typed_in
 from viz.effects.contrast_map import ContrastMap, contrast_sentences, replaced_sentence
 from viz.effects.contrasted import standing
 from viz.effects.effect_map import EffectMap, WordMap, effect_sentences
@@ -333,7 +333,7 @@ def show_without(question: OfModel, view: EffectsView) -> None:
     if both is None:
         hint(NO_MEANS)
         return
-    st.html(written_html(*both))
+    st.html(written_html(question, *both))
     before, after = (each.forced for each in both)
     assert before.log_probs is not None, "every trace of a translator holds them"
     assert after.log_probs is not None, "every trace of a translator holds them"
@@ -349,9 +349,11 @@ def outcomes(question: OfModel, view: EffectsView) -> tuple[Outcome, Outcome] | 
     return session.run(question), session.run(question, view.intervention(means))
 
 
-def written_html(before: Outcome, after: Outcome) -> str:
-    """Both translations as HTML."""
-    return translations_html(before.free.text, after.free.text, ("With", "Without"), dark=is_dark())
+def written_html(question: OfModel, before: Outcome, after: Outcome) -> str:
+    """Both translations as HTML, and the typed target."""
+    typed = typed_in(question.target, before.forced.log_probs, after.forced.log_probs)
+    names = ("With", "Without")
+    return translations_html(before.free.text, after.free.text, names, dark=is_dark(), typed=typed)
 
 
 def open_without_greatest(question: OfModel) -> None:
@@ -409,7 +411,7 @@ def show_on_stage(question: OfModel, view: EffectsView, predictions: Tokens) -> 
         picture = EffectMap(effects, view.place, question.target, numbered=False, off=view.off)
     with stage.picture():
         if view.off and (both := outcomes(question, view)):
-            st.html(written_html(*both))
+            st.html(written_html(question, *both))
         stage.show((picture, picture.name), narrow=is_narrow())
 
 
@@ -424,7 +426,7 @@ def show_against_on_stage(question: OfModel, view: EffectsView) -> None:
         if view.show == "probability":
             picture: Any = replace(contrast_map(question, view, contrast), numbered=False)
             if view.off and (both := outcomes(question, view)):
-                st.html(written_html(*both))
+                st.html(written_html(question, *both))
         elif view.show == "words":
             words = word_map(question, view, session.translator(question.checkpoint))
             picture = replace(words, numbered=False)

@@ -15,7 +15,7 @@ from viz.browser.matrices import edited, epoch_of, keep_painted, matrices
 from viz.decoding.view import VIEW as DECODING
 from viz.decoding.view import DecodingView
 from viz.draw.labels import axis_texts, escape_markdown
-from viz.draw.word_diff import translations_html
+from viz.draw.word_diff import translations_html, typed_in
 from viz.links.mask_edits import Edit, intervention, write
 from viz.masks.log_probs import LogProbs
 from viz.masks.mask import edited_mask
@@ -232,8 +232,9 @@ def show_editor(selection: Selection) -> None:
         if stage.is_on():
             names = ("Before", "After")
             texts = before.free.text, after.free.text
-            given = typed_log_probs(selection, before, after)
-            st.html(translations_html(*texts, names, dark=is_dark(), given=given))
+            sides = (selection.log_probs(each.forced)[1] for each in (before, after))
+            typed = typed_in(selection.question.target if selection.at.is_typed else "", *sides)
+            st.html(translations_html(*texts, names, dark=is_dark(), typed=typed))
         matrices(
             # More than three cannot be read from the back row.
             picture.panels[:3] if stage.is_on() else picture.panels,
@@ -248,16 +249,6 @@ def show_editor(selection: Selection) -> None:
         show_change(selection, picture, before, after)
     address.write_address()
     st.html(f'<span class="headscope-done" data-done="{html.escape(written)}"></span>')
-
-
-def typed_log_probs(
-    selection: Selection, before: Outcome, after: Outcome
-) -> tuple[float, float] | None:
-    """The mean log-probability of the typed target's tokens in two runs; None without a target."""
-    if not selection.at.is_typed:
-        return None
-    one, other = (selection.log_probs(run.forced)[1] for run in (before, after))
-    return float(one.mean()), float(other.mean())
 
 
 def show_change(

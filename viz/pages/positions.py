@@ -497,6 +497,8 @@ def show_on_stage(question: OfModel, model: Translator) -> None:
     sentence = question.sentence
     parts = parts_of(model)
     view = address.read(PositionsView)
+    # The bar has named the typed target, of which nothing is shown here.
+    stage.name(sentence, session.ask(question.translate).translation.text)
     stage.offer("Left and right: part", across=stage.Step("topic", list(parts), view.topic))
     stage.say(PARTS[view.topic])
     match view.topic:

@@ -8,7 +8,7 @@ from model.trace.attention_map import AttentionKind, AttentionMap, BoolArray, Si
 from model.trace.trace import Trace
 from viz.draw import themes
 from viz.draw.labels import NOTHING
-from viz.draw.word_diff import translations_html
+from viz.draw.word_diff import Typed, translations_html
 from viz.masks.batch_masks import EVERY_QUERY
 from viz.masks.compared import most_moved, moved_heads, moved_panel, moved_words
 from viz.masks.difference import mask_difference
@@ -203,6 +203,17 @@ def test_two_translations_stand_beside_their_names_and_none_is_a_sign() -> None:
     assert NOTHING in translations_html("", "", ("A", "B"), dark=False)
 
 
+def test_a_typed_target_stands_above_what_is_written_freely() -> None:
+    typed = Typed("Die <b>Katze</b>", (-9.3, -0.1))
+    found = translations_html("", "Hund", ("Before", "After"), dark=False, typed=typed)
+    assert "<b>Katze</b>" not in found
+    head, before, after = found.split("<section")[1:]
+    assert "Die &lt;b&gt;Katze&lt;/b&gt;" in head
+    assert "probability less than 0.0001 (geometric mean). Written freely: nothing<" in before
+    assert "probability 0.9 (geometric mean). Written freely: <ins" in after
+    assert ">Hund</ins>" in after
+
+
 def test_a_difference_is_counted_in_words() -> None:
     first = a_mask(everything((0, 0)))
     assert mask_difference(first, first).words == "None of the 12 cells differs."
@@ -246,6 +257,7 @@ def test_a_sentence_is_named_by_its_number_and_its_first_words() -> None:
     [(0.0, "more than 0.999"), (-5e-5, "more than 0.999"), (-0.004, "0.996"), (-1.0, "0.37")],
 )
 def test_a_probability_below_one_is_not_called_one(mean: float, said: str) -> None:
-    found = translations_html("a", "a", ("A", "B"), dark=False, given=(mean, -20.0))
-    assert f"a probability of {said} (geometric mean)" in found
-    assert "a probability of less than 0.0001 (geometric mean)" in found
+    typed = Typed("x", (mean, -20.0))
+    found = translations_html("a", "a", ("A", "B"), dark=False, typed=typed)
+    assert f"probability {said} (geometric mean)" in found
+    assert "probability less than 0.0001 (geometric mean)" in found
