@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from model.explain.experiments import Experiment, save_experiments
 from tests.kit.apptest import component, go_to, trigger
 from tests.kit.shown import html
 from tests.kit.traces import DECODER_WORDS, entries, packed
@@ -84,29 +82,37 @@ def test_a_question_whose_answer_is_on_this_page_changes_what_it_shows(open_app:
     assert app.query_params["asked"] == "head-end"
 
 
-def test_a_pair_of_words_that_ships_with_the_model_opens_on_its_own_sentence(
-    open_app: OpenApp, checkpoints: Path, tmp_path: Path
-) -> None:
-    shutil.copytree(checkpoints / "en-de", tmp_path / "en-de")
-    pair = Experiment("The {dog} sleeps.", "Why “Der” (0.61) and not “Die” (0.2)?", 1, "1.Die")
-    save_experiments(tmp_path / "en-de", {"words": [pair]})
-    app = open_app(page="heads", folder=tmp_path, sentence="A man.", target="Ein Mann.")
-    (text,) = [
-        text
-        for key, text, _ in json.loads(component(app, KEY).json)["questions"]
-        if key == "pair-1"
-    ]
-    assert text == "Why “Der” and not “Die” in “The {dog} sleeps.”?"
-    app = ask(app, "pair-1")
+def test_one_word_against_another_is_asked_of_the_sentence_that_stands(open_app: OpenApp) -> None:
+    sentence = {"sentence": "My sister lost his keys."}
+    app = open_app(page="heads", folder=SHIPPED, **sentence)
+    field = json.loads(component(app, KEY).json)
+    assert ["seine", 4] in field["words"]["written"]
+    assert ["sister", 2] in field["words"]["read"]
+    app = ask(app, "why-not.4.seinen")
     assert app.session_state["_visit"].page == "effects"
-    asked = {"sentence": pair.source, "token": "1", "instead": "Die", "asked": "pair-1"}
+    asked = sentence | {"token": "4", "instead": "seinen", "asked": "why-not.4.seinen"}
     assert app.query_params == asked
-    assert text in line(app)
-    assert re.search(r"without .*layer \d, head \d.*“Die” (rises|falls|stays).*0\.\d", line(app))
-    # The answer is about that sentence, and no other one.
+    assert "<b>Why “seine” and not “seinen”?</b>" in line(app)
+    assert re.search(r"“seine” (has|had|is|was) .*layer \d, head \d", line(app)), line(app)
+    # The link says the same.
+    assert line(open_app(page="effects", folder=SHIPPED, **asked)) == line(app)
     assert not line(app.text_input(key="sentence").set_value("A man.").run())
-    assert not line(open_app(page="effects", folder=tmp_path, **asked | {"sentence": "A man."}))
-    assert "pair-1" not in keys(open_app(page="heads"))
+
+
+@pytest.mark.parametrize(
+    "key",
+    ["why-not.99.x", "why-not.1.", "matters-most.2", "what-else.2.x", "why-not.0.x", "pair-1"],
+)
+def test_words_that_a_question_cannot_take_lead_nowhere(open_app: OpenApp, key: str) -> None:
+    app = ask(open_app(page="heads", **TOY), key)
+    assert app.session_state["_visit"].page == "heads"
+    assert not line(app)
+
+
+def test_a_question_is_about_the_word_that_was_named(open_app: OpenApp) -> None:
+    app = ask(open_app(page=HOME, **TOY), "sure-of.2")
+    assert app.query_params["at"] == "2"
+    assert "How sure was it of “f”?" in line(app)
 
 
 def test_an_answer_is_dismissed(open_app: OpenApp) -> None:

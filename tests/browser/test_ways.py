@@ -64,7 +64,7 @@ def test_a_question_is_found_chosen_and_answered_by_keys(
 ) -> None:
     open_page(f"?{TOY}")
     page.keyboard.press("Control+k")
-    page.keyboard.type("looks token")
+    page.keyboard.type("which head looks back")
     expect(options(page).first).to_have_text(INQUIRIES["head-previous"].text)
     expect(options(page).first).to_have_attribute("aria-selected", "true")
     page.keyboard.press("ArrowDown")

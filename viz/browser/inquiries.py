@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import streamlit as st
@@ -28,9 +28,13 @@ _inquiries = st.components.v2.component(
 )
 
 
+Words = Mapping[str, Sequence[tuple[str, int]]]
+
+
 def inquiries(
-    questions: Sequence[tuple[str, str, str]],
+    questions: Sequence[tuple[str, str, str, str]],
     *,
+    words: Words,
     about: str,
     turn: int,
     on_asked: Callable[[], None],
@@ -38,13 +42,16 @@ def inquiries(
     """Mount the field, once a run.
 
     Args:
-        questions: a key, a text and further words to be found by, each plain text.
+        questions: each a key, its text, its text before words were put in, and its text where a
+            person names words; all plain text.
+        words: that were "written" and "read", each with the place of its first token from 1.
         about: what they are about, as plain text.
         turn: how many were answered, by which the browser knows that it waits no more.
         on_asked: called when one was chosen, for `asked` to read.
     """
     data = {
         "questions": [list(each) for each in questions],
+        "words": {side: [list(each) for each in listed] for side, listed in words.items()},
         "about": about,
         "turn": turn,
         "charts": list(CHARTS),

@@ -140,7 +140,6 @@ class Stack(NamedTuple):
     kind: AttentionKind
     key: str
     text: str
-    keywords: str
 
 
 STACKS = (
@@ -148,19 +147,16 @@ STACKS = (
         AttentionKind.CROSS,
         "no-cross",
         "What if the decoder could not look at the source?",
-        "without no cross attention off blind encoder decoder remove all",
     ),
     Stack(
         AttentionKind.DECODER,
         "no-decoder",
         "What if the decoder forgot what it wrote?",
-        "without no masked self attention decoder off memory remove all",
     ),
     Stack(
         AttentionKind.ENCODER,
         "no-encoder",
         "What if the words of the source could not see each other?",
-        "without no encoder self attention off context remove all",
     ),
 )
 
@@ -295,42 +291,36 @@ INQUIRIES = (
     Inquiry(
         "matters-most",
         "Which head matters most for this sentence?",
-        "important effect ablation remove greatest loss needed",
         _is_model,
         matters_most,
     ),
     Inquiry(
         "matters-for-word",
         "Which head matters most for “{word}”?",
-        "this word important effect ablation remove token needed",
         _has_word,
         matters_for_word,
     ),
     Inquiry(
         "without-best",
         "What would it write without its most important head?",
-        "translation without head ablation switch off remove change",
         _is_model,
         without_best,
     ),
     Inquiry(
         "harmful",
         "Does any head do harm?",
-        "bad worse negative better without hurts useless",
         _is_model,
         harmful,
     ),
     Inquiry(
         "changes-words",
         "How many heads change the words?",
-        "translation without one ablation remove each count",
         _is_model,
         changes_words,
     ),
     Inquiry(
         "spared",
         "How many heads could go?",
-        "prune pruning removal needs needed spare fewer which heads does it need",
         _is_model,
         spared,
     ),
@@ -338,7 +328,6 @@ INQUIRIES = (
         Inquiry(
             each.key,
             each.text,
-            each.keywords,
             partial(fits_stack, each),
             partial(without_stack, each),
         )
@@ -347,28 +336,24 @@ INQUIRIES = (
     Inquiry(
         "depends-on",
         "Which source word does “{word}” depend on?",
-        "this word delete deletion cause why because matters input",
         _has_word,
         depends_on,
     ),
     Inquiry(
         "believed",
         "Can attention be believed?",
-        "trust true faithful explanation correlation deletion honest",
         _is_short,
         believed,
     ),
     Inquiry(
         "best-estimate",
         "Which method tells best what matters?",
-        "gradient norms rollout attribution faithful compare deletion",
         _is_short,
         best_estimate,
     ),
     Inquiry(
         "aligned",
         "Which head is closest to alignments made by hand?",
-        "gold alignment error AER word dictionary link",
         _has_gold,
         aligned,
     ),

@@ -22,9 +22,11 @@ def _has_word(subject: Subject) -> bool:
 
 
 def _pair(subject: Subject) -> tuple[int, str]:
-    """The least certain token's place, and its likeliest rival as an address spells it."""
+    """A word's place, and the other word, or its likeliest rival, as an address spells it."""
     place = subject.hardest
     assert place is not None, "it is offered only where a token is known"
+    if subject.other:
+        return place, subject.other
     found = session.ask(ListRivals(subject.of_model.record, place)).tokens
     own = subject.trace.predictions.ids[place]
     rival = next(
@@ -93,35 +95,31 @@ INQUIRIES = (
     Inquiry(
         "why-not",
         "Why “{word}” and not the next likeliest?",
-        "this word instead other rather than contrast against alternative second",
         _has_word,
         why_not,
+        "Why “{word}” and not “{other}”?",
     ),
     Inquiry(
         "why-source",
         "Which source word decides for “{word}”?",
-        "this word instead other contrast against alternative delete token",
         _has_word,
         words_for_it,
     ),
     Inquiry(
         "fewest-heads",
         "How few heads decide for “{word}”?",
-        "this word instead other remove smallest set must go contrast flip change",
         _has_word,
         fewest_heads,
     ),
     Inquiry(
         "adds-up",
         "What adds up to “{word}”?",
-        "this word sum logits terms waterfall direct attribution feed-forward",
         _has_word,
         adds_up,
     ),
     Inquiry(
         "paths",
         "Which way does the source reach “{word}”?",
-        "this word circuit path patching route flow through heads",
         _has_word,
         strongest_path,
     ),

@@ -24,18 +24,25 @@ class Share(NamedTuple):
     Attributes:
         measure: the key of their measure.
         place: where they look, after "look at" or "look".
-        keywords: as of an Inquiry.
     """
 
     measure: str
     place: str
-    keywords: str
 
 
 SHARES = (
-    Share("previous", "one word back", "previous before backwards corpus matter many"),
-    Share("next", "one word ahead", "next after forwards corpus matter many"),
-    Share("end", "at the sentence end", "rest sink last </s> corpus matter many"),
+    Share(
+        "previous",
+        "one word back",
+    ),
+    Share(
+        "next",
+        "one word ahead",
+    ),
+    Share(
+        "end",
+        "at the sentence end",
+    ),
 )
 
 
@@ -100,7 +107,6 @@ INQUIRIES = (
         Inquiry(
             f"corpus-{share.measure}",
             f"Which heads look {share.place}, and does it matter?",
-            share.keywords,
             partial(has, share.measure),
             partial(share_answer, share),
         )
@@ -109,14 +115,12 @@ INQUIRIES = (
     Inquiry(
         "corpus-needed",
         "Which head does the model need most, over many sentences?",
-        "corpus important effect largest thousands matter",
         partial(has, EFFECT.key),
         needed_answer,
     ),
     Inquiry(
         "corpus-rules",
         "How many heads can be replaced by simple rules?",
-        "rule simple replace fixed pattern corpus BLEU",
         has_rules,
         rules_answer,
     ),

@@ -15,6 +15,8 @@ from model.trace.attention_map import AttentionKind, Tokens
 from model.trace.word_grouping import WORD_START, special, words
 from viz.about.view import VIEW as ABOUT
 from viz.about.view import AboutView
+from viz.decoding.view import VIEW as DECODING
+from viz.decoding.view import DecodingView
 from viz.door.view import VIEW as DOOR
 from viz.door.view import DoorView
 from viz.draw.labels import CONTINUED, axis_texts
@@ -23,11 +25,16 @@ from viz.heads.view import TRAINING, HeadsView
 from viz.heads.view import VIEW as HEADS
 from viz.inquiries.inquiry import Answer, Inquiry, Subject
 from viz.inquiries.weights import at_head
+from viz.inquiries.writing import hardest_word
+from viz.links.parameters import MOST_CHARACTERS
 from viz.service import session
 from viz.service.jobs import ReadBlocks
+from viz.service.model_menu import Kind, openables, titles, toy_task
 from viz.service.questions import OfModel, OfReader
 
 LISTED, MOST_PIECES = 3, 6
+
+HOME = DOOR, DoorView()
 
 
 def _always(subject: Subject) -> bool:
@@ -38,7 +45,11 @@ def _is_model(subject: Subject) -> bool:
     return subject.is_model
 
 
-def _read(subject: Subject) -> Tokens:
+def _has_word(subject: Subject) -> bool:
+    return subject.is_model and subject.hardest is not None
+
+
+def read_tokens(subject: Subject) -> Tokens:
     """What the model reads."""
     trace = subject.trace
     return trace.source or trace.target or next(iter(trace.maps.values())).queries
@@ -48,7 +59,7 @@ def how_long(subject: Subject) -> Answer:
     """The number of tokens on each side."""
     trace = subject.trace
     sides = []
-    for name, tokens in (("read", _read(subject)), ("written", trace.predictions)):
+    for name, tokens in (("read", read_tokens(subject)), ("written", trace.predictions)):
         if len(tokens) and (name == "read" or trace.source):
             n_special = sum(map(special, tokens))
             counted = count_of(len(tokens), "token")
@@ -58,7 +69,7 @@ def how_long(subject: Subject) -> Answer:
 
 def split_words(subject: Subject) -> Answer:
     """The words that several tokens make."""
-    tokens = _read(subject)
+    tokens = read_tokens(subject)
     split = [place for place in words(tokens) if place.stop - place.start > 1]
     view = HeadsView(attention=_first_kind(subject), words=True)
     if not split:
@@ -82,7 +93,7 @@ def _first_kind(subject: Subject) -> str:
 
 
 def _has_marks(subject: Subject) -> bool:
-    return any(token.startswith(WORD_START) for token in _read(subject))
+    return any(token.startswith(WORD_START) for token in read_tokens(subject))
 
 
 def which_model(subject: Subject) -> Answer:
@@ -110,7 +121,8 @@ def _number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _has_score(subject: Subject) -> bool:
+def has_score(subject: Subject) -> bool:
+    """Whether a test of the model is recorded."""
     tested = _tested(subject)
     return _number(tested.get("sentences")) and any(
         _number(tested.get(name)) for name in ("bleu", "exact")
@@ -216,60 +228,212 @@ def feed_forward(subject: Subject) -> Answer:
     )
 
 
+def layers(subject: Subject) -> Answer:
+    """The layers of each stack."""
+    if not subject.is_model:
+        return Answer(f"{shape_of(subject.trace)}.", DOOR, DoorView())
+    config = subject.model.model.config
+    return Answer(
+        f"{count_of(config.n_encoder_layers, 'encoder layer')} and "
+        f"{count_of(config.n_decoder_layers, 'decoder layer')}.",
+        DOOR,
+        DoorView(),
+    )
+
+
+def heads(subject: Subject) -> Answer:
+    """The number of heads, and where they are."""
+    view = HeadsView(attention=_first_kind(subject))
+    total = count_of(subject.n_heads, "head")
+    if not subject.is_model:
+        return Answer(f"{total}: {shape_of(subject.trace)}.", HEADS, view)
+    config = subject.model.model.config
+    encoder = count_of(config.n_encoder_layers, "encoder layer")
+    decoder = count_of(config.n_decoder_layers, "decoder layer")
+    return Answer(
+        f"{total}: {config.n_heads} in each of {encoder}, and {config.n_heads} for self-attention "
+        f"and {config.n_heads} for cross-attention in each of {decoder}.",
+        HEADS,
+        view,
+    )
+
+
+def languages(subject: Subject) -> Answer:
+    """What the open model reads and writes, and what others do."""
+    entries = openables()
+    named = titles(entries)
+    own = subject.question.name
+    others = [
+        named[name]
+        for name, each in entries.items()
+        if each.kind is Kind.CHECKPOINT and name != own and toy_task(each.path) is None
+    ]
+    here = f"This is {named[own]}. " if own in named else ""
+    more = f"The menu at the right of the sentence opens others: {'; '.join(others)}."
+    return Answer(here + (more if others else "There is no other model of languages here."), *HOME)
+
+
+def machine(subject: Subject) -> Answer:
+    """Which machine computes, and how fast."""
+    where = "On the machine that runs Headscope, not on a service elsewhere"
+    match subject.question:
+        case OfModel(translate=translate):
+            timed = session.ask(translate)
+            seconds, device = timed.seconds, timed.device
+        case OfReader(timed=read):
+            seconds, device = read.seconds, read.answer.device
+        case _:
+            return Answer(f"{where}; a saved trace needs no model.", *HOME)
+    took = f"{seconds:.2f} s on the {device.upper()}"
+    return Answer(f"{where}: this sentence took {took}. It works without internet.", *HOME)
+
+
+def privacy(subject: Subject) -> Answer:
+    """What happens to what a person types."""
+    return Answer(
+        "What you type goes only to the machine that runs Headscope; it is not written to disk "
+        "and not sent elsewhere. Your browser has it in the page's address.",
+        *HOME,
+    )
+
+
+def licence(subject: Subject) -> Answer:
+    """The licence of the code and of the data."""
+    return _about(
+        "Yes: the code is under the MIT licence. The training data have their own terms, which "
+        "each model's card names."
+    )
+
+
+def makers(subject: Subject) -> Answer:
+    """Who wrote the program, and who the paper."""
+    return _about(
+        "Headscope is by the Headscope authors; the Transformer is by Vaswani et al. 2017, "
+        "“Attention is all you need”. This page lists the papers behind the pictures."
+    )
+
+
+def limits(subject: Subject) -> Answer:
+    """How long a sentence may be."""
+    most = subject.model.model.config.max_positions
+    return Answer(
+        f"This model takes at most {most:,} tokens, and the app {MOST_CHARACTERS:,} characters; "
+        f"your sentence has {count_of(len(read_tokens(subject)), 'token')}.",
+        *HOME,
+    )
+
+
+def mistakes(subject: Subject) -> Answer:
+    """Why a translation may be wrong, and which word is the first to doubt."""
+    score = f" ({how_good(subject).sentence.removesuffix('.')})" if has_score(subject) else ""
+    return Answer(
+        f"It is a small model, with {subject.model.n_parameters / 1e6:.1f} million parameters"
+        f"{score}, and makes mistakes. Here it was least sure of {hardest_word(subject).sentence}",
+        DECODING,
+        DecodingView(section="certainty"),
+    )
+
+
 INQUIRIES = (
+    Inquiry(
+        "how-many-layers",
+        "How many layers does it have?",
+        _always,
+        layers,
+    ),
+    Inquiry(
+        "how-many-heads",
+        "How many heads does it have?",
+        _always,
+        heads,
+    ),
+    Inquiry(
+        "languages",
+        "Which languages can it translate?",
+        _always,
+        languages,
+    ),
+    Inquiry(
+        "where-runs",
+        "Where does the model run?",
+        _always,
+        machine,
+    ),
+    Inquiry(
+        "privacy",
+        "Is what I type stored?",
+        _always,
+        privacy,
+    ),
+    Inquiry(
+        "licence",
+        "Is it free to use?",
+        _always,
+        licence,
+    ),
+    Inquiry(
+        "who-made",
+        "Who made this?",
+        _always,
+        makers,
+    ),
+    Inquiry(
+        "how-long-can",
+        "How long can a sentence be?",
+        _is_model,
+        limits,
+    ),
+    Inquiry(
+        "why-wrong",
+        "Why is the translation wrong?",
+        _has_word,
+        mistakes,
+    ),
     Inquiry(
         "how-long",
         "How many tokens is the sentence?",
-        "length long count words pieces",
         _always,
         how_long,
     ),
     Inquiry(
         "split-words",
         "Which words are made of several tokens?",
-        "tokenizer subword pieces split bpe sentencepiece",
         _has_marks,
         split_words,
     ),
     Inquiry(
         "feed-forward",
         "Where do the feed-forward layers add most?",
-        "ffn mlp residual norm block",
         _is_model,
         feed_forward,
     ),
     Inquiry(
         "what-heads-do",
         "What do the heads do over many sentences?",
-        "label labels role kinds types job general",
         _has_labels,
         what_heads_do,
     ),
     Inquiry(
         "heads-came",
         "When did the heads come to do that?",
-        "training growth emerge snapshots steps childhood learn",
         _has_growth,
         when_heads_came,
     ),
     Inquiry(
         "which-model",
         "Which model is this?",
-        "size parameters layers heads name architecture",
         _always,
         which_model,
     ),
     Inquiry(
         "how-good",
         "How good is this model?",
-        "bleu score quality test accuracy chrf right wrong",
-        _has_score,
+        has_score,
         how_good,
     ),
     Inquiry(
         "how-trained",
         "How long was it trained?",
-        "training steps tokens data corpus",
         _has_training,
         how_trained,
     ),

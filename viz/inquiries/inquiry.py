@@ -52,13 +52,17 @@ class once(Generic[T]):
 # Without slots, so that it can keep what was read off its trace.
 @dataclass(frozen=True)
 class Subject:
-    """What is asked about: a sentence and its model, or a trace.
+    """What is asked about: a sentence and its model, or a trace, and perhaps words of them.
 
     Attributes:
         question: as the sentence bar has it.
+        place: of a token that the person named, from 0; None for whichever stands out.
+        other: a word that the person set against the one named; empty for none.
     """
 
     question: Question
+    place: int | None = None
+    other: str = ""
 
     @once
     def trace(self) -> Trace:
@@ -121,10 +125,12 @@ class Subject:
 
     @once
     def hardest(self) -> int | None:
-        """The predicted token of the lowest probability, from 0; None where none is known.
+        """The predicted token that was named, or else the one of the lowest probability, from 0.
 
-        The end of the text counts for none.
+        None where no probability is known. The end of the text counts for none.
         """
+        if self.place is not None:
+            return self.place
         log_probs = self.trace.log_probs
         if log_probs is None:
             return None
@@ -182,37 +188,56 @@ class Answer:
         sentence: with the number, as plain text.
         page: which shows it.
         view: what that page shows, as a value of its dataclass.
-        source: the sentence that it is about; empty for the subject's.
     """
 
     sentence: str
     page: View
     view: Any
-    source: str = ""
+
+
+WORD, SOURCE, OTHER = "{word}", "{source}", "{other}"
+"""In the text of a question: a word that was written, a word that was read, and another word."""
 
 
 @dataclass(frozen=True, slots=True)
 class Inquiry:
-    """One question.
+    """One question. `viz/browser/inquiries/ways.json` has the ways in which people type it.
 
     Attributes:
         key: names it in the address.
-        text: the question; "{word}" stands for the least certain token.
-        keywords: other words by which people look for it.
+        text: the question; WORD stands for the least certain token.
         fits: whether it has an answer for a subject; costs next to nothing.
         answer: computes it; raises what `session.ask` raises.
+        named: the question where the person names words, if that is another; with WORD, SOURCE
+            or OTHER.
     """
 
     key: str
     text: str
-    keywords: str
     fits: Callable[[Subject], bool]
     answer: Callable[[Subject], Answer]
+    named: str = ""
 
     def text_for(self, subject: Subject) -> str:
-        """The question with the subject's own word in it."""
-        place = subject.hardest
-        return self.text.format(word="" if place is None else subject.predicted[place])
+        """The question with the subject's own words in it."""
+        is_named = subject.other if OTHER in self.named else subject.place is not None
+        text = self.named if self.named and is_named else self.text
+        if WORD in text:
+            place = subject.hardest
+            text = text.replace(WORD, "" if place is None else subject.predicted[place])
+        if SOURCE in text and subject.place is not None:
+            text = text.replace(SOURCE, axis_texts(subject.trace.source)[subject.place])
+        return text.replace(OTHER, subject.other)
+
+    def takes(self, subject: Subject) -> bool:
+        """Whether it can be asked of the words that the person named."""
+        if subject.place is None:
+            return not subject.other
+        every = self.text + self.named
+        if subject.other and OTHER not in every:
+            return False
+        tokens = subject.trace.predictions if WORD in every else subject.trace.source
+        return (WORD in every or SOURCE in every) and 0 <= subject.place < len(tokens)
 
 
 def best_head(

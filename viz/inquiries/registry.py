@@ -3,24 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from types import MappingProxyType
 
-from viz.inquiries import ablation, contrast, corpus, facts, weights, what_if, writing
+from viz.inquiries import (
+    ablation,
+    contrast,
+    corpus,
+    facts,
+    how_to,
+    terms,
+    weights,
+    what_if,
+    words,
+    writing,
+)
 from viz.inquiries.inquiry import Inquiry, Subject
-from viz.inquiries.pairs import pairs
 
 FIRST = (
-    *("source", "matters-most", "corpus-previous", "see-future", "no-positions"),
-    *("matters-for-word", "why-not", "believed", "corpus-rules", "spared", "what-else"),
-    "without-best",
+    *("what-headscope", "source", "matters-most", "corpus-previous", "see-future"),
+    *("no-positions", "what-head", "matters-for-word", "why-not", "believed", "how-save"),
+    *("corpus-rules", "spared", "what-else", "without-best"),
 )
 """What most visitors want to know."""
 
 _EVERY = {
     each.key: each
-    for module in (weights, corpus, ablation, contrast, writing, what_if, facts)
+    for module in (weights, words, corpus, ablation, contrast, writing, what_if, facts)
     for each in module.INQUIRIES
-}
+} | {each.key: each for module in (terms, how_to) for each in module.INQUIRIES}
 
 INQUIRIES: Mapping[str, Inquiry] = MappingProxyType(
     {key: _EVERY[key] for key in dict.fromkeys([*FIRST, *_EVERY])}
@@ -29,11 +40,21 @@ INQUIRIES: Mapping[str, Inquiry] = MappingProxyType(
 
 
 def offered(subject: Subject) -> list[Inquiry]:
-    """Those that have an answer for a subject, and its model's pairs of words."""
-    return [each for each in (*INQUIRIES.values(), *pairs(subject).values()) if each.fits(subject)]
+    """Those that have an answer for a subject."""
+    return [each for each in INQUIRIES.values() if each.fits(subject)]
 
 
-def find(key: str, subject: Subject) -> Inquiry | None:
-    """The one of a key, if it has an answer for a subject."""
-    inquiry = INQUIRIES.get(key) or pairs(subject).get(key)
-    return inquiry if inquiry is not None and inquiry.fits(subject) else None
+def find(asked: str, subject: Subject) -> tuple[Inquiry, Subject] | None:
+    """What an address asks, with the words that it names, if that has an answer for a subject.
+
+    Args:
+        asked: a key, then perhaps the place of a token from 1 and another word: "why-not.3.ein".
+        subject: without words of its own.
+    """
+    key, _, named = asked.partition(".")
+    place, _, other = named.partition(".")
+    about = replace(subject, place=int(place) - 1 if place else None, other=other)
+    inquiry = INQUIRIES.get(key)
+    if inquiry is None or not inquiry.fits(subject) or not inquiry.takes(about):
+        return None
+    return inquiry, about

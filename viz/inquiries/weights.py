@@ -50,14 +50,12 @@ class Extreme(NamedTuple):
     Attributes:
         measure: its key.
         text: the question.
-        keywords: as of an Inquiry.
         answer: the end of a sentence on the head, with its {value}, and {heads} it was among.
         least: whether the least value is asked for.
     """
 
     measure: str
     text: str
-    keywords: str
     answer: str
     least: bool = False
 
@@ -68,55 +66,46 @@ EXTREMES = (
     Extreme(
         "previous",
         "Which head looks at the previous token?",
-        "back backwards before left neighbour last one word",
         "{value} " + ON_AVERAGE.format(place="the token before"),
     ),
     Extreme(
         "next",
         "Which head looks at the next token?",
-        "ahead forwards after right neighbour one word",
         "{value} " + ON_AVERAGE.format(place="the token after"),
     ),
     Extreme(
         "same",
         "Which head looks at the token itself?",
-        "own same position itself diagonal self",
         "{value} " + ON_AVERAGE.format(place="the token itself"),
     ),
     Extreme(
         "start",
         "Which head looks at the sentence start?",
-        "first token begin beginning <s> sink rest parking",
         "{value} " + ON_AVERAGE.format(place="<s>"),
     ),
     Extreme(
         "end",
         "Which head looks at the sentence end?",
-        "last token finish eos </s> sink rest parking",
         "{value} " + ON_AVERAGE.format(place="</s>"),
     ),
     Extreme(
         "punctuation",
         "Which head looks at punctuation?",
-        "comma full stop period mark separator",
         "{value} " + ON_AVERAGE.format(place="punctuation"),
     ),
     Extreme(
         "distance",
         "Which head looks farthest away?",
-        "long distance range far remote",
         "on average it looks {value} away, the farthest of {heads}",
     ),
     Extreme(
         "entropy_share",
         "Which head spreads its weight most?",
-        "broad even uniform entropy wide everywhere diffuse",
         "its rows reach {value} of the greatest possible entropy, the most of {heads}",
     ),
     Extreme(
         "entropy",
         "Which head is the sharpest?",
-        "focused narrow one token entropy peaked certain",
         "a row's weights have {value} of entropy on average, the least of {heads}; 0 is all weight "
         "on one token",
         least=True,
@@ -124,7 +113,6 @@ EXTREMES = (
     Extreme(
         "diagonal",
         "Which head follows the order of the sentence?",
-        "diagonal monotone straight line order left to right",
         "the positions of rows and of what they look at correlate at {value}, the most of {heads}; "
         "1 is a straight line",
     ),
@@ -308,7 +296,8 @@ def most_looked_at(subject: Subject) -> Answer:
     )
 
 
-def _has_scores(subject: Subject) -> bool:
+def has_scores(subject: Subject) -> bool:
+    """Whether scores, queries and keys are known."""
     first = main_maps(subject)[0]
     return first.scores is not None and first.q is not None and len(first.keys) > 1
 
@@ -377,7 +366,6 @@ INQUIRIES = (
     Inquiry(
         "source",
         "Which head finds a word's source?",
-        "align alignment translation pair pairs where from cross dictionary",
         _has_sources,
         finds_source,
     ),
@@ -385,7 +373,6 @@ INQUIRIES = (
         Inquiry(
             f"head-{each.measure.replace('_', '-')}",
             each.text,
-            each.keywords,
             partial(can_tell, each),
             partial(extreme_answer, each),
         )
@@ -394,21 +381,18 @@ INQUIRIES = (
     Inquiry(
         "head-repeats",
         "Which head looks at the same word elsewhere?",
-        "repeat repeated again twice duplicate copy identical token",
         has_repeats,
         repeats_answer,
     ),
     Inquiry(
         "resting",
         "How many heads rest on tokens that mean little?",
-        "parking sink </s> <s> punctuation nothing to do idle",
         lambda subject: any(can_tell(each, subject) for each in EXTREMES if each.measure in RESTS),
         resting_answer,
     ),
     Inquiry(
         "twins",
         "Which two heads look most alike?",
-        "similar same twin redundant duplicate compare",
         lambda subject: any(
             sum(each.n_heads for each in subject.maps(kind)) > 1 for kind in AttentionKind
         ),
@@ -417,15 +401,13 @@ INQUIRIES = (
     Inquiry(
         "most-looked-at",
         "Which token gets most attention?",
-        "word important looked at column key weight",
         lambda subject: True,
         most_looked_at,
     ),
     Inquiry(
         "computed",
         "How is a weight computed?",
-        "query key value dot product score softmax formula why",
-        _has_scores,
+        has_scores,
         how_computed,
     ),
 )

@@ -51,7 +51,7 @@ class OtherMask(NamedTuple):
     Attributes:
         preset: its name.
         kind: of attention.
-        key: of the Inquiry, with its text and its keywords.
+        key: of the Inquiry, with its text.
         lets: the beginning of the answer.
     """
 
@@ -59,7 +59,6 @@ class OtherMask(NamedTuple):
     kind: AttentionKind
     key: str
     text: str
-    keywords: str
     lets: str
 
 
@@ -69,7 +68,6 @@ OTHER_MASKS = (
         AttentionKind.DECODER,
         "short-memory",
         "What if the decoder saw only its last three words?",
-        "mask window memory local back decoder",
         "Looking at most two tokens back",
     ),
     OtherMask(
@@ -77,7 +75,6 @@ OTHER_MASKS = (
         AttentionKind.ENCODER,
         "neighbours-only",
         "What if the encoder saw only neighbours?",
-        "mask window local context encoder",
         "With source tokens looking at most two tokens away",
     ),
     OtherMask(
@@ -85,7 +82,6 @@ OTHER_MASKS = (
         AttentionKind.ENCODER,
         "causal-encoder",
         "What if the encoder could only look back?",
-        "mask causal encoder future left to right",
         "With a causal mask in the encoder",
     ),
     OtherMask(
@@ -93,7 +89,6 @@ OTHER_MASKS = (
         AttentionKind.CROSS,
         "first-word",
         "What if the decoder saw only the first source word?",
-        "mask cross attention first token only",
         "Looking only at the first source token",
     ),
 )
@@ -133,9 +128,10 @@ def other_mask(asked: OtherMask, subject: Subject) -> Answer:
 
 
 def hidden_word(subject: Subject) -> Answer:
-    """What is written if cross-attention cannot look at the token that matters most."""
-    losses = deletion_losses(subject).sum(axis=0)
-    place = int(losses.argmax())
+    """What is written if a token, or the one that matters most, is hidden from the decoder."""
+    place = subject.place
+    if place is None:
+        place = int(deletion_losses(subject).sum(axis=0).argmax())
     allowed = np.ones((len(subject.trace.target), len(subject.trace.source)), dtype=np.bool_)
     allowed[:, place] = False
     after = subject.under(Intervention(masks={AttentionKind.CROSS: allowed})).free.text
@@ -202,7 +198,8 @@ def reversed_without(subject: Subject) -> Answer:
     )
 
 
-def _adds_positions(subject: Subject) -> bool:
+def adds_positions(subject: Subject) -> bool:
+    """Whether the model adds a table of positions to its embeddings."""
     return subject.is_model and subject.model.positions.is_added
 
 
@@ -244,7 +241,7 @@ def _cosine(table: np.ndarray, offset: int) -> float:
 
 
 def _has_neighbours(subject: Subject) -> bool:
-    if not _adds_positions(subject):
+    if not adds_positions(subject):
         return False
     trained = subject.model.trained_positions() or subject.model.model.config.max_positions
     return trained > FAR
@@ -282,14 +279,12 @@ INQUIRIES = (
     Inquiry(
         "put-in",
         "What if one word came from another sentence?",
-        "patch activation causal trace swap compare brother sister counterfactual",
         lambda subject: bool(_other_sentence(subject)),
         put_in,
     ),
     Inquiry(
         "see-future",
         "What if the decoder could see the future?",
-        "mask causal no mask ahead later words look peek cheat without",
         partial(_has_cells, AttentionKind.DECODER),
         see_future,
     ),
@@ -297,7 +292,6 @@ INQUIRIES = (
         Inquiry(
             each.key,
             each.text,
-            each.keywords,
             partial(_has_cells, each.kind),
             partial(other_mask, each),
         )
@@ -306,49 +300,43 @@ INQUIRIES = (
     Inquiry(
         "hidden-word",
         "What if it could not see the most important word?",
-        "mask hide block cross attention word missing",
         partial(_has_cells, AttentionKind.CROSS),
         hidden_word,
+        "What if it could not see “{source}”?",
     ),
     Inquiry(
         "no-positions",
         "What if the model did not know the order?",
-        "word order lost no positions without encoding remove bag of words",
         lambda subject: subject.is_model,
         no_positions,
     ),
     Inquiry(
         "reversed",
         "What if the words stood in reverse?",
-        "word order lost shuffle reorder backwards positions",
         _has_order,
         reversed_words,
     ),
     Inquiry(
         "order-blind",
         "Can it tell word order without positions?",
-        "word order lost shuffle bag permutation invariant encoding",
         _has_order,
         reversed_without,
     ),
     Inquiry(
         "shifted",
         "What if every position were shifted by one?",
-        "positions shift offset move absolute relative",
         lambda subject: subject.is_model,
         shifted,
     ),
     Inquiry(
         "what-positions",
         "What do positions look like?",
-        "position encoding table sine sinusoid wave learned",
-        _adds_positions,
+        adds_positions,
         what_positions,
     ),
     Inquiry(
         "neighbours",
         "How similar are neighbouring positions?",
-        "position encoding cosine similarity distance near far",
         _has_neighbours,
         neighbours,
     ),

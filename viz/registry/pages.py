@@ -91,8 +91,8 @@ READ = flag("read", meaning="the talk as a reading, with its notes at the foot o
 
 ASKED = pattern(
     "asked",
-    r"[a-z]{1,20}(-[a-z0-9]{1,20}){0,3}",
-    "the name of a question, such as see-future",
+    r"[a-z]{1,20}(-[a-z0-9]{1,20}){0,3}(\.[1-9][0-9]{0,2}(\.\S{1,60})?)?",
+    "the name of a question, such as see-future or, with a token and another word, why-not.3.ein",
     "the question whose answer stands above the page",
 )
 """The inquiry that led to the page."""

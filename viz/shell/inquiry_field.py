@@ -8,14 +8,16 @@ from contextlib import suppress
 import streamlit as st
 
 from model.serving.queue import ServiceError
-from viz.browser.inquiries import asked, inquiries
+from model.trace.attention_map import Tokens
+from viz.browser.inquiries import Words, asked, inquiries
+from viz.door.arcs import words_of
 from viz.draw.labels import escape_html, visible
 from viz.inquiries.inquiry import Answer, Inquiry, Subject
 from viz.inquiries.registry import find, offered
 from viz.links.parameters import View
-from viz.registry.pages import ASKED, SENTENCE, TARGET
+from viz.registry.pages import ASKED
 from viz.service import session
-from viz.service.questions import OfModel, Question
+from viz.service.questions import Question
 from viz.shell import address, stage
 
 _WANTED, _ANSWERED, _OFFERED = "_inquiry_wanted", "_inquiry_answered", "_inquiries_offered"
@@ -28,29 +30,42 @@ _TURN = "_inquiries_turn"
 
 def show_field(question: Question | None) -> None:
     """The field; after the page, which it must not keep waiting."""
-    listed: Sequence[tuple[str, str, str]] = ()
+    listed: Sequence[tuple[str, str, str, str]] = ()
+    words: Words = {}
     about = ""
     if question is not None:
         subject = Subject(question)
-        listed = [
-            (each.key, visible(each.text_for(subject)), each.keywords)
-            for each in _offered(question, subject)
-        ]
+        offers, words = _offered(question, subject)
+        listed = entries(offers, subject)
         about = f"About “{visible(' '.join(question.sentence.split()))}”"
     turn = st.session_state.get(_TURN, 0)
-    inquiries(listed, about=about, turn=turn, on_asked=_on_asked)
+    inquiries(listed, words=words, about=about, turn=turn, on_asked=_on_asked)
 
 
-def _offered(question: Question, subject: Subject) -> list[Inquiry]:
-    of, kept = st.session_state.get(_OFFERED, (None, []))
-    if of != question:
-        kept = []
+def _offered(question: Question, subject: Subject) -> tuple[list[Inquiry], Words]:
+    """What can be asked, and the words that can be named."""
+    of, kept = st.session_state.get(_OFFERED, (None, None))
+    if of != question or kept is None:
+        kept = [], {}
         # The page says what was refused; the field offers nothing until it is answered.
         with suppress(ServiceError, *session.REFUSED):
-            kept = offered(subject)
+            trace = subject.trace
+            sides = {"written": trace.predictions, "read": trace.source}
+            words = {side: named_words(tokens) for side, tokens in sides.items()}
+            kept = offered(subject), words if subject.is_model else {}
             st.session_state[_OFFERED] = question, kept
-    found: list[Inquiry] = kept
+    found: tuple[list[Inquiry], Words] = kept
     return found
+
+
+def entries(offers: Sequence[Inquiry], subject: Subject) -> list[tuple[str, str, str, str]]:
+    """Questions as the browser takes them."""
+    return [(each.key, visible(each.text_for(subject)), each.text, each.named) for each in offers]
+
+
+def named_words(tokens: Tokens) -> list[tuple[str, int]]:
+    """Words as people type them, each with the place of its first token from 1."""
+    return [(visible(each.text), each.first + 1) for each in words_of(tokens) if not each.special]
 
 
 def _on_asked() -> None:
@@ -76,8 +91,7 @@ def show_answer(question: Question | None, view: View) -> None:
         with session.refusals():
             answer = _answer(wanted, subject)
             if answer is not None:
-                about = {SENTENCE.name: answer.source, TARGET.name: ""} if answer.source else {}
-                address.open_view(answer.page, answer.view, **about, **{ASKED.name: wanted})
+                address.open_view(answer.page, answer.view, **{ASKED.name: wanted})
         # Only now: a newer run may have ended this one while it waited.
         del st.session_state[_WANTED]
         if address.is_navigating():
@@ -91,20 +105,14 @@ def show_answer(question: Question | None, view: View) -> None:
     if not is_old:
         with session.refusals():
             found = _answer(key, subject)
-    if found is None or found.page.name != view.name or not _is_about(found, question):
-        # It is of another sentence, or of the page that was left.
+    if found is None or found.page.name != view.name:
+        # It is of the sentence or of the page that was left.
         address.change(asked="")
     elif not stage.is_on():
-        inquiry = find(key, subject)
-        assert inquiry is not None, "it has an answer"
-        _show_line(inquiry.text_for(subject), found.sentence)
-
-
-def _is_about(answer: Answer, question: Question) -> bool:
-    """Whether an answer is about what the page shows, and not another sentence of its own."""
-    return not answer.source or (
-        isinstance(question, OfModel) and question.sentence == answer.source and not question.target
-    )
+        asked_of = find(key, subject)
+        assert asked_of is not None, "it has an answer"
+        inquiry, about = asked_of
+        _show_line(inquiry.text_for(about), found.sentence)
 
 
 def _answer(key: str, subject: Subject) -> Answer | None:
@@ -113,10 +121,11 @@ def _answer(key: str, subject: Subject) -> Answer | None:
     if (kept_key, of) == (key, subject.question):
         found: Answer = kept
         return found
-    inquiry = find(key, subject)
-    if inquiry is None:
+    asked_of = find(key, subject)
+    if asked_of is None:
         return None
-    answer = inquiry.answer(subject)
+    inquiry, about = asked_of
+    answer = inquiry.answer(about)
     st.session_state[_ANSWERED] = key, subject.question, answer
     return answer
 

@@ -2,10 +2,9 @@
 
 import { element } from "../canvas/dom.js";
 import { mounted } from "../canvas/mount.js";
-import { matching } from "./matching.js";
+import { matching, refusal } from "./matching.js";
 
 const IS_MAC = /mac|iphone|ipad/i.test(navigator.userAgentData?.platform ?? navigator.platform);
-const NOTHING = "No question matches. Try a word such as “head”, “mask”, “order” or “sure”.";
 const UNASKED = "There is no sentence to ask about yet.";
 
 class Inquiries {
@@ -22,14 +21,15 @@ class Inquiries {
     window.removeEventListener("keydown", this.onKey, true);
   }
 
-  update({ questions, about, charts }, _, tell) {
+  update({ questions, words, about, charts }, _, tell) {
     this.tell = tell;
     this.charts = charts;
     this.root.classList.remove("answering");
-    const told = JSON.stringify([questions, about]);
+    const told = JSON.stringify([questions, words, about]);
     if (told === this.told) return;
     this.told = told;
     this.questions = questions;
+    this.words = words;
     this.about.textContent = about;
     this.about.title = about;
     this._show();
@@ -56,7 +56,7 @@ class Inquiries {
       "aria-autocomplete": "list",
       autocomplete: "off",
       spellcheck: "false",
-      placeholder: "Ask about heads, words, masks, the model …",
+      placeholder: "What is a head? How do I save this? Why this word?",
     });
     this.field.addEventListener("input", () => {
       this.chosen = 0;
@@ -99,7 +99,7 @@ class Inquiries {
   _show() {
     // A closed list is not drawn.
     if (!this.dialog.open) return;
-    this.found = matching(this.field.value, this.questions);
+    this.found = matching(this.field.value, this.questions, this.words);
     this.options = this.found.map(([key, text], place) => {
       const option = element("li", "", { role: "option", id: `inquiry-${key}` }, text);
       option.addEventListener("pointermove", () => this._choose(place));
@@ -108,7 +108,7 @@ class Inquiries {
     });
     this.list.replaceChildren(...this.options);
     this.list.scrollTop = 0;
-    this.none.textContent = this.questions.length ? NOTHING : UNASKED;
+    this.none.textContent = this.questions.length ? refusal(this.field.value, this.words) : UNASKED;
     this.none.hidden = this.found.length > 0;
     this._choose(Math.min(this.chosen, this.found.length - 1));
   }

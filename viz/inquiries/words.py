@@ -1,0 +1,125 @@
+"""Inquiries about a word that a person names: where it is looked at, and what became of it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from model.numbers import percent
+from model.trace.attention_map import AttentionKind
+from viz.decoding.view import VIEW as DECODING
+from viz.decoding.view import DecodingView
+from viz.draw.labels import axis_texts
+from viz.effects.effect_map import change_words
+from viz.effects.view import VIEW as EFFECTS
+from viz.effects.view import EffectsView
+from viz.heads.view import VIEW as HEADS
+from viz.inquiries.ablation import deletion_losses
+from viz.inquiries.inquiry import Answer, Inquiry, Subject, share_of
+from viz.inquiries.weights import at_head
+
+
+def _has_word(subject: Subject) -> bool:
+    return subject.is_model and subject.hardest is not None
+
+
+def _source(subject: Subject) -> int:
+    """The source token that was named, or else the one that all heads look at most."""
+    if subject.place is not None:
+        return subject.place
+    weights = np.concatenate([each.weights for each in subject.maps(AttentionKind.CROSS)])
+    return int(weights[:, :, :-1].mean(axis=(0, 1)).argmax())
+
+
+def sure_of(subject: Subject) -> Answer:
+    """The probability of one token."""
+    place, log_probs = subject.hardest, subject.trace.log_probs
+    assert place is not None, "it is offered only where a token is known"
+    assert log_probs is not None, "a token of the lowest probability has one"
+    share = share_of(float(np.exp(np.float64(log_probs[place]))))
+    return Answer(
+        f"Given the words before it, the model gave “{subject.predicted[place]}” {share}.",
+        DECODING,
+        DecodingView(at=place + 1),
+    )
+
+
+def looked_at(subject: Subject) -> Answer:
+    """The head of cross-attention that gives a source token most of its weight."""
+    place = _source(subject)
+    shares = {
+        (each.site, head): float(share)
+        for each in subject.maps(AttentionKind.CROSS)
+        for head, share in enumerate(each.weights[:, :, place].mean(axis=1))
+    }
+    site, head = max(shares, key=shares.__getitem__)
+    return Answer(
+        f"{site.head_name(head)}: {percent(shares[site, head])} of its weight goes to "
+        f"“{axis_texts(subject.trace.source)[place]}”, the most of {len(shares)} heads.",
+        HEADS,
+        at_head(site, head),
+    )
+
+
+def looks_at(subject: Subject) -> Answer:
+    """The source token with most weight of all heads while a token is being written."""
+    place = subject.hardest
+    assert place is not None, "it is offered only where a token is known"
+    maps = subject.maps(AttentionKind.CROSS)
+    shares = np.concatenate([each.weights[:, place] for each in maps]).mean(axis=0)
+    source = int(shares.argmax())
+    return Answer(
+        f"Mostly at “{axis_texts(subject.trace.source)[source]}”: about to write "
+        f"“{subject.predicted[place]}”, all cross-attention heads together give it "
+        f"{percent(float(shares[source]))} of their weight.",
+        DECODING,
+        DecodingView(at=place + 1),
+    )
+
+
+def became(subject: Subject) -> Answer:
+    """The token that loses most without a source token."""
+    source, log_probs = _source(subject), subject.trace.log_probs
+    assert log_probs is not None, "every trace of a translator holds them"
+    name = axis_texts(subject.trace.source)[source]
+    losses = deletion_losses(subject)[: len(subject.trace.predictions) - 1, source]
+    if losses.max() <= 0:
+        sentence = f"Nothing depends on it: no word becomes less likely without “{name}”."
+        return Answer(sentence, EFFECTS, EffectsView(show="maps"))
+    place = int(losses.argmax())
+    change = change_words(float(log_probs[place]), float(losses[place]))
+    return Answer(
+        f"“{subject.predicted[place]}” depends on it most: without “{name}”, its probability "
+        f"{change}.",
+        EFFECTS,
+        EffectsView(show="maps", token=place + 1),
+    )
+
+
+INQUIRIES = (
+    Inquiry(
+        "looked-at",
+        "Which head looks most at one word?",
+        _has_word,
+        looked_at,
+        "Which head looks most at “{source}”?",
+    ),
+    Inquiry(
+        "looks-at",
+        "Where does it look while it writes “{word}”?",
+        _has_word,
+        looks_at,
+    ),
+    Inquiry(
+        "became",
+        "Which word became of one source word?",
+        _has_word,
+        became,
+        "What became of “{source}”?",
+    ),
+    Inquiry(
+        "sure-of",
+        "How sure was it of “{word}”?",
+        _has_word,
+        sure_of,
+    ),
+)
