@@ -149,6 +149,43 @@ def test_the_button_covers_neither_the_navigation_nor_the_menu(
         assert beside or below, others.nth(place).evaluate("node => node.outerHTML.slice(0, 200)")
 
 
+RINGED = """() => [...document.querySelectorAll("*")]
+    .flatMap(each => [each, ...(each.shadowRoot?.querySelectorAll("*") ?? [])])
+    .filter(each => each.matches(":focus-visible")).map(each => each.outerHTML.slice(0, 200))"""
+
+
+@pytest.mark.parametrize("clicked", ["nothing", "canvas", "button"])
+def test_no_ring_frames_what_was_clicked_when_the_page_takes_the_stage(
+    visitor: Callable[..., HeadsPage], clicked: str
+) -> None:
+    reader = visitor()
+    stage = StagePage(reader)
+    reader.open()
+    match clicked:
+        case "canvas":
+            # Within one component, where the page hears nothing of a focus that moves.
+            reader.overview.focus()
+            reader.matrix.click()
+        case "button":
+            reader.control("Options").click()
+        case _:
+            # In the margin, which lies on the page's container: it scrolls, and can have the focus.
+            reader.page.mouse.click(VIEWPORT["width"] - 20, VIEWPORT["height"] / 2)
+            assert reader.page.evaluate("document.activeElement.dataset.testid") == "stMain"
+    stage.press("p")
+    expect(stage.foot).to_be_visible()
+    stage.settle()
+    assert reader.page.evaluate(RINGED) == []
+    reader.matrix.click()
+    stage.press("ArrowRight")
+    stage.settle()
+    assert reader.page.evaluate(RINGED) == []
+    stage.press("Tab")
+    assert len(reader.page.evaluate(RINGED)) >= 1
+    width = reader.page.evaluate("parseFloat(getComputedStyle(window.focused()).outlineWidth)")
+    assert width >= 2
+
+
 def test_f_fills_the_screen_and_escape_leaves_that_first(stage: StagePage) -> None:
     stage.open()
     is_full = "document.fullscreenElement !== null"

@@ -2,6 +2,7 @@
 
 import { mounted } from "../canvas/mount.js";
 import { asked, sceneAsked } from "./keys.js";
+import { hideRing, noteClick } from "./rings.js";
 import { joinSteps } from "./steps.js";
 
 /* global NOTES: the address of the notes relative to the page, defined by speaker.py ahead of this script. */
@@ -66,6 +67,9 @@ class Talk {
     this.step = (event) => this._go({ step: event.detail });
     this.wander = (event) => this._wander(event.detail);
     this.leave = () => this.channel.postMessage({ left: true });
+    this.hide = (event) => hideRing(event, Boolean(this.data?.on));
+    window.addEventListener("pointerup", noteClick, true);
+    window.addEventListener("keydown", this.hide, true);
     document.addEventListener("keydown", this.press);
     window.addEventListener("headscope-notes", this.open);
     window.addEventListener("headscope-step", this.step);
@@ -74,6 +78,8 @@ class Talk {
   }
 
   dispose() {
+    window.removeEventListener("pointerup", noteClick, true);
+    window.removeEventListener("keydown", this.hide, true);
     document.removeEventListener("keydown", this.press);
     window.removeEventListener("headscope-notes", this.open);
     window.removeEventListener("headscope-step", this.step);
