@@ -5,6 +5,8 @@
 fits, `<he person>` (him, his) refers to it. German: `<der trait animal dat>` is a phrase in
 agreement, `<er animal>` (ihn, ihm) its pronoun, `<rel animal acc>` its relative pronoun, and
 `<sein person thing acc>` a possessive of the person. A digit tells slots of one sort apart.
+`<who>` is a subject in the third person (`<hewho>`, `<shewho>`). `<deed.FORM>` is a form of a verb
+phrase, named in deeds.py: "because <who> <deed.s>", "weil <who> <deed.sub>".
 """
 
 from __future__ import annotations
