@@ -9,9 +9,10 @@ import torch
 from model.contrast.passes import JudgedPasses, Means, SetPasses
 from model.contrast.results import Rivals
 from model.paper.decoding import unsayable
+from model.trace.token_schemes import WORD_START, special
 from model.trace.trace import Trace
 from model.trace.translation import LIKELIEST
-from model.trace.word_grouping import WORD_START, special, words
+from model.trace.word_grouping import words
 from model.translate.sentences import TextError
 from model.translate.translator import Translator
 

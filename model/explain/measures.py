@@ -27,8 +27,9 @@ from model.trace.attention_map import (
     Site,
     Tokens,
 )
+from model.trace.token_schemes import END, START
 from model.trace.trace import Trace
-from model.trace.word_grouping import END, START, punctuation
+from model.trace.word_grouping import punctuation
 
 Values = NDArray[np.float64]
 

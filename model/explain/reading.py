@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
@@ -21,16 +20,9 @@ from model.trace.attention_map import (
     Site,
     Tokens,
 )
+from model.trace.token_schemes import END, START, WORD_START, joined, special
 from model.trace.trace import Trace
-from model.trace.word_grouping import (
-    END,
-    START,
-    WORD_START,
-    punctuation,
-    special,
-    word_weights,
-    words,
-)
+from model.trace.word_grouping import punctuation, word_weights, words
 
 WORDS_NOTE = (
     "Whole words: weights are summed over the tokens of a key word and averaged over those of a "
@@ -51,12 +43,6 @@ LAST_ROW_OF_CROSS_NOTE = (
     "The row of cross-attention that predicts </s>, its last, is hidden with them."
 )
 PREDICTED_NOTE = "Rows of cross-attention are named by the token they predict."
-
-_BYTES = re.compile(r"(?:<0x[0-9A-F]{2}>)+")
-# Python's "surrogateescape" maps bytes 80 to FF that are no part of a character to these.
-_UNDECODED = re.compile("[\udc80-\udcff]")
-_ESCAPE = 0xDC00
-
 
 Axis = Literal["source", "input", "output"]
 
@@ -312,10 +298,7 @@ class _Axis:
 def _pick(tokens: Tokens, positions: NDArray[np.intp]) -> Tokens:
     if np.array_equal(positions, np.arange(len(tokens))):
         return tokens
-    return Tokens(
-        tuple(tokens.tokens[position] for position in positions),
-        tuple(tokens.ids[position] for position in positions),
-    )
+    return tokens.at(positions.tolist())
 
 
 def _axis(tokens: Tokens, reading: Reading) -> _Axis:
@@ -328,7 +311,8 @@ def _axis(tokens: Tokens, reading: Reading) -> _Axis:
         slices = list(words(tokens))
         starts = np.array([word.start for word in slices], dtype=np.intp)
         pairs = [_word_label(tokens[word]) for word in slices]
-        labels = Tokens(tuple(text for text, _ in pairs), tuple(token_id for _, token_id in pairs))
+        texts, ids = zip(*pairs, strict=True)
+        labels = Tokens(texts, ids, "sentencepiece")
         # A special token is a group by itself.
         kept = kept[starts]
     return _Axis(tokens, starts, labels, kept)
@@ -345,20 +329,7 @@ def _word_label(word: Tokens) -> tuple[str, int]:
         token, token_id = word.tokens[0], word.ids[0]
         if token.startswith(WORD_START) or special(token) or punctuation(token):
             return token, token_id
-    return _decoded("".join(word).removeprefix(WORD_START)), NO_ID
-
-
-def _decoded(text: str) -> str:
-    """The text with byte tokens decoded as UTF-8; invalid bytes stay."""
-    return _BYTES.sub(lambda run: _characters(run[0]), text)
-
-
-def _characters(byte_tokens: str) -> str:
-    values = bytes(int(value, 16) for value in re.findall("0x(..)", byte_tokens))
-    return _UNDECODED.sub(
-        lambda byte: f"<0x{ord(byte[0]) - _ESCAPE:02X}>",
-        values.decode("utf-8", "surrogateescape"),
-    )
+    return joined(word.tokens).removeprefix(WORD_START), NO_ID
 
 
 def _read_map(

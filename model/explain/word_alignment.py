@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 
 from model.explain.alignment_error import Link
 from model.trace.attention_map import Tokens
+from model.trace.token_schemes import special
 from model.trace.trace import Trace
-from model.trace.word_grouping import special, word_weights, words
+from model.trace.word_grouping import word_weights, words
 
 Weights = NDArray[np.floating[Any]]
 

@@ -18,7 +18,7 @@ from torch import Tensor
 
 from model.record.mask_rules import MaskError, Preset
 from model.trace.attention_map import AttentionKind
-from model.trace.word_grouping import WORD_START
+from model.trace.token_schemes import WORD_START
 
 
 def everything(n_queries: int, n_keys: int) -> Tensor:

@@ -21,7 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from model.trace.attention_map import AttentionKind, BoolArray, Tokens
-from model.trace.word_grouping import PADDING, punctuation, words
+from model.trace.token_schemes import PADDING
+from model.trace.word_grouping import punctuation, words
 
 Cells = NDArray[np.float64]
 """What each row gives each key, (query, key); rows of a rule sum to 1, or to 0 without a key."""
@@ -187,7 +188,7 @@ def _again(rows: SeenRows) -> Cells:
 
 
 def _own_word(rows: SeenRows) -> Cells:
-    keys = Tokens(rows.keys, tuple(range(len(rows.keys))))
+    keys = Tokens(rows.keys, tuple(range(len(rows.keys))), "sentencepiece")
     word = np.zeros(len(rows.keys), int)
     for number, each in enumerate(words(keys)):
         word[each] = number

@@ -29,7 +29,8 @@ from model.survey.corpus_survey import (
 )
 from model.survey.part import Part
 from model.trace.attention_map import AttentionKind, FloatArray, Site, Tokens
-from model.trace.word_grouping import special, words
+from model.trace.token_schemes import WORD_START, joined, special
+from model.trace.word_grouping import words
 
 PER_DECILE = 2
 """So many sentences of each tenth of a measure's distribution are kept."""
@@ -202,8 +203,8 @@ class _Meetings:
 def _words(tokens: Sequence[str]) -> list[str]:
     """The word of each token, in lower case; empty for special tokens."""
     found = [""] * len(tokens)
-    for word in words(Tokens(tuple(tokens), tuple(range(len(tokens))))):
-        text = "".join(tokens[word]).replace("▁", " ").strip()
+    for word in words(Tokens(tuple(tokens), tuple(range(len(tokens))), "sentencepiece")):
+        text = joined(tokens[word]).replace(WORD_START, " ").strip()
         if not special(text):
             found[word] = [text.lower()] * (word.stop - word.start)
     return found

@@ -10,7 +10,7 @@ from model.record.weight_rules import Lexicon, SeenRows
 from model.survey.part import Part
 from model.survey.sentence_index import FOUND_BY, SentenceIndex
 from model.trace.attention_map import AttentionKind, BoolArray
-from model.trace.word_grouping import special
+from model.trace.token_schemes import special
 
 ENDS = ("first", "last")
 """The rules that may mean a special token."""

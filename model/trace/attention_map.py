@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable, Iterator
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, InitVar, dataclass, field, replace
 from enum import StrEnum
 from typing import Any, Literal, TypeVar
 
@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from model.trace.array_values import ArrayValue, Sized
+from model.trace.token_schemes import WORD_START, Scheme, SchemeError, spelled
 
 FloatArray = NDArray[np.float32]
 BoolArray = NDArray[np.bool_]
@@ -147,17 +148,26 @@ class Tokens:
     """The labels of one axis: tokens as strings, with their ids in the vocabulary.
 
     Attributes:
-        tokens: a string for each position, as the tokenizer spells it.
+        tokens: a string for each position, as SentencePiece would spell it: "▁" begins a word.
         ids: an id for each position; NO_ID for none.
+        marked: whether the vocabulary marks words; where nothing shows how, tokens without a mark
+            may begin words as well as continue them.
+
+    Args:
+        scheme: how the given tokens mark words, a Scheme of token_schemes.py: they are spelled
+            anew. None recognises it from the tokens, and leaves them alone where it cannot. Labels
+            without ids are never changed.
 
     Raises:
-        TraceError: if the numbers of ids and tokens differ.
+        TraceError: if the numbers of ids and tokens differ, or there is no such scheme.
     """
 
     tokens: tuple[str, ...] = ()
     ids: tuple[int, ...] = ()
+    scheme: InitVar[Scheme | None] = None
+    marked: bool = field(init=False, compare=False, repr=False, default=True)
 
-    def __post_init__(self) -> None:
+    def __post_init__(self, scheme: Scheme | None) -> None:
         object.__setattr__(self, "tokens", tuple(self.tokens))
         object.__setattr__(self, "ids", tuple(self.ids))
         if len(self.tokens) != len(self.ids):
@@ -165,6 +175,16 @@ class Tokens:
                 f"Each token needs one id: there are {len(self.tokens)} tokens and "
                 f"{len(self.ids)} ids."
             )
+        pieces = [token for token, each in zip(self.tokens, self.ids, strict=True) if each != NO_ID]
+        try:
+            texts = iter(spelled(pieces, scheme))
+        except SchemeError as error:
+            raise TraceError(str(error)) from None
+        labelled = zip(self.tokens, self.ids, strict=True)
+        tokens = tuple(token if each == NO_ID else next(texts) for token, each in labelled)
+        object.__setattr__(self, "tokens", tokens)
+        marked = scheme is not None or any(token.startswith(WORD_START) for token in tokens)
+        object.__setattr__(self, "marked", marked)
 
     def __len__(self) -> int:
         return len(self.tokens)
@@ -173,16 +193,31 @@ class Tokens:
         return iter(self.tokens)
 
     def __add__(self, other: Tokens) -> Tokens:
-        return Tokens(self.tokens + other.tokens, self.ids + other.ids)
+        return _spelled(
+            self.tokens + other.tokens, self.ids + other.ids, self.marked or other.marked
+        )
 
     def __getitem__(self, positions: slice) -> Tokens:
-        return Tokens(self.tokens[positions], self.ids[positions])
+        return _spelled(self.tokens[positions], self.ids[positions], self.marked)
+
+    def at(self, positions: Iterable[int]) -> Tokens:
+        """The tokens of some positions."""
+        places = list(positions)
+        tokens = tuple(self.tokens[place] for place in places)
+        return _spelled(tokens, tuple(self.ids[place] for place in places), self.marked)
 
     @classmethod
     def unnamed(cls, labels: Iterable[object]) -> Tokens:
         """Labels that are no tokens, such as the positions 0, 1, … of an unknown text."""
         tokens = tuple(str(label) for label in labels)
         return cls(tokens, (NO_ID,) * len(tokens))
+
+
+def _spelled(tokens: tuple[str, ...], ids: tuple[int, ...], marked: bool) -> Tokens:
+    """Tokens of others, which are spelled already."""
+    found = Tokens(tokens, ids, "sentencepiece")
+    object.__setattr__(found, "marked", marked)
+    return found
 
 
 @dataclass(frozen=True, slots=True, eq=False)

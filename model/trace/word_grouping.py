@@ -10,19 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from model.trace.attention_map import NO_ID, BoolArray, Tokens
-
-WORD_START = "▁"
-"""SentencePiece's mark for a space before a token, and so for the start of a word."""
-
-START, END, PADDING = "<s>", "</s>", "<pad>"
-"""The special tokens, which are no part of the text."""
-
-_SPECIAL = {START, END, PADDING, "[CLS]", "[SEP]", "[PAD]", "<bos>", "<eos>", "<|endoftext|>"}
-
-
-def special(token: str) -> bool:
-    """Whether a token is no part of the text: <s>, </s>, <pad>, or another model's like these."""
-    return token in _SPECIAL
+from model.trace.token_schemes import WORD_START, special
 
 
 def punctuation(token: str) -> bool:
@@ -35,10 +23,10 @@ def words(tokens: Tokens) -> Iterator[slice]:
     """The tokens of each word, in order: every position once.
 
     Spaces separate words; each punctuation mark before or after a word is a word by itself, and so
-    are special tokens and labels that are no tokens.
+    are special tokens and labels that are no tokens. Tokens that do not mark words are one each.
     """
     alone = [
-        special(token) or token_id == NO_ID
+        special(token) or token_id == NO_ID or not tokens.marked
         for token, token_id in zip(tokens.tokens, tokens.ids, strict=True)
     ]
     first = 0

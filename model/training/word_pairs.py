@@ -24,9 +24,9 @@ from model.contrast.head_sets import head_set
 from model.contrast.pairs import Pair, spelled
 from model.explain.experiments import Experiment, read_experiments, save_experiments
 from model.numbers import count_of, fixed
+from model.trace.token_schemes import WORD_START
 from model.trace.trace import Trace
 from model.trace.translation import LIKELIEST
-from model.trace.word_grouping import WORD_START
 from model.training.command import Program, command
 from model.training.corpus import read_pairs
 from model.training.evaluate import reversed_columns

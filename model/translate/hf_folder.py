@@ -14,7 +14,6 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import lru_cache
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -34,8 +33,8 @@ from model.checkpoints.checkpoint import (
 from model.record.recording import CaptureError
 from model.trace.attention_map import Tokens
 from model.trace.text_result import Answer, FolderFacts, Purpose, sizes_of
+from model.trace.token_schemes import scheme_of, spelled
 from model.trace.trace import Trace
-from model.trace.word_grouping import START, WORD_START
 from model.translate.devices import resolve_device
 from model.translate.sentences import TextError
 from model.watch import watching
@@ -268,7 +267,7 @@ class ForeignModel:
         self.model, self.tokenizer = model, tokenizer
         self.purpose, self.facts, self.device, self.name = purpose, facts, device, name
         self.n_parameters = sum(each.numel() for each in model.parameters())
-        self._spelling = _spelling(tokenizer)
+        self._scheme = scheme_of(tokenizer.get_vocab())
 
     def read(self, text: str) -> Answer:
         """What the model makes of a text, and what every head did for it.
@@ -453,7 +452,6 @@ class ForeignModel:
         return str(self.tokenizer.decode(known, skip_special_tokens=True))
 
     def _tokens(self, ids: list[int]) -> Tokens:
-        """Tokens as SentencePiece would spell them: "▁" before each that begins a word."""
         specials = set(self.tokenizer.all_special_ids)
         # A model may have more rows than its tokenizer has tokens.
         known = len(self.tokenizer)
@@ -461,38 +459,8 @@ class ForeignModel:
             str(self.tokenizer.convert_ids_to_tokens(each)) if each < known else f"<{each}>"
             for each in ids
         ]
-        spelled = [
-            piece if each in specials else self._spelled(piece)
-            for each, piece in zip(ids, pieces, strict=True)
-        ]
-        if self._spelling == "bytes":
-            # The first word has no space before it.
-            for number, (before, each) in enumerate(pairwise([None, *ids])):
-                is_first = before is None or before in specials
-                if is_first and each not in specials and not spelled[number].startswith(WORD_START):
-                    spelled[number] = WORD_START + spelled[number]
-        return Tokens(tuple(spelled), tuple(ids))
-
-    def _spelled(self, piece: str) -> str:
-        match self._spelling:
-            case "bytes":
-                text = str(self.tokenizer.convert_tokens_to_string([piece]))
-                return WORD_START + text[1:] if text.startswith(" ") else text
-            case "wordpiece":
-                return piece[2:] if piece.startswith("##") else WORD_START + piece
-            case _:
-                return piece
-
-
-def _spelling(tokenizer: Any) -> str:
-    """How a tokenizer marks where words begin: "bytes" as GPT-2, "wordpiece" as BERT, or "▁"."""
-    vocabulary = tokenizer.get_vocab()
-    count = {
-        "bytes": sum(piece.startswith("Ġ") for piece in vocabulary),
-        "wordpiece": sum(piece.startswith("##") for piece in vocabulary),
-        START: sum(piece.startswith(WORD_START) for piece in vocabulary),
-    }
-    return max(count, key=lambda name: count[name])
+        texts = spelled(pieces, self._scheme, [each in specials for each in ids])
+        return Tokens(texts, tuple(ids), "sentencepiece")
 
 
 def _log_probs(logits: Any, ids: list[int]) -> Any:

@@ -73,11 +73,11 @@ class ModelWithVocabulary:
 
     def source_tokens(self, token_ids: Sequence[int]) -> Tokens:
         """Token ids of a source, with their spelling."""
-        return Tokens(tokens=self.tokenizer.pieces(token_ids), ids=tuple(token_ids))
+        return Tokens(self.tokenizer.pieces(token_ids), tuple(token_ids), "sentencepiece")
 
     def target_tokens(self, token_ids: Sequence[int]) -> Tokens:
         """Token ids of a target, with their spelling."""
-        return Tokens(tokens=self.tokenizer.target.pieces(token_ids), ids=tuple(token_ids))
+        return Tokens(self.tokenizer.target.pieces(token_ids), tuple(token_ids), "sentencepiece")
 
     def trace_ids(self, trace: Trace) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         """Token ids of a trace's source, target and predictions, (1, token) each."""

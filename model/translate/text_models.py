@@ -160,7 +160,7 @@ class StackReader:
         return torch.tensor([ids], device=self.device)
 
     def _tokens(self, ids: list[int]) -> Tokens:
-        return Tokens(self.tokenizer.pieces(ids), tuple(ids))
+        return Tokens(self.tokenizer.pieces(ids), tuple(ids), "sentencepiece")
 
 
 Reader = StackReader | ForeignModel

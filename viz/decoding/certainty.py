@@ -10,8 +10,8 @@ import plotly.graph_objects as go
 
 from model.paper.search import Search
 from model.trace.attention_map import Tokens
+from model.trace.token_schemes import WORD_START, special
 from model.trace.translation import Decoding, DecodingStep
-from model.trace.word_grouping import WORD_START, special
 from viz.decoding.picture import DecodingPicture
 from viz.draw import css, style, themes
 from viz.draw.labels import CONTINUED, axis_labels, axis_texts, escape_html
@@ -59,7 +59,7 @@ class Certainty(DecodingPicture):
     def tokens(self) -> Tokens:
         """The tokens written."""
         translation = self.decoding.translation
-        return Tokens(translation.tokens, translation.token_ids)
+        return Tokens(translation.tokens, translation.token_ids, "sentencepiece")
 
     @property
     def alt(self) -> str:

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 from model.trace.attention_map import Tokens
+from model.trace.token_schemes import WORD_START, special
 from model.trace.translation import Decoding
-from model.trace.word_grouping import WORD_START, special
 from viz.browser.envelope import Body, seal
 from viz.decoding.attention import HeadMean
 from viz.decoding.tree import fate_words, paths

@@ -10,8 +10,8 @@ import plotly.graph_objects as go
 
 from model.paper.search import Search
 from model.trace.attention_map import Tokens
+from model.trace.token_schemes import START
 from model.trace.translation import Decoding, SearchNode
-from model.trace.word_grouping import START
 from viz.decoding.picture import DecodingPicture
 from viz.decoding.tree import (
     ACROSS,
@@ -202,7 +202,9 @@ class SearchTree(DecodingPicture):
             "fate": [node.fate for node in nodes],
         }
         tokens = Tokens(
-            tokens=tuple(node.token for node in nodes), ids=tuple(node.token_id for node in nodes)
+            tuple(node.token for node in nodes),
+            tuple(node.token_id for node in nodes),
+            "sentencepiece",
         )
         return column_numbers({"search": self.title}, "hypothesis", tokens, columns)
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-import re
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from model.trace.token_schemes import END, START, WORD_START, joined
 from model.trace.translation import Decoding, SearchNode
-from model.trace.word_grouping import END, START, WORD_START
 from viz.draw import style
 from viz.draw.constants import CONSTANTS
 from viz.draw.labels import plain_text, token_text, visible
@@ -43,9 +42,6 @@ _MOSTLETTERS = 14
 
 _BETWEEN = 0.7
 """Empty rows between two lines."""
-
-
-_BYTE = re.compile(r"<0x([0-9A-F]{2})>")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -109,14 +105,8 @@ def _path(nodes: tuple[SearchNode, ...], end: int) -> list[int]:
 
 def hypothesis_text(decoding: Decoding, place: int) -> str:
     """The text of a hypothesis."""
-    tokens = (decoding.nodes[each].token for each in _path(decoding.nodes, place))
-    # A character that the vocabulary lacks is written byte by byte.
-    parts = [
-        bytes.fromhex(byte[1]) if (byte := _BYTE.fullmatch(token)) else token.encode()
-        for token in tokens
-        if token != END
-    ]
-    text = b"".join(parts).decode(errors="replace").replace(WORD_START, " ")
+    tokens = [decoding.nodes[each].token for each in _path(decoding.nodes, place)]
+    text = joined([token for token in tokens if token != END]).replace(WORD_START, " ")
     return visible(text.strip())
 
 

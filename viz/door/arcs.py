@@ -16,8 +16,9 @@ import numpy as np
 
 from model.explain.alignment_table import AlignmentTable, Read
 from model.trace.attention_map import AttentionKind, FloatArray, Site, Tokens
+from model.trace.token_schemes import WORD_START, joined, special
 from model.trace.trace import Trace
-from model.trace.word_grouping import WORD_START, special, words
+from model.trace.word_grouping import words
 from viz.draw.labels import plain_text
 from viz.draw.style import count_of
 
@@ -83,7 +84,7 @@ def words_of(tokens: Tokens) -> tuple[Word, ...]:
         named = tokens.ids[place.start] >= 0
         found.append(
             Word(
-                text=_bare("".join(texts)),
+                text=_bare(joined(texts)),
                 tokens=tuple(_bare(text) for text in texts),
                 first=place.start,
                 joins=bool(place.start) and named and not stands_alone,

@@ -7,7 +7,7 @@ import re
 import unicodedata
 
 from model.trace.attention_map import NO_ID, Tokens
-from model.trace.word_grouping import WORD_START
+from model.trace.token_schemes import WORD_START
 from viz.draw import style
 
 CONTINUED = "…"
@@ -22,7 +22,7 @@ NOTHING = "(nothing written)"
 MAX_LABEL = 24
 """Longer labels are cut: a single foreign token must not push a figure off its page."""
 
-_SPECIAL = re.compile(r"</?s>|<pad>|<unk>|<0x[0-9A-F]{2}>")
+_SPECIAL = re.compile(r"</?s>|<pad>|<unk>|(?:<0x[0-9A-F]{2}>)+")
 # Format, private, unassigned and surrogate characters, line and paragraph separators.
 _HIDDEN = {"Cf", "Co", "Cn", "Cs", "Zl", "Zp"}
 # Letters and symbols by category, but invisible.
@@ -73,9 +73,12 @@ def plain_text(label: str) -> str:
 
 
 def axis_texts(tokens: Tokens) -> list[str]:
-    """One plain text per position; labels without an id are shown as they are."""
+    """One plain text per position.
+
+    Labels without an id are shown as they are, and so are tokens that do not mark words.
+    """
     return [
-        plain_text(token) if token_id == NO_ID else token_text(token)
+        plain_text(token) if token_id == NO_ID or not tokens.marked else token_text(token)
         for token, token_id in zip(tokens.tokens, tokens.ids, strict=True)
     ]
 

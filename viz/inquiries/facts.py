@@ -12,7 +12,8 @@ from model.checkpoints.checkpoint import CheckpointError, training_runs
 from model.explain.growth import Growth
 from model.numbers import count_of, fixed, percent
 from model.trace.attention_map import AttentionKind, Tokens
-from model.trace.word_grouping import WORD_START, special, words
+from model.trace.token_schemes import WORD_START, joined, special
+from model.trace.word_grouping import words
 from viz.about.view import VIEW as ABOUT
 from viz.about.view import AboutView
 from viz.decoding.view import VIEW as DECODING
@@ -75,7 +76,7 @@ def split_words(subject: Subject) -> Answer:
     if not split:
         return Answer("None: every word that it reads is one token.", HEADS, view)
     listed = ", ".join(
-        f"“{''.join(tokens.tokens[place]).replace(WORD_START, '')}” is {_pieces(tokens[place])}"
+        f"“{joined(tokens.tokens[place]).replace(WORD_START, '')}” is {_pieces(tokens[place])}"
         for place in split[:LISTED]
     )
     more = f" and {len(split) - LISTED} more" if len(split) > LISTED else ""

@@ -14,8 +14,8 @@ from model.explain.measures import Values, facts_of
 from model.numbers import percent
 from model.record.intervention import Intervention
 from model.trace.attention_map import AttentionKind, AttentionMap, Site
+from model.trace.token_schemes import special
 from model.trace.trace import Trace
-from model.trace.word_grouping import special
 from model.translate.translator import Translator
 from viz.draw.labels import NOTHING, axis_texts, visible
 from viz.links.parameters import View

@@ -29,7 +29,7 @@ from model.trace.attention_map import (
     FloatArray,
     Site,
 )
-from model.trace.word_grouping import special
+from model.trace.token_schemes import special
 from viz.draw.labels import axis_texts
 from viz.heads.view import VIEW as HEADS
 from viz.heads.view import HeadsView

@@ -9,8 +9,8 @@ from typing import Literal
 import numpy as np
 
 from model.trace.attention_map import AttentionKind, BoolArray, Tokens
+from model.trace.token_schemes import PADDING
 from model.trace.trace import Trace
-from model.trace.word_grouping import PADDING
 from viz.draw.labels import axis_texts
 from viz.masks.mask import EDITED, Mask, edited_mask, future_cells, padding_row
 

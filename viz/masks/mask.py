@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from model.trace.attention_map import AttentionKind, BoolArray, Tokens
-from model.trace.word_grouping import PADDING
+from model.trace.token_schemes import PADDING
 from viz.draw import style
 from viz.draw.labels import axis_texts
 

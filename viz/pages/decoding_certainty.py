@@ -23,7 +23,7 @@ LISTED, OFFERED = 4, 4
 def show_certainty(view: DecodingView, search: Search, decoded: Decoded) -> None:
     """The sentence coloured by certainty, other words where the model hesitated, and the chart."""
     translation, steps = decoded.decoding.translation, decoded.decoding.steps
-    tokens = Tokens(translation.tokens, translation.token_ids)
+    tokens = Tokens(translation.tokens, translation.token_ids, "sentencepiece")
     st.html(certainty_html(tokens, steps, dark=is_dark()))
     stage.say("How sure the model was of each token")
     if not stage.is_on():

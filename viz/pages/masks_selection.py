@@ -10,8 +10,8 @@ import streamlit as st
 from model.record.mask_presets import sentence_lengths
 from model.record.mask_rules import Preset
 from model.trace.attention_map import AttentionKind, AttentionMap, BoolArray, FloatArray, Tokens
+from model.trace.token_schemes import PADDING
 from model.trace.trace import Trace
-from model.trace.word_grouping import PADDING
 from viz.draw.labels import escape_markdown
 from viz.draw.word_diff import translations_html
 from viz.links.mask_edits import EDITABLE, Edit, parse, require_shape, write

@@ -20,8 +20,8 @@ from model.explain.reading import (
     read,
 )
 from model.trace.attention_map import NO_ID, AttentionKind, AttentionMap, FloatArray, Site, Tokens
+from model.trace.token_schemes import special
 from model.trace.trace import Trace
-from model.trace.word_grouping import special
 from viz.draw.labels import CONTINUED, axis_texts
 
 ENCODER, DECODER, CROSS, MODULE = (Site(kind, 0) for kind in AttentionKind)

@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 
 from model.trace.attention_map import NO_ID, Tokens
-from model.trace.word_grouping import punctuation, special, word_weights, words
+from model.trace.token_schemes import special
+from model.trace.word_grouping import punctuation, word_weights, words
 
 
 def grouped(*pieces: str) -> list[str]:

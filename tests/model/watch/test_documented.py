@@ -10,6 +10,7 @@ import torch
 import transformers
 
 from tests.model.watch.test_families import FAMILIES, IDS, build
+from viz.draw.labels import axis_texts
 from viz.notebook import Explorer
 
 pytestmark = pytest.mark.slow
@@ -23,16 +24,29 @@ MODELS = {
 
 
 class Words:
-    """As much of a tokenizer, and of a processor of sound, as the page asks for."""
+    """As much of a tokenizer, and of a processor of sound, as the page asks for.
+
+    Tokens with even ids begin a word, those with odd ids continue one.
+    """
+
+    def __init__(self, begins: str, continues: str) -> None:
+        self.marks = begins, continues
 
     def __call__(self, *_: Any, **__: Any) -> Any:
         return transformers.BatchEncoding({"input_ids": IDS[:1]})
 
     def convert_ids_to_tokens(self, ids: list[int]) -> list[str]:
-        return [f"t{each}" for each in ids]
+        return [f"{self.marks[each % 2]}t{each}" for each in ids]
 
     def decode(self, ids: list[int]) -> str:
         return " ".join(self.convert_ids_to_tokens(ids))
+
+
+BERT, GPT_2 = Words("", "##"), Words("Ġ", "")
+
+
+def words_of(name: str) -> Words:
+    return BERT if "bert" in name else GPT_2
 
 
 def sound(*_: Any, **__: Any) -> Any:
@@ -44,8 +58,8 @@ def test_the_code_of_the_page_runs_and_gives_traces(monkeypatch: pytest.MonkeyPa
         (family,) = (each for each in FAMILIES if each.model == tiny)
         model = build(family, "sdpa")
         monkeypatch.setattr(getattr(transformers, name), "from_pretrained", lambda _, m=model: m)
-    monkeypatch.setattr(transformers.AutoTokenizer, "from_pretrained", lambda _: Words())
-    processor = type("Processor", (), {"__call__": staticmethod(sound), "tokenizer": Words()})()
+    monkeypatch.setattr(transformers.AutoTokenizer, "from_pretrained", words_of)
+    processor = type("Processor", (), {"__call__": staticmethod(sound), "tokenizer": GPT_2})()
     monkeypatch.setattr(transformers.AutoProcessor, "from_pretrained", lambda _: processor)
     first, *pieces = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
     assert len(first.splitlines()) == 4
@@ -69,3 +83,7 @@ def test_the_code_of_the_page_runs_and_gives_traces(monkeypatch: pytest.MonkeyPa
     assert len(shown[1][0].target) == len(IDS[0]) + 8 - 1
     assert shown[3][0].source.tokens == ("two", "words")
     assert len(space["seconds"]) == len(shown[2][0].target)
+    # Words begin and continue as their vocabularies say.
+    for tokens in (shown[0][0].source, shown[1][0].target, shown[2][0].target):
+        assert axis_texts(tokens)[1:] == [f"{'…' * (each % 2)}t{each}" for each in tokens.ids[1:]]
+    assert axis_texts(shown[3][0].source) == ["two", "words"]

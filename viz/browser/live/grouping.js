@@ -1,5 +1,6 @@
 // Words made of tokens (model/trace/word_grouping.py), and weights between words.
 
+import { spelledBy } from "../engine/utf8.js";
 import { WORD_START, plainLabel } from "./labels.js";
 
 // Tokens of a word, on average, from which on each token is shown by itself (viz/door/arcs.py).
@@ -49,12 +50,20 @@ export function wordsOfText(tokens) {
     const texts = tokens.slice(first, end);
     const alone = isSpecial(texts[0]) || (first > 0 && isSpecial(tokens[first - 1])) || texts[0].startsWith(WORD_START);
     return {
-      text: bare(texts.join("")),
+      text: bare(decoded(texts.join(""))),
       tokens: texts.map(bare),
       first,
       joins: first > 0 && !alone,
       special: isSpecial(texts[0]),
     };
+  });
+}
+
+/** The text with byte tokens decoded as UTF-8; invalid bytes stay. */
+export function decoded(text) {
+  return text.replace(/(?:<0x[0-9A-F]{2}>)+/g, (run) => {
+    const bytes = Uint8Array.from(run.matchAll(/0x(..)/g), ([, digits]) => parseInt(digits, 16));
+    return spelledBy(bytes, (byte) => `<0x${byte.toString(16).toUpperCase()}>`);
   });
 }
 

@@ -6,7 +6,7 @@ const SPACE_SIGN = "␣";
 export const WORD_START = "▁";
 const MOST_CHARACTERS = 24;
 
-const SPECIAL = /^(?:<\/?s>|<pad>|<unk>|<0x[0-9A-F]{2}>)$/;
+const SPECIAL = /^(?:<\/?s>|<pad>|<unk>|(?:<0x[0-9A-F]{2}>)+)$/;
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Cs}\p{Zl}\p{Zp}\u115f\u1160\u2800\u3164\uffa0]/u;
 const RIGHT_TO_LEFT =
   /[\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}]/u;

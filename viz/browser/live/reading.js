@@ -1,7 +1,6 @@
 // A trace under a reading (model/explain/reading.py): whole words, without special tokens, rows named by prediction.
 
-import { spelledBy } from "../engine/utf8.js";
-import { isPunctuation, isSpecial, wordSpans } from "./grouping.js";
+import { decoded, isPunctuation, isSpecial, wordSpans } from "./grouping.js";
 import { WORD_START } from "./labels.js";
 
 /** The id of a label that is no token. */
@@ -106,14 +105,6 @@ function wordLabel({ tokens, ids }, [first, end]) {
   if (end - first === 1 && (token.startsWith(WORD_START) || isSpecial(token) || isPunctuation(token))) return [token, ids[first]];
   const text = tokens.slice(first, end).join("");
   return [decoded(text.startsWith(WORD_START) ? text.slice(WORD_START.length) : text), NO_ID];
-}
-
-/** The text with byte tokens decoded as UTF-8; invalid bytes stay. */
-function decoded(text) {
-  return text.replace(/(?:<0x[0-9A-F]{2}>)+/g, (run) => {
-    const bytes = Uint8Array.from(run.matchAll(/0x(..)/g), ([, digits]) => parseInt(digits, 16));
-    return spelledBy(bytes, (byte) => `<0x${byte.toString(16).toUpperCase()}>`);
-  });
 }
 
 /** A map with rows and columns joined and left out; keys are summed and queries averaged. */
