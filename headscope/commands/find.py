@@ -47,6 +47,11 @@ def run(arguments: argparse.Namespace) -> None:
     if survey is None:
         raise SurveyError(f"{arguments.model} has no survey; headscope survey makes one.")
     if arguments.by is not None:
+        if arguments.by in survey.missing:
+            raise SurveyError(
+                f"The survey of {arguments.model} lacks {arguments.by}; make it anew with "
+                "headscope survey."
+            )
         for place in survey.ranked(arguments.by)[: arguments.most]:
             profile = survey.of(place)
             label = RULE[profile.label].text if profile.label else ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from model.explain.labels import Sample, wilson
 from model.explain.measures import MEASURES, ON_SOURCE
@@ -226,6 +227,9 @@ class CorpusSurvey:
         rules: what each head's best rule costs; None if they were not measured.
         held_out: how many of the sentences are not from the model's training; they alone tell of
             labels, effects and rules.
+        missing: measures in KEYS that the survey's file lacks; NaN in `probes`.
+        further: measures on the probes that KEYS does not have, (head, sentence), by name.
+        unknown: what else the file holds that has no name here.
     """
 
     sample: Sample
@@ -235,6 +239,9 @@ class CorpusSurvey:
     is_german: bool = False
     rules: Rules | None = None
     held_out: int = 0
+    missing: tuple[str, ...] = ()
+    further: Mapping[str, Mapping[Site, FloatArray]] = field(default_factory=dict)
+    unknown: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def places(self) -> list[Place]:

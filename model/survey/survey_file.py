@@ -43,7 +43,9 @@ from model.survey.corpus_survey import (
 )
 from model.survey.probes import PROBES
 from model.survey.sentence_index import SentenceIndex
-from model.trace.attention_map import AttentionKind, FloatArray
+from model.trace.attention_map import AttentionKind, FloatArray, Site
+
+Columns = Mapping[str, tuple[str, ...]]
 
 SURVEY = "survey.zip"
 
@@ -54,6 +56,24 @@ _MOST = 1 << 26
 
 LEAST_LIKELY = 0.05
 """Less likely sources of a token are left out of the lexicon."""
+
+_COLUMNS = {
+    "probes": KEYS,
+    "held": ("passing", "count"),
+    "pairs": ("query", "key", "looked", "met"),
+    "effect": ("mean", "error", "count"),
+    "rules": ("site", "head", "rules", "shares", "table", "overlap", "cost"),
+}
+"""The names of the columns of each table, which a file holds too: in its order, with its own."""
+
+_UNNAMED = {
+    **_COLUMNS,
+    "probes": (
+        *("entropy", "entropy_share", "distance", "previous", "same", "next", "start", "end"),
+        *("punctuation", "pairing", "diagonal", "predicted_source", "read_source"),
+    ),
+}
+"""Those of older files, which do not name them."""
 
 _DIGITS = 4
 _NUMBERS = ("fitted", "judged", "translated")
@@ -68,8 +88,12 @@ def save_survey(directory: Path, survey: CorpusSurvey, index: SentenceIndex | No
         survey: of its model.
         index: of the sentences, for the search.
     """
+    columns = {**_COLUMNS, "probes": [*_measured(survey), *survey.further]}
     content = {
+        **survey.unknown,
         "weights": weights_digest(directory),
+        "columns": columns,
+        "probed": [english for english, _ in PROBES],
         "sample": asdict(survey.sample),
         "held_out": survey.held_out,
         "shown": survey.shown,
@@ -80,7 +104,7 @@ def save_survey(directory: Path, survey: CorpusSurvey, index: SentenceIndex | No
         "is_german": survey.is_german,
         "probes": {
             str(site): [[list(map(_rounded, row)) for row in head] for head in heads.tolist()]
-            for site, heads in survey.probes.items()
+            for site, heads in _all_probes(survey).items()
         },
         "rules": None if survey.rules is None else _rules_to_json(survey.rules),
     }
@@ -97,7 +121,8 @@ def read_survey(directory: Path) -> CorpusSurvey | None:
     """The survey in survey.zip of a checkpoint folder; None without the file.
 
     Raises:
-        CheckpointError: if the file is damaged, or the folder has other weights by now.
+        CheckpointError: if the file is damaged or lacks a part, or the folder has other weights by
+            now.
     """
     path = own_file(directory, SURVEY)
     if not path.exists():
@@ -109,20 +134,38 @@ def read_survey(directory: Path) -> CorpusSurvey | None:
             "headscope survey."
         )
     try:
+        columns = {name: tuple(map(str, each)) for name, each in _columns(content).items()}
         rules = content["rules"]
         shown = tuple((str(source), str(text)) for source, text in content["shown"])
+        probes = {site_named(name): each for name, each in _probes(content, columns).items()}
         return CorpusSurvey(
             Sample(**content["sample"]),
             shown,
             {
-                site_named(name): tuple(_head_from_json(head, len(shown)) for head in heads)
+                site_named(name): tuple(
+                    _head_from_json(head, len(shown), columns) for head in heads
+                )
                 for name, heads in content["heads"].items()
             },
-            {site_named(name): _probes(each) for name, each in content["probes"].items()},
+            {
+                site: np.stack([each.get(key, _nan(each)) for key in KEYS], axis=-1)
+                for site, each in probes.items()
+            },
             bool(content["is_german"]),
-            None if rules is None else _rules_from_json(rules),
+            None if rules is None else _rules_from_json(rules, columns),
             _count(content["held_out"], content["sample"]["sentences"]),
+            missing=tuple(key for key in KEYS if key not in columns["probes"]),
+            further={
+                key: {site: each[key] for site, each in probes.items()}
+                for key in columns["probes"]
+                if key not in KEYS
+            },
+            unknown={name: each for name, each in content.items() if name not in _PARTS},
         )
+    except KeyError as error:
+        raise CheckpointError(
+            f"{path} lacks {error.args[0]!r}. Delete it, or write it anew with headscope survey."
+        ) from None
     except _DAMAGED:
         raise _damaged(path) from None
 
@@ -151,6 +194,11 @@ def read_sentences(directory: Path) -> SentenceIndex | None:
     except _DAMAGED:
         raise _damaged(path) from None
 
+
+_PARTS = {
+    *("weights", "columns", "probed", "sample", "held_out", "shown", "heads", "is_german"),
+    *("probes", "rules"),
+}
 
 _DAMAGED = (AttributeError, KeyError, OverflowError, TypeError, ValueError)
 
@@ -208,7 +256,7 @@ def weights_digest(directory: Path) -> str:
 def _head_to_json(head: HeadProfile) -> dict[str, Any]:
     return {
         "label": head.label,
-        "held": {key: [each.passing, each.count] for key, each in head.held.items()},
+        "held": {key: _row("held", asdict(each)) for key, each in head.held.items()},
         "measures": {
             key: {
                 "count": each.count,
@@ -219,37 +267,93 @@ def _head_to_json(head: HeadProfile) -> dict[str, Any]:
             for key, each in head.measures.items()
         },
         "distances": [_rounded(share) for share in head.distances],
-        "pairs": [[pair.query, pair.key, pair.looked, pair.met] for pair in head.pairs],
-        "effect": [_rounded(head.effect.mean), _rounded(head.effect.error), head.effect.count],
+        "pairs": [_row("pairs", asdict(pair)) for pair in head.pairs],
+        "effect": _effect_to_json(head.effect),
     }
 
 
-def _head_from_json(content: Mapping[str, Any], n_shown: int) -> HeadProfile:
+def _effect_to_json(effect: Effect) -> list[Any]:
+    values = {"mean": _rounded(effect.mean), "error": _rounded(effect.error), "count": effect.count}
+    return _row("effect", values)
+
+
+def _row(table: str, values: Mapping[str, Any]) -> list[Any]:
+    return [values[name] for name in _COLUMNS[table]]
+
+
+def _columns(content: Mapping[str, Any]) -> Mapping[str, Any]:
+    named = content.get("columns")
+    return _UNNAMED if named is None else {name: named[name] for name in _COLUMNS}
+
+
+def _named(columns: Columns, table: str, row: Any) -> dict[str, Any]:
+    """A row of a table by the names of its columns."""
+    return dict(zip(columns[table], row, strict=True))
+
+
+def _head_from_json(content: Mapping[str, Any], n_shown: int, columns: Columns) -> HeadProfile:
     label = content["label"]
-    if label is not None and label not in RULE:
+    held = {key: _held(_named(columns, "held", each)) for key, each in content["held"].items()}
+    if label is not None and label not in {**RULE, **held}:
         raise ValueError
-    mean, error, count = content["effect"]
     distances = tuple(map(_number, content["distances"]))
     if len(distances) != 2 * REACH + 1:
         raise ValueError
     return HeadProfile(
-        label,
-        {key: _held(key, *each) for key, each in content["held"].items()},
-        {key: _distribution(key, each, n_shown) for key, each in content["measures"].items()},
+        # A rule that has no words here labels no head here.
+        label if label in RULE else None,
+        held,
+        {key: _distribution(each, n_shown) for key, each in content["measures"].items()},
         distances,
-        tuple(
-            WordPair(str(query), str(key), _count(looked, met), _count(met))
-            for query, key, looked, met in content["pairs"]
-        ),
-        Effect(_number(mean), _number(error), _count(count)),
+        tuple(_pair(_named(columns, "pairs", each)) for each in content["pairs"]),
+        _effect(_named(columns, "effect", content["effect"])),
     )
 
 
-def _probes(content: Any) -> FloatArray:
-    values = np.array(content, np.float32)
-    if values.shape[1:] != (len(PROBES), len(KEYS)) or np.isinf(values).any():
-        raise ValueError
-    return values
+def _pair(row: Mapping[str, Any]) -> WordPair:
+    looked, met = _count(row["looked"], row["met"]), _count(row["met"])
+    return WordPair(str(row["query"]), str(row["key"]), looked, met)
+
+
+def _effect(row: Mapping[str, Any]) -> Effect:
+    return Effect(_number(row["mean"]), _number(row["error"]), _count(row["count"]))
+
+
+def _measured(survey: CorpusSurvey) -> list[str]:
+    return [key for key in KEYS if key not in survey.missing]
+
+
+def _all_probes(survey: CorpusSurvey) -> dict[Site, FloatArray]:
+    """All measures on the probes, (head, sentence, measure), known ones first."""
+    known = [KEYS.index(key) for key in _measured(survey)]
+    return {
+        site: np.concatenate(
+            [values[..., known], *(each[site][..., None] for each in survey.further.values())],
+            axis=-1,
+        )
+        for site, values in survey.probes.items()
+    }
+
+
+def _probes(content: Mapping[str, Any], columns: Columns) -> dict[str, dict[str, FloatArray]]:
+    """For each site, each measure on the sentences of PROBES, (head, sentence)."""
+    sentences = [english for english, _ in PROBES]
+    probed = content.get("probed", sentences)
+    found = {}
+    for name, heads in content["probes"].items():
+        values = np.array(heads, np.float32)
+        if values.shape[1:] != (len(probed), len(columns["probes"])) or np.isinf(values).any():
+            raise ValueError
+        ordered = np.full((len(values), len(sentences), values.shape[2]), np.nan, np.float32)
+        for place, sentence in enumerate(sentences):
+            if sentence in probed:
+                ordered[:, place] = values[:, probed.index(sentence)]
+        found[name] = {key: ordered[..., n] for n, key in enumerate(columns["probes"])}
+    return found
+
+
+def _nan(measures: Mapping[str, FloatArray]) -> FloatArray:
+    return np.full_like(next(iter(measures.values())), np.nan)
 
 
 def _rules_to_json(rules: Rules) -> dict[str, Any]:
@@ -267,25 +371,22 @@ def _rules_to_json(rules: Rules) -> dict[str, Any]:
         },
         "heads": [
             [
-                str(site),
-                head,
-                *(rule.weights.rules, rule.weights.shares, rule.weights.table),
-                _rounded(rule.overlap),
-                [_rounded(rule.cost.mean), _rounded(rule.cost.error), rule.cost.count],
+                *(str(site), head, rule.weights.rules, rule.weights.shares, rule.weights.table),
+                *(_rounded(rule.overlap), _effect_to_json(rule.cost)),
             ]
             for (site, head), rule in rules.heads.items()
         ],
     }
 
 
-def _rules_from_json(content: Mapping[str, Any]) -> Rules:
+def _rules_from_json(content: Mapping[str, Any], columns: Columns) -> Rules:
     lexicon = Lexicon(
         {
             str(word): {str(other): _number(share) for other, share in likely.items()}
             for word, likely in content["lexicon"].items()
         }
     )
-    heads = dict(_rule_from_json(each, lexicon) for each in content["heads"])
+    heads = dict(_rule_from_json(each, lexicon, columns) for each in content["heads"])
     counts = tuple(_count(each, len(heads)) for each in content["counts"])
     if (counts[0], counts[-1]) != (0, len(heads)) or list(counts) != sorted(set(counts)):
         raise ValueError
@@ -301,17 +402,17 @@ def _rules_from_json(content: Mapping[str, Any]) -> Rules:
     )
 
 
-def _rule_from_json(content: Any, lexicon: Lexicon) -> tuple[Place, HeadRule]:
-    name, head, names, shares, table, overlap, (mean, error, count) = content
-    site = site_named(name)
+def _rule_from_json(content: Any, lexicon: Lexicon, columns: Columns) -> tuple[Place, HeadRule]:
+    row = _named(columns, "rules", content)
+    site = site_named(row["site"])
     weights = RuleWeights(
-        tuple(map(str, names)),
-        tuple(map(_number, shares)),
-        tuple(map(_number, table)),
+        tuple(map(str, row["rules"])),
+        tuple(map(_number, row["shares"])),
+        tuple(map(_number, row["table"])),
         lexicon if site.kind is AttentionKind.CROSS else None,
     )
-    cost = Effect(_number(mean), _number(error), _count(count))
-    return (site, _count(head)), HeadRule(weights, _number(overlap), cost)
+    cost = _effect(_named(columns, "effect", row["cost"]))
+    return (site, _count(row["head"])), HeadRule(weights, _number(row["overlap"]), cost)
 
 
 def _scores_to_json(scores: Scores) -> dict[str, Any]:
@@ -332,18 +433,16 @@ def _deep(values: Any) -> Any:
     return tuple(map(_deep, values)) if isinstance(values, list) else _number(values)
 
 
-def _held(key: str, passing: Any, count: Any) -> Held:
-    if key not in RULE:
-        raise ValueError
-    return Held(_count(passing, count), _count(count))
+def _held(row: Mapping[str, Any]) -> Held:
+    return Held(_count(row["passing"], row["count"]), _count(row["count"]))
 
 
-def _distribution(key: str, content: Mapping[str, Any], n_shown: int) -> Distribution:
+def _distribution(content: Mapping[str, Any], n_shown: int) -> Distribution:
     quantiles = tuple(map(_number, content["quantiles"]))
     examples = tuple(
         tuple(_count(number, n_shown - 1) for number in tenth) for tenth in content["examples"]
     )
-    if key not in KEYS or (len(quantiles), len(examples)) != (QUANTILES, DECILES):
+    if (len(quantiles), len(examples)) != (QUANTILES, DECILES):
         raise ValueError
     return Distribution(_count(content["count"]), _number(content["mean"]), quantiles, examples)
 

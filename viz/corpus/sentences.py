@@ -229,6 +229,9 @@ def sample_sentence(survey: CorpusSurvey) -> str:
         f"Measured on {count_of(sample.sentences, 'sentence')} ({sample.data}; licence: "
         f"{sample.licence})."
     )
+    if survey.missing:
+        lacks = ", ".join(f"“{QUANTITIES[key].name}”" for key in survey.missing)
+        measured += f" It lacks {lacks}; headscope survey measures it anew."
     if survey.held_out >= sample.sentences:
         return measured
     return (

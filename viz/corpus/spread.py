@@ -69,7 +69,7 @@ class HeadSpread(OfHead):
     def keys(self) -> list[str]:
         """The measures that are shares, largest mean first."""
         measures = self.profile.measures
-        shares = [key for key in measures if QUANTITIES[key].unit == "share"]
+        shares = [key for key in measures if key in QUANTITIES and QUANTITIES[key].unit == "share"]
         return sorted(shares, key=lambda key: -measures[key].mean)
 
     @property

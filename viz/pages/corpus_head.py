@@ -133,7 +133,7 @@ def main_measure(survey: CorpusSurvey, place: Place) -> str | None:
     profile = survey.of(place)
     if profile.label in profile.measures:
         return profile.label
-    return HeadSpread(survey, "", *place).keys[0] if profile.measures else None
+    return next(iter(HeadSpread(survey, "", *place).keys), None)
 
 
 def show_sentences(question: OfModel, survey: CorpusSurvey, place: Place) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from pathlib import Path
 from typing import Any
 
@@ -167,7 +168,7 @@ def test_a_checkpoint_may_have_no_survey(tmp_path: Path) -> None:
         ("effect", [0.5, "much", 3]),
         ("effect", [0.5, True, 3]),
         ("pairs", [["a", "b", 3, 2]]),
-        ("measures", {"no measure": {}}),
+        ("measures", {"no measure": 3}),
         ("measures", []),
     ],
 )
@@ -180,6 +181,72 @@ def test_a_damaged_file_is_refused(
     )
     with pytest.raises(CheckpointError, match="is damaged"):
         read_survey(tmp_path)
+
+
+def test_columns_go_by_their_names(tmp_path: Path, surveyed: CorpusSurvey) -> None:
+    values = np.arange(24 * len(KEYS), dtype=np.float32).reshape(1, 24, len(KEYS))
+    surveyed = dataclasses.replace(surveyed, probes={ENCODER: values})
+    save_survey(tmp_path, surveyed)
+
+    def as_another_version(content: dict[str, Any]) -> None:
+        """It measures one thing more and one less, in another order."""
+        columns = content["columns"]
+        columns["probes"] = ["more", *reversed(KEYS[1:])]
+        columns["effect"] = ["of", "count", "error", "mean"]
+        for head in itertools.chain.from_iterable(content["heads"].values()):
+            head["effect"] = ["a sentence", *reversed(head["effect"])]
+            head["held"]["more"] = [3, 4]
+        measures = content["heads"]["encoder.0"][0]["measures"]
+        measures["more"] = measures["previous"]
+        (rows,) = content["probes"]["encoder.0"]
+        for row in rows:
+            row[:] = [row[0] + 0.5, *reversed(row[1:])]
+        content["probes"]["encoder.0"] = [list(reversed(rows))]
+        content["probed"].reverse()
+        content["later"] = {"a": 1}
+
+    damage_survey(tmp_path, as_another_version)
+    found = read_survey(tmp_path)
+    assert found is not None
+    (head,), (original,) = found.heads[ENCODER], surveyed.heads[ENCODER]
+    assert head.effect.mean == pytest.approx(original.effect.mean, rel=1e-3)
+    assert head.effect.count == original.effect.count
+    assert head.measures["more"].mean == head.measures["previous"].mean
+    assert head.held["more"].share == 0.75
+    assert found.missing == KEYS[:1]
+    probes = found.probes[ENCODER]
+    assert np.isnan(probes[..., 0]).all()
+    np.testing.assert_allclose(probes[..., 1:], values[..., 1:])
+    np.testing.assert_allclose(found.further["more"][ENCODER], values[..., 0] + 0.5)
+    # What this version does not know is kept.
+    save_survey(tmp_path, found)
+    again = read_survey(tmp_path)
+    assert again is not None
+    assert (again.missing, again.unknown) == (found.missing, {"later": {"a": 1}})
+    np.testing.assert_array_equal(again.further["more"][ENCODER], found.further["more"][ENCODER])
+
+
+def test_a_part_that_is_not_there_is_named(tmp_path: Path, surveyed: CorpusSurvey) -> None:
+    save_survey(tmp_path, surveyed)
+    damage_survey(tmp_path, lambda content: content["heads"]["encoder.0"][0].pop("distances"))
+    with pytest.raises(CheckpointError, match=r"lacks 'distances'\. Delete it, or write it anew"):
+        read_survey(tmp_path)
+
+
+def test_a_file_without_names_of_columns_is_read_in_its_order(
+    tmp_path: Path, surveyed: CorpusSurvey
+) -> None:
+    save_survey(tmp_path, surveyed)
+    written = read_survey(tmp_path)
+
+    def as_before(content: dict[str, Any]) -> None:
+        del content["columns"], content["probed"]
+
+    damage_survey(tmp_path, as_before)
+    found = read_survey(tmp_path)
+    assert found is not None
+    assert written is not None
+    assert (found.heads, found.missing) == (written.heads, ())
 
 
 @pytest.mark.parametrize("content", [b"", b"PK\x05\x06", b"{}"])

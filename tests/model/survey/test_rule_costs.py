@@ -126,7 +126,7 @@ def test_rules_and_probes_survive_the_file(tmp_path: Path, rules: Rules) -> None
         ("counts", [0, 16]),
         ("lexicon", {"a": {"b": "much"}}),
         ("heads", [["cross.0", 0, ["no rule"], [1.0], [], 0.5, [0.1, 0.1, 4]]]),
-        ("bleu", {}),
+        ("bleu", []),
     ],
 )
 def test_damaged_rules_are_refused(tmp_path: Path, rules: Rules, name: str, value: object) -> None:

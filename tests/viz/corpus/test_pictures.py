@@ -86,6 +86,8 @@ def test_the_page_says_which_sentences_the_model_was_trained_on(survey: CorpusSu
     assert "training" not in sample_sentence(survey)
     some = replace(survey, held_out=survey.sample.sentences - 2)
     assert "2 of them are from its training; labels" in sample_sentence(some)
+    older = replace(survey, missing=("distance",))
+    assert "It lacks “Mean distance”; headscope survey" in sample_sentence(older)
 
 
 def test_a_label_is_said_with_how_often_it_held(survey: CorpusSurvey) -> None:
