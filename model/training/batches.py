@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 import torch
@@ -50,37 +51,68 @@ class Batch:
         return Batch(moved(self.source), moved(self.inputs), moved(self.labels), self.target_tokens)
 
 
+@dataclass(frozen=True, slots=True)
+class Sentences:
+    """Token ids of many sentences in one array, without special tokens.
+
+    Attributes:
+        ids: (token,), one sentence after another.
+        lengths: (sentence,).
+    """
+
+    ids: np.ndarray
+    lengths: np.ndarray
+
+    @classmethod
+    def of(cls, sentences: Sequence[Sequence[int]]) -> Sentences:
+        """The sentences, each a list of token ids."""
+        lengths = np.fromiter(map(len, sentences), dtype=np.int64, count=len(sentences))
+        ids = np.fromiter(chain.from_iterable(sentences), np.int32, count=int(lengths.sum()))
+        return cls(ids, lengths)
+
+    @classmethod
+    def joined(cls, parts: Sequence[Sentences]) -> Sentences:
+        """All sentences of the parts, in order."""
+        return cls(
+            np.concatenate([part.ids for part in parts]),
+            np.concatenate([part.lengths for part in parts]),
+        )
+
+
 class Batches:
     """Token-bucketed batches over encoded pairs.
 
     Args:
-        sources: token ids of each source, without special tokens.
-        targets: token ids of each target, likewise.
+        sources: each source.
+        targets: each target, in the same order.
         tokens: the longer side's tokens in one batch, padding included.
 
     Pairs longer than the last bucket are left out; `skipped` counts them.
     """
 
-    def __init__(
-        self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]], *, tokens: int
-    ) -> None:
+    def __init__(self, sources: Sentences, targets: Sentences, *, tokens: int) -> None:
         self._sources = sources
         self._targets = targets
-        buckets: dict[tuple[int, int], list[int]] = defaultdict(list)
-        self.skipped = 0
-        for index, (source, target) in enumerate(zip(sources, targets, strict=True)):
-            longest = max(len(source), len(target)) + 1
-            if longest > BUCKETS[-1]:
-                self.skipped += 1
-            else:
-                buckets[_bucket(len(source) + 1), _bucket(len(target) + 1)].append(index)
+        self._starts = [side.lengths.cumsum() - side.lengths for side in (sources, targets)]
+        widths = np.array(BUCKETS)
+        sides = [np.searchsorted(widths, side.lengths + 1) for side in (sources, targets)]
+        fits = np.maximum(*sides) < len(widths)
+        self.skipped = int((~fits).sum())
+        kept = np.flatnonzero(fits)
+        shapes = sides[0][kept] * len(widths) + sides[1][kept]
+        order = np.argsort(shapes, kind="stable")
+        starts = np.flatnonzero(np.diff(shapes[order], prepend=-1))
         # A rare pair of lengths joins the square bucket of its longer side, so that no batch is
         # mostly empty.
-        self._buckets: dict[tuple[int, int], list[int]] = defaultdict(list)
-        for shape, indices in sorted(buckets.items()):
+        buckets: dict[tuple[int, int], list[np.ndarray]] = defaultdict(list)
+        for start, places in zip(starts, np.split(order, starts)[1:], strict=True):
+            source, target = divmod(int(shapes[order[start]]), len(widths))
+            shape = (BUCKETS[source], BUCKETS[target])
+            indices = kept[places]
             longest = max(shape)
             rare = len(indices) * longest < 4 * tokens
-            self._buckets[(longest, longest) if rare else shape] += indices
+            buckets[(longest, longest) if rare else shape].append(indices)
+        self._buckets = {shape: np.concatenate(parts) for shape, parts in buckets.items()}
         self._tokens = tokens
 
     def epoch(self, seed: int, epoch: int) -> list[tuple[tuple[int, int], np.ndarray]]:
@@ -88,25 +120,17 @@ class Batches:
         random = np.random.default_rng((seed, epoch))
         plan = []
         for shape, indices in self._buckets.items():
-            order = random.permutation(np.asarray(indices))
+            order = random.permutation(indices)
             rows = self._rows(shape)
             plan += [(shape, order[start : start + rows]) for start in range(0, len(order), rows)]
         return [plan[place] for place in random.permutation(len(plan))]
 
     def build(self, shape: tuple[int, int], indices: np.ndarray) -> Batch:
         """The tensors of one planned batch; unused rows are all padding."""
-        rows = self._rows(shape)
-        source = np.full((rows, shape[0]), PAD, dtype=np.int64)
-        inputs = np.full((rows, shape[1]), PAD, dtype=np.int64)
-        labels = np.full((rows, shape[1]), PAD, dtype=np.int64)
-        for row, index in enumerate(indices):
-            ids, target = self._sources[index], self._targets[index]
-            source[row, : len(ids)] = ids
-            source[row, len(ids)] = EOS
-            inputs[row, 0] = BOS
-            inputs[row, 1 : len(target) + 1] = target
-            labels[row, : len(target)] = target
-            labels[row, len(target)] = EOS
+        source, labels = (self._table(side, indices, shape) for side in (0, 1))
+        inputs = np.roll(labels, 1, axis=1)
+        inputs[inputs == EOS] = PAD
+        inputs[: len(indices), 0] = BOS
         return Batch(
             torch.from_numpy(source),
             torch.from_numpy(inputs),
@@ -114,22 +138,31 @@ class Batches:
             self.target_tokens(indices),
         )
 
+    def _table(self, side: int, indices: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
+        """(row, width) token ids of sources (0) or targets (1), each with its end token."""
+        sentences = (self._sources, self._targets)[side]
+        places = np.arange(shape[side])
+        lengths = sentences.lengths[indices, None]
+        within = places < lengths
+        table = np.full((self._rows(shape), shape[side]), PAD, dtype=np.int64)
+        filled = table[: len(indices)]
+        filled[within] = sentences.ids[(self._starts[side][indices, None] + places)[within]]
+        filled[places == lengths] = EOS
+        return table
+
     def target_tokens(self, indices: np.ndarray) -> int:
         """Labels of these pairs, end tokens included."""
-        return sum(len(self._targets[index]) + 1 for index in indices)
+        return int(self._targets.lengths[indices].sum()) + len(indices)
 
     def longest(self, indices: np.ndarray) -> tuple[int, int]:
         """Tokens of the longest source and the longest target of these pairs, with end token."""
-        longest_source = max(len(self._sources[index]) for index in indices)
-        longest_target = max(len(self._targets[index]) for index in indices)
-        return longest_source + 1, longest_target + 1
+        source, target = (
+            int(side.lengths[indices].max()) + 1 for side in (self._sources, self._targets)
+        )
+        return source, target
 
     def _rows(self, shape: tuple[int, int]) -> int:
         return max(1, self._tokens // max(shape))
-
-
-def _bucket(length: int) -> int:
-    return next(bucket for bucket in BUCKETS if length <= bucket)
 
 
 def padded(token_ids: Sequence[Sequence[int]], device: torch.device | str = "cpu") -> Tensor:

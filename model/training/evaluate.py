@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import sacrebleu
-from sacremoses import MosesTokenizer
 from tqdm import tqdm
 
 from model.checkpoints.checkpoint import METRICS, load_checkpoint, read_json
@@ -77,6 +76,9 @@ def translation_scores(
         "sentences": len(translations),
     }
     if language is not None:
+        # Only papers from before sacrebleu need it, and a borrowed machine may lack it.
+        from sacremoses import MosesTokenizer
+
         moses = MosesTokenizer(lang=language)
         cut, expected = (
             [moses.tokenize(text, return_str=True, escape=False) for text in texts]

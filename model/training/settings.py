@@ -39,6 +39,9 @@ class TrainingSettings:
     """The share of pairs about Tom or Mary that get other names, drawn anew every epoch."""
     capital_share: float = 0.0
     """The share of source words that get a capital, drawn anew every epoch."""
+    typed_share: float = 0.0
+    """The share of English-German pairs changed as people type (`model.training.typed`), drawn anew
+    every epoch."""
     noun_copies: int = 0
     """Copies of each English-German pair with a noun of `model.training.nouns`, with other nouns in
     its place, drawn anew every epoch."""
@@ -53,6 +56,9 @@ class TrainingSettings:
     accumulate: int = 1
     """Forward passes of one process before a step."""
     max_steps: int = 100_000
+    seconds: float = 0.0
+    """If not 0, the run ends after about so many seconds, validations included: its speed so far
+    decides max_steps anew at each line of its log, and with it the learning rate."""
     optimizer: Literal["adam", "muon"] = "adam"
     """The paper's Adam, or Muon for hidden matrices with Adam for the rest (Jordan et al. 2024)."""
     parts: str = ""
@@ -88,6 +94,8 @@ class TrainingSettings:
     log_every: int = 50
     snapshots: int = 0
     """Weights kept at this many log-spaced steps, the untrained ones included."""
+    workers: int = 0
+    """Processes that prepare the next epochs while one trains, for a GPU."""
     compile: bool = False
     seed: int = 1
 
@@ -145,7 +153,7 @@ def training_settings(fields: dict[str, Any]) -> TrainingSettings:
         known = get_args(annotation) if get_origin(annotation) is Literal else ()
         if known and fields.get(name, known[0]) not in known:
             raise SettingsError(f"{name} is {fields[name]!r}; choose one of {', '.join(known)}.")
-    for name in ("rename_share", "capital_share"):
+    for name in ("rename_share", "capital_share", "typed_share"):
         if fields.get(name, 0.0) > 1:
             raise SettingsError(f"The training setting {name} must not be more than 1.")
     for name in ("batch_tokens", "accumulate", "max_steps", "warmup_steps", "average_last"):

@@ -17,6 +17,7 @@ from model.trace.attention_map import AttentionKind, AttentionMap
 from model.trace.trace import Trace
 from model.training.batches import Batches
 from model.training.corpus import Pair
+from model.training.epochs import encoded
 from model.training.evaluate import translate_all, translation_scores
 from model.training.loss import smoothed_cross_entropy
 from model.translate.translator import Translator
@@ -72,14 +73,7 @@ def validation_loss(translator: Translator, pairs: Sequence[Pair]) -> float:
 
     Pairs too long for training are left out, as in its own validation.
     """
-    tokenizer = translator.tokenizer
-    sides = (
-        vocabulary.encode_all(side)
-        for vocabulary, side in zip(
-            (tokenizer, tokenizer.target), zip(*pairs, strict=True), strict=True
-        )
-    )
-    batches = Batches(*sides, tokens=LOSS_TOKENS)
+    batches = Batches(*encoded(pairs, translator.tokenizer), tokens=LOSS_TOKENS)
     total, tokens = 0.0, 0
     for shape, indices in batches.epoch(0, 0):
         batch = batches.build(shape, indices).to(translator.device)

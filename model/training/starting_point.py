@@ -19,6 +19,7 @@ from model.training.corpus import Pair
 from model.training.names import renamed
 from model.training.nouns import with_other_nouns
 from model.training.settings import SettingsError, TrainingSettings
+from model.training.typed import typed
 
 
 def make_tokenizer(settings: TrainingSettings, pairs: list[Pair]) -> Tokenizer:
@@ -59,9 +60,10 @@ def require_sides(
 
 
 def varied(pairs: list[Pair], settings: TrainingSettings, seed: int) -> list[Pair]:
-    """The pairs with other nouns, names and capitals, as the settings say."""
+    """The pairs with other nouns, names and capitals, and as people type, as the settings say."""
     pairs = with_other_nouns(pairs, settings.noun_copies, seed)
-    return capitalized(renamed(pairs, settings.rename_share, seed), settings.capital_share, seed)
+    pairs = capitalized(renamed(pairs, settings.rename_share, seed), settings.capital_share, seed)
+    return typed(pairs, settings.typed_share, seed)
 
 
 def carried_over(state: dict[str, Tensor], old: Tokenizer, new: Tokenizer) -> dict[str, Tensor]:

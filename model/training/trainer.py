@@ -5,9 +5,10 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import json
+import math
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Generator
 from pathlib import Path
 from typing import Any, cast
 
@@ -33,14 +34,13 @@ from model.paper.transformer import Transformer
 from model.training.average import mean_weights, step_of
 from model.training.batches import BUCKETS, Batch, Batches
 from model.training.corpus import Pair
+from model.training.epochs import Epochs, encoded
 from model.training.evaluate import translate_all, translation_scores
 from model.training.loss import divergence, smoothed_cross_entropy
-from model.training.mixture import drawn
 from model.training.optimizers import optimizers, precision
 from model.training.schedule import learning_rate, snapshot_steps
 from model.training.settings import SettingsError, TrainingSettings
 from model.training.sharpness import RowEntropies
-from model.training.starting_point import varied
 
 STATE = "state"
 
@@ -77,6 +77,26 @@ class Progress:
             }
 
 
+class Pace:
+    """The speed of a run since this process began it, validations included.
+
+    Args:
+        step: steps done before.
+        seconds: of these steps.
+    """
+
+    def __init__(self, step: int, seconds: float) -> None:
+        self._step = step
+        self._seconds = seconds
+        self._began = time.perf_counter()
+
+    def last_step(self, seconds: float, step: int) -> int:
+        """The last step of a run of so many seconds that now is at `step`: at least the next."""
+        elapsed = time.perf_counter() - self._began
+        left = max(0.0, seconds - self._seconds - elapsed)
+        return step + max(1, int(left * (step - self._step) / elapsed))
+
+
 class Trainer:
     """One training run in one process, which may be one of many."""
 
@@ -92,7 +112,6 @@ class Trainer:
         weights: list[float] | None = None,
     ) -> None:
         self.output = output
-        self.weights = weights
         self.settings = settings
         self.tokenizer = tokenizer
         self.valid = valid
@@ -100,9 +119,8 @@ class Trainer:
         self.rank = dist.get_rank() if dist.is_initialized() else 0
         self.world = dist.get_world_size() if dist.is_initialized() else 1
         self.model = model.to(device)
-        self.train_pairs = train
-        self.batches: Batches | None = None
-        self.valid_batches = self._encode(valid, sampling_alpha=0.0)
+        self.epochs = Epochs(train, weights, tokenizer, settings)
+        self.valid_batches = Batches(*encoded(valid, tokenizer), tokens=settings.batch_tokens)
         self.precision = precision(settings, device)
         self.optimizers = optimizers(self.model, settings, self.precision)
         self.entropies = RowEntropies(self.model) if settings.entropy_penalty else None
@@ -134,9 +152,9 @@ class Trainer:
         elif self.rank == 0:
             self._snapshot()
         self._trim_log()
-        settings, progress = self.settings, self.progress
+        progress = self.progress
         bar = tqdm(
-            total=settings.max_steps,
+            total=self.settings.max_steps,
             initial=progress.step,
             unit="step",
             disable=self.rank != 0,
@@ -144,14 +162,17 @@ class Trainer:
         )
         recent: list[tuple[Tensor, int]] = []
         self.model.train()
+        groups = self._groups()
+        pace = Pace(progress.step, progress.seconds)
         began = time.perf_counter()
-        for batches, tokens, longest in self._groups():
-            if progress.step >= settings.max_steps:
+        for batches, tokens, longest in groups:
+            if progress.step >= self.settings.max_steps:
                 break
             recent.append((self.take_step(batches, tokens), tokens))
             progress.target_tokens += tokens
             progress.lengthen(*longest)
             bar.update()
+            settings = self.settings
             last = progress.step == settings.max_steps
             logs, saves, validates = (
                 last or progress.step % every == 0
@@ -165,6 +186,11 @@ class Trainer:
                     speed = sum(tokens for _, tokens in recent) / elapsed
                     self._log_training(bar, loss, speed)
                 recent.clear()
+                if not math.isfinite(loss):
+                    raise SettingsError(
+                        f"The loss is no number at step {progress.step}: the training diverged. "
+                        "Lower training.learning_rate, or give model.norm=pre."
+                    )
             if progress.step in self.snapshots and self.rank == 0:
                 self._snapshot()
             if validates:
@@ -174,17 +200,27 @@ class Trainer:
             if saves:
                 self._save()
             if not recent:
+                if settings.seconds and not last:
+                    self._keep_pace(pace, bar)
                 began = time.perf_counter()
+        groups.close()
         bar.close()
         self._finish()
 
-    def _groups(self) -> Iterator[tuple[list[Batch], int, tuple[int, int]]]:
+    def _keep_pace(self, pace: Pace, bar: tqdm[Any]) -> None:
+        """Move the last step to the end of `settings.seconds`, for all processes alike."""
+        steps = [pace.last_step(self.settings.seconds, self.progress.step)]
+        if dist.is_initialized():
+            dist.broadcast_object_list(steps, src=0)
+        self.settings = dataclasses.replace(self.settings, max_steps=steps[0])
+        bar.total = steps[0]
+
+    def _groups(self) -> Generator[tuple[list[Batch], int, tuple[int, int]], None, None]:
         """This process's batches of each step, with all processes' target tokens and lengths."""
         progress = self.progress
         together = self.world * self.settings.accumulate
-        while True:
-            self.batches = self._epoch_batches()
-            plan = self.batches.epoch(self.settings.seed, progress.epoch)
+        for epoch in self.epochs.follow(progress.epoch):
+            plan = epoch.epoch(self.settings.seed, progress.epoch)
             if len(plan) < together:
                 raise SettingsError(
                     "The training data fill fewer batches than one step takes; "
@@ -192,53 +228,17 @@ class Trainer:
                 )
             while progress.place + together <= len(plan):
                 group = plan[progress.place : progress.place + together]
-                tokens = sum(self.batches.target_tokens(indices) for _, indices in group)
+                tokens = sum(epoch.target_tokens(indices) for _, indices in group)
                 progress.place += together
-                longest = self.batches.longest(np.concatenate([each for _, each in group]))
+                longest = epoch.longest(np.concatenate([each for _, each in group]))
                 own = group[self.rank :: self.world]
-                yield [self.batches.build(*each) for each in own], tokens, longest
+                yield [epoch.build(*each) for each in own], tokens, longest
             progress.epoch += 1
             progress.place = 0
 
-    def _epoch_batches(self) -> Batches:
-        settings = self.settings
-        varies = (
-            settings.sampling_alpha
-            or settings.rename_share
-            or settings.capital_share
-            or settings.noun_copies
-            or self.weights
-        )
-        if self.batches is None or varies:
-            pairs, seed = self.train_pairs, self._epoch_seed()
-            if self.weights:
-                pairs = drawn(pairs, self.weights, seed)
-            pairs = varied(pairs, settings, seed)
-            return self._encode(pairs, sampling_alpha=settings.sampling_alpha)
-        return self.batches
-
-    def _epoch_seed(self) -> int:
-        """A seed by epoch, so that a resumed run and every process draw the same."""
-        return (self.settings.seed * 1_000_003 + self.progress.epoch) % 2**31
-
-    def _encode(self, pairs: list[Pair], *, sampling_alpha: float) -> Batches:
-        sides = (
-            (self.tokenizer, [pair.source for pair in pairs]),
-            (self.tokenizer.target, [pair.target for pair in pairs]),
-        )
-        if sampling_alpha:
-            seed = self._epoch_seed()
-            encoded = [
-                vocabulary.sample_all(texts, alpha=sampling_alpha, seed=seed)
-                for vocabulary, texts in sides
-            ]
-        else:
-            encoded = [vocabulary.encode_all(texts) for vocabulary, texts in sides]
-        return Batches(*encoded, tokens=self.settings.batch_tokens)
-
     def some_batches(self, count: int) -> list[Batch]:
         """The first batches of an epoch, for benchmarks."""
-        batches = self._epoch_batches()
+        batches = next(self.epochs.follow(self.progress.epoch))
         plan = batches.epoch(self.settings.seed, self.progress.epoch)
         return [batches.build(*each) for each in plan[:count]]
 

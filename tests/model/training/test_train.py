@@ -399,7 +399,7 @@ def test_training_stops_early_once_validation_no_longer_improves(corpus, tmp_pat
         "training.max_steps=50",
         "training.validate_every=2",
         "training.patience=2",
-        "training.learning_rate=1000.0",
+        "training.learning_rate=10.0",
         "training.warmup_steps=1",
     )
     assert train(arguments(corpus, tmp_path / "early", *overrides)) == 0

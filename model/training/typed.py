@@ -1,0 +1,193 @@
+"""Sentence pairs as people type them (data augmentation).
+
+Corpora hold edited sentences. People type capitals only or none, slip, leave the full stop out,
+paste several sentences, and add an address, a formula or an emoji that a translation must copy.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from random import Random
+
+from model.training.corpus import Pair
+
+_SLIPS = re.compile(r"\b[a-z]{4,}\b")
+_LETTERS = "abcdefghijklmnopqrstuvwxyz"
+_DIGITS = "0123456789"
+_ENDS = (".", "!", "?")
+
+_WORDS = (
+    *("about", "archive", "attention", "blog", "book", "chapter", "class", "data", "demo", "docs"),
+    *("draft", "example", "figure", "final", "garden", "guide", "heads", "help", "home", "index"),
+    *("latest", "lecture", "lesson", "list", "mail", "maps", "model", "museum", "music", "news"),
+    *("notes", "open", "paper", "photo", "plan", "poster", "project", "readme", "recipe", "report"),
+    *("result", "school", "science", "search", "shop", "slides", "table", "team", "test", "ticket"),
+    *("tour", "travel", "video", "weather", "week", "wiki"),
+)
+_NAMES = (
+    "anna",
+    "ben",
+    "clara",
+    "david",
+    "emma",
+    "info",
+    "jan",
+    "kontakt",
+    "lena",
+    "max",
+    "office",
+)
+_DOMAINS = ("com", "de", "edu", "eu", "fr", "io", "net", "org")
+_FILES = ("csv", "html", "jpg", "json", "md", "mp3", "pdf", "png", "py", "txt", "zip")
+_SIGNS = (
+    *"🍕🎉😀😂🙂😍😢😎🤔👍👏🙏💡🔥⭐🌍🐶🐱🚀🎵📚☕🌞❄️❤✅❌→←≈≠≤≥∞√∑π∆°€£§†©®™…·•♥♪☺☀✓".replace(
+        "\ufe0f", ""
+    ),
+    *"你好世界日本語한국어приветשלוםγειάñøåłžğışαβδλμσωЖЯ",
+)
+_MARKUP = (
+    *(
+        "$x_i$",
+        "$E = mc^2$",
+        "$d_k$",
+        r"$\alpha$",
+        r"\frac{1}{2}",
+        r"\sqrt{d_k}",
+        "<br>",
+        "<b>ok</b>",
+    ),
+    *(
+        "`print(x)`",
+        "**NOTE**",
+        "[1]",
+        "(2.3)",
+        "{name}",
+        "x = y + 1",
+        "f(x)",
+        "O(n^2)",
+        "#1",
+        "@home",
+    ),
+)
+_CARRIERS = (
+    ("See {}.", "Siehe {}."),
+    ("More at {}.", "Mehr unter {}."),
+    ("The address is {}.", "Die Adresse lautet {}."),
+    ("Here is the link: {}", "Hier ist der Link: {}"),
+    ("Open {} first.", "Öffnen Sie zuerst {}."),
+    ("I found it at {}.", "Ich habe es unter {} gefunden."),
+    ("Write to {}.", "Schreiben Sie an {}."),
+    ("Do you know {}?", "Kennen Sie {}?"),
+)
+"""English and German around something that is copied."""
+
+
+def typed(pairs: Sequence[Pair], share: float, seed: int) -> list[Pair]:
+    """The pairs, a share of them as people type them; targets stay as an editor would write them.
+
+    What is copied goes into German or French alike, but the carriers around it are German, so that
+    only English-German pairs should be varied.
+    """
+    changed = list(pairs)
+    if not share:
+        return changed
+    random = Random(seed)
+    for place, pair in enumerate(pairs):
+        if random.random() < share:
+            way = random.choices(tuple(_WAYS), weights=tuple(_WAYS.values()))[0]
+            changed[place] = way(pair, pairs, random)
+    return changed
+
+
+def _upper(pair: Pair, pairs: Sequence[Pair], random: Random) -> Pair:
+    return Pair(pair.source.upper(), pair.target)
+
+
+def _lower(pair: Pair, pairs: Sequence[Pair], random: Random) -> Pair:
+    source = pair.source.lower()
+    return Pair(source.rstrip(".") if random.random() < 0.5 else source, pair.target)
+
+
+def _unstopped(pair: Pair, pairs: Sequence[Pair], random: Random) -> Pair:
+    # A translation without a question mark would not say that it asks.
+    target = pair.target.rstrip(".") if pair.source.endswith(".") else pair.target
+    return Pair(pair.source.rstrip(".?!"), target)
+
+
+def _slipped(pair: Pair, pairs: Sequence[Pair], random: Random) -> Pair:
+    words = list(_SLIPS.finditer(pair.source))
+    if not words:
+        return pair
+    word = random.choice(words)
+    place = random.randrange(word.start() + 1, word.end() - 1)
+    before, letter, after = pair.source[:place], pair.source[place], pair.source[place + 1 :]
+    swapped, doubled = after[0] + letter + after[1:], letter + letter + after
+    slip = random.choice((swapped, after, doubled, random.choice(_LETTERS) + after))
+    return Pair(before + slip, pair.target)
+
+
+def _several(pair: Pair, pairs: Sequence[Pair], random: Random) -> Pair:
+    more = [pair, *(random.choice(pairs) for _ in range(random.choice((1, 1, 2))))]
+    if not all(side.endswith(_ENDS) for each in more for side in each):
+        return pair
+    if sum(len(each.source) for each in more) > 250:
+        return pair
+    return Pair(*(" ".join(sides) for sides in zip(*more, strict=True)))
+
+
+def _signed(pair: Pair, pairs: Sequence[Pair], random: Random) -> Pair:
+    """With an emoji or a rare character at the end, before or after the full stop."""
+    sign = random.choice(_SIGNS)
+    if random.random() < 0.5:
+        return Pair(*(f"{side} {sign}" for side in pair))
+    if pair.source[-1:] != pair.target[-1:] or not pair.source.endswith(_ENDS):
+        return Pair(*(f"{sign} {side}" for side in pair))
+    space = random.choice((" ", ""))
+    return Pair(*(f"{side[:-1]}{space}{sign}{side[-1]}" for side in pair))
+
+
+def _copied(pair: Pair, pairs: Sequence[Pair], random: Random) -> Pair:
+    """With an address, a file, a formula or mark-up after it, alone or in a sentence."""
+    thing = _thing(random)
+    if random.random() < 0.4:
+        return Pair(*(f"{side} {thing}" for side in pair))
+    carried = Pair(*(side.format(thing) for side in random.choice(_CARRIERS)))
+    if random.random() < 0.4:
+        return carried
+    return Pair(*(" ".join(sides) for sides in zip(pair, carried, strict=True)))
+
+
+def _thing(random: Random) -> str:
+    kind = random.randrange(6)
+    word = random.choice(_WORDS)
+    if random.random() < 0.4:
+        word = "".join(random.choice(_LETTERS) for _ in range(random.randint(3, 9)))
+    if random.random() < 0.4:
+        mark = random.choice(("-", "_", "", "."))
+        word += mark + "".join(random.choice(_DIGITS) for _ in range(random.randint(1, 4)))
+    if kind == 0:
+        start = random.choice(("https://", "http://", "https://www.", "www.", ""))
+        paths = [random.choice(_WORDS) for _ in range(random.randint(0, 3))]
+        return "/".join([f"{start}{word}.{random.choice(_DOMAINS)}", *paths])
+    if kind == 1:
+        return f"{random.choice(_NAMES)}@{word}.{random.choice(_DOMAINS)}"
+    if kind == 2:
+        return f"{word}.{random.choice(_FILES)}"
+    if kind == 3:
+        return random.choice(("#", "@")) + word.replace("-", "").replace(".", "")
+    if kind == 4:
+        return random.choice(_MARKUP)
+    return random.choice(_SIGNS) * random.randint(1, 3)
+
+
+_WAYS: dict[Callable[[Pair, Sequence[Pair], Random], Pair], float] = {
+    _upper: 1.5,
+    _lower: 1.5,
+    _unstopped: 1.5,
+    _slipped: 2.5,
+    _several: 2.0,
+    _signed: 1.5,
+    _copied: 2.0,
+}
+"""Ways to type a pair, with how often each is drawn."""
