@@ -203,6 +203,26 @@ def test_the_link_follows_what_widgets_change(open_app: OpenApp) -> None:
     assert query_of(panel(app)["link"])["sentence"] == "a dog sees"
 
 
+@pytest.fixture
+def in_a_network(monkeypatch: pytest.MonkeyPatch) -> str:
+    """The address by which others reach this machine."""
+    monkeypatch.setattr(share_panel, "own_address", lambda: "192.0.2.7")
+    return "192.0.2.7"
+
+
+@pytest.fixture(params=["", "0.0.0.0", "::"])
+def open_to_all(request: pytest.FixtureRequest) -> Iterator[None]:
+    """A server that listens to every network."""
+    before = config.get_option("server.address")
+    config.set_option("server.address", request.param)
+    yield
+    config.set_option("server.address", before)
+
+
+needs_code = pytest.mark.usefixtures("open_to_all", "in_a_network")
+
+
+@needs_code
 def test_a_link_too_long_for_a_code_is_shown_without_one(open_app: OpenApp) -> None:
     shown = panel(at(open_app, "heads", {"sentence": "the cat " * 400}))
     assert len(query_of(shown["link"])["sentence"]) == 3200
@@ -210,6 +230,7 @@ def test_a_link_too_long_for_a_code_is_shown_without_one(open_app: OpenApp) -> N
     assert any("the largest QR code" in note for note in shown["notes"])
 
 
+@needs_code
 def test_a_long_link_has_a_code_and_is_said_to_be_fine(open_app: OpenApp) -> None:
     shown = panel(at(open_app, "heads", {"sentence": "the cat " * 100}))
     assert shown["code"]["size"] > share.FINE
@@ -250,30 +271,42 @@ def test_phones_follow_what_is_shown_until_that_is_switched_off(open_app: OpenAp
 
 def test_on_this_machine_alone_the_panel_says_how_to_let_others_in(open_app: OpenApp) -> None:
     shown = panel(at(open_app, "heads", {}))
-    assert share_panel.HERE_ALONE in shown["notes"]
+    assert shown["notes"] == [share_panel.HERE_ALONE]
+    assert shown["code"] is None, "no phone could open it"
     assert "make run ADDRESS=0.0.0.0" in share_panel.HERE_ALONE
 
 
-@pytest.fixture(params=["", "0.0.0.0", "::"])
-def open_to_all(request: pytest.FixtureRequest) -> Iterator[None]:
-    """A server that listens to every network."""
-    before = config.get_option("server.address")
-    config.set_option("server.address", request.param)
-    yield
-    config.set_option("server.address", before)
+@needs_code
+def test_where_others_are_let_in_the_link_has_the_address_they_know(
+    open_app: OpenApp, in_a_network: str
+) -> None:
+    shown = panel(at(open_app, "heads", {}))
+    assert urlsplit(shown["link"]).hostname == in_a_network
+    assert shown["notes"] == [share_panel.SAME_NETWORK]
+    assert shown["code"]
 
 
 @pytest.mark.usefixtures("open_to_all")
-def test_where_others_are_let_in_the_link_has_the_address_they_know(open_app: OpenApp) -> None:
-    own = share_panel.own_address()
+def test_without_a_network_no_code_is_drawn(
+    open_app: OpenApp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(share_panel, "own_address", lambda: None)
     shown = panel(at(open_app, "heads", {}))
-    host = urlsplit(shown["link"]).hostname
-    if own is None:
-        assert host == "localhost"
-        assert share_panel.NO_NETWORK in shown["notes"]
-    else:
-        assert host == own
-        assert shown["notes"] == [share_panel.SAME_NETWORK]
+    assert urlsplit(shown["link"]).hostname == "localhost"
+    assert shown["notes"] == [share_panel.NO_NETWORK]
+    assert shown["code"] is None
+
+
+def test_a_site_elsewhere_opens_on_phones_wherever_this_server_is(
+    open_app: OpenApp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(share.SITE_VARIABLE, "https://example.org/headscope")
+    app = at(open_app, "heads", {})
+    app.toggle(key="share-site").set_value(True).run()
+    shown = panel(app)
+    assert shown["link"].startswith("https://example.org/headscope/heads/?")
+    assert shown["notes"] == [share_panel.PHONE_NOTE]
+    assert shown["code"]
 
 
 def test_the_own_address_is_one_of_this_machine_in_a_network_or_none() -> None:

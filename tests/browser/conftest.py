@@ -281,6 +281,7 @@ class Lending:
             page.on = listen_for_now
             yield reader
         page.add_init_script, page.on = add, listen
+        reader.url = self._url
         self._empty(reader)
         # Only now: a page that could not be emptied is lent to nobody.
         idle.append(reader)

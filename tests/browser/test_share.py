@@ -20,6 +20,8 @@ from tests.kit.heads_page import (
     same_pictures,
     wait_until_calm,
 )
+from tests.kit.running_app import NAMED
+from viz.shell import share as links
 
 Visitor = Callable[..., HeadsPage]
 
@@ -89,6 +91,18 @@ class Share:
         )
 
 
+@pytest.fixture
+def guest(visitor: Visitor) -> Visitor:
+    """Gives a reader who knows the server by a name in the network, and not as this machine."""
+
+    def come(**options: Any) -> HeadsPage:
+        reader = visitor(**options)
+        reader.url = links.with_host(reader.url, NAMED)
+        return reader
+
+    return come
+
+
 def query_of(link: str) -> dict[str, str]:
     return dict(parse_qsl(urlsplit(link).query, keep_blank_values=True))
 
@@ -133,11 +147,9 @@ def opened(reader: HeadsPage) -> tuple[Any, ...]:
 
 
 @pytest.mark.parametrize("path", VIEWS)
-def test_a_link_opened_by_somebody_else_shows_the_same_view(
-    visitor: Visitor, app_url: str, path: str
-) -> None:
-    sender, receiver = visitor(), visitor()
-    go(sender, path, f"{app_url}/{path}?{urlencode(VIEWS[path])}")
+def test_a_link_opened_by_somebody_else_shows_the_same_view(guest: Visitor, path: str) -> None:
+    sender, receiver = guest(), guest()
+    go(sender, path, f"{sender.url}/{path}?{urlencode(VIEWS[path])}")
     shown = opened(sender)
     drawn = pictures(sender) if not path else {}
     share = Share(sender.page).open()
@@ -227,8 +239,8 @@ def test_where_nothing_can_be_copied_the_link_is_selected_and_the_keys_are_named
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_code_is_read_small_and_large_in_both_themes(visitor: Visitor, scheme: str) -> None:
-    reader = visitor(color_scheme=scheme).open(sentence="Where is the library?")
+def test_the_code_is_read_small_and_large_in_both_themes(guest: Visitor, scheme: str) -> None:
+    reader = guest(color_scheme=scheme).open(sentence="Where is the library?")
     share = Share(reader.page).open()
     assert scanned(share.small) == share.link
     share.root.get_by_role("button", name="Show large").click()
@@ -244,8 +256,8 @@ def test_the_code_is_read_small_and_large_in_both_themes(visitor: Visitor, schem
     assert (box["width"], box["height"]) == (viewport["width"], viewport["height"])
 
 
-def test_escape_leaves_the_large_code_and_then_the_panel(visitor: Visitor) -> None:
-    reader = visitor().open()
+def test_escape_leaves_the_large_code_and_then_the_panel(guest: Visitor) -> None:
+    reader = guest().open()
     share = Share(reader.page).open()
     share.root.get_by_role("button", name="Show large").click()
     expect(share.dialog).to_be_visible()
@@ -256,8 +268,8 @@ def test_escape_leaves_the_large_code_and_then_the_panel(visitor: Visitor) -> No
     expect(share.root).to_have_count(0)
 
 
-def test_a_link_too_long_for_a_code_says_so_and_can_still_be_copied(visitor: Visitor) -> None:
-    reader = visitor(permissions=["clipboard-read", "clipboard-write"])
+def test_a_link_too_long_for_a_code_says_so_and_can_still_be_copied(guest: Visitor) -> None:
+    reader = guest()
     # Refused by the model, yet the address keeps it.
     reader.goto(sentence="the cat " * 500)
     expect(reader.alerts.first).to_be_visible(timeout=LOADING)
@@ -267,8 +279,7 @@ def test_a_link_too_long_for_a_code_says_so_and_can_still_be_copied(visitor: Vis
     expect(share.root.get_by_role("button", name="Show large")).to_be_hidden()
     share.copy.click()
     expect(share.copy).to_have_text("Copied")
-    copied = reader.page.evaluate("navigator.clipboard.readText()")
-    assert query_of(copied)["sentence"] == "the cat " * 500
+    assert share.query["sentence"] == "the cat " * 500
 
 
 def test_on_a_server_of_this_machine_alone_the_panel_says_how_phones_get_in(
@@ -276,8 +287,33 @@ def test_on_a_server_of_this_machine_alone_the_panel_says_how_phones_get_in(
 ) -> None:
     share = Share(visitor().open().page).open()
     expect(share.notes).to_have_text(re.compile("only on this machine.*make run ADDRESS=0.0.0.0"))
+    expect(share.small).to_be_hidden()
+    expect(share.root.get_by_role("button", name="Show large")).to_be_hidden()
 
 
-def test_the_code_has_a_name_for_those_who_cannot_see_it(visitor: Visitor) -> None:
-    share = Share(visitor().open().page).open()
+@pytest.mark.parametrize("size", [(1280, 800), (1024, 600), (844, 390), (390, 844)])
+def test_the_code_is_never_cut(guest: Visitor, size: tuple[int, int]) -> None:
+    width, height = size
+    reader = guest(viewport={"width": width, "height": height}).open(sentence="The dog sees it.")
+    share = Share(reader.page).open()
+    for switch in ("Let the phone run the model", "Let phones follow what I show"):
+        reader.page.get_by_test_id("stPopoverBody").get_by_text(switch).click()
+        wait_until_calm(reader.page)
+    share.wait_for_query(sentence="The dog sees it.")
+    assert "follow" in share.query
+    body = reader.page.get_by_test_id("stPopoverBody")
+    body.evaluate("body => body.scrollTo(0, 0)")
+    panel, code = body.bounding_box(), share.small.bounding_box()
+    assert panel is not None
+    assert code is not None
+    assert panel["y"] <= code["y"]
+    assert code["y"] + code["height"] <= min(panel["y"] + panel["height"], height)
+    found = zxingcpp.read_barcodes(Image.open(io.BytesIO(reader.page.screenshot())))
+    assert [each.text for each in found] == [share.link]
+    if height >= 800:
+        assert body.evaluate("body => body.scrollHeight <= body.clientHeight")
+
+
+def test_the_code_has_a_name_for_those_who_cannot_see_it(guest: Visitor) -> None:
+    share = Share(guest().open().page).open()
     expect(share.root.get_by_role("img", name="QR code of the link")).to_be_visible()

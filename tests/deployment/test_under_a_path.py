@@ -12,7 +12,8 @@ from playwright.sync_api import Browser, Page
 from tests.deployment.conftest import PATH
 from tests.deployment.test_replicas import VIEW, open_page
 from tests.kit.heads_page import wait_until_calm
-from tests.kit.running_app import AppServer
+from tests.kit.running_app import NAMED, AppServer
+from viz.shell.share import with_host
 
 
 def shared(page: Page) -> str:
@@ -33,7 +34,7 @@ def wait_for_path(page: Page, path: str) -> None:
 def test_links_codes_and_scenes_hold_below_a_path(
     browser: Browser, replicas: list[AppServer]
 ) -> None:
-    url = replicas[0].url
+    url = with_host(replicas[0].url, NAMED)
     sender = open_page(browser, url)
     link = shared(sender.page)
     assert urlsplit(link).path in (PATH, f"{PATH}/")

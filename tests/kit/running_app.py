@@ -26,6 +26,9 @@ WITHOUT_WINDOW = "chromium-headless-shell"
 
 START_SECONDS = 180
 
+NAMED = "headscope.test"
+"""A name of this machine for `launch` and `serve`; an address that has it seems to be of others."""
+
 
 CAME_BEFORE = """
 for (const line of ["reading", "glossary"]) {
@@ -99,7 +102,8 @@ def launch(playwright: Playwright, chromium_path: str) -> Browser:
             "--disable-sync",
             # No other machine can be reached. Refusing requests one by one, by a route, would turn
             # the browser's cache off and make a page take more than twice its processor time.
-            "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE localhost, EXCLUDE 127.0.0.1",
+            f"--host-resolver-rules=MAP {NAMED} 127.0.0.1, MAP * ~NOTFOUND, "
+            "EXCLUDE localhost, EXCLUDE 127.0.0.1",
         ],
     )
 
@@ -123,7 +127,7 @@ def is_healthy(url: str) -> bool:
 def is_local(url: str) -> bool:
     parts = urlsplit(url)
     inline = parts.scheme in {"about", "blob", "data"}
-    return inline or parts.hostname in {"localhost", "127.0.0.1", "::1"}
+    return inline or parts.hostname in {"localhost", "127.0.0.1", "::1", NAMED}
 
 
 @contextmanager
@@ -169,7 +173,7 @@ def serve(
         process = subprocess.Popen(
             command,
             cwd=ROOT,
-            env=os.environ | (environment or {}),
+            env={**os.environ, "HEADSCOPE_HOSTS": NAMED, **(environment or {})},
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,

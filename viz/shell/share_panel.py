@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+from urllib.parse import urlsplit
 
 import streamlit as st
 
@@ -12,6 +13,7 @@ from viz.service.model_menu import DROPPED
 from viz.shell import address, followed, share
 from viz.shell.copy_link import copy_link
 from viz.shell.fragments import fragment
+from viz.shell.share import Code
 from viz.site.static import PAGES as SITE_PAGES
 
 WIDTH = 340
@@ -24,10 +26,13 @@ DOCUMENTATION = ("192.0.2.1", 9)
 """An address that belongs to nobody (RFC 5737), used to look up the route to others."""
 
 HERE_ALONE = (
-    "This link opens only on this machine, not on phones. Start the app with “make run "
+    "This link opens only on this machine, so it has no QR code. Start the app with “make run "
     "ADDRESS=0.0.0.0” to let others on the same network reach it."
 )
-NO_NETWORK = "This link opens only on this machine, which is not connected to a network."
+NO_NETWORK = (
+    "This link opens only on this machine, which is not connected to a network. Connect it, then "
+    "reload this page."
+)
 SAME_NETWORK = "Anyone on the same network as this machine can open it."
 FINE_CODE = "This long link makes a dense code: phones in the back row may have to zoom."
 
@@ -54,9 +59,8 @@ def show_share() -> None:
     if not panel.open:
         return
     with panel:
-        base, notes = _base()
-        if st.session_state.get("checkpoint") == DROPPED:
-            notes.append(NOT_THEIRS)
+        shared = st.container(width=WIDTH)
+        base, notes = _base(), []
         page, query = address.current()
         on_site = (page or HOME) in SITE_PAGES and followed.is_on_site()
         if on_site and st.toggle(ON_PHONE, key="share-site"):
@@ -66,16 +70,23 @@ def show_share() -> None:
             if not os.environ.get(share.SITE_VARIABLE):
                 query |= _followed()
         link = share.link(base, query)
-        code = None
-        try:
-            code = share.qr_code(link)
-        except ValueError as error:
-            notes.append(str(error))
-        else:
-            if code.is_fine:
-                notes.append(FINE_CODE)
-        with st.container(width=WIDTH):
-            copy_link(link, code, notes)
+        if st.session_state.get("checkpoint") == DROPPED:
+            notes.insert(0, NOT_THEIRS)
+        with shared:
+            code, said = _code(link)
+            copy_link(link, code, [*said, *notes])
+
+
+def _code(link: str) -> tuple[Code | None, list[str]]:
+    """The code of a link that phones can open, with notes on who can; else what to do instead."""
+    if share.is_local(link):
+        return None, [NO_NETWORK if _is_open() else HERE_ALONE]
+    notes = [SAME_NETWORK] if urlsplit(link).hostname == own_address() else []
+    try:
+        code = share.qr_code(link)
+    except ValueError as error:
+        return None, [*notes, str(error)]
+    return code, [*notes, FINE_CODE] if code.is_fine else notes
 
 
 def _followed() -> dict[str, str]:
@@ -91,17 +102,16 @@ def _followed() -> dict[str, str]:
     return {"follow": followed.code()} if on else {}
 
 
-def _base() -> tuple[str, list[str]]:
-    """The address of this page for others, with notes on who can reach it."""
+def _base() -> str:
+    """The address of this page, for others where the server lets them in."""
     url = st.context.url or f"http://localhost:{st.get_option('server.port')}"
-    if not share.is_local(url):
-        return url, []
-    if (st.get_option("server.address") or "") not in EVERYWHERE:
-        return url, [HERE_ALONE]
-    own = own_address()
-    if own is None:
-        return url, [NO_NETWORK]
-    return share.with_host(url, own), [SAME_NETWORK]
+    own = own_address() if share.is_local(url) and _is_open() else None
+    return url if own is None else share.with_host(url, own)
+
+
+def _is_open() -> bool:
+    """Whether the server listens to other machines."""
+    return (st.get_option("server.address") or "") in EVERYWHERE
 
 
 def own_address() -> str | None:

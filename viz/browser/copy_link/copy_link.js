@@ -23,7 +23,7 @@ class CopyLink {
     this.notes = made("div", { className: "notes" });
     this.small = qr();
     this.stage = this._makeStage();
-    root.replaceChildren(this.text, row, this.spoken, this.notes, this.small, this.stage);
+    root.replaceChildren(this.small, this.text, row, this.spoken, this.notes, this.stage);
     // In the capture phase: the popover around this would use the key itself.
     this.leave = (event) => {
       if (event.key !== "Escape") return;
