@@ -270,16 +270,16 @@ def beam_search(
     beam: int = 4,
     alpha: float = 0.6,
     prefix: Sequence[int] = (),
-    n_best: int = 1,
     max_length: int | None = None,
     keep_distributions: bool = False,
     kept_paths: list[PartialHypothesis] | None = None,
 ) -> list[list[Hypothesis]]:
     """The best hypotheses of a beam search, ranked by log P(Y|X) / lp(Y) (section 6.1).
 
-    A sentence's search ends when it has as many finished hypotheses as the beam is wide, or when
-    no live hypothesis could overtake the `n_best` best finished ones, even if its next token were
-    certain and ended it.
+    A sentence's search ends when it has as many finished hypotheses as the beam is wide and no
+    live one can still overtake the best of them: its score would at most be its log-probability
+    so far over the penalty of the length limit. A beam of 1 ends with its first finished
+    hypothesis, as greedy decoding does.
 
     Args:
         model: in eval mode.
@@ -287,26 +287,23 @@ def beam_search(
         beam: live hypotheses of each sentence.
         alpha: of the length penalty; 0 ranks by log-probability alone.
         prefix: as in `greedy`; the search starts at its end.
-        n_best: hypotheses to return for each sentence; a small number ends the search sooner.
         max_length: as in `greedy`.
         keep_distributions: as in `greedy`.
         kept_paths: collects every hypothesis the search held or finished, parents first.
 
     Returns:
-        for each sentence of each source, `n_best` to `beam` hypotheses, best first. Unfinished ones
-        come last, and only where the length limit cut the search.
+        for each sentence of each source, `beam` hypotheses, best first; fewer where the prefix is a
+        whole translation. Unfinished ones come last, and only where the length limit cut the
+        search.
 
     Raises:
-        DecodingError: as `greedy`, and if the beam is narrower than n_best or too wide for the
-            vocabulary.
+        DecodingError: as `greedy`, and if the beam is too wide for the vocabulary.
     """
     config = model.config
     if not 1 <= beam <= (config.output_size - 4) // 2:
         raise DecodingError(
             f"The beam must be between 1 and {(config.output_size - 4) // 2} wide; it is {beam}."
         )
-    if not 1 <= n_best <= beam:
-        raise DecodingError(f"n_best must be between 1 and the beam of {beam}; it is {n_best}.")
     require_alpha(alpha)
     limits = _length_limits(sources, model, max_length)
     _require_prefix(prefix, config, min(limits))
@@ -364,7 +361,7 @@ def beam_search(
                 cut = [path.hypothesis(alpha, config.eos_id) for _, path in live]
                 search.finished += sorted(cut, key=_by_score)[: max(missing, 0)]
                 continue
-            if _is_over(search, live, length_penalty(length + 1, alpha), beam, n_best):
+            if _is_over(search, live, length_penalty(search.limit, alpha), beam):
                 search.finished.sort(key=_by_score)
                 continue
             still_active.append(sentence)
@@ -392,19 +389,17 @@ def _by_score(hypothesis: Hypothesis) -> float:
 
 
 def _is_over(
-    search: _Beam,
-    live: list[tuple[int, PartialHypothesis]],
-    penalty: float,
-    beam: int,
-    n_best: int,
+    search: _Beam, live: list[tuple[int, PartialHypothesis]], longest: float, beam: int
 ) -> bool:
+    """Whether no live hypothesis can win; `longest` is the length penalty at the limit."""
     # A prefix that ends with the end token leaves no live hypothesis.
-    if len(search.finished) >= beam or not live:
+    if not live:
         return True
-    if len(search.finished) < n_best:
+    if len(search.finished) < beam:
         return False
-    reachable = live[0][1].total / penalty
-    return sorted(each.score for each in search.finished)[-n_best] >= reachable
+    # The likeliest comes first. Each further token lowers its log-probability or leaves it.
+    reachable = live[0][1].total / longest
+    return beam == 1 or max(each.score for each in search.finished) >= reachable
 
 
 def unsayable(config: TransformerConfig, device: torch.device) -> Tensor:

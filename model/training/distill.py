@@ -83,11 +83,12 @@ def distilled(
         if not places:
             continue
         source = padded([encoded[place] for place in places], device)
-        n_best = search.beam if search.nearest else 1
-        beams = beam_search(model, source, beam=search.beam, alpha=search.alpha, n_best=n_best)
+        beams = beam_search(model, source, beam=search.beam, alpha=search.alpha)
         for place, hypotheses in zip(places, beams, strict=True):
             pair = pairs[place]
-            nearest, text = _nearest(hypotheses[:n_best], tokenizer, pair)
+            nearest, text = _nearest(
+                hypotheses if search.nearest else hypotheses[:1], tokenizer, pair
+            )
             yield Pair(pair.source, text), _fault(nearest, text, pair, search.least_chrf)
 
 

@@ -73,7 +73,7 @@ def candidates(
     Raises DecodingError if the beam is out of range.
     """
     encoded = forward.tokenizer.encode_all(sentences)
-    beams = beam_search(forward.model, padded(encoded), beam=beam, n_best=beam)
+    beams = beam_search(forward.model, padded(encoded), beam=beam)
     found: list[dict[str, float]] = []
     for hypotheses in beams:
         texts: dict[str, float] = {}

@@ -56,7 +56,7 @@ class TranslatingModel(ModelWithVocabulary):
         keep_distributions: bool = False,
     ) -> Translation:
         """The best translation; with `keep_distributions`, also each step's log-probabilities."""
-        return self._decoded(text, search, under, 1, keep_distributions)[0]
+        return self._decoded(text, search, under, keep_distributions)[0]
 
     def candidates(
         self,
@@ -70,7 +70,7 @@ class TranslatingModel(ModelWithVocabulary):
 
         A prefix that ends with the end token leaves one.
         """
-        return self._decoded(text, search, under, search.beam, keep_distributions)
+        return self._decoded(text, search, under, keep_distributions)
 
     def decode(
         self, text: str, *, search: Search = AS_IN_THE_PAPER, under: Intervention = UNCHANGED
@@ -80,7 +80,7 @@ class TranslatingModel(ModelWithVocabulary):
         room = self._room(len(ids), under.positions)
         paths: list[PartialHypothesis] = []
         with intervening([under], sites=self.sites):
-            results = self._decode([[ids]], search, 1, True, room, paths)[0]
+            results = self._decode([[ids]], search, True, room, paths)[0]
         if not paths:
             for hypothesis in results:
                 paths += hypothesis.path()
@@ -148,19 +148,18 @@ class TranslatingModel(ModelWithVocabulary):
         return [translations[place] for place in range(len(texts))]
 
     def _decoded(
-        self, text: str, search: Search, under: Intervention, n_best: int, keep_distributions: bool
+        self, text: str, search: Search, under: Intervention, keep_distributions: bool
     ) -> list[Translation]:
         ids = self._source_ids(text, under)
         room = self._room(len(ids), under.positions)
         with intervening([under], sites=self.sites):
-            results = self._decode([[ids]], search, n_best, keep_distributions, room)[0]
+            results = self._decode([[ids]], search, keep_distributions, room)[0]
         return [self._translation(text, ids, hypothesis) for hypothesis in results]
 
     def _decode(
         self,
         sources: list[list[list[int]]],
         search: Search,
-        n_best: int = 1,
         keep_distributions: bool = False,
         max_length: int | None = None,
         paths: list[PartialHypothesis] | None = None,
@@ -172,13 +171,12 @@ class TranslatingModel(ModelWithVocabulary):
             self.tokenizer.target.pieces,
         )
         with reading_texts(read):
-            return self._found(sources, search, n_best, keep_distributions, max_length, paths)
+            return self._found(sources, search, keep_distributions, max_length, paths)
 
     def _found(
         self,
         sources: list[list[list[int]]],
         search: Search,
-        n_best: int,
         keep_distributions: bool,
         max_length: int | None,
         paths: list[PartialHypothesis] | None,
@@ -195,9 +193,7 @@ class TranslatingModel(ModelWithVocabulary):
             return [sorted(each, key=lambda hypothesis: -hypothesis.score) for each in samples]
         if search.beam == 1:
             return [[hypothesis] for hypothesis in greedy(self.model, *tensors, **options)]
-        return beam_search(
-            self.model, *tensors, beam=search.beam, n_best=n_best, kept_paths=paths, **options
-        )
+        return beam_search(self.model, *tensors, beam=search.beam, kept_paths=paths, **options)
 
     def _room(self, n_source: int, positions: PositionEdit) -> int | None:
         """The length limit of a translation if the decoder's positions are shifted; else None."""

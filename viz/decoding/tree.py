@@ -80,16 +80,17 @@ def without_pruned(decoding: Decoding) -> Decoding:
 def paths(decoding: Decoding) -> list[list[int]]:
     """Every branch as places of nodes, first token first.
 
-    Translations come first, the best of them before the others; then the longest branches.
+    Translations come first, the best of them before the others; then what else ended; then the
+    longest branches.
     """
     nodes = decoding.nodes
     continued = {node.parent for node in nodes}
     ends = [place for place in range(len(nodes)) if place not in continued]
 
-    def order(end: int) -> tuple[float, float, int]:
+    def order(end: int) -> tuple[float, bool, float, int]:
         node = nodes[end]
         rank = math.inf if node.rank is None else node.rank
-        return rank, -node.step, end
+        return rank, node.score is None, -node.step, end
 
     return [_path(nodes, end) for end in sorted(ends, key=order)]
 

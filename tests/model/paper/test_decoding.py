@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import torch
 
+from model.paper import decoding
 from model.paper.decoding import (
     EXTRA_LENGTH,
     Hypothesis,
@@ -125,12 +126,21 @@ def test_every_hypothesis_has_the_log_probabilities_of_the_teacher_forced_pass(m
             assert each.score == pytest.approx(chosen.sum().item() / penalty, abs=1e-5)
 
 
-def test_as_many_hypotheses_are_found_as_are_wanted_and_the_best_stays_the_best(model, sources):
-    one = beam_search(model, sources, beam=2)
-    two = beam_search(model, sources, beam=2, n_best=2)
-    for few, many in zip(one, two, strict=True):
-        assert len(many) == 2
-        assert_same(few[0], many[0])
+@pytest.mark.parametrize("alpha", [0.0, 0.6, 2.0])
+@pytest.mark.parametrize("beam", [2, 4, 8])
+def test_a_search_to_the_limit_finds_nothing_better(build, beam, alpha, monkeypatch):
+    """The model likes to end its sentences, so that many end long before the best does."""
+    eager = build(vocab_size=24, d_model=16, scale_embeddings=False)
+    with torch.no_grad():
+        eager.output.weight.mul_(2)
+        eager.output.weight[EOS].mul_(2)
+    sources = torch.randint(4, 24, (40, 7), generator=torch.Generator().manual_seed(11))
+    settings = {"beam": beam, "alpha": alpha, "max_length": 30}
+    found = beam_search(eager, sources, **settings)
+    monkeypatch.setattr(decoding, "_is_over", lambda search, live, *_: not live)
+    for ended, patient in zip(found, beam_search(eager, sources, **settings), strict=True):
+        assert len(ended) == beam
+        assert_same(ended[0], patient[0])
 
 
 def test_the_length_penalty_is_the_papers():
@@ -323,9 +333,7 @@ def test_a_prefix_that_no_translation_has_is_refused_with_a_sentence(
             decode(model, sources, prefix=prefix)
 
 
-@pytest.mark.parametrize(
-    "settings", [{"beam": 0}, {"beam": 3}, {"n_best": 3}, {"alpha": -1.0}, {"max_length": 0}]
-)
+@pytest.mark.parametrize("settings", [{"beam": 0}, {"beam": 3}, {"alpha": -1.0}, {"max_length": 0}])
 def test_a_search_out_of_range_is_refused_with_a_sentence(model, sources, settings):
     with pytest.raises(DecodingError, match=r"must .*\."):
         beam_search(model, sources, **{"beam": 2, **settings})

@@ -8,13 +8,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from model.checkpoints.shipped import CHECKPOINTS
 from model.paper.decoding import length_penalty
 from model.paper.search import Sampling, Search
 from model.paper.tokenizer import EOS
 from model.record.intervention import Intervention
 from model.record.recording import recording
 from model.trace.attention_map import AttentionKind
-from model.translate.translator import Translator
+from model.translate.translator import Translator, load
 
 TEXT = "The cat eats."
 WAYS = (
@@ -75,11 +76,25 @@ def test_the_best_leaf_of_the_tree_is_the_translation(translator: Translator, se
     scores = [node.score for node in decoding.ranked]
     assert scores == sorted(scores, reverse=True)
     candidates = translator.candidates(TEXT, search=search)
-    assert decoding.token_ids(best) == candidates[0].token_ids
-    if search.sampling is not None:
-        assert [decoding.token_ids(node) for node in decoding.ranked] == [
-            each.token_ids for each in candidates
-        ]
+    assert [decoding.token_ids(node) for node in decoding.ranked] == [
+        each.token_ids for each in candidates
+    ]
+
+
+@pytest.mark.parametrize("beam", [2, 4, 5, 8])
+def test_one_search_has_one_best_result(beam: int):
+    """Its best hypothesis is overtaken several tokens after another has ended."""
+    translator, text = load(CHECKPOINTS / "en-de", device="cpu"), "First came the Celts in 600 B.C."
+    search = Search(beam=beam)
+    best, *_ = candidates = translator.candidates(text, search=search)
+    assert best.score == pytest.approx(-2.8038, abs=1e-3)
+    assert translator.translate(text, search=search).token_ids == best.token_ids
+    (together,) = translator.translate_batch([text], search=search)
+    assert together.token_ids == best.token_ids
+    decoding = translator.decode(text, search=search)
+    assert [decoding.token_ids(node) for node in decoding.ranked] == [
+        each.token_ids for each in candidates
+    ]
 
 
 def test_samples_that_are_the_same_have_a_place_each(translator: Translator):

@@ -169,7 +169,8 @@ def test_a_single_stack_reads_and_writes_the_same(name: str) -> None:
 )
 def test_searches_find_the_same_translations(search: Search) -> None:
     model = translator("en-de")
-    sentences = random.Random(0).sample(first_sentences(), 6)
+    # In the last one, a hypothesis wins several tokens after another has ended.
+    sentences = [*random.Random(0).sample(first_sentences(), 6), "First came the Celts in 600 B.C."]
     options = {
         "beam": search.beam,
         "alpha": search.length_penalty,
@@ -184,7 +185,7 @@ def test_searches_find_the_same_translations(search: Search) -> None:
             "seed": drawn.seed,
             "samples": drawn.n_samples,
         }
-    asked = {"search": options, "nBest": search.beam}
+    asked = {"search": options}
     found = run(CHECKPOINTS / "en-de", *(("translate", [each, asked]) for each in sentences))
     for sentence, same in zip(sentences, found, strict=True):
         expected = model.candidates(sentence, search=search)

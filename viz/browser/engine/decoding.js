@@ -24,7 +24,7 @@ export function logProbability(logit, largest, log) {
  * throw to end the search. `kept`, if given, collects every hypothesis that the search held; `memory` is the
  * encoder's output, if it is known. */
 export async function decode(model, source, pass, options, turn = async () => {}) {
-  const { beam = 4, alpha = 0.6, sampling = null, prefix = [], nBest = 1, maxLength = null, kept = null, memory } = options;
+  const { beam = 4, alpha = 0.6, sampling = null, prefix = [], maxLength = null, kept = null, memory } = options;
   const { config } = model;
   const widest = Math.floor((config.outputSize - 4) / 2);
   if (!sampling && !(Number.isInteger(beam) && beam >= 1 && beam <= widest)) {
@@ -39,7 +39,7 @@ export async function decode(model, source, pass, options, turn = async () => {}
   if (sampling) return sampled(model, state, pass, { sampling, alpha, prefix, limit }, turn);
   return beam === 1
     ? [await greedy(model, state, pass, { alpha, prefix, limit, kept }, turn)]
-    : beamSearch(model, state, pass, { beam, alpha, prefix, nBest, limit, kept }, turn);
+    : beamSearch(model, state, pass, { beam, alpha, prefix, limit, kept }, turn);
 }
 
 async function greedy(model, state, pass, { alpha, prefix, limit, kept }, turn) {
@@ -108,7 +108,7 @@ function drawn(logits, barred, { temperature, topK, topP }, random) {
   return shares.findIndex((share) => share === sorted[place] && ties-- === 0);
 }
 
-async function beamSearch(model, state, pass, { beam, alpha, prefix, nBest, limit, kept }, turn) {
+async function beamSearch(model, state, pass, { beam, alpha, prefix, limit, kept }, turn) {
   const { config } = model;
   const barred = unsayable(config);
   const finished = [];
@@ -152,7 +152,7 @@ async function beamSearch(model, state, pass, { beam, alpha, prefix, nBest, limi
       const cut = live.map((path) => hypothesis(path, alpha, config)).sort(byScore);
       return [...finished.sort(byScore), ...cut].slice(0, beam);
     }
-    if (isOver(finished, live, lengthPenalty(length + 1, alpha), beam, nBest)) {
+    if (isOver(finished, live, lengthPenalty(limit, alpha), beam)) {
       return finished.sort(byScore).slice(0, beam);
     }
     state.paths = rows.map((row) => [...state.paths[row]]);
@@ -178,12 +178,13 @@ export class Largest {
   }
 }
 
-function isOver(finished, live, penalty, beam, nBest) {
+/** Whether no live hypothesis can win; `longest` is the length penalty at the limit. */
+function isOver(finished, live, longest, beam) {
   // A prefix that ends with the end token leaves no live hypothesis.
-  if (finished.length >= beam || !live.length) return true;
-  if (finished.length < nBest) return false;
-  const scores = finished.map(({ score }) => score).sort((one, other) => one - other);
-  return scores.at(-nBest) >= live[0].total / penalty;
+  if (!live.length) return true;
+  if (finished.length < beam) return false;
+  // The likeliest comes first. Each further token lowers its log-probability or leaves it.
+  return beam === 1 || Math.max(...finished.map(({ score }) => score)) >= live[0].total / longest;
 }
 
 /** A hypothesis and one more token; `total` is the log-probability of all its tokens. */

@@ -38,16 +38,16 @@ export class Engine {
     return { config: this.config, sites: this.model.sites, wasm: this.model.output.block.wasm };
   }
 
-  /** The best translation, with `candidates`, as many as were asked for by `nBest`. */
-  async translate(text, { search = {}, under = {}, nBest = 1, turn } = {}) {
-    return this.searched(text, this.sourceIds(text, under), { search, under, nBest, turn });
+  /** The best translation, with `candidates`, all that the search found. */
+  async translate(text, { search = {}, under = {}, turn } = {}) {
+    return this.searched(text, this.sourceIds(text, under), { search, under, turn });
   }
 
   /** The same for a source's ids, and the encoder's output if it is known. */
-  async searched(text, source, { search, under, nBest = 1, memory, turn }) {
+  async searched(text, source, { search, under, memory, turn }) {
     const pass = this.pass(under, { exact: false });
     const maxLength = this.room(source.length, under.positions);
-    const found = await decode(this.model, source, pass, { ...search, nBest, maxLength, memory }, turn);
+    const found = await decode(this.model, source, pass, { ...search, maxLength, memory }, turn);
     const candidates = found.map((each) => this.translation(text, source, each));
     return { ...candidates[0], candidates };
   }
