@@ -20,10 +20,10 @@ from model.trace.blocks import TEMPERATURES, Blocks
 from model.trace.trace import Trace
 from viz.browser.envelope import Body, seal
 from viz.door.arcs import Arcs, Word
-from viz.draw import themes
+from viz.draw import style, themes
 from viz.draw.labels import axis_texts
 
-DIMENSIONS = 13
+DIMENSIONS = 14
 """So many columns of a table of positions are drawn at most."""
 
 NAMES = {
@@ -194,13 +194,17 @@ def _positions(figure: Figure, kind: AttentionKind, body: Body) -> dict[str, Any
     table = figure.positions.get(kind)
     if table is None:
         return {"acts": figure.acts} if figure.acts else None
-    # An even step: of sinusoids all are sines then, from fast ones to slow ones.
-    step = 2 * max(1, table.shape[1] // 64)
-    shown = table[:, ::step][:, :DIMENSIONS]
+    columns = style.pair_columns(table.shape[1], max(1, table.shape[1] // 32))[:DIMENSIONS]
+    shown = table[:, columns]
     limit = float(np.abs(shown).max()) or 1.0
     # 0 lies in the middle, so that nothing is drawn as nothing.
     cells = np.round((shown / limit + 1) * 127.5).astype(np.uint8)
-    return {"start": body.add(cells), "dimensions": cells.shape[1], "limit": limit}
+    return {
+        "start": body.add(cells),
+        "dimensions": cells.shape[1],
+        "of": table.shape[1],
+        "limit": limit,
+    }
 
 
 def _next(trace: Trace, blocks: Blocks | None) -> list[dict[str, Any]] | None:

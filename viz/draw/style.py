@@ -81,6 +81,12 @@ where the two do not stand side by side, for the legend."""
 TITLE_HEIGHT, LINE_HEIGHT = 44, 20
 """Pixels of a title, and of each line below it that takes the place of axis titles."""
 
+
+def pair_columns(count: int, step: int) -> list[int]:
+    """The dimensions of every `step`-th pair: a sine is never drawn without its cosine."""
+    return [each for first in range(0, count, 2 * step) for each in (first, first + 1)][:count]
+
+
 NARROW: int = CONSTANTS["NARROW"]
 SIDE_BY_SIDE: int = CONSTANTS["SIDE_BY_SIDE"]
 """A figure with fewer pixels across than the first, as on a phone, is laid out narrow; one with as

@@ -14,6 +14,7 @@ from plotly.colors import sample_colorscale
 
 from model.trace.attention_map import AttentionKind, Site
 from viz.draw import style, themes
+from viz.draw.constants import CONSTANTS
 from viz.draw.labels import escape_html
 from viz.effects.layer_head_axes import add_axes
 from viz.links.head_refs import KINDS, Head
@@ -35,10 +36,10 @@ _AXIS, _NARROW_AXIS = 46, 24
 _SHORT_TITLE, _LINE = "Effect of each head", 46
 """The title of a narrow figure, and the characters that fit into a line below it."""
 
-NUMBERED = 0.1
+NUMBERED: float = CONSTANTS["NUMBERED"]
 """Numbers below this share of the largest one are not printed."""
 
-_NUMBERED = 8
+_NUMBERED: int = CONSTANTS["MOST_NUMBERED"]
 """With more heads, cells have no room for numbers."""
 
 _CROSS = 0.55

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -74,6 +75,22 @@ def table_numbers(table: FloatArray, dimensions: Sequence[int] | None = None) ->
         {"position": range(len(table)), "dimension": columns},
         {"value": (("position", "dimension"), table[:, list(columns)])},
     )
+
+
+def columns_in(room: int, values: NDArray[np.floating[Any]]) -> tuple[dict[str, Any], str]:
+    """A heatmap's columns where `room` of them fit, and how many are left out, in words.
+
+    Where a browser has fewer pixels than columns, it leaves out any; so whole pairs are left out,
+    evenly, and those that stay are drawn wider. Their numbers are the heatmap's customdata.
+    """
+    rows, count = values.shape
+    step = math.ceil(count / room)
+    columns = style.pair_columns(count, step)
+    numbers = np.tile(columns, (rows, 1))
+    cells = {"z": values if step == 1 else values[:, columns], "customdata": numbers}
+    if step == 1:
+        return cells, ""
+    return {**cells, "x0": (step - 1) / 2, "dx": step}, f", one pair in {step}"
 
 
 def limit_of(values: NDArray[np.floating[Any]]) -> float:

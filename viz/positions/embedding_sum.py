@@ -15,17 +15,21 @@ from viz.draw import style, themes
 from viz.draw.labels import axis_texts, escape_html, side_texts
 from viz.draw.panels import Panel
 from viz.links.request import Request
+from viz.positions.axes import columns_in
 from viz.save.notebook import Lines
 from viz.save.numbers import Numbers
 from viz.save.picture import Layout, Picture
 
-_HOVER = "<b>%{y}</b><br>dimension <b>%{x}</b><br>value <b>%{z:.6~g}</b><extra></extra>"
+_HOVER = "<b>%{y}</b><br>dimension <b>%{customdata}</b><br>value <b>%{z:.6~g}</b><extra></extra>"
 
 _PANEL_WIDTH, _NARROW_PANEL_WIDTH = 0.185, 0.84
 """The width of each heatmap as a share of its part; the rest holds the norms."""
 
 _NARROW_PANEL_HEIGHT, _PANEL_GAP = 230, 34
 _MAX_PANEL_HEIGHT = 720
+_ROOM, _NARROW_ROOM = 160, 256
+"""Columns that are at least a pixel wide."""
+
 _BAR, _BAR_HEIGHT = 170, 62
 
 _AXIS_ROOM, _NARROW_AXIS_ROOM = 44, 20
@@ -131,7 +135,7 @@ class EmbeddingSum(Picture):
         ]
 
     def figure(self, layout: Layout) -> go.Figure:
-        """The first four traces are the four, unchanged; each row's norm stands at its right."""
+        """The first four traces are the four, or pairs of them; each row's norm is at its right."""
         parts, panels = self.parts, _panels(self.parts)
         theme = themes.page(layout.dark)
         n_tokens, d_model = parts.word.shape
@@ -139,6 +143,8 @@ class EmbeddingSum(Picture):
         if layout.narrow:
             height = min(height, _NARROW_PANEL_HEIGHT)
         full = 4 * height + 3 * _PANEL_GAP if layout.narrow else height
+        room = _NARROW_ROOM if layout.narrow else _ROOM
+        left_out = columns_in(room, parts.word)[1]
         labels = [escape_html(text) for text in side_texts(parts.tokens, layout.narrow)]
         step = style.label_step(n_tokens, height // style.MIN_ROW_HEIGHT)
         # A phone has no room for two colour bars beside each other.
@@ -149,7 +155,7 @@ class EmbeddingSum(Picture):
                 title=self.title,
                 height=full,
                 top=style.SMALL_FONT_SIZE + 10,
-                lines=["Rows – token, columns – dimension"] if layout.narrow else [],
+                lines=[f"Rows – token, columns – dimension{left_out}"] if layout.narrow else [],
                 axis=below,
             ),
             "plot_bgcolor": style.CLEAR,
@@ -167,9 +173,10 @@ class EmbeddingSum(Picture):
         for place, (name, values) in enumerate(panels.items()):
             suffix = "" if place == 0 else str(place + 1)
             across, down = _domains(place, layout.narrow, height, full)
+            cells, _ = columns_in(room, values)
             data.append(
                 go.Heatmap(
-                    z=values,
+                    **cells,
                     coloraxis="coloraxis" if place == 0 else "coloraxis2",
                     hovertemplate=_HOVER,
                     xaxis=f"x{suffix}",
@@ -209,7 +216,7 @@ class EmbeddingSum(Picture):
                 "ticks": "",
                 "tickfont": {"size": style.DENSE_FONT_SIZE},
                 "ticklabelstandoff": 4,
-                "title": style.axis_title("" if layout.narrow else "Dimension", 6),
+                "title": style.axis_title("" if layout.narrow else f"Dimension{left_out}", 6),
                 "showticklabels": last,
                 "showgrid": False,
                 "zeroline": False,

@@ -16,6 +16,7 @@ from viz.draw.labels import escape_html, side_texts
 from viz.links.request import Request
 from viz.positions.axes import (
     FormulaPicture,
+    columns_in,
     limit_of,
     numbered_axis,
     positions_words,
@@ -29,13 +30,15 @@ MODEL_TITLE = "Position encodings"
 FORMULA_TITLE = "The formula, not the model"
 """The titles of a model's table, and of the formula's."""
 
+_ROOM, _NARROW_ROOM = 640, 256
+"""Columns that are at least a pixel wide."""
+
 NAMED_POSITIONS = 64
 """With more positions, the axis has numbers instead of tokens."""
 
-_TABLE_HOVER = (
-    "position <b>%{y}</b><br>dimension <b>%{x}</b><br>value <b>%{z:.6~g}</b><extra></extra>"
-)
-_TOKEN_HOVER = "<b>%{y}</b><br>dimension <b>%{x}</b><br>value <b>%{z:.6~g}</b><extra></extra>"
+_AT_DIMENSION = "<br>dimension <b>%{customdata}</b><br>value <b>%{z:.6~g}</b><extra></extra>"
+_TABLE_HOVER = f"position <b>%{{y}}</b>{_AT_DIMENSION}"
+_TOKEN_HOVER = f"<b>%{{y}}</b>{_AT_DIMENSION}"
 
 
 class _Heatmap(Picture):
@@ -114,7 +117,7 @@ class _Heatmap(Picture):
         )
 
     def figure(self, layout: Layout) -> go.Figure:
-        """One colour scale on both sides of 0; the first trace's z is the table, unchanged.
+        """One colour scale on both sides of 0; the first trace's z is the table, or pairs of it.
 
         Raises:
             ValueError: if the table is empty or not finite, or has fewer positions than tokens.
@@ -131,7 +134,8 @@ class _Heatmap(Picture):
         named = tokens is not None and length <= NAMED_POSITIONS
         limit = limit_of(table)
         height = style.plot_height(length) if named else style.COMFORTABLE_HEIGHT
-        rows, columns = ("Token" if named else "Position"), "Dimension"
+        cells, left_out = columns_in(_NARROW_ROOM if layout.narrow else _ROOM, table)
+        rows, columns = ("Token" if named else "Position"), f"Dimension{left_out}"
         downward = {"range": [length - 0.5, -0.5]}
         if named and tokens is not None:
             texts = [escape_html(text) for text in side_texts(tokens, layout.narrow)]
@@ -142,7 +146,7 @@ class _Heatmap(Picture):
             down = numbered_axis("" if layout.narrow else rows, length) | downward
         heatmap = {
             "type": "heatmap",
-            "z": table,
+            **cells,
             "zmin": -limit,
             "zmax": limit,
             "colorscale": theme.signed_colorscale,

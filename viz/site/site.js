@@ -2,6 +2,7 @@
 
 import { element } from "../browser/canvas/dom.js";
 import { tell } from "../browser/canvas/shared.js";
+import { storage } from "../browser/canvas/stored.js";
 import { worded } from "../browser/canvas/wording.js";
 import { inflated } from "../browser/live/inflated.js";
 import { tokenText } from "../browser/live/labels.js";
@@ -25,6 +26,8 @@ const PAGES = {
 // What an address keeps from page to page.
 const SHARED = ["sentence", "target", "checkpoint", "lang", "frame", "follow"];
 const MOST_TRACES = 12;
+// What the browser remembers, besides sw.js: a language that was chosen in the menu.
+const LANGUAGE = "headscope-language";
 // The cache of sw.js for files whose names change with their content.
 const KEPT_MODELS = "headscope-models";
 
@@ -329,7 +332,10 @@ class Site {
       event.preventDefault();
       this.ask(this.field.value);
     });
-    this.at.language.addEventListener("change", () => this.go(this.page, { ...this.query, lang: this.at.language.value }));
+    this.at.language.addEventListener("change", () => {
+      remember(this.at.language.value);
+      this.go(this.page, { ...this.query, lang: this.at.language.value });
+    });
     this.at.model.addEventListener("change", () => this.go(this.page, { lang: this.query.lang ?? "", checkpoint: this.at.model.value }));
   }
 
@@ -363,9 +369,23 @@ function tellSize() {
   new ResizeObserver(tellHeight).observe(document.documentElement);
 }
 
+/** The language that was last chosen here; "" in one file, whose storage other files may share. */
+function remembered() {
+  return (isPacked() ? null : storage("localStorage")?.getItem(LANGUAGE)) ?? "";
+}
+
+function remember(language) {
+  if (isPacked()) return;
+  try {
+    storage("localStorage")?.setItem(LANGUAGE, language);
+  } catch {
+    // Without storage, the address alone has it.
+  }
+}
+
 async function begin() {
   const { query } = (isPacked() ? new HashAddress([]) : new PathAddress(siteRoot(), [])).read();
-  const language = languageOf(query.lang, navigator.languages);
+  const language = languageOf(query.lang, [remembered(), ...navigator.languages]);
   speak(language, site().words, site().wording);
   document.documentElement.lang = language;
   const card = await cardOf(query.checkpoint);

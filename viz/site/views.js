@@ -1,7 +1,9 @@
 // The pages: each gives one of the app's components what the engine found.
 
+import constants from "../draw/constants.json" with { type: "json" };
 import { element } from "../browser/canvas/dom.js";
 import { opened } from "../browser/canvas/envelope.js";
+import { pairColumns } from "../browser/canvas/pairs.js";
 import { ALL_ON_EVENT } from "../browser/canvas/shared.js";
 import { PackedBody, sealed } from "../browser/live/body.js";
 import { packedFigure } from "../browser/live/figure.js";
@@ -15,6 +17,8 @@ import { SitePage, lossWords, withChosen } from "./view.js";
 import { say } from "./words.js";
 
 const KINDS = ["encoder", "decoder", "cross"];
+// Dimensions in the table of positions.
+const MOST_COLUMNS = 64;
 // Why a cell of a mask is closed (viz/masks/mask.py, Cell).
 const [FUTURE, BY_EDIT] = [1, 4];
 // What an address may say of the selection (viz/heads/view.py); the explorer itself leaves out what this model lacks.
@@ -129,13 +133,15 @@ export class EffectsPage extends SitePage {
     const losses = effects.sites.map(({ kind, layer, heads, losses: all }) => ({ kind, layer, losses: lossesOf(all, heads, token) }));
     const limit = Math.max(...losses.flatMap((site) => site.losses.map(Math.abs)), 1e-6);
     const panels = this.template.kinds.map((kind) => {
+      // As in the app: with many heads, cells have no room for numbers.
+      const least = (kind.heads > constants.MOST_NUMBERED ? 2 : constants.NUMBERED) * limit;
       const own = losses.filter((site) => site.kind === kind.kind);
       return {
         title: say(kind.kind),
         values: own.flatMap((site) => site.losses),
         queries: own.map(({ layer }) => String(layer)),
         keys: Array.from({ length: kind.heads }, (_, head) => String(head)),
-        ...{ queryTitle: say("layer"), keyTitle: say("head"), scale: "signed", low: -limit, high: limit, digits: 1 },
+        ...{ queryTitle: say("layer"), keyTitle: say("head"), scale: "signed", low: -limit, high: limit, least },
         ...{ unit: say("loss"), pointed: say("layer_head"), alt: say("effects_of", { kind: say(kind.kind) }) },
       };
     });
@@ -314,14 +320,15 @@ export class PositionsPage extends SitePage {
     if (!shown || !isCurrent()) return;
     const rows = shown.positions.encoder;
     if (rows) {
-      const step = Math.max(1, Math.floor(rows[0].length / 64));
-      const columns = Array.from({ length: Math.floor(rows[0].length / step) }, (_, place) => place * step);
+      const step = Math.max(1, Math.ceil(rows[0].length / MOST_COLUMNS));
+      const columns = pairColumns(rows[0].length, step);
+      const dimension = say("dimension");
       const values = rows.flatMap((row) => columns.map((column) => row[column]));
       // On the scale of the table as it is.
       const limit = Math.max(...whole.positions.encoder.flatMap((row) => columns.map((column) => Math.abs(row[column]))), 1e-6);
       const panel = {
         ...{ title: say("table"), values, queries: shown.source.tokens.map(tokenText), keys: columns.map(String) },
-        ...{ queryTitle: say("token"), keyTitle: say("dimension"), scale: "signed", low: -limit, high: limit },
+        ...{ queryTitle: say("token"), keyTitle: step > 1 ? say("one_pair_in", { name: dimension, step }) : dimension, scale: "signed", low: -limit, high: limit },
         ...{ unit: say("value"), pointed: say("at_dimension"), alt: say("table_of") },
       };
       await this.part.update(packedPanels([panel], { themes: this.template.themes, stage: talk.isStaged }));

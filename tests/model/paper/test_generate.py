@@ -93,7 +93,8 @@ def assert_same_beams(
         # A prefix has no part in their score.
         scores = [each.score - sum(each.log_probs[: len(prefix)]) for each in found]
         assert scores[0] == pytest.approx(result.sequences_scores[0].item(), abs=1e-4)
-        theirs_by_ids = dict(zip(map(written, result.sequences), result.sequences_scores.tolist()))
+        their_ids, their_scores = map(written, result.sequences), result.sequences_scores.tolist()
+        theirs_by_ids = dict(zip(their_ids, their_scores, strict=True))
         for each, score in zip(found, scores, strict=True):
             known = theirs_by_ids.get(each.token_ids, min(theirs_by_ids.values()))
             assert score <= known + 1e-4

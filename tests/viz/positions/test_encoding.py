@@ -42,8 +42,9 @@ from viz.positions.embedding_sum import EmbeddingSum
 from viz.positions.neighbours import MOST_HEADS, NeighbourHeads, neighbour_heads
 from viz.positions.score_terms import TermShares, term_shares
 from viz.positions.similarity import ByOffset, Similarity
-from viz.positions.table import FORMULA_TITLE, NAMED_POSITIONS, Positions, untrained_words
+from viz.positions.table import FORMULA_TITLE, NAMED_POSITIONS, Formula, Positions, untrained_words
 from viz.positions.waves import NO_DIMENSION, Circle, Waves
+from viz.save.picture import Layout
 
 SINUSOIDS = formula_table(32, 60)
 LEARNED = np.random.default_rng(3).normal(scale=0.2, size=(60, 32)).astype(np.float32)
@@ -658,3 +659,17 @@ def test_no_head_of_neighbours_is_said_in_a_sentence() -> None:
     for show in (lambda: neighbours_figure(()), lambda: nobody.alt, lambda: nobody.caption):
         with pytest.raises(ValueError, match="no head of self-attention"):
             show()
+
+
+@pytest.mark.parametrize("narrow", [False, True])
+def test_a_table_wider_than_its_pixels_leaves_out_whole_pairs_and_says_so(narrow: bool) -> None:
+    table = formula_table(1024, 12)
+    figure = Formula(table, 10000.0).figure(Layout(narrow=narrow))
+    drawn, step = figure.data[0], 4 if narrow else 2
+    columns = drawn.customdata[0].tolist()
+    assert columns == [each for each in range(1024) if each // 2 % step == 0]
+    assert np.array_equal(drawn.z, table[:, columns])
+    # In the first row, sines are 0 and cosines 1.
+    assert drawn.z[0].tolist() == [0.0, 1.0] * (512 // step)
+    assert (drawn.x0, drawn.dx) == ((step - 1) / 2, step)
+    assert f"one pair in {step}" in figure.to_json()

@@ -228,7 +228,9 @@ export class Door {
     let positions = null;
     if (stack.positions?.dimensions) {
       positions = element("canvas", "positions");
-      const button = element("button", "block table", { type: "button", "aria-label": tr("The table of positions") }, positions);
+      const { dimensions, of } = stack.positions;
+      const shown = dimensions < of ? tr("The table of positions: {shown} of {count} dimensions, in pairs of sine and cosine", { shown: dimensions, count: of }) : tr("The table of positions");
+      const button = element("button", "block table", { type: "button", "aria-label": shown, title: shown }, positions);
       button.addEventListener("click", () => this._open({ page: "positions" }));
       foot.append(button, element("span", "note", {}, tr("+ positions")));
     } else if (stack.positions?.acts) {

@@ -1,10 +1,11 @@
 // A trace of the engine as the animated Figure 1 takes it: the envelope that viz/door/payload.py packs.
 
+import { pairColumns } from "../canvas/pairs.js";
 import { PackedBody, sealed } from "./body.js";
 import { meanWeights, wordWeights, wordsOfText } from "./grouping.js";
 import { tokenText } from "./labels.js";
 
-const DIMENSIONS = 13;
+const DIMENSIONS = 14;
 // The picture of the model has room for so many.
 const OFFERED = 5;
 
@@ -71,11 +72,12 @@ function packedAdded(layers, body) {
 
 function packedPositions(template, rows, body) {
   if (!template?.dimensions) return template;
-  const step = 2 * Math.max(1, Math.floor(rows[0].length / 64));
-  const shown = rows.map((row) => Array.from({ length: DIMENSIONS }, (_, column) => row[column * step]).filter((each) => each !== undefined));
+  const count = rows[0].length;
+  const columns = pairColumns(count, Math.max(1, Math.floor(count / 32))).slice(0, DIMENSIONS);
+  const shown = rows.map((row) => columns.map((column) => row[column]));
   const limit = Math.max(...shown.flat().map(Math.abs)) || 1;
   const cells = Uint8Array.from(shown.flat(), (number) => Math.round((number / limit + 1) * 127.5));
-  return { start: body.add(cells), dimensions: shown[0].length, limit };
+  return { start: body.add(cells), dimensions: columns.length, of: count, limit };
 }
 
 /** What may come next at a step; the token that comes is among them. */

@@ -1,6 +1,5 @@
 // One matrix among several: categories or numbers, with axes that neighbours may share.
 
-import constants from "../../draw/constants.json" with { type: "json" };
 import { floats } from "../canvas/envelope.js";
 import { Matrix } from "../canvas/matrix.js";
 import { signed } from "../canvas/numbers.js";
@@ -113,7 +112,8 @@ export class Panel extends Matrix {
 
   _number(cells, place) {
     if (this.isCategory) return "";
-    return Math.abs(cells.values[place]) < constants.LEAST_NUMBER ? "" : signedNumber(cells.values[place], this.given.digits);
+    const { digits, least = 0.5 * 10 ** -digits } = this.given;
+    return Math.abs(cells.values[place]) < least ? "" : signedNumber(cells.values[place], digits);
   }
 }
 

@@ -1,6 +1,7 @@
 // This window's talk: keys on stage, talks stored in the browser, and the notes window.
 
 import { mounted } from "../canvas/mount.js";
+import { storage } from "../canvas/stored.js";
 import { asked, sceneAsked } from "./keys.js";
 import { hideRing, noteClick } from "./rings.js";
 import { joinSteps } from "./steps.js";
@@ -17,15 +18,6 @@ const PRESSED = "button, a, summary, [role=button], [role=menuitem], [role=optio
 
 /** Whether this page is the preview of the next scene in the notes window. */
 const AHEAD = window.frameElement?.id === "headscope-ahead";
-
-/** The browser's storage, or null; where storage is forbidden, even reading the property throws. */
-function storage(name) {
-  try {
-    return window[name];
-  } catch {
-    return null;
-  }
-}
 
 function windowName() {
   const kept = storage("sessionStorage");

@@ -2,17 +2,9 @@
 
 import { element } from "../canvas/dom.js";
 import { mounted } from "../canvas/mount.js";
+import { storage } from "../canvas/stored.js";
 
 const DISMISSED = "headscope-dismissed-";
-
-/** The browser's storage, or null; where storage is forbidden, even reading the property throws. */
-function storage() {
-  try {
-    return window.localStorage;
-  } catch {
-    return null;
-  }
-}
 
 class Welcome {
   constructor(root) {
@@ -70,7 +62,7 @@ class Welcome {
   _dismiss(name) {
     this.gone.add(name);
     try {
-      storage().setItem(DISMISSED + name, "1");
+      storage("localStorage").setItem(DISMISSED + name, "1");
     } catch {
       // Without storage, it returns with the next visit.
     }
@@ -80,7 +72,7 @@ class Welcome {
   }
 
   _show() {
-    const kept = storage();
+    const kept = storage("localStorage");
     for (const [name, line] of Object.entries(this.lines)) {
       line.hidden = this.gone.has(name) || kept?.getItem(DISMISSED + name) === "1";
     }

@@ -1,0 +1,4 @@
+/** The dimensions of every `step`-th pair: a sine is never drawn without its cosine (viz/draw/style.py). */
+export function pairColumns(count, step) {
+  return Array.from({ length: count }, (_, column) => column).filter((column) => Math.floor(column / 2) % step === 0);
+}

@@ -1,0 +1,8 @@
+/** The browser's storage of a name, or null; where storage is forbidden, even reading the property throws. */
+export function storage(name) {
+  try {
+    return window[name];
+  } catch {
+    return null;
+  }
+}
