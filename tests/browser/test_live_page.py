@@ -152,6 +152,18 @@ def test_ones_own_sentence_goes_through_every_picture(
     expect(page.locator(".outcome")).to_contain_text(SAYS["written"], timeout=SECONDS)
 
 
+def test_one_file_remembers_nothing(opened: Opened, text: str) -> None:
+    page = opened(text)
+    translate(page, SENTENCE)
+    page.get_by_label(SAYS["language"]).select_option("fr")
+    expect(page.locator("html[lang=fr]")).to_be_attached(timeout=SECONDS)
+    assert page.evaluate("[...Object.keys(localStorage), ...Object.keys(sessionStorage)]") == []
+    page.goto(page.url.partition("#")[0] + "#door")
+    page.reload()
+    expect(page.locator("html[lang=en]")).to_be_attached(timeout=SECONDS)
+    expect(page.get_by_label("Sentence")).to_have_value(HOSTILE)
+
+
 def test_a_link_opens_what_it_says_on_a_phone(opened: Opened, text: str, toy: Translator) -> None:
     at = "#/heads?sentence=a+b+c&attention=encoder&layer=0&head=1&lang=de"
     page = opened(text, at=at, viewport={"width": 390, "height": 844})

@@ -73,6 +73,29 @@ def test_it_works_on_a_plane_once_it_was_there(browser: Browser, site: str) -> N
     context.close()
 
 
+def test_a_chosen_language_is_remembered_and_nothing_else(browser: Browser, site: str) -> None:
+    context = browser.new_context(locale="en-US")
+    page = context.new_page()
+    page.goto(f"{site}/headscope/")
+    sample = page.locator("#sentence").input_value()
+    opened(page, f"{site}/headscope/heads/?sentence={SENTENCE.replace(' ', '+')}")
+    # A link's language is nobody's choice.
+    opened(page, f"{page.url}&lang=fr")
+    assert page.evaluate("Object.keys(localStorage)") == []
+    page.get_by_label(words()["fr"]["model"]).select_option("toy-sort-alibi")
+    expect(page.locator("html[lang=fr] #model")).to_have_value("toy-sort-alibi", timeout=SECONDS)
+    page.get_by_label(words()["fr"]["language"]).select_option("de")
+    expect(page.locator("html[lang=de]")).to_be_attached(timeout=SECONDS)
+    page.goto(f"{site}/headscope/")
+    expect(page.locator("html[lang=de][data-engine=ready]")).to_be_attached(timeout=SECONDS)
+    expect(page.locator("#model")).to_have_value("toy-reverse")
+    expect(page.locator("#sentence")).to_have_value(sample)
+    assert page.evaluate("Object.entries(localStorage)") == [["headscope-language", "de"]]
+    page.goto(f"{site}/headscope/?lang=es")
+    expect(page.locator("html[lang=es]")).to_be_attached(timeout=SECONDS)
+    context.close()
+
+
 def test_an_article_gives_a_picture_the_height_it_needs(browser: Browser, site: str) -> None:
     page = browser.new_page(viewport={"width": 900, "height": 700})
     page.goto(f"{site}/article.html")
