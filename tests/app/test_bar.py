@@ -210,7 +210,7 @@ def test_without_any_checkpoint_the_bar_says_where_to_put_one(
 def test_examples_are_listed_with_what_they_show_letter_by_letter(
     open_app: OpenApp, several: Path
 ) -> None:
-    menu = open_app(folder=several).menu_button(key="example")
+    menu = open_app(folder=several).menu_button(key="example-menu")
     assert len(menu.options) == len(PAIRS)
     assert plain(menu.options[0]) == f"**{PAIRS[0][0]}** What *this* $shows$ :cat:."
     assert "\\*this\\*" in menu.options[0]
@@ -220,7 +220,7 @@ def test_choosing_an_example_asks_for_it_and_for_the_models_own_translation(
     open_app: OpenApp, several: Path
 ) -> None:
     app = open_app(folder=several, target="Der Hund.")
-    app.menu_button(key="example").click_index(3).run()
+    app.menu_button(key="example-menu").click_index(3).run()
     assert field(app, "sentence").value == "The dog sleeps."
     assert field(app, "target").value == ""
     assert large(app) == "Der Hund schläft."

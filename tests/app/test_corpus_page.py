@@ -66,9 +66,9 @@ def test_a_question_leads_to_the_heads_and_a_click_to_one_of_them(
     open_app: OpenApp, shelf: Path, survey: CorpusSurvey
 ) -> None:
     app = open_app(folder=shelf, page="door", sentence=SENTENCE)
-    offered = {key for key, *_ in json.loads(component(app, "inquiries").json)["questions"]}
+    offered = {key for key, *_ in json.loads(component(app, "inquiry-list").json)["questions"]}
     assert offered >= {"corpus-previous", "corpus-needed", "corpus-rules"}
-    app = trigger(app, "inquiries", "asked", "corpus-previous")
+    app = trigger(app, "inquiry-list", "asked", "corpus-previous")
     assert app.session_state["_visit"].page == "corpus"
     assert all_sentence(survey, "previous", "effect") in html(app)
     place = ranked(survey, "previous")[0][0]

@@ -259,7 +259,7 @@ def test_heads_are_ordered_by_what_switching_each_off_costs(
 
 def outcome(app: AppTest) -> Any:
     """What the translation above the page is told to become."""
-    return json.loads(apptest.component(app, "without").json)["outcome"]
+    return json.loads(apptest.component(app, "headline-without").json)["outcome"]
 
 
 def test_what_the_model_writes_without_heads_and_what_they_cost_is_told_the_translation_above(

@@ -19,7 +19,7 @@ from viz.registry.pages import HOME
 OpenApp = Callable[..., AppTest]
 
 SHIPPED = Path(__file__).resolve().parents[2] / "checkpoints"
-KEY = "inquiries"
+KEY = "inquiry-list"
 TOY = {"folder": SHIPPED, "checkpoint": "toy-reverse", "sentence": "c i c e f h f a"}
 
 

@@ -33,7 +33,7 @@ PAINTED = "0.{}.0"
 """What the page calls the mask of the first sentence and layer, by its kind."""
 
 COMPONENTS = {
-    "see": {"factors", "others", "rows"},
+    "see": {"factors", "others", "mask-rows"},
     "inside": {"with-mask", "without-mask"},
     "compare": {"compared", "compared-weights", "moved-heads"},
     "change": {"editor"},
@@ -160,7 +160,9 @@ def test_the_masks_shown_are_those_of_the_chosen_sentence(
         assert np.array_equal(values(app, "factors", 2, np.uint8), expected["decoder"].cells)
         assert np.array_equal(values(app, "others", 0, np.uint8), expected["encoder"].cells)
         assert np.array_equal(values(app, "others", 1, np.uint8), expected["cross"].cells)
-        assert np.array_equal(values(app, "rows", 0, np.uint8), expected["source-padding"].cells)
+        assert np.array_equal(
+            values(app, "mask-rows", 0, np.uint8), expected["source-padding"].cells
+        )
         assert f"mask of sentence {number} " in headings(app)[0]
 
 

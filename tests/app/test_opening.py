@@ -160,7 +160,7 @@ def test_a_sentence_from_the_menu_comes_with_the_state_that_shows_it(
     open_app: OpenApp, folder: Path, page: str, kind: str, shown: dict[str, str]
 ) -> None:
     app = open_app(folder=folder, page=page, sentence="She reads a book.")
-    menu = app.menu_button(key="example")
+    menu = app.menu_button(key="example-menu")
     (place,) = [at for at, text in enumerate(menu.options) if SHOWN[kind].shows in plain(text)]
     menu.click_index(place).run()
     assert app.query_params["sentence"] == SHOWN[kind].source

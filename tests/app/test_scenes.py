@@ -63,7 +63,7 @@ def told(app: AppTest) -> dict[str, Any]:
 
 def named(app: AppTest) -> str | None:
     """What the stage calls the picture; None for nothing, as when it is not a scene's."""
-    found = [each.proto for each in app.get("bidi_component") if each.key == "stage"]
+    found = [each.proto for each in app.get("bidi_component") if each.key == "stage-keys"]
     scene = json.loads(found[0].json)["scene"] if found else None
     asked = {name: query(app, name) for name in app.query_params if name not in OWN_NAMES}
     return scene["title"] if scene and asked in scene["views"] else None
@@ -73,7 +73,7 @@ def open_panel(app: AppTest) -> AppTest:
     (found,) = [
         node.proto.popover.id
         for node in nodes(app)
-        if str(getattr(getattr(node, "proto", None), "id", "")).endswith("-scenes")
+        if str(getattr(getattr(node, "proto", None), "id", "")).endswith("-scenes-button")
     ]
     return deliver(app, WidgetState(id=found, bool_value=True))
 

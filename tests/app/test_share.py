@@ -105,7 +105,7 @@ def at(open_app: OpenApp, page: str, query: Mapping[str, str]) -> AppTest:
         app.query_params[name] = value
     # In a browser the panel opens when the page stands.
     app.run()
-    app.session_state["share"] = True
+    app.session_state["share-button"] = True
     return app.run()
 
 
@@ -260,7 +260,7 @@ def test_phones_follow_what_is_shown_until_that_is_switched_off(open_app: OpenAp
         app.query_params.clear()
         go_to(app, page).run()
         assert (shown()["page"], shown()["here"]) == (page, is_here)
-    app.session_state["share"] = True
+    app.session_state["share-button"] = True
     app.run()
     app.toggle(key="share-site").set_value(True).run()
     assert query_of(panel(app)["link"])["follow"] == query_of(link)["follow"]

@@ -15,4 +15,4 @@ _closer = st.components.v2.component(
 
 def close_drawer() -> None:
     """Let a chosen page be seen where the navigation covers it; mount it once a page."""
-    _closer(key="drawer", height=1)
+    _closer(key="drawer-closer", height=1)

@@ -6,7 +6,7 @@ import streamlit as st
 
 from viz.browser.files import joined
 
-_KEY, _WANTED = "focus", "_focus_wanted"
+_KEY, _WANTED = "focus-bringer", "_focus_wanted"
 
 _bringer = st.components.v2.component(
     "headscope_focus",

@@ -26,7 +26,7 @@ def headline(data: Mapping[str, Any]) -> None:
     Args:
         data: "text" as it stands there, its "words" and its "colors".
     """
-    _headline(key="headline", data=data, height=1)
+    _headline(key="headline-bar", data=data, height=1)
 
 
 def without(data: Mapping[str, Any] | None) -> None:
@@ -37,4 +37,4 @@ def without(data: Mapping[str, Any] | None) -> None:
             or None where these do not change, the "price" in a few words and "more", sentences; or
             only "off" where nothing came of it. None while all heads are on.
     """
-    _without(key="without", data={"outcome": data}, height=1)
+    _without(key="headline-without", data={"outcome": data}, height=1)

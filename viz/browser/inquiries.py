@@ -10,7 +10,7 @@ import streamlit as st
 from viz.browser.files import fetched
 from viz.browser.messages import message_of
 
-_KEY = "inquiries"
+_KEY = "inquiry-list"
 
 _STATIC = Path(st.__file__).parent / "static"
 

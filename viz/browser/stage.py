@@ -11,7 +11,7 @@ from viz.browser.files import fetched
 from viz.browser.messages import handle_once, last_handled
 from viz.draw import themes
 
-_KEY = "stage"
+_KEY = "stage-keys"
 
 _foot = st.components.v2.component(
     "headscope_stage",

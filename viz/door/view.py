@@ -1,25 +1,20 @@
-"""The first page as it declares itself."""
+"""The declaration of the first page."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from viz.links.parameters import View, flag, integer
-
-VIEW = View(
-    "door",
-    "Model",
-    ":material/account_tree:",
-    (
-        integer("moment", 0, low=0, high=999, meaning="the step at which it pauses; 0: it plays"),
-        flag("play", meaning="it plays by itself, even with a step chosen"),
-    ),
-)
+from viz.links.parameters import View, flag, integer, kept, kept_in
 
 
 @dataclass(frozen=True, slots=True)
 class DoorView:
-    """What the first page shows: a value for each of its parameters."""
+    """The state of the first page."""
 
-    moment: int = 0
-    play: bool = False
+    moment: int = kept(
+        integer("moment", 0, low=0, high=999, meaning="the step at which it pauses; 0: it plays")
+    )
+    play: bool = kept(flag("play", meaning="it plays by itself, even with a step chosen"))
+
+
+VIEW = View("door", "Model", ":material/account_tree:", kept_in(DoorView))

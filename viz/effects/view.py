@@ -10,7 +10,7 @@ from model.record.head_edits import Gate, HeadEdit, MeanAblation, ReplacedWeight
 from model.record.intervention import Intervention
 from model.trace.attention_map import AttentionKind, FloatArray, Site
 from viz.effects.removal_curve import MEASURES
-from viz.links.head_refs import Head, heads_parameter
+from viz.links.head_refs import Head, SwitchedOff
 from viz.links.parameters import View, choice, flag, integer, kept, kept_in, pattern, text
 
 WAYS = {
@@ -63,7 +63,7 @@ _NUMBER = "[0-9]{1,3}"
 
 
 @dataclass(frozen=True, slots=True)
-class EffectsView:
+class EffectsView(SwitchedOff):
     """The state of the effects page."""
 
     show: str = kept(
@@ -103,7 +103,6 @@ class EffectsView:
         flag("examples", meaning="for maps, agreement with the truth over the examples too")
     )
     curve: str = kept(choice("curve", SENTENCE, CURVES, "for removal on stage, the curve"))
-    off: tuple[Head, ...] = kept(heads_parameter("off", "heads switched off, as kind.layer.head"))
     way: str = kept(choice("way", "gate", WAYS, "what replaces these heads"))
     gate: int = kept(
         integer("gate", 0, low=0, high=99, meaning="how much of their output remains, in percent")

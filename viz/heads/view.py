@@ -10,7 +10,7 @@ from model.explain.reading import Reading
 from model.trace.attention_map import AttentionKind
 from viz.draw.constants import CONSTANTS
 from viz.heads.payload import JOINT
-from viz.links.head_refs import Head, heads_parameter
+from viz.links.head_refs import SwitchedOff
 from viz.links.parameters import (
     Parameter,
     View,
@@ -58,7 +58,7 @@ def _place(name: str) -> Parameter[int]:
 
 
 @dataclass(frozen=True, slots=True)
-class HeadsView:
+class HeadsView(SwitchedOff):
     """The state of the heads page."""
 
     attention: str = kept(
@@ -108,7 +108,6 @@ class HeadsView:
     specials: bool = kept(flag("specials", True, "special tokens"))
     renormalise: bool = kept(flag("renormalise", meaning="without special tokens, rows sum to 1"))
     predicted: bool = kept(flag("predicted", meaning="rows named by the token predicted"))
-    off: tuple[Head, ...] = kept(heads_parameter("off", "heads switched off, as kind.layer.head"))
     below: str = kept(
         choice("below", "facts", SECTIONS, "the section below", before={"figure": "facts"})
     )

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from model.trace.attention_map import AttentionKind, Site
-from viz.links.parameters import Parameter, pattern
+from viz.links.parameters import Parameter, kept, pattern
 
 KINDS = tuple(kind for kind in AttentionKind if kind is not AttentionKind.MODULE)
 
@@ -54,3 +55,10 @@ def written_heads(heads: Iterable[Head]) -> str:
 def head_name(site: Site, head: int) -> str:
     """A head in a list, such as "Cross 3.5"."""
     return f"{site.kind.short_name} {site.layer}.{head}"
+
+
+@dataclass(frozen=True, slots=True)
+class SwitchedOff:
+    """What pages that switch heads off share: heads stay off on the next page."""
+
+    off: tuple[Head, ...] = kept(heads_parameter("off", "heads switched off, as kind.layer.head"))

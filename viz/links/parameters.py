@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
+from inspect import get_annotations
 from typing import Any, Generic, TypeVar
 
 from viz.draw.labels import visible
@@ -18,16 +19,19 @@ MOST_CHARACTERS = 5000
 QUOTED_CHARACTERS = 40
 """The most characters of an illegal value that a notice repeats."""
 
+Key = tuple[str, str]
+"""The owner and the name of a parameter."""
+
 LISTED_OPTIONS = 8
 """The most options that a notice lists."""
 
 
 @dataclass(frozen=True, slots=True)
 class Parameter(Generic[T]):
-    """One value that the address holds, under the name that it has in the session state too.
+    """One value that the address holds.
 
     Attributes:
-        name: in the address and in the session state.
+        name: in the address, and of its widget while its page is open.
         default: what an address without it stands for.
         parse: text to value; raises ValueError with the end of the sentence "The address asks for
             NAME “TEXT”, …", such as "which is not 0 or 1".
@@ -37,6 +41,8 @@ class Parameter(Generic[T]):
         meaning: what it is, for a table of parameters.
         values: what it may be, in Markdown, for the same table.
         was: its name in older links, which are still read.
+        owner: the class that declares it. Pages that list it share its value, and no other page has
+            it, even under the same name; "" for what all pages share.
     """
 
     name: str
@@ -47,6 +53,12 @@ class Parameter(Generic[T]):
     meaning: str = ""
     values: str = ""
     was: str = ""
+    owner: str = ""
+
+    @property
+    def key(self) -> Key:
+        """What tells its value from those of all other parameters."""
+        return self.owner, self.name
 
 
 def kept(parameter: Parameter[T], was: str = "") -> T:
@@ -58,9 +70,11 @@ def kept(parameter: Parameter[T], was: str = "") -> T:
 
 def kept_in(view: type) -> tuple[Parameter[Any], ...]:
     """The parameters of a page's dataclass, its own before those that other pages have too."""
-    own = view.__annotations__
-    listed = sorted(fields(view), key=lambda each: each.name not in own)
-    return tuple(each.metadata["parameter"] for each in listed)
+    owners = {name: each for each in view.__mro__[::-1] for name in get_annotations(each)}
+    listed = sorted(fields(view), key=lambda each: owners[each.name] is not view)
+    return tuple(
+        replace(each.metadata["parameter"], owner=owners[each.name].__qualname__) for each in listed
+    )
 
 
 def renamed(query: Mapping[str, V], parameters: Iterable[Parameter[Any]]) -> dict[str, V]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import astuple, dataclass, replace
 
 from model.paper.search import AS_IN_THE_PAPER, Sampling, Search
-from viz.links.head_refs import Head, heads_parameter
+from viz.links.head_refs import SwitchedOff
 from viz.links.link_interventions import Changes
 from viz.links.mask_edits import MAX_CHARACTERS
 from viz.links.parameters import Parameter, choice, integer, kept, pattern, text
@@ -144,7 +144,7 @@ def _setting(name: str, meaning: str) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class SearchView:
+class SearchView(SwitchedOff):
     """What a page with searches keeps in the address."""
 
     how: str = kept(choice("how", USUAL.how, WAYS, "search or sampling"))
@@ -173,9 +173,6 @@ class SearchView:
             "tokens such as 0.523_2.88-942",
             "forced words, one after another, as step.token-token by ids",
         )
-    )
-    off: tuple[Head, ...] = kept(
-        heads_parameter("off", "heads switched off during decoding, as kind.layer.head")
     )
     mask: str = kept(
         text(

@@ -67,6 +67,8 @@ HEADS, TRACING = "compare-heads", "compare-tracing"
 
 PUT_IN = "compare-put-in"
 
+NO_MODEL = "There is no second model here. Add a folder to the models, then reload the page."
+
 NO_SECOND = "Type a second sentence, or choose a pair: two sentences that differ in one thing."
 
 NO_HEADS = (
@@ -89,7 +91,7 @@ def show(question: OfModel) -> None:
     if not stage.is_on():
         with row(at="bottom"):
             segments("Compare", VERSUS, key="versus")
-            if view.versus == "model":
+            if view.versus == "model" and models(question):
                 choose_model(question)
     if view.versus == "search":
         show_searches(question)
@@ -415,6 +417,9 @@ def show_models(question: OfModel) -> None:
     """The same sentence in both models, each head beside the one that looks most alike."""
     name = address.read(CompareView).other_model
     names = models(question)
+    if not names:
+        hint(NO_MODEL)
+        return
     if name not in names:
         name = usual_model(question, names)
     first = session.ask(question.record)

@@ -19,10 +19,10 @@ def forget_forced(question: OfModel) -> None:
     """Drop forced words of another sentence or model, or that a new target does not begin with."""
     before = st.session_state.get(_ASKED)
     now = (question.folder, question.sentence, question.target)
-    if before not in (None, now) and not address.is_followed():
-        if now[:2] != before[:2] or not begins_as_forced(question, address.read(SearchView)):
+    if before is not None and before != now and not address.is_followed():
+        is_other = now[:2] != before[:2]
+        if is_other or not begins_as_forced(question, address.read(SearchView)):
             address.change(taken="")
-        address.change(at=1)
     st.session_state[_ASKED] = now
 
 

@@ -23,12 +23,23 @@ from viz.shell.head_picker import keep_known
 from viz.shell.widgets import row, segments
 from viz.shell.width import watch_width
 
+_STEP_OF = "_decoding_step_of"
+
 
 def bring_head() -> None:
     """Show the attention of the head selected on another page, if the steps can."""
     selected = current_head.selected_since(VIEW.name) or ()
     if heads := [each for each in selected if each[0].kind in STEP_KINDS]:
         address.bring(heads=tuple(heads))
+
+
+def forget_step(question: OfModel) -> None:
+    """Show another translation from its first step."""
+    before = st.session_state.get(_STEP_OF)
+    now = (question.folder, question.sentence, question.target)
+    if before not in (None, now) and not address.is_followed():
+        address.change(at=1)
+    st.session_state[_STEP_OF] = now
 
 
 def clamp_step(decoded: Decoded) -> DecodingView:
@@ -56,6 +67,7 @@ def show(question: OfModel) -> None:
     """Everything, for a question that has an answer."""
     opening.leave("off", ())
     forget_forced(question)
+    forget_step(question)
     bring_head()
     model, view = session.translator(question.checkpoint), address.read(DecodingView)
     keep_known("off", view.off, model, "the others stay switched off.")

@@ -223,7 +223,7 @@ def show_masks(selection: Selection) -> None:
     )
     st.subheader(f"The other masks of sentence {selection.number + 1}", anchor=False)
     matrices(others.panels[:2], key="others", height=21)
-    matrices(others.panels[2:], key="rows", height=8)
+    matrices(others.panels[2:], key="mask-rows", height=8)
     captioned(
         others.caption,
         [others],

@@ -11,19 +11,22 @@ Streamlit makes every change of the query an entry of the browser's history, and
 the older query. So Back undoes, and nothing may be written that adds nothing to the address. A
 message that the browser sent before it received an address brings an older query too, and must not
 undo anything; `_Visit.unheard` tells the two apart.
+
+Pages share a value only where they share the class that declares it (`Parameter.owner`). The
+session state has the values of the open page, by name; `_Visit.kept` has those of every page.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from viz.draw.labels import escape_markdown
-from viz.links.parameters import Parameter, View, parse, renamed, write
+from viz.links.parameters import Key, Parameter, View, kept_in, parse, renamed, write
 from viz.registry.pages import HOME, VIEWS
 
 V = TypeVar("V")
@@ -45,9 +48,9 @@ class _Visit:
         kept: the last value of every parameter of every page.
         shown: the values that the address stands for; None if it has yet to be written.
         unheard: the queries that the browser may still send, until it sends the last one written.
-        before: the values that it may still send until then, by parameter.
+        before: the values that it may still send until then, by name.
         blanks: the values of an address without a query when its page was opened, by page.
-        notices: notices about the values that are shown, by parameter.
+        notices: notices about the values that are shown, by parameter's name.
         script: Streamlit's mark of the page.
     """
 
@@ -56,20 +59,29 @@ class _Visit:
     reading: bool = True
     opened: set[str] = field(default_factory=set)
     parameters: dict[str, Parameter[Any]] = field(default_factory=dict)
-    kept: dict[str, Any] = field(default_factory=dict)
+    kept: dict[Key, Any] = field(default_factory=dict)
     shown: dict[str, Any] | None = None
     unheard: list[dict[str, str]] = field(default_factory=list)
     before: dict[str, list[Any]] = field(default_factory=dict)
-    blanks: dict[str, dict[str, Any]] = field(default_factory=dict)
+    blanks: dict[str, dict[Key, Any]] = field(default_factory=dict)
     notices: dict[str, str] = field(default_factory=dict)
     script: str = ""
 
     def values(self) -> dict[str, Any]:
         """The session's value of every open parameter."""
         return {
-            name: st.session_state.get(name, self.kept.get(name, parameter.default))
+            name: st.session_state.get(name, self.kept.get(parameter.key, parameter.default))
             for name, parameter in self.parameters.items()
         }
+
+    def by_key(self, values: Mapping[str, Any]) -> dict[Key, Any]:
+        """Values of open parameters by their keys instead of their names."""
+        return {self.parameters[name].key: value for name, value in values.items()}
+
+    def leave(self) -> None:
+        """Keep the values of the page; a run that was cut short has not."""
+        self.kept |= self.by_key(self.values())
+        self.parameters.clear()
 
     def is_following(self) -> bool:
         """Whether no run has ended yet since the address changed."""
@@ -77,7 +89,7 @@ class _Visit:
 
     def follow(self, page: str, query: dict[str, str], *, reads: bool = True) -> None:
         """Open an address with the values of `query`, or the session's own unless `reads`."""
-        for name, value in self.kept.items():
+        for (_, name), value in self.kept.items():
             self.before.setdefault(name, []).append(value)
         self.page, self.query, self.reading, self.shown = page, query, reads, None
         self.opened.clear()
@@ -108,13 +120,14 @@ class _Visit:
         The browser sends the values of all widgets with every run. Until it receives the run that
         followed an address, these are still the values from before.
         """
-        for name in self.parameters:
+        for name, parameter in self.parameters.items():
             if st.session_state.get(name) in self.before.get(name, ()):
-                st.session_state[name] = self.kept[name]
+                st.session_state[name] = self.kept[parameter.key]
 
     def is_touched(self) -> bool:
         """Whether a widget changed a value since the last run ended."""
-        return any(self.kept.get(name, value) != value for name, value in self.values().items())
+        now = self.by_key(self.values())
+        return any(self.kept.get(key, value) != value for key, value in now.items())
 
 
 def begin_run(page: str, pages: Sequence[Any] = ()) -> None:
@@ -144,9 +157,9 @@ def begin_run(page: str, pages: Sequence[Any] = ()) -> None:
     if page != visit.page or leads or visit.is_touched():
         visit.notices.clear()
     if page != visit.page:
+        visit.leave()
         if not query:
             visit.blanks[page] = dict(visit.kept)
-        visit.parameters.clear()
         # A click on a page's name brings no query, and means: the same values, there.
         visit.follow(page, query, reads=bool(query))
     elif leads:
@@ -166,7 +179,7 @@ def _follow(
     if not visit.is_following() or (page, query) != (visit.page, visit.query):
         visit.write(query)
         if page != visit.page:
-            visit.parameters.clear()
+            visit.leave()
         visit.notices.clear()
         visit.follow(page, query)
     # Only now, and only on that page: a message that the browser sent from the page before may
@@ -273,6 +286,13 @@ def open_address(parameters: Iterable[Parameter[Any]]) -> None:
     """
     visit: _Visit = st.session_state[_VISIT]
     parameters = tuple(parameters)
+    # Under the name of one that is not open yet, the session state has another page's value, or the
+    # one from before its widget was there.
+    absent = [
+        parameter
+        for parameter in parameters
+        if not (parameter.name in visit.parameters and parameter.name in st.session_state)
+    ]
     visit.parameters |= {parameter.name: parameter for parameter in parameters}
     unread = [
         parameter
@@ -282,18 +302,17 @@ def open_address(parameters: Iterable[Parameter[Any]]) -> None:
     values, notices = parse(visit.query, unread)
     if not visit.query:
         blank = visit.blanks.get(visit.page, {})
-        values |= {name: blank[name] for name in values if name in blank}
+        values |= {each.name: blank[each.key] for each in unread if each.key in blank}
     # First, since a newer run may end this one wherever it uses the session state; that run then
     # restores what is kept.
-    visit.kept |= values
+    visit.kept |= visit.by_key(values)
     visit.opened |= values.keys()
     visit.notices |= notices
     for name, value in values.items():
         st.session_state[name] = value
-    for parameter in parameters:
-        if parameter.name not in st.session_state:
-            st.session_state[parameter.name] = visit.kept.get(parameter.name, parameter.default)
-        visit.kept.setdefault(parameter.name, st.session_state[parameter.name])
+    for parameter in absent:
+        value = visit.kept.setdefault(parameter.key, parameter.default)
+        st.session_state[parameter.name] = value
 
 
 def read(view: type[V]) -> V:
@@ -303,31 +322,35 @@ def read(view: type[V]) -> V:
     again, since they run without their page. Widgets take its values as defaults, as of `value_of`.
 
     Args:
-        view: a dataclass with a field for each, by name, and their defaults.
+        view: a dataclass of fields that are `kept`.
     """
     visit: _Visit = st.session_state[_VISIT]
     # The callback's page may have been left, or not run yet.
-    return _view(view, visit.kept | visit.values())
+    return _view(view, visit.kept | visit.by_key(visit.values()))
 
 
 def last(view: type[V]) -> V:
     """A page's parameters when it was last shown; before that, the values it opens with.
 
     Args:
-        view: a dataclass with a field for each, by name, and their defaults.
+        view: a dataclass of fields that are `kept`.
     """
     visit: _Visit = st.session_state[_VISIT]
     return _view(view, visit.kept)
 
 
-def _view(view: type[V], values: Mapping[str, Any]) -> V:
-    names = [each.name for each in fields(view) if each.name in values]  # type: ignore[arg-type]
-    return view(**{name: values[name] for name in names})
+def _view(view: type[V], values: Mapping[Key, Any]) -> V:
+    return view(**{each.name: values[each.key] for each in kept_in(view) if each.key in values})
 
 
 def change(**values: Any) -> None:
-    """Give parameters other values by name; if their widgets exist already, in a callback."""
-    st.session_state.update(values)
+    """Give parameters of this page other values; if their widgets exist already, in a callback.
+
+    A value for a parameter of a page that was left since is dropped.
+    """
+    visit: _Visit = st.session_state[_VISIT]
+    for name in values.keys() & visit.parameters.keys():
+        st.session_state[name] = values[name]
 
 
 def bring(**values: Any) -> None:
@@ -338,7 +361,7 @@ def bring(**values: Any) -> None:
     visit: _Visit = st.session_state[_VISIT]
     change(**values)
     if visit.page in visit.blanks:
-        visit.blanks[visit.page] |= values
+        visit.blanks[visit.page] |= visit.by_key(values)
 
 
 def note(name: str, notice: str) -> None:
@@ -402,7 +425,7 @@ def write_address() -> None:
     """
     visit: _Visit = st.session_state[_VISIT]
     values = visit.values()
-    visit.kept |= values
+    visit.kept |= visit.by_key(values)
     if visit.is_following():
         visit.shown = values
     if values == visit.shown:

@@ -387,7 +387,7 @@ def _offer_examples(folder: Path, view: View, offers: Sequence[opening.Offer]) -
         st.menu_button(
             "Examples",
             examples,
-            key="example",
+            key="example-menu",
             icon=":material/format_list_bulleted:",
             format_func=_example_label,
             on_click=_take_example,
@@ -410,7 +410,7 @@ def _example_label(example: Example | opening.Offer) -> str:
 
 def _take_example(*, view: View, given: bool) -> None:
     """Ask for an example, with its translation `given` as the target or without."""
-    example: Example | opening.Offer | None = st.session_state["example"]
+    example: Example | opening.Offer | None = st.session_state["example-menu"]
     if isinstance(example, tuple):
         opening.take(view, example)
     elif example is not None:

@@ -55,7 +55,7 @@ def show_share() -> None:
 
     As a fragment, it opens without a run of the page.
     """
-    panel = st.popover("Share", icon=":material/share:", key="share", on_change="rerun")
+    panel = st.popover("Share", icon=":material/share:", key="share-button", on_change="rerun")
     if not panel.open:
         return
     with panel:

@@ -19,7 +19,7 @@ def watch_theme() -> None:
 
     Mount it once a page.
     """
-    _watcher(key="theme", height=1, on_changed_change=lambda: None)
+    _watcher(key="theme-watcher", height=1, on_changed_change=lambda: None)
 
 
 def is_dark() -> bool:

@@ -56,8 +56,10 @@ def show_scenes() -> None:
         st.rerun()
     if stage.is_on():
         # An open panel would cover the picture and take the first Escape.
-        st.session_state["scenes"] = False
-    panel = st.popover("Scenes", icon=":material/animated_images:", key="scenes", on_change=_turned)
+        st.session_state["scenes-button"] = False
+    panel = st.popover(
+        "Scenes", icon=":material/animated_images:", key="scenes-button", on_change=_turned
+    )
     if panel.open:
         with panel, st.container(gap="small", key="scenes-panel"):
             st.html(f"<style>{css.SCENES_CSS}</style>")
@@ -69,7 +71,7 @@ def show_scenes() -> None:
 
 def _turned() -> None:
     # Streamlit puts the panel at the end of the page and leaves the focus where it was.
-    if st.session_state["scenes"]:
+    if st.session_state["scenes-button"]:
         focus_on("talk-present")
 
 

@@ -40,7 +40,7 @@ def show_welcome(view: View) -> None:
 
 def show_glossary() -> None:
     """A button that opens the glossary, also for people who dismissed the line."""
-    with st.popover("Glossary", icon=":material/help:", key="glossary", help="Glossary"):
+    with st.popover("Glossary", icon=":material/help:", key="glossary-button", help="Glossary"):
         st.markdown(glossary_text())
 
 

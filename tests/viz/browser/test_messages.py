@@ -96,7 +96,7 @@ def test_every_deed_is_done_once_and_in_order(state: State) -> None:
 @pytest.mark.parametrize("what", [(), (1,), (None,), ("p", 2)])
 def test_what_is_no_press_is_not_heard(state: State, what: tuple[Any, ...]) -> None:
     pressed: list[str] = []
-    state["stage"] = {"pressed": [[1, *what], [2, "p"]]}
+    state["stage-keys"] = {"pressed": [[1, *what], [2, "p"]]}
     handle_presses(pressed.append)
     assert pressed == ["p"]
 
@@ -109,11 +109,11 @@ def test_a_press_counts_once_wherever_the_next_one_ends_its_run(state: State) ->
             "part": "a",
             "_steps": {"ArrowRight": (step, 1), "ArrowLeft": (step, -1)},
         }
-        state["stage"] = {"pressed": [[1, "ArrowRight"], [2, "ArrowRight"]]}
+        state["stage-keys"] = {"pressed": [[1, "ArrowRight"], [2, "ArrowRight"]]}
         was_cut = cut(state, uses, lambda: handle_presses(stage.press))
-        state["stage"] = {"pressed": [[1, "ArrowRight"], [2, "ArrowRight"], [3, "ArrowRight"]]}
+        state["stage-keys"] = {"pressed": [[1, "ArrowRight"], [2, "ArrowRight"], [3, "ArrowRight"]]}
         handle_presses(stage.press)
-        assert (state["part"], last_handled("stage")) == ("d", 3), uses
+        assert (state["part"], last_handled("stage-keys")) == ("d", 3), uses
         if not was_cut:
             break
     assert uses > 5, "it was cut at no use"
