@@ -134,9 +134,21 @@ def test_a_word_is_followed_wherever_it_is(still: DoorPage) -> None:
     word.click()
     still.page.mouse.move(5, 5)
     expect(chip).to_have_class(re.compile("lit"))
+    said = still.door.locator(".said")
+    expect(said).to_have_text("Following “book”. Escape, or a second click, lets it go.")
     still.door.get_by_role("slider", name="Moment").focus()
     still.page.keyboard.press("Escape")
     expect(chip).not_to_have_class(re.compile("lit"))
+    expect(said).not_to_contain_text("Following")
+    for let_go in (word.click, lambda: still.page.keyboard.press("Escape")):
+        word.click()
+        expect(said).to_contain_text("Following")
+        # Wherever the focus is, such as on nothing.
+        still.page.evaluate("document.activeElement.blur()")
+        let_go()
+        still.page.mouse.move(5, 5)
+        expect(chip).not_to_have_class(re.compile("lit"))
+        expect(still.door.locator(".spoken").last).to_have_text("No token is followed.")
 
 
 def test_keys_follow_a_token_and_what_comes_after_it(still: DoorPage, model: Translator) -> None:

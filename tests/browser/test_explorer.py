@@ -240,6 +240,42 @@ def test_a_click_on_a_cell_looks_into_it(heads: HeadsPage, trace: Trace) -> None
     expect(heads.page.get_by_label(cell_of(found, 0, 2, 3).alt)).to_have_count(1)
 
 
+@pytest.mark.parametrize("how", ["a second click", "Escape", "a click beside it"])
+def test_a_selected_cell_is_let_go_and_the_page_says_how(heads: HeadsPage, how: str) -> None:
+    heads.open(sentence=SENTENCE, attention="encoder", layer="1", head="2")
+    x, y = heads.frame().middle(2, 3)
+    heads.matrix.click(position={"x": x, "y": y})
+    heads.wait_for_query(cell="2.3")
+    hint = heads.page.locator(".explorer .hint")
+    expect(hint).to_have_text("Escape, or a second click, deselects it.")
+    if how == "Escape":
+        # Wherever the focus is, such as on nothing.
+        heads.page.evaluate("window.focused().blur()")
+        heads.page.keyboard.press("Escape")
+    else:
+        heads.matrix.click(
+            position={"x": x, "y": y} if how == "a second click" else {"x": 3, "y": 3}
+        )
+    expect(heads.page.locator(".explorer .cell.picked")).to_be_hidden()
+    expect(hint).to_be_hidden()
+    expect(heads.spoken).to_have_text("Cell deselected.")
+    heads.wait_for_query(cell=None)
+
+
+def test_escape_ends_a_comparison_and_shows_all_heads_again(heads: HeadsPage) -> None:
+    heads.open(
+        sentence=SENTENCE, compare="0.0-0.1", only="layer.0", layer="0", head="0", cell="1.1"
+    )
+    hint = heads.page.locator(".explorer .hint")
+    expect(hint).to_contain_text("deselects it")
+    for said in ("Cell deselected.", "Comparison ended.", "All heads are shown."):
+        heads.page.keyboard.press("Escape")
+        expect(heads.spoken).to_have_text(said)
+    expect(hint).to_be_hidden()
+    heads.page.keyboard.press("Escape")
+    expect(heads.spoken).to_have_text("All heads are shown.")
+
+
 def test_everything_is_reached_with_the_tab_key(heads: HeadsPage) -> None:
     heads.open(
         sentence=SENTENCE, layer="0", head="1", compare="0.0-0.1", specials="0", renormalise="1"
@@ -371,7 +407,11 @@ def test_a_click_on_a_token_holds_its_lines_until_it_is_let_go(heads: HeadsPage)
     heads.lines.focus()
     heads.page.keyboard.press("ArrowDown")
     assert not np.array_equal(line_ink(heads), held)
+    hint = heads.page.locator(".explorer .hint")
+    expect(hint).to_have_text("Escape, or a second click, deselects it.")
+    heads.page.evaluate("window.focused().blur()")
     heads.page.keyboard.press("Escape")
+    expect(hint).to_be_hidden()
     assert np.array_equal(line_ink(heads), every)
 
 

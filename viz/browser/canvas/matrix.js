@@ -21,7 +21,10 @@ function shortTitle(title) {
 }
 
 export class Matrix {
-  /** @param {object} on - callbacks: `point(cell, place)`, `pick(query, key)`, and optionally `label(axis, place)`. */
+  /**
+   * @param {object} on - callbacks: `point(cell, place)`, `pick(query, key)`, and optionally `label(axis, place)`, and
+   *   `beside()` for a click on no cell.
+   */
   constructor(on) {
     this.on = on;
     this.zoom = 0;
@@ -485,6 +488,7 @@ export class Matrix {
   _clicked(event) {
     const cell = this._cellAt(event);
     if (cell) this.on.pick(...cell);
+    else this.on.beside?.();
   }
 
   _key(event) {

@@ -1,6 +1,7 @@
 // Figure 1 of the paper, animated with a sentence: words, the arcs between them, and every block of the model.
 
 import { element, fitted } from "../canvas/dom.js";
+import { escapable } from "../canvas/escape.js";
 import { plainKey, typing } from "../canvas/keys.js";
 import { countOf } from "../canvas/numbers.js";
 import { pageTheme, roomWithin } from "../canvas/page.js";
@@ -43,6 +44,7 @@ export class Door {
     root.addEventListener("pointerleave", () => this._let());
     window.addEventListener("keydown", this.onKey, true);
     window.addEventListener("resize", this.onResize);
+    this.unescape = escapable(() => this._letGo());
     this.resized = new ResizeObserver(() => {
       if (this.root.clientWidth !== this.width) this._sizeSoon();
     });
@@ -62,6 +64,7 @@ export class Door {
     clearTimeout(this.waiting);
     window.removeEventListener("keydown", this.onKey, true);
     window.removeEventListener("resize", this.onResize);
+    this.unescape();
     this.resized.disconnect();
     this.moved.disconnect();
   }
@@ -261,9 +264,8 @@ export class Door {
       if (to === null || event.ctrlKey || event.metaKey || event.altKey) return;
       event.preventDefault();
       event.stopPropagation();
-      this.pinned = true;
       chips.setAttribute("aria-activedescendant", tokens[to].id);
-      this._follow({ side, from: to, to: to + 1 });
+      this._pin({ side, from: to, to: to + 1 });
       this.spoken.textContent = this.figure.spokenToken(side, to);
     });
     return [chips, tokens];
@@ -332,13 +334,31 @@ export class Door {
       if (event.pointerType === "mouse" && !this.pinned) this._follow({ side, from, to });
     });
     made.addEventListener("click", () => {
-      const same = this.pinned && this.followed?.side === side && this.followed.from === from;
-      this.pinned = !same;
-      this._follow(same ? null : { side, from, to });
+      if (this.pinned && this.followed?.side === side && this.followed.from === from) this._letGo();
+      else this._pin({ side, from, to });
     });
     made.addEventListener("pointerleave", () => {
       if (!this.pinned) this._follow(null);
     });
+  }
+
+  /** Follows a token wherever the pointer is. */
+  _pin(followed) {
+    this.pinned = true;
+    this._follow(followed);
+    const { tokens } = this.figure.stacks.find(({ side }) => side === followed.side);
+    const word = tokens.slice(followed.from, followed.to).join("");
+    this.said.textContent = tr("Following “{word}”. Escape, or a second click, lets it go.", { word });
+  }
+
+  /** Stops following a token; whether one was pinned. */
+  _letGo() {
+    if (!this.pinned) return false;
+    this.pinned = false;
+    this._follow(null);
+    this.said.textContent = this.figure.said;
+    this.spoken.textContent = tr("No token is followed.");
+    return true;
   }
 
   _follow(followed) {
@@ -609,14 +629,11 @@ export class Door {
     if (key === " " && target !== this.slider) return;
     if (!inside && target !== document.body && key.startsWith("Arrow") && !this.figure.stage) return;
     const asked = keyAsked(key, this.time, this.timeline);
-    if (!asked || (asked.lets && !this.pinned)) return;
+    if (!asked) return;
     event.preventDefault();
     event.stopPropagation();
     if (asked.plays) this._toggle();
-    else if (asked.lets) {
-      this.pinned = false;
-      this._follow(null);
-    } else {
+    else {
       this._rest();
       this._go(asked.time);
     }

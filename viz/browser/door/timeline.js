@@ -97,7 +97,7 @@ export class Timeline {
   }
 }
 
-/** A key's command: `{time}` to go to, `{plays}` to play or pause, `{lets}` to let go; null for other keys. */
+/** A key's command: `{time}` to go to, `{plays}` to play or pause; null for other keys. */
 export function keyAsked(key, time, timeline) {
   const to = {
     ArrowLeft: () => timeline.restBy(time, -1),
@@ -108,8 +108,7 @@ export function keyAsked(key, time, timeline) {
     End: () => timeline.duration,
   }[key];
   if (to) return { time: to() };
-  if (key === "k" || key === " ") return { plays: true };
-  return key === "Escape" ? { lets: true } : null;
+  return key === "k" || key === " " ? { plays: true } : null;
 }
 
 /** Which of so many tokens a key goes to from one of them, -1 for none; null where it goes to none. */

@@ -62,9 +62,8 @@ test("arrows go from token to token and from layer to layer", () => {
   assert.equal(at("ArrowDown", whole.segments[0].to), 0);
 });
 
-test("other keys play, let go, or do nothing", () => {
+test("other keys play or do nothing", () => {
   assert.deepEqual(keyAsked("k", 0, whole), { plays: true });
-  assert.deepEqual(keyAsked("Escape", 0, whole), { lets: true });
   assert.equal(keyAsked("x", 0, whole), null);
 });
 

@@ -1,6 +1,7 @@
 // Parts of the second sentence, which a person drags into the first, clicks, or chooses with the keyboard.
 
 import { element } from "../canvas/dom.js";
+import { escapable } from "../canvas/escape.js";
 import { mounted } from "../canvas/mount.js";
 import { roving } from "../canvas/roving.js";
 import { partsIn, stateAt, stepped } from "./put.js";
@@ -23,9 +24,11 @@ class Exchange {
     root.addEventListener("pointercancel", () => this._letGo());
     root.addEventListener("click", (event) => this._click(event));
     root.addEventListener("keydown", (event) => this._key(event));
+    this.unescape = escapable(() => this._letGo());
   }
 
   dispose() {
+    this.unescape();
     this._letGo();
   }
 
@@ -181,16 +184,18 @@ class Exchange {
     return x >= left && x <= right && y >= top && y <= bottom;
   }
 
+  /** Ends a drag where it stands; whether there was one. */
   _letGo() {
+    const was = Boolean(this.ghost);
     this.ghost?.remove();
     this.ghost = this.taken = null;
     this.root.classList.remove("dragging");
     this.into.classList.remove("over");
+    return was;
   }
 
   _key(event) {
     const tile = event.target.closest(".tiles .part");
-    if (event.key === "Escape") this._letGo();
     if (!tile) return;
     const rows = [...tile.closest(".tiles").children].map((row) => [...row.children]);
     const row = rows.findIndex((each) => each.includes(tile));

@@ -4,6 +4,7 @@
 import constants from "../../draw/constants.json" with { type: "json" };
 import { Choices, Tooltip, said, toggle, zoomButtons } from "../canvas/controls.js";
 import { element, fitted } from "../canvas/dom.js";
+import { escapable } from "../canvas/escape.js";
 import { payloadId } from "../canvas/envelope.js";
 import { plainKey, typing } from "../canvas/keys.js";
 import { Matrix } from "../canvas/matrix.js";
@@ -33,6 +34,7 @@ import { written } from "./written.js";
 import { lowered, tr } from "../canvas/wording.js";
 
 const compareHint = () => tr("Click more heads to compare them, up to eight in all.");
+const letGoHint = () => tr("Escape, or a second click, deselects it.");
 const REPORT_PAUSE = 120;
 const HEIGHT_LEAST = 260;
 const ROOM_AROUND_CAPTION = 24;
@@ -81,6 +83,7 @@ export class Explorer {
     document.addEventListener(ASK_EVENT, this.onAsk);
     document.addEventListener(ALL_ON_EVENT, this.onAllOn);
     this.unheed = heed("pointed", (words) => this._light(words));
+    this.unescape = escapable(() => this._letGo());
   }
 
   dispose() {
@@ -90,6 +93,7 @@ export class Explorer {
     document.removeEventListener(ASK_EVENT, this.onAsk);
     document.removeEventListener(ALL_ON_EVENT, this.onAllOn);
     this.unheed();
+    this.unescape();
     clearTimeout(this.waiting);
   }
 
@@ -122,10 +126,11 @@ export class Explorer {
     });
     this.matrix = new Matrix({
       point: (cell, place, spoken) => this._cellTip(cell, place, spoken),
-      pick: (query, key) => this._change({ cell: [query, key] }),
+      pick: (query, key) => this._pick([query, key]),
+      beside: () => this.state.cell && this._pick(this.state.cell),
       label: (axis, place) => this._pointAt(axis && { [axis]: place }),
     });
-    this.lines = new Lines({ point: (token) => this._tokenTip(token) });
+    this.lines = new Lines({ point: (token) => this._tokenTip(token), pin: () => this._drawHint() });
 
     this.all = toggle(tr("Show all heads"), tr("Return to every layer and head"), () => this._change({ only: null }));
     this.all.removeAttribute("aria-pressed");
@@ -149,7 +154,7 @@ export class Explorer {
     this.heading = element("h3", "name");
     this.label = element("p", "label-earned");
     this.legend = element("ul", "legend", { hidden: "", "aria-label": tr("Heads in the picture") });
-    this.hint = element("p", "hint", { hidden: "" }, compareHint());
+    this.hint = element("p", "hint", { hidden: "" });
     this.caption = element("p", "caption");
     this.words = element("dl", "words");
     this.numbers = element("p");
@@ -251,6 +256,29 @@ export class Explorer {
     }
     this._change(changes);
     this._say(summaryOf(this.payload, this.state.attention, this.state.layer, this.state.head));
+  }
+
+  /** Selects a cell, or lets it go if it is the selected one. */
+  _pick(cell) {
+    const same = this.state.cell?.join() === cell.join();
+    this._change({ cell: same ? null : cell });
+    if (same) this._say(tr("Cell deselected."));
+  }
+
+  /** Lets go of one thing that is selected in addition to a head; whether there was any. */
+  _letGo() {
+    const { view, cell, only } = this.state;
+    if (!this.root.clientWidth || !this.payload) return false;
+    if (view === "lines" && this.lines.letGo()) this._say(tr("All lines are shown."));
+    else if (view !== "lines" && cell) this._pick(cell);
+    else if (this.adding()) {
+      this._change({ compare: [] });
+      this._say(tr("Comparison ended."));
+    } else if (only) {
+      this._change({ only: null });
+      this._say(tr("All heads are shown."));
+    } else return false;
+    return true;
   }
 
   /** Whether there is a model to run without a head. */
@@ -540,7 +568,6 @@ export class Explorer {
     } else if (facts && !several) this.label.append(facts.sentence);
     this.label.title = earned ? facts.reason : facts?.numbers ?? "";
     this._drawLegend(kind, drawn);
-    this._drawHint(drawn);
     this._drawWords(kind, drawn);
     this.matrix.root.hidden = lines;
     this.lines.root.hidden = !lines;
@@ -555,6 +582,7 @@ export class Explorer {
     this.matrix.fills = this.lines.fills = payload.stage;
     if (lines) this.lines.show(payload, kind, drawn, this.palette, height);
     else this.matrix.show(payload, kind, drawn, this.palette, state.cell, Math.max(height, most));
+    this._drawHint();
     // Only a drawn picture knows whether it names every token.
     this._writeCaption(kind, drawn, !lines && !this.matrix.isComplete());
     const alt = altOf(payload, kind, drawn);
@@ -568,9 +596,15 @@ export class Explorer {
     this.caption.textContent = captionOf(this.payload, kind, read);
   }
 
-  /** The hint while heads are compared. */
-  _drawHint(drawn) {
-    this.hint.hidden = !this.adding() || drawn.length === constants.MOST_COMPARED;
+  /** How to let go of what is selected, and how to go on comparing. */
+  _drawHint() {
+    const { view, cell } = this.state;
+    const hints = [];
+    if (this.adding() && this._drawn().length < constants.MOST_COMPARED) hints.push(compareHint());
+    if (view === "lines" ? this.lines.pinned : cell) hints.push(letGoHint());
+    else if (this.adding()) hints.push(tr("Escape ends the comparison."));
+    this.hint.textContent = hints.join(" ");
+    this.hint.hidden = !hints.length;
   }
 
   /** Describes the selected head on this sentence, with the numbers behind it; compared heads in one line each. */

@@ -8,7 +8,7 @@ import { weightAt } from "../canvas/paint.js";
 const LINE_MOST = 0.875;
 
 export class Lines {
-  /** @param {object} on - callbacks: `point(token)`. */
+  /** @param {object} on - callbacks: `point(token)`, and `pin()` when another token is pinned, or none. */
   constructor(on) {
     this.on = on;
     this.pinned = null;
@@ -165,6 +165,14 @@ export class Lines {
     this.hovered = null;
     this.paint();
     this.on.point(this.focus);
+    this.on.pin();
+  }
+
+  /** Shows all lines again; whether a token was pinned. */
+  letGo() {
+    if (!this.pinned) return false;
+    this._pin(null);
+    return true;
   }
 
   _clicked(event) {
@@ -181,11 +189,11 @@ export class Lines {
     } else if (event.key === "ArrowLeft" || event.key === "ArrowRight") {
       const side = event.key === "ArrowLeft" ? "query" : "key";
       this.pinned = { side, index: Math.max(0, Math.min(count(side) - 1, at.index)) };
-    } else if (event.key === "Escape") this.pinned = null;
-    else return;
+    } else return;
     event.preventDefault();
     this.paint();
     this.on.point(this.focus);
+    this.on.pin();
   }
 }
 

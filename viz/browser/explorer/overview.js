@@ -397,7 +397,6 @@ export class Overview {
     else if (event.key === "-") this.zoomBy(-1);
     else if (event.key === "Enter" || event.key === " ") this.on.activate();
     else if (event.key === "c") this.on.select(current.layer, current.head, true);
-    else if (event.key === "Escape") this.on.only(null);
     else return;
     event.preventDefault();
   }
