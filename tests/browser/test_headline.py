@@ -49,12 +49,28 @@ def test_a_head_is_switched_off_where_it_stands_and_the_translation_turns_into_t
     expect(answer.locator(".changed, .price")).to_have_count(0)
 
 
-def test_the_switch_on_a_tile_and_all_on_do_the_same_by_pointer(
+def test_a_click_anywhere_on_a_tile_opens_its_head_and_switches_nothing(heads: HeadsPage) -> None:
+    heads.open(sentence=SENTENCE, layer="0", head="0")
+    tile = heads.tile(1, 2)
+    for share in (0.03, 0.5, 0.97):
+        # Pointed at first, as a hand does: what appears there must not be in the way.
+        place = {side: tile[side] + share * tile["width"] for side in ("x", "y")}
+        heads.overview.hover(position=place)
+        heads.page.mouse.down()
+        heads.page.mouse.up()
+        expect(heads.heading).to_contain_text("layer 1, head 2")
+        heads.click_tile(0, 0)
+        expect(heads.heading).to_contain_text("layer 0, head 0")
+        assert not any(each["off"] for each in heads.tiles)
+
+
+def test_the_button_beside_the_name_and_all_on_do_the_same_by_pointer(
     heads: HeadsPage, changing: tuple[int, int, str]
 ) -> None:
     layer, head, text = changing
     heads.open(sentence=SENTENCE, layer=str(layer), head=str(head))
-    heads.root.locator(".power").click()
+    heads.root.get_by_role("button", name="Switch off").click()
+    expect(heads.spoken).to_contain_text("switched off.")
     heads.click_tile(1, 1, modifiers=["Shift"])
     expect(heads.translation).to_have_text(text)
     heads.page.get_by_role("button", name="All on").click()

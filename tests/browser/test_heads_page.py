@@ -405,8 +405,7 @@ OVERLAPS = """() => {
   const nodes = [
     ...main.querySelectorAll('input, button, p[lang], [data-testid="stCaptionContainer"]'),
     ...window.explorer().querySelectorAll(
-      // The switch of a head lies on its tile.
-      "button:not(.power), select, input, canvas, .name, .label-earned, .caption, .note, .words, " +
+      "button, select, input, canvas, .name, .label-earned, .caption, .note, .words, " +
         "summary"
     ),
   ].filter(seen);

@@ -122,7 +122,6 @@ export class Explorer {
       point: (tile, event) => this._tileTip(tile, event),
       only: (only) => this._change({ only }),
       activate: () => this.large().canvas.focus(),
-      toggle: (layer, head) => this._switch([[layer, head]]),
     });
     this.matrix = new Matrix({
       point: (cell, place, spoken) => this._cellTip(cell, place, spoken),
@@ -298,16 +297,13 @@ export class Explorer {
     return shown.every((each) => off.includes(each));
   }
 
-  /** Switches the head, or the heads, in the picture off, or on again. */
+  /** Switches the head, or the heads, in the picture off, or on again where all of them are off. */
   _switchShown() {
-    this._switch(shownHeads(this.state));
-  }
-
-  /** Switches heads, `[layer, head]` each, off, or on again where all of them are off. */
-  _switch(pairs) {
     const { attention, off } = this.state;
-    const heads = pairs.flatMap(([layer, head]) => headsAt(this.payload, attention, layer, head));
+    const heads = shownHeads(this.state).flatMap(([layer, head]) => headsAt(this.payload, attention, layer, head));
     this._change({ off: withSwitched(off, heads) });
+    const name = titleOf(this.payload.kind(attention), this.state);
+    this._say(this._isOff() ? tr("{name}: switched off.", { name }) : tr("{name}: switched on again.", { name }));
   }
 
   /** Keys that act on the selected head, wherever in the explorer the focus is. */

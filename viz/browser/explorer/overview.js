@@ -1,6 +1,6 @@
 // Every head at once: layers down, heads across, on one colour scale. Only visible tiles are painted.
 
-import { drawn, element, fitted } from "../canvas/dom.js";
+import { element, fitted } from "../canvas/dom.js";
 import { paintSteps, pooled } from "../canvas/paint.js";
 import { roving } from "../canvas/roving.js";
 import { headsAt, headsShown } from "./selection.js";
@@ -15,15 +15,9 @@ const MARK = { radius: 2.6, room: 4 };
 const ZOOM_STEPS = [1, 1.5, 2, 3, 4, 6, 8, 12];
 const FINEST_CELL = 6;
 
-function powerIcon() {
-  const look = { viewBox: "0 0 16 16", fill: "none", stroke: "currentColor", "stroke-width": "2", "aria-hidden": "true" };
-  return drawn("svg", look, drawn("path", { d: "M8 2v5M4.9 4.4a5 5 0 1 0 6.2 0" }));
-}
-
 export class Overview {
   /**
-   * @param {object} on - callbacks: `select(layer, head, adds)`, `point(tile, x, y)`, `only(filter)`, `activate()`,
-   *   `toggle(layer, head)`.
+   * @param {object} on - callbacks: `select(layer, head, adds)`, `point(tile, x, y)`, `only(filter)`, `activate()`.
    */
   constructor(on) {
     this.on = on;
@@ -36,9 +30,7 @@ export class Overview {
     this.ring = element("div", "ring selected");
     this.pointed = element("div", "ring pointed", { hidden: "" });
     this.rings.append(this.pointed, this.ring);
-    this.power = element("button", "power", { type: "button", tabindex: "-1", hidden: "" }, powerIcon());
-    this.power.addEventListener("click", () => this.on.toggle(this.powered.layer, this.powered.head));
-    this.stage = element("div", "stage", {}, this.canvas, this.rings, this.power);
+    this.stage = element("div", "stage", {}, this.canvas, this.rings);
     this.columns = element("div", "columns");
     this.rows = element("div", "rows");
     this.corner = element("div", "corner", { "aria-hidden": "true" });
@@ -91,7 +83,6 @@ export class Overview {
     const { layer, head, compare } = this.state;
     const tile = this.tile(layer, head);
     this.ring.hidden = !tile;
-    this._offer(tile);
     for (const old of this.rings.querySelectorAll(".compared")) old.remove();
     if (!tile) return;
     this._place(this.ring, tile);
@@ -117,21 +108,6 @@ export class Overview {
     if (JSON.stringify(lit) === JSON.stringify(this.lit)) return;
     this.lit = lit;
     this.paint();
-  }
-
-  /** Puts the switch of a head on its tile. */
-  _offer(tile) {
-    this.power.hidden = !tile || !this.payload.canSwitchOff;
-    if (this.power.hidden) return;
-    this.powered = tile;
-    // In the lower corner, where it covers no label of a row or a column.
-    const size = 1.5 * parseFloat(getComputedStyle(document.documentElement).fontSize);
-    this.power.style.transform = `translate(${tile.x + tile.width - size + 3}px, ${tile.y + tile.height - size + 3}px)`;
-    const isOff = this.isOff(tile);
-    const said = isOff ? tr("Switch this head on (X)") : tr("Switch this head off (X)");
-    this.power.title = said;
-    this.power.setAttribute("aria-label", said);
-    this.power.classList.toggle("off", isOff);
   }
 
   /** Whether every head of a tile is switched off. */
@@ -364,16 +340,12 @@ export class Overview {
   _point(event) {
     const tile = this._at(event);
     this.pointed.hidden = !tile;
-    if (tile) {
-      this._place(this.pointed, tile);
-      this._offer(tile);
-    }
+    if (tile) this._place(this.pointed, tile);
     this.on.point(tile, event);
   }
 
   _leave() {
     this.pointed.hidden = true;
-    this._offer(this.tile(this.state.layer, this.state.head));
     this.on.point(undefined);
   }
 
