@@ -146,6 +146,10 @@ class Tokenizer:
         """Token ids of a text, without start and end token; "<s>" in a text is three letters."""
         return list(self._processor.encode(normalize(text)))
 
+    def count(self, text: str) -> int:
+        """How many tokens a text has."""
+        return len(self.encode(text))
+
     def encode_all(self, texts: Sequence[str]) -> list[list[int]]:
         """Token ids of each text, as `encode` gives them."""
         return [list(ids) for ids in self._processor.encode([normalize(text) for text in texts])]

@@ -330,6 +330,56 @@ def test_a_sentence_in_another_language_is_translated_with_a_warning(open_app: O
     assert not any("English" in warning for warning in warnings(retype(app, "The cat eats.")))
 
 
+@pytest.mark.parametrize(
+    ("text", "said", "offered"),
+    [
+        ("THE CAT SEES THE DOG.", "ordinary case", "The cat sees the dog."),
+        ("<b>The cat</b> eats.", "not markup", "The cat eats."),
+        ("The cat 😀 eats.", "not emoji", "The cat eats."),
+        ("The cat\u202e eats.", "U+202E", "The cat eats."),
+        ("The cat eats. www.cats.org", "web", "The cat eats."),
+    ],
+)
+def test_a_text_that_no_model_reads_is_offered_as_one_that_it_does_in_one_click(
+    open_app: OpenApp, text: str, said: str, offered: str
+) -> None:
+    app = open_app(sentence=text, target="Der Hund.")
+    (warning,) = [each for each in warnings(app) if said in each]
+    assert not any("byte by byte" in each for each in warnings(app))
+    (button,) = [each for each in app.button if each.key.startswith("offer-")]
+    assert plain(button.label) == f"Translate “{offered}”"
+    button.click().run()
+    assert (field(app, "sentence").value, field(app, "target").value) == (offered, "")
+    assert warning not in warnings(app)
+    assert not [each for each in app.button if each.key.startswith("offer-")]
+
+
+@pytest.mark.parametrize(
+    "text", ["www.cats.org/cats", "supercalifragilisticexpialidocious", "漢字"]
+)
+def test_a_text_of_which_nothing_can_be_read_leads_to_an_example(
+    open_app: OpenApp, several: Path, text: str
+) -> None:
+    app = open_app(folder=several, sentence=text)
+    (button,) = [each for each in app.button if each.key.startswith("offer-")]
+    button.click().run()
+    assert plain(button.label) == f"Try “{field(app, 'sentence').value}”"
+    assert not warnings(app)
+
+
+def test_a_text_in_a_language_that_another_model_reads_leads_to_that_model(
+    open_app: OpenApp, checkpoints: Path, tmp_path: Path
+) -> None:
+    for name in ("en-de", "de-en"):
+        shutil.copytree(checkpoints / "en-de", tmp_path / name)
+    app = open_app(folder=tmp_path, sentence="Die Katze saß auf der Matte.")
+    (button,) = [each for each in app.button if each.key.startswith("offer-")]
+    assert plain(button.label) == "Translate it with de-en"
+    button.click().run()
+    assert app.selectbox(key="checkpoint").value == "de-en"
+    assert field(app, "sentence").value == "Die Katze saß auf der Matte."
+
+
 def test_the_first_sentence_of_a_session_that_is_refused_shows_nothing(open_app: OpenApp) -> None:
     app = open_app(sentence=" ")
     assert ["text is empty" in each for each in warnings(app)] == [True]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from statistics import fmean
 from typing import Any
 
@@ -24,14 +25,18 @@ from viz.heads.about_trace import shape_of
 from viz.masks.view import VIEW as MASKS
 from viz.masks.view import MasksView
 from viz.service import session
-from viz.service.model_menu import copies, toy_task
+from viz.service.model_menu import checkpoints, copies, toy_task
 from viz.service.questions import OfModel, OfReader, OfTrace, Question
 from viz.shell import address, stage
 from viz.shell.headline import UNDERLINED, Headline, headline_of_trace
-from viz.shell.language import LANGUAGES, is_foreign
+from viz.shell.language import LANGUAGES, is_foreign, language_of
+from viz.shell.suited import unsuited
 
 MAX_UNSEEN = 12
 """How many characters that the model never saw are named."""
+
+MOST_LABEL = 80
+"""The most characters of a button that offers a text."""
 
 WRITTEN = "_written"
 """The key of the translation that is shown."""
@@ -176,7 +181,7 @@ def _show_translation(question: OfModel, steps: Sequence[int]) -> None:
         st.caption(escape_markdown(f"This toy {task.does}. {task.look}"))
     if copies(question.folder):
         _show_cheat()
-    _show_warnings(own, question.target, model, source_language, task)
+    _show_warnings(own, question.target, model, question.folder, task)
 
 
 def headline_of_model(question: OfModel) -> Headline:
@@ -282,8 +287,13 @@ def _show_unreadable(task: Task, text: str) -> bool:
 
 
 def _show_warnings(
-    translation: Translation, target: str, model: Translator, language: str, task: Task | None
+    translation: Translation,
+    target: str,
+    model: Translator,
+    folder: Path,
+    task: Task | None,
 ) -> None:
+    text, language = translation.source_text, language_pair(folder.name)[0]
     if task is not None and _show_unreadable(task, translation.source_text):
         return
     # Of one that copies, the caption says so already.
@@ -291,7 +301,13 @@ def _show_warnings(
         st.warning("The model wrote nothing for this sentence.", icon=":material/warning:")
     if not translation.finished:
         _show_cut("translation" if task is None else "output")
-    unseen = dict.fromkeys([*translation.unseen, *model.tokenizer.target.unseen_characters(target)])
+    wrong = None
+    if task is None and language in LANGUAGES:
+        wrong = unsuited(translation.source_text, language, model.tokenizer.count)
+    # Capitals and markup are of no language, and their characters are not worth a warning.
+    readable = wrong.text if wrong else text
+    unread = [each for each in translation.unseen if each in readable]
+    unseen = dict.fromkeys([*unread, *model.tokenizer.target.unseen_characters(target)])
     if unseen:
         # Each kept to itself, or letters that run to the left would change places.
         listed = ", ".join(
@@ -302,9 +318,44 @@ def _show_warnings(
             f"{model.never_saw('these')} and reads them byte by byte: {listed}{more}.",
             icon=":material/warning:",
         )
-    if language in LANGUAGES and is_foreign(translation.source_text, language):
+    if wrong is not None:
+        st.warning(" ".join(wrong.says), icon=":material/spellcheck:")
+        if wrong.text:
+            offer(f"Translate “{wrong.text}”", sentence=wrong.text, target="")
+        else:
+            offer_example(folder)
+    if language in LANGUAGES and is_foreign(readable, language):
         st.warning(
             f"This does not look like {LANGUAGES[language]}, the only language that this model "
             "learned to read. Neither its translation nor its attention shows what it has learned.",
             icon=":material/translate:",
         )
+        _offer_reader(readable, folder)
+
+
+def _offer_reader(text: str, folder: Path) -> None:
+    """Offer a model that reads the language of a text, or else an example of this one."""
+    found = language_of(text)
+    for name in checkpoints():
+        if language_pair(name)[0] == found and not copies(checkpoints()[name]):
+            offer(f"Translate it with {name}", checkpoint=name, target="")
+            return
+    offer_example(folder)
+
+
+def offer_example(folder: Path) -> None:
+    """Offer the first example of a model, if there is one."""
+    if examples := session.examples(folder):
+        offer(f"Try “{examples[0].source}”", sentence=examples[0].source, target="")
+
+
+def offer(label: str, **values: str) -> None:
+    """A button that asks something else: texts for fields of the sentence bar, by name."""
+    shown = label if len(label) <= MOST_LABEL else f"{label[:MOST_LABEL]}…”"
+    st.button(
+        escape_markdown(visible(shown)),
+        key=f"offer-{label}",
+        icon=":material/arrow_forward:",
+        on_click=address.change,
+        kwargs=values,
+    )

@@ -47,7 +47,7 @@ from viz.service.model_menu import (
 from viz.service.questions import OfModel, OfReader, OfTrace, Question
 from viz.service.versions import snapshot_of, version_of
 from viz.shell import address, opening, stage, uploaded_trace
-from viz.shell.answer import WRITTEN, show_answer, thousands
+from viz.shell.answer import WRITTEN, offer_example, show_answer, thousands
 from viz.shell.language import LANGUAGES, is_foreign
 
 DIMMED = "The dimmed part below still shows the previous sentence"
@@ -148,6 +148,8 @@ def _show_bar(view: View) -> Question | None:
         return None
     except TextError as error:
         st.warning(escape_markdown(str(error)), icon=":material/edit:")
+        if entry.kind is Kind.CHECKPOINT and st.session_state["sentence"].strip():
+            offer_example(entry.path)
         return _answered_before(checkpoint, steps)
     except ServiceError as error:
         session.show_refusal(error)

@@ -22,6 +22,12 @@ def _identifier() -> LanguageIdentifier:
     return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
 
 
+def language_of(text: str) -> str:
+    """The code of the likeliest language of a text."""
+    code: str = _identifier().classify(text)[0]
+    return code
+
+
 def is_foreign(text: str, language: str) -> bool:
     """Whether a text is probably not in a language, guessed from its letters.
 

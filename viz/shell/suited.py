@@ -1,0 +1,140 @@
+"""Text that people can read and a model cannot: what is wrong, and the text without that."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable
+from dataclasses import dataclass
+from html import unescape
+from html.parser import HTMLParser
+
+LONGEST = {"de": 40}
+"""The letters of the longest word that counts as one, where it is not `USUAL_LONGEST`."""
+
+USUAL_LONGEST = 22
+
+CAPITALS = 0.75
+"""The share of words in capitals from which a text counts as written in them."""
+
+_LINK = re.compile(r"(?:https?://|www\.)\S*[^\s.,;:!?)\]}”\"']|\S+@\w+(?:\.\w+)+", re.IGNORECASE)
+_TAG = re.compile(r"</?[a-z][^<>]*>|&(?:[a-z]+|#\d+|#x[\da-f]+);", re.IGNORECASE)
+_MARKDOWN = re.compile(r"(\*\*|__|`)(?=\S)(.+?)(?<=\S)\1|\[([^\]]+)\]\([^)]+\)")
+_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
+_EMOJI_FROM, _EMOJI = 0x2600, {"So", "Sk"}
+_JOINERS = "\u200d\ufe0e\ufe0f\u20e3"
+"""What joins emoji and chooses how they look."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unsuited:
+    """What is wrong with a text.
+
+    Attributes:
+        says: one sentence for each thing.
+        text: the text without them; empty where nothing is left that a model could read.
+    """
+
+    says: tuple[str, ...]
+    text: str
+
+
+def unsuited(text: str, language: str, pieces: Callable[[str], int]) -> Unsuited | None:
+    """What in a text no model of sentences has learned to read; None for nothing.
+
+    Args:
+        text: any text.
+        language: the code of the language that the model reads.
+        pieces: how many tokens a word is to the model; of all spellings in upper and lower case, it
+            knows that of the fewest best.
+    """
+    says: list[str] = []
+    if hidden := dict.fromkeys(filter(_is_hidden, text)):
+        says.append(f"The text contains control characters, which are no words: {_named(hidden)}.")
+        text = "".join(each for each in text if each not in hidden)
+    if emoji := set(filter(_is_emoji, text)):
+        says.append("The model reads words, not emoji.")
+        text = "".join(" " if each in emoji else each for each in text if each not in _JOINERS)
+    if _LINK.search(text):
+        says.append("The model reads sentences, not web or e-mail addresses.")
+        text = _LINK.sub(" ", text)
+    if _TAG.search(text) or _MARKDOWN.search(text):
+        says.append("The model reads plain text, not markup.")
+        text = _without_markup(text)
+    if _is_in_capitals(text):
+        says.append("The model reads sentences in ordinary case, not in capitals.")
+        text = _in_ordinary_case(text, language, pieces)
+    words = _WORD.findall(text)
+    if len(words) == 1 and len(words[0]) > LONGEST.get(language, USUAL_LONGEST):
+        says.append("The model reads sentences; this is one very long word.")
+        words = []
+    if not says:
+        return None
+    return Unsuited(tuple(says), _tidy(text) if words else "")
+
+
+def _is_hidden(character: str) -> bool:
+    """Whether it controls how text is shown, and is not a space or part of an emoji."""
+    category = unicodedata.category(character)
+    return (
+        category in ("Cc", "Cf", "Co", "Cn")
+        and not character.isspace()
+        and character not in _JOINERS
+    )
+
+
+def _is_emoji(character: str) -> bool:
+    return ord(character) >= _EMOJI_FROM and unicodedata.category(character) in _EMOJI
+
+
+def _named(characters: dict[str, None]) -> str:
+    names = [f"U+{ord(each):04X}" for each in characters]
+    return ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
+
+
+class _Text(HTMLParser):
+    """The text between tags, without scripts and styles."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[str] = []
+
+    def handle_data(self, data: str) -> None:
+        if self.cdata_elem is None:
+            self.found.append(data)
+
+
+def _without_markup(text: str) -> str:
+    # Entities may spell tags: &lt;b&gt;.
+    reader = _Text()
+    reader.feed(unescape(text))
+    reader.close()
+    text = "".join(reader.found)
+    return _MARKDOWN.sub(lambda found: found[2] or found[3], text)
+
+
+def _is_in_capitals(text: str) -> bool:
+    words = [each for each in _WORD.findall(text) if len(each) > 1]
+    # tHE and THE, but neither The, the, McCoy nor one eBay.
+    odd = [each for each in words if each[1:] != each[1:].lower() and not each[-1].islower()]
+    return len(odd) > 1 and len(odd) >= CAPITALS * len(words)
+
+
+def _in_ordinary_case(text: str, language: str, pieces: Callable[[str], int]) -> str:
+    """Each word as the model knows it best, and the first of a sentence with a capital."""
+
+    def usual(found: re.Match[str]) -> str:
+        word = found[0]
+        if language == "en" and word.upper().split("'")[0].split("’")[0] == "I":
+            return word[0].upper() + word[1:].lower()
+        # Of spellings that are as good, the first.
+        return min((word.lower(), word.capitalize(), word.upper()), key=pieces)
+
+    text = _WORD.sub(usual, text)
+    return re.sub(r"(?:^|[.!?…]\s+)\W*\w", lambda found: found[0].upper(), text)
+
+
+def _tidy(text: str) -> str:
+    """Text without the gaps that something left."""
+    text = re.sub(r"\s+", " ", text).strip()
+    return re.sub(r"\s+([.,;:!?…)\]])", r"\1", text)
