@@ -31,6 +31,8 @@ EXAMPLES = [
     for number, (source, translation) in enumerate(PAIRS)
 ]
 
+SECONDS = 60
+
 
 @pytest.fixture
 def folder(checkpoints: Path) -> Path:
@@ -125,6 +127,15 @@ def test_an_example_that_the_model_cannot_take_is_passed_over(folder: Path, tmp_
     assert session.ask(jobs.AverageHeads(version_of(copy))).keys() == sites
 
 
+def until_all_wait(people: int) -> None:
+    """Holds a computation up until so many people wait for it."""
+    (request,) = session.request_queue()._running
+    deadline = time.monotonic() + SECONDS
+    while len(request.people) < people:
+        assert time.monotonic() < deadline, f"{len(request.people)} of {people} wait"
+        time.sleep(0.01)
+
+
 def test_the_model_runs_once_for_two_threads_that_ask_the_same(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -134,7 +145,7 @@ def test_the_model_runs_once_for_two_threads_that_ask_the_same(
 
     def slow_trace(model: Translator, *arguments: Any) -> Trace:
         runs.append(threading.current_thread().name)
-        time.sleep(0.2)
+        until_all_wait(8)
         return record(model, *arguments)
 
     session.translator(folder)
@@ -236,7 +247,7 @@ def test_batches_and_outcomes_are_made_once_however_many_ask(
 
     def slow(model: Translator, *arguments: Any, **settings: Any) -> Any:
         runs.append(threading.current_thread().name)
-        time.sleep(0.2)
+        until_all_wait(6)
         return record(model, *arguments, **settings)
 
     session.translator(folder)

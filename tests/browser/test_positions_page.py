@@ -231,9 +231,10 @@ def test_arrow_keys_move_a_word_and_lose_no_step_while_the_page_runs(
     texts = axis_texts(model.translate(SENTENCE).source)[:-1]
     positions.words.first.focus()
     for _ in range(5):
+        told = positions.page.evaluate("window.sent")
         positions.page.keyboard.press("ArrowRight")
-        # Longer than a step waits for the next: each is told while the one before is answered.
-        positions.page.wait_for_timeout(340)
+        # Each is told while the one before is answered.
+        positions.page.wait_for_function("told => window.sent > told", arg=told)
     order = [1, 2, 3, 4, 5, 0, *range(6, len(texts))]
     positions.reader.wait_for_query(shuffled=written(order))
     positions.settle()

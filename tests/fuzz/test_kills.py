@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import os
 import signal
-import time
+import sys
 from pathlib import Path
+from types import FrameType
 
 import hypothesis
 import numpy as np
@@ -25,15 +27,40 @@ from tests.kit.toy_training import (
 KILLS = 50
 
 
-def start(command: list[str]) -> int:
-    """The process of a run; torch, which takes longest to load, it has already."""
+def start(command: list[str], last: float = math.inf) -> tuple[int, int]:
+    """A run in a process of its own; torch, which takes longest to load, it has already.
+
+    Args:
+        command: of the run.
+        last: the call of a function after which it is killed: a moment, however busy the machine.
+
+    Returns:
+        How it ended, as `os.waitpid` says, and how many calls it made.
+    """
+    source, sink = os.pipe()
     process = os.fork()
     if process:
-        return process
+        os.close(sink)
+        with open(source) as said:
+            calls = int(said.read() or 0)
+        return os.waitpid(process, 0)[1], calls
     nowhere = os.open(os.devnull, os.O_WRONLY)
     for stream in (1, 2):
         os.dup2(nowhere, stream)
-    os._exit(train(command))
+    calls = 0
+
+    def count(_: FrameType, event: str, __: object) -> None:
+        nonlocal calls
+        # Also before and after what is written in C, such as writing a file.
+        calls += event != "return"
+        if calls >= last:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    sys.setprofile(count)
+    status = train(command)
+    sys.setprofile(None)
+    os.write(sink, str(calls).encode())
+    os._exit(status)
 
 
 @pytest.mark.skipif(
@@ -42,16 +69,14 @@ def start(command: list[str]) -> int:
 )
 def test_a_run_killed_at_any_moment_has_the_same_loss_curve(tmp_path: Path) -> None:
     corpus = write_corpus(tmp_path)
-    began = time.monotonic()
-    assert os.waitpid(start(arguments(corpus, tmp_path / "whole", *WHOLE)), 0)[1] == 0
-    duration = time.monotonic() - began
-    for number, moment in enumerate(np.random.default_rng().uniform(0, duration, KILLS)):
+    ended, calls = start(arguments(corpus, tmp_path / "whole", *WHOLE))
+    assert ended == 0
+    # Runs differ by a few calls.
+    moments = np.random.default_rng().integers(1, int(0.98 * calls), KILLS)
+    for number, moment in enumerate(moments):
         command = arguments(corpus, tmp_path / str(number), *WHOLE)
-        process = start(command)
-        time.sleep(moment)
-        os.kill(process, signal.SIGKILL)
-        os.waitpid(process, 0)
-        assert os.waitpid(start(command), 0)[1] == 0, f"killed after {moment:.2f} s"
+        assert start(command, last=moment)[0] == signal.SIGKILL
+        assert start(command)[0] == 0, f"killed after {moment:,} of {calls:,} calls"
         assert_equal(final_weights(tmp_path / str(number)), final_weights(tmp_path / "whole"))
         curve = logged_scores(tmp_path / "whole")
         assert logged_scores(tmp_path / str(number))[: len(curve)] == curve
