@@ -213,3 +213,19 @@ def test_a_word_pointed_at_lights_on_every_page_that_shows_it_without_the_server
     expect(heads.page.locator(lit)).to_have_count(0)
     assert heads.page.evaluate("window.held.length") == 0
     heads.page.evaluate("window.release()")
+
+
+def test_the_app_remembers_neither_sentence_nor_view(heads: HeadsPage, app_url: str) -> None:
+    sentence = "The dog sleeps in the garden."
+    heads.open(sentence=sentence, layer="1", head="1")
+    stored = "() => [...Object.keys(localStorage), ...Object.keys(sessionStorage)]"
+    # A talk's windows have names; Streamlit keeps the theme.
+    known = re.compile("headscope-(window|dismissed-.*)|stActiveTheme-.*")
+    assert [each for each in heads.page.evaluate(stored) if not known.fullmatch(each)] == []
+    values = heads.page.evaluate("() => JSON.stringify([localStorage, sessionStorage])")
+    assert sentence not in values
+    heads.page.goto(app_url)
+    field = heads.page.get_by_label("English sentence")
+    expect(field).not_to_have_value("")
+    expect(field).not_to_have_value(sentence)
+    assert "?" not in heads.page.url

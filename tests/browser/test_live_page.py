@@ -17,6 +17,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from headscope.__main__ import main
 from model.checkpoints.shipped import CHECKPOINTS
+from model.explain.head_ablation import effects
 from model.explain.reading import HIDDEN_NOTE, PREDICTED_NOTE, Reading, read
 from model.paper.search import Search
 from model.record.intervention import Intervention, PositionEdit
@@ -24,12 +25,14 @@ from model.trace.attention_map import AttentionKind, Site
 from model.translate.translator import Translator, load
 from tests.kit.readings import head_of
 from viz.decoding.certainty import hesitant
+from viz.effects.effect_map import EffectMap
 from viz.effects.price import price
 from viz.links.head_refs import written_heads
 from viz.links.link_interventions import Changes
 from viz.links.mask_edits import Edit
 from viz.links.mask_edits import write as write_masks
 from viz.links.searches import Settings
+from viz.save.picture import Layout
 from viz.site.page import words
 from viz.talk.scenes import Scene, Talk, write
 
@@ -150,6 +153,45 @@ def test_ones_own_sentence_goes_through_every_picture(
     # Back, and a link as somebody else would open it.
     page.go_back()
     expect(page.locator(".outcome")).to_contain_text(SAYS["written"], timeout=SECONDS)
+
+
+WRITES = """
+window.written = [];
+const fillText = CanvasRenderingContext2D.prototype.fillText;
+CanvasRenderingContext2D.prototype.fillText = function (text, ...rest) {
+  if (this.canvas.isConnected) window.written.push(text);
+  return fillText.call(this, text, ...rest);
+};
+"""
+"""Notes what pictures write on their canvases."""
+
+
+def test_the_map_of_effects_writes_the_numbers_that_the_apps_writes(
+    opened: Opened, text: str, toy: Translator
+) -> None:
+    page = opened(text, script=WRITES)
+    translate(page, SENTENCE)
+    page.get_by_role("link", name="Effects").click()
+    expect(page.locator(".listed li")).to_have_count(5, timeout=SECONDS)
+    figure = EffectMap(effects(toy, SENTENCE)).figure(Layout())
+    numbers = {str(each) for trace in figure.data if trace.type == "scatter" for each in trace.text}
+    assert numbers
+    found = page.evaluate("[...new Set(window.written)]")
+    assert {each for each in found if "." in each} == numbers
+
+
+def test_a_wide_table_of_positions_leaves_out_whole_pairs_and_says_so(
+    opened: Opened, tmp_path: Path
+) -> None:
+    file = tmp_path / "wide.html"
+    model = ["--model", "en-de-cheating", "--sentence", "A cat."]
+    assert main(["pack", *model, "--out", str(file)]) == 0
+    page = opened(file.read_text(encoding="utf-8"), script=WRITES, at="#/positions")
+    said = SAYS["one_pair_in"].format(name="Dimension", step=2)
+    page.wait_for_function("said => window.written.includes(said)", arg=said, timeout=SECONDS)
+    numbers = page.evaluate("window.written.filter(each => /^[0-9]+$/.test(each)).map(Number)")
+    assert {*numbers} <= {each for each in range(128) if each // 2 % 2 == 0}
+    assert {0, 1, 4, 5} <= {*numbers}
 
 
 def test_one_file_remembers_nothing(opened: Opened, text: str) -> None:

@@ -30,7 +30,7 @@ MODEL_TITLE = "Position encodings"
 FORMULA_TITLE = "The formula, not the model"
 """The titles of a model's table, and of the formula's."""
 
-_ROOM, _NARROW_ROOM = 640, 256
+_ROOM, _NARROW_ROOM = 640, 200
 """Columns that are at least a pixel wide."""
 
 NAMED_POSITIONS = 64
