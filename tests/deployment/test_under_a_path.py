@@ -7,7 +7,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 import zxingcpp
 from PIL import Image
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, expect
 
 from tests.deployment.conftest import PATH
 from tests.deployment.test_replicas import VIEW, open_page
@@ -37,7 +37,7 @@ def test_links_codes_and_scenes_hold_below_a_path(
     url = with_host(replicas[0].url, NAMED)
     sender = open_page(browser, url)
     link = shared(sender.page)
-    assert urlsplit(link).path in (PATH, f"{PATH}/")
+    assert urlsplit(link).path == f"{PATH}/heads"
     assert dict(parse_qsl(urlsplit(link).query)) == VIEW
     receiver = open_page(browser, url)
     # Also as people type it, and as some programs write links: without the slash.
@@ -57,8 +57,12 @@ def test_links_codes_and_scenes_hold_below_a_path(
     wait_for_path(receiver.page, f"{PATH}/masks")
     receiver.page.keyboard.press("PageDown")
     receiver.page.wait_for_function("() => location.search.includes('scene=7')")
+    with receiver.page.expect_popup() as opened:
+        receiver.page.keyboard.press("s")
+    expect(opened.value.locator("#place")).to_have_text("Scene 7 of 12")
+    opened.value.close()
     receiver.page.keyboard.press("PageUp")
     receiver.page.keyboard.press("PageUp")
-    wait_for_path(receiver.page, f"{PATH}/")
+    wait_for_path(receiver.page, f"{PATH}/heads")
     for reader in (sender, receiver):
         reader.page.context.close()
