@@ -54,7 +54,6 @@ else:
                 icon=view.icon,
                 url_path=view.name,
                 default=view.name == HOME,
-                visibility="hidden" if view.is_hidden else "visible",
             )
             for view in VIEWS.values()
         ]

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
+import headscope as hs
 from model.translate.translator import load
 from viz.registry.pages import VIEWS
 
@@ -44,3 +45,16 @@ def test_a_scene_says_how_much_of_its_weight_a_head_puts_on_what_comes_later() -
     weights = trace.attention("encoder", 1).weights[5]
     later = np.triu(weights, 1).sum(axis=1).mean()
     assert f"with {100 * later:.0f} percent of its weight" in scene["note"]
+
+
+def test_the_guide_counts_the_heads_that_keep_a_word_ahead() -> None:
+    guide = " ".join((ROOT / "docs" / "explore.md").read_text(encoding="utf-8").split())
+    sentence, counted, word, other = re.findall(
+        r'In "([^"]+)" (\d+) of 96 heads keep "(\w+)" ahead of "(\w+)"', guide
+    )[0]
+    translator = load(ROOT / "checkpoints" / "en-de", device="cpu")
+    trace = translator.trace(sentence)
+    assert word in trace.text
+    step = hs.contrast(translator, sentence, word, other).step
+    pair = hs.figures.pair_of(translator, trace, step, other)
+    assert len(hs.figures.head_set(translator, trace, pair).heads) == int(counted)

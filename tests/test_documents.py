@@ -9,6 +9,7 @@ import pytest
 
 from headscope.__main__ import COMMANDS, main
 from model.explain.attribution import METHODS
+from viz.registry.pages import VIEWS
 from viz.registry.pictures import PICTURES
 
 ROOT = Path(__file__).parents[1]
@@ -107,6 +108,15 @@ def test_the_guide_to_figures_names_them_all() -> None:
 def test_the_guide_to_python_names_every_attribution_method() -> None:
     (listed,) = re.findall(r"The methods are (.*?)\.\n", text_of("docs/python.md"))
     assert re.findall(r"`(\w+)`", listed) == list(METHODS)
+
+
+def test_guides_list_the_pages_of_the_menu_in_its_order() -> None:
+    titles = [view.title for view in VIEWS.values()]
+    listed = text_of("README.md").partition("## What it shows")[2].partition("\n## ")[0]
+    assert re.findall(r"^- \*\*(\w+)\.\*\*", listed, re.MULTILINE) == titles
+    # The first page is the map above all others.
+    listed = text_of("docs/explore.md").partition("## The pages")[2].partition("\n## ")[0]
+    assert re.findall(r"^\*\*(\w+)\*\*", listed, re.MULTILINE) == titles[1:]
 
 
 def test_the_readme_is_short() -> None:

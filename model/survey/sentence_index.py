@@ -13,6 +13,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import lru_cache
 from types import MappingProxyType
 
 import numpy as np
@@ -33,12 +34,29 @@ FOUND_BY: Mapping[AttentionKind, tuple[str, ...]] = MappingProxyType(
 """The rules that sentences are found by, for each kind of attention."""
 
 
+WORTH_READING = range(8, 17)
+"""Tokens of a sentence in which there is something to see and not too much to read."""
+
+_TOKEN = re.compile(r"\w+(?:['’]\w+)*|[^\w\s]")
+"""Words and marks, which are nearly the tokens of frequent words; </s> is one more."""
+
+
 class Does(IntEnum):
     """How far a head follows a rule in a sentence."""
 
     NEVER = 0
     SOMEWHERE = 1
     MOSTLY = 2
+
+
+@lru_cache(maxsize=4)
+def _readings(sources: tuple[str, ...]) -> tuple[BoolArray, NDArray[np.int64]]:
+    """For each sentence, whether it is not WORTH_READING, and a number for its first word."""
+    tokens = [_TOKEN.findall(source) for source in sources]
+    is_other = np.array([len(each) + 1 not in WORTH_READING for each in tokens])
+    openings: dict[str, int] = {}
+    numbers = [openings.setdefault("".join(each[:1]).casefold(), len(openings)) for each in tokens]
+    return is_other, np.array(numbers)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,7 +76,7 @@ class SentenceIndex:
     ) -> list[tuple[int, Does]]:
         """The numbers of sentences, those in which the head follows the rule most first.
 
-        Of equal ones, shorter sentences come first.
+        Of equal ones, those WORTH_READING come first, and of each beginning one before a second.
 
         Args:
             words: all of which a sentence must have, in any order, whatever their case; "work*"
@@ -78,8 +96,15 @@ class SentenceIndex:
             level = self.does[head][FOUND_BY[head[0].kind].index(rule)]
             there &= level > Does.NEVER
         places = np.flatnonzero(there)
-        lengths = np.array([len(self.sources[place]) for place in places])
-        order = np.lexsort((places, lengths, -level[places].astype(int)))
+        if not len(places):
+            return []
+        is_other, opening = (each[places] for each in _readings(self.sources))
+        keys = np.stack([-level[places].astype(int), is_other, opening])
+        # Sentences of one opening stand together, and count how many came before them.
+        order = np.lexsort((places, *keys[::-1]))
+        begins = np.r_[True, (np.diff(keys[:, order]) != 0).any(axis=0)]
+        since = np.arange(len(order)) - np.flatnonzero(begins)[begins.cumsum() - 1]
+        order = order[np.lexsort((places[order], since, *keys[1::-1, order]))]
         return [(int(place), Does(level[place])) for place in places[order]]
 
     def _with(self, word: str) -> BoolArray:

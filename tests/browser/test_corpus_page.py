@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import re
 
+import numpy as np
+import pytest
 from playwright.sync_api import expect
 
 from tests.kit.heads_page import LOADING, HeadsPage, wait_until_calm
+from viz.links.mask_edits import encode
 
 QUESTION = "Which heads look one word back, and does it matter?"
 
@@ -53,3 +56,22 @@ def test_a_question_leads_to_all_heads_a_click_to_one_and_another_to_a_sentence(
     page.wait_for_url("**/heads?**", timeout=LOADING)
     kind, layer, number = head.split(".")
     heads.wait_for_query(attention=kind, layer=layer, head=number, asked=None)
+
+
+CUT = """() => [...document.querySelectorAll("[data-testid=stMain] button p")]
+  .filter((text) => text.offsetParent && text.scrollWidth > text.clientWidth)
+  .map((text) => text.textContent)"""
+"""The labels of buttons that are cut."""
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_a_drawn_pattern_names_its_heads_in_full(heads: HeadsPage, width: int) -> None:
+    page = heads.page
+    page.set_viewport_size({"width": width, "height": 800})
+    drawn = encode(np.eye(8, 8, -1, dtype=np.bool_))
+    page.goto(f"{heads.url}/corpus?over=draw&drawn={drawn}", timeout=LOADING)
+    named = page.locator("[class*=st-key-corpus-drawn-encoder]")
+    expect(named).to_have_count(2, timeout=LOADING)
+    expect(named.first).to_have_text(re.compile(r"^Layer \d, head \d"))
+    wait_until_calm(page)
+    assert not [each for each in page.evaluate(CUT) if each.startswith("Layer")]

@@ -9,6 +9,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.kit.heads_page import LOADING, HeadsPage, wait_until_calm
 from viz.inquiries.registry import FIRST, INQUIRIES
+from viz.registry.pages import VIEWS
 from viz.shell.model_map import NAMES
 
 TOY = "checkpoint=toy-reverse&sentence=c+i+c+e+f+h+f+a"
@@ -144,3 +145,13 @@ def test_half_a_model_has_half_a_map(page: Page, open_page: Callable[[str], None
 def test_the_first_page_is_the_map_itself(page: Page, open_page: Callable[[str], None]) -> None:
     open_page(f"?{TOY}")
     expect(blocks(page)).to_have_count(0)
+
+
+@pytest.mark.parametrize("width", [1024, 1280, 1600])
+def test_every_page_stands_in_the_menu(
+    page: Page, open_page: Callable[[str], None], width: int
+) -> None:
+    page.set_viewport_size({"width": width, "height": 800})
+    open_page(f"?{TOY}")
+    for view in VIEWS.values():
+        expect(page.get_by_role("link", name=view.title, exact=False).first).to_be_in_viewport()

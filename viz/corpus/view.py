@@ -58,9 +58,8 @@ class CorpusView:
 
 VIEW = View(
     "corpus",
-    "Over the corpus",
+    "Corpus",
     ":material/library_books:",
     kept_in(CorpusView),
     without_model="A survey of heads",
-    is_hidden=True,
 )

@@ -253,7 +253,6 @@ class View:
         asks: whether the sentence bar stands above it.
         without_model: what cannot be shown without one, as the subject of a sentence; empty for a
             page that shows traces as well.
-        is_hidden: whether only other pages and links lead to it, not the navigation.
     """
 
     name: str
@@ -262,7 +261,6 @@ class View:
     parameters: tuple[Parameter[Any], ...] = ()
     asks: bool = True
     without_model: str = ""
-    is_hidden: bool = False
 
     def parameter(self, name: str) -> Parameter[Any]:
         """The parameter of a name."""

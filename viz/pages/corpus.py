@@ -1,4 +1,4 @@
-"""Over the corpus: what each head does over many sentences, and how well a rule says it."""
+"""What each head does over many sentences, and how well a rule says it."""
 
 from functools import partial
 from typing import Any

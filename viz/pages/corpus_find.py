@@ -9,7 +9,7 @@ import streamlit as st
 from model.checkpoints.checkpoint import CheckpointError
 from model.record.weight_rules import RULES
 from model.survey.corpus_survey import CorpusSurvey, Place
-from model.survey.sentence_index import FOUND_BY, Does, SentenceIndex
+from model.survey.sentence_index import FOUND_BY, WORTH_READING, Does, SentenceIndex
 from model.trace.attention_map import AttentionKind, AttentionMap, BoolArray
 from model.trace.trace import Trace
 from viz.browser.matrices import edited, epoch_of, keep_painted, matrices
@@ -97,7 +97,8 @@ def show_search(question: OfModel, survey: CorpusSurvey, view: CorpusView) -> No
         traces = show_found(question, index, place, found[:FOUND], "corpus-found")
         if len(found) > FOUND:
             st.caption(
-                f"The first {FOUND}, those where it looks there most, and short ones, first."
+                f"The first {FOUND}, those where it looks there most first; among equals, "
+                f"sentences of {WORTH_READING.start} to {WORTH_READING.stop - 1} tokens."
             )
         save_button([FoundMaps(traces, *place, said)], "corpus-found")
 
@@ -184,9 +185,11 @@ def show_drawing(question: OfModel, survey: CorpusSurvey, view: CorpusView) -> N
                 st.caption(f"{style.percent(match.share)} of its weight there")
                 st.html(small_map(trace.maps[match.site], match.head, dark=is_dark()))
                 st.button(
-                    head_name(*place),
+                    # The attention is chosen above.
+                    f"Layer {match.site.layer}, head {match.head}",
                     key=f"corpus-drawn-{match.site}-{match.head}",
                     help=does(survey, place),
+                    width="stretch",
                     on_click=open_head,
                     args=(place,),
                 )

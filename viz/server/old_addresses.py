@@ -1,4 +1,4 @@
-"""Redirects addresses from when a view was on another page, and the name of the first page."""
+"""Redirects addresses from when a view was on another page, and names that people type."""
 
 from __future__ import annotations
 
@@ -11,6 +11,9 @@ from streamlit.url_util import make_url_path
 
 from viz.registry.pages import HOME, VIEWS, present
 
+TITLES = {view.title.lower(): view.name for view in VIEWS.values()}
+"""Pages by their names in the menu."""
+
 
 class OldAddresses:
     """Redirects a page asked for what another page shows today; passes on all other requests."""
@@ -22,10 +25,11 @@ class OldAddresses:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One request, as ASGI has it."""
         below, _, asked = scope.get("path", "").partition(self.first)
-        if scope["type"] == "http" and not below and (asked or HOME) in VIEWS:
+        named = TITLES.get(asked.lower(), asked or HOME)
+        if scope["type"] == "http" and not below and named in VIEWS:
             text = scope["query_string"].decode("latin-1")
             query = dict(parse_qsl(text, keep_blank_values=True))
-            page, now = present(asked or HOME, query)
+            page, now = present(named, query)
             path = "" if page == HOME else page
             if path != asked:
                 led = f"{self.first}{path}{'?' if now else ''}{urlencode(now)}"

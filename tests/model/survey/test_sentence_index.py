@@ -100,9 +100,10 @@ def test_sentences_are_found_by_words_and_by_what_a_head_does(index: SentenceInd
         return [TEXTS[number] for number, _ in index.found(*asked)]  # type: ignore[arg-type]
 
     assert texts("DOG the") == [
+        # The only one of eight tokens, and then one of each beginning.
+        "The dog sat on the mat.",
         "The dog sleeps.",
         "A man sees the dog.",
-        "The dog sat on the mat.",
     ]
     assert texts("slee*") == ["The dog sleeps."]
     assert texts("slee") == texts("do.") == texts("(") == []
@@ -115,6 +116,26 @@ def test_sentences_are_found_by_words_and_by_what_a_head_does(index: SentenceInd
     }
     with pytest.raises(KeyError):
         index.found("", (Site(AttentionKind.ENCODER, 9), 0), "previous")
+
+
+def test_sentences_worth_reading_come_first_and_of_each_beginning_one() -> None:
+    sources = (
+        "Tom left.",
+        "Tom said that he would not come today.",
+        "Tom asked me what I was doing there.",
+        "I have never seen such a large dog.",
+        f"{'very ' * 20}long.",
+        "Tom told us that he had been ill.",
+        "She doesn't know what she wants from him.",
+    )
+    found = [number for number, _ in SentenceIndex(sources, {}).found()]
+    assert found == [1, 3, 6, 2, 5, 0, 4]
+    # What a head does goes before.
+    does = np.zeros((len(FOUND_BY[AttentionKind.ENCODER]), len(sources)), np.uint8)
+    does[0, [0, 1, 4]] = Does.MOSTLY, Does.SOMEWHERE, Does.MOSTLY
+    index = SentenceIndex(sources, {(ENCODER, 0): does})
+    rule = FOUND_BY[AttentionKind.ENCODER][0]
+    assert [number for number, _ in index.found("", (ENCODER, 0), rule)] == [0, 4, 1]
 
 
 def test_the_index_survives_the_file_and_damage_is_refused(

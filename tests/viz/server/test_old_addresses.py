@@ -10,6 +10,7 @@ from starlette.responses import PlainTextResponse
 from starlette.testclient import TestClient
 
 from viz.heads.view import VIEW as HEADS
+from viz.registry.pages import HOME, VIEWS
 from viz.server.old_addresses import OldAddresses
 from viz.server.server import MIDDLEWARE
 
@@ -53,6 +54,15 @@ def test_two_searches_of_the_decoding_page_are_compared_on_their_own_page() -> N
 @pytest.mark.parametrize("query", ["", "?sentence=Hello.&moment=3"])
 def test_the_first_page_answers_to_its_name(query: str) -> None:
     assert client().get(f"/door{query}").headers["location"] == f"/{query}"
+
+
+@pytest.mark.parametrize("title", [each.title for each in VIEWS.values()])
+def test_every_page_answers_to_its_name_in_the_menu(title: str) -> None:
+    for asked in (title, title.lower()):
+        answer = client().get(f"/{asked}?sentence=Hello.")
+        led = urlsplit(answer.headers.get("location", f"/{asked}"))
+        (page,) = [view for view in VIEWS.values() if view.title == title]
+        assert led.path == ("/" if page.name == HOME else f"/{page.name}")
 
 
 def test_below_a_path_the_heads_are_below_it_too() -> None:
