@@ -9,6 +9,7 @@ import pytest
 
 from headscope.__main__ import COMMANDS, main
 from model.explain.attribution import METHODS
+from tests.test_layers import FLOORS
 from viz.registry.pages import VIEWS
 from viz.registry.pictures import PICTURES
 
@@ -22,6 +23,9 @@ FOLDERS = ("benchmarks", "checkpoints", "deploy", "docs", "headscope", "model", 
 TO_WRITE = {"benchmarks/results", "checkpoints/NAME", "viz/TOPIC/view.py", "viz/pages/TOPIC.py"}
 TO_WRITE |= {"viz/browser/NAME/", "viz/browser/NAME.py"}
 """Paths that stand for what a reader writes."""
+
+ANYWHERE = {"hs", "session", "Translator", "of", "show", "token_id", "allowed"}
+"""Names of the whole house, or of what a reader writes."""
 
 each_document = pytest.mark.parametrize("name", DOCUMENTS)
 
@@ -63,6 +67,60 @@ def test_files_that_a_page_names_exist(name: str) -> None:
         if word.partition("/")[0] in FOLDERS and "/" in word and word not in TO_WRITE:
             beside = (ROOT / name).parent / word
             assert (ROOT / word).exists() or beside.exists(), word
+
+
+def is_defined(name: str, text: str) -> bool:
+    """Whether a name is a function, a class, a constant, a field or a key there."""
+    forms = (
+        rf"\b(?:def|class|function|const|let) {name}\b",
+        rf"^\s*{name}\b *[:=]",
+        rf'"{name}"',
+        rf"\b{name}\(",
+    )
+    return any(re.search(form, text, re.MULTILINE) for form in forms)
+
+
+@pytest.mark.parametrize("name", ["CONTRIBUTING.md", "docs/how-it-works.md"])
+def test_names_are_those_of_the_files_that_stand_beside_them(name: str) -> None:
+    """A paragraph, or a step of a list, names a function and the file that has it."""
+    page = re.sub(r"```.*?```|^\|.*$", "", text_of(name), flags=re.DOTALL | re.MULTILINE)
+    every = [path for top in FOLDERS for path in (ROOT / top).rglob("*.*") if path.is_file()]
+    for paragraph in re.split(r"\n\n|\n(?=\d+\. )", page):
+        code = re.findall(r"`([^`]+)`", paragraph)
+        paths = [
+            path
+            for word in code
+            for path in (ROOT / word, *every)
+            if re.search(r"\.(py|js|json|md|html)$", word)
+            and path.as_posix().endswith(f"/{word}")
+            and path.is_file()
+        ]
+        beside = "\n".join(path.read_text(encoding="utf-8") for path in paths)
+        for word in code:
+            called = re.fullmatch(r"([A-Za-z_]\w*)(\(.*\))?", word)
+            if called and called[1] not in ANYWHERE:
+                assert is_defined(called[1], beside), f"{word}: {paragraph[:60]}"
+
+
+def test_every_room_is_in_the_list_and_on_its_floor() -> None:
+    page = text_of("docs/how-it-works.md")
+    listed = page.partition("```\n")[2].partition("```")[0]
+    named = set(re.findall(r"(?<=[ \n])([\w]+)(?:/|\.py)(?= )", f"\n{listed}"))
+    rooms = [room.removeprefix("model.").removeprefix("viz.") for floor in FLOORS for room in floor]
+    assert set(rooms) <= named, set(rooms) - named
+    wings = next(floor for floor in FLOORS if "viz.heads" in floor)
+    said = [
+        [word for word in re.split(r"[, ]+", floor) if word]
+        for chain in re.findall(r"`([^`]+←[^`]+)`", page.replace("\n", " "))
+        for floor in chain.split("←")
+    ]
+    wanted = [
+        ["wings"]
+        if floor == wings
+        else [room.removeprefix("model.").removeprefix("viz.") for room in floor]
+        for floor in FLOORS
+    ]
+    assert said == wanted
 
 
 @each_document

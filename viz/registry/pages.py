@@ -122,12 +122,17 @@ def names(page: str) -> frozenset[str]:
 
 
 def with_tables(page: str) -> str:
-    """A page with the present tables of parameters, each after its comment."""
+    """A page with the present tables of parameters, each after its comment.
+
+    A page of the app that it lacks becomes its last section.
+    """
     tables = {"shared": (*SHARED, *AROUND)} | {
         view.name: view.parameters for view in VIEWS.values() if view.parameters
     }
     for name, parameters in tables.items():
         start = f"<!-- parameters: {name} -->\n"
+        if start not in page:
+            page = f"{page.rstrip()}\n\n## {VIEWS[name].title}\n\n{start}"
         before, after = page.split(start)
         rest = re.sub(r"\A(\|.*\n)*", "", after)
         page = f"{before}{start}{table(parameters)}\n{rest}"

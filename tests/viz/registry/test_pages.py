@@ -32,6 +32,14 @@ def test_the_reference_of_parameters_is_that_of_the_pages() -> None:
     assert pages.with_tables(reference) == reference, "make format writes docs/parameters.md"
 
 
+def test_a_new_page_gets_a_section_in_the_reference() -> None:
+    reference = (ROOT / "docs" / "parameters.md").read_text(encoding="utf-8")
+    title = f"\n## {pages.VIEWS['positions'].title}\n"
+    before = reference.partition(title)[0] + "\n"
+    # The last page of all is the one that stands last when it was missing.
+    assert pages.with_tables(before) == reference
+
+
 def test_every_page_can_be_shown_and_says_what_its_parameters_are() -> None:
     for name in pages.VIEWS:
         assert callable(import_module(f"viz.pages.{name}").show)
