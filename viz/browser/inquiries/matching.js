@@ -21,6 +21,9 @@ const SOME_KIND = 0.95;
 const UNKNOWN_KIND = 0.9;
 const OTHER_KIND = 0.72;
 
+// What a word that other questions have weighs beside one that none has.
+const OFTEN = 0.75;
+
 // The greatest weight of a word; the share of what was typed that a question must have; the share of a question that
 // a whole question must have, and how well it must fit; the share of the best fit down to which others are shown.
 const MOST = 4;
@@ -184,7 +187,7 @@ function score(entry, phrase, ideas, kind, weight) {
     const own = Math.max(0, ...idea.names.filter(([name]) => entry.all.has(name)).map(([name]) => weight(name)));
     const known = Math.max(0, ...idea.names.map(([name]) => weight(name)));
     const isSlot = idea.slots.word || idea.slots.source;
-    const worth = own || known || (isSlot ? weight("{word}") : weight(""));
+    const worth = own || OFTEN * known || (isSlot ? weight("{word}") : weight(""));
     typed += worth;
     const here = likeness(idea, phrase.ideas);
     covered += worth * (here || ELSEWHERE * likeness(idea, entry.all));
@@ -237,7 +240,7 @@ const BETWEEN = /^(?:and not|but not|instead of|rather than|and why not|over|not
 export function pairOf(typed) {
   const plain = typed.trim().replace(/[?!.…]+$/u, "").replace(/["“”„«»]|(?<!\p{L})['‘’]|['‘’](?!\p{L})/gu, "");
   const match =
-    /^(?:.*\b(?:why|how come)\b(?: (?:did|does|do|is|was|it|the|model|this|say|says|said|write|writes|wrote|written|use|used|uses|choose|chose|pick|picked|there|we|have|a|word|not|didn[’']?t|doesn[’']?t))*) +(\S+),? +(and not|but not|and why not|instead of|rather than|over|not|vs\.?|versus|or) +(?:a |the )?(\S+)$/iu.exec(plain);
+    /^(?:.*\b(?:why|how come)\b(?: (?:did|does|do|is|was|it|the|model|this|say|says|said|write|writes|wrote|written|use|used|uses|choose|chose|pick|picked|there|we|have|a|word|not|didn[’']?t|doesn[’']?t))*) +(\S+)(?: there| here)?,? +(and not|but not|and why not|instead of|rather than|over|not|vs\.?|versus|or) +(?:a |the )?(\S+)$/iu.exec(plain);
   if (match && BETWEEN.test(match[2])) return [match[1].replace(/,$/, ""), match[3]];
   const turned = /^why .*\bnot (\S+),? but (\S+)$/iu.exec(plain);
   if (turned) return [turned[1], turned[2]];
