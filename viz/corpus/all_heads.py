@@ -25,6 +25,12 @@ _HEIGHT, _BELOW, _NAMED = 430, 84, 4
 _RIGHT = 0.85
 """Of the largest value across: farther right, a point is at the edge."""
 
+_LEFT = 0.1
+"""The share of the width from which a name fits to the left of its point, too."""
+
+_NAME_WIDTH, _NAME_HEIGHT = 0.2, 0.05
+"""The room of a name, as shares of the width and the height of a narrow chart."""
+
 _SYMBOLS = {
     AttentionKind.ENCODER: "circle",
     AttentionKind.CROSS: "diamond",
@@ -84,12 +90,7 @@ class AllHeads(OfSurvey):
     def figure(self, layout: Layout) -> go.Figure:
         """A trace for each kind of attention; a point's customdata begins with its head."""
         theme, points = themes.page(layout.dark), self.points
-        there = {place for place, *_ in points}
-        named = {
-            place
-            for key in (self.across, self.up)
-            for place, _ in [each for each in ranked(self.survey, key) if each[0] in there][:_NAMED]
-        }
+        named = self._named(points)
         farthest = max((x for _, x, _ in points), default=0.0)
         data: list[dict[str, Any]] = []
         for number, kind in enumerate(KINDS):
@@ -103,10 +104,7 @@ class AllHeads(OfSurvey):
                     "x": [x for _, x, _ in own],
                     "y": [y for *_, y in own],
                     "text": [head_name(*place) if place in named else "" for place, *_ in own],
-                    # Above a point at the right edge, a name would be cut.
-                    "textposition": [
-                        "top left" if x > _RIGHT * farthest else "top center" for _, x, _ in own
-                    ],
+                    "textposition": [_beside(x, farthest) for _, x, _ in own],
                     "textfont": {"size": style.SMALL_FONT_SIZE, "color": theme.text},
                     "cliponaxis": False,
                     "marker": {
@@ -150,6 +148,26 @@ class AllHeads(OfSurvey):
             spec |= style.without_plot(theme, "No head has both measures.")
         return go.Figure({"data": data, "layout": spec})
 
+    def _named(self, points: list[tuple[Head, float, float]]) -> set[Head]:
+        """The heads that rank first, except where another one's name stands already."""
+        there = {place: (x, y) for place, x, y in points}
+        wide, high = (
+            max(values) - min(values) or 1.0
+            for values in zip(*there.values(), (0, 0), strict=False)
+        )
+        named: dict[Head, None] = {}
+        for key in (self.across, self.up):
+            first = [place for place, _ in ranked(self.survey, key) if place in there][:_NAMED]
+            for place in first:
+                x, y = there[place]
+                others = (there[each] for each in named if each != place)
+                if not any(
+                    abs(x - left) < _NAME_WIDTH * wide and abs(y - up) < _NAME_HEIGHT * high
+                    for left, up in others
+                ):
+                    named[place] = None
+        return set(named)
+
     def _label(self, site: Any, head: int) -> str:
         label = self.survey.of((site, head)).label
         return "" if label is None else f"<br>{escape_html(RULE[label].text)}"
@@ -164,6 +182,13 @@ class AllHeads(OfSurvey):
             self.up: [y for *_, y in points],
         }
         return column_numbers({}, "place", range(len(points)), columns)
+
+
+def _beside(x: float, farthest: float) -> str:
+    """Where a name stands: at an edge, it would be cut or stand on the axis's numbers."""
+    if x > _RIGHT * farthest:
+        return "top left"
+    return "top right" if x < _LEFT * farthest else "top center"
 
 
 def _axis(key: str) -> str:

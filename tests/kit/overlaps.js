@@ -1,0 +1,85 @@
+// Texts that are printed over each other, or that something else covers, in what is seen of a page: a sentence for each.
+() => {
+  const above = (node) => node.parentElement ?? node.getRootNode().host ?? null;
+  const within = (node, other) => {
+    for (let each = node; each; each = above(each)) if (each === other) return true;
+    return false;
+  };
+  const meet = (one, other) => ({
+    left: Math.max(one.left, other.left),
+    top: Math.max(one.top, other.top),
+    right: Math.min(one.right, other.right),
+    bottom: Math.min(one.bottom, other.bottom),
+  });
+  const roots = [];
+  const find = (root) => {
+    roots.push(root);
+    for (const each of root.querySelectorAll("*")) if (each.shadowRoot) find(each.shadowRoot);
+  };
+  find(document);
+
+  const seen = (element) =>
+    element.checkVisibility({ opacityProperty: true, visibilityProperty: true, contentVisibilityAuto: true });
+  const clipsOf = (element) => {
+    const clips = [{ left: 0, top: 0, right: innerWidth, bottom: innerHeight }];
+    for (let each = element; each; each = above(each)) {
+      const look = getComputedStyle(each);
+      // Only for those who hear the page.
+      if (look.clipPath === "inset(50%)" || look.clip === "rect(0px, 0px, 0px, 0px)") return null;
+      if (look.overflow !== "visible" && look.display !== "inline") clips.push(each.getBoundingClientRect());
+    }
+    return clips;
+  };
+  const texts = [];
+  for (const root of roots) {
+    const nodes = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
+    while (nodes.nextNode()) {
+      const node = nodes.currentNode;
+      const owner = node.parentElement;
+      if (!owner || !node.data.trim() || ["STYLE", "SCRIPT", "OPTION"].includes(owner.tagName) || !seen(owner)) continue;
+      const clips = clipsOf(owner);
+      if (!clips) continue;
+      const range = document.createRange();
+      range.selectNodeContents(node);
+      // A line is as high as its letters, however far lines stand apart.
+      const letters = 1.15 * parseFloat(getComputedStyle(owner).fontSize);
+      for (const { left, top, right, bottom } of range.getClientRects()) {
+        const spare = Math.max(0, (bottom - top - letters) / 2);
+        const box = clips.reduce(meet, { left, top: top + spare, right, bottom: bottom - spare });
+        if (box.right - box.left > 3 && box.bottom - box.top > 3) texts.push({ node, owner, box, text: node.data.trim().slice(0, 40) });
+      }
+    }
+  }
+
+  const wrong = new Set();
+  for (const [place, one] of texts.entries()) {
+    for (const other of texts.slice(place + 1)) {
+      const both = meet(one.box, other.box);
+      if (one.node !== other.node && both.right - both.left > 2 && both.bottom - both.top > 2) wrong.add(`“${one.text}” is printed over “${other.text}”`);
+    }
+  }
+  const hit = (x, y) => {
+    let found = document.elementFromPoint(x, y);
+    for (let root = found?.shadowRoot; root; root = found.shadowRoot) {
+      const inner = root.elementFromPoint(x, y);
+      if (!inner || inner === found) break;
+      found = inner;
+    }
+    return found;
+  };
+  for (const { owner, box, text } of texts) {
+    if (getComputedStyle(owner).pointerEvents === "none") continue;
+    const middle = (box.left + box.right) / 2;
+    for (const y of [box.top + 2, box.bottom - 2]) {
+      const top = hit(middle, y);
+      if (!top || within(top, owner) || within(owner, top)) continue;
+      // What has no ground of its own, such as the room of a button, covers nothing.
+      let covers = false;
+      for (let each = top; each && !within(owner, each); each = above(each)) {
+        covers ||= !/^rgba\(.*, 0\)$|^transparent$/.test(getComputedStyle(each).backgroundColor);
+      }
+      if (covers) wrong.add(`“${text}” is covered by ${top.tagName.toLowerCase()} “${top.textContent.trim().slice(0, 40)}”`);
+    }
+  }
+  return [...wrong];
+}
