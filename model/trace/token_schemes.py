@@ -181,7 +181,7 @@ def _is_byte_level(piece: str) -> bool:
 
 
 _UNDECODED = re.compile("[\udc80-\udcff]")
-_BYTE_RUN = re.compile(r"(?:<0x[0-9A-F]{2}>)+")
+_BYTE_RUN = re.compile(r"((?:<0x[0-9A-F]{2}>)+)")
 
 
 def _text_of(piece: bytes | str) -> str:
@@ -195,7 +195,11 @@ def _text_of(piece: bytes | str) -> str:
 
 def joined(tokens: Sequence[str]) -> str:
     """The text of neighbouring tokens, with "▁"; bytes of one character become that character."""
-    return _BYTE_RUN.sub(
-        lambda run: _text_of(bytes(int(value, 16) for value in re.findall("0x(..)", run[0]))),
-        "".join(tokens),
-    )
+    text, pending = "", b""
+    # Within one token, so that "<0x41>" in a text, which is several tokens, stays.
+    for part in (part for token in tokens for part in _BYTE_RUN.split(token) if part):
+        if _BYTE_RUN.fullmatch(part):
+            pending += bytes(int(value, 16) for value in re.findall("0x(..)", part))
+        else:
+            text, pending = text + _text_of(pending) + part, b""
+    return text + _text_of(pending)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from model.trace.token_schemes import END, START, WORD_START, joined
+from model.trace.token_schemes import END, START, WORD_START
 from model.trace.translation import Decoding, SearchNode
 from viz.draw import style
 from viz.draw.constants import CONSTANTS
@@ -42,6 +43,9 @@ _MOSTLETTERS = 14
 
 _BETWEEN = 0.7
 """Empty rows between two lines."""
+
+
+_BYTE = re.compile(r"<0x([0-9A-F]{2})>")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -106,8 +110,15 @@ def _path(nodes: tuple[SearchNode, ...], end: int) -> list[int]:
 
 def hypothesis_text(decoding: Decoding, place: int) -> str:
     """The text of a hypothesis."""
-    tokens = [decoding.nodes[each].token for each in _path(decoding.nodes, place)]
-    text = joined([token for token in tokens if token != END]).replace(WORD_START, " ")
+    tokens = (decoding.nodes[each].token for each in _path(decoding.nodes, place))
+    # A character that the vocabulary lacks is written byte by byte; as in the translation's text,
+    # bytes that are no character are �.
+    parts = [
+        bytes.fromhex(byte[1]) if (byte := _BYTE.fullmatch(token)) else token.encode()
+        for token in tokens
+        if token != END
+    ]
+    text = b"".join(parts).decode(errors="replace").replace(WORD_START, " ")
     return visible(text.strip())
 
 

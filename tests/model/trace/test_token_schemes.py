@@ -132,6 +132,11 @@ def test_bytes_of_one_character_are_joined_in_a_word_and_shown_as_bytes_alone() 
     assert [joined(tokens[word].tokens) for word in words(tokens)] == ["▁cé", "▁b", "▁é"]
 
 
+def test_letters_that_look_like_a_byte_stay_letters() -> None:
+    assert joined(["▁<", "0x", "41", ">"]) == "▁<0x41>"
+    assert joined(["<0xC3>", "<0xA9>", "a", "<0xC3>"]) == "éa<0xC3>"
+
+
 def test_labels_that_are_no_tokens_and_texts_of_our_own_vocabulary_stay() -> None:
     assert Tokens(("##a", "Ġb"), (NO_ID, NO_ID)).tokens == ("##a", "Ġb")
     own = Tokens(("▁The", "##a", "x</w>", "Ã¡"), (4, 5, 6, 7))

@@ -50,7 +50,7 @@ export function wordsOfText(tokens) {
     const texts = tokens.slice(first, end);
     const alone = isSpecial(texts[0]) || (first > 0 && isSpecial(tokens[first - 1])) || texts[0].startsWith(WORD_START);
     return {
-      text: bare(decoded(texts.join(""))),
+      text: bare(textOfTokens(texts)),
       tokens: texts.map(bare),
       first,
       joins: first > 0 && !alone,
@@ -59,12 +59,23 @@ export function wordsOfText(tokens) {
   });
 }
 
-/** The text with byte tokens decoded as UTF-8; invalid bytes stay. */
-export function decoded(text) {
-  return text.replace(/(?:<0x[0-9A-F]{2}>)+/g, (run) => {
-    const bytes = Uint8Array.from(run.matchAll(/0x(..)/g), ([, digits]) => parseInt(digits, 16));
-    return spelledBy(bytes, (byte) => `<0x${byte.toString(16).toUpperCase()}>`);
-  });
+/** The text of neighbouring tokens, whose bytes become characters; bytes that are none stay. */
+export function textOfTokens(tokens) {
+  let [text, bytes] = ["", []];
+  const flush = () => {
+    text += spelledBy(Uint8Array.from(bytes), (byte) => `<0x${byte.toString(16).toUpperCase()}>`);
+    bytes = [];
+  };
+  for (const token of tokens) {
+    const [, digits] = /^<0x([0-9A-F]{2})>$/.exec(token) ?? [];
+    if (digits) bytes.push(parseInt(digits, 16));
+    else {
+      flush();
+      text += token;
+    }
+  }
+  flush();
+  return text;
 }
 
 function bare(token) {

@@ -1,6 +1,6 @@
 // A trace under a reading (model/explain/reading.py): whole words, without special tokens, rows named by prediction.
 
-import { decoded, isPunctuation, isSpecial, wordSpans } from "./grouping.js";
+import { isPunctuation, isSpecial, textOfTokens, wordSpans } from "./grouping.js";
 import { WORD_START } from "./labels.js";
 
 /** The id of a label that is no token. */
@@ -103,8 +103,8 @@ function isMarked({ tokens }) {
 function wordLabel({ tokens, ids }, [first, end]) {
   const token = tokens[first];
   if (end - first === 1 && (token.startsWith(WORD_START) || isSpecial(token) || isPunctuation(token))) return [token, ids[first]];
-  const text = tokens.slice(first, end).join("");
-  return [decoded(text.startsWith(WORD_START) ? text.slice(WORD_START.length) : text), NO_ID];
+  const text = textOfTokens(tokens.slice(first, end));
+  return [text.startsWith(WORD_START) ? text.slice(WORD_START.length) : text, NO_ID];
 }
 
 /** A map with rows and columns joined and left out; keys are summed and queries averaged. */
