@@ -14,9 +14,14 @@ Each name is imported when it is first used, so that `import headscope` is quick
 from __future__ import annotations
 
 import ast
+import sys
 from importlib import import_module
+from inspect import isfunction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from model.arguments import checked
+from model.trace.forms import FORMS
 
 if TYPE_CHECKING:
     # The public names, for type checkers; _HOMES provides them to Python.
@@ -73,13 +78,38 @@ _HOMES = {
 __all__ = sorted(_HOMES)
 
 
+def _page(trace: Trace) -> str:
+    from viz.notebook import show
+
+    return show(trace)._repr_html_()
+
+
+def _table(trace: Trace) -> Any:
+    from viz.frames import trace_frame
+
+    return trace_frame(trace)
+
+
+def _head_table(head: Any) -> Any:
+    from viz.frames import head_frame
+
+    return head_frame(head)
+
+
+FORMS.update({"page": _page, "table": _table, "head table": _head_table})
+
+
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        # With these, Python asks after the nearest name.
+        raise AttributeError(
+            f"module {__name__!r} has no attribute {name!r}", name=name, obj=sys.modules[__name__]
+        )
     module, own = _HOMES[name]
     if module == __name__:
         return import_module(f"{module}.{own}")
-    value = globals()[name] = getattr(import_module(module), own)
+    value = getattr(import_module(module), own)
+    value = globals()[name] = checked(value) if isfunction(value) else value
     return value
 
 

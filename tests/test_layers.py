@@ -12,7 +12,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 
 FLOORS = (
-    ("model.console", "model.files", "model.numbers"),
+    ("model.arguments", "model.brief", "model.console", "model.files", "model.numbers"),
     ("model.trace", "model.paper"),
     ("model.record",),
     ("model.checkpoints", "model.watch"),
@@ -35,7 +35,7 @@ FLOORS = (
     ("viz.talk",),
     ("viz.server", "viz.desktop", "viz.pages"),
     ("viz.widget", "app"),
-    ("viz.notebook",),
+    ("viz.frames", "viz.notebook"),
     ("headscope",),
 )
 """From the ground up. A room imports from floors below its own; rooms of one floor do not meet."""

@@ -8,10 +8,12 @@ widget = hs.explore(trace)         the same as a widget: widget.selection is wha
 from __future__ import annotations
 
 import html
+import reprlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from model.brief import Brief
 from model.trace.trace import Trace
 from viz.heads.standalone import trace_page
 
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Explorer:
+class Explorer(Brief):
     """The heads view, which a notebook draws when it is the last line of a cell.
 
     Attributes:
@@ -109,6 +111,11 @@ def _trace_of(
         from model.watch import Watched, watching
 
         if not isinstance(shown, Watched):
+            if not callable(shown):
+                raise TypeError(
+                    "Give a trace, what watching saw, or a PyTorch model to call; "
+                    f"{reprlib.repr(shown)} is none of these."
+                )
             with watching() as seen:
                 shown(*inputs, **named)
             return seen.trace(), type(shown).__name__

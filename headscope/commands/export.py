@@ -179,9 +179,11 @@ def fill(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument(
         "--width",
-        choices=image.WIDTHS,
+        type=_width,
         default="two-columns",
-        help="85 mm, 174 mm (default) or 13.33 in",
+        metavar="WIDTH",
+        help="column (85 mm), two-columns (174 mm, the default), slide (13.33 in), or a length "
+        "such as 8.5cm",
     )
     command.add_argument(
         "--scale",
@@ -192,6 +194,14 @@ def fill(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument("--dark", action="store_true", help="dark background")
     add_search_options(command)
+
+
+def _width(text: str) -> str:
+    try:
+        image.millimetres(text)
+    except ExportError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+    return text
 
 
 class _CommandRequest(Request):
@@ -333,7 +343,7 @@ def _content(picture: Picture, request: Request, format: str) -> bytes:
             f"{' '.join(f'.{each}' for each in picture.formats)}."
         )
     arguments = request.arguments
-    layout = Layout(narrow=arguments.width == "column", dark=arguments.dark)
+    layout = Layout(narrow=image.is_narrow(arguments.width), dark=arguments.dark)
     if format == "html" and picture.has("page"):
         return picture.page(layout.dark).encode()
     if format in FILMS:
@@ -350,13 +360,14 @@ def _content(picture: Picture, request: Request, format: str) -> bytes:
     # Python is drawn once too: a picture that cannot be drawn is refused here, not in a notebook.
     figure = picture.figure(layout)
     if format == "html":
-        return image.page(figure).encode()
+        return image.page(figure, picture.title).encode()
     if format in IMAGES:
         return image.image(
             figure,
             format,  # type: ignore[arg-type]
             arguments.width,
             arguments.scale,
+            title=picture.title,
             caption=picture.full_caption,
             **_written_below(picture, request),
         )

@@ -28,6 +28,7 @@ from safetensors.torch import load_file, save
 from torch import Tensor
 
 from model.checkpoints.eight_bits import QuantizationError, dequantized, quantized
+from model.checkpoints.shipped import no_folder
 from model.files import write_whole
 from model.paper.config import ConfigError, TransformerConfig
 from model.paper.single_stack import SingleStack, single_stack
@@ -175,9 +176,7 @@ def _load(
     directory: Path, make: Callable[[TransformerConfig], _Model], snapshot: int | None
 ) -> tuple[_Model, Tokenizer, dict[str, Any]]:
     if not directory.is_dir():
-        raise CheckpointError(
-            f"There is no checkpoint folder {directory}; name one with a {CONFIG}."
-        )
+        raise CheckpointError(no_folder(directory))
     config = read_config(directory)
     try:
         tokenizer = read_tokenizer(directory, separate=config.target_vocab_size is not None)

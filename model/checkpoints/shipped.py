@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from model.arguments import nearest
+
 CHECKPOINTS = Path(__file__).resolve().parents[2] / "checkpoints"
 """A folder of checkpoint folders."""
 
@@ -21,6 +23,17 @@ def checkpoint_folder(checkpoint: str | os.PathLike[str]) -> Path:
         shipped = CHECKPOINTS / checkpoint
         return shipped if shipped.is_dir() else path
     return path
+
+
+def no_folder(path: Path) -> str:
+    """A sentence on a folder that is not there, with the models whose names come near."""
+    if path.name != str(path):
+        return f"There is no checkpoint folder {path}; name one with a config.json."
+    shipped = sorted(each.parent.name for each in CHECKPOINTS.glob("*/config.json"))
+    return (
+        f"There is no checkpoint folder {path}.{nearest(path.name, shipped)} Headscope comes with "
+        f"{', '.join(shipped)}; any other model is a folder with a config.json."
+    )
 
 
 def checkpoint_name(folder: Path) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from model.brief import Brief
 from model.trace.array_values import ArrayValue, Sized
 from model.trace.attention_map import FloatArray, Site, Tokens
 
@@ -69,7 +70,7 @@ class Removal(ArrayValue):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ExamplesRemoval:
+class ExamplesRemoval(Brief):
     """The scores of a model's example translations while its heads are removed.
 
     `log_prob` is the mean log-probability of a token of these translations, `chrf` that of the

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
+from model.brief import Brief
 from model.explain.alignment_error import AlignmentError, ErrorRate
 
 DIGITS = 6
@@ -43,7 +44,7 @@ class Combination(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AlignmentTable:
+class AlignmentTable(Brief):
     """Error rates of one checkpoint on the pairs of a gold set's file.
 
     `rates` are by weights and row argmax, of every layer and head in both rows; `diagonal` links

@@ -14,6 +14,7 @@ from typing import cast
 import torch
 from torch import Tensor
 
+from model.brief import Brief
 from model.paper.attention import NOTHING, MultiHead, Relative
 from model.paper.masks import decoder_allowed, padding_allowed
 from model.paper.transformer import DecoderLayer, EncoderLayer, Residual, Transformer
@@ -27,7 +28,7 @@ OPEN: Gates = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Sublayer:
+class Sublayer(Brief):
     """One attention with its residual connection, and their tensors.
 
     Attributes:
@@ -61,7 +62,7 @@ class Sublayer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Decomposition:
+class Decomposition(Brief):
     """A pass with its sub-layers by site, and its (batch, target, vocab) logits."""
 
     sublayers: dict[Site, Sublayer]

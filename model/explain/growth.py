@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from model.brief import Brief
 from model.explain.labels import RULES, HeadValues, Label, site_named
 from model.trace.attention_map import AttentionKind, FloatArray, Site
 
@@ -21,7 +22,7 @@ _DIGITS = 3
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Growth:
+class Growth(Brief):
     """The measures of heads at several steps of one training run, ascending.
 
     Means over the examples are by measure and site, (head, step); nan if they cannot tell. Labels

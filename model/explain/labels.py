@@ -34,6 +34,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from model.brief import Brief
 from model.explain.measures import (
     MEASURES,
     ON_SOURCE,
@@ -196,7 +197,7 @@ class Label:
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(Brief):
     """The findings of a survey on one head: the means of measures that enough sentences can tell.
 
     The label is the measure of the earned rule, None for none. Of the sentences that can tell for
@@ -261,7 +262,7 @@ class Sample:
 
 
 @dataclass(frozen=True, slots=True)
-class Survey:
+class Survey(Brief):
     """The findings on every head of a model over new sentences, by site, as in labels.json."""
 
     sample: Sample

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from model.brief import Brief
 from model.trace.attention_map import FloatArray
 
 Values = NDArray[np.float64]
@@ -83,7 +84,7 @@ def likeness(table: FloatArray, *, cosine: bool) -> Values:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ByOffset:
+class ByOffset(Brief):
     """The likeness of two positions by their distance 0, 1, …, (offset,) each.
 
     The mean, the least and the greatest are over all pairs at this distance.

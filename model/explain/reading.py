@@ -10,6 +10,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from model.brief import Brief
 from model.explain.measures import Measure, measures
 from model.trace.attention_map import (
     NO_ID,
@@ -73,7 +74,7 @@ AS_RECORDED = Reading()
 
 # Compared by identity, like its maps.
 @dataclass(frozen=True, slots=True, eq=False)
-class ReadTrace:
+class ReadTrace(Brief):
     """A trace under a reading.
 
     Attributes:

@@ -13,6 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from model.brief import Brief
 from model.paper.config import TransformerConfig
 from model.paper.decoding_cache import DecodingState
 from model.paper.search import DecodingError, Sampling, require_alpha
@@ -25,7 +26,7 @@ _BLOCK = 128
 
 
 @dataclass(frozen=True, slots=True)
-class Hypothesis:
+class Hypothesis(Brief):
     """One decoded sentence.
 
     Attributes:
@@ -54,7 +55,7 @@ class Hypothesis:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class PartialHypothesis:
+class PartialHypothesis(Brief):
     """An unfinished translation: its parent with another token.
 
     Attributes:

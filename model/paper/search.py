@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from numbers import Real
 from typing import Any, TypeGuard
 
+from model.arguments import require
+
 
 class DecodingError(ValueError):
     """Impossible settings of decoding; the message says which."""
@@ -72,6 +74,7 @@ class Search:
     def __post_init__(self) -> None:
         object.__setattr__(self, "beam", _whole(self.beam, "The beam", 1))
         require_alpha(self.length_penalty)
+        require("sampling", self.sampling, Sampling | None)
         try:
             prefix = tuple(operator.index(token_id) for token_id in self.prefix)
         except TypeError:

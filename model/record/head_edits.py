@@ -16,6 +16,7 @@ from typing import Any, Literal, Self, get_args
 
 import numpy as np
 
+from model.brief import Brief, listed
 from model.record.weight_rules import BY_DISTANCE, REACH, RULES, Cells, Lexicon, SeenRows
 from model.trace.attention_map import AttentionKind, AttentionMap, Site
 
@@ -54,7 +55,7 @@ class Gate:
 
 
 @dataclass(frozen=True, slots=True)
-class MeanAblation:
+class MeanAblation(Brief):
     """The mean of a head's outputs in place of each output (Wang et al. 2022, section 2.1).
 
     Unlike a gate of 0, it removes only what is particular to this sentence.
@@ -134,7 +135,7 @@ class ReplacedWeights:
 
 
 @dataclass(frozen=True, slots=True)
-class RuleWeights:
+class RuleWeights(Brief):
     """What a rule, or a mixture of rules, says in place of a head's own weights.
 
     A row for which none of the rules has a key spreads its weight evenly; where one has none, the
@@ -225,6 +226,10 @@ class HeadEdits(Mapping[tuple[Site, int], HeadEdit]):
 
     def __hash__(self) -> int:
         return hash(tuple(self._by_head.items()))
+
+    def __repr__(self) -> str:
+        edits = [f"{site}.{head}: {edit!r}" for (site, head), edit in self.items()]
+        return f"{{{listed(edits)}}}"
 
     def __eq__(self, other: object) -> bool:
         return self._by_head == other._by_head if isinstance(other, HeadEdits) else NotImplemented

@@ -13,13 +13,15 @@ import inspect
 import math
 import operator
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from model.arguments import require
+from model.brief import brief, listed
 from model.record.head_edits import HeadEdits, Heads
 from model.record.mask_rules import MaskError, Preset, Rule
 from model.record.patches import Patch, checked_patches, side_of
@@ -85,6 +87,9 @@ class MaskEdits(Mapping[AttentionKind | Site, MaskOrRule]):
 
     def __hash__(self) -> int:
         return hash(self._key)
+
+    def __repr__(self) -> str:
+        return f"{{{listed([f'{place}: {brief(mask)}' for place, mask in self.items()])}}}"
 
     def at(self, site: Site) -> MaskOrRule | None:
         """The mask or the rule for a site; None keeps the model's own."""
@@ -306,12 +311,22 @@ class Intervention:
             object.__setattr__(self, "masks", MaskEdits(self.masks))
         if not isinstance(self.heads, HeadEdits):
             object.__setattr__(self, "heads", HeadEdits(self.heads))
+        require("positions", self.positions, PositionEdit)
         if self.positions.at_rest:
             # No change on one side equals no change on the other.
             object.__setattr__(self, "positions", PositionEdit())
         if self.source_order is not None:
+            require("source_order", self.source_order, Iterable)
             object.__setattr__(self, "source_order", tuple(self.source_order))
         object.__setattr__(self, "patches", checked_patches(self.patches))
+
+    def __repr__(self) -> str:
+        changed = [
+            f"{each.name}={value!r}"
+            for each in fields(self)
+            if (value := getattr(self, each.name)) != getattr(UNCHANGED, each.name)
+        ]
+        return f"Intervention({', '.join(changed)})"
 
     def without_padding(self, n_source: int, n_target: int) -> Intervention | None:
         """The intervention without padding, as `MaskEdits.without_padding`."""

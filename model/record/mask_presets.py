@@ -16,6 +16,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from model.arguments import nearest
 from model.record.mask_rules import MaskError, Preset
 from model.trace.attention_map import AttentionKind
 from model.trace.token_schemes import WORD_START
@@ -171,79 +172,90 @@ def _require_count(name: str, value: object) -> None:
 _SELF = (AttentionKind.ENCODER, AttentionKind.DECODER)
 _ANY = (*_SELF, AttentionKind.CROSS)
 
-PRESETS: dict[str, Preset] = {
-    "none": Preset(
-        title="No mask",
-        description="Every query may look at every key, later ones included.",
-        kinds=_ANY,
-        build=everything,
-    ),
-    "causal": Preset(
-        title="Causal",
-        description="Each query may look at itself and at earlier positions.",
-        kinds=_SELF,
-        build=causal,
-        reason="at a later position",
-        causal=True,
-    ),
-    "strictly_causal": Preset(
-        title="Strictly causal",
-        description="Each query may look only at earlier positions; the first at nothing.",
-        kinds=_SELF,
-        build=strictly_causal,
-        reason="not before the query",
-        causal=True,
-    ),
-    "look_ahead": Preset(
-        title="Look ahead by k",
-        description="Each query may look at most k positions ahead, and at everything before.",
-        kinds=_ANY,
-        build=look_ahead,
-        reason="too far ahead",
-    ),
-    "window": Preset(
-        title="Window",
-        description="Each query may look at most this many positions back or ahead.",
-        kinds=_ANY,
-        build=window,
-        reason="outside the window",
-    ),
-    "causal_window": Preset(
-        title="Causal window",
-        description="Each query may look at itself and at most this many positions back.",
-        kinds=_SELF,
-        build=causal_window,
-        reason="outside the window",
-        causal=True,
-    ),
-    "first_token": Preset(
-        title="First token only",
-        description="Every query may look at the first key only.",
-        kinds=_ANY,
-        build=first_token,
-        reason="not the first token",
-    ),
-    # Not for the decoder, whose causal mask hides padding from all rows that matter.
-    "ignore_padding": Preset(
-        title="Ignore padding",
-        description="Padding counts as words: every query may look at it.",
-        kinds=(AttentionKind.ENCODER, AttentionKind.CROSS),
-        build=everything,
-        over_padding=True,
-    ),
-    "block_words": Preset(
-        title="Block words",
-        description="No query may look at these keys; in the decoder, combine it with causal.",
-        kinds=_ANY,
-        build=block_words,
-        reason="blocked",
-    ),
-    "block_diagonal": Preset(
-        title="Sentence by sentence",
-        description="Each query may look at its sentence; in the decoder, combine it with causal.",
-        kinds=_ANY,
-        build=block_diagonal,
-        reason="in another sentence",
-    ),
-}
+
+class _Presets(dict[str, Preset]):
+    def __missing__(self, name: str) -> Preset:
+        raise KeyError(
+            f"There is no preset {name!r}.{nearest(str(name), self)} Presets are {', '.join(self)}."
+        )
+
+
+PRESETS: dict[str, Preset] = _Presets(
+    {
+        "none": Preset(
+            title="No mask",
+            description="Every query may look at every key, later ones included.",
+            kinds=_ANY,
+            build=everything,
+        ),
+        "causal": Preset(
+            title="Causal",
+            description="Each query may look at itself and at earlier positions.",
+            kinds=_SELF,
+            build=causal,
+            reason="at a later position",
+            causal=True,
+        ),
+        "strictly_causal": Preset(
+            title="Strictly causal",
+            description="Each query may look only at earlier positions; the first at nothing.",
+            kinds=_SELF,
+            build=strictly_causal,
+            reason="not before the query",
+            causal=True,
+        ),
+        "look_ahead": Preset(
+            title="Look ahead by k",
+            description="Each query may look at most k positions ahead, and at everything before.",
+            kinds=_ANY,
+            build=look_ahead,
+            reason="too far ahead",
+        ),
+        "window": Preset(
+            title="Window",
+            description="Each query may look at most this many positions back or ahead.",
+            kinds=_ANY,
+            build=window,
+            reason="outside the window",
+        ),
+        "causal_window": Preset(
+            title="Causal window",
+            description="Each query may look at itself and at most this many positions back.",
+            kinds=_SELF,
+            build=causal_window,
+            reason="outside the window",
+            causal=True,
+        ),
+        "first_token": Preset(
+            title="First token only",
+            description="Every query may look at the first key only.",
+            kinds=_ANY,
+            build=first_token,
+            reason="not the first token",
+        ),
+        # Not for the decoder, whose causal mask hides padding from all rows that matter.
+        "ignore_padding": Preset(
+            title="Ignore padding",
+            description="Padding counts as words: every query may look at it.",
+            kinds=(AttentionKind.ENCODER, AttentionKind.CROSS),
+            build=everything,
+            over_padding=True,
+        ),
+        "block_words": Preset(
+            title="Block words",
+            description="No query may look at these keys; in the decoder, combine it with causal.",
+            kinds=_ANY,
+            build=block_words,
+            reason="blocked",
+        ),
+        "block_diagonal": Preset(
+            title="Sentence by sentence",
+            description="Each query may look at its sentence; in the decoder, combine it with "
+            "causal.",
+            kinds=_ANY,
+            build=block_diagonal,
+            reason="in another sentence",
+        ),
+    }
+)
 """Every preset by name: PRESETS["window"](5, 5, width=2) or PRESETS["window"].rule(width=2)."""

@@ -7,6 +7,7 @@ from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from model.brief import brief
 from model.trace.attention_map import AttentionKind
 
 
@@ -31,6 +32,10 @@ class Rule:
     build: Callable[..., Any]
     settings: tuple[tuple[str, Hashable], ...] = ()
     over_padding: bool = False
+
+    def __repr__(self) -> str:
+        settings = "".join(f", {name}={value!r}" for name, value in self.settings)
+        return f"Rule({brief(self.build)}{settings})"
 
     def __call__(self, n_queries: int, n_keys: int) -> Any:
         """The matrix for these lengths, (query, key), boolean."""
@@ -67,6 +72,9 @@ class Preset:
     reason: str = ""
     causal: bool = False
     over_padding: bool = False
+
+    def __repr__(self) -> str:
+        return f"Preset({self.title!r})"
 
     @property
     def settings(self) -> tuple[str, ...]:

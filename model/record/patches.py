@@ -14,6 +14,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
+from model.brief import Brief
 from model.trace.attention_map import AttentionKind, FloatArray, Site
 
 Side = Literal["encoder", "decoder"]
@@ -89,7 +90,7 @@ def part_of(key: Any) -> Part:
         site = where[0] if len(where) == 1 else Site(AttentionKind(where[0]), where[1])
         if len(where) <= 2 and operator.index(last) >= 0:
             return site, operator.index(last)
-    except (TypeError, ValueError) as error:
+    except (IndexError, TypeError, ValueError) as error:
         if isinstance(error, PatchError):
             raise
     raise PatchError(
@@ -99,7 +100,7 @@ def part_of(key: Any) -> Part:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Patch:
+class Patch(Brief):
     """Activations that a run has at some positions in place of its own.
 
     Attributes:

@@ -18,6 +18,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from model.brief import Brief, listed
 from model.trace.attention_map import (
     AttentionKind,
     AttentionMap,
@@ -38,7 +39,7 @@ class CaptureWarning(UserWarning):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class AttentionRecord:
+class AttentionRecord(Brief):
     """One call of one attention, for the whole batch, as tensors without a graph.
 
     Attributes:
@@ -91,6 +92,9 @@ class Recording:
         self._calls: dict[Site, list[AttentionRecord]] = {}
         # Heads of a site that run one after another wait here for the last of them.
         self._parts: dict[Site, list[AttentionRecord]] = {}
+
+    def __repr__(self) -> str:
+        return f"Recording({listed(self.sites) or 'no attention'})"
 
     @property
     def sites(self) -> tuple[Site, ...]:

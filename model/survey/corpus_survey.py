@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from model.brief import Brief
 from model.explain.labels import Sample, wilson
 from model.explain.measures import MEASURES, ON_SOURCE
 from model.record.head_edits import HeadEdit, RuleWeights
@@ -34,7 +35,7 @@ _Z = 1.959964
 
 
 @dataclass(frozen=True, slots=True)
-class Distribution:
+class Distribution(Brief):
     """The values of one measure of a head over the sentences.
 
     Attributes:
@@ -112,7 +113,7 @@ class Effect:
 
 
 @dataclass(frozen=True, slots=True)
-class HeadProfile:
+class HeadProfile(Brief):
     """What one head does over the sentences of a survey.
 
     Attributes:
@@ -134,7 +135,7 @@ class HeadProfile:
 
 
 @dataclass(frozen=True, slots=True)
-class HeadRule:
+class HeadRule(Brief):
     """A head's best rule.
 
     Attributes:
@@ -149,7 +150,7 @@ class HeadRule:
 
 
 @dataclass(frozen=True, slots=True)
-class Scores:
+class Scores(Brief):
     """A score while more and more heads are rules, or are removed, at each of some counts.
 
     Attributes:
@@ -170,7 +171,7 @@ class Scores:
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class Rules(Brief):
     """The rules of a model's heads, and what they cost.
 
     Attributes:
@@ -214,7 +215,7 @@ class Rules:
 
 
 @dataclass(frozen=True, slots=True)
-class CorpusSurvey:
+class CorpusSurvey(Brief):
     """What the heads of a model do over many sentences.
 
     Attributes:

@@ -15,6 +15,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from model.brief import Brief
 from model.explain.head_ablation import effects_of
 from model.explain.labels import RULE, site_named
 from model.explain.measures import allowed_per_head, facts_of, on_sources, telling_keys
@@ -40,7 +41,7 @@ class SurveyError(ValueError):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Part:
+class Part(Brief):
     """The counts over some sentences, read with the model's own translations.
 
     Attributes:

@@ -19,6 +19,7 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import NDArray
 
+from model.brief import Brief
 from model.record.weight_rules import RULES
 from model.survey.corpus_survey import Place
 from model.trace.attention_map import AttentionKind, BoolArray, Site
@@ -60,7 +61,7 @@ def _readings(sources: tuple[str, ...]) -> tuple[BoolArray, NDArray[np.int64]]:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class SentenceIndex:
+class SentenceIndex(Brief):
     """Sentences, and what heads do in them.
 
     Attributes:

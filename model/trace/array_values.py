@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from model.brief import Brief
+
 
 class Sized:
     """A dataclass with a size: that of its arrays and of the sized values in its fields."""
@@ -21,7 +23,7 @@ class Sized:
         return _size(tuple(field_values(self).values()))
 
 
-class ArrayValue:
+class ArrayValue(Brief):
     """A frozen dataclass whose arrays and mappings are read-only, unpickled ones as well."""
 
     __slots__ = ()

@@ -16,7 +16,10 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from model.arguments import checked_methods, nearest
+from model.brief import Brief, shortened
 from model.trace.array_values import ArrayValue, Sized
+from model.trace.forms import form
 from model.trace.token_schemes import WORD_START, Scheme, SchemeError, spelled
 
 FloatArray = NDArray[np.float32]
@@ -134,6 +137,9 @@ class Site:
     def __str__(self) -> str:
         return f"{self.kind}.{self.layer}"
 
+    def __repr__(self) -> str:
+        return f"Site({self.kind.value!r}, {self.layer})"
+
     def head_name(self, head: int) -> str:
         """A head's name for people, such as "Cross-attention, layer 3, head 2"."""
         return f"{self.kind.full_name}, layer {self.layer}, head {head}"
@@ -144,7 +150,7 @@ class Site:
 
 
 @dataclass(frozen=True, slots=True)
-class Tokens:
+class Tokens(Brief):
     """The labels of one axis: tokens as strings, with their ids in the vocabulary.
 
     Attributes:
@@ -186,6 +192,9 @@ class Tokens:
         marked = scheme is not None or any(token.startswith(WORD_START) for token in tokens)
         object.__setattr__(self, "marked", marked)
 
+    def __repr__(self) -> str:
+        return f"Tokens({shortened(' '.join(self.tokens), 48)!r})"
+
     def __len__(self) -> int:
         return len(self.tokens)
 
@@ -221,7 +230,7 @@ def _spelled(tokens: tuple[str, ...], ids: tuple[int, ...], marked: bool) -> Tok
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Head:
+class Head(Brief):
     """One head of an `AttentionMap`: its number, from 0, with the map's arrays for this head."""
 
     site: Site
@@ -236,6 +245,10 @@ class Head:
     k: FloatArray | None
     v: FloatArray | None
 
+    def __repr__(self) -> str:
+        size = f"{len(self.queries)} queries × {len(self.keys)} keys"
+        return f"Head({self.site}.{self.number}, {size})"
+
     @property
     def name(self) -> str:
         """Its name for people, such as "Cross-attention, layer 3, head 2"."""
@@ -243,6 +256,7 @@ class Head:
 
 
 # Compared and hashed by identity: comparing arrays gives an array, not an answer.
+@checked_methods
 @dataclass(frozen=True, slots=True, eq=False)
 class AttentionMap(ArrayValue, Sized):
     """All heads of one site, for one sentence.
@@ -291,6 +305,17 @@ class AttentionMap(ArrayValue, Sized):
         self._require("q", (*full[:2], None))
         self._require("k", (full[0], full[2], None if self.q is None else self.q.shape[-1]))
         self._require("v", (full[0], full[2], None))
+
+    def __repr__(self) -> str:
+        size = f"{self.n_heads} heads, {len(self.queries)} queries × {len(self.keys)} keys"
+        return f"AttentionMap({self.site}, {size})"
+
+    def frame(self, head: int) -> Any:
+        """The weights of one head as a pandas table, with the tokens of queries and keys as labels.
+
+        Raises IndexError if there is no such head.
+        """
+        return form("head table", self.head(head))
 
     @property
     def n_heads(self) -> int:
@@ -369,7 +394,8 @@ def known_kind(kind: AttentionKind | str) -> AttentionKind:
         return AttentionKind(kind)
     except ValueError:
         raise TraceError(
-            f"There is no attention of the kind {kind!r}; choose one of {', '.join(AttentionKind)}."
+            f"There is no attention of the kind {kind!r}; choose one of "
+            f"{', '.join(AttentionKind)}.{nearest(str(kind), list(AttentionKind))}"
         ) from None
 
 

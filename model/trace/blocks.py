@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from model.brief import Brief
 from model.trace.attention_map import AttentionKind, FloatArray, Tokens
 
 TEMPERATURES = (0.2, 0.4, 0.6, 0.8, 1.0, 1.25, 1.5, 2.0)
@@ -15,7 +16,7 @@ TEMPERATURES = (0.2, 0.4, 0.6, 0.8, 1.0, 1.25, 1.5, 2.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Blocks:
+class Blocks(Brief):
     """What feed-forward layers add, and what the softmax offers at every step.
 
     Attributes:

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from model.brief import Brief
 from model.trace.attention_map import FloatArray, Tokens
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class LogitLens:
+class LogitLens(Brief):
     """The next-token predictions of each decoder layer's state, from `Translator.logit_lens`.
 
     A layer's state goes through the decoder's final norm and the output embedding, as only the

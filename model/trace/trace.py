@@ -9,10 +9,12 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import numpy as np
 
+from model.arguments import checked_methods
+from model.brief import listed, shortened
 from model.trace.array_values import ArrayValue, Sized, field_values
 from model.trace.attention_map import (
     MOST_BYTES,
@@ -25,9 +27,11 @@ from model.trace.attention_map import (
     known_kind,
     read_only,
 )
+from model.trace.forms import NoForm, form
 from model.trace.trace_file import read_fields, write_fields
 
 
+@checked_methods
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Trace(ArrayValue, Sized):
     """The attention of a model on one sentence.
@@ -72,6 +76,32 @@ class Trace(ArrayValue, Sized):
                 )
         for site, attention in maps.items():
             self._check_labels(site, attention)
+
+    def __repr__(self) -> str:
+        texts = " → ".join(repr(shortened(each)) for each in (self.source_text, self.text) if each)
+        kinds = [
+            f"{kind} {_numbers(self.layers(kind))}"
+            for kind in sorted(self._kinds, key=list(AttentionKind).index)
+        ]
+        heads = {each.n_heads for each in self.maps.values()}
+        count = [f"{heads.pop()} heads each"] if len(heads) == 1 else []
+        return f"Trace({', '.join(filter(None, [texts, *kinds, *count]))})"
+
+    def _repr_html_(self) -> str | None:
+        """Every head, which a notebook draws when the trace is the last line of a cell."""
+        try:
+            page: str | None = form("page", self)
+        except (TraceError, NoForm):
+            return None
+        return page
+
+    def frame(self) -> Any:
+        """Every weight of every head as a pandas table, a row each.
+
+        Its columns are kind, layer, head, query_position, query, key_position, key, weight and
+        allowed; a query that may not attend to a key has the weight 0 there.
+        """
+        return form("table", self)
 
     def attention(self, kind: AttentionKind | str, layer: int) -> AttentionMap:
         """The map of one site; a TraceError lists those there are."""
@@ -139,3 +169,9 @@ class Trace(ArrayValue, Sized):
         # Another model's module may append keys (bias_k, add_zero_attn) to the sentence's.
         if attention.queries != queries or attention.keys[: len(keys)] != keys:
             raise TraceError(f"The labels of {site} are not the tokens of this trace.")
+
+
+def _numbers(layers: tuple[int, ...]) -> str:
+    if len(layers) > 1 and layers[-1] - layers[0] == len(layers) - 1:
+        return f"{layers[0]}–{layers[-1]}"
+    return listed(layers).replace(", ", " ")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from model.brief import Brief, shortened
 from model.trace.attention_map import FloatArray, Tokens
 
 LIKELIEST = 10
@@ -15,7 +16,7 @@ Fate = Literal["continued", "pruned", "finished", "cut"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Translation:
+class Translation(Brief):
     """One translated sentence.
 
     Attributes:
@@ -43,9 +44,14 @@ class Translation:
     unseen: tuple[str, ...]
     distributions: FloatArray | None = None
 
+    def __repr__(self) -> str:
+        cut = "" if self.finished else ", cut at the limit"
+        size = f"{len(self.tokens)} tokens, score {self.score:.4g}{cut}"
+        return f"Translation({shortened(self.text)!r}, {size})"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DecodingStep:
+class DecodingStep(Brief):
     """The model's predictions at one step of a translation, with the token it wrote.
 
     Probabilities are the model's own: sampling and the search do not change them.
@@ -70,7 +76,7 @@ class DecodingStep:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SearchNode:
+class SearchNode(Brief):
     """A hypothesis of a search: its parent's tokens with another one.
 
     Attributes:
@@ -98,7 +104,7 @@ class SearchNode:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Decoding:
+class Decoding(Brief):
     """A translation with the record of its decoding.
 
     Attributes:
@@ -111,6 +117,10 @@ class Decoding:
     translation: Translation
     steps: tuple[DecodingStep, ...]
     nodes: tuple[SearchNode, ...]
+
+    def __repr__(self) -> str:
+        size = f"{len(self.steps)} steps, {len(self.nodes)} hypotheses"
+        return f"Decoding({shortened(self.translation.text)!r}, {size})"
 
     @property
     def ranked(self) -> tuple[SearchNode, ...]:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import BinaryIO
 
+from model.brief import Brief
 from model.paper.search import AS_IN_THE_PAPER, DecodingError, Search
 from model.trace.translation import Translation
 from model.translate.searching import TranslatingModel
@@ -21,7 +22,7 @@ _READ = 1 << 14
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class Line(Brief):
     """One line of a text.
 
     Attributes:

@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 
+from model.arguments import checked_methods
 from model.paper.decoding import (
     EXTRA_LENGTH,
     Hypothesis,
@@ -25,6 +26,7 @@ from model.translate.search_record import decoding_steps, search_nodes
 from model.translate.sentences import ModelWithVocabulary
 
 
+@checked_methods
 class TranslatingModel(ModelWithVocabulary):
     """A model that translates.
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 
+from model.arguments import checked_methods
 from model.paper.linear import pack_linears
 from model.paper.positions import PositionalEncoding
 from model.paper.tokenizer import Tokenizer
@@ -22,6 +23,7 @@ class TextError(ValueError):
     """A text that cannot be translated; the message says why and what to do."""
 
 
+@checked_methods
 class ModelWithVocabulary:
     """A model with its vocabulary, on a device. Safe to share among threads.
 
@@ -45,6 +47,13 @@ class ModelWithVocabulary:
         self.name = name
         self.sites = install_taps(self.model)
         pack_linears(self.model)
+
+    def __repr__(self) -> str:
+        config = self.model.config
+        stacks = f"{config.n_encoder_layers} + {config.n_decoder_layers} layers"
+        size = f"{stacks} of {config.n_heads} heads, d_model {config.d_model}"
+        count = f"{self.n_parameters:,} parameters"
+        return f"{type(self).__name__}({self.name!r}, {size}, {count}, {self.device})"
 
     @property
     def max_tokens(self) -> int:

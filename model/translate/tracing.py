@@ -9,6 +9,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import torch
 
+from model.arguments import checked_methods
+from model.brief import Brief
 from model.paper.decoding import token_log_probs
 from model.paper.linear import multiplies_rows_apart
 from model.paper.search import AS_IN_THE_PAPER, Search
@@ -24,7 +26,7 @@ from model.translate.sentences import TextError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class BatchTrace:
+class BatchTrace(Brief):
     """Traces of several sentences that ran in one padded batch.
 
     Attributes:
@@ -43,6 +45,7 @@ class BatchTrace:
     traces: tuple[Trace, ...]
 
 
+@checked_methods
 class TracedModel(TranslatingModel):
     """A model whose attention is recorded; arguments and errors as in `TranslatingModel`."""
 
@@ -166,11 +169,11 @@ class TracedModel(TranslatingModel):
                 "ignore_padding" does. All sentences have the same positions.
 
         Raises:
-            TextError: also if `texts` is no list, or there is not one target for each.
+            TextError: also if `texts` is empty, or there is not one target for each.
             PositionError: also if positions differ between sentences.
             ValueError: if there is not one intervention for each text.
         """
-        if not texts or isinstance(texts, str):
+        if not len(texts):
             raise TextError("A batch is a list of texts; give at least one.")
         if targets is not None and len(targets) != len(texts):
             raise TextError(

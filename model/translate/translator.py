@@ -9,6 +9,7 @@ from typing import cast
 import numpy as np
 import torch
 
+from model.arguments import checked, checked_methods
 from model.checkpoints.checkpoint import load_checkpoint, longest_trained
 from model.checkpoints.shipped import checkpoint_folder
 from model.paper.decoding import unsayable
@@ -26,6 +27,7 @@ from model.translate.devices import resolve_device
 from model.translate.tracing import TracedModel
 
 
+@checked_methods
 class Translator(TracedModel):
     """A model with its vocabulary and device: text in, translations and traces out."""
 
@@ -195,6 +197,7 @@ class Translator(TracedModel):
             )
 
 
+@checked
 def load(
     checkpoint: str | PathLike[str], *, device: str = "auto", snapshot: int | None = None
 ) -> Translator:

@@ -12,6 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from model.brief import Brief
 from model.paper.attention import masked_softmax
 from model.record.head_editing import weights_in_place
 from model.record.head_edits import (
@@ -31,7 +32,7 @@ _AFRESH = "Watch the model anew, as it will run, and edit what that saw."
 
 
 @dataclass(slots=True, eq=False)
-class SiteEdit:
+class SiteEdit(Brief):
     """The edits at one place, which is a site or one of its heads.
 
     Attributes:

@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 from torch.multiprocessing.reductions import StorageWeakRef
 
+from model.brief import Brief
 from model.watch.axes import Axes, Dim, View, axes_met, outside, unknown
 from model.watch.axes import made as made_of
 from model.watch.call_sites import Place, Spot
@@ -25,7 +26,7 @@ N_READ = 2
 
 
 @dataclass(eq=False)
-class Product:
+class Product(Brief):
     """A batched product that may become scores: QKᵀ, or its transpose where einsum turned it.
 
     The factors are (batch, row, width) and (batch, width, column), or without a batch, with what is
@@ -56,7 +57,7 @@ class Product:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Scores:
+class Scores(Brief):
     """A tensor on its way to a softmax.
 
     Attributes:
@@ -82,7 +83,7 @@ class Softmax:
 
 
 @dataclass(slots=True, eq=False)
-class Candidate:
+class Candidate(Brief):
     """The output of a softmax, until it meets values or is dropped.
 
     Attributes:
@@ -109,7 +110,7 @@ class Candidate:
 
 
 @dataclass(slots=True, eq=False)
-class Node:
+class Node(Brief):
     """The knowledge about one storage.
 
     Attributes:

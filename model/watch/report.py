@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from model.brief import Brief
 from model.record.recording import AttentionRecord
 from model.trace.attention_map import Site
 from model.watch.call_sites import Place
@@ -18,7 +19,7 @@ INVISIBLE = (
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class WatchedSite:
+class WatchedSite(Brief):
     """One attention of a model, with its calls.
 
     Attributes:
@@ -63,7 +64,7 @@ class Suspicion:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class Report(Brief):
     """The contents of a recording by `watching`.
 
     Attributes:

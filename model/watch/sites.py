@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping
 from typing import Any, Unpack
 
+from model.brief import listed
 from model.record.intervention import Intervention
 from model.record.recording import CaptureError, Recording, TraceFields
 from model.trace.attention_map import AttentionKind, Site
@@ -39,6 +40,9 @@ class Watched:
         if like is not None:
             for each, there in like._sites():
                 self._names |= dict.fromkeys(there.keys, each.site)
+
+    def __repr__(self) -> str:
+        return f"Watched({listed([each.site for each in self.sites]) or 'no attention'})"
 
     @property
     def sites(self) -> tuple[WatchedSite, ...]:

@@ -33,7 +33,7 @@ from tests.kit.explorer_payload import Decoded
 from tests.kit.full_disk import full_disk
 from tests.kit.tiny_checkpoint import write_tiny_checkpoint, write_tiny_snapshots
 from viz.registry.pictures import PICTURES
-from viz.save import browser
+from viz.save import browser, metadata
 from viz.save.film import RATES
 from viz.save.picture import Layout, Picture
 
@@ -83,6 +83,7 @@ def test_figures_are_of_what_the_search_finds(run: Run, translator: Translator) 
 def test_every_picture_can_be_printed(run: Run, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     # What the browser is given; that it draws is tested with one picture.
     monkeypatch.setattr(browser.BROWSER, "draw", lambda figure, *size: figure.to_json().encode())
+    monkeypatch.setattr(metadata, "svg", lambda file, about: file)
     status, file, error = run("--figure", name, out="out.svg")
     assert (status, error) == (0, "")
     assert json.loads(file)["data"]

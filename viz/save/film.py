@@ -20,6 +20,7 @@ from viz.draw import themes
 from viz.save.browser import BROWSER
 from viz.save.formats import ExportError, Motion
 from viz.save.image import image
+from viz.save.metadata import About
 from viz.save.picture import Layout, Picture
 
 WIDTH, HEIGHT = 1280, 720
@@ -206,7 +207,8 @@ def filming(picture: Picture, format: Motion, slide: Slide) -> Generator[float, 
         raise ExportError(f"“{picture.title}” does not move; save it as an image.")
     shown: Film = picture.film()
     plan = shown.plan(RATES[format])
-    writer = _Writer(format, _key_shots(shown, plan, slide) if format == "gif" else ())
+    about = About.of(picture.title, slide.sentence, slide.model)
+    writer = _Writer(format, about, _key_shots(shown, plan, slide) if format == "gif" else ())
     drawn = shown.drawn((place for place, _ in plan), slide)
     for number, ((_, frames), shot) in enumerate(zip(plan, drawn, strict=True), 1):
         writer.write(shot, frames)
@@ -226,10 +228,11 @@ class _Writer:
 
     Args:
         format: of the file.
+        about: what the film is of, for the file's metadata.
         keys: images with all the colours of a GIF.
     """
 
-    def __init__(self, format: Motion, keys: Sequence[Raster.Image]) -> None:
+    def __init__(self, format: Motion, about: About, keys: Sequence[Raster.Image]) -> None:
         # Slow to import, and most files need no encoder.
         import av
 
@@ -238,6 +241,8 @@ class _Writer:
         rate = RATES[format]
         muxing = {"loop": "0"} if format == "gif" else {}
         self._container = av.open(self._file, "w", format=format, options=muxing)
+        said = {"title": about.title, "artist": about.author, "comment": about.sentence}
+        self._container.metadata.update({name: text for name, text in said.items() if text})
         name, options = _CODECS[format]
         stream: Any = self._container.add_stream(name, rate=rate, options=options)
         stream.width, stream.height = WIDTH, HEIGHT

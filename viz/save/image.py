@@ -5,12 +5,11 @@ viz.save.browser draws SVG, PDF and PNG.
 
 from __future__ import annotations
 
+import html
 import math
 import re
-import struct
 import textwrap
 import unicodedata
-import zlib
 from collections.abc import Mapping
 from typing import Any, Literal, get_args
 
@@ -19,13 +18,22 @@ import plotly.graph_objects as go
 
 from viz.draw import style, themes
 from viz.draw.labels import escape_html, visible
+from viz.save import metadata
 from viz.save.browser import BROWSER
 from viz.save.formats import ExportError, Image
 
 Width = Literal["column", "two-columns", "slide"]
 
-WIDTHS: dict[Width, float] = {"column": 85.0, "two-columns": 174.0, "slide": 13.333 * 25.4}
+WIDTHS: dict[str, float] = {"column": 85.0, "two-columns": 174.0, "slide": 13.333 * 25.4}
 """Widths in millimetres: one column of a journal, two columns, and a wide slide."""
+
+_UNITS = {"mm": 1.0, "cm": 10.0, "in": 25.4, "pt": 25.4 / 72}
+
+_LEAST, _MOST = 40.0, 600.0
+"""The narrowest and the widest figure in millimetres."""
+
+_NARROW = 130.0
+"""Millimetres, between one column and two: a narrower figure has its parts below each other."""
 
 SLIDE_HEIGHT = 7.5 * 25.4
 """The height of a wide slide in millimetres; taller figures are drawn smaller."""
@@ -55,7 +63,33 @@ _CAPTION, _SOURCE, _LEADING, _EDGE = 13.0, 12.0, 1.35, 8.0
 _AXIS = re.compile(r"[xy]axis\d*")
 
 
-def sized(figure: go.Figure, width: Width, below: float = 0.0) -> go.Figure:
+def millimetres(width: str) -> float:
+    """A width in millimetres, from a name in WIDTHS or a length such as "8.5cm".
+
+    Raises:
+        ExportError: if it is neither, or less than 4 cm or more than 60.
+    """
+    if width in WIDTHS:
+        return WIDTHS[width]
+    found = re.fullmatch(rf"\s*(\d{{1,6}}(?:[.,]\d{{1,6}})?)\s*({'|'.join(_UNITS)})\s*", width)
+    if found is None:
+        raise ExportError(
+            f"There is no width {width!r}; choose {', '.join(WIDTHS)}, or a length such as 8.5cm."
+        )
+    length = float(found[1].replace(",", ".")) * _UNITS[found[2]]
+    if not _LEAST <= length <= _MOST:
+        raise ExportError(
+            f"A figure is {_LEAST / 10:g} to {_MOST / 10:g} cm wide; {width.strip()} is not."
+        )
+    return length
+
+
+def is_narrow(width: str) -> bool:
+    """Whether a figure of this width is one of a column; errors as `millimetres`."""
+    return millimetres(width) < _NARROW
+
+
+def sized(figure: go.Figure, width: str, below: float = 0.0) -> go.Figure:
     """A copy of a figure for paper or slides: white ground, black text, no controls.
 
     A figure drawn for a dark page stays dark: white text on black. `image` scales the copy to its
@@ -64,8 +98,8 @@ def sized(figure: go.Figure, width: Width, below: float = 0.0) -> go.Figure:
 
     Args:
         figure: of this package; it is not changed.
-        width: "column" (85 mm), "two-columns" (174 mm) or "slide" (13.33 in, and 7.5 in high if
-            the figure fits without text below 7 points).
+        width: "column" (85 mm), "two-columns" (174 mm), "slide" (13.33 in, and 7.5 in high if
+            the figure fits without text below 7 points), or a length such as "8.5cm".
         below: height in pixels of what stands below the figure on the same slide.
 
     Raises:
@@ -89,14 +123,17 @@ def sized(figure: go.Figure, width: Width, below: float = 0.0) -> go.Figure:
 def image(
     figure: go.Figure,
     format: Image,
-    width: Width = "two-columns",
+    width: str = "two-columns",
     scale: int = 2,
     *,
+    title: str = "",
     caption: str = "",
     sentence: str = "",
     model: str = "",
 ) -> bytes:
     """A figure as a file, `sized`; in SVG and PDF, text stays text and cells are shapes.
+
+    The file has its title, sentence and model in its metadata, and its size on paper.
 
     The first call starts the browser, which takes some seconds; later calls reuse it.
 
@@ -105,6 +142,7 @@ def image(
         format: "png", "svg" or "pdf".
         width: as in `sized`.
         scale: of a PNG: 1 to 4 pixels for every 1/96 inch. Other formats ignore it.
+        title: for the metadata; empty takes the figure's own.
         caption: how to read the figure, in plain text; it stands below the figure.
         sentence: below the caption, shortened to one line.
         model: in the same line.
@@ -125,12 +163,25 @@ def image(
         below.layout.width = pixels
     if format == "png":
         drawn = BROWSER.draw(printed, format, pixels, height, size * scale, below)
-        return _with_resolution(drawn, 96 * scale)
-    return BROWSER.draw(_as_shapes(printed), format, pixels, height, size, below)
+    else:
+        drawn = BROWSER.draw(_as_shapes(printed), format, pixels, height, size, below)
+    about = metadata.About.of(title or title_of(figure), sentence, model)
+    match format:
+        case "png":
+            return metadata.png(drawn, about, 96 * scale)
+        case "svg":
+            return metadata.svg(drawn, about)
+        case "pdf":
+            return metadata.pdf(drawn, about)
+
+
+def title_of(figure: go.Figure) -> str:
+    """A figure's own title as plain text."""
+    return html.unescape(re.sub(r"<[^>]*>", " ", figure.layout.title.text or ""))
 
 
 def _caption(
-    figure: go.Figure, width: Width, caption: str, sentence: str, model: str
+    figure: go.Figure, width: str, caption: str, sentence: str, model: str
 ) -> go.Figure | None:
     """The text below a figure, as a separate figure, so that the two never overlap."""
     pixels, _, scale = _plan(figure, width)
@@ -186,13 +237,14 @@ def _letters(text: str, pixels: float, size: float) -> int:
     return max(10, int((pixels - 2 * _EDGE) / (size * (_WIDE_LETTER if is_wide else _LETTER))))
 
 
-def page(figure: go.Figure) -> str:
+def page(figure: go.Figure, title: str = "") -> str:
     """A figure as a complete interactive HTML document that opens offline.
 
     It holds all of Plotly, some five million characters.
 
     Args:
         figure: of this package; it is not changed.
+        title: of the document; empty takes the figure's own.
     """
     # With its own background: a document has none, and light text would stand on white.
     shown = go.Figure(figure)
@@ -200,14 +252,13 @@ def page(figure: go.Figure) -> str:
         paper_bgcolor=themes.BLACK if _is_dark(figure) else themes.WHITE, autosize=True
     )
     document: str = shown.to_html(include_plotlyjs=True, config=style.CHART_CONFIG)
-    return document
+    named = f"<title>{escape_html(metadata.one_line(title or title_of(figure)))}</title>"
+    return document.replace("<head>", f"<head>{named}", 1)
 
 
-def _plan(figure: go.Figure, width: Width, below: float = 0.0) -> tuple[float, float, float]:
+def _plan(figure: go.Figure, width: str, below: float = 0.0) -> tuple[float, float, float]:
     """The layout's width and height in pixels, and the factor by which it is enlarged."""
-    if width not in WIDTHS:
-        raise ExportError(f"There is no width {width!r}; choose {', '.join(WIDTHS)}.")
-    across = WIDTHS[width] / _MILLIMETRES
+    across = millimetres(width) / _MILLIMETRES
     height = float(figure.layout.height or 450)
     scale = _PAPER
     if width == "slide":
@@ -324,11 +375,3 @@ def _color(colorscale: Any, share: float) -> str:
     )
     mixed = [np.interp(share, stops, channel) for channel in colors.T]
     return "#" + "".join(f"{round(channel):02x}" for channel in mixed)
-
-
-def _with_resolution(png: bytes, per_inch: float) -> bytes:
-    """A PNG with its size on paper; without it, programs assume 96 pixels an inch."""
-    per_metre = round(per_inch / 0.0254)
-    chunk = b"pHYs" + struct.pack(">IIB", per_metre, per_metre, 1)
-    # The signature and the first chunk, which holds the size, are 33 bytes.
-    return png[:33] + struct.pack(">I", 9) + chunk + struct.pack(">I", zlib.crc32(chunk)) + png[33:]

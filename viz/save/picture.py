@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 import plotly.graph_objects as go
 
+from model.brief import Brief
 from viz.save.formats import FILMS, IMAGES, NUMBERS
 from viz.save.notebook import Lines, assigned, public
 from viz.save.numbers import Numbers
@@ -33,7 +34,7 @@ class Layout:
         return asdict(self)
 
 
-class Picture(ABC):
+class Picture(Brief, ABC):
     """One picture in all its forms.
 
     A subclass is a frozen dataclass of what it shows. It overrides the forms it has; nobody offers

@@ -398,12 +398,13 @@ def _drawn(
     assert picture.has("figure")
     figure = picture.figure(layout)
     if format == "html":
-        return image.page(figure).encode()
+        return image.page(figure, picture.title).encode()
     return image.image(
         figure,
         format,  # type: ignore[arg-type]
         width,
         scale,
+        title=picture.title,
         **written_below(picture, question),
     )
 

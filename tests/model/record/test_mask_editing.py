@@ -611,7 +611,7 @@ def test_in_a_batch_that_is_decoded_a_matrix_over_the_padded_source_replaces_its
 def test_a_batch_that_is_none_is_refused(translator: Translator) -> None:
     with pytest.raises(TextError, match="list of texts"):
         translator.trace_batch([])
-    with pytest.raises(TextError, match="list of texts"):
+    with pytest.raises(TypeError, match="texts must be a list of strings"):
         translator.trace_batch("The cat eats.")
     with pytest.raises(TextError, match="there are 2 and 1"):
         translator.trace_batch(SIX[:2], ["Die Katze."])

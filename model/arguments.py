@@ -1,0 +1,148 @@
+"""Arguments of public functions, checked by their annotations, and names that are nearly right."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import os
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from difflib import get_close_matches
+from types import NoneType, UnionType
+from typing import IO, Any, BinaryIO, ParamSpec, SupportsIndex, TypeVar, Union, get_args, get_origin
+
+P = ParamSpec("P")
+R = TypeVar("R")
+C = TypeVar("C", bound=type)
+
+_NAMES: Mapping[Any, str] = {
+    str: "a string",
+    int: "a whole number",
+    float: "a number",
+    bool: "True or False",
+    NoneType: "None",
+    os.PathLike: "a path",
+    BinaryIO: "an open file",
+    Mapping: "a dictionary",
+    Sequence: "a list",
+    Iterable: "a list",
+    Callable: "a function",
+}
+
+
+def checked(function: Callable[P, R]) -> Callable[P, R]:
+    """The function, which names an argument of a wrong type before it does anything.
+
+    Annotations of other kinds than classes, their unions and lists of them are not checked.
+
+    Raises:
+        TypeError: in a sentence, on such an argument.
+    """
+    signature = inspect.signature(function)
+
+    @functools.cache
+    def hints() -> Mapping[str, Any]:
+        names = inspect.unwrap(function).__globals__
+        found = {}
+        for name, parameter in signature.parameters.items():
+            several = parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
+            if isinstance(parameter.annotation, str) and not several:
+                try:
+                    found[name] = eval(parameter.annotation, names)
+                except NameError:
+                    # Imported for type checkers alone.
+                    continue
+        return found
+
+    @functools.wraps(function)
+    def call(*given: P.args, **named: P.kwargs) -> R:
+        arguments = signature.bind(*given, **named).arguments
+        for name, hint in hints().items():
+            if name in arguments:
+                require(name, arguments[name], hint)
+        return function(*given, **named)
+
+    return call
+
+
+def checked_methods(kind: C) -> C:
+    """A class whose public methods are `checked`."""
+    for name, method in list(vars(kind).items()):
+        if name.startswith("_"):
+            continue
+        if inspect.isfunction(method):
+            setattr(kind, name, checked(method))
+        elif isinstance(method, staticmethod):
+            setattr(kind, name, staticmethod(checked(method.__func__)))
+    return kind
+
+
+def require(name: str, value: object, hint: Any) -> None:
+    """Raises TypeError if a value is not of an annotation's type; the message names both."""
+    if _fits(value, hint):
+        return
+    said = f"{name} must be {_described(hint)}, not {_of(value)}"
+    if get_origin(hint) is Sequence and isinstance(value, list | tuple):
+        wrong = next(each for each in value if not isinstance(each, str))
+        said += f" with {_of(wrong)} in it"
+    if hint is str and isinstance(value, list | tuple) and all(isinstance(x, str) for x in value):
+        said += "; give one at a time"
+    raise TypeError(f"{said}.")
+
+
+def nearest(name: str, names: Collection[str]) -> str:
+    """A question after the nearest of some names, with a space before it; empty if none is near."""
+    near = get_close_matches(name.casefold(), names, 1)
+    return f" Did you mean {near[0]}?" if near else ""
+
+
+def _fits(value: Any, hint: Any) -> bool:
+    origin = get_origin(hint) or hint
+    if origin in (Union, UnionType):
+        return any(_fits(value, each) for each in get_args(hint))
+    if hint is None or hint is NoneType:
+        return value is None
+    if hint is int:
+        return isinstance(value, SupportsIndex) and not isinstance(value, bool)
+    if hint is float:
+        return hasattr(value, "__float__") and not isinstance(value, bool)
+    if not isinstance(origin, type) or origin is Any:
+        return True
+    if issubclass(origin, IO):
+        return hasattr(value, "read") or hasattr(value, "write")
+    if hasattr(origin, "__array__"):
+        return hasattr(value, "__array__")
+    if issubclass(origin, Sequence) and not issubclass(origin, str | bytes):
+        # An array and a column of a table are as good as a list.
+        is_list = hasattr(value, "__len__") and hasattr(value, "__getitem__")
+        if not is_list or isinstance(value, str | bytes | Mapping):
+            return False
+        return get_args(hint) != (str,) or all(isinstance(each, str) for each in value)
+    return isinstance(value, origin)
+
+
+def _described(hint: Any) -> str:
+    origin = get_origin(hint) or hint
+    if origin in (Union, UnionType):
+        *others, last = dict.fromkeys(_described(each) for each in get_args(hint))
+        return f"{', '.join(others)} or {last}" if others else last
+    if origin is Sequence and get_args(hint) == (str,):
+        return "a list of strings"
+    if hint is None:
+        return "None"
+    if hasattr(origin, "__array__"):
+        return "an array"
+    if origin in _NAMES:
+        return _NAMES[origin]
+    return _with_article(getattr(origin, "__name__", str(origin)))
+
+
+def _of(value: object) -> str:
+    if value is None or isinstance(value, bool | int | float):
+        return repr(value)
+    if isinstance(value, str):
+        return f"{value[:40]!r}"
+    return "bytes" if isinstance(value, bytes) else _with_article(type(value).__name__)
+
+
+def _with_article(name: str) -> str:
+    return f"{'an' if name[0].lower() in 'aeiou' else 'a'} {name}"

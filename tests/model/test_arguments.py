@@ -1,0 +1,189 @@
+"""Arguments of a wrong type are named in a sentence, and names that are nearly right are found."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import headscope as hs
+from model.arguments import checked, nearest
+from model.record.mask_presets import PRESETS
+from model.trace.trace import Trace
+from model.translate.translator import Translator
+
+SENTENCE = "The cat eats."
+WRONG: tuple[Any, ...] = (
+    None,
+    3,
+    2.5,
+    True,
+    b"x",
+    ["a", "b"],
+    ["a", None],
+    {"a": 1},
+    {1},
+    object(),
+)
+
+
+@pytest.fixture(scope="module")
+def given(translator: Translator) -> Mapping[str, Any]:
+    """What each parameter of a public function may be given, by its name."""
+    trace = translator.trace(SENTENCE)
+    return {
+        "translator": translator,
+        "trace": trace,
+        "text": SENTENCE,
+        "sentence": SENTENCE,
+        "other": "The dog sleeps.",
+        "word": 0,
+        "parts": {("encoder", 0): [0]},
+        "reading": hs.Reading(),
+        "values": trace.attention("cross", 0).weights,
+        "kind": "cross",
+        "layer": 0,
+        "number": 0,
+        "head": 0,
+        "texts": [SENTENCE],
+        "translation": translator.translate(SENTENCE),
+        "checkpoint": "en-de",
+        "directory": "en-de",
+    }
+
+
+def calls(translator: Translator, trace: Trace) -> dict[str, Callable[..., Any]]:
+    """The public functions and methods that take what people have at hand."""
+    of_translator = (
+        *("translate", "candidates", "decode", "translate_batch", "trace", "traces", "trace_of"),
+        *("trace_batch", "encode", "embedding_parts", "score_terms", "logit_lens", "prefix"),
+    )
+    functions = ("effects", "attributions", "contrast", "patch", "causal_trace", "read", "word_map")
+    attention = trace.attention("cross", 0)
+    return {
+        **{name: getattr(translator, name) for name in of_translator},
+        **{name: getattr(hs, name) for name in (*functions, "load", "load_reader")},
+        "attention": trace.attention,
+        "layers": trace.layers,
+        "head": attention.head,
+        "frame": attention.frame,
+    }
+
+
+def test_every_required_argument_is_named_when_its_type_is_wrong(
+    translator: Translator, given: Mapping[str, Any]
+) -> None:
+    tried = 0
+    for name, call in calls(translator, given["trace"]).items():
+        required = [
+            each.name
+            for each in inspect.signature(call).parameters.values()
+            if each.default is each.empty and each.kind is not each.VAR_KEYWORD
+        ]
+        for parameter in required:
+            for wrong in WRONG:
+                if parameter in {"word", "layer", "number", "head"} and wrong == 3:
+                    continue
+                if parameter == "texts" and wrong == ["a", "b"]:
+                    continue
+                if parameter == "parts" and isinstance(wrong, list | dict | set | bytes):
+                    # Iterables, whose parts have sentences of their own.
+                    continue
+                arguments = {each: given[each] for each in required} | {parameter: wrong}
+                with pytest.raises(TypeError, match=f"^{parameter} must be ") as raised:
+                    call(*arguments.values())
+                assert str(raised.value).endswith("."), name
+                tried += 1
+    assert tried > 200
+
+
+@pytest.mark.parametrize(
+    ("ask", "said"),
+    [
+        (lambda t: t.trace(None), "text must be a string, not None."),
+        (lambda t: t.trace(["a", "b"]), "text must be a string, not a list; give one at a time."),
+        (lambda t: t.translate_batch("abc"), "texts must be a list of strings, not 'abc'."),
+        (
+            lambda t: t.traces(["a", None]),
+            "texts must be a list of strings, not a list with None in it.",
+        ),
+        (lambda t: t.trace("a", target=3), "target must be a string or None, not 3."),
+        (lambda t: t.trace("a", search=4), "search must be a Search, not 4."),
+        (lambda t: hs.effects("en-de", "a"), "translator must be a Translator, not 'en-de'."),
+        (lambda _: hs.load(None), "checkpoint must be a string or a path, not None."),
+        (lambda _: hs.load("en-de", device=0), "device must be a string, not 0."),
+        (lambda _: hs.Trace.load(3), "file must be a string, a path or an open file, not 3."),
+        (lambda _: hs.Search(sampling=3), "sampling must be a Sampling or None, not 3."),
+        (lambda _: hs.Intervention(positions=3), "positions must be a PositionEdit, not 3."),
+        (lambda _: hs.Intervention(source_order=3), "source_order must be a list, not 3."),
+        (lambda _: hs.image("a", "png"), "figure must be a Figure, not 'a'."),
+        (lambda _: hs.show(3), "Give a trace, what watching saw, or a PyTorch model to call; 3 is "
+         "none of these."),
+    ],
+)  # fmt: skip
+def test_the_sentence_says_what_it_must_be_and_what_it_is(
+    translator: Translator, ask: Callable[[Translator], Any], said: str
+) -> None:
+    with pytest.raises(TypeError) as raised:
+        ask(translator)
+    assert str(raised.value) == said
+
+
+def test_arrays_and_columns_of_a_table_are_lists_too(translator: Translator) -> None:
+    expected = translator.translate_batch([SENTENCE])
+    (found,) = translator.translate_batch(np.array([SENTENCE]))  # type: ignore[arg-type]
+    assert found.token_ids == expected[0].token_ids
+    assert translator.trace(SENTENCE).attention("cross", np.int64(0)).n_heads == 4
+
+
+def test_a_checked_function_keeps_its_name_and_its_errors() -> None:
+    @checked
+    def half(number: int = 2, *more: int, unknown: Nowhere = None, **named: int) -> float:  # type: ignore[name-defined]  # noqa: F821
+        """Half of it."""
+        return number / 2
+
+    assert (half.__name__, half.__doc__, half(4, 5, unknown=half, a=1)) == (
+        "half",
+        "Half of it.",
+        2,
+    )
+    assert half() == 1
+    with pytest.raises(TypeError, match="multiple values"):
+        half(1, 2, number=3)  # type: ignore[misc]
+    with pytest.raises(TypeError, match="number must be a whole number, not 'a'"):
+        half("a")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("name", "near"),
+    [("en-dd", "en-de"), ("EN-DE", "en-de"), ("toy-revers", "toy-reverse"), ("endefr", "")],
+)
+def test_the_nearest_model_is_offered_with_all_there_are(name: str, near: str) -> None:
+    with pytest.raises(ValueError, match="There is no checkpoint folder") as raised:
+        hs.load(name)
+    said = str(raised.value)
+    assert (f"Did you mean {near}?" in said) == bool(near)
+    assert "Headscope comes with de-en, en-de, " in said
+    assert "a folder with a config.json" in said
+
+
+def test_near_names_are_offered_wherever_a_name_is_looked_up(translator: Translator) -> None:
+    with pytest.raises(KeyError, match=r"no preset 'causl'\. Did you mean causal\?"):
+        PRESETS["causl"]
+    assert PRESETS.get("causl") is None
+    with pytest.raises(ValueError, match=r"kind 'encodr'; .* Did you mean encoder\?"):
+        hs.Site("encodr", 0)  # type: ignore[arg-type]
+    with pytest.raises(AttributeError) as raised:
+        hs.laod  # noqa: B018
+    # With these, Python's traceback asks after `load`.
+    assert (raised.value.name, raised.value.obj) == ("laod", hs)
+    assert nearest("nothing", ["encoder"]) == ""
+
+
+def test_a_path_that_is_not_there_is_told_as_one(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"There is no checkpoint folder .*; name one with"):
+        hs.load(tmp_path / "nothing")
