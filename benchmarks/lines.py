@@ -54,7 +54,7 @@ def main(argv: list[str] | None = None) -> None:
         )
     rates = {name: round(len(texts) / each, 1) for name, each in seconds.items()}
     print(
-        f"{len(texts):,} lines a second: {rates['batches']} in batches, {rates['one']} one by one"
+        f"{len(texts):,} lines, a second: {rates['batches']} in batches, {rates['one']} one by one"
     )
     print(f"{differing:,} translations differ.")
     write(
