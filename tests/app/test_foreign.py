@@ -72,7 +72,7 @@ def test_another_text_is_read_anew_and_a_gap_is_filled(open_foreign):
     assert "type [MASK] " in text_of(app)
     app.text_input(key="sentence").set_value("the [MASK] sat").run()
     prepared = app.session_state["_prepared"]
-    assert "[MASK]" in prepared.trace.source.tokens
+    assert "▁[MASK]" in prepared.trace.source.tokens
     assert "The gap: " in text_of(app)
 
 

@@ -50,7 +50,7 @@ TRIGGERS: dict[str, dict[str, Any]] = {
     "drawer": {},
     "headline": {},
     "without": {},
-    "inquiry-list": {"asked": "hardest"},
+    "inquiries": {"asked": "why-not.4.seinen"},
     "model_map": {"open": "cross"},
     "branches": {},
 }
