@@ -26,7 +26,7 @@ STROKE = {"name": "decoder", "rows": 4, "columns": 4, "bits": "gMDg8A=="}
 
 STATES: dict[str, dict[str, Any]] = {
     "explorer": {"selection": SELECTED},
-    "stage-keys": {"pressed": [[1, "ArrowRight"], [2, "ArrowDown"], [3, "v"]]},
+    "stage": {"pressed": [[1, "ArrowRight"], [2, "ArrowDown"], [3, "v"]]},
     "switches": {"clicks": [[1, "cross", 0, 1], [2, "encoder", 1, 2]]},
     "clicks": {"clicks": [[1, 3]]},
     "steps": {"shown": {"name": "", "step": 2}},
