@@ -308,6 +308,19 @@ def test_a_sentence_that_cannot_be_translated_is_answered_and_nothing_is_lost(
     assert app.query_params["layer"] == "1"
 
 
+def test_an_answer_from_before_warns_of_nothing_and_offers_nothing(open_app: OpenApp):
+    def offers() -> list[str]:
+        return [each.label for each in app.button if (each.key or "").startswith("offer-")]
+
+    app = open_app(sentence="<b>the cat eats</b>")
+    assert offers() == ["Translate “the cat eats”"]
+    retype(app, "the " * 3000)
+    assert not app.exception
+    (refused,) = warnings(app)
+    assert "too long" in refused
+    assert offers() == []
+
+
 @pytest.mark.parametrize("text", HOSTILE)
 def test_nothing_in_a_sentence_or_a_target_acts_as_markup(open_app: OpenApp, text: str) -> None:
     app = open_app(sentence=text, target=text)

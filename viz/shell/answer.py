@@ -42,15 +42,15 @@ WRITTEN = "_written"
 """The key of the translation that is shown."""
 
 
-def show_answer(question: Question, steps: Sequence[int]) -> None:
-    """Show what the model made of the text, with what there is to say against it.
+def show_answer(question: Question, steps: Sequence[int], *, warns: bool = True) -> None:
+    """Show what the model made of the text, and, if it warns, what there is to say against it.
 
     Raises:
         CheckpointError, DeviceError, ServiceError, TextError: as `session.ask`.
     """
     match question:
         case OfModel():
-            _show_translation(question, steps)
+            _show_translation(question, steps, warns=warns)
         case OfReader():
             _show_reading(question)
         case OfTrace():
@@ -142,7 +142,7 @@ def _fills(answer: Answer) -> str:
     return "".join(lines)
 
 
-def _show_translation(question: OfModel, steps: Sequence[int]) -> None:
+def _show_translation(question: OfModel, steps: Sequence[int], *, warns: bool) -> None:
     model = session.translator(question.checkpoint)
     timed = session.ask(question.translate)
     own = timed.translation
@@ -181,7 +181,8 @@ def _show_translation(question: OfModel, steps: Sequence[int]) -> None:
         st.caption(escape_markdown(f"This toy {task.does}. {task.look}"))
     if copies(question.folder):
         _show_cheat()
-    _show_warnings(own, question.target, model, question.folder, task)
+    if warns:
+        _show_warnings(own, question.target, model, question.folder, task)
 
 
 def headline_of_model(question: OfModel) -> Headline:

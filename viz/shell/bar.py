@@ -201,7 +201,8 @@ def _answered_before(checkpoint: Path, steps: Sequence[int]) -> Question | None:
     st.info(f"{DIMMED}: “{sentence}”", icon=":material/history:")
     st.html(css.STALE_STAGE_CSS if stage.is_on() else css.STALE_CSS)
     with st.container(gap="xxsmall", key="answered-before"):
-        show_answer(question, steps)
+        # A warning would seem to be about the text in the field.
+        show_answer(question, steps, warns=False)
     answered: Question = question
     return answered
 
