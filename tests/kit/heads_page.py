@@ -378,10 +378,13 @@ class HeadsPage:
         # Begins where a cell is picked, else at the first.
         line, x, y, width, height = self.matrix.evaluate(
             """canvas => {
-                const [line] = window.pressed(canvas, "Escape", "ArrowRight");
+                // Escape would let go of a picked cell too.
+                const leave = () => canvas.dispatchEvent(new PointerEvent("pointerleave"));
+                leave();
+                const [line] = window.pressed(canvas, "ArrowRight");
                 const { style } = window.explorer().querySelector(".cell:not(.picked)");
                 const at = [...style.transform.matchAll(/[-\\d.]+/g), style.width, style.height];
-                window.pressed(canvas, "Escape");
+                leave();
                 return [line, ...at.map(text => parseFloat(text))];
             }"""
         )
