@@ -1,4 +1,4 @@
-// What a test says to the site's page in Firefox, defined anew in each page.
+// What a test says to a page in Firefox; every document has it from its start.
 
 const SECONDS = 30;
 

@@ -21,6 +21,7 @@ from websockets.sync.client import ClientConnection, connect
 from tests.kit.running_app import free_port
 
 SECONDS = 60
+EMPTY = "about:blank"
 
 REFUSED = """() => {
   globalThis.refused = [];
@@ -70,20 +71,27 @@ class FirefoxPage:
         self._call("session.new", capabilities={})
         events = ["network.beforeRequestSent", "log.entryAdded"]
         self._call("session.subscribe", events=events)
-        self._call("script.addPreloadScript", functionDeclaration=REFUSED)
+        # In every document from its start, whichever navigation brings it.
+        for script in (REFUSED, f"() => {{ {HELPERS} }}"):
+            self._call("script.addPreloadScript", functionDeclaration=script)
         (self._context,) = self._contexts()
 
     def open(self, address: str) -> None:
-        """Go to an address, wait until it is loaded, and define the functions of firefox.js."""
+        """Go to an address, and wait until it is loaded."""
         self._call("browsingContext.navigate", context=self._context, url=address, wait="complete")
-        self._help()
 
     def pop_up(self, script: str) -> None:
-        """Run an expression as a person's click runs it, and turn to the window that it opens."""
+        """Run an expression as a person's click runs it, and turn to the window that it opens.
+
+        A window begins empty; what is asked of it before its page stands is lost with it.
+        """
         before = self._contexts()
         self._run(script, userActivation=True)
-        (self._context,) = set(self._contexts()) - set(before)
-        self._help()
+        (self._context,) = self._contexts().keys() - before.keys()
+        end = time.monotonic() + SECONDS
+        while self._contexts()[self._context] == EMPTY:
+            assert time.monotonic() < end, "The window stayed empty."
+            time.sleep(0.05)
 
     @property
     def refused(self) -> list[str]:
@@ -105,12 +113,10 @@ class FirefoxPage:
         text = f"Promise.resolve({script}).then((value) => JSON.stringify(value ?? null))"
         return json.loads(self._run(text)["value"])
 
-    def _help(self) -> None:
-        self.evaluate(f"(() => {{ {HELPERS} }})()")
-
-    def _contexts(self) -> list[str]:
+    def _contexts(self) -> dict[str, str]:
+        """The address of every tab and window."""
         tabs = self._call("browsingContext.getTree")["contexts"]
-        return [each["context"] for each in tabs]
+        return {each["context"]: each["url"] for each in tabs}
 
     def _run(self, script: str, **options: bool) -> dict[str, Any]:
         answer = self._call(
@@ -152,7 +158,7 @@ def firefox(command: str) -> Iterator[FirefoxPage]:
         port = free_port()
         options = ["--headless", "--no-remote", "--profile", profile]
         process = subprocess.Popen(
-            [command, *options, "--remote-debugging-port", str(port), "about:blank"],
+            [command, *options, "--remote-debugging-port", str(port), EMPTY],
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
