@@ -269,6 +269,8 @@ export class Explorer {
     const { view, cell, only } = this.state;
     if (!this.root.clientWidth || !this.payload) return false;
     if (view === "lines" && this.lines.letGo()) this._say(tr("All lines are shown."));
+    // What is presented stays as it is: there Escape leaves the stage.
+    else if (this.payload.stage) return false;
     else if (view !== "lines" && cell) this._pick(cell);
     else if (this.adding()) {
       this._change({ compare: [] });
@@ -570,6 +572,8 @@ export class Explorer {
     this.largeZoom.hidden = lines;
     this._drawInside(kind, drawn);
     this._writeCaption(kind, drawn);
+    // Ahead of the picture, which takes the room that the hint leaves.
+    this._drawHint();
     const height = this._roomBelow();
     const rem = parseFloat(getComputedStyle(document.documentElement).fontSize);
     const rows = payload.axis(kind.queries).length;
@@ -578,7 +582,6 @@ export class Explorer {
     this.matrix.fills = this.lines.fills = payload.stage;
     if (lines) this.lines.show(payload, kind, drawn, this.palette, height);
     else this.matrix.show(payload, kind, drawn, this.palette, state.cell, Math.max(height, most));
-    this._drawHint();
     // Only a drawn picture knows whether it names every token.
     this._writeCaption(kind, drawn, !lines && !this.matrix.isComplete());
     const alt = altOf(payload, kind, drawn);

@@ -27,7 +27,10 @@ export class Lines {
   /** Shows heads, `{cells, color}`, of one kind of attention. */
   show(payload, kind, heads, palette, height) {
     const axes = `${payload.id}/${kind.kind}`;
-    if (this.axes !== axes) this.pinned = null;
+    if (this.axes !== axes && this.pinned) {
+      this.pinned = null;
+      this.on.pin();
+    }
     Object.assign(this, { payload, kind, heads, palette, axes, heightGiven: height, hovered: null });
     this.queries = payload.axis(kind.queries);
     this.keys = payload.axis(kind.keys);
