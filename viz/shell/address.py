@@ -69,10 +69,15 @@ class _Visit:
 
     def values(self) -> dict[str, Any]:
         """The session's value of every open parameter."""
-        return {
-            name: st.session_state.get(name, self.kept.get(parameter.key, parameter.default))
-            for name, parameter in self.parameters.items()
-        }
+        return {name: self._value(parameter) for name, parameter in self.parameters.items()}
+
+    def _value(self, parameter: Parameter[Any]) -> Any:
+        kept = self.kept.get(parameter.key, parameter.default)
+        value = st.session_state.get(parameter.name, kept)
+        # Just after a change of page, the browser may send a widget of the page before that has the
+        # same name: a switch is no text.
+        alike = isinstance(value, str) == isinstance(kept, str) or None in (value, kept)
+        return value if alike else kept
 
     def by_key(self, values: Mapping[str, Any]) -> dict[Key, Any]:
         """Values of open parameters by their keys instead of their names."""

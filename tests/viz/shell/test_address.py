@@ -14,6 +14,7 @@ from streamlit.testing.v1 import AppTest, local_script_runner
 from model.trace.attention_map import AttentionKind
 from tests.kit.apptest import run_with, widget_states
 from viz.links import parameters
+from viz.registry import pages
 from viz.shell import address
 
 PARAMETERS = (
@@ -487,3 +488,11 @@ def test_a_text_too_long_for_a_link_stays_on_the_page(app: AppTest) -> None:
     app.button[0].click().run()
     assert shown(app) == ("x" * 30, 1)
     assert app.query_params == {"layer": "1"}
+
+
+def test_a_switch_of_the_page_before_is_no_text_of_this_one(monkeypatch):
+    (words,) = (each for each in pages.VIEWS["corpus"].parameters if each.name == "words")
+    visit = address._Visit("corpus", {}, parameters={"words": words})
+    for sent, expected in ((True, ""), ("work*", "work*")):
+        monkeypatch.setattr(address.st, "session_state", {"words": sent})
+        assert visit.values() == {"words": expected}
