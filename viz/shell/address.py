@@ -318,6 +318,9 @@ def open_address(parameters: Iterable[Parameter[Any]]) -> None:
     for parameter in absent:
         value = visit.kept.setdefault(parameter.key, parameter.default)
         st.session_state[parameter.name] = value
+    for name, value in visit.values().items():
+        if st.session_state.get(name, value) is not value:
+            st.session_state[name] = value
 
 
 def read(view: type[V]) -> V:
