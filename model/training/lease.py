@@ -21,6 +21,7 @@ import sys
 import time
 import zipfile
 from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -374,13 +375,15 @@ def work_through(
 ) -> None:
     """All parts of the work in order, writing after each one that leaves weights."""
     ends = {name: share * seconds for name, share in ENDS.items()}
-    sentences = lease.sentences
-    # The checks need the GPU while the teacher's data are prepared.
-    lease.run([lease.checks(), lease.teacher("post", ends["teacher"])], ends["teacher"])
-    if trained(lease.work / TEACHER) is None and lease.now() < 0.75 * ends["teacher"]:
-        lease.run([lease.teacher("pre", ends["teacher"])], ends["teacher"])
-    lease.write([TEACHER])
-    lease.run(lease.translations(sentences(held_out), processes), ends["translate"])
+    with ThreadPoolExecutor(1) as beside:
+        # Reading the corpora takes many seconds, in which the GPU would wait.
+        sentences = beside.submit(lease.sentences, held_out)
+        # The checks need the GPU while the teacher's data are prepared.
+        lease.run([lease.checks(), lease.teacher("post", ends["teacher"])], ends["teacher"])
+        if trained(lease.work / TEACHER) is None and lease.now() < 0.75 * ends["teacher"]:
+            lease.run([lease.teacher("pre", ends["teacher"])], ends["teacher"])
+        lease.write([TEACHER])
+        lease.run(lease.translations(sentences.result(), processes), ends["translate"])
     lease.run([*lease.students(students, ends["students"]), *lease.score()], ends["students"])
     lease.write([*students, TEACHER])
 
