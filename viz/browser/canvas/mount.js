@@ -4,7 +4,8 @@
  * The function that a component's script exports. It keeps one drawing per mounted root.
  *
  * Streamlit calls it with the same element on every run of the page's script and every change of theme; the drawing
- * takes the new data. The function it returns disposes of the drawing.
+ * takes the new data. The function it returns disposes of the drawing of a root that is no longer on the page:
+ * Streamlit also calls it as soon as a newer call has begun, which goes on with the same drawing.
  *
  * @param {string} selector - finds the component's root.
  * @param {function} make - makes a root's drawing, with `update(data, report, trigger)` and `dispose()`.
@@ -22,8 +23,8 @@ export function mounted(selector, make, state) {
     // Streamlit shows a component's HTML before its script: until now, keys had no effect.
     root.removeAttribute("aria-busy");
     return () => {
+      if (root.isConnected || !drawings.delete(root)) return;
       drawing.dispose();
-      drawings.delete(root);
     };
   };
 }

@@ -12,14 +12,33 @@ function component(isConnected) {
     () => ({ update: (data) => said.push(data), dispose: () => said.push("disposed") }),
     "state",
   );
-  return { said, show: (data) => mount({ parentElement: { querySelector: () => root }, data }) };
+  return { root, said, show: (data) => mount({ parentElement: { querySelector: () => root }, data }) };
 }
 
 test("one drawing takes all updates and is disposed of with its component", () => {
-  const { said, show } = component(true);
+  const { root, said, show } = component(true);
   show("one");
-  show("two")();
+  const end = show("two");
+  root.isConnected = false;
+  end();
+  end();
   assert.deepEqual(said, ["one", "without aria-busy", "two", "without aria-busy", "disposed"]);
+});
+
+test("a drawing outlives the end of a call that a newer one has overtaken", () => {
+  let made = 0;
+  const root = { isConnected: true, removeAttribute() {} };
+  const mount = mounted(".root", () => {
+    made += 1;
+    return { update() {}, dispose: assert.fail };
+  }, "state");
+  const show = () => mount({ parentElement: { querySelector: () => root }, data: null });
+  // Streamlit ends the overtaken call before or after the newer one, as their imports come.
+  show()();
+  const overtaken = show();
+  show();
+  overtaken();
+  assert.equal(made, 1);
 });
 
 test("nothing is drawn on a page that was left while the script loaded", () => {
