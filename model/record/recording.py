@@ -74,15 +74,20 @@ class AttentionRecord(Brief):
         return self.weights.shape[3] - len(self.extra_keys)
 
 
-class TraceFields(TypedDict, total=False):
-    """The fields of a Trace besides its maps; None if unknown."""
+class TraceLabels(TypedDict, total=False):
+    """The fields of a Trace besides its maps and what was written; None if unknown."""
 
     source: Tokens | None
     target: Tokens | None
     predictions: Tokens | None
-    text: str
     source_text: str
     log_probs: FloatArray | None
+
+
+class TraceFields(TraceLabels, total=False):
+    """The fields of a Trace besides its maps; None if unknown."""
+
+    text: str
 
 
 class Recording:

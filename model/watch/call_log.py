@@ -7,11 +7,13 @@ from collections import Counter
 from collections.abc import Hashable
 from dataclasses import dataclass, field, replace
 
+from torch import Tensor
+
 from model.record.recording import AttentionRecord, join_heads
 from model.watch.arrangement import UNCERTAIN
 from model.watch.call_sites import Place, Spot
-from model.watch.joining import Call
 from model.watch.lineage import Softmax
+from model.watch.texts import Call
 
 Origins = tuple[frozenset[int], frozenset[int]]
 """The tensors that queries and keys were computed from, by number."""
@@ -36,13 +38,24 @@ class PlaceCalls:
 
 
 class CallLog:
-    """The notes of one recording."""
+    """The notes of one recording.
+
+    Attributes:
+        softmaxes: each that ran.
+        suspicions: products that look like attention, with their number.
+        places: the calls of attention, by place.
+        n_events: the number of calls, and of texts looked up in a table of embeddings.
+        reads: the bit of each event that the running operation reads the outcome of.
+    """
 
     def __init__(self) -> None:
         self.softmaxes: list[Softmax] = []
         self.suspicions: Counter[tuple[Place, tuple[int, ...]]] = Counter()
         self.places: dict[Hashable, PlaceCalls] = {}
-        self.n_calls = 0
+        self.n_events = 0
+        self.reads = 0
+        self._texts: dict[Hashable, int] = {}
+        self._is_text = 0
 
     def add_call(
         self,
@@ -68,8 +81,26 @@ class CallLog:
         place_calls.doubts |= dict.fromkeys(doubts)
         place_calls.splits |= splits
         queries = None if origins is None else origins[0]
-        place_calls.calls.append(Call(record, self.n_calls, spot.run, queries))
-        self.n_calls += 1
+        place_calls.calls.append(
+            Call(
+                record,
+                self.n_events,
+                spot.run,
+                queries,
+                self.reads & ~self._is_text,
+                self.reads & self._is_text,
+            )
+        )
+        self.n_events += 1
+
+    def add_text(self, ids: Tensor) -> int:
+        """The bit of a text whose embeddings are looked up; the same for the same ids."""
+        key = tuple(ids.shape), ids.cpu().numpy().tobytes()
+        if key not in self._texts:
+            self._texts[key] = 1 << self.n_events
+            self._is_text |= 1 << self.n_events
+            self.n_events += 1
+        return self._texts[key]
 
     def add_suspicion(self, place: Place, shape: tuple[int, ...]) -> None:
         """A product whose left factor looks like weights."""

@@ -1,7 +1,7 @@
 """Joins several calls of a site for a trace: one call per layer, or the queries of all steps.
 
-A trace has one map per site. If layers share a module, each of its calls in one run of the model is
-a layer; if a text is written step by step, each run holds queries of the same maps.
+A trace has one map per site. If layers share a module, each of its calls on one text is a layer; if
+a text is written step by step, each run of the model holds queries of the same maps.
 """
 
 from __future__ import annotations
@@ -16,23 +16,10 @@ import torch.nn.functional as F
 
 from model.record.recording import AttentionRecord, CaptureError, Recording
 from model.trace.attention_map import AttentionKind, Site
+from model.watch.texts import Call, of_text, several, texts_of
 
 _CLOSE = 1e-4
 """The tolerance for weights and keys of the same text, computed with fewer queries."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Call:
-    """One call of a site: its record, and its number among the calls of all sites.
-
-    `run` is the call of the whole model that it is part of, None where no module ran; `queries` are
-    numbers of the tensors that its queries were computed from, None if not known.
-    """
-
-    record: AttentionRecord
-    order: int
-    run: int | None
-    queries: frozenset[int] | None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,13 +30,15 @@ class Joined:
     sentences: tuple[str, ...]
 
 
-def joined(sites: Sequence[tuple[Site, Sequence[Call]]]) -> Joined:
-    """Join calls so that every site has one.
+def joined(sites: Sequence[tuple[Site, Sequence[Call]]], text: int = 0) -> Joined:
+    """Join calls so that every site has one, of one of the texts that a run of the model read.
 
-    Raises CaptureError if several calls are neither layers of one run nor steps of one text, or
-    sites hold batches of different sizes.
+    Raises CaptureError if several calls are neither texts or layers of one run nor steps of one
+    text, if there is no such text, or sites hold batches of different sizes.
     """
-    layers = [(site, calls) for site, all_calls in sites for calls in _layers(site, all_calls)]
+    found = [(site, texts_of(site, calls)) for site, calls in sites]
+    n_texts = max([len(texts) for _, texts in found], default=1)
+    layers = [(site, steps) for site, each in of_text(found, text) for steps in each]
     layers.sort(key=lambda each: each[1][0].order)
     recording, count = Recording(), Counter[AttentionKind]()
     named: dict[Site, list[Site]] = {}
@@ -71,8 +60,16 @@ def joined(sites: Sequence[tuple[Site, Sequence[Call]]]) -> Joined:
             "windows for a sentence, so that no trace can tell which belong together; record one "
             "pass over the source and the whole target, or choose among calls."
         )
-    sentences = [
-        f"{site} ran {len(own)} times in one run of the model; a trace has its calls as "
+    sentences = []
+    if n_texts > 1:
+        shared = ", ".join(str(site) for site, texts in found if len(texts) > 1)
+        sentences.append(
+            f"{shared} ran on {n_texts} texts in one run of the model; trace(text=0) to "
+            f"trace(text={n_texts - 1}) have one each"
+        )
+    of_each = " on each text" if n_texts > 1 else ""
+    sentences += [
+        f"{site} ran {len(own)} times{of_each} in one run of the model; a trace has its calls as "
         f"{', '.join(map(str, own))}"
         for site, own in named.items()
         if len(own) > 1
@@ -84,29 +81,12 @@ def joined(sites: Sequence[tuple[Site, Sequence[Call]]]) -> Joined:
     return Joined(recording, tuple(sentences))
 
 
-def _layers(site: Site, calls: Sequence[Call]) -> list[list[Call]]:
-    """The calls of a site by layer, if layers share it, with one call per run."""
-    if len(calls) == 1:
-        return [list(calls)]
-    runs: dict[int | None, list[Call]] = {}
-    for call in calls:
-        runs.setdefault(call.run, []).append(call)
-    lengths = {len(each) for each in runs.values()}
-    if None in runs or len(lengths) > 1:
-        raise _several(site, len(calls), "in no order that tells layers from passes")
-    for run in runs.values():
-        for one, other in pairwise(run):
-            if one.queries and other.queries and one.queries & other.queries:
-                raise _several(site, len(calls), "on parts of one text")
-    return [list(each) for each in zip(*runs.values(), strict=True)]
-
-
 def _steps(site: Site, calls: Sequence[AttentionRecord]) -> AttentionRecord:
     """Join one layer's calls in several runs into that of a pass over the whole text."""
     if len(calls) == 1:
         return calls[0]
     if any(call.extra_keys or len(call.weights) != len(calls[0].weights) for call in calls):
-        raise _several(site, len(calls), "with keys of its own or with batches that change")
+        raise several(site, len(calls), "with keys of its own or with batches that change")
     if all(a.n_queries < b.n_queries for a, b in pairwise(calls)):
         return _last(site, calls)
     return _rows(site, calls)
@@ -118,7 +98,7 @@ def _last(site: Site, calls: Sequence[AttentionRecord]) -> AttentionRecord:
     for call in calls[:-1]:
         part = last.weights[:, :, : call.n_queries, : call.n_keys]
         if part.shape != call.weights.shape or not _equal(part, call.weights):
-            raise _several(site, len(calls), "on texts that are not one continued")
+            raise several(site, len(calls), "on texts that are not one continued")
     return last
 
 
@@ -140,7 +120,7 @@ def _rows(site: Site, calls: Sequence[AttentionRecord]) -> AttentionRecord:
             # A beam replaced by another has other keys from then on.
             or not _equal(call.k[:, :, :known], last.k[:, :, :known])
         ):
-            raise _several(site, len(calls), "on texts that are not one continued")
+            raise several(site, len(calls), "on texts that are not one continued")
 
     def row(x: torch.Tensor) -> torch.Tensor:
         x = x[..., :n_keys]
@@ -169,10 +149,3 @@ def _rows(site: Site, calls: Sequence[AttentionRecord]) -> AttentionRecord:
 
 def _equal(one: torch.Tensor, other: torch.Tensor) -> bool:
     return one.shape == other.shape and torch.allclose(one, other, atol=_CLOSE, rtol=_CLOSE)
-
-
-def _several(site: Site, n_calls: int, how: str) -> CaptureError:
-    return CaptureError(
-        f"{site} ran {n_calls} times in this recording, {how}; record a single pass, as over the "
-        "source and the whole target that was written, or choose among the calls of its site."
-    )

@@ -10,6 +10,7 @@ import itertools
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -125,6 +126,7 @@ class Node(Brief):
         mapped: whether a linear map made it.
         changed: how weights were changed since their softmax: "dropout", "scaled" or "changed".
         noise: whether it was drawn at random, as dropout's mask is.
+        events: a bit for each call of attention and each text that its numbers depend on.
     """
 
     number: int
@@ -138,6 +140,7 @@ class Node(Brief):
     mapped: bool = False
     changed: str | None = None
     noise: bool = False
+    events: int = 0
     alive: StorageWeakRef | None = field(default=None, repr=False)
 
     def axes_of(self, x: Tensor) -> tuple[Dim, ...]:
@@ -190,6 +193,34 @@ class Lineage:
             nodes.append(node)
             views.append(View.of(x, node.axes))
         return nodes, views
+
+    def events(self, operands: Iterable[Any]) -> int:
+        """The calls and texts that any of an operation's operands depends on.
+
+        Whole numbers depend on none: tokens chosen by a model are another text.
+        """
+        found = 0
+        for x in operands:
+            if isinstance(x, Tensor):
+                if x.is_floating_point() and x.layout is torch.strided:
+                    node = self.known(x)
+                    found |= 0 if node is None else node.events
+            elif type(x) in (list, tuple):
+                found |= self.events(x)
+        return found
+
+    def add_events(self, results: Any, events: int) -> None:
+        """Let an operation's results depend on calls and texts."""
+        if isinstance(results, Tensor):
+            if results.is_floating_point() and results.layout is torch.strided:
+                node = self.known(results)
+                if node is None:
+                    axes = Axes(tuple) if results.is_nested else outside(results)
+                    node = self.put(results, Node(next(self._numbers), made=False), axes)
+                node.events |= events
+        elif isinstance(results, (list, tuple)):
+            for each in results:
+                self.add_events(each, events)
 
     def fresh(self) -> Node:
         """A node without known ancestors."""

@@ -181,6 +181,8 @@ def unrelated(mode: Recorder, func: Any, args: Args, kwargs: Kwargs) -> Any:
         put.noise = func.overloadpacket.__name__ == "bernoulli_"
         if func.overloadpacket.__name__ == "embedding":
             axes = looked_up(out, mode.lineage.view(args[1]))
+            if args[1].numel() > 1:
+                put.events = mode.log.add_text(args[1])
         else:
             known = mode.lineage.known(out)
             axes = outside(out) if known is None else known.axes

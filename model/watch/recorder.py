@@ -64,8 +64,14 @@ class RecordingMode(TorchDispatchMode):
         # The most operands of any operation that inspects them.
         for x in args[:3]:
             if isinstance(x, Tensor) and (x.is_nested or x.is_meta or x.layout != torch.strided):
-                return unfollowed(self, func, args, kwargs)
-        return handler(self, func, args, kwargs)
+                handler = unfollowed
+                break
+        before = self.log.n_events
+        self.log.reads = reads = self.lineage.events((*args, *kwargs.values()))
+        result = handler(self, func, args, kwargs)
+        if events := reads | (1 << self.log.n_events) - (1 << before):
+            self.lineage.add_events(result, events)
+        return result
 
     def n_heads(self, spot: Spot) -> int | None:
         """The number of a module's heads according to the caller."""

@@ -8,7 +8,7 @@ from typing import Any, Unpack
 
 from model.brief import listed
 from model.record.intervention import Intervention
-from model.record.recording import CaptureError, Recording, TraceFields
+from model.record.recording import CaptureError, Recording, TraceLabels
 from model.trace.attention_map import AttentionKind, Site
 from model.trace.trace import Trace
 from model.watch.arrangement import UNCERTAIN
@@ -106,7 +106,8 @@ class Watched:
         sentence: int = 0,
         *,
         sites: Iterable[Site | str] | None = None,
-        **named: Unpack[TraceFields],
+        text: str | int = "",
+        **named: Unpack[TraceLabels],
     ) -> Trace:
         """One sentence of the batch as a trace; arguments as of `Recording.trace`.
 
@@ -115,6 +116,8 @@ class Watched:
         Args:
             sentence: index into the batch; of the windows, where wanted sites have these there.
             sites: those to take, as the report names them ("encoder.0"); None for all.
+            text: what was written; or a number from 0, which of the texts that one run of the model
+                read one after another, where the report has several.
             named: labels and texts.
 
         Each call of a module that is shared between layers is a layer of its own, and the steps of
@@ -139,10 +142,11 @@ class Watched:
                 f"There is no {min(wanted - names)} here; there is {', '.join(sorted(names))}."
             )
         traced = [each for each in known if wanted is None or str(each[0].site) in wanted]
-        recording = joined([(each.site, place.calls) for each, place in traced]).recording
+        number, written = (text, "") if isinstance(text, int) else (0, text)
+        recording = joined([(each.site, place.calls) for each, place in traced], number).recording
         for each, place in traced:
             _require_certain(each, place, partial=wanted is not None)
-        return without_left_padding(recording, sentence, named)
+        return without_left_padding(recording, sentence, {**named, "text": written})
 
     def _require_any(self) -> None:
         if not self._log.places:

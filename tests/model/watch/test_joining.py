@@ -198,3 +198,162 @@ def test_windows_of_an_image_make_no_trace():
         model(**BY_NAME["SwinModel"].inputs)
     with pytest.raises(CaptureError, match=r"different sizes \(32 at encoder\.0, 8 at encoder\.2"):
         seen.trace()
+
+
+class Reader(nn.Module):
+    """Reads texts with the same two layers, each of them `depth` times."""
+
+    def __init__(self, depth: int = 1) -> None:
+        super().__init__()
+        self.embedding, self.positions = nn.Embedding(20, 8), nn.Embedding(9, 8)
+        self.layers = nn.ModuleList([Attention(), Attention()])
+        self.depth = depth
+
+    def read(self, x: Tensor) -> Tensor:
+        for step in range(self.depth):
+            x = x + self.positions(torch.arange(x.shape[1])) + self.positions(torch.tensor(step))
+            for layer in self.layers:
+                x = x + layer(x)
+        return x
+
+    def forward(self, *texts: Tensor) -> Tensor:
+        return torch.stack([self.read(self.embedding(text)).mean(1) for text in texts]).prod(0)
+
+
+class Corrected(Reader):
+    """Reads the tokens that it chose itself once more."""
+
+    def forward(self, text: Tensor) -> Tensor:
+        chosen = (self.read(self.embedding(text)) @ self.embedding.weight.T).argmax(-1)
+        return self.read(self.embedding(chosen))
+
+
+class WithMemory(Reader):
+    """Reads a text in parts, each behind what it made of the part before."""
+
+    def forward(self, text: Tensor) -> Tensor:
+        memory = self.positions.weight[:2].expand(len(text), -1, -1)
+        for part in text.split(2, dim=1):
+            memory = self.read(torch.cat([memory, self.embedding(part)], dim=1))[:, :2]
+        return memory
+
+
+class Fused(Reader):
+    """One more layer reads both texts."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.top = Attention()
+
+    def forward(self, *texts: Tensor) -> Tensor:
+        return self.top(torch.cat([self.read(self.embedding(text)) for text in texts], dim=1))
+
+
+class Twice(Reader):
+    """Reads one embedded text two times."""
+
+    def forward(self, text: Tensor) -> Tensor:
+        x = self.embedding(text) * 2
+        return self.read(x) + self.read(x)
+
+
+class Beside(Fused):
+    """One more layer reads what is no text."""
+
+    def forward(self, *texts: Tensor) -> Tensor:
+        return Reader.forward(self, *texts) * self.top(torch.ones(2, 3, 8)).mean(1)
+
+
+class TwoAnswers(nn.Module):
+    """Two targets after one source."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.embedding = nn.Embedding(20, 8)
+        self.encoder = nn.TransformerEncoderLayer(8, 2, 16, batch_first=True)
+        self.decoder = nn.TransformerDecoderLayer(8, 2, 16, batch_first=True)
+
+    def forward(self, source: Tensor, *targets: Tensor) -> Tensor:
+        memory = self.encoder(self.embedding(source))
+        mask = nn.Transformer.generate_square_subsequent_mask
+        return torch.stack(
+            [
+                self.decoder(self.embedding(each), memory, tgt_mask=mask(each.shape[1])).mean(1)
+                for each in targets
+            ]
+        ).prod(0)
+
+
+ONE, OTHER = torch.tensor([[5, 6, 7, 8], [9, 4, 3, 2]]), torch.tensor([[1, 2, 3], [2, 2, 4]])
+
+
+@pytest.mark.parametrize("context", [torch.no_grad, torch.inference_mode, torch.enable_grad])
+@pytest.mark.parametrize("texts", [(ONE, OTHER), (ONE, ONE + 1), (ONE, ONE), (ONE, OTHER, ONE)])
+@pytest.mark.parametrize("depth", [1, 2])
+def test_texts_read_by_the_same_modules_are_no_layers(depth, texts, context):
+    model = Reader(depth).eval()
+    with context(), watching() as seen:
+        model(*texts)
+    for number, text in enumerate(texts):
+        with context(), watching() as alone:
+            model(text)
+        expected, found = alone.trace(1), seen.trace(1, text=number)
+        assert sites(found) == [f"encoder.{layer}" for layer in range(2 * depth)]
+        for site, theirs in expected.maps.items():
+            assert np.array_equal(found.maps[site].weights, theirs.weights)
+    last = len(texts) - 1
+    assert seen.report().joined[0] == (
+        f"encoder.0, encoder.1 ran on {len(texts)} texts in one run of the model; trace(text=0) to "
+        f"trace(text={last}) have one each"
+    )
+    with pytest.raises(CaptureError, match=f"are {len(texts)} texts here, .* no text {last + 1}"):
+        seen.trace(text=last + 1)
+
+
+def test_a_text_that_the_model_chose_is_another_text():
+    model = Corrected().eval()
+    with torch.no_grad(), watching() as seen:
+        model(ONE)
+    assert [len(seen.trace(text=number).maps) for number in (0, 1)] == [2, 2]
+
+
+def test_the_same_text_read_twice_from_one_embedding_is_two_texts():
+    with torch.no_grad(), watching() as seen:
+        Twice().eval()(ONE)
+    one, other = (seen.trace(text=number).maps for number in (0, 1))
+    assert all(np.array_equal(one[site].weights, other[site].weights) for site in one)
+
+
+def test_a_text_read_behind_what_was_made_of_another_makes_no_trace():
+    with torch.no_grad(), watching() as seen:
+        WithMemory().eval()(ONE)
+    with pytest.raises(CaptureError, match="reading another text and what it made of the one befo"):
+        seen.trace()
+
+
+def test_of_one_source_and_two_targets_each_trace_has_the_source():
+    model = TwoAnswers().eval()
+    with torch.no_grad(), watching() as seen:
+        model(ONE, OTHER, ONE)
+    for number, n_tokens in enumerate((3, 4)):
+        trace = seen.trace(text=number)
+        assert sites(trace) == ["encoder.0", "decoder.0", "cross.0"]
+        assert trace.attention("cross", 0).weights.shape == (2, n_tokens, 4)
+
+
+def test_a_layer_that_reads_two_texts_is_part_of_neither():
+    with torch.no_grad(), watching() as seen:
+        Fused().eval()(ONE, OTHER)
+    with pytest.raises(
+        CaptureError, match=r"encoder\.2 reads several of the 2 texts of encoder\.0"
+    ):
+        seen.trace()
+    trace = seen.trace(text=1, sites=["encoder.0", "encoder.1"])
+    assert [each.weights.shape[1] for each in trace.maps.values()] == [3, 3]
+
+
+def test_what_has_nothing_to_do_with_either_text_is_part_of_neither():
+    with torch.no_grad(), watching() as seen:
+        Beside().eval()(ONE, OTHER)
+    with pytest.raises(CaptureError, match=r"encoder\.2 has nothing to do with the 2 texts of enc"):
+        seen.trace()
