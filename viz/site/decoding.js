@@ -1,10 +1,10 @@
 // The decoding step by step: another search, samples, a word taken, heads switched off and masks changed.
 
 import { element } from "../browser/canvas/dom.js";
-import { signed } from "../browser/canvas/numbers.js";
+import { percent, signed } from "../browser/canvas/numbers.js";
 import { tokenText } from "../browser/live/labels.js";
 import { joinedTexts, packedWriting } from "../browser/live/writing.js";
-import { percent } from "../browser/steps/frame.js";
+import { shortest } from "../browser/steps/frame.js";
 import { masksFor } from "./edits.js";
 import { SitePage, nameOfHead, namedHeads, withChosen } from "./view.js";
 import { say } from "./words.js";
@@ -121,7 +121,7 @@ export class DecodingPage extends SitePage {
   weigh({ predictions, logProbs, steps }, forced) {
     const shares = Array.from(logProbs, Math.exp);
     const words = joinedTexts(predictions.tokens).flatMap(({ text, joins }, place) => {
-      const word = element("span", "", {}, element("b", "", { dir: "auto" }, text), element("small", "", {}, percent(shares[place])));
+      const word = element("span", "", {}, element("b", "", { dir: "auto" }, text), element("small", "", {}, shortest(shares[place])));
       word.style.setProperty("--doubt", `${100 * (1 - shares[place])}%`);
       return joins || !place ? [word] : [" ", word];
     });
@@ -129,13 +129,13 @@ export class DecodingPage extends SitePage {
     const places = [...shares.keys()]
       .filter((place) => place >= forced && (shares[place] < HESITANT || steps[place].rank > 1))
       .sort((one, other) => shares[one] - shares[other]);
-    const text = places.length ? say("hesitated") : say(forced < shares.length ? "never_hesitated" : "all_given");
+    const text = places.length ? say("hesitated") : say(forced < shares.length ? "never_hesitated" : "all_given", { share: percent(HESITANT) });
     const rows = places.slice(0, HESITATIONS).map((place) => {
       const { ids, tokens, probabilities } = steps[place];
       const rivals = [...ids.keys()].filter((rival) => ids[rival] !== predictions.ids[place]).slice(0, RIVALS);
-      const buttons = rivals.map((rival) => this.button(`${tokenText(tokens[rival])} ${percent(probabilities[rival])}`, () => this.take(place, rival)));
+      const buttons = rivals.map((rival) => this.button(`${tokenText(tokens[rival])} ${shortest(probabilities[rival])}`, () => this.take(place, rival)));
       const word = tokenText(predictions.tokens[place]);
-      return element("div", "controls", {}, element("span", "", {}, say("hesitant_step", { step: place + 1, word, share: percent(shares[place]) })), ...buttons);
+      return element("div", "controls", {}, element("span", "", {}, say("hesitant_step", { step: place + 1, word, share: shortest(shares[place]) })), ...buttons);
     });
     this.others.replaceChildren(element("p", "aside", {}, text), ...rows);
   }
@@ -153,7 +153,7 @@ export class DecodingPage extends SitePage {
   menus(off, attended) {
     const { settings, samples, talk, query } = this;
     const setting = (name) => {
-      const shown = (value) => (HUNDREDTHS.includes(name) ? String(value / 100) : name === "top_k" && !value ? say("all") : String(value));
+      const shown = (value) => (name === "top_k" && !value ? say("all") : signed(HUNDREDTHS.includes(name) ? value / 100 : value));
       return this.menu(say(name), name, withChosen(IN_MENUS[name], settings[name]).map((value) => [String(value), shown(value)]), String(settings[name]));
     };
     const ways = this.menu(say("search"), "how", [["", say("beam_search")], ["sampling", say("sampling")]], samples ? "sampling" : "");
@@ -170,7 +170,7 @@ export class DecodingPage extends SitePage {
       this.fields,
       ways,
       ...names.map(setting),
-      ...(samples ? [this.button(say("draw_again", { seed: settings.seed }), again, "draw-again")] : []),
+      ...(samples ? [this.button(say("draw_again", { seed: String(settings.seed) }), again, "draw-again")] : []),
       looks,
       switches,
     );

@@ -1,6 +1,7 @@
 // Headscope without a server: the app's pictures of a model that runs in this page.
 
 import { element } from "../browser/canvas/dom.js";
+import { percent } from "../browser/canvas/numbers.js";
 import { tell } from "../browser/canvas/shared.js";
 import { storage } from "../browser/canvas/stored.js";
 import { worded } from "../browser/canvas/wording.js";
@@ -126,7 +127,7 @@ class Site {
 
   start() {
     this.say(say("preparing"));
-    this.engine = startedEngine(this.card, (share) => this.say(say("loading", { percent: Math.round(100 * share) })));
+    this.engine = startedEngine(this.card, (share) => this.say(say("loading", { percent: percent(share) })));
     this.engine.then(
       () => {
         this.at.run.disabled = false;

@@ -2,6 +2,7 @@
 
 import { element } from "../browser/canvas/dom.js";
 import { opened } from "../browser/canvas/envelope.js";
+import { signed } from "../browser/canvas/numbers.js";
 import { Part } from "./parts.js";
 import { say } from "./words.js";
 
@@ -110,7 +111,7 @@ export function lossWords(keys, loss) {
 function factorOf(gain) {
   const factor = Math.exp(gain);
   if (factor >= 1e6) return `10${[...String(Math.round(gain / Math.LN10))].map((digit) => "⁰¹²³⁴⁵⁶⁷⁸⁹"[digit]).join("")}`;
-  return factor >= 10 ? String(Math.round(factor)) : factor.toFixed(1);
+  return signed(factor, factor >= 10 ? 0 : 1);
 }
 
 /** Numbers for a menu, in order, with the one that is chosen. */

@@ -3,11 +3,13 @@
 import constants from "../draw/constants.json" with { type: "json" };
 import { element } from "../browser/canvas/dom.js";
 import { opened } from "../browser/canvas/envelope.js";
+import { percent, signed } from "../browser/canvas/numbers.js";
 import { pairColumns } from "../browser/canvas/pairs.js";
 import { ALL_ON_EVENT } from "../browser/canvas/shared.js";
 import { PackedBody, sealed } from "../browser/live/body.js";
 import { packedFigure } from "../browser/live/figure.js";
-import { tokenText } from "../browser/live/labels.js";
+import { textOfTokens } from "../browser/live/grouping.js";
+import { WORD_START, tokenText } from "../browser/live/labels.js";
 import { packedTrace } from "../browser/live/packing.js";
 import { packedPanels } from "../browser/live/panels.js";
 import { READINGS } from "../browser/explorer/selection.js";
@@ -307,8 +309,8 @@ export class PositionsPage extends SitePage {
     const order = this.order(whole.source.ids.length - 1);
     this.control(
       this.controls,
-      this.menu(say("strength"), "scale", withChosen([100, 75, 50, 25, 0], scale).reverse().map((share) => [String(share), share ? `${share}%` : say("removed")]), String(scale)),
-      this.menu(say("shift"), "shift", withChosen([-4, -2, -1, 0, 1, 2, 4, 8], shift).map((by) => [String(by), String(by).replace("-", "−")]), String(shift)),
+      this.menu(say("strength"), "scale", withChosen([100, 75, 50, 25, 0], scale).reverse().map((share) => [String(share), share ? percent(share / 100) : say("removed")]), String(scale)),
+      this.menu(say("shift"), "shift", withChosen([-4, -2, -1, 0, 1, 2, 4, 8], shift).map((by) => [String(by), signed(by)]), String(shift)),
       this.menu(say("order"), "reverse", [["", say("order_own")], ["1", say("order_reversed")]], reverse ? "1" : ""),
       this.menu(say("where"), "side", [["both", say("both")], ["encoder", say("in_encoder")], ["decoder", say("in_decoder")]], side),
     );
@@ -334,7 +336,7 @@ export class PositionsPage extends SitePage {
       await this.part.update(packedPanels([panel], { themes: this.template.themes, stage: talk.isStaged }));
     } else this.part.host.hidden = true;
     if (!isChanged) this.note.textContent = say(rows ? "positions_note" : "positions_inside");
-    else if (order) this.compare(shown.text, whole.text, say("shuffled", { words: shown.source.tokens.slice(0, -1).map(tokenText).join(" ") }));
+    else if (order) this.compare(shown.text, whole.text, say("shuffled", { words: textOfTokens(shown.source.tokens.slice(0, -1)).replaceAll(WORD_START, " ").trim() }));
     else this.compare(shown.text, whole.text);
   }
 

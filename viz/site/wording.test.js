@@ -2,12 +2,12 @@ import assert from "node:assert/strict";
 import { readFileSync, readdirSync } from "node:fs";
 import test from "node:test";
 
-import { tr, worded } from "../browser/canvas/wording.js";
+import { percent, precise, signed } from "../browser/canvas/numbers.js";
+import { countOf, tr, worded } from "../browser/canvas/wording.js";
 import { captionOf, headName, titleOf } from "../browser/explorer/words.js";
 import { READINGS } from "../browser/explorer/selection.js";
-import { countOf } from "../browser/canvas/numbers.js";
 import { spokenMoment } from "../browser/door/timeline.js";
-import { speak } from "./words.js";
+import { say, speak } from "./words.js";
 
 const LANGUAGES = ["de", "es", "fr", "zh"];
 const json = (folder, tag) => JSON.parse(readFileSync(new URL(`${folder}/${tag}.json`, import.meta.url)));
@@ -83,10 +83,10 @@ test("components speak the language of the page", () => {
   assert.equal(titleOf(kind, { layer: 1, head: 2, compare: [] }), "Kreuzaufmerksamkeit, Schicht 1, Kopf 2");
   assert.equal(countOf(1, "head"), "1 Kopf");
   assert.equal(countOf(3, "source token"), "3 Quelltoken");
-  assert.match(captionOf({ notes: [] }, kind, { lines: true }), /^Eine Linie verbindet .* unter 0\.\d+ fehlen\./);
+  assert.match(captionOf({ notes: [] }, kind, { lines: true }), /^Eine Linie verbindet .* unter 0,\d+ fehlen\./);
   speak("fr", words, wording);
   assert.equal(countOf(0, "layer"), "0 couche");
-  assert.equal(spokenMoment({ phase: "layer", step: 2 }, { offset: 1 }, 9), "Écriture 3 sur 9");
+  assert.equal(spokenMoment({ phase: "layer", step: 2 }, { offset: 1 }, 9), "Écriture\u00a0: 3 sur 9");
   speak("en-x-pseudo", words, wording);
   assert.match(headName(kind, 1, 2), /^⟦Layer 1, head 2·+⟧$/);
 });
@@ -122,14 +122,14 @@ test("headers that were made in English are worded, and tokens and names of thin
   assert.deepEqual(stacks, [{ blocks: [{ labels: [["", "schaut auf dasselbe Token"]] }], tokens: ["Encoder"] }]);
   assert.equal(arcs, "Bögen: wohin der Decoder schaut, während er ein Wort schreibt; Mittel seiner 8 Köpfe der Kreuzaufmerksamkeit.");
   assert.equal(kinds[0].kind, "encoder");
-  assert.equal(kinds[0].caption, "Eine Zeile zeigt, wohin der Decoder im bisher Gelesenen schaut; zusammen ergibt sie 1. Schraffiert: nicht erlaubt. Schichten und Köpfe zählen ab 0.");
+  assert.equal(kinds[0].caption, "Eine Zeile zeigt, wohin der Decoder im bisher Gelesenen schaut; ihre Summe ist 1. Schraffiert: nicht erlaubt. Schichten und Köpfe werden ab 0 gezählt.");
   assert.deepEqual(kinds[0].facts[0][0], {
     label: "schaut auf das nächste Token",
-    sentence: "Eine Zeile schaut auf etwa fünf Token, meist auf das danach.",
-    numbers: "1.20 Bit (38% des Maximums), 59% des Gewichts auf das nächste Token, mittlere Entfernung 1.1 Token",
-    tendency: "meist auf den Satzanfang, 51%",
-    share: "91% von 500 Sätzen (88–93%)",
-    reason: "Im Mittel gehen 63% seines Gewichts dorthin; in 91% von 500 Sätzen (88–93%) mindestens die Hälfte.",
+    sentence: "Eine Zeile schaut auf etwa fünf Token, meist auf das folgende.",
+    numbers: "1,20 Bit (38\u202f% des Maximums), 59\u202f% des Gewichts gehen auf das nächste Token, mittlere Entfernung 1,1 Token",
+    tendency: "meist auf den Satzanfang, 51\u202f%",
+    share: "91\u202f% der 500 Sätze (88–93\u202f%)",
+    reason: "Im Mittel gehen 63\u202f% seines Gewichts dorthin; in 91\u202f% der 500 Sätze (88–93\u202f%) mindestens die Hälfte.",
   });
   const sentence = "Most of its weight is on hidden special tokens; otherwise a row looks at about two words, mostly at itself.";
   const said = "Das meiste Gewicht liegt auf ausgeblendeten Sondertoken; sonst gilt: eine Zeile schaut auf etwa zwei Wörter, meist auf sich selbst.";
@@ -150,5 +150,72 @@ test("what the engine refuses is said in every language", () => {
   assert.deepEqual(refusals.filter((refusal) => !known.includes(refusal)), []);
   speak("fr", words, wording);
   const long = "The target is too long: its first 1,234 characters fill the 64 tokens that the model takes; shorten it to that.";
-  assert.match(worded({ said: long }).said, /^Le texte cible est trop long : ses 1\u202f234 premiers caractères/);
+  assert.match(worded({ said: long }).said, /^Le texte cible est trop long\u00a0: ses 1\u202f234 premiers caractères/);
+});
+
+test("numbers are those of the reader's language", () => {
+  const written = (tag) => {
+    speak(tag, words, wording);
+    const said = worded({ said: "11.5 million parameters", numbers: "1.20 bits (38% of the maximum)" });
+    return [percent(0.954), percent(0.031, 1), signed(-0.794, 2), signed(-0.001, 2), signed(1234), precise(0.12345, 4), said.said, said.numbers, say("times_less", { factor: 3.1 })];
+  };
+  assert.deepEqual(written("de"), [
+    ...["95\u202f%", "3,1\u202f%", "−0,79", "0,00", "1.234", "0,1235", "11,5 Millionen Parameter", "1,20 Bit (38\u202f% des Maximums)"],
+    "ohne ihn nur 1/3,1 so wahrscheinlich",
+  ]);
+  assert.deepEqual(written("zh"), [
+    ...["95%", "3.1%", "−0.79", "0.00", "1,234", "0.1235", "1150\u202f万参数", "1.20 比特（最大值的 38%）", "去掉后概率降为原来的 1/3.1"],
+  ]);
+  assert.deepEqual(written("fr").slice(0, 8), ["95\u202f%", "3,1\u202f%", "−0,79", "0,00", "1\u202f234", "0,1235", "11,5 millions de paramètres", "1,20 bits (38\u202f% du maximum)"]);
+  assert.deepEqual(written("es").slice(0, 7), ["95\u202f%", "3,1\u202f%", "−0,79", "0,00", "1234", "0,1235", "11,5 millones de parámetros"]);
+});
+
+test("only one function writes numbers for a reader", () => {
+  const here = new URL(".", import.meta.url);
+  const own = readdirSync(here).filter((name) => name.endsWith(".js") && !name.endsWith(".test.js"));
+  const all = [...scripts, ...own.map((name) => [name, readFileSync(new URL(name, here), "utf-8")])];
+  // Lengths and opacities are for style sheets, whose numbers are English.
+  const forStyle = /\.style\b|\bstyle\.|opacity|wide =|toExponential/;
+  const past = all
+    .filter(([name]) => name !== "canvas/numbers.js")
+    .flatMap(([name, text]) => text.split("\n").map((line) => `${name}: ${line.trim()}`))
+    .filter((line) => /toFixed|toPrecision|toLocaleString|Intl\.NumberFormat|\}%`/.test(line) && !forStyle.test(line));
+  assert.deepEqual(past, []);
+  for (const tag of ["en", ...LANGUAGES]) {
+    const texts = [words[tag], merged[tag] ?? {}].flatMap((catalogue) => Object.values(catalogue).flatMap(formsOf));
+    assert.deepEqual(texts.filter((text) => /[\d}]\s?%|\d[.,]\d/.test(text)), [], tag);
+  }
+});
+
+test("each term has the name that the glossary gives it in the language", () => {
+  const glossary = json(".", "glossary");
+  const english = Object.entries(words.en).map(([key, entry]) => [key, formsOf(entry).at(-1)]);
+  const used = new Set();
+  for (const tag of LANGUAGES) {
+    const pairs = [...english.map(([key, text]) => [text, words[tag][key]]), ...Object.entries(merged[tag])];
+    for (const [term, names] of Object.entries(glossary)) {
+      const asked = new RegExp(`(?<![\\w-]|Arrow )${term}s?(?![\\w-])`, "i");
+      for (const [text, entry] of pairs.filter(([text]) => asked.test(text.replace(/\{\w+\}/g, "#")))) {
+        used.add(term);
+        const named = formsOf(entry).every((form) => names[tag].some((name) => form.toLowerCase().includes(name.toLowerCase())));
+        assert.ok(named, `${tag}, ${term}: ${text} → ${JSON.stringify(entry)}`);
+      }
+    }
+  }
+  assert.deepEqual(Object.keys(glossary).filter((term) => !used.has(term)), []);
+});
+
+test("every language is set as its own printers set it", () => {
+  const wrong = {
+    de: /["”«»]|\.\.\./,
+    es: /["“”]|\.\.\./,
+    // A space before these marks keeps them on the line.
+    fr: /[^\u202f][;!?]|[^\u00a0]:|«[^\u00a0]|[^\u00a0]»|["“”]|\.\.\./,
+    // Chinese has its own marks between characters.
+    zh: /\p{Script=Han}\s?[,;:!?()]|[,;:!?()]\s?\p{Script=Han}|\}[,;:]|\p{Script=Han}\.|"/u,
+  };
+  for (const [tag, marks] of Object.entries(wrong)) {
+    const texts = [words[tag], merged[tag]].flatMap((catalogue) => Object.values(catalogue).flatMap(formsOf));
+    assert.deepEqual(texts.filter((text) => marks.test(text)), [], tag);
+  }
 });

@@ -1,7 +1,7 @@
 // The hypotheses of a search and moves between them, read from a payload of viz/decoding/payload.py.
 
 import { floats, opened } from "../canvas/envelope.js";
-import { percent, weighted } from "../steps/frame.js";
+import { shortest, weighted } from "../steps/frame.js";
 
 /** A search's hypotheses. Each is the index (`place`) of its last node. */
 export class Hypotheses {
@@ -37,7 +37,7 @@ export class Hypotheses {
       return said + (joins || !said ? "" : " ") + token;
     }, "");
     const most = this.looked(place)?.reduce((one, other) => (other.weight > one.weight ? other : one));
-    const looks = most ? `; it looks most at “${most.text}” (${percent(most.weight)})` : "";
+    const looks = most ? `; it looks most at “${most.text}” (${shortest(most.weight)})` : "";
     return `“${text}”: ${this.nodes[place].words.join("; ")}${looks}.`;
   }
 

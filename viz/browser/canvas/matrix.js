@@ -3,6 +3,7 @@
 import constants from "../../draw/constants.json" with { type: "json" };
 import { element, fitted } from "./dom.js";
 import { cellAt } from "./geometry.js";
+import { signed } from "./numbers.js";
 import { HATCH_PERIOD, STRONG, paintCells, weightAt } from "./paint.js";
 
 const CELL_MOST = { width: 96, height: 60 };
@@ -378,7 +379,7 @@ export class Matrix {
   /** The number in a cell; empty if it would round to 0. */
   _number(cells, place) {
     const weight = weightAt(cells, place);
-    return weight < constants.LEAST_NUMBER ? "" : weight.toFixed(2);
+    return weight < constants.LEAST_NUMBER ? "" : signed(weight, 2);
   }
 
   _labels(context, dx, dy, shown) {

@@ -1,14 +1,64 @@
-// Numbers as style.py writes them: with a minus sign instead of a hyphen, and never "−0".
+// Numbers as people write them in the language of the page: English in the app, the reader's own in the site.
 
-import { tr } from "./wording.js";
+const FORMATS = new Map();
+// A number that stands alone, of a text made in English: "1.20", "−0.8", "1,234", "38%", "88–93%", "< 1%".
+const ALONE = /^(?:[<>≤≥~] ?)?[−-]?\d[\d,]*(?:\.\d+)?(?:–\d[\d,]*(?:\.\d+)?)?%?$/;
 
-/** A count with its noun: "1 layer", "12 heads". */
-export function countOf(count, noun) {
-  return tr(`{n} ${noun}s`, { n: count }, `{n} ${noun}`);
+function formatOf(language, options) {
+  const key = `${language} ${JSON.stringify(options)}`;
+  if (!FORMATS.has(key)) FORMATS.set(key, new Intl.NumberFormat(language, options));
+  return FORMATS.get(key);
 }
 
-/** A number with `digits` digits after the point. */
-export function signed(value, digits) {
-  const written = value.toFixed(digits);
-  return Number(written) === 0 ? written.replace("-", "") : written.replace("-", "−");
+function pageLanguage() {
+  return globalThis.headscopeWording?.language ?? "en";
+}
+
+/** A format's text with a minus sign instead of a hyphen, and a narrow space before its unit. */
+function inPrint(text) {
+  return text.replace("-", "−").replaceAll("\u00a0", "\u202f");
+}
+
+/**
+ * A number with `digits` digits after the point, or with those that it has: "−0.79", "1,234", and "−0,79", "1.234" in German.
+ *
+ * A minus is −, and there is no "−0".
+ */
+export function signed(value, digits = null, language = pageLanguage()) {
+  if (digits === null) return inPrint(formatOf(language, { maximumFractionDigits: 10 }).format(value || 0));
+  // `toFixed` rounds the number itself, as Python does; a format would round its shortest spelling.
+  const options = { minimumFractionDigits: digits, maximumFractionDigits: digits, useGrouping: !digits };
+  return inPrint(formatOf(language, options).format(Number(value.toFixed(digits)) || 0));
+}
+
+/** A number with so many significant digits. */
+export function precise(value, digits) {
+  const options = { minimumSignificantDigits: digits, maximumSignificantDigits: digits, useGrouping: false };
+  return inPrint(formatOf(pageLanguage(), options).format(value));
+}
+
+/** A share in percent: "38%", "3.1%", and "38 %" where the language has a space. */
+export function percent(share, digits = 0) {
+  const options = { style: "percent", minimumFractionDigits: digits, maximumFractionDigits: digits };
+  return inPrint(formatOf(pageLanguage(), options).format(Number((100 * share).toFixed(digits)) / 100 || 0));
+}
+
+/** Millions in words, from what English says: "11.5 million", "11,5 Millionen", "1150 万". */
+export function millions(english) {
+  const options = { notation: "compact", compactDisplay: "long", maximumFractionDigits: 1 };
+  const text = formatOf(pageLanguage(), options).format(1e6 * Number(english.replaceAll(",", "")));
+  return inPrint(text).replace(/(?<=\d)(?=\p{Script=Han})/u, "\u202f");
+}
+
+/** A text that is one number, or two from where to where, written in English; others as they are. */
+export function localized(text) {
+  if (!ALONE.test(text)) return text;
+  const [, sign] = /(\D*)$/.exec(percent(1));
+  return text
+    .replace(/[−-]?\d[\d,]*(?:\.\d+)?/g, (number) => {
+      const plain = number.replaceAll(",", "").replace("−", "-");
+      const [, decimals = ""] = plain.split(".");
+      return signed(Number(plain), decimals.length);
+    })
+    .replace("%", sign);
 }

@@ -1,5 +1,7 @@
 // The components' words in the language of the page: English in the app, others in the site (viz/site/wording/).
 
+import { localized, millions, signed } from "./numbers.js";
+
 // Fields of an envelope's header with words for a reader; others have tokens, numbers and names of things.
 const FIELDS = new Set([
   ...["name", "short", "caption", "notes", "queryTitle", "keyTitle", "besideTitle", "does", "said"],
@@ -18,10 +20,21 @@ export function tr(english, values = {}, one = english) {
   return phrased({ one, other: english }, values, "en");
 }
 
-/** A text, or its plural form for the value of `n`, with values in place of {names}. */
+/** A count with its noun: "1 layer", "12 heads". */
+export function countOf(count, noun) {
+  return tr(`{n} ${noun}s`, { n: count }, `{n} ${noun}`);
+}
+
+/** What is said of a name: "Weight: 0.5". */
+export function labelled(name, text) {
+  return tr("{name}: {text}", { name, text });
+}
+
+/** A text, or its plural form for the value of `n`, with values in place of {names}; numbers are written as the language has them. */
 export function phrased(entry, values, language) {
   const text = typeof entry === "string" ? entry : (entry[new Intl.PluralRules(language).select(values.n)] ?? entry.other);
-  return text.replace(/\{(\w+)\}/g, (place, name) => String(values[name] ?? place));
+  const spelled = (value) => (typeof value === "number" ? signed(value, null, language) : String(value));
+  return text.replace(/\{(\w+)\}/g, (place, name) => spelled(values[name] ?? place));
 }
 
 /** A name within a sentence: nouns stay large in German, and Chinese has no small letters. */
@@ -60,8 +73,8 @@ function matched(text, patterns) {
 /** A count chooses among plural forms; other values may have words of their own, as has a sentence within a sentence. */
 function wordedPart(name, value) {
   if (name === "n") return Number(value.replaceAll(",", ""));
-  if (/^\d{1,3}(,\d{3})+$/.test(value)) return Number(value.replaceAll(",", "")).toLocaleString(globalThis.headscopeWording.language);
-  if (name !== "clause") return wordedText(value);
+  if (name === "million") return millions(value);
+  if (name !== "clause") return localized(wordedText(value));
   const sentence = wordedText(value[0].toUpperCase() + value.slice(1));
   return sentence[0].toLowerCase() + sentence.slice(1);
 }

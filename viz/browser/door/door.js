@@ -3,14 +3,14 @@
 import { element, fitted } from "../canvas/dom.js";
 import { escapable } from "../canvas/escape.js";
 import { plainKey, typing } from "../canvas/keys.js";
-import { countOf } from "../canvas/numbers.js";
+import { percent, signed } from "../canvas/numbers.js";
 import { pageTheme, roomWithin } from "../canvas/page.js";
 import { AddedBlock, AttentionBlock, Inks, drawPositions } from "./blocks.js";
 import { FAINT, below, between, partOf, strength } from "./curves.js";
 import { Figure } from "./payload.js";
 import { letterSize, sizesOf } from "./sizes.js";
 import { Timeline, followedBy, keyAsked, spokenMoment } from "./timeline.js";
-import { lowered, tr } from "../canvas/wording.js";
+import { countOf, labelled, lowered, tr } from "../canvas/wording.js";
 
 const REPORT_PAUSE = 300;
 const LONGEST_WAIT = 500;
@@ -28,8 +28,8 @@ const STILL = matchMedia("(prefers-reduced-motion: reduce)");
 // Payloads already played: returning from another page does not replay them.
 const PLAYED = new Set();
 
-function percent(share) {
-  return share < 0.01 ? "< 1%" : `${Math.min(99, Math.round(100 * share))}%`;
+function chance(share) {
+  return share < 0.01 ? `< ${percent(0.01)}` : percent(Math.min(0.99, share));
 }
 
 export class Door {
@@ -274,7 +274,7 @@ export class Door {
   /** Adds a link to a page, if that page can show this model. */
   _link(parent, text, page, says) {
     if (!this.figure.pages.includes(page)) return;
-    const link = element("button", "link", { type: "button", title: says, "aria-label": `${says}: ${text}` }, text);
+    const link = element("button", "link", { type: "button", title: says, "aria-label": labelled(says, text) }, text);
     link.addEventListener("click", () => this._open({ page }));
     parent.append(" ", link);
   }
@@ -314,7 +314,7 @@ export class Door {
     const said = element("output", "", { "aria-hidden": "true" });
     const show = () => {
       this.temperature = Number(slider.value);
-      said.textContent = String(temperatures[this.temperature]);
+      said.textContent = signed(temperatures[this.temperature]);
       slider.setAttribute("aria-valuetext", said.textContent);
     };
     slider.addEventListener("input", () => {
@@ -771,7 +771,7 @@ export class Door {
       if (made.style.opacity !== opacity) made.style.opacity = opacity;
       if (!offered) return;
       if (text.textContent !== step.texts[place]) text.textContent = step.texts[place];
-      const said = percent(shares[place]);
+      const said = chance(shares[place]);
       if (percents.textContent !== said) percents.textContent = said;
       const wide = (shares[place] * share).toFixed(3);
       if (made.style.getPropertyValue("--share") !== wide) made.style.setProperty("--share", wide);

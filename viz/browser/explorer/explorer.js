@@ -8,10 +8,11 @@ import { escapable } from "../canvas/escape.js";
 import { payloadId } from "../canvas/envelope.js";
 import { plainKey, typing } from "../canvas/keys.js";
 import { Matrix } from "../canvas/matrix.js";
+import { signed } from "../canvas/numbers.js";
 import { ASK_EVENT, SHOWN_EVENT, pageGround, pageTheme, roomWithin } from "../canvas/page.js";
-import { countOf } from "../canvas/numbers.js";
 import { Palette } from "../canvas/paint.js";
 import { ALL_ON_EVENT, heed, meets, tell } from "../canvas/shared.js";
+import { countOf, labelled, lowered, tr } from "../canvas/wording.js";
 import { Lines } from "./lines.js";
 import { Overview } from "./overview.js";
 import { Payload } from "./payload.js";
@@ -31,7 +32,6 @@ import {
 } from "./selection.js";
 import { altOf, captionOf, cellName, cellValue, comparedOf, headName, ignoredOf, pairOf, summaryOf, titleOf, tokenOf } from "./words.js";
 import { written } from "./written.js";
-import { lowered, tr } from "../canvas/wording.js";
 
 const compareHint = () => tr("Click more heads to compare them, up to eight in all.");
 const letGoHint = () => tr("Escape, or a second click, deselects it.");
@@ -519,7 +519,7 @@ export class Explorer {
       const place = left + weight ** gamma * (right - left);
       if (place - last < 1.9 * rem || (weight < 1 && right - place < 1.6 * rem)) continue;
       last = place;
-      context.fillText(String(weight), place, thick + 3);
+      context.fillText(signed(weight), place, thick + 3);
     }
     this.bar.setAttribute("aria-label", tr("Colour bar: the weight, 0 to 1, the same for every head"));
     const note = (mark, text) => element("span", "note", {}, element("span", mark, { "aria-hidden": "true" }), text);
@@ -614,14 +614,14 @@ export class Explorer {
     const add = (term, ...said) => rows.push(element("dt", "", {}, term), element("dd", "", {}, ...said));
     const short = (name, facts) => {
       add(name, facts.label ? element("strong", "", {}, facts.label) : facts.sentence);
-      numbers.push(`${name}: ${facts.numbers}.`);
+      numbers.push(labelled(name, tr("{text}.", { text: facts.numbers })));
     };
     const facts = payload.facts(state.attention, state.layer, state.head);
     if (drawn.length > 1) {
       for (const { name, facts, label, said } of comparedOf(payload, state.attention, drawn)) {
         if (label) add(name, element("strong", "", {}, label), said && `: ${said}`);
         else if (said) add(name, said);
-        numbers.push(`${name}: ${facts.numbers}.`);
+        numbers.push(labelled(name, tr("{text}.", { text: facts.numbers })));
       }
     } else if (facts?.parts) for (const [name, part] of facts.parts) short(name, part);
     else if (facts) {
@@ -711,7 +711,7 @@ export class Explorer {
     const lines = [said("strong", headName(kind, tile.layer, tile.head))];
     if (facts?.label) lines.push(said("strong", facts.label));
     if (facts?.sentence) lines.push(said("", facts.sentence), said("beside", facts.numbers));
-    for (const [name, part] of facts?.parts ?? []) lines.push(said("", `${name}: ${part.label ?? part.sentence}`));
+    for (const [name, part] of facts?.parts ?? []) lines.push(said("", labelled(name, part.label ?? part.sentence)));
     this.tooltip.show(event, ...lines);
   }
 
@@ -752,7 +752,7 @@ export class Explorer {
     const drawn = this._drawn();
     for (const { layer, head: number, cells, color } of drawn) {
       const value = cellValue(cells, cell);
-      const line = said("", drawn.length > 1 ? `${headName(kind, layer, number)}: ${value}` : value);
+      const line = said("", drawn.length > 1 ? labelled(headName(kind, layer, number), value) : value);
       if (color) {
         const swatch = element("span", "swatch");
         swatch.style.background = color;
@@ -761,7 +761,7 @@ export class Explorer {
       lines.push(line);
     }
     const beside = this.payload.axis(kind.beside)?.[cell[0]];
-    if (beside) lines.push(said("beside", `${lowered(kind.besideTitle)}: ${beside}`));
+    if (beside) lines.push(said("beside", labelled(lowered(kind.besideTitle), beside)));
     this.tooltip.show(place, ...lines);
     if (spoken) this._say(lines.map((line) => line.textContent).join(", "));
   }

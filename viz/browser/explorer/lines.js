@@ -2,6 +2,7 @@
 
 import constants from "../../draw/constants.json" with { type: "json" };
 import { element, fitted } from "../canvas/dom.js";
+import { signed } from "../canvas/numbers.js";
 import { weightAt } from "../canvas/paint.js";
 
 // In rem.
@@ -125,7 +126,7 @@ export class Lines {
           context.font = `${0.85 * this.size}px ${family}`;
           context.fillStyle = theme.muted;
           context.textAlign = align === "right" ? "left" : "right";
-          context.fillText(weights[0].toFixed(2), align === "right" ? 2 : this.width - 2, this._y(index));
+          context.fillText(signed(weights[0], 2), align === "right" ? 2 : this.width - 2, this._y(index));
         }
       }
     };

@@ -1,11 +1,11 @@
 // Describes heads: titles, captions, tooltips, alternative texts.
 
 import constants from "../../draw/constants.json" with { type: "json" };
-import { countOf } from "../canvas/numbers.js";
+import { signed } from "../canvas/numbers.js";
 import { weightAt } from "../canvas/paint.js";
 import { weightBetween } from "./lines.js";
 import { written } from "./written.js";
-import { lowered, tr } from "../canvas/wording.js";
+import { countOf, labelled, lowered, tr } from "../canvas/wording.js";
 
 const MOST_IGNORED = 5;
 
@@ -50,10 +50,10 @@ export function altOf(payload, kind, drawn) {
       const open = cells.allowed === null || cells.allowed[place];
       if (open && (at < 0 || cells.weights[place] > cells.weights[at])) at = place;
     }
-    const name = `${headName(kind, layer, head)}, ${lowered(kind.name)}: ${sizes}`;
+    const name = labelled(`${headName(kind, layer, head)}, ${lowered(kind.name)}`, sizes);
     if (at < 0) return tr("{name}; no query may attend to any key.", { name });
     const [query, key] = [queries[Math.floor(at / keys.length)], keys[at % keys.length]];
-    return tr("{name}; the largest weight is {weight}, from {query} to {key}.", { name, weight: weightAt(cells, at).toFixed(2), query, key });
+    return tr("{name}; the largest weight is {weight}, from {query} to {key}.", { name, weight: signed(weightAt(cells, at), 2), query, key });
   });
   return heads.join(" ");
 }
@@ -61,9 +61,9 @@ export function altOf(payload, kind, drawn) {
 /** A head's name, label and description on this sentence. */
 export function summaryOf(payload, attention, layer, head) {
   const facts = payload.facts(attention, layer, head);
-  const parts = (facts?.parts ?? []).map(([name, part]) => `${name}: ${part.label ?? part.sentence}`);
+  const parts = (facts?.parts ?? []).map(([name, part]) => labelled(name, part.label ?? part.sentence));
   const name = headName(payload.kind(attention), layer, head);
-  return [name, facts?.label, facts?.sentence, ...parts].filter(Boolean).join(": ");
+  return [name, facts?.label, facts?.sentence, ...parts].filter(Boolean).reduce(labelled);
 }
 
 /**
@@ -106,7 +106,7 @@ function apart(payload, { kind, layer, head }, others) {
   if (place < 0) return "";
   const pair = pairOf(payload, kind, [Math.floor(place / cells.nKeys), place % cells.nKeys]);
   const rest = others.length > 1 ? tr("the others at most") : tr("the other");
-  return `${pair} (${weightAt(cells, place).toFixed(2)}; ${rest} ${next.toFixed(2)})`;
+  return `${pair} (${signed(weightAt(cells, place), 2)}; ${rest} ${signed(next, 2)})`;
 }
 
 /** Query and key in words; with cross-attention, also the token about to be written. */
@@ -145,6 +145,6 @@ export function tokenOf(payload, kind, cells, token) {
     .map((text, index) => [text, weightBetween(cells, token, index)])
     .sort((one, two) => two[1] - one[1])
     .slice(0, 3)
-    .map(([text, weight]) => `${text} ${weight.toFixed(2)}`);
-  return `${payload.axis(own)[token.index]}: ${weights.join(", ")}`;
+    .map(([text, weight]) => `${text} ${signed(weight, 2)}`);
+  return labelled(payload.axis(own)[token.index], weights.join(", "));
 }

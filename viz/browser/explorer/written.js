@@ -1,18 +1,20 @@
 // Writes weights and measures.
 
-import { signed } from "../canvas/numbers.js";
+import { percent, precise, signed } from "../canvas/numbers.js";
 import { tr } from "../canvas/wording.js";
 
 /** A weight in words: four digits if exact, two if it was stored in one byte. */
 export function written(weight, exact) {
-  if (!exact) return tr("about {weight}", { weight: (weight / 255).toFixed(2) });
+  if (!exact) return tr("about {weight}", { weight: signed(weight / 255, 2) });
   if (weight === 0 || weight === 1) return String(weight);
-  return weight < 0.0001 ? weight.toExponential(2) : weight.toPrecision(4);
+  if (weight >= 0.0001) return precise(weight, 4);
+  const [digits, power] = weight.toExponential(2).split("e");
+  return `${signed(Number(digits), 2)}e${power}`;
 }
 
 /** A head's measure in its unit; null if it does not apply. */
 export function writtenMeasure(measure, value) {
   if (value === null) return "–";
-  if (measure.unit === "share") return `${signed(100 * value, 0)}%`;
+  if (measure.unit === "share") return percent(value);
   return measure.unit === "bits" ? tr("{value} bits", { value: signed(value, 2) }) : signed(value, 2);
 }

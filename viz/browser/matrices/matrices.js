@@ -10,7 +10,7 @@ import { pageGround, pageTheme, roomWithin } from "../canvas/page.js";
 import { axisWords, heed, placesLit, tell } from "../canvas/shared.js";
 import { EditablePanel } from "./editable.js";
 import { Panel, StepPalette, readPanel, signedNumber } from "./panel.js";
-import { tr } from "../canvas/wording.js";
+import { labelled, tr } from "../canvas/wording.js";
 
 class Matrices {
   constructor(root) {
@@ -224,7 +224,7 @@ class Matrices {
     const bar = element("span", "gradient", { "aria-hidden": "true" });
     bar.style.background = `linear-gradient(to right, ${theme[given.scale].join(", ")})`;
     const [low, high] = [given.low, given.high].map((end) => signedNumber(end, Number.isInteger(end) ? 0 : given.digits));
-    return element("span", "key", {}, `${given.unit}: ${low}`, bar, high);
+    return element("span", "key", {}, labelled(given.unit, low), bar, high);
   }
 
   /** Shows the pointer in every panel with axes of the same length. */
@@ -236,7 +236,7 @@ class Matrices {
     for (const panel of this.panels) {
       const alike = panel.queries.length === own.queries.length && panel.keys.length === own.keys.length;
       if (panel !== own) panel._mark(alike ? cell : null);
-      if (cell && alike) lines.push(said("", `${panel.given.title}: ${panel.says(...cell)}`));
+      if (cell && alike) lines.push(said("", labelled(panel.given.title, panel.says(...cell))));
     }
     this._pointAt(own, cell);
     this.pointing = false;

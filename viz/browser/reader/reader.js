@@ -2,10 +2,9 @@
 
 import { element } from "../canvas/dom.js";
 import { mounted } from "../canvas/mount.js";
-import { countOf } from "../canvas/numbers.js";
 import { askForScene } from "../speaker/keys.js";
 import { hasLeft } from "../speaker/left.js";
-import { tr } from "../canvas/wording.js";
+import { countOf, tr } from "../canvas/wording.js";
 
 const ROOM = "--reader-room";
 const PAGE = '[data-testid="stMain"]';

@@ -1,6 +1,7 @@
 // Reads the steps of a decoding from a payload of viz/decoding/payload.py.
 
 import { floats, opened } from "../canvas/envelope.js";
+import { percent } from "../canvas/numbers.js";
 import { tr } from "../canvas/wording.js";
 
 /** A decoding: its steps with their attention weights. */
@@ -46,10 +47,10 @@ export function weighted(tokens, weights) {
 }
 
 /** A probability or weight in percent, as short as possible without being wrong. */
-export function percent(share) {
-  if (share >= 0.995) return share === 1 ? "100%" : `${(Math.floor(1000 * share) / 10).toFixed(1)}%`;
-  if (share < 0.0005) return share === 0 ? "0%" : "< 0.1%";
-  return `${share < 0.0995 ? (100 * share).toFixed(1) : Math.round(100 * share)}%`;
+export function shortest(share) {
+  if (share >= 0.995) return share === 1 ? percent(1) : percent(Math.floor(1000 * share) / 1000, 1);
+  if (share < 0.0005) return share === 0 ? percent(0) : `< ${percent(0.001, 1)}`;
+  return percent(share, share < 0.0995 ? 1 : 0);
 }
 
 /** A sentence about a step for screen readers. */
@@ -59,8 +60,8 @@ export function spokenStep(frame, step, count) {
     ? "Step {step} of {count}: “{word}” is given ({share}); the model looks most at “{most}” ({weight})."
     : "Step {step} of {count}: “{word}” is chosen ({share}); the model looks most at “{most}” ({weight}).";
   return tr(english, {
-    ...{ step: step + 1, count, word: frame.written.text, share: percent(frame.probability) },
-    ...{ most: most.text, weight: percent(most.weight) },
+    ...{ step: step + 1, count, word: frame.written.text, share: shortest(frame.probability) },
+    ...{ most: most.text, weight: shortest(most.weight) },
   });
 }
 

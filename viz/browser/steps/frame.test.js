@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { bytes, fixtures } from "../../../tests/kit/fixtures.js";
-import { Writing, keyAsked, percent, spokenStep } from "./frame.js";
+import { Writing, keyAsked, shortest, spokenStep } from "./frame.js";
 
 const { envelope, cross, own, texts } = fixtures.decoding;
 const writing = new Writing(bytes(envelope));
@@ -54,7 +54,7 @@ for (const [share, written] of [
   [0.99999, "99.9%"],
   [1, "100%"],
 ]) {
-  test(`${share} is written ${written}`, () => assert.equal(percent(share), written));
+  test(`${share} is written ${written}`, () => assert.equal(shortest(share), written));
 }
 
 test("the spoken step names the token written and the source token with most weight", () => {

@@ -7,7 +7,7 @@ import { plainKey, typing } from "../canvas/keys.js";
 import { mounted } from "../canvas/mount.js";
 import { moveAmong } from "../canvas/roving.js";
 import { ASK_EVENT, SHOWN_EVENT, pageTheme, roomWithin } from "../canvas/page.js";
-import { Writing, keyAsked, percent, spokenStep } from "./frame.js";
+import { Writing, keyAsked, shortest, spokenStep } from "./frame.js";
 import { heed, lightWithin } from "../canvas/shared.js";
 import { grouped, lit, now } from "./tokens.js";
 import { tr } from "../canvas/wording.js";
@@ -141,7 +141,7 @@ class Steps {
     this.other.hidden = !frame.other;
     if (frame.other) {
       const { text: name, rank, probability } = frame.other;
-      this.other.textContent = tr("Written: “{name}”, rank {rank}, {share}", { name, rank, share: percent(probability) });
+      this.other.textContent = tr("Written: “{name}”, rank {rank}, {share}", { name, rank, share: shortest(probability) });
     }
     this.slider.value = String(this.step + 1);
     this.slider.setAttribute("aria-valuetext", tr("{step} of {count}", { step: this.step + 1, count }));
@@ -168,7 +168,7 @@ class Steps {
     for (const [place, { text: name, probability, chosen, key }] of candidates.entries()) {
       const button = this.candidates.children[place].firstChild;
       const [number, word, bar, share] = button.children;
-      [number.textContent, word.textContent, share.textContent] = [key, name, percent(probability)];
+      [number.textContent, word.textContent, share.textContent] = [key, name, shortest(probability)];
       bar.style.setProperty("--share", String(probability));
       button.classList.toggle("chosen", chosen);
       if (chosen) button.setAttribute("aria-current", "true");

@@ -2,7 +2,7 @@
 
 import { element } from "../canvas/dom.js";
 import { pointable } from "../canvas/shared.js";
-import { percent } from "./frame.js";
+import { shortest } from "./frame.js";
 
 /**
  * Elements for tokens, grouped by word so that lines break between words.
@@ -24,7 +24,7 @@ export function grouped(tokens, made, side = "", start = 0) {
 /** A token with its weight as a colour, as the length of a line, and as a number. */
 export function lit({ text, weight, strength }) {
   const made = element("span", "token");
-  made.append(element("span", "text", { dir: "auto" }, text), element("span", "line"), element("span", "weight", {}, percent(weight)));
+  made.append(element("span", "text", { dir: "auto" }, text), element("span", "line"), element("span", "weight", {}, shortest(weight)));
   made.style.setProperty("--weight", weight.toFixed(4));
   made.style.setProperty("--strength", strength.toFixed(4));
   return made;
