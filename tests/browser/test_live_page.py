@@ -207,6 +207,15 @@ def test_one_file_remembers_nothing(opened: Opened, text: str) -> None:
     expect(page.get_by_label("Sentence")).to_have_value(HOSTILE)
 
 
+def test_a_copy_that_a_browser_saved_of_the_open_page_says_so(opened: Opened, text: str) -> None:
+    page = opened(text)
+    translate(page, SENTENCE)
+    copy = opened(page.content())
+    expect(copy.locator("#old")).to_have_text(SAYS["saved_copy"], timeout=SECONDS)
+    expect(copy.locator("#view")).to_be_hidden()
+    assert copy.get_by_role("button").count() == 0
+
+
 def test_a_link_opens_what_it_says_on_a_phone(opened: Opened, text: str, toy: Translator) -> None:
     at = "#/heads?sentence=a+b+c&attention=encoder&layer=0&head=1&lang=de"
     page = opened(text, at=at, viewport={"width": 390, "height": 844})

@@ -67,8 +67,17 @@ def test_it_works_on_a_plane_once_it_was_there(browser: Browser, site: str) -> N
     page.get_by_label(german["language"]).select_option("fr")
     expect(page.locator("html[lang=fr]")).to_be_attached(timeout=SECONDS)
     expect(page.get_by_role("button", name=words()["fr"]["translate"])).to_be_visible()
-    page.get_by_label(words()["fr"]["model"]).select_option("toy-sort-alibi")
-    expect(page.locator("#old")).to_have_text(words()["fr"]["no_network"], timeout=SECONDS)
+    # A model that never came leaves the page as it is, chosen in the menu or named by a link.
+    french, names = words()["fr"], {"name": "toy-sort-alibi", "kept": "toy-reverse"}
+    address, model = page.url, page.get_by_label(french["model"])
+    model.select_option(names["name"])
+    for _ in range(2):
+        expect(page.locator("#trouble")).to_have_text(french["model_away"].format(**names))
+        expect(model).to_have_value(names["kept"])
+        expect(page.locator("#translation")).to_have_text(expected, timeout=SECONDS)
+        expect(page.get_by_role("link", name=french["page_masks"])).to_be_visible()
+        expect(page.get_by_role("button", name=french["translate"])).to_be_enabled()
+        page.goto(f"{address}&checkpoint={names['name']}")
     assert trouble == []
     context.close()
 

@@ -30,12 +30,18 @@ export function isPacked() {
 }
 
 /** A file that is not to be had; the message says so in the reader's language. */
-export class FileError extends Error {}
+export class FileError extends Error {
+  constructor(message, { isAway = false } = {}) {
+    super(message);
+    // Whether there is no network to fetch it by.
+    this.isAway = isAway;
+  }
+}
 
 /** The bytes of a file, with how much has come as a share. */
 async function fetchedBytes(address, onShare) {
   const response = await fetch(address).catch(() => {
-    throw new FileError(say("no_network"));
+    throw new FileError(say("no_network"), { isAway: true });
   });
   if (!response.ok) throw new FileError(say("no_file", { file: address.pathname, status: response.status }));
   const total = Number(response.headers.get("content-length"));
@@ -83,6 +89,20 @@ export async function startedEngine(card, onShare) {
     document.querySelector("#weights").textContent = "";
   }
   return engine;
+}
+
+/** The card of the model that is asked for, or else of one that is here, with the error that says why. */
+export async function cardOrOther(name) {
+  try {
+    return { card: await cardOf(name), error: null };
+  } catch (error) {
+    if (!(error instanceof FileError)) throw error;
+    for (const other of site().models) {
+      const card = await cardOf(other.name).catch(() => null);
+      if (card) return { card, error };
+    }
+    throw error;
+  }
 }
 
 /** The card of a model: its configuration, examples, and what its pages open with. */

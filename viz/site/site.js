@@ -9,7 +9,7 @@ import { inflated } from "../browser/live/inflated.js";
 import { tokenText } from "../browser/live/labels.js";
 import { HashAddress, PathAddress } from "./address.js";
 import { DecodingPage } from "./decoding.js";
-import { FileError, cardOf, isPacked, site, siteRoot, startedEngine } from "./files.js";
+import { FileError, cardOf, cardOrOther, isPacked, site, siteRoot, startedEngine } from "./files.js";
 import { Follower, speakerOf } from "./follow.js";
 import { TalkPlayer, talkInPage } from "./talk.js";
 import { AboutPage, DoorPage, EffectsPage, HeadsPage, MasksPage, PositionsPage } from "./views.js";
@@ -337,7 +337,23 @@ class Site {
       remember(this.at.language.value);
       this.go(this.page, { ...this.query, lang: this.at.language.value });
     });
-    this.at.model.addEventListener("change", () => this.go(this.page, { lang: this.query.lang ?? "", checkpoint: this.at.model.value }));
+    this.at.model.addEventListener("change", () => this.choose(this.at.model.value));
+  }
+
+  /** Goes on with another model, if it is to be had. */
+  async choose(checkpoint) {
+    try {
+      await cardOf(checkpoint);
+      this.go(this.page, { lang: this.query.lang ?? "", checkpoint });
+    } catch (error) {
+      this.stay(checkpoint, error);
+    }
+  }
+
+  /** Says why another model, which was asked for, is not shown. */
+  stay(checkpoint, { isAway, message }) {
+    this.at.model.value = this.card.name;
+    this.trouble(isAway ? say("model_away", { name: modelName(checkpoint), kept: modelName(this.card.name) }) : message);
   }
 
   say(text) {
@@ -384,16 +400,23 @@ function remember(language) {
   }
 }
 
+// A browser that saves an open page saves what the page has made by then, without the model.
+const isSaved = "begun" in document.documentElement.dataset;
+
 async function begin() {
+  document.documentElement.dataset.begun = "";
   const { query } = (isPacked() ? new HashAddress([]) : new PathAddress(siteRoot(), [])).read();
   const language = languageOf(query.lang, [remembered(), ...navigator.languages]);
   speak(language, site().words, site().wording);
   document.documentElement.lang = language;
-  const card = await cardOf(query.checkpoint);
+  if (isPacked() && isSaved) throw new FileError(say("saved_copy"));
+  const { card, error } = await cardOrOther(query.checkpoint);
   const openings = Object.fromEntries(
     await Promise.all(Object.entries(card.openings).map(async ([name, text]) => [name, await inflated(text)])),
   );
-  globalThis.headscopeSite = new Site(card, openings);
+  const shown = new Site(card, openings);
+  globalThis.headscopeSite = shown;
+  if (error) shown.stay(query.checkpoint, error);
   tellSize();
   if (!isPacked() && "serviceWorker" in navigator) keep(card).catch(() => {});
 }
@@ -414,6 +437,10 @@ async function keep(card) {
 }
 
 begin().then(
-  () => document.querySelector("#old").remove(),
-  (error) => (document.querySelector("#old").textContent = error instanceof FileError ? error.message : say("old", { error: error.message })),
+  () => document.querySelector("#old").replaceChildren(),
+  (error) => {
+    document.querySelector("#old").textContent = error instanceof FileError ? error.message : say("old", { error: error.message });
+    // What cannot be used, or is a saved page's dead picture, is not shown.
+    for (const dead of document.querySelectorAll("header nav, .menus, main > :not(#old), body > .part")) dead.hidden = true;
+  },
 );
