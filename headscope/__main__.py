@@ -90,9 +90,12 @@ def _status(arguments: Sequence[str]) -> int:
 
         serve(parsed)
         return 0
+    from headscope.commands.outputs import OutputError, require_outputs
+
     try:
+        require_outputs(parsed)
         parsed.run(parsed)
-    except parsed.refused as error:
+    except (OutputError, *parsed.refused) as error:
         print(error, file=sys.stderr)
         return 1
     return 0

@@ -11,6 +11,7 @@ from urllib.parse import urlencode
 
 from model.checkpoints.checkpoint import CONFIG, CheckpointError
 from model.checkpoints.shipped import CHECKPOINTS
+from model.files import unread
 from model.trace.attention_map import TraceError
 from model.trace.trace import Trace
 from viz.desktop.desktop import Server
@@ -81,6 +82,9 @@ def open(place_or_trace: str | os.PathLike[str] | Trace, *, browser: bool = True
         ServerError: if the server does not start.
     """
     folder = None
+    if not isinstance(place_or_trace, Trace) and _is_stream(Path(place_or_trace)):
+        # The server could not read it again.
+        place_or_trace = read_trace(Path(place_or_trace))
     if isinstance(place_or_trace, Trace):
         folder = tempfile.TemporaryDirectory(prefix="headscope-")
         place = Path(folder.name, "trace.npz")
@@ -108,6 +112,11 @@ def open(place_or_trace: str | os.PathLike[str] | Trace, *, browser: bool = True
     return opened
 
 
+def _is_stream(place: Path) -> bool:
+    """Whether it is a pipe or a device."""
+    return place.exists() and not place.is_file() and not place.is_dir()
+
+
 def _require_model(folder: Path) -> None:
     if not (folder / CONFIG).is_file():
         raise CheckpointError(
@@ -124,4 +133,4 @@ def read_trace(file: Path) -> Trace:
     try:
         return drawable(Trace.load(file))
     except OSError as error:
-        raise TraceError(f"{file} cannot be read: {error.strerror}.") from None
+        raise TraceError(unread(file, error)) from None

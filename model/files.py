@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import secrets
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from reprlib import Repr
@@ -70,7 +70,35 @@ def write_folder(path: str | os.PathLike[str], files: Mapping[str, bytes]) -> No
         raise
 
 
+def replaces(written: Path, read: Iterable[Path]) -> bool:
+    """Whether writing a file or a folder would replace something that is read.
+
+    It would if it is the same file or folder, by any name, or a file in a folder that is read.
+    """
+    whole = Path(os.path.realpath(written))
+    if whole.exists() and not whole.is_file() and not whole.is_dir():
+        # What is written to a terminal or a pipe replaces nothing.
+        return False
+    for each in read:
+        source = Path(os.path.realpath(each))
+        if whole == source or (whole.exists() and source.exists() and whole.samefile(source)):
+            return True
+        if whole.is_file() and source in whole.parents:
+            return True
+    return False
+
+
 def unwritten(error: OSError) -> str:
     """A sentence on a file that cannot be written; standard output has no name."""
     name = "The output" if error.filename is None else _NAMES.repr(error.filename)
-    return f"{name} cannot be written: {error.strerror or error}."
+    return f"{name} cannot be written: {reason(error)}."
+
+
+def unread(path: str | os.PathLike[str], error: OSError) -> str:
+    """A sentence on a file that cannot be read."""
+    return f"{path} cannot be read: {reason(error)}."
+
+
+def reason(error: OSError) -> str:
+    """Why a file cannot be read or written; not every error has the system's words for it."""
+    return error.strerror or str(error) or type(error).__name__

@@ -7,11 +7,11 @@ import sys
 import textwrap
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from pathlib import Path
 
 import torch
 from tqdm import tqdm
 
+from headscope.commands.outputs import add_output
 from headscope.commands.translate import add_checkpoint, add_search_options, asked_search
 from headscope.figures import matched_by_surveys, trace_by
 from model.checkpoints.checkpoint import CheckpointError, snapshots
@@ -95,9 +95,10 @@ def fill(command: argparse.ArgumentParser) -> None:
     command.epilog = f"{_figures_help()}\n\n{FILES_HELP}"
     command.formatter_class = argparse.RawDescriptionHelpFormatter
     command.add_argument("text", help="the sentence; - reads it from standard input")
-    command.add_argument(
+    add_output(
+        command,
         "--out",
-        type=Path,
+        kinds=FORMATS,
         required=True,
         metavar="FILE",
         help="the file to write; its suffix decides what",
@@ -385,11 +386,6 @@ def _written_below(picture: Picture, request: Request) -> dict[str, str]:
 def run(arguments: argparse.Namespace) -> None:
     """Write the file."""
     format = arguments.out.suffix.lower().removeprefix(".")
-    if format not in FORMATS:
-        raise ExportError(
-            f"The name of the file says what to write, and {arguments.out.name} does not; end it "
-            f"in one of {' '.join(f'.{each}' for each in FORMATS)}."
-        )
     request = _CommandRequest(
         sys.stdin.read() if arguments.text == "-" else arguments.text,
         arguments,

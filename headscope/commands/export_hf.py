@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
+from headscope.commands.outputs import add_output
 from headscope.commands.translate import add_snapshot
 from model.checkpoints.checkpoint import CheckpointError
 from model.checkpoints.export_hf import ExportError, export
@@ -19,9 +19,7 @@ def fill(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "checkpoint", type=checkpoint_folder, metavar="MODEL", help="a model's name or folder"
     )
-    parser.add_argument(
-        "folder", type=Path, metavar="FOLDER", help="the folder to write; new or empty"
-    )
+    add_output(parser, "folder", metavar="FOLDER", help="the folder to write; new or empty")
     add_snapshot(parser)
 
 

@@ -8,6 +8,7 @@ import tempfile
 import webbrowser
 from pathlib import Path
 
+from headscope.commands.outputs import add_output
 from headscope.in_app import open as open_in_app
 from headscope.in_app import read_trace
 from model.checkpoints.checkpoint import CheckpointError
@@ -32,8 +33,12 @@ def fill(parser: argparse.ArgumentParser) -> None:
     alone.add_argument(
         "--page", action="store_true", help="write a trace as one HTML page and open it"
     )
-    alone.add_argument(
-        "--out", type=Path, metavar="FILE.html", help="write the page there without opening it"
+    add_output(
+        alone,
+        "--out",
+        kinds=("html",),
+        metavar="FILE.html",
+        help="write the page there without opening it",
     )
 
 
@@ -48,7 +53,7 @@ def run(arguments: argparse.Namespace) -> None:
         contextlib.suppress(KeyboardInterrupt),
         open_in_app(file, browser=False) as opened,
     ):
-        name = file.resolve().name
+        name = file.resolve().name if file.is_file() or file.is_dir() else file
         print(f"{name} is open at {opened.url}; press Ctrl+C here to end it.", flush=True)
         webbrowser.open(opened.url)
         opened.wait()

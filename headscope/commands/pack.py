@@ -5,13 +5,14 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from headscope.commands.outputs import add_output
 from headscope.commands.translate import DEFAULT_CHECKPOINT
 from model.checkpoints.checkpoint import CheckpointError
 from model.checkpoints.shipped import checkpoint_folder
-from model.files import write_whole
+from model.files import unread, write_whole
 from model.translate.sentences import TextError
 from viz.site.model import PackError
-from viz.talk.scenes import TalkError, parse
+from viz.talk.scenes import MAX_BYTES, Talk, TalkError, parse
 from viz.talk.take_home import take_home
 
 REFUSED = (CheckpointError, PackError, TalkError, TextError)
@@ -37,11 +38,20 @@ def fill(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--sentence", help="sentence that the page opens with (default: the model's first example)"
     )
-    parser.add_argument("--out", type=Path, required=True, metavar="FILE.html")
+    add_output(parser, "--out", kinds=("html",), required=True, metavar="FILE.html")
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Write the page."""
-    talk = None if arguments.talk is None else parse(arguments.talk.read_bytes())
+    talk = None if arguments.talk is None else _read(arguments.talk)
     page = take_home(talk, arguments.model, sentence=arguments.sentence or "")
     write_whole(arguments.out, page.encode())
+
+
+def _read(file: Path) -> Talk:
+    try:
+        with file.open("rb") as opened:
+            # A pipe or a device may never end.
+            return parse(opened.read(MAX_BYTES + 1))
+    except OSError as error:
+        raise TalkError(unread(file, error)) from None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from headscope.commands.outputs import add_output
 from headscope.commands.translate import DEFAULT_CHECKPOINT
 from model.checkpoints.checkpoint import CheckpointError
 from model.checkpoints.shipped import checkpoint_folder
@@ -26,9 +27,7 @@ def fill(parser: argparse.ArgumentParser) -> None:
         help="name of a shipped model, or a folder; may be given several times, the one that the "
         "site opens with first (default: en-de)",
     )
-    parser.add_argument(
-        "--out", type=Path, required=True, metavar="DIR", help="folder for the files"
-    )
+    add_output(parser, "--out", required=True, metavar="DIR", help="folder for the files")
 
 
 def run(arguments: argparse.Namespace) -> None:

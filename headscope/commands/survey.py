@@ -10,6 +10,7 @@ from random import Random
 
 import torch
 
+from headscope.commands.outputs import add_output
 from headscope.commands.translate import DEFAULT_CHECKPOINT
 from model.checkpoints.checkpoint import CheckpointError
 from model.checkpoints.shipped import checkpoint_folder
@@ -94,9 +95,9 @@ def fill(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--name", help="name of the data; the names of the files if not given")
     parser.add_argument("--licence", default="not stated", help="of the data")
-    parser.add_argument(
+    add_output(
+        parser,
         "--output",
-        type=Path,
         default=Path("runs/survey"),
         metavar="FOLDER",
         help="keeps what is counted, so that the survey can go on; runs/survey if not given",

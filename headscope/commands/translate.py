@@ -14,9 +14,10 @@ from typing import Any, BinaryIO, TextIO
 import torch
 from tqdm import tqdm
 
+from headscope.commands.outputs import TEXT, add_output
 from model.checkpoints.checkpoint import CheckpointError
 from model.checkpoints.shipped import CHECKPOINTS, checkpoint_folder
-from model.files import whole_file
+from model.files import unread, whole_file
 from model.paper.search import AS_IN_THE_PAPER, DecodingError, Sampling, Search
 from model.trace.translation import Translation
 from model.translate.devices import DeviceError
@@ -44,8 +45,12 @@ def fill(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--input", type=Path, metavar="FILE", help="translate each line of this UTF-8 file"
     )
-    parser.add_argument(
-        "--out", type=Path, metavar="FILE", help="write there, in UTF-8, instead of printing"
+    add_output(
+        parser,
+        "--out",
+        kinds=TEXT,
+        metavar="FILE",
+        help="write there, in UTF-8, instead of printing",
     )
     parser.add_argument(
         "--keep-going",
@@ -62,8 +67,12 @@ def fill(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="print tokens, scores and log-probabilities as JSON; an object for each line",
     )
-    parser.add_argument(
-        "--save-trace", type=Path, metavar="FILE.npz", help="write every attention matrix here"
+    add_output(
+        parser,
+        "--save-trace",
+        kinds=("npz",),
+        metavar="FILE.npz",
+        help="write every attention matrix here",
     )
     parser.set_defaults(wrong_usage=parser.error)
 
@@ -196,6 +205,8 @@ def run(arguments: argparse.Namespace) -> None:
         arguments.wrong_usage("give a sentence or --input, not both")
     if not has_sentence:
         _require_lines(arguments)
+    if arguments.out and arguments.out.suffix.lower() in {".json", ".jsonl"} and not arguments.json:
+        arguments.wrong_usage("--out names a JSON file; add --json, or end the name in .txt")
     # One small forward pass is faster with a single thread.
     torch.set_num_threads(1)
     translator = load(arguments.checkpoint, device=arguments.device, snapshot=arguments.snapshot)
@@ -306,4 +317,4 @@ def _opened(path: Path) -> tuple[BinaryIO, int | None]:
                 total = sum(1 for _ in file)
         return path.open("rb"), total
     except OSError as error:
-        raise TextError(f"{path} cannot be read: {error.strerror}.") from None
+        raise TextError(unread(path, error)) from None

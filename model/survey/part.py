@@ -118,6 +118,8 @@ class Part(Brief):
         """
         try:
             with np.load(BytesIO(content), allow_pickle=False) as arrays:
+                if sorted(arrays.files) != sorted(("names", *_ARRAYS)):
+                    raise ValueError
                 names = json.loads(arrays["names"].tobytes())
                 return cls(
                     tuple(map(site_named, names["sites"])),

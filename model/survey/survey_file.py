@@ -22,7 +22,7 @@ import numpy as np
 
 from model.checkpoints.checkpoint import CheckpointError, own_file, snapshot_file, snapshots
 from model.explain.labels import RULE, Sample, site_named
-from model.files import write_whole
+from model.files import unread, write_whole
 from model.record.head_edits import RuleWeights
 from model.record.weight_rules import Lexicon
 from model.survey.corpus_survey import (
@@ -220,13 +220,14 @@ def _read(path: Path, name: str) -> bytes | None:
     """A part of the archive; None if it has no such part."""
     try:
         with ZipFile(path) as archive:
-            if name not in archive.namelist():
+            found = archive.namelist().count(name)
+            if not found:
                 return None
-            if archive.getinfo(name).file_size > _MOST:
+            if found > 1 or archive.getinfo(name).file_size > _MOST:
                 raise _damaged(path)
             return archive.read(name)
     except OSError as error:
-        raise CheckpointError(f"{path} cannot be read: {error.strerror}.") from None
+        raise CheckpointError(unread(path, error)) from None
     except (BadZipFile, zlib.error, lzma.LZMAError, EOFError, NotImplementedError, RuntimeError):
         raise _damaged(path) from None
 

@@ -153,6 +153,11 @@ def _token_arrays(name: str, tokens: Tokens) -> dict[str, NDArray[Any]]:
     }
 
 
+_ZIPPED = b"PK"
+"""The beginning of every .npz file."""
+
+_NO_TRACE = "The file is damaged or is no saved trace."
+
 UNREADABLE = (
     zipfile.BadZipFile,
     zlib.error,
@@ -171,42 +176,69 @@ def _read_arrays(
     if isinstance(file, str | os.PathLike):
         with open(file, "rb") as opened:
             return _read_arrays(opened, most_bytes)
-    is_array = file.read(len(npy.MAGIC_PREFIX)) == npy.MAGIC_PREFIX
-    file.seek(0)
-    if is_array:
+    start = file.read(len(npy.MAGIC_PREFIX))
+    if start == npy.MAGIC_PREFIX:
         raise TraceError("The file holds one array and is no saved trace.")
+    if not start.startswith(_ZIPPED):
+        # Here, and not by zipfile, which would read a device such as /dev/zero to its end.
+        raise TraceError(_NO_TRACE)
+    if not file.seekable():
+        rest = file.read(most_bytes)
+        if len(rest) == most_bytes:
+            raise _too_large(most_bytes)
+        file = io.BytesIO(start + rest)
+    file.seek(0)
     try:
         with zipfile.ZipFile(file) as archive:
             entries = archive.infolist()
             if sum(entry.file_size for entry in entries) > most_bytes:
-                raise TraceError(
-                    f"The trace is too large: its arrays hold more than {_written(most_bytes)}; "
-                    "record a shorter text, or leave out scores, q, k and v."
-                )
-            return {
-                entry.filename.removesuffix(".npy"): _array(archive.read(entry))
-                for entry in entries
-            }
+                raise _too_large(most_bytes)
+            arrays: dict[str, NDArray[Any]] = {}
+            for entry in entries:
+                name = entry.filename.removesuffix(".npy")
+                if name in arrays:
+                    raise TraceError(
+                        f"The file holds {_named(name)} twice, and nothing says which one counts; "
+                        "write it once."
+                    )
+                arrays[name] = _array(name, archive.read(entry))
+            return arrays
     except TraceError:
         raise
     except UNREADABLE as error:
-        raise TraceError("The file is damaged or is no saved trace.") from error
+        raise TraceError(_NO_TRACE) from error
 
 
-def _written(n_bytes: int) -> str:
-    return f"{n_bytes >> 30} GiB" if n_bytes >= 1 << 30 else f"{n_bytes >> 20} MiB"
+def _too_large(most_bytes: int) -> TraceError:
+    most = f"{most_bytes >> 30} GiB" if most_bytes >= 1 << 30 else f"{most_bytes >> 20} MiB"
+    return TraceError(
+        f"The trace is too large: its arrays hold more than {most}; record a shorter text, or "
+        "leave out scores, q, k and v."
+    )
 
 
-def _array(content: bytes) -> NDArray[Any]:
+def _array(name: str, content: bytes) -> NDArray[Any]:
     """One array of an archive, without a copy; never of objects, never larger than its content."""
     stream = io.BytesIO(content)
     if npy.read_magic(stream) != (1, 0):
         raise ValueError
     shape, is_fortran, dtype = npy.read_array_header_1_0(stream)
     start = stream.tell()
-    if dtype.hasobject or math.prod(shape) * dtype.itemsize != len(content) - start:
+    if dtype.hasobject:
+        raise TraceError(
+            f"{_named(name)} in the file holds Python objects, which are never opened because they "
+            f"can run code; save it as {_saved_as(name)}."
+        )
+    if math.prod(shape) * dtype.itemsize != len(content) - start:
         raise ValueError
     return np.ndarray(shape, dtype, content, start, order="F" if is_fortran else "C")
+
+
+def _saved_as(name: str) -> str:
+    if name.endswith(".ids"):
+        return "whole numbers: np.array(ids, dtype=np.int64)"
+    is_text = name.endswith(".tokens") or name in {"format", "contents", *TEXTS}
+    return "text: np.array(texts, dtype=np.str_)" if is_text else "numbers of one shape"
 
 
 def _named(entry: str) -> str:

@@ -13,7 +13,7 @@ import torch
 
 from model.checkpoints.checkpoint import CheckpointError
 from model.console import INTERRUPTED, escape_unprintable
-from model.files import unwritten
+from model.files import replaces, unwritten
 from model.paper.config import ConfigError
 from model.paper.positions import LengthError
 from model.paper.search import DecodingError
@@ -52,6 +52,9 @@ class Program(argparse.ArgumentParser):
     def parse(self, argv: list[str] | None) -> argparse.Namespace:
         """The parsed arguments; torch uses their number of threads from now on."""
         arguments = self.parse_args(argv)
+        read = getattr(arguments, "checkpoint", None)
+        if read and "output" in arguments and replaces(arguments.output, [read]):
+            self.error("--output is the folder of --checkpoint, which is read; name another folder")
         if "threads" in arguments:
             torch.set_num_threads(arguments.threads)
         return arguments

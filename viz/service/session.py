@@ -22,6 +22,7 @@ from model.explain.experiments import Experiment, Kind, read_experiments
 from model.explain.growth import Growth
 from model.explain.labels import Label, Survey
 from model.explain.labels_file import read_labels
+from model.files import unread
 from model.paper.search import DecodingError
 from model.record.intervention import UNCHANGED, Intervention
 from model.record.mask_rules import MaskError
@@ -105,7 +106,7 @@ def saved_trace(path: Path) -> Trace:
         state = path.stat()
         return _saved_trace(path, state.st_mtime_ns, state.st_size)
     except OSError as error:
-        raise TraceError(f"{path.name} cannot be read: {error.strerror}.") from None
+        raise TraceError(unread(path.name, error)) from None
 
 
 def translator(checkpoint: Path) -> Translator:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import streamlit as st
 
+from model.files import reason
 from model.trace.attention_map import AttentionKind
 from viz.heads.view import VIEW as HEADS
 from viz.registry.pages import HOME, PRESENT, READ, VIEWS, names
@@ -157,7 +158,7 @@ def put(mark: str, changed: Talk | None) -> bool:
             talk_files.store(folder, mark, text)
         except OSError as error:
             state[NOTICE] = (
-                f"{folder} could not be written ({error.strerror}), so this change is lost when "
+                f"{folder} could not be written ({reason(error)}), so this change is lost when "
                 "the window closes: download the talk."
             )
     else:

@@ -482,7 +482,7 @@ def test_files_of_other_kinds_are_refused(tmp_path: Path) -> None:
         Trace.load(path)
     with path.open("wb") as opened:
         np.savez(opened, format=np.array([object()], dtype=object))
-    with pytest.raises(TraceError, match="no saved trace"):
+    with pytest.raises(TraceError, match="Python objects, which are never opened"):
         Trace.load(path)
     with pytest.raises(FileNotFoundError):
         Trace.load(tmp_path / "nowhere.npz")

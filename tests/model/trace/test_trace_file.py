@@ -119,7 +119,7 @@ def weights_with(value: float) -> Callable[[dict[str, Any]], None]:
         (lambda e: e.update({"decoder.0.weights": np.zeros(())}), r"shape \(head, query, key\)"),
         (lambda e: e.update({"decoder.0.weights": np.zeros((4, 4, 5))}), r"need \(4, 4, 4\)"),
         (lambda e: e.update({"target.tokens": np.array([1, 2, 3, 4])}), "list of strings"),
-        (lambda e: e.update(text=np.array([object()])), "no saved trace"),
+        (lambda e: e.update(text=np.array([object()])), "text in the file holds Python objects"),
     ],
 )
 def test_what_is_no_attention_is_refused(
@@ -186,3 +186,36 @@ def test_a_layer_number_has_an_end(tmp_path):
     )
     with pytest.raises(TraceError, match=r"unknown entry, encoder\.9{20}\.weights"):
         Trace.load(file)
+
+
+@pytest.mark.parametrize("name", ["target.tokens", "decoder.0.weights"])
+@pytest.mark.parametrize("spelled", ["{}.npy", "{}"])
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_a_name_twice_is_refused_and_not_settled_by_the_last(
+    entries: dict[str, Any], name: str, spelled: str
+) -> None:
+    file = file_of(entries)
+    again = io.BytesIO()
+    np.save(again, entries[name])
+    with zipfile.ZipFile(file, "a") as archive:
+        archive.writestr(spelled.format(name), again.getvalue())
+    file.seek(0)
+    with pytest.raises(TraceError, match=f"holds {re.escape(name)} twice"):
+        Trace.load(file)
+
+
+@pytest.mark.parametrize(
+    ("name", "advice"),
+    [
+        ("target.tokens", r"save it as text: np\.array\(texts, dtype=np\.str_\)\.$"),
+        ("contents", r"save it as text"),
+        ("target.ids", r"save it as whole numbers"),
+        ("decoder.0.weights", r"save it as numbers of one shape"),
+    ],
+)
+def test_python_objects_are_named_with_how_to_save_them(
+    entries: dict[str, Any], name: str, advice: str
+) -> None:
+    entries[name] = np.array(["a", 1, None, "b"], dtype=object)
+    with pytest.raises(TraceError, match=f"{re.escape(name)} in the file.*{advice}"):
+        Trace.load(file_of(entries))
