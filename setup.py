@@ -16,6 +16,8 @@ IMPORT = re.compile(r"^(\s*)from (model|viz)((?:\.\w+)*) import ", re.MULTILINE)
 UNSUPPORTED = re.compile(r"^\s*import (?:model|viz)\b.*$", re.MULTILINE)
 CHECKPOINTS = ("en-de", "toy-*")
 """The checkpoints in the wheel; others are opened by path."""
+LABORATORY = Path("model", "training")
+"""Training stays in the checkout."""
 
 
 class Build(build_py):
@@ -36,6 +38,8 @@ class Build(build_py):
             if not file.is_file() or "__pycache__" in file.parts or file.match("*.test.js"):
                 continue
             inside = file.relative_to(ROOT)
+            if inside.is_relative_to(LABORATORY):
+                continue
             written = package / (
                 inside.relative_to("headscope") if inside.parts[0] == "headscope" else inside
             )

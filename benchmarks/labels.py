@@ -22,8 +22,8 @@ from benchmarks._measure import RESULTS, write
 from model.checkpoints.shipped import CHECKPOINTS
 from model.explain.labels import MIN_SENTENCES
 from model.explain.labels_file import read_labels
+from model.survey.parallel_text import columns_of, read_pairs
 from model.survey.survey_file import read_sentences
-from model.training.corpus import columns_of, read_pairs
 from model.training.evaluate import reversed_columns
 from model.training.labels import LabelHeld, fresh, labels_on, labels_shown
 from model.training.toy_recipes import TOYS, toy_pairs

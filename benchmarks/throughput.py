@@ -27,8 +27,8 @@ from model.checkpoints.checkpoint import load_checkpoint
 from model.paper.config import TransformerConfig
 from model.paper.tokenizer import PAD
 from model.paper.transformer import Transformer
+from model.survey.parallel_text import read_pairs
 from model.training.batches import Batch
-from model.training.corpus import read_pairs
 from model.training.settings import load_settings
 from model.training.trainer import Trainer
 from model.translate.devices import resolve_device

@@ -21,6 +21,7 @@ from model.contrast.paths import paths as paths
 from model.explain.alignment_file import read_alignment as read_alignment
 from model.explain.attribution_methods import cross_attributions as cross_attributions
 from model.explain.attribution_methods import self_attributions as self_attributions
+from model.explain.growth_file import read_growth as read_growth
 from model.explain.head_ablation import effects_of as effects_of
 from model.explain.head_ablation import example_means as example_means
 from model.explain.head_ablation import removal as removal
@@ -33,7 +34,6 @@ from model.survey.nearest import matched as _matched_places
 from model.survey.survey_file import read_survey
 from model.trace.attention_map import AttentionKind, AttentionMap, Site, Tokens
 from model.trace.trace import Trace
-from model.training.growth import read_growth as read_growth
 from model.translate.text_models import is_reader, load_reader
 from model.translate.translator import load
 from viz.compare.heads import HeadDifferences as HeadDifferences

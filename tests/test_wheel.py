@@ -94,6 +94,7 @@ def test_it_is_small_and_holds_one_package_with_en_de_and_the_toys(wheel: Path) 
     toys = {each.name for each in (ROOT / "checkpoints").glob("toy-*")}
     assert models == {"en-de", *toys}
     assert not re.search(r"^\s*(from|import) (model|viz)\b", code, re.MULTILINE)
+    assert not [name for name in names if "model/training" in name]
     assert {"headscope/py.typed", "headscope/.streamlit/config.toml"} <= set(names)
     listed = (ROOT / "requirements.txt").read_text(encoding="utf-8")
     assert set(re.findall(r"^([\w-]+)==", listed, re.M)) <= set(needs)

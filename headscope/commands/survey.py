@@ -17,12 +17,12 @@ from model.checkpoints.shipped import checkpoint_folder
 from model.explain.labels import Sample
 from model.survey.head_profile import summed_up
 from model.survey.indexing import indexed
+from model.survey.parallel_text import CorpusError, Pair, columns_of, key, read_pairs
 from model.survey.part import SurveyError
 from model.survey.probes import probed
 from model.survey.rule_costs import JUDGED, RULED, TRANSLATED, ruled
 from model.survey.running import Engine, asking, counts
 from model.survey.survey_file import SURVEY, save_survey
-from model.training.corpus import CorpusError, Pair, columns_of, key, read_pairs
 from model.translate.translator import load
 
 LEARNED = 4000

@@ -20,8 +20,8 @@ from model.checkpoints.checkpoint import (
     read_tensors,
     save_checkpoint,
 )
+from model.survey.parallel_text import read_pairs
 from model.training.command import Program, command
-from model.training.corpus import read_pairs
 from model.training.evaluate import reversed_columns, translate_all, translation_scores
 
 _OF_THE_WEIGHTS = ("step", "valid_loss", "valid", "averaged_steps")

@@ -11,7 +11,7 @@ from typing import Any
 
 from model.checkpoints.checkpoint import trained_without_causal_mask, training_runs
 from model.paper.config import TransformerConfig
-from model.training.corpus import CorpusError, Pair
+from model.survey.parallel_text import CorpusError, Pair
 from model.training.evaluate import translation_scores
 from model.training.examples import Bad, Good
 from model.translate.translator import Translator

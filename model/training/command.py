@@ -18,7 +18,7 @@ from model.paper.config import ConfigError
 from model.paper.positions import LengthError
 from model.paper.search import DecodingError
 from model.paper.tokenizer import TokenizerError
-from model.training.corpus import CorpusError
+from model.survey.parallel_text import CorpusError
 from model.training.settings import SettingsError
 from model.translate.devices import DeviceError
 from model.translate.sentences import TextError

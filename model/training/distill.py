@@ -28,9 +28,9 @@ from model.paper.decoding import Hypothesis, beam_search
 from model.paper.linear import pack_linears
 from model.paper.tokenizer import Tokenizer
 from model.paper.transformer import Transformer
+from model.survey.parallel_text import CorpusError, Pair, read_pairs
 from model.training.batches import padded
 from model.training.command import Program, command, part
-from model.training.corpus import CorpusError, Pair, read_pairs
 from model.training.evaluate import reversed_columns
 from model.translate.devices import resolve_device
 

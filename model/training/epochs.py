@@ -12,8 +12,8 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass
 
 from model.paper.tokenizer import Tokenizer
+from model.survey.parallel_text import Pair
 from model.training.batches import Batches, Sentences
-from model.training.corpus import Pair
 from model.training.mixture import drawn
 from model.training.settings import TrainingSettings
 from model.training.starting_point import varied

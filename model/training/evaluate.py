@@ -15,9 +15,9 @@ from model.paper.decoding import beam_search, greedy
 from model.paper.linear import pack_linears
 from model.paper.tokenizer import Tokenizer
 from model.paper.transformer import Transformer
+from model.survey.parallel_text import Pair, read_pairs
 from model.training.batches import padded
 from model.training.command import Program, command
-from model.training.corpus import Pair, read_pairs
 from model.translate.devices import resolve_device
 
 

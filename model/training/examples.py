@@ -10,7 +10,7 @@ from itertools import zip_longest
 import sacrebleu
 
 from model.checkpoints.checkpoint import language_pair
-from model.training.corpus import Pair
+from model.survey.parallel_text import Pair
 from model.translate.sentences import TextError
 from model.translate.translator import Translator
 

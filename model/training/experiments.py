@@ -24,10 +24,10 @@ from model.explain.experiments import KINDS, Experiment, Kind, read_experiments,
 from model.explain.head_ablation import effects_of
 from model.paper.search import Search
 from model.record.intervention import Intervention, PositionEdit, PositionError
+from model.survey.parallel_text import Pair, read_pairs
 from model.trace.attention_map import AttentionKind
 from model.trace.trace import Trace
 from model.training.command import Program, command
-from model.training.corpus import Pair, read_pairs
 from model.training.evaluate import reversed_columns
 from model.training.toy_recipes import TOYS, toy_pairs
 from model.translate.sentences import TextError

@@ -35,9 +35,9 @@ from model.checkpoints.checkpoint import (
 )
 from model.checkpoints.layouts import fuse_qkv
 from model.paper.transformer import Transformer
+from model.survey.parallel_text import Pair, read_pairs
 from model.training.card import card, data_section
 from model.training.command import Program, command
-from model.training.corpus import Pair, read_pairs
 from model.training.evaluate import evaluate_checkpoint, reversed_columns, translate_all
 from model.training.examples import bad_examples, entries, given_examples, good_examples
 from model.training.labels import SampleError, write_labels

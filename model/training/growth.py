@@ -15,48 +15,18 @@ from model.checkpoints.checkpoint import (
     CheckpointError,
     load_checkpoint,
     load_weights,
-    own_file,
-    read_json,
     read_tensors,
-    write_json,
 )
 from model.explain.examples import example_values, read_examples
 from model.explain.growth import Growth, growth_of
-from model.explain.labels_file import read_labels
+from model.explain.growth_file import read_growth, write_growth
 from model.files import write_whole
 from model.paper.transformer import Transformer
 from model.training.command import Program, command
 from model.training.snapshots import kept_snapshots
 from model.translate.translator import Translator
 
-FILE = "growth.json"
-
 HEADING = "## When heads emerged"
-
-
-def write_growth(directory: Path, growth: Growth) -> None:
-    """Write growth.json of a checkpoint folder."""
-    write_json(directory / FILE, growth.to_json())
-
-
-def read_growth(directory: Path) -> Growth | None:
-    """The content of a checkpoint folder's growth.json; None without the file.
-
-    growth.json takes labels from the examples; only those that the trained model's heads earn on
-    new sentences, by labels.json, are kept. Raises CheckpointError if a file is damaged.
-    """
-    path = own_file(directory, FILE)
-    if not path.exists():
-        return None
-    content = read_json(path)
-    survey = read_labels(directory)
-    try:
-        return Growth.from_json(content).with_labels(survey.labels if survey else {})
-    except ValueError as error:
-        raise CheckpointError(
-            f"{path} is damaged: {error}. Delete it, or write it anew with python -m "
-            "model.training.growth."
-        ) from None
 
 
 def grown(run: Path, checkpoint: Path) -> Growth:

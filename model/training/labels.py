@@ -39,12 +39,12 @@ from model.explain.labels import survey as surveyed
 from model.explain.labels_file import read_labels, save_labels
 from model.explain.source_rows import token_sources
 from model.files import write_whole
+from model.survey.parallel_text import CorpusError, Pair, key, read_pairs
 from model.survey.survey_file import read_survey
 from model.trace.attention_map import Site
 from model.trace.trace import Trace
 from model.training.card import table
 from model.training.command import Program, command
-from model.training.corpus import CorpusError, Pair, key, read_pairs
 from model.training.evaluate import reversed_columns
 from model.training.toy_recipes import TOY_DATA, TOY_LICENCE, TOYS, toy_pairs
 from model.translate.sentences import TextError

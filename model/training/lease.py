@@ -34,8 +34,8 @@ from model.checkpoints.checkpoint import (
     save_checkpoint,
     write_json,
 )
+from model.survey.parallel_text import CorpusError, columns_of, keys_in, read_pairs
 from model.training.command import Program, command
-from model.training.corpus import CorpusError, columns_of, keys_in, read_pairs
 from model.training.export import fused
 from model.training.noisy_channel import new_sentences
 

@@ -11,8 +11,8 @@ import zipfile
 from pathlib import Path
 
 from model.checkpoints.checkpoint import CheckpointError
+from model.survey.parallel_text import read_pairs
 from model.training.command import Program, command
-from model.training.corpus import read_pairs
 from model.training.evaluate import evaluate_checkpoint, reversed_columns
 from model.training.lease import ARCHIVE, PART, PARTS, STUDENTS, TEACHER
 

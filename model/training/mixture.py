@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
+
+from model.survey.parallel_text import CorpusError, columns_of
 
 T = TypeVar("T")
 
@@ -20,6 +23,21 @@ def weight_of(labels: Sequence[str], weights: Mapping[str, float]) -> float:
         if name in weights:
             return weights[name]
     return 1.0
+
+
+def read_weights(paths: Sequence[Path], weights: Mapping[str, float]) -> list[float]:
+    """The weight of each pair of `read_pairs`, from `weight_of` the columns of its origin.
+
+    Raises CorpusError as `read_pairs`, and if a weight names a source that no pair has.
+    """
+    labels = [tuple(columns[:-2]) for columns in columns_of(paths)]
+    sources = {name for each in set(labels) for name in (*each[:1], "/".join(each[:2]))}
+    unknown = sorted(set(weights) - sources)
+    if unknown:
+        raise CorpusError(
+            f"No pair has the source {unknown[0]!r}; correct training.weights or add its file."
+        )
+    return [weight_of(each, weights) for each in labels]
 
 
 def drawn(pairs: Sequence[T], weights: Sequence[float], seed: int) -> list[T]:

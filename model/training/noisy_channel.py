@@ -20,9 +20,9 @@ from model.checkpoints.checkpoint import Checkpoint, load_checkpoint
 from model.paper.decoding import beam_search, token_log_probs
 from model.paper.linear import pack_linears
 from model.paper.tokenizer import BOS, EOS, PAD
+from model.survey.parallel_text import Pair, key, keys_in, read_pairs
 from model.training.batches import padded
 from model.training.command import Program, command, part
-from model.training.corpus import Pair, key, keys_in, read_pairs
 
 SOURCE = "noisy-channel"
 """The first column of the pairs."""

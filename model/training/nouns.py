@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from model.training.corpus import Pair
+from model.survey.parallel_text import Pair
 
 GENDERS = (
     {

@@ -15,9 +15,9 @@ from typing import Any
 
 from model.checkpoints.checkpoint import CARD, METRICS, read_json, write_json
 from model.paper.tokenizer import normalize
+from model.survey.parallel_text import Pair, read_pairs
 from model.training.card import MEASURES, read_card, with_nearness
 from model.training.command import Program, command
-from model.training.corpus import Pair, read_pairs
 from model.training.evaluate import evaluate_checkpoint, reversed_columns, translation_scores
 
 Words = tuple[str, ...]

@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from model.checkpoints.checkpoint import CheckpointError
 from model.paper.tokenizer import PAD
+from model.survey.parallel_text import Pair
 from model.trace.attention_map import AttentionKind, AttentionMap
 from model.trace.trace import Trace
 from model.training.batches import Batches
-from model.training.corpus import Pair
 from model.training.epochs import encoded
 from model.training.evaluate import translate_all, translation_scores
 from model.training.loss import smoothed_cross_entropy

@@ -14,8 +14,8 @@ from torch import Tensor
 from model.checkpoints.checkpoint import Checkpoint
 from model.paper.config import TransformerConfig
 from model.paper.tokenizer import Tokenizer
+from model.survey.parallel_text import Pair
 from model.training.capitals import capitalized
-from model.training.corpus import Pair
 from model.training.names import renamed
 from model.training.nouns import with_other_nouns
 from model.training.settings import SettingsError, TrainingSettings

@@ -8,8 +8,8 @@ from random import Random
 from typing import Any
 
 from model.checkpoints.checkpoint import METRICS, read_json
-from model.training.corpus import Pair
-from model.training.toy_tasks import TASKS, Task
+from model.checkpoints.toy_tasks import TASKS, Task
+from model.survey.parallel_text import Pair
 
 N_UNSEEN, N_SEEN = 1000, 9000
 MANY = 40_000

@@ -28,14 +28,15 @@ from model.checkpoints.checkpoint import (
     save_checkpoint,
     write_json,
 )
+from model.checkpoints.toy_tasks import TASKS, Task
 from model.files import write_whole
 from model.paper.config import TransformerConfig
 from model.paper.single_stack import DecoderOnly, EncoderOnly, SingleStack, single_stack
 from model.paper.tokenizer import BOS, EOS, PAD, Tokenizer
 from model.paper.transformer import Transformer
+from model.survey.parallel_text import Pair
 from model.training.card import shape, table
 from model.training.command import Program
-from model.training.corpus import Pair
 from model.training.evaluate import translate_all
 from model.training.examples import Bad, Good, entries
 from model.training.labels import write_labels
@@ -50,7 +51,6 @@ from model.training.toy_recipes import (
     pairs_to_choose_by,
     toy_pairs,
 )
-from model.training.toy_tasks import TASKS, Task
 from model.translate.text_models import StackReader
 from model.translate.translator import Translator, load
 
@@ -232,8 +232,8 @@ def _tell(
         f"{metrics['training']['pairs']:,}; {metrics['training_seconds']} seconds on one CPU core "
         f"that others use too. Repeat with `python -m model.training.toys {directory.name} "
         f"--output DIR`.",
-        "## Data and licences\n\nMade by a rule in `model/training/toy_tasks.py`, so nobody owns "
-        "it.",
+        "## Data and licences\n\n"
+        "Made by a rule in `model/checkpoints/toy_tasks.py`, so nobody owns it.",
         "## Good at\n\nInputs that training never saw:\n\n"
         + table(("input", "output"), [(each.source, each.translation) for each in good]),
         f"## Bad at\n\nInputs beyond its training: {len(failed) / N_BEYOND:.0%} of {N_BEYOND} such "

@@ -30,8 +30,9 @@ from model.checkpoints.checkpoint import (
 from model.files import unwritten
 from model.paper.config import TransformerConfig
 from model.paper.transformer import Transformer
+from model.survey.parallel_text import read_pairs
 from model.training.command import Program, command
-from model.training.corpus import read_pairs, read_weights
+from model.training.mixture import read_weights
 from model.training.settings import SettingsError, load_settings
 from model.training.starting_point import (
     carried_over,

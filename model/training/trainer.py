@@ -31,9 +31,9 @@ from model.checkpoints.checkpoint import (
 from model.files import write_whole
 from model.paper.tokenizer import PAD, Tokenizer
 from model.paper.transformer import Transformer
+from model.survey.parallel_text import Pair
 from model.training.average import mean_weights, step_of
 from model.training.batches import BUCKETS, Batch, Batches
-from model.training.corpus import Pair
 from model.training.epochs import Epochs, encoded
 from model.training.evaluate import translate_all, translation_scores
 from model.training.loss import divergence, smoothed_cross_entropy

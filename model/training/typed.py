@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Sequence
 from random import Random
 
-from model.training.corpus import Pair
+from model.survey.parallel_text import Pair
 
 _SLIPS = re.compile(r"\b[a-z]{4,}\b")
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"

@@ -24,11 +24,11 @@ from model.contrast.head_sets import head_set
 from model.contrast.pairs import Pair, spelled
 from model.explain.experiments import Experiment, read_experiments, save_experiments
 from model.numbers import count_of, fixed
+from model.survey.parallel_text import read_pairs
 from model.trace.token_schemes import WORD_START
 from model.trace.trace import Trace
 from model.trace.translation import LIKELIEST
 from model.training.command import Program, command
-from model.training.corpus import read_pairs
 from model.training.evaluate import reversed_columns
 from model.training.experiments import candidates, plain
 from model.translate.translator import Translator, load

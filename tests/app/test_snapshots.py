@@ -13,10 +13,10 @@ from streamlit.testing.v1 import AppTest
 from model.checkpoints.checkpoint import CheckpointError, snapshot_file
 from model.explain.examples import example_values, read_examples
 from model.explain.growth import growth_of
+from model.explain.growth_file import write_growth
 from model.explain.labels import HeadValues
 from model.explain.labels_file import save_labels
 from model.trace.attention_map import Site
-from model.training.growth import write_growth
 from model.translate.translator import load
 from tests.kit.apptest import go_to
 from tests.kit.labels import tiny_survey

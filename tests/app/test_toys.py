@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from model.training.toy_tasks import TASKS
+from model.checkpoints.toy_tasks import TASKS
 from tests.kit.apptest import go_to
 from tests.kit.shown import captions, html, plain, query, warnings
 from viz.links.parameters import View

@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 import streamlit as st
 
 from model.checkpoints.checkpoint import CheckpointError, training_runs
+from model.checkpoints.toy_tasks import task_of
 from model.explain import labels
 from model.explain.measures import MIN_TOKENS
 from model.explain.reading import alignment_note
 from model.trace.text_result import FolderFacts
-from model.training.toy_tasks import task_of
 from model.translate.devices import DeviceError
 from model.translate.text_models import reader_facts
 from model.translate.translator import Translator

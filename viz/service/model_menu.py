@@ -22,7 +22,7 @@ from model.checkpoints.checkpoint import (
     trained_without_causal_mask,
 )
 from model.checkpoints.shipped import CHECKPOINTS
-from model.training.toy_tasks import Task, task_of
+from model.checkpoints.toy_tasks import Task, task_of
 from model.translate.text_models import is_reader
 from viz.draw.labels import visible
 

@@ -20,6 +20,7 @@ from model.explain.attribution_methods import attribution_parts
 from model.explain.examples import Example, read_examples
 from model.explain.experiments import Experiment, Kind, read_experiments
 from model.explain.growth import Growth
+from model.explain.growth_file import read_growth
 from model.explain.labels import Label, Survey
 from model.explain.labels_file import read_labels
 from model.files import unread
@@ -34,7 +35,6 @@ from model.survey.sentence_index import SentenceIndex
 from model.survey.survey_file import SURVEY
 from model.trace.attention_map import Site, TraceError
 from model.trace.trace import Trace
-from model.training.growth import read_growth
 from model.translate.devices import DeviceError
 from model.translate.sentences import TextError
 from model.translate.translator import Translator

@@ -11,11 +11,11 @@ from typing import Any
 import streamlit as st
 
 from model.checkpoints.checkpoint import language_pair, trained_without_causal_mask
+from model.checkpoints.toy_tasks import Task
 from model.trace.attention_map import AttentionKind
 from model.trace.text_result import Answer, Purpose
 from model.trace.trace import Trace
 from model.trace.translation import Translation
-from model.training.toy_tasks import Task
 from model.translate.hf_folder import MASK
 from model.translate.translator import Translator
 from viz.draw import css

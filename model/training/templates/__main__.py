@@ -10,8 +10,8 @@ from __future__ import annotations
 import lzma
 from pathlib import Path
 
+from model.survey.parallel_text import keys_in, read_pairs
 from model.training.command import Program, command
-from model.training.corpus import keys_in, read_pairs
 from model.training.templates.writing import around_nouns, from_templates
 
 SOURCE, DICTIONARY = "templates", "carriers"

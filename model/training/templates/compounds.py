@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from model.training.corpus import Pair
+from model.survey.parallel_text import Pair
 from model.training.templates.german import Noun
 from model.training.templates.lexicon import EVERYTHING
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from model.training.corpus import Pair
+from model.survey.parallel_text import Pair
 from model.training.names import MEN, WOMEN
 from model.training.templates.german import NOMINATIVE, Noun, pronoun
 from model.training.templates.lexicon import FEMALE, JOBS, NOUNS, STEMS

@@ -15,7 +15,7 @@ import itertools
 import re
 from collections.abc import Callable, Sequence
 
-from model.training.corpus import Pair
+from model.survey.parallel_text import Pair
 from model.training.names import MEN, WOMEN
 from model.training.templates.deeds import DEEDS, Deed
 from model.training.templates.draw import (

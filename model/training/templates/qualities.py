@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from model.training.corpus import Pair
+from model.survey.parallel_text import Pair
 from model.training.templates.draw import Draw, adjective_stem, template
 from model.training.templates.german import ACCUSATIVE, NOMINATIVE, phrase
 from model.training.templates.lexicon import ANIMALS, COLORS, MY, NUMBERS, RELATIVES, SIZES, THINGS

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from model.training.corpus import Pair
+from model.survey.parallel_text import Pair
 from model.training.templates.draw import Draw, template
 from model.training.templates.frames import fill
 from model.training.templates.german import NOMINATIVE, phrase

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from model.training.corpus import Pair
+from model.survey.parallel_text import Pair
 from model.training.templates.draw import Draw, a_job, english_pronoun, template
 from model.training.templates.german import (
     ACCUSATIVE,

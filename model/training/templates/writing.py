@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 
-from model.training.corpus import Pair, key
+from model.survey.parallel_text import Pair, key
 from model.training.templates import frames, numbers, possession, qualities, reasons, senses, verbs
 from model.training.templates.compounds import nouns_of
 from model.training.templates.draw import TEMPLATES, Draw

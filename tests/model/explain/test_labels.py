@@ -15,8 +15,8 @@ import pytest
 from model.checkpoints.checkpoint import CheckpointError
 from model.explain.labels import MIN_PASSING, MIN_SENTENCES, RULE, Finding, Survey, wilson
 from model.explain.labels_file import read_labels, save_labels
+from model.survey.parallel_text import Pair
 from model.training import labels as command
-from model.training.corpus import Pair
 from tests.kit.labels import tiny_survey, values
 from tests.kit.tiny_checkpoint import PAIRS, write_tiny_checkpoint
 

@@ -18,6 +18,7 @@ from model.checkpoints.checkpoint import (
     read_tensors,
     save_checkpoint,
 )
+from model.checkpoints.toy_tasks import TASKS
 from model.paper.config import ConfigError, TransformerConfig
 from model.paper.decoding_cache import LayerCache
 from model.paper.positions import sinusoidal_table
@@ -27,7 +28,6 @@ from model.record.recording import recording
 from model.record.taps import install_taps
 from model.trace.attention_map import AttentionKind, Site
 from model.trace.text_result import Purpose
-from model.training.toy_tasks import TASKS
 from model.training.toys import tokenizer_of
 from model.translate.sentences import TextError
 from model.translate.text_models import StackReader, is_reader, load_reader, reader_facts

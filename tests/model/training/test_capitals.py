@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from model.survey.parallel_text import Pair
 from model.training.capitals import capitalized
-from model.training.corpus import Pair
 
 PAIR = Pair("I don't see the cat's tail, it's 3rd.", "ich sehe den Schwanz nicht.")
 

@@ -7,7 +7,7 @@ import sacrebleu
 
 from model.console import INTERRUPTED
 from model.paper.decoding import Hypothesis
-from model.training.corpus import Pair, read_pairs
+from model.survey.parallel_text import Pair, read_pairs
 from model.training.distill import Search, _fault, distilled, main
 from model.translate.translator import load
 from tests.kit.tiny_checkpoint import PAIRS, write_tiny_checkpoint

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from model.checkpoints.checkpoint import read_tokenizer
-from model.training.corpus import Pair
+from model.survey.parallel_text import Pair
 from model.training.epochs import Epochs
 from model.training.settings import TrainingSettings
 from tests.kit.tiny_checkpoint import PAIRS, write_tiny_checkpoint

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from model.training.corpus import Pair
+from model.survey.parallel_text import Pair
 from model.training.examples import (
     ENGLISH,
     FRENCH,

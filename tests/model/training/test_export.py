@@ -20,7 +20,7 @@ from model.checkpoints.checkpoint import (
     snapshots,
 )
 from model.explain.removal_file import read_removal
-from model.training.corpus import read_pairs
+from model.survey.parallel_text import read_pairs
 from model.training.export import main as export
 from model.training.schedule import snapshot_steps
 from model.training.settings import load_settings

@@ -6,8 +6,8 @@ from collections import Counter
 
 import pytest
 
-from model.training.corpus import CorpusError, read_weights
-from model.training.mixture import drawn, weight_of
+from model.survey.parallel_text import CorpusError
+from model.training.mixture import drawn, read_weights, weight_of
 from model.training.settings import SettingsError, training_settings
 
 

@@ -7,7 +7,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model.training.corpus import Pair
+from model.survey.parallel_text import Pair
 from model.training.names import MEN, WOMEN, renamed
 
 TOM = Pair("Tom said Tom's dog is old.", "Tom sagte, Toms Hund sei alt.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from model.checkpoints.checkpoint import load_checkpoint
-from model.training.corpus import Pair, key, read_pairs
+from model.survey.parallel_text import Pair, key, read_pairs
 from model.training.noisy_channel import (
     Candidate,
     agreed,

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model.training.corpus import Pair
+from model.survey.parallel_text import Pair
 from model.training.nouns import GENDERS, with_other_nouns
 
 LOVE = Pair("Love is blind.", "Liebe ist blind.")

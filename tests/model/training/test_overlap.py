@@ -8,7 +8,7 @@ import shutil
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model.training.corpus import Pair
+from model.survey.parallel_text import Pair
 from model.training.evaluate import translation_scores
 from model.training.overlap import main as overlap
 from model.training.overlap import near, overlap_scores, words

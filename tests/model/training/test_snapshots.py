@@ -13,8 +13,8 @@ import torch.nn.functional as F
 
 from model.explain.measures import head_facts
 from model.paper.tokenizer import BOS, EOS
+from model.survey.parallel_text import Pair
 from model.trace.attention_map import AttentionKind, AttentionMap, Site, Tokens
-from model.training.corpus import Pair
 from model.training.evaluate import translate_all, translation_scores
 from model.training.snapshots import (
     entropies,

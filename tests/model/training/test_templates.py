@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from model.training.corpus import Pair, key, read_pairs
+from model.survey.parallel_text import Pair, key, read_pairs
 from model.training.templates import senses, writing
 from model.training.templates.__main__ import main
 from model.training.templates.compounds import nouns_of

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from model.checkpoints.checkpoint import is_single_stack
+from model.checkpoints.toy_tasks import LONGEST, TASKS, task_of
 from model.training import toy_recipes, toys
-from model.training.toy_tasks import LONGEST, TASKS, task_of
 from model.translate.text_models import StackReader
 from model.translate.translator import Translator, load
 

@@ -18,9 +18,9 @@ import pytest
 import torch
 
 from model.checkpoints.checkpoint import METRICS, read_tensors, training_runs, write_json
+from model.survey.parallel_text import Pair
 from model.training.average import main as average
 from model.training.card import card
-from model.training.corpus import Pair
 from model.training.distill import main as distill
 from model.training.evaluate import main as evaluate
 from model.training.export import main as export

@@ -6,8 +6,8 @@ from collections import Counter
 
 import pytest
 
+from model.survey.parallel_text import Pair
 from model.training import typed as module
-from model.training.corpus import Pair
 from model.training.typed import typed
 
 PAIRS = [

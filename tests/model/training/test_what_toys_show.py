@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from model.checkpoints.toy_tasks import TASKS
 from model.training.toy_recipes import TOYS, toy_pairs
-from model.training.toy_tasks import TASKS
 from model.translate.text_models import StackReader
 from model.translate.translator import load
 

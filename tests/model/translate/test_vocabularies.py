@@ -13,7 +13,7 @@ import torch
 from model.checkpoints.checkpoint import CheckpointError, load_checkpoint, read_tensors
 from model.checkpoints.export_hf import ExportError, export
 from model.paper.tokenizer import EOS
-from model.training.corpus import Pair
+from model.survey.parallel_text import Pair
 from model.training.evaluate import evaluate_checkpoint
 from model.translate.sentences import TextError
 from model.translate.translator import Translator, load

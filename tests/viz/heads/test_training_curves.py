@@ -11,9 +11,10 @@ import pytest
 
 from model.checkpoints.checkpoint import CheckpointError
 from model.explain.growth import GROWN, Growth, growth_of
+from model.explain.growth_file import FILE, read_growth, write_growth
 from model.explain.labels import Label
 from model.trace.attention_map import AttentionKind, Site
-from model.training.growth import FILE, card_with, read_growth, write_growth
+from model.training.growth import card_with
 from tests.kit.pictures import require_same, values
 from viz.heads.training_curves import HeadGrowth
 from viz.save.picture import Layout

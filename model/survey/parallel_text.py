@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import lzma
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
-
-from model.training.mixture import weight_of
 
 
 class CorpusError(ValueError):
@@ -30,21 +28,6 @@ def read_pairs(paths: Sequence[Path], *, reverse: bool = False) -> list[Pair]:
     or a line has fewer columns.
     """
     return [Pair(*(columns[:-3:-1] if reverse else columns[-2:])) for columns in columns_of(paths)]
-
-
-def read_weights(paths: Sequence[Path], weights: Mapping[str, float]) -> list[float]:
-    """The weight of each pair of `read_pairs`, from `weight_of` the columns of its origin.
-
-    Raises CorpusError as `read_pairs`, and if a weight names a source that no pair has.
-    """
-    labels = [tuple(columns[:-2]) for columns in columns_of(paths)]
-    sources = {name for each in set(labels) for name in (*each[:1], "/".join(each[:2]))}
-    unknown = sorted(set(weights) - sources)
-    if unknown:
-        raise CorpusError(
-            f"No pair has the source {unknown[0]!r}; correct training.weights or add its file."
-        )
-    return [weight_of(each, weights) for each in labels]
 
 
 def columns_of(paths: Sequence[Path]) -> Iterator[list[str]]:

@@ -6,7 +6,7 @@ import lzma
 
 import pytest
 
-from model.training.corpus import CorpusError, Pair, read_pairs
+from model.survey.parallel_text import CorpusError, Pair, read_pairs
 
 
 def test_the_last_two_columns_are_source_and_target_plain_or_compressed(tmp_path):
