@@ -132,6 +132,25 @@ def test_a_token_that_the_translation_does_not_have_is_the_whole_translation(
     assert app.selectbox(key="token").value == 0
 
 
+@pytest.mark.parametrize("present", ["", "1"])
+@pytest.mark.parametrize(
+    ("asked", "named"),
+    [
+        ({"off": "cross.1.2"}, "Without Cross 1.2"),
+        ({"off": "cross.1.2-encoder.0.1"}, "Without Cross 1.2 and Encoder 0.1"),
+        ({"off": "cross.1.0-cross.1.1-cross.1.2"}, "Without 3 heads"),
+        ({"off": "cross.1.2", "gate": "40"}, "Cross 1.2 at 40%"),
+        ({"off": "cross.1.2", "way": "uniform"}, "Cross 1.2: look at all keys alike"),
+    ],
+)
+def test_what_is_switched_off_is_named_beside_the_translation_without_it(
+    open_effects: OpenApp, asked: dict[str, str], named: str, present: str
+) -> None:
+    page = html(open_effects(**asked, present=present))
+    sections = re.findall("<section[^>]*><span[^>]*>([^<]*)</span>", page)
+    assert sections == ["All heads", named]
+
+
 @pytest.mark.parametrize(
     ("asked", "edit"),
     [({}, 0), ({"gate": "50"}, 0.5), ({"way": "uniform"}, "uniform"), ({"way": "first"}, "first")],

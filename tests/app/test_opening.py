@@ -8,7 +8,6 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from model.explain.experiments import Experiment, save_experiments
-from model.explain.head_ablation import effects
 from model.record.mask_presets import PRESETS
 from model.trace.attention_map import AttentionKind
 from model.translate.translator import load
@@ -75,20 +74,25 @@ def test_a_link_opens_what_it_says(open_app: OpenApp, folder: Path, asked: dict[
     assert sentence(app) == DEFAULT_SENTENCE
 
 
-def test_effects_open_without_the_head_that_matters_most_and_other_pages_do_not_keep_that(
-    open_app: OpenApp, folder: Path
+@pytest.mark.parametrize("first", ["", "The cat sleeps."])
+def test_nothing_is_switched_off_but_by_the_visitor(
+    open_app: OpenApp, folder: Path, first: str
 ) -> None:
     app = open_app(folder=folder)
-    app.text_input(key="sentence").set_value("The cat sleeps.").run()
+    if first:
+        app.text_input(key="sentence").set_value(first).run()
+    for page in ("effects", "heads", "effects", "decoding", "compare", "masks", "effects"):
+        assert "off" not in click_page(app, page).query_params, page
+
+
+def test_heads_switched_on_again_stay_on(open_app: OpenApp, folder: Path) -> None:
+    app = click_page(open_app(folder=folder), "effects")
+    app.multiselect(key="heads-off").set_value(["cross.0.0"]).run()
+    assert click_page(app, "heads").query_params["off"] == "cross.0.0"
     click_page(app, "effects")
-    model = load(folder / "en-de", device="cpu")
-    site, head, _ = effects(model, "The cat sleeps.").ranked()[0]
-    assert app.query_params["off"] == f"{site}.{head}"
-    for page in ("heads", "decoding"):
-        assert "off" not in click_page(app, page).query_params
-    assert click_page(app, "effects").query_params["off"] == f"{site}.{head}"
     app.button(key="off-none").click().run()
-    assert "off" not in app.query_params
+    for page in ("heads", "effects"):
+        assert "off" not in click_page(app, page).query_params
 
 
 def test_heads_that_a_person_switched_off_stay_off_on_the_next_page(

@@ -103,9 +103,11 @@ def translations_html(
             f"(geometric mean). Written freely: {text or 'nothing'}</div>"
             for text, mean in zip(written, typed.means, strict=True)
         ]
+    # Both texts begin at one place, so that words can be compared by eye.
+    width = f"min-width: {0.5 * max(map(len, names))}em"
     sections = head + "".join(
-        f'<section style="display: flex; gap: 0.75rem; {look}">'
-        f"<span>{escape_html(name)}</span><div>{text or NOTHING}</div></section>"
+        f'<section style="{look}"><span style="{width}">{escape_html(name)}</span>'
+        f"<div>{text or NOTHING}</div></section>"
         for name, text in zip(names, written, strict=True)
     )
     columns = "repeat(auto-fit, minmax(min(100%, 30rem), 1fr))"

@@ -10,7 +10,7 @@ from model.record.head_edits import Gate, HeadEdit, MeanAblation, ReplacedWeight
 from model.record.intervention import Intervention
 from model.trace.attention_map import AttentionKind, FloatArray, Site
 from viz.effects.removal_curve import MEASURES
-from viz.links.head_refs import Head, SwitchedOff
+from viz.links.head_refs import Head, SwitchedOff, named_heads
 from viz.links.parameters import View, choice, flag, integer, kept, kept_in, pattern, text
 
 WAYS = {
@@ -139,6 +139,14 @@ class EffectsView(SwitchedOff):
         return self.kind is not AttentionKind.ENCODER or (
             self.method in METHODS and METHODS[self.method].by_prediction
         )
+
+    @property
+    def changed_heads(self) -> str:
+        """What a run does differently: which heads are off, or what is done to them."""
+        heads = named_heads(self.off)
+        if self.way != "gate":
+            return f"{heads}: {WAYS[self.way].lower()}"
+        return f"{heads} at {self.gate}%" if self.gate else f"Without {heads}"
 
     def intervention(self, means: Mapping[Site, FloatArray]) -> Intervention:
         """The edits of these heads, for the model.

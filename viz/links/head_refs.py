@@ -57,6 +57,17 @@ def head_name(site: Site, head: int) -> str:
     return f"{site.kind.short_name} {site.layer}.{head}"
 
 
+ALL_HEADS = "All heads"
+"""A run in which no head is switched off."""
+
+
+def named_heads(heads: Sequence[Head]) -> str:
+    """Heads in a sentence: the names of one or two, or how many they are."""
+    if len(heads) > 2:
+        return f"{len(heads)} heads"
+    return " and ".join(head_name(*head) for head in heads)
+
+
 @dataclass(frozen=True, slots=True)
 class SwitchedOff:
     """What pages that switch heads off share: heads stay off on the next page."""

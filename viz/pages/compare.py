@@ -85,7 +85,6 @@ PAIR_HEAD = VIEW.parameter("pair_head")
 
 def show(question: OfModel) -> None:
     """Everything, for a question that has an answer."""
-    opening.leave("off", ())
     bring_pair(question)
     view = address.read(CompareView)
     if not stage.is_on():

@@ -18,7 +18,7 @@ from viz.pages.decoding_steps import show_steps
 from viz.service import session
 from viz.service.questions import OfModel
 from viz.service.results import Decoded
-from viz.shell import address, current_head, opening, stage
+from viz.shell import address, current_head, stage
 from viz.shell.head_picker import keep_known
 from viz.shell.widgets import row, segments
 from viz.shell.width import watch_width
@@ -65,7 +65,6 @@ def open_comparison() -> None:
 
 def show(question: OfModel) -> None:
     """Everything, for a question that has an answer."""
-    opening.leave("off", ())
     forget_forced(question)
     forget_step(question)
     bring_head()

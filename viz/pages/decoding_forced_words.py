@@ -9,6 +9,7 @@ from model.translate.sentences import TextError
 from viz.draw import style
 from viz.draw.labels import escape_markdown
 from viz.draw.word_diff import translations_html
+from viz.links.head_refs import ALL_HEADS, named_heads
 from viz.links.link_interventions import Changes
 from viz.links.searches import SearchView
 from viz.service import session
@@ -36,8 +37,7 @@ def price_words(before: Translation, after: Translation) -> str:
 def show_changes(changes: Changes, whole: Decoded, changed: Decoded) -> None:
     """The translation with and without changes."""
     one, other = whole.decoding.translation, changed.decoding.translation
-    names = ("Own masks", "Edited mask") if changes.mask else ("With", "Without")
-    st.html(translations_html(one.text, other.text, names, dark=is_dark()))
+    st.html(translations_html(one.text, other.text, names_of(changes), dark=is_dark()))
     if stage.is_on():
         return
     with row():
@@ -50,6 +50,16 @@ def show_changes(changes: Changes, whole: Decoded, changed: Decoded) -> None:
                 on_click=address.change,
                 kwargs={"mask": ""},
             )
+
+
+def names_of(changes: Changes) -> tuple[str, str]:
+    """What the translations without changes and with them are called."""
+    if not changes.off:
+        return "Own masks", "Edited mask"
+    heads = named_heads(changes.off)
+    if not changes.mask:
+        return ALL_HEADS, f"Without {heads}"
+    return f"Own masks, {ALL_HEADS.lower()}", f"Edited mask, without {heads}"
 
 
 def changes_words(changes: Changes, whole: Translation, changed: Translation) -> str:

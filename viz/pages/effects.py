@@ -27,7 +27,7 @@ from viz.effects.price import price_words
 from viz.effects.removal_curve import MEASURES, NO_CURVES, ExamplesCurve, RemovalCurve
 from viz.effects.self_maps import PLAIN
 from viz.effects.view import AGAINST, CURVES, EVERY, MAPS, SENTENCE, VIEW, WAYS, EffectsView
-from viz.links.head_refs import MOST_HEADS, head_name
+from viz.links.head_refs import ALL_HEADS, MOST_HEADS, head_name
 from viz.pages.effects_contrast import (
     WHY_NOT,
     ask_why_not,
@@ -50,7 +50,7 @@ from viz.service import session
 from viz.service.jobs import AverageHeads, MeasureEffects, RemoveHeads, WriteWithout
 from viz.service.questions import OfModel
 from viz.service.results import Outcome
-from viz.shell import address, opening, stage
+from viz.shell import address, stage
 from viz.shell.head_picker import choose_heads, keep_known
 from viz.shell.save_menu import show_picture
 from viz.shell.theme import is_dark
@@ -333,7 +333,7 @@ def show_without(question: OfModel, view: EffectsView) -> None:
     if both is None:
         hint(NO_MEANS)
         return
-    st.html(written_html(question, *both))
+    st.html(written_html(question, view, *both))
     before, after = (each.forced for each in both)
     assert before.log_probs is not None, "every trace of a translator holds them"
     assert after.log_probs is not None, "every trace of a translator holds them"
@@ -349,19 +349,11 @@ def outcomes(question: OfModel, view: EffectsView) -> tuple[Outcome, Outcome] | 
     return session.run(question), session.run(question, view.intervention(means))
 
 
-def written_html(question: OfModel, before: Outcome, after: Outcome) -> str:
+def written_html(question: OfModel, view: EffectsView, before: Outcome, after: Outcome) -> str:
     """Both translations as HTML, and the typed target."""
     typed = typed_in(question.target, before.forced.log_probs, after.forced.log_probs)
-    names = ("With", "Without")
+    names = (ALL_HEADS, view.changed_heads)
     return translations_html(before.free.text, after.free.text, names, dark=is_dark(), typed=typed)
-
-
-def open_without_greatest(question: OfModel) -> None:
-    """Let the page open with the head switched off that matters most for this translation."""
-    view = address.read(EffectsView)
-    if address.is_plain() and not view.off and not stage.is_on():
-        site, head, _ = effects_of(question).ranked()[0]
-        opening.bring(off=((site, head),))
 
 
 def effects_of(question: OfModel) -> Effects:
@@ -411,7 +403,7 @@ def show_on_stage(question: OfModel, view: EffectsView, predictions: Tokens) -> 
         picture = EffectMap(effects, view.place, question.target, numbered=False, off=view.off)
     with stage.picture():
         if view.off and (both := outcomes(question, view)):
-            st.html(written_html(question, *both))
+            st.html(written_html(question, view, *both))
         stage.show((picture, picture.name), narrow=is_narrow())
 
 
@@ -426,7 +418,7 @@ def show_against_on_stage(question: OfModel, view: EffectsView) -> None:
         if view.show == "probability":
             picture: Any = replace(contrast_map(question, view, contrast), numbered=False)
             if view.off and (both := outcomes(question, view)):
-                st.html(written_html(question, *both))
+                st.html(written_html(question, view, *both))
         elif view.show == "words":
             words = word_map(question, view, session.translator(question.checkpoint))
             picture = replace(words, numbered=False)
@@ -445,7 +437,6 @@ def show_part(question: OfModel) -> None:
     """What is chosen, of the translation."""
     model = session.translator(question.checkpoint)
     trace = session.ask(question.record)
-    open_without_greatest(question)
     view = open_pair(question, clamp_view(model, trace.predictions), trace)
     if stage.is_on():
         show_on_stage(question, view, trace.predictions)

@@ -24,7 +24,7 @@ from viz.effects.two_words import WordsWithoutTokens
 from viz.effects.view import AGAINST, MOST_WORD, QUESTIONS, EffectsView
 from viz.heads.view import VIEW as HEADS
 from viz.heads.view import HeadsView
-from viz.links.head_refs import Head, read_heads
+from viz.links.head_refs import ALL_HEADS, Head, named_heads, read_heads
 from viz.service import session
 from viz.service.jobs import (
     AddTerms,
@@ -216,7 +216,9 @@ def without_html(question: OfModel, heads: tuple[Head, ...]) -> str:
     """The translation with all heads and without some, as HTML."""
     after = session.run(question, Intervention(heads=dict.fromkeys(heads, 0))).free.text
     before = session.run(question).free.text
-    return translations_html(before, after, ("With", "Without"), dark=is_dark())
+    return translations_html(
+        before, after, (ALL_HEADS, f"Without {named_heads(heads)}"), dark=is_dark()
+    )
 
 
 def show_view(question: OfModel, view: EffectsView) -> None:

@@ -47,7 +47,7 @@ from viz.service.jobs import FindLaterRows, MeasureEffects, Record, Translate
 from viz.service.model_menu import toy_task
 from viz.service.questions import OfModel, OfReader, OfTrace, Question
 from viz.service.versions import snapshot_of, version_of
-from viz.shell import address, current_head, opening, stage
+from viz.shell import address, current_head, stage
 from viz.shell.answer import show_large
 from viz.shell.fragments import fragment
 from viz.shell.head_picker import keep_counted
@@ -690,7 +690,6 @@ def offer_keys(prepared: Prepared) -> None:
 
 def show(question: Question) -> None:
     """Everything, for a question that has an answer."""
-    opening.leave("off", ())
     bring_head()
     prepared = prepare(question, address.read(HeadsView).reading)
     clamp_place(prepared)

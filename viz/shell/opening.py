@@ -67,13 +67,6 @@ def bring(**values: Any) -> None:
     st.session_state.setdefault(_BROUGHT, {}).update(values)
 
 
-def leave(name: str, default: Any) -> None:
-    """Give a parameter its default if another page opened with its value and nobody changed it."""
-    brought = st.session_state.get(_BROUGHT, {})
-    if address.is_plain() and name in brought and st.session_state[name] == brought.pop(name):
-        address.bring(**{name: default})
-
-
 def offers(view: View, checkpoint: Path) -> tuple[Offer, ...]:
     """The experiments of a page for a model, each with its kind."""
     listed = session.experiments(checkpoint)
