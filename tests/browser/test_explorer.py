@@ -535,13 +535,32 @@ def test_all_that_is_said_of_a_head_stands_on_the_first_screen(
         assert box["y"] + box["height"] <= 800
 
 
-def test_the_key_c_adds_a_head_to_a_comparison(heads: HeadsPage) -> None:
-    heads.open(sentence=SENTENCE, attention="cross", layer="0", head="0", compare="0.0-0.1")
-    expect(heads.legend).to_have_count(2)
+def test_arrows_move_among_heads_and_the_key_c_compares_those_that_are_chosen(
+    heads: HeadsPage,
+) -> None:
+    heads.open(sentence=SENTENCE, attention="cross", layer="0", head="0")
+    heads.unfold()
+    heads.control("Compare heads").click()
     heads.overview.focus()
+    for key in ("ArrowRight", "ArrowRight", "ArrowDown", "Shift+ArrowDown"):
+        heads.page.keyboard.press(key)
+    expect(heads.spoken).to_contain_text("Layer 2, head 2")
+    expect(heads.legend).to_have_count(0)
+    heads.page.keyboard.press("c")
+    named = [re.compile(name) for name in ("Layer 0, head 0", "Layer 2, head 2")]
+    expect(heads.legend).to_have_text(named)
+    heads.page.keyboard.press("ArrowLeft")
+    heads.page.keyboard.press("c")
+    heads.wait_for_query(compare="0.0-2.2-2.1")
+    heads.page.keyboard.press("c")
+    heads.wait_for_query(compare="0.0-2.2")
+    heads.page.keyboard.press("ArrowRight")
     heads.page.keyboard.press("c")
     expect(heads.legend).to_have_count(0)
-    assert heads.selected == ("cross", 0, 1)
+    assert heads.selected == ("cross", 0, 0)
+    heads.page.keyboard.press("Escape")
+    heads.page.keyboard.press("ArrowRight")
+    heads.wait_for_query(compare=None, layer="0", head="1")
 
 
 def test_each_way_of_reading_shows_its_own_axes_and_numbers(heads: HeadsPage, trace: Trace) -> None:

@@ -119,7 +119,7 @@ export class Explorer {
 
     this.overview = new Overview({
       select: (layer, head, adds) => this._select(layer, head, adds || this.adding()),
-      point: (tile, event) => this._tileTip(tile, event),
+      point: (tile, place, spoken) => this._tileTip(tile, place, spoken),
       only: (only) => this._change({ only }),
       activate: () => this.large().canvas.focus(),
     });
@@ -701,7 +701,7 @@ export class Explorer {
     this.spoken.textContent = text;
   }
 
-  _tileTip(tile, event) {
+  _tileTip(tile, place, spoken) {
     if (!tile) {
       this.tooltip.show(null);
       return;
@@ -712,7 +712,8 @@ export class Explorer {
     if (facts?.label) lines.push(said("strong", facts.label));
     if (facts?.sentence) lines.push(said("", facts.sentence), said("beside", facts.numbers));
     for (const [name, part] of facts?.parts ?? []) lines.push(said("", labelled(name, part.label ?? part.sentence)));
-    this.tooltip.show(event, ...lines);
+    this.tooltip.show(place, ...lines);
+    if (spoken) this._say(summaryOf(this.payload, this.state.attention, tile.layer, tile.head));
   }
 
   /** Lets every picture of the page light the words that are pointed at here; null for none. */

@@ -17,7 +17,7 @@ const FINEST_CELL = 6;
 
 export class Overview {
   /**
-   * @param {object} on - callbacks: `select(layer, head, adds)`, `point(tile, x, y)`, `only(filter)`, `activate()`.
+   * @param {object} on - callbacks: `select(layer, head, adds)`, `point(tile, place, spoken)`, `only(filter)`, `activate()`.
    */
   constructor(on) {
     this.on = on;
@@ -39,6 +39,7 @@ export class Overview {
     this.canvas.addEventListener("pointermove", (event) => this._point(event));
     this.stage.addEventListener("pointerleave", () => this._leave());
     this.canvas.addEventListener("click", (event) => this._click(event));
+    this.canvas.addEventListener("blur", () => this._leave());
     this.canvas.addEventListener("keydown", (event) => this._key(event));
     this.root.addEventListener(
       "wheel",
@@ -56,7 +57,10 @@ export class Overview {
    * null, and `screen` the height of the visible part of the page.
    */
   show(payload, state, palette, screen) {
-    if (this.payload?.id !== payload.id) this.pooledTiles.clear();
+    if (this.payload?.id !== payload.id) {
+      this.pooledTiles.clear();
+      this.cursor = null;
+    }
     const arrangement = JSON.stringify([state.order, state.only, state.attention]);
     const moved = arrangement !== this.arrangement;
     Object.assign(this, { payload, state, palette, screen, arrangement });
@@ -78,11 +82,13 @@ export class Overview {
     return this.tiles.find((tile) => tile.layer === layer && tile.head === head);
   }
 
-  /** Scrolls the selected tile into view and rings all selected tiles. */
+  /** Scrolls the tile that keys act on into view and rings it and all compared tiles. */
   reveal() {
-    const { layer, head, compare } = this.state;
-    const tile = this.tile(layer, head);
+    const { compare } = this.state;
+    if (!compare.length) this.cursor = null;
+    const tile = this._current();
     this.ring.hidden = !tile;
+    this.ring.classList.toggle("cursor", Boolean(this.cursor));
     for (const old of this.rings.querySelectorAll(".compared")) old.remove();
     if (!tile) return;
     this._place(this.ring, tile);
@@ -351,25 +357,46 @@ export class Overview {
 
   _click(event) {
     const tile = this._at(event);
-    if (tile) this.on.select(tile.layer, tile.head, event.shiftKey || event.ctrlKey || event.metaKey);
+    if (!tile) return;
+    this.cursor = null;
+    this.on.select(tile.layer, tile.head, event.shiftKey || event.ctrlKey || event.metaKey);
   }
 
   _key(event) {
     const steps = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
-    const current = this.tile(this.state.layer, this.state.head) ?? this.tiles[0];
+    const current = this._current() ?? this.tiles[0];
     if (event.altKey || !current) return;
     if (event.key in steps) {
       const [right, down] = steps[event.key];
       const next = this.tiles.find((tile) => tile.column === current.column + right && tile.row === current.row + down);
-      if (next) this.on.select(next.layer, next.head, event.shiftKey);
-    } else if (event.key === "Home" || event.key === "End") {
-      const next = this.tiles.at(event.key === "Home" ? 0 : -1);
-      this.on.select(next.layer, next.head, false);
-    } else if (event.key === "+" || event.key === "=") this.zoomBy(1);
+      if (next) this._moveTo(next);
+    } else if (event.key === "Home" || event.key === "End") this._moveTo(this.tiles.at(event.key === "Home" ? 0 : -1));
+    else if (event.key === "+" || event.key === "=") this.zoomBy(1);
     else if (event.key === "-") this.zoomBy(-1);
     else if (event.key === "Enter" || event.key === " ") this.on.activate();
-    else if (event.key === "c") this.on.select(current.layer, current.head, true);
-    else return;
+    else if (event.key === "c") {
+      this.cursor = current;
+      this.on.select(current.layer, current.head, true);
+    } else return;
     event.preventDefault();
+  }
+
+  /** The head that keys act on: while heads are compared, one that need not be among them. */
+  _current() {
+    const { layer, head } = this.cursor ?? this.state;
+    return this.tile(layer, head);
+  }
+
+  /** Selects a head, or, while heads are compared, goes to it and leaves those as they are. */
+  _moveTo(tile) {
+    if (!this.state.compare.length) {
+      this.on.select(tile.layer, tile.head, false);
+      return;
+    }
+    this.cursor = tile;
+    this.reveal();
+    const box = this.canvas.getBoundingClientRect();
+    const [clientX, clientY] = [box.left + tile.x - this.root.scrollLeft, box.top + tile.y + tile.height - this.root.scrollTop];
+    this.on.point(tile, { clientX, clientY }, true);
   }
 }
