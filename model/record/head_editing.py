@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Hashable, Mapping, Sequence
 from contextlib import contextmanager
-from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,6 +30,7 @@ from model.record.head_edits import (
     RuleWeights,
 )
 from model.record.recording import CaptureError
+from model.record.scopes import Scope
 from model.record.weight_rules import SeenRows
 from model.trace.attention_map import AttentionKind, BoolArray, Site
 
@@ -312,21 +312,18 @@ class TextsRead:
         return source, self.spelled(read[row].tolist()), decoding_position.get()
 
 
-texts_read: ContextVar[TextsRead | None] = ContextVar("texts_read", default=None)
+texts_read: Scope[TextsRead] = Scope("reading_texts()")
 """What the model runs over in this thread."""
 
 
 @contextmanager
 def reading_texts(texts: TextsRead) -> Generator[None, None, None]:
     """Name the tokens that models run over in this thread, until the block ends."""
-    token = texts_read.set(texts)
-    try:
+    with texts_read.holding(texts):
         yield
-    finally:
-        texts_read.reset(token)
 
 
-active_head_edits: ContextVar[HeadEditing | None] = ContextVar("editing_heads", default=None)
+active_head_edits: Scope[HeadEditing] = Scope("editing_heads()")
 """The edits of heads in this thread, which the taps read."""
 
 
@@ -356,9 +353,6 @@ def editing_heads(
         for one in each:
             one.require_sites(sites)
     edits = HeadEditing(each)
-    token = active_head_edits.set(edits)
-    try:
+    with active_head_edits.holding(edits):
         yield
-    finally:
-        active_head_edits.reset(token)
     edits.require_met()

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
 from contextlib import ExitStack, contextmanager
-from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,6 +36,7 @@ from model.record.intervention import (
 from model.record.mask_rules import MaskError, Rule
 from model.record.patching import patching
 from model.record.recording import CaptureError
+from model.record.scopes import Scope
 from model.trace.attention_map import AttentionKind, BoolArray, Site
 
 
@@ -267,7 +267,7 @@ def _misfit(shape: tuple[int, ...], run: _Pass, wanted: tuple[int, int]) -> Mask
     )
 
 
-active_edits: ContextVar[Editing | None] = ContextVar("editing", default=None)
+active_edits: Scope[Editing] = Scope("editing()")
 """The edits of masks in this thread, which the taps read."""
 
 
@@ -316,11 +316,8 @@ def editing(
             f"{len(lengths)}."
         )
     edits = Editing(each, None if lengths is None else tuple(lengths), exact)
-    token = active_edits.set(edits)
-    try:
+    with active_edits.holding(edits):
         yield
-    finally:
-        active_edits.reset(token)
     edits.require_met()
 
 
@@ -339,9 +336,7 @@ class PositionEditing:
         self.met = False
 
 
-active_position_editing: ContextVar[PositionEditing | None] = ContextVar(
-    "editing_positions", default=None
-)
+active_position_editing: Scope[PositionEditing] = Scope("editing_positions()")
 
 
 @contextmanager
@@ -357,11 +352,8 @@ def editing_positions(edit: PositionEdit) -> Generator[None, None, None]:
         CaptureError: if, when the block ends, no edited encoding ran.
     """
     moving = PositionEditing(edit)
-    token = active_position_editing.set(moving)
-    try:
+    with active_position_editing.holding(moving):
         yield
-    finally:
-        active_position_editing.reset(token)
     if not (moving.met or edit.at_rest):
         raise CaptureError(
             "The edited position encoding did not run, so nothing changed; call "

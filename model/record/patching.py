@@ -14,7 +14,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
-from contextvars import ContextVar
 from typing import Any
 
 import torch
@@ -23,6 +22,7 @@ from torch import Tensor
 from model.paper.decoding_cache import decoding_position
 from model.record.patches import Patch, PatchError, Stream, part_of, side_of
 from model.record.recording import CaptureError
+from model.record.scopes import Scope
 from model.trace.attention_map import FloatArray, Site
 
 
@@ -186,7 +186,7 @@ def _named(part: Any) -> str:
     return str(site.head_name(head))
 
 
-active_activations: ContextVar[ActivationHandler | None] = ContextVar("activations", default=None)
+active_activations: Scope[ActivationHandler] = Scope("patching() or recording_activations()")
 """What sees activations in this thread, which the taps read."""
 
 
@@ -197,11 +197,8 @@ def recording_activations() -> Generator[Activations, None, None]:
     Of several passes the last one stays. Patches around the block do not apply within it.
     """
     activations = Activations()
-    token = active_activations.set(activations)
-    try:
+    with active_activations.holding(activations):
         yield activations
-    finally:
-        active_activations.reset(token)
 
 
 @contextmanager
@@ -220,9 +217,6 @@ def patching(sentences: Sequence[Sequence[Patch]]) -> Generator[None, None, None
         CaptureError: when the block ends, if a part did not run.
     """
     patched = Patching(sentences)
-    token = active_activations.set(patched)
-    try:
+    with active_activations.holding(patched):
         yield
-    finally:
-        active_activations.reset(token)
     patched.require_met()

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager
-from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, TypedDict, Unpack
 
@@ -19,6 +18,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from model.brief import Brief, listed
+from model.record.scopes import CaptureError as CaptureError
+from model.record.scopes import Scope
 from model.trace.attention_map import (
     AttentionKind,
     AttentionMap,
@@ -28,10 +29,6 @@ from model.trace.attention_map import (
     Tokens,
 )
 from model.trace.trace import Trace
-
-
-class CaptureError(RuntimeError):
-    """Attention that did not run, or cannot be recorded or edited; the message says what to do."""
 
 
 class CaptureWarning(UserWarning):
@@ -214,7 +211,7 @@ class Recording:
         return Tokens()
 
 
-active_recording: ContextVar[Recording | None] = ContextVar("recording", default=None)
+active_recording: Scope[Recording] = Scope("hs.recording()")
 """The recording in this thread, which the taps read."""
 
 
@@ -222,15 +219,15 @@ active_recording: ContextVar[Recording | None] = ContextVar("recording", default
 def recording() -> Generator[Recording, None, None]:
     """Record every tapped attention that runs in this thread, until the block ends.
 
-    Other threads are not recorded, even if they share the model. In nested blocks, only the inner
-    one records. The recording stays readable after the block, even if the block raised an error.
+    Other threads and asyncio tasks are not recorded, even if they share the model; those that
+    asyncio starts within the block are. In nested blocks, only the inner one records. The recording
+    stays readable after the block, even if the block raised an error.
+
+    Raises CaptureError when the block ends in another task, or before one that began later.
     """
     recorded = Recording()
-    token = active_recording.set(recorded)
-    try:
+    with active_recording.holding(recorded):
         yield recorded
-    finally:
-        active_recording.reset(token)
 
 
 def join_heads(parts: list[AttentionRecord]) -> AttentionRecord:

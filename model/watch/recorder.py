@@ -9,10 +9,11 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._python_dispatch import TorchDispatchMode, _get_current_dispatch_mode
 
 from model.record.intervention import UNCHANGED, Intervention
 from model.record.recording import CaptureError
+from model.record.scopes import Scope
 from model.trace.attention_map import AttentionKind, known_kind
 from model.watch.call_log import CallLog
 from model.watch.call_sites import Places, Spot
@@ -58,7 +59,7 @@ class RecordingMode(TorchDispatchMode):
         kwargs = kwargs or {}
         handler = handler_of(func)
         # A backward pass that recomputes a checkpointed forward pass is no additional call.
-        idle = _innermost.recorder is not self or torch._C._current_graph_task_id() != -1
+        idle = _innermost.get() is not self or torch._C._current_graph_task_id() != -1
         if handler is None or idle:
             return func(*args, **kwargs)
         # The most operands of any operation that inspects them.
@@ -84,13 +85,7 @@ class RecordingMode(TorchDispatchMode):
             return func(*args, **kwargs)
 
 
-class _Innermost(threading.local):
-    """The recorder of a thread; nested blocks replace it."""
-
-    recorder: RecordingMode | None = None
-
-
-_innermost = _Innermost()
+_innermost: Scope[RecordingMode] = Scope("hs.watching()")
 
 
 @contextmanager
@@ -104,8 +99,9 @@ def watching(
 ) -> Generator[Watched, None, None]:
     """Record the attention of every module that runs in this thread until the block ends.
 
-    Other threads are not recorded, nor those that a model starts itself. Inside another such block,
-    the inner one records and the outer one does not. Compiled models run
+    Other threads and asyncio tasks are not recorded, nor threads that a model starts itself; tasks
+    that start within the block are. Inside another such block, the inner one records and the outer
+    one does not. Compiled models run
     without their graphs meanwhile, in every thread: a graph compiled under a recording would stay
     broken after it. What was seen stays readable after the block, also when the block raised.
     Gradients flow as without it; what is recorded holds no graph.
@@ -126,7 +122,8 @@ def watching(
     Raises:
         TraceError: if there is no such kind.
         CaptureError: if what is to be edited did not run, is hidden in a fused operation, or is
-            wanted with gradients; the message says what to do.
+            wanted with gradients; if the block ends in another thread or task than it began in, or
+            before one that began later. The message says what to do.
         HeadError, MaskError: if an edit does not fit the model.
     """
     if like is None and (under != UNCHANGED or weights):
@@ -142,14 +139,34 @@ def watching(
     recorder = RecordingMode(
         Edits({}) if like is None else like.edits(under, weights or {}), n_heads
     )
-    outer, _innermost.recorder = _innermost.recorder, recorder
     try:
-        with _uncompiled(), recorder:
+        with _innermost.holding(recorder), _uncompiled(), _installed(recorder):
             yield Watched(recorder.log, like, kinds)
     finally:
-        _innermost.recorder = outer
         recorder.places.forget_run()
     recorder.edits.require_met()
+
+
+@contextmanager
+def _installed(recorder: RecordingMode) -> Generator[None, None, None]:
+    """Put a mode on the thread's stack, and take it from wherever it stands then.
+
+    Another asyncio task of the thread may have put its own on top meanwhile.
+    """
+    thread = threading.get_ident()
+    recorder.__enter__()
+    try:
+        yield
+    finally:
+        above: list[TorchDispatchMode] = []
+        # A mode that was left on another thread's stack does nothing there.
+        while thread == threading.get_ident() and (mode := _get_current_dispatch_mode()):
+            TorchDispatchMode.__exit__(mode, None, None, None)
+            if mode is recorder:
+                break
+            above.append(mode)
+        for mode in reversed(above):
+            TorchDispatchMode.__enter__(mode)
 
 
 class _Stance:
