@@ -26,6 +26,12 @@ def made(picture: Picture, layout: Layout, checkpoint: Path) -> Any:
     return eval(last, space)
 
 
+def partly(kind: type[Picture], **attributes: Any) -> Picture:
+    """A picture of which only some attributes are known."""
+    made = type(kind.__name__, (kind,), {"name": "", **attributes})
+    return made.__new__(made)
+
+
 def require_same(picture: Picture, checkpoint: Path, layouts: Sequence[Layout] = LAYOUTS) -> None:
     """Its Python makes its figure, whatever the layout, and its files hold its numbers."""
     for layout in layouts:

@@ -8,15 +8,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import plotly.graph_objects as go
 import pytest
 
-import headscope as hs
 from model.explain.agreement import mean_agreement, rank_correlation
 from model.explain.attribution import METHODS, TELLING, Attributions
 from model.explain.attribution_methods import cross_attributions, self_attributions
 from model.trace.attention_map import AttentionKind, Site
 from model.translate.translator import Translator
-from tests.kit.pictures import LAYOUTS, require_same, values
+from tests.kit.pictures import LAYOUTS, partly, require_same, values
 from tests.kit.tiny_checkpoint import PAIRS
 from viz.draw import style
 from viz.effects import ranking
@@ -89,7 +89,8 @@ def test_a_layer_read_one_row_later_has_no_row_for_the_last_token(found: Attribu
     assert "one row later" not in beside(found, "gradient_times_weight", CROSS, later=True).more
     last = len(found.target) - 1
     by_method = {
-        each.method: each for each in hs.figures.method_scores(found, CROSS, later=True, token=last)
+        each.method: each
+        for each in MapRanking(found, "", site=CROSS, later=True, token=last).scores
     }
     assert np.isnan(by_method["weights"].correlation)
     assert not np.isnan(by_method["gradient_times_weight"].correlation)
@@ -98,12 +99,12 @@ def test_a_layer_read_one_row_later_has_no_row_for_the_last_token(found: Attribu
 def test_a_ranking_says_which_maps_count_a_row_less(found: Attributions) -> None:
     last, later = len(found.target) - 1, MapRanking(found, SENTENCE, site=CROSS, later=True)
     assert "the last target token" in later.more
-    for each in hs.figures.method_scores(found, CROSS, later=True, token=last):
+    for each in MapRanking(found, "", site=CROSS, later=True, token=last).scores:
         uses_gradients = "gradient" in METHODS[each.method].title.lower()
         assert bool(np.isnan(each.correlation)) is not uses_gradients
     for as_usual in (replace(later, later=False), replace(later, site=None)):
         assert "one row later" not in as_usual.more
-        ranked = hs.figures.method_scores(found, as_usual.site, later=as_usual.later, token=last)
+        ranked = replace(as_usual, token=last).scores
         assert not any(np.isnan(each.correlation) for each in ranked)
 
 
@@ -154,9 +155,9 @@ def test_methods_stand_in_the_order_of_their_rank_correlation(
     translator: Translator, found: Attributions
 ) -> None:
     examples = [cross_attributions(translator, translator.trace(*pair)) for pair in PAIRS[2:5]]
-    ranked = hs.figures.method_scores(
-        found, CROSS, 2, examples=[each.agreements() for each in examples]
-    )
+    ranked = MapRanking(
+        found, "", site=CROSS, head=2, examples=[each.agreements() for each in examples]
+    ).scores
     assert sorted(each.method for each in ranked) == sorted(METHODS)
     numbers = [each.correlation for each in ranked]
     assert numbers == sorted(numbers, reverse=True)
@@ -168,13 +169,18 @@ def test_methods_stand_in_the_order_of_their_rank_correlation(
         assert each.examples[0] == mean_agreement(
             [example.correlation(each.method, CROSS, 2) for example in examples]
         )
-    bars, tops, means, _ = hs.figures.ranking_figure(ranked, "T").data
+    bars, tops, means, _ = bars_of(ranked).data
     assert list(bars.x) == numbers
     assert list(tops.x) == [each.top for each in ranked]
     assert list(means.x) == [each.examples[0].mean for each in ranked if each.examples]
-    row = hs.figures.method_scores(found, CROSS, 2, token=1)[0]
+    row = MapRanking(found, "", site=CROSS, head=2, token=1).scores[0]
     own = rank_correlation(found.map(row.method, CROSS).heads[2], found.deletion_losses)
     assert row.correlation == own.rows[1]
+
+
+def bars_of(ranked: list[ranking.Score], narrow: bool = False) -> go.Figure:
+    picture = partly(MapRanking, scores=ranked, title="T", marked="", token=None)
+    return picture.figure(Layout(narrow=narrow))
 
 
 def score(method: str, correlation: float, top: float) -> ranking.Score:
@@ -206,7 +212,7 @@ def test_which_map_to_believe_in_words(ranked: list[ranking.Score], said: str) -
 
 def test_a_ranking_in_which_nothing_tells_is_drawn_all_the_same() -> None:
     ranked = [score(method, np.nan, np.nan) for method in METHODS]
-    figure = hs.figures.ranking_figure(ranked, "T", narrow=True)
+    figure = bars_of(ranked, narrow=True)
     assert [each.text for each in figure.layout.annotations].count("–") == 2 * len(METHODS)
 
 

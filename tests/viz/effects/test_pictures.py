@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
+import plotly.graph_objects as go
 import pytest
 from plotly.colors import hex_to_rgb, unlabel_rgb
 
-import headscope as hs
 from model.explain.ablation_results import Effects, ExamplesRemoval, Removal
 from model.explain.head_ablation import effects, effects_of, removal, rewritten
 from model.explain.removal_file import read_removal, save_removal
 from model.record.head_edits import MeanAblation
 from model.record.intervention import Intervention
-from model.trace.attention_map import AttentionKind, Site
+from model.trace.attention_map import AttentionKind, FloatArray, Site
 from model.translate.translator import Translator
-from tests.kit.pictures import LAYOUTS, require_same, values
+from tests.kit.pictures import LAYOUTS, partly, require_same, values
 from viz.draw import themes
 from viz.effects.effect_map import (
     CERTAIN,
@@ -30,6 +31,7 @@ from viz.effects.effect_map import (
 from viz.effects.head_map import (
     CHANGED,
     LOSS,
+    HeadMap,
     by_kind,
     cross_colors,
     lower_first,
@@ -37,8 +39,22 @@ from viz.effects.head_map import (
 from viz.effects.removal_curve import ExamplesCurve, RemovalCurve
 from viz.effects.view import VIEW, EffectsView
 from viz.links.head_refs import KINDS
+from viz.save.picture import Layout
 
 SENTENCE, TARGET = "The cat sat on the mat.", "Der Hund saß auf der Matte."
+
+
+def drawn(
+    values_of: Mapping[Site, FloatArray],
+    title: str = "T",
+    unit: str = LOSS,
+    off: Sequence[tuple[Site, int]] = (),
+    numbered: bool = True,
+    narrow: bool = False,
+) -> go.Figure:
+    """The figure of a map of whatever values."""
+    picture = partly(HeadMap, values=values_of, title=title, unit=unit, off=off, numbered=numbered)
+    return picture.figure(Layout(narrow=narrow))
 
 
 @pytest.fixture(scope="module")
@@ -71,7 +87,7 @@ def test_each_kind_is_a_heatmap_of_layers_and_heads_on_one_scale(found: Effects)
     for token in (None, 1):
         values_of = found.of(token)
         for narrow in (False, True):
-            figure = hs.figures.effect_figure(values_of, "T", narrow=narrow)
+            figure = drawn(values_of, narrow=narrow)
             maps, numbers = figure.data[:3], figure.data[3:]
             for kind, trace in zip(KINDS, maps, strict=True):
                 assert trace.name == kind.full_name
@@ -87,7 +103,7 @@ def test_each_kind_is_a_heatmap_of_layers_and_heads_on_one_scale(found: Effects)
                 assert [text.replace("−", "-") for text in written.text] == [
                     f"{loss:.2f}" for loss in losses
                 ]
-            bare = hs.figures.effect_figure(values_of, "T", numbered=False, narrow=narrow)
+            bare = drawn(values_of, numbered=False, narrow=narrow)
             assert len(bare.data) == 3
 
 
@@ -96,7 +112,7 @@ def test_heads_that_are_off_bear_a_cross_in_place_of_a_number(found: Effects, un
     values_of = {site: np.abs(each) for site, each in found.of().items()}
     site, head, _ = found.ranked()[0]
     off = [(site, head), (Site(AttentionKind.ENCODER, 1), 2), (Site(AttentionKind.ENCODER, 0), 1)]
-    bare, crossed = (hs.figures.effect_figure(values_of, "T", unit, off=each) for each in ((), off))
+    bare, crossed = (drawn(values_of, "T", unit, off=each) for each in ((), off))
     marks = [*crossed.select_traces({"mode": "markers"})]
     assert len(crossed.data) == len(bare.data) + len(marks)
     maps = {each.xaxis: each for each in crossed.data[:3]}
@@ -117,9 +133,7 @@ def test_heads_that_are_off_bear_a_cross_in_place_of_a_number(found: Effects, un
 
 
 def test_maps_lie_beside_each_other_where_there_is_room_and_else_below(found: Effects) -> None:
-    wide, narrow = (
-        hs.figures.effect_figure(found.of(), "T", narrow=narrow).layout for narrow in (False, True)
-    )
+    wide, narrow = (drawn(found.of(), narrow=narrow).layout for narrow in (False, True))
     axes = ("", "2", "3")
     across = [wide[f"xaxis{each}"].domain for each in axes]
     assert all(left[1] < right[0] for left, right in pairwise(across))
@@ -131,21 +145,19 @@ def test_maps_lie_beside_each_other_where_there_is_room_and_else_below(found: Ef
 @pytest.mark.parametrize("n_layers", [1, 2, 3, 4, 12])
 def test_a_map_of_few_layers_leaves_its_colour_bar_whole(n_layers: int) -> None:
     layers = {Site(AttentionKind.CROSS, layer): np.ones(4) for layer in range(n_layers)}
-    layout = hs.figures.effect_figure(layers, "T").layout
+    layout = drawn(layers).layout
     plot = layout.height - layout.margin.t - layout.margin.b
     assert plot >= max(150, 44 * n_layers)
 
 
 def test_a_map_without_any_effect_is_drawn_all_the_same() -> None:
     site = Site(AttentionKind.CROSS, 0)
-    figure = hs.figures.effect_figure({site: np.zeros(2)}, "T")
+    figure = drawn({site: np.zeros(2)})
     np.testing.assert_array_equal(figure.data[0].z, [[0, 0]])
     with pytest.raises(ValueError, match="same number of heads"):
-        hs.figures.effect_figure({}, "T")
+        drawn({})
     with pytest.raises(ValueError, match="same number of heads"):
-        hs.figures.effect_figure(
-            {site: np.zeros(2), Site(AttentionKind.CROSS, 1): np.zeros(3)}, "T"
-        )
+        drawn({site: np.zeros(2), Site(AttentionKind.CROSS, 1): np.zeros(3)})
 
 
 def test_the_greatest_effects_are_said_in_numbers_that_hold(
@@ -184,7 +196,7 @@ def test_a_change_of_probability_in_words(log_prob: float, loss: float, words: s
 
 
 def test_tokens_are_no_markup_in_a_title(found: Effects) -> None:
-    figure = hs.figures.effect_figure(found.of(), "<b>&</b>")
+    figure = drawn(found.of(), "<b>&</b>")
     assert figure.layout.title.text == "&lt;b&gt;&amp;&lt;/b&gt;"
 
 
