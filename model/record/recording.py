@@ -50,6 +50,7 @@ class AttentionRecord(Brief):
         v: projected values, (batch, head, key, d_v).
         allowed: True = may attend, broadcastable to weights, or None for "all".
         extra_keys: names of keys at the end that the module added to the text's.
+        extra_before: how many of these, the first ones, the module has before the text's.
     """
 
     weights: Tensor
@@ -59,6 +60,7 @@ class AttentionRecord(Brief):
     v: Tensor | None
     allowed: Tensor | None
     extra_keys: tuple[str, ...] = ()
+    extra_before: int = 0
 
     @property
     def n_queries(self) -> int:
@@ -243,6 +245,8 @@ def join_heads(parts: list[AttentionRecord]) -> AttentionRecord:
         k=_join([part.k for part in parts]),
         v=_join([part.v for part in parts]),
         allowed=parts[0].allowed if shared else torch.cat([*map(_full_mask, parts)], dim=1),
+        extra_keys=parts[0].extra_keys,
+        extra_before=parts[0].extra_before,
     )
 
 

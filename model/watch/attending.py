@@ -9,13 +9,12 @@ from torch import Tensor
 from model.record.recording import AttentionRecord
 from model.watch.arrangement import Arrangement, arranged
 from model.watch.call_sites import Spot
+from model.watch.columns import Keys, aligned, keys_met, numbered
 from model.watch.editing import SiteEdit
 from model.watch.handler import Recorder
 from model.watch.lineage import Candidate, Node, Product
 from model.watch.masks import far_above
 
-_N_DROPPED = 1
-"""The most columns dropped between softmax and values: the sink that some models add."""
 _SUM_OFF = 1e-3
 """The tolerance for rows of weights that add up to 1, as half precision needs."""
 
@@ -40,51 +39,69 @@ def attend(mode: Recorder, node: Node, weights: Tensor, values: Tensor, output: 
             "map is that of one head"
         )
         return
-    if not n_keys - _N_DROPPED <= weights.shape[-1] <= n_keys or _is_turned(weights, made):
-        candidate.softmax.reason = "what is summed with its weights is not the axis it runs over"
-        return
-    if _is_parameter(values, candidate.spot):
-        candidate.softmax.reason = "it mixes rows of a parameter, as a soft lookup does"
-        return
-    usual = _heads_apart(made, weights, candidate.spot.n_heads)
-    arrangement = _arrangement(mode, candidate, made, usual)
-    if isinstance(arrangement, str):
+    keys: Keys | str = "what is summed with its weights is not the axis it runs over"
+    if weights.shape[-1] <= n_keys and not _is_turned(candidate, node, weights, made):
+        keys = _keys(candidate, node, weights, made)
+    arrangement: Arrangement | str = "it mixes rows of a parameter, as a soft lookup does"
+    if not _is_parameter(values, candidate.spot):
+        usual = _heads_apart(made, weights, candidate.spot.n_heads)
+        arrangement = _arrangement(mode, candidate, made, usual)
+    if isinstance(keys, str) or isinstance(arrangement, str):
         if edit is not None:
             raise edit.hidden("a module in which it was found to be no attention", "leave it out")
-        candidate.softmax.reason = arrangement
+        candidate.softmax.reason = keys if isinstance(keys, str) else str(arrangement)
         return
     candidate.weights = None
     candidate.softmax.reason = None
     shape = arrangement.shape
     if edit is not None and edit.of_output:
-        _require_as_made(edit, made, weights)
+        _require_as_made(edit, keys.made_of(made), weights)
         if not arrangement.plain:
             raise edit.hidden("a module that keeps heads before its batch", "set its weights")
         edit_output(edit, output, shape[:3])
     doubts = list(arrangement.doubts)
-    acting, notes = _acting(candidate, node, made, weights)
+    acting, notes = _acting(candidate, node, made, weights, keys)
+    if edit is not None and edit.of_weights and notes:
+        raise edit.hidden(
+            "a module that changes its weights before they meet values, so that the edit would "
+            "not stand",
+            "change the model's own code",
+        )
     doubts += notes
     q, k, origins = _queries_and_keys(candidate, arrangement)
     v = _heads_of(values, arrangement)
-    has_sink = weights.shape[-1] < n_keys
-    if has_sink:
-        # It takes a share of every row and gives nothing; it has no key either.
-        k, v = None, None if v is None else F.pad(v, (0, 0, 0, 1))
+    first, end = keys.reached
+    if v is not None and v.shape[2] == end - first < n_keys:
+        # What takes a share of every row and gives nothing.
+        v = F.pad(v, (0, 0, first, n_keys - end))
     allowed = candidate.allowed
     if allowed is None:
         allowed = _allowed(candidate, arrangement)
+    scores = candidate.scores
     record = AttentionRecord(
-        weights=_copied(_straight(acting, arrangement), arrangement),
-        scores=_copied(_straight(candidate.scores, arrangement), arrangement)
-        if candidate.scores.shape == made.shape
+        weights=_copied(_straight(keys.text_first(acting), arrangement), arrangement),
+        scores=_copied(_straight(keys.text_first(scores), arrangement), arrangement)
+        if scores is not None and scores.shape == made.shape
         else None,
         q=q,
-        k=k,
-        v=v,
-        allowed=allowed,
-        extra_keys=("[sink]",) if has_sink else (),
+        # Added columns have no key.
+        k=k if keys.of_one and not keys.n_extra else None,
+        v=None if v is None else keys.text_first(v, 2),
+        allowed=None if allowed is None else keys.text_first(allowed),
+        extra_keys=numbered("sink", keys.n_extra),
+        extra_before=keys.before,
     )
     mode.log.add_call(candidate.spot, record, origins, tuple(doubts), splits=arrangement.splits)
+
+
+def _keys(candidate: Candidate, node: Node, weights: Tensor, made: Tensor) -> Keys | str:
+    product = candidate.origin.product
+    n_keys = None
+    if product is not None:
+        n_keys = product.right.shape[-1]
+        if _swapped(product, candidate):
+            n_keys = product.left.shape[-2]
+    return keys_met(made, candidate.columns, node.columns(weights), n_keys, None)
 
 
 def _arrangement(
@@ -109,14 +126,14 @@ def _straight(x: Tensor, arrangement: Arrangement) -> Tensor:
 
 
 def _acting(
-    candidate: Candidate, node: Node, made: Tensor, weights: Tensor
+    candidate: Candidate, node: Node, made: Tensor, weights: Tensor, keys: Keys
 ) -> tuple[Tensor, tuple[str, ...]]:
     """The weights that reach the values, and remarks about them."""
     if node.changed in (None, "dropout"):
         return made, ()
     if node.changed == "scaled":
         return made, ("weights were multiplied with a number between softmax and product",)
-    expected = made[..., : weights.shape[-1]]
+    expected = keys.made_of(made)
     changed = "weights changed between softmax and product"
     if weights.numel() != expected.numel():
         return made, (f"{changed}; those of the softmax are shown",)
@@ -130,7 +147,8 @@ def _acting(
         if lines != [line.root for dim in before for _, line in dim]:
             return made, (f"{changed}; those of the softmax are shown",)
     if weights.shape[-1] < made.shape[-1]:
-        reached = torch.cat([reached, made[..., weights.shape[-1] :].to(reached.dtype)], dim=-1)
+        first, end = keys.reached
+        reached = torch.cat([made[..., :first], reached.to(made.dtype), made[..., end:]], dim=-1)
     return reached.clone(), (f"{changed}; shown are those that reach the values",)
 
 
@@ -140,7 +158,7 @@ def edit_weights(candidate: Candidate, scores: Tensor) -> None:
     assert made is not None
     assert edit is not None
     shape = _heads_apart(made, made, candidate.spot.n_heads)
-    unmasked = candidate.scores.reshape(*shape[:3], -1)
+    unmasked = None if candidate.scores is None else candidate.scores.reshape(*shape[:3], -1)
     plain = Arrangement(shape, shape[:2], (0, 1))
     weights, candidate.allowed = edit.new_weights(
         made.reshape(shape), scores.reshape(shape), unmasked, _allowed(candidate, plain)
@@ -158,7 +176,7 @@ def edit_output(edit: SiteEdit, output: Tensor, shape: tuple[int, int, int]) -> 
 
 def _require_as_made(edit: SiteEdit, made: Tensor, weights: Tensor) -> None:
     """Which rows are a head's is only known of weights that stand as the softmax made them."""
-    expected = made[..., : weights.shape[-1]].to(weights.dtype)
+    expected = made.to(weights.dtype)
     if expected.numel() != weights.numel() or not torch.equal(
         weights.reshape(expected.shape), expected
     ):
@@ -181,10 +199,12 @@ def suspect(mode: Recorder, left: Tensor) -> None:
         mode.log.add_suspicion(mode.places.here().place, tuple(left.shape))
 
 
-def _is_turned(weights: Tensor, made: Tensor) -> bool:
+def _is_turned(candidate: Candidate, node: Node, weights: Tensor, made: Tensor) -> bool:
     """Whether the product sums over queries: its factor is the transpose of the weights."""
     if weights.untyped_storage()._cdata != made.untyped_storage()._cdata:
-        return False
+        before = [{id(line) for _, line in dim} for dim in candidate.view.dims]
+        summed = {id(line) for _, line in node.axes_of(weights)[-1]}
+        return len(before) > 1 and bool(summed) and summed <= before[-2] and not summed & before[-1]
     rows, keys = weights.shape[-2:]
     return rows > 1 and keys > 1 and weights.stride(-1) > weights.stride(-2)
 
@@ -228,7 +248,7 @@ def _queries_and_keys(
         return None, None, origins
     left, right = product.left, product.right.transpose(-2, -1)
     of_left, of_right = product.nodes
-    if _swapped(product, candidate.scores):
+    if _swapped(product, candidate):
         left, right, of_left, of_right = right, left, of_right, of_left
     batch, heads, n_queries, _ = arrangement.shape
     if (left.shape[-2], left.numel()) != (n_queries, batch * heads * n_queries * left.shape[-1]):
@@ -247,10 +267,14 @@ def _origins(first: Node, second: Node) -> tuple[frozenset[int], frozenset[int]]
     return first.origins, second.origins
 
 
-def _swapped(product: Product, scores: Tensor) -> bool:
+def _swapped(product: Product, candidate: Candidate) -> bool:
     """Whether the product was KQᵀ, which einsum transposes by strides."""
-    if scores.dim() < 2:
+    scores = candidate.weights if candidate.scores is None else candidate.scores
+    if scores is None or scores.dim() < 2:
         return False
+    sides = {line.side for _, line in candidate.view.dims[-1]}
+    if sides in ({0}, {1}):
+        return sides == {0}
     rows, columns = scores.shape[-2:]
     if rows == columns:
         return scores.stride(-1) > scores.stride(-2) and rows > 1
@@ -278,13 +302,21 @@ def _allowed(candidate: Candidate, arrangement: Arrangement) -> Tensor | None:
         if bool(above.all()) or bool((above == above[..., :1]).all()):
             return None
         return arrangement.laid_out(_straight(above, arrangement), *shape[2:]).clone()
-    for allowed, met in candidate.origin.masks:
+    for allowed, met, columns in candidate.origin.masks:
         by_head = allowed
-        if len(met) != 4 or met[-1] != shape[-1] or not arrangement.plain or met[:2] != shape[:2]:
-            # A sink is an additional column that no mask has covered.
-            by_head = F.pad(allowed.expand(met), (0, shape[-1] - met[-1]), value=True)
-            if by_head.numel() != torch.Size(shape).numel():
+        if (
+            len(met) != 4
+            or met[-1] != shape[-1]
+            or columns != candidate.columns
+            or not arrangement.plain
+            or met[:2] != shape[:2]
+        ):
+            # Columns that no mask has covered may be attended to.
+            free = allowed.new_ones(*met[:-1], shape[-1])
+            known = aligned(allowed.expand(met), columns, candidate.columns, free)
+            if known is None or known.numel() != torch.Size(shape).numel():
                 return None
+            by_head = known
             if arrangement.turned:
                 by_head = by_head.reshape(shape[0], shape[2], shape[1], shape[3]).transpose(1, 2)
             by_head = arrangement.laid_out(by_head, *shape[2:])

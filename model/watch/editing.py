@@ -27,7 +27,11 @@ from model.record.intervention import Intervention, MaskEdits, MaskOrRule, allow
 from model.record.mask_rules import MaskError
 from model.record.recording import CaptureError
 from model.trace.attention_map import AttentionKind, Site
+from model.watch.columns import as_made, text_first
+from model.watch.masks import FORBIDDEN, row_shift
 
+_LARGEST = torch.finfo(torch.float16).max
+"""No score lies so far below 0 without a mask, in any type of number."""
 _AFRESH = "Watch the model anew, as it will run, and edit what that saw."
 
 
@@ -43,7 +47,7 @@ class SiteEdit(Brief):
         mask: in place of the model's own.
         weights: in place of all that the softmax made, before dropout.
         once: whether the site ran once, over all its queries, when it was watched.
-        n_extra: how many keys come last that the model adds by itself.
+        extra: how many keys the model adds by itself, before the text's and behind them.
         met: whether it was done.
     """
 
@@ -54,7 +58,7 @@ class SiteEdit(Brief):
     mask: MaskOrRule | None
     weights: Tensor | None
     once: bool
-    n_extra: int
+    extra: tuple[int, int]
     met: bool = field(default=False)
 
     @property
@@ -69,14 +73,14 @@ class SiteEdit(Brief):
         return any(not isinstance(each, ReplacedWeights) for each in self.heads.values())
 
     def new_weights(
-        self, weights: Tensor, scores: Tensor, unmasked: Tensor, allowed: Tensor | None
+        self, weights: Tensor, scores: Tensor, unmasked: Tensor | None, allowed: Tensor | None
     ) -> tuple[Tensor, Tensor | None]:
         """Weights in place of a softmax's output, and the mask under which they were made.
 
         Args:
             weights: its output, (batch, head, query, key).
             scores: its input.
-            unmasked: the scores before any mask, and without keys that the model adds.
+            unmasked: the scores before any mask; None if they are not known.
             allowed: the model's own mask, broadcastable to weights; None for "all".
 
         Raises:
@@ -86,7 +90,11 @@ class SiteEdit(Brief):
             CaptureError: where gradients are wanted.
         """
         self._begin()
-        shape = (*weights.shape[:3], weights.shape[3] - self.n_extra)
+        shape = (*weights.shape[:3], weights.shape[3] - sum(self.extra))
+        weights, scores = (text_first(each, *self.extra) for each in (weights, scores))
+        unmasked, allowed = (
+            None if each is None else text_first(each, *self.extra) for each in (unmasked, allowed)
+        )
         if self.mask is not None:
             mask = self._allowed(self.mask, shape, weights.device)
             weights = self._masked(mask, scores, unmasked, allowed)
@@ -108,7 +116,8 @@ class SiteEdit(Brief):
                     self._positions(edit, shape),
                     weights.dtype,
                 )
-        return weights, allowed
+        allowed = None if allowed is None else as_made(allowed, *self.extra)
+        return as_made(weights, *self.extra), allowed
 
     def change_output(self, output: Tensor) -> None:
         """Change what heads give, (batch, head, query, d_v), in place.
@@ -171,22 +180,35 @@ class SiteEdit(Brief):
         allowed = allowed if allowed.dim() == 3 else allowed[None]
         if len(allowed) > 1:
             allowed = allowed[self.first : self.first + heads]
-        return torch.nn.functional.pad(allowed, (0, self.n_extra), value=True)[None]
+        return torch.nn.functional.pad(allowed, (0, sum(self.extra)), value=True)[None]
 
     def _masked(
-        self, mask: Tensor, scores: Tensor, unmasked: Tensor, allowed: Tensor | None
+        self, mask: Tensor, scores: Tensor, unmasked: Tensor | None, allowed: Tensor | None
     ) -> Tensor:
-        if allowed is None:
-            return masked_softmax(scores, mask)
-        own = allowed.expand(scores.shape)
-        unmasked = torch.cat([unmasked, scores[..., unmasked.shape[-1] :]], dim=-1)
-        # The model's mask may contain a bias, which is lost in cells that it forbids.
-        if bool((mask & ~own).any()) and not torch.equal(scores[own], unmasked[own]):
+        own = torch.ones_like(mask) if allowed is None else allowed
+        own = own.expand(scores.shape)
+        lifted = mask & ~own
+        if bool(lifted.any()):
+            # The model's mask may contain a bias, which is lost in cells that it forbids.
+            shift = None if unmasked is None else row_shift(scores, unmasked, own)
+            if unmasked is None or shift is None:
+                raise MaskError(
+                    f"The model adds a bias to the scores of {self.site} together with its mask, "
+                    "so that scores of keys which that forbids are unknown; allow no more than it "
+                    "does."
+                )
+            scores = scores.where(own, (unmasked + shift).to(scores.dtype))
+        weights = masked_softmax(scores, mask)
+        # What another mask or a filled score still hides.
+        hidden = mask & (weights == 0) & (scores < torch.where(lifted, FORBIDDEN, -_LARGEST))
+        if bool(hidden.any()):
+            _, head, query, key = hidden.nonzero()[0].tolist()
             raise MaskError(
-                f"The model adds a bias to the scores of {self.site} together with its mask, so "
-                "that scores of keys which that forbids are unknown; allow no more than it does."
+                f"The mask for {self.site} cannot be carried out: head {self.first + head} would "
+                f"still give query {query} no weight on key {key}, because the model hides it in a "
+                "way that was not seen; allow no more than the model does."
             )
-        return masked_softmax(scores.where(own, unmasked.to(scores.dtype)), mask)
+        return weights
 
     def _set(self, weights: Tensor) -> Tensor:
         assert self.weights is not None
@@ -235,7 +257,7 @@ class Edits:
 def site_edits(
     under: Intervention,
     weights: Mapping[Any, Any],
-    sites: Mapping[Site, tuple[tuple[Hashable, ...], int, bool, int]],
+    sites: Mapping[Site, tuple[tuple[Hashable, ...], int, bool, tuple[int, int]]],
 ) -> Edits:
     """Interventions by place.
 
@@ -243,7 +265,7 @@ def site_edits(
         under: masks and heads; positions and word order belong to a model, not to its attention.
         weights: by site, broadcastable to (batch, head, query, key).
         sites: of a pass that was watched: the keys of its places, how many heads the site has,
-            whether it ran once, and how many keys the model adds.
+            whether it ran once, and how many keys the model adds before and behind the text's.
 
     Raises:
         CaptureError: if anything but masks and heads is to be changed, or a place has no key.
@@ -264,7 +286,7 @@ def site_edits(
                 f"There is no {site} in this model; it has {', '.join(map(str, sites))}."
             )
     edits: dict[Hashable, SiteEdit] = {}
-    for site, (keys, n_heads, once, n_extra) in sites.items():
+    for site, (keys, n_heads, once, extra) in sites.items():
         at = heads.at(site)
         if not at and masks.at(site) is None and site not in fixed:
             continue
@@ -282,7 +304,7 @@ def site_edits(
             own = {h - part * each: at[h] for h in at if 0 <= h - part * each < each}
             if own or masks.at(site) is not None or site in fixed:
                 edits[key] = SiteEdit(
-                    site, part * each, n_heads, own, masks.at(site), fixed.get(site), once, n_extra
+                    site, part * each, n_heads, own, masks.at(site), fixed.get(site), once, extra
                 )
     return Edits(edits)
 

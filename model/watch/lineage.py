@@ -20,6 +20,8 @@ from model.brief import Brief
 from model.watch.axes import Axes, Dim, View, axes_met, outside, unknown
 from model.watch.axes import made as made_of
 from model.watch.call_sites import Place, Spot
+from model.watch.columns import Layout
+from model.watch.columns import Place as Columns
 from model.watch.editing import SiteEdit
 
 N_READ = 2
@@ -64,14 +66,14 @@ class Scores(Brief):
     Attributes:
         product: the product it began as; None if it did not.
         summed: the queries and keys that additive attention added, if it began so.
-        unmasked: the scores before the first mask; None if there was no mask.
-        masks: the keys that each mask allows, with the shape of its scores.
+        unmasked: the scores before the first mask, with their columns; None if there was no mask.
+        masks: the keys that each mask allows, with the shape of its scores and their columns.
     """
 
     product: Product | None = None
     summed: tuple[Node, Node] | None = None
-    unmasked: Tensor | None = None
-    masks: tuple[tuple[Tensor, torch.Size], ...] = ()
+    unmasked: tuple[Tensor, Columns] | None = None
+    masks: tuple[tuple[Tensor, torch.Size, Columns], ...] = ()
 
 
 @dataclass(slots=True, eq=False)
@@ -89,7 +91,8 @@ class Candidate(Brief):
 
     Attributes:
         weights: after the softmax and before dropout; None once they were taken.
-        scores: before the softmax and before masks.
+        scores: before the softmax and before masks; None if not known.
+        columns: of what the softmax was given.
         origin: what the scores were made of.
         spot: where in the model the softmax ran.
         softmax: what will be said of it.
@@ -100,7 +103,8 @@ class Candidate(Brief):
     """
 
     weights: Tensor | None
-    scores: Tensor
+    scores: Tensor | None
+    columns: Columns
     origin: Scores
     spot: Spot
     softmax: Softmax
@@ -127,6 +131,7 @@ class Node(Brief):
         changed: how weights were changed since their softmax: "dropout", "scaled" or "changed".
         noise: whether it was drawn at random, as dropout's mask is.
         events: a bit for each call of attention and each text that its numbers depend on.
+        layout: where the columns of its last axis come from.
     """
 
     number: int
@@ -141,12 +146,39 @@ class Node(Brief):
     changed: str | None = None
     noise: bool = False
     events: int = 0
+    layout: Layout | None = field(default=None, repr=False)
     alive: StorageWeakRef | None = field(default=None, repr=False)
 
     def axes_of(self, x: Tensor) -> tuple[Dim, ...]:
         """The axes of one of its views."""
         assert self.axes is not None
         return View.of(x, self.axes).dims
+
+    @property
+    def leads(self) -> bool:
+        """Whether it may be on its way to attention."""
+        return self.scores is not None or self.candidate is not None
+
+    def follows(self, other: Node) -> bool:
+        """Whether it comes from the same product or softmax as another one."""
+        if self.candidate is not None or other.candidate is not None:
+            return self.candidate is other.candidate
+        mine, theirs = self.scores, other.scores
+        if mine is None or theirs is None or mine is theirs:
+            return mine is theirs
+        product = mine.product
+        if product is not None or theirs.product is not None:
+            return product is theirs.product
+        return mine.summed is not None and mine.summed == theirs.summed
+
+    def columns(self, x: Tensor) -> Columns:
+        """The columns of one of its views."""
+        return None if self.layout is None else self.layout.columns(x)
+
+    def move(self, columns: Columns) -> None:
+        """Say which columns stand along its last axis."""
+        assert self.layout is not None
+        self.layout = self.layout._replace(moved=columns)
 
     @property
     def lineage(self) -> tuple[int, ...]:
@@ -250,6 +282,11 @@ class Lineage:
             axes = made_of(x, lambda: map(unknown, shape), ())
         node.axes = axes
         storage = x.untyped_storage()
+        written = self._nodes.get(storage._cdata)
+        if written is not None:
+            node.layout = written.layout
+        elif not x.is_nested:
+            node.layout = Layout.of(x)
         node.alive = StorageWeakRef(storage)
         self._nodes[storage._cdata] = node
         if len(self._nodes) > self._sweep_at:

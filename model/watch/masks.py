@@ -48,6 +48,22 @@ def allows(added: Tensor) -> Tensor:
     return allowed
 
 
+def row_shift(x: Tensor, y: Tensor, where: Tensor) -> Tensor | None:
+    """What x has more than y in each row, (…, 1); None if that differs within a row.
+
+    Only cells where `where` is True count; a row without any has 0.
+    """
+    more = x - y
+    highest = more.masked_fill(~where, -torch.inf).amax(dim=-1, keepdim=True)
+    lowest = more.masked_fill(~where, torch.inf).amin(dim=-1, keepdim=True)
+    known = where.any(dim=-1, keepdim=True)
+    largest = torch.stack([each.abs().masked_fill(~where, 0).amax() for each in (x, y)]).amax()
+    rounding = 8 * torch.finfo(x.dtype).eps * max(1.0, float(largest))
+    if bool((known & (highest - lowest > rounding)).any()):
+        return None
+    return highest.where(known, 0.0)
+
+
 class Masks:
     """The masks in additive tensors; every layer adds the same one, so each is analysed once."""
 

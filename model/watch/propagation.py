@@ -23,6 +23,7 @@ from model.watch.axes import (
     resized,
     same,
 )
+from model.watch.columns import Lost, Place, added, foreign, is_whole, padded
 from model.watch.handler import Args, Kwargs, Recorder
 from model.watch.lineage import Node, Scores
 
@@ -32,6 +33,12 @@ _SUMS = (
     *("sum", "mean", "amax", "amin", "logsumexp", "var", "std", "norm", "prod", "any", "all"),
     *("argmax", "argmin", "max", "min", "median"),
 )
+_MOVES_ALONG = {
+    **{"roll": 2, "flip": 1, "index_select": 1, "index": 1, "gather": 1, "sort": 1, "topk": 2},
+    **{"scatter": 1, "scatter_": 1, "slice_scatter": 2, "select_scatter": 3, "index_put": 1},
+}
+"""Operations that move numbers of their first operand, and which argument names the axes."""
+_COPIES_INTO = ("copy_", "index_copy_")
 _LOOKUPS = ("index", "gather", "take")
 
 
@@ -55,32 +62,106 @@ def first_tensor(result: Any) -> Tensor | None:
 
 
 def leading(nodes: Iterable[Node]) -> Node | None:
-    """The operand that leads to attention, or else the first one that an operation made."""
+    """The operand that leads to attention, or else the first one that an operation made.
+
+    Of two that lead there, the one whose columns stand in place: the other is its bias.
+    """
     best: Node | None = None
     for node in nodes:
-        if node.scores is not None or node.candidate is not None:
-            return node
-        if best is None or (node.made and not best.made):
+        if best is None or _rank(node) > _rank(best):
             best = node
     return best
+
+
+def _rank(node: Node) -> int:
+    if node.leads:
+        return 3 if node.layout is None or node.layout.moved is None else 2
+    return int(node.made)
 
 
 def pointwise(mode: Recorder, func: Any, args: Args, kwargs: Kwargs) -> Any:
     """Pass the role of an operand that leads to attention on to the result."""
     name = func.overloadpacket.__name__
-    nodes, views = mode.lineage.read_by(tensors(args))
-    node = leading(nodes[1:] if name in ("copy_", "index_copy_") else nodes)
+    operands = tensors(args)
+    nodes, views = mode.lineage.read_by(operands)
+    node = leading(nodes[1:] if name in _COPIES_INTO else nodes)
+    columns = columns_of_pointwise(name, args, operands, nodes, node)
     protect(mode, func, args)
     result = func(*args, **kwargs)
     out = first_tensor(result)
     if out is not None and node is not None:
         put = mode.lineage.follow(node)
         mode.lineage.put(out, put, axes_of_pointwise(func, out, args, views))
+        set_columns(put, out, columns, name)
         if name in _COPIES:
             put.factor = node.factor
         if put.candidate is not None and name not in _MOVES:
             put.changed = "dropout" if "dropout" in name else "changed"
     return result
+
+
+def columns_of_pointwise(
+    name: str, args: Args, operands: list[Tensor], nodes: list[Node], lead: Node | None
+) -> Place:
+    """The columns of what follows the leading operand."""
+    if lead is None or not lead.leads:
+        return None
+    at = next(number for number, node in enumerate(nodes) if node is lead)
+    x = operands[at]
+    found = lead.columns(x)
+    match name:
+        case "constant_pad_nd":
+            return padded(found, x.shape[-1], args[1])
+        case "cat" | "stack":
+            axis = args[1] if len(args) > 1 else 0
+            last = name == "cat" and axis % x.dim() == x.dim() - 1
+            if not last and all(each.leads and each.candidate is None for each in nodes):
+                # Rows of several products, as of a text read in parts.
+                return (
+                    found
+                    if all(n.columns(y) == found for n, y in zip(nodes, operands, strict=True))
+                    else Lost(name)
+                )
+            if not last:
+                return Lost(name)
+            return _side_by_side(operands, nodes, lead)
+        case "index_copy" | "index_copy_":
+            return Lost(name)
+    return found
+
+
+def _side_by_side(operands: list[Tensor], nodes: list[Node], lead: Node) -> Place:
+    """The columns of tensors put beside one another."""
+    numbers: tuple[int, ...] = ()
+    for node, x in zip(nodes, operands, strict=True):
+        n = x.shape[-1]
+        if not node.leads:
+            numbers += added(n)
+        elif node.follows(lead):
+            found = node.columns(x)
+            if isinstance(found, Lost):
+                return found
+            numbers += tuple(range(n)) if found is None else found
+        elif lead.candidate is None:
+            numbers += foreign(n)
+        else:
+            return Lost("cat")
+    return numbers
+
+
+def set_columns(node: Node, out: Tensor, columns: Place, name: str) -> None:
+    """Note the columns of what an operation gave, which may be a part of what it wrote into."""
+    if not node.leads:
+        return
+    assert node.layout is not None
+    if not node.layout.made_as(out):
+        # In place, on numbers whose columns stay where they are.
+        columns = columns if columns == node.columns(out) else Lost(name)
+        if not isinstance(columns, Lost):
+            return
+    elif isinstance(columns, tuple) and len(columns) != out.shape[-1]:
+        columns = Lost(name)
+    node.move(columns)
 
 
 def axes_of_pointwise(func: Any, out: Tensor, args: Args, views: list[View]) -> Axes:
@@ -115,8 +196,10 @@ def reshaped(mode: Recorder, func: Any, args: Args, kwargs: Kwargs) -> Any:
     result: Tensor = func(*args, **kwargs)
     (node,), (view,) = mode.lineage.read_by(args[:1])
     if mode.lineage.known(result) is not node:
+        columns = node.columns(args[0])
         put = mode.lineage.follow(node)
         mode.lineage.put(result, put, regrouped(result, view))
+        set_columns(put, result, columns, "reshape")
         put.factor = node.factor
     return result
 
@@ -149,8 +232,30 @@ def other(mode: Recorder, func: Any, args: Args, kwargs: Kwargs) -> Any:
         table = func.overloadpacket.__name__.startswith(_LOOKUPS)
         if node is not None and (node.made or not table):
             put.reads = node.lineage
+        name = func.overloadpacket.__name__
+        if node is not None and node.leads and _moves(name, args, kwargs):
+            put.scores, put.candidate, put.changed = node.scores, node.candidate, node.changed
         mode.lineage.put(out, put, _axes_of_other(func, out, args, views))
+        if put.leads:
+            put.move(Lost(name))
     return result
+
+
+def _moves(name: str, args: Args, kwargs: Kwargs) -> bool:
+    """Whether an operation may move what leads to attention along its last two axes."""
+    if name not in _MOVES_ALONG or not isinstance(args[0], Tensor):
+        return False
+    rank = args[0].dim()
+    if name == "index":
+        given = [at for at, each in enumerate(args[1]) if each is not None]
+        return (
+            any(args[1][at].dtype == torch.bool for at in given)
+            or max(given, default=0) >= rank - 2
+        )
+    place = _MOVES_ALONG[name]
+    axes = args[place] if len(args) > place else kwargs.get("dim", -1)
+    axes = [axes] if isinstance(axes, int) else axes
+    return not axes or any(each % rank >= rank - 2 for each in axes)
 
 
 def _axes_of_other(func: Any, out: Tensor, args: Args, views: list[View]) -> Axes | None:
@@ -198,17 +303,14 @@ def written(mode: Recorder, func: Any, args: Args, kwargs: Kwargs) -> Any:
     protect(mode, func, args)
     if node.candidate is not None:
         node.changed = "changed"
-    elif node.scores is not None and node.scores.unmasked is None:
-        whole = args[0]
-        if node.scores.product is not None:
-            node.scores = replace(node.scores, unmasked=_whole(whole))
+        return func(*args, **kwargs)
+    scores = node.scores
+    assert node.layout is not None
+    if scores is not None and scores.unmasked is None and scores.product is not None:
+        x = args[0].detach()
+        whole = x if is_whole(x) else node.layout.whole(x)
+        node.scores = replace(scores, unmasked=(whole.clone(), node.columns(whole)))
     return func(*args, **kwargs)
-
-
-def _whole(x: Tensor) -> Tensor:
-    """A copy of a view's whole storage, as one axis."""
-    storage = x.untyped_storage()
-    return torch.empty(0, dtype=x.dtype, device=x.device).set_(storage.clone())
 
 
 def linear(mode: Recorder, func: Any, args: Args, kwargs: Kwargs) -> Any:

@@ -9,16 +9,19 @@ from torch import Tensor
 
 from model.watch.attending import attend, edit_weights, suspect
 from model.watch.axes import View, made, same
+from model.watch.columns import Lost, Place, aligned
 from model.watch.handler import Args, Kwargs, Recorder
 from model.watch.lineage import Candidate, Node, Product, Scores, Softmax
-from model.watch.masks import FORBIDDEN
+from model.watch.masks import FORBIDDEN, far_above, row_shift
 from model.watch.propagation import (
     additive,
+    columns_of_pointwise,
     first_tensor,
     leading,
     other,
     pointwise,
     protect,
+    set_columns,
     tensors,
 )
 
@@ -28,21 +31,21 @@ def softmax(mode: Recorder, func: Any, args: Args, kwargs: Kwargs) -> Any:
     x, axis = args[0], args[1]
     result = func(*args, **kwargs)
     spot = mode.places.here()
-    node = mode.lineage.follow(mode.lineage.of(x))
+    given = mode.lineage.of(x)
+    node = mode.lineage.follow(given)
     axes = same(result, [mode.lineage.view(x)])
     axis %= max(x.dim(), 1)
     ran = Softmax(spot.place, tuple(x.shape), "what it made was multiplied with no values")
     mode.log.softmaxes.append(ran)
     if axis == x.dim() - 1:
         origin = node.scores or Scores()
-        scores = x
-        if origin.unmasked is not None and origin.unmasked.numel() == x.numel():
-            # One axis if it was kept as a whole storage.
-            by_index = origin.unmasked.dim() == 1 < x.dim()
-            scores = origin.unmasked.view(x.shape) if by_index else origin.unmasked
+        columns = given.columns(x) if given.leads else None
+        scores: Tensor | None = x
+        if origin.unmasked is not None:
+            scores = _unmasked(*origin.unmasked, x, columns)
         edit = mode.edits.at(spot.key)
         view = View.of(result, axes)
-        node.candidate = Candidate(result, scores, origin, spot, ran, view, x, edit)
+        node.candidate = Candidate(result, scores, columns, origin, spot, ran, view, x, edit)
         node.changed = None
         if edit is not None and edit.of_weights:
             edit_weights(node.candidate, x)
@@ -52,6 +55,19 @@ def softmax(mode: Recorder, func: Any, args: Args, kwargs: Kwargs) -> Any:
     node.made = True
     mode.lineage.put(result, node, axes)
     return result
+
+
+def _unmasked(unmasked: Tensor, own: Place, x: Tensor, columns: Place) -> Tensor | None:
+    """Scores before any mask, with the columns that a softmax was given; None if not known."""
+    scores = aligned(unmasked, own, columns, x)
+    if scores is None or not isinstance(columns, tuple):
+        return scores
+    names = range(unmasked.shape[-1]) if own is None else own
+    assert not isinstance(names, Lost)
+    kept = torch.tensor([name in names for name in columns], device=x.device)
+    # Many models subtract the largest score of each row, that of added columns included.
+    shift = row_shift(x, scores, far_above(x) & kept)
+    return scores if shift is None else torch.where(kept, scores, x - shift)
 
 
 def product(mode: Recorder, func: Any, args: Args, kwargs: Kwargs) -> Any:
@@ -81,22 +97,32 @@ def product(mode: Recorder, func: Any, args: Args, kwargs: Kwargs) -> Any:
         read.scores = Scores(met, summed)
         if bias is not None:
             before = torch.bmm(left, right) * kwargs.get("alpha", 1)
-            read.scores = _masked(mode, read.scores, before, bias)
+            read.scores = _masked(mode, read.scores, (before, None), bias)
     lineage.put(result, read, axes)
     return result
 
 
 def _masked(
-    mode: Recorder, scores: Scores, before: Tensor, added: Tensor, *, subtracted: bool = False
+    mode: Recorder,
+    scores: Scores,
+    before: tuple[Tensor, Place],
+    added: Tensor,
+    *,
+    subtracted: bool = False,
 ) -> Scores:
     """Scores after an addition; if it forbids any key, it counts as a mask."""
     allowed = mode.masks.allowed_by(-added if subtracted else added)
     return scores if allowed is None else _with_mask(scores, before, allowed)
 
 
-def _with_mask(scores: Scores, before: Tensor, allowed: Tensor) -> Scores:
-    unmasked = before if scores.unmasked is None else scores.unmasked
-    return Scores(scores.product, scores.summed, unmasked, (*scores.masks, (allowed, before.shape)))
+def _with_mask(scores: Scores, before: tuple[Tensor, Place], allowed: Tensor) -> Scores:
+    x, columns = before
+    return Scores(
+        scores.product,
+        scores.summed,
+        before if scores.unmasked is None else scores.unmasked,
+        (*scores.masks, (allowed, x.shape, columns)),
+    )
 
 
 def added(mode: Recorder, func: Any, args: Args, kwargs: Kwargs) -> Any:
@@ -105,14 +131,16 @@ def added(mode: Recorder, func: Any, args: Args, kwargs: Kwargs) -> Any:
     operands = tensors(args[:2])
     nodes, views = lineage.read_by(operands)
     lead = leading(nodes)
+    name = func.overloadpacket.__name__
     met = None
     for node, x, term in zip(nodes, operands, reversed(operands), strict=True):
-        if len(operands) == 2 and node.scores is not None:
+        if len(operands) == 2 and node is lead and node.scores is not None:
             # Overwritten by an in-place addition.
             before = x.clone() if func._schema.is_mutable else x
-            subtracted = func.overloadpacket.__name__.startswith("sub")
-            met = _masked(mode, node.scores, before, term, subtracted=subtracted)
+            subtracted = name.startswith("sub")
+            met = _masked(mode, node.scores, (before, node.columns(x)), term, subtracted=subtracted)
             break
+    columns = columns_of_pointwise(name, args, operands, nodes, lead)
     protect(mode, func, args)
     result = func(*args, **kwargs)
     out = first_tensor(result)
@@ -134,6 +162,7 @@ def added(mode: Recorder, func: Any, args: Args, kwargs: Kwargs) -> Any:
         put.scores = Scores(summed=(nodes[0], nodes[1]))
     mutable = func._schema.is_mutable
     lineage.put(out, put, views[0].axes if mutable else same(out, views))
+    set_columns(put, out, columns, name)
     return result
 
 
@@ -178,7 +207,8 @@ def _filled(
     forbids = bool((torch.as_tensor(value) < FORBIDDEN).all())
     if forbids and node.candidate is None:
         before = x.clone() if func._schema.is_mutable else x
-        follow.scores = _with_mask(node.scores or Scores(), before, allowed)
+        follow.scores = _with_mask(node.scores or Scores(), (before, node.columns(x)), allowed)
+    columns = node.columns(x)
     protect(mode, func, args)
     view = mode.lineage.view(x)
     result: Tensor = func(*args, **kwargs)
@@ -190,6 +220,7 @@ def _filled(
     whole = x.shape == result.shape
     axes = view.axes if func._schema.is_mutable else same(result, [view]) if whole else None
     mode.lineage.put(result, follow, axes)
+    set_columns(follow, result, columns, func.overloadpacket.__name__)
     return result
 
 

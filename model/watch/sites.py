@@ -8,7 +8,7 @@ from typing import Any, Unpack
 
 from model.brief import listed
 from model.record.intervention import Intervention
-from model.record.recording import CaptureError, Recording, TraceLabels
+from model.record.recording import AttentionRecord, CaptureError, Recording, TraceLabels
 from model.trace.attention_map import AttentionKind, Site
 from model.trace.trace import Trace
 from model.watch.arrangement import UNCERTAIN
@@ -59,7 +59,7 @@ class Watched:
                     place.keys,
                     each.n_heads,
                     len(each.calls) == 1,
-                    len(each.calls[0].extra_keys),
+                    _extra(each.calls[0]),
                 )
                 for each, place in self._sites()
             },
@@ -149,12 +149,19 @@ class Watched:
         return without_left_padding(recording, sentence, {**named, "text": written})
 
     def _require_any(self) -> None:
-        if not self._log.places:
+        if self._log.places:
+            return
+        refused = [each for each in self._log.softmaxes if each.reason is not None]
+        if refused:
             raise CaptureError(
-                "No attention ran while this watched; run the model inside `with watching()`, and "
-                "see report() for what else ran. Models without softmax attention, such as Mamba, "
-                "RWKV and FNet, have no weights to record."
+                f"No attention ran that could be recorded, but a softmax did at "
+                f"{refused[0].place}: {refused[0].reason}; see report() for all that ran."
             )
+        raise CaptureError(
+            "No attention ran while this watched; run the model inside `with watching()`, and see "
+            "report() for what else ran. Models without softmax attention, such as Mamba, RWKV and "
+            "FNet, have no weights to record."
+        )
 
     def _joined(self) -> Joined:
         return joined([(each.site, place.calls) for each, place in self._sites()])
@@ -178,6 +185,11 @@ class Watched:
                 Suspicion(*what, times) for what, times in self._log.suspicions.items()
             ),
         )
+
+
+def _extra(call: AttentionRecord) -> tuple[int, int]:
+    """How many keys a model adds before those of the text, and behind them."""
+    return call.extra_before, len(call.extra_keys) - call.extra_before
 
 
 def _require_certain(site: WatchedSite, place: PlaceCalls, *, partial: bool) -> None:

@@ -1,0 +1,255 @@
+"""Follows the columns of scores and weights along the axis of keys, whatever moves them there.
+
+Between queries times keys and weights times values, a model may add columns (a sink), drop or move
+some. A column goes by its number among those of the tensor in which its axis began.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from math import prod
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+FOREIGN = 1 << 40
+"""Numbers from here on are columns of another product, put beside those of the first."""
+
+_ids = itertools.count(1)
+
+
+class Lost(NamedTuple):
+    """Columns that cannot be followed, with the operation that moved them."""
+
+    by: str
+
+
+Columns = tuple[int, ...]
+"""A number for each column, below 0 for one that was added; no two added ones are equal."""
+
+Place = Columns | Lost | None
+"""The columns of a tensor; None if all stand where they began."""
+
+
+class Layout(NamedTuple):
+    """A storage's shape and steps when it was made, and the columns of its last axis."""
+
+    shape: tuple[int, ...]
+    steps: tuple[int, ...]
+    moved: Place = None
+
+    @classmethod
+    def of(cls, x: Tensor, moved: Place = None) -> Layout:
+        """The layout of a tensor that was just made."""
+        return cls(tuple(x.shape), x.stride(), moved)
+
+    def made_as(self, x: Tensor) -> bool:
+        """Whether a view is the whole storage as it was made."""
+        return (tuple(x.shape), x.stride()) == self[:2]
+
+    def whole(self, x: Tensor) -> Tensor:
+        """The storage of a view, as it was made."""
+        return x.as_strided(self.shape, self.steps, 0)
+
+    def columns(self, x: Tensor) -> Place:
+        """The columns of a view of the storage."""
+        if isinstance(self.moved, Lost) or x.dim() == 0 or self.made_as(x):
+            return self.moved
+        if self.moved is None and is_whole(x):
+            return None
+        found = self._part(x)
+        if isinstance(found, Lost) or self.moved is not None:
+            return found
+        return None if found == tuple(range(self._size(x))) else found
+
+    def _axis(self, x: Tensor) -> int | None:
+        """The axis of the storage along which a view's last one runs."""
+        if x.shape[-1] == 1:
+            return len(self.shape) - 1
+        axes = range(len(self.shape) - 1, -1, -1)
+        return next((i for i in axes if self.steps[i] == x.stride(-1) and self.shape[i] > 1), None)
+
+    def _size(self, x: Tensor) -> int:
+        axis = self._axis(x)
+        return 0 if axis is None else self.shape[axis]
+
+    def _part(self, x: Tensor) -> Columns | Lost:
+        axis = self._axis(x)
+        if axis is None or (self.moved is not None and axis != len(self.shape) - 1):
+            return Lost("a view")
+        step, size = self.steps[axis], self.shape[axis]
+        others = [s for s, n in zip(x.stride()[:-1], x.shape[:-1], strict=True) if n > 1]
+        start = x.storage_offset() // step % size if step else 0
+        if start + x.shape[-1] > size or any(s % (step * size) and s >= step for s in others):
+            return Lost("a view")
+        numbers = range(size) if self.moved is None else self.moved
+        assert not isinstance(numbers, Lost)
+        return tuple(numbers[start : start + x.shape[-1]])
+
+
+def is_whole(x: Tensor) -> bool:
+    """Whether a view shows each number of its storage once."""
+    repeats = any(step == 0 and n > 1 for step, n in zip(x.stride(), x.shape, strict=True))
+    return not repeats and x.numel() * x.itemsize == x.untyped_storage().nbytes()
+
+
+def added(n: int) -> Columns:
+    """Numbers of new columns."""
+    return tuple(-next(_ids) for _ in range(n))
+
+
+def foreign(n: int) -> Columns:
+    """Numbers of columns of another product."""
+    return tuple(FOREIGN + next(_ids) for _ in range(n))
+
+
+def padded(found: Place, n: int, pads: Sequence[int]) -> Place:
+    """The columns after `constant_pad_nd` of n columns; the rest of its pads is of other axes."""
+    front, back = pads[:2]
+    if isinstance(found, Lost):
+        return found
+    if len(pads) > 2 and (pads[2] or any(pads[4:])):
+        return Lost("constant_pad_nd")
+    if not front and not back:
+        return found
+    numbers = tuple(range(n)) if found is None else found
+    numbers = numbers[max(-front, 0) : n - max(-back, 0)]
+    return added(max(front, 0)) + numbers + added(max(back, 0))
+
+
+def aligned(x: Tensor, own: Place, wanted: Place, fill: Tensor) -> Tensor | None:
+    """A tensor's columns under the numbers of others, which have `fill` where it has none.
+
+    None if columns were lost, or the tensor has other rows than `fill`.
+    """
+    if isinstance(own, Lost) or isinstance(wanted, Lost):
+        return None
+    n = fill.shape[-1]
+    names = tuple(range(x.shape[-1])) if own is None else own
+    rows = fill.shape[:-1]
+    if len(names) != x.shape[-1] or x.numel() != prod(rows) * x.shape[-1]:
+        return None
+    x = x.reshape(*rows, x.shape[-1])
+    if own == wanted and x.shape == fill.shape:
+        return x
+    where = {name: at for at, name in enumerate(names)}
+    pairs = [
+        (to, where[name])
+        for to, name in enumerate(range(n) if wanted is None else wanted)
+        if name in where
+    ]
+    out = fill.clone()
+    out[..., [to for to, _ in pairs]] = x[..., [at for _, at in pairs]]
+    return out
+
+
+class Keys(NamedTuple):
+    """The keys of weights: those of the text stand together, others before and after them.
+
+    Attributes:
+        before: how many stand before the text's.
+        text: how many are the text's.
+        after: how many stand behind.
+        reached: the first and the end of those that meet values.
+        of_one: whether those of the text are all keys of one product.
+    """
+
+    before: int
+    text: int
+    after: int
+    reached: tuple[int, int]
+    of_one: bool
+
+    @property
+    def n_extra(self) -> int:
+        """How many are no token's."""
+        return self.before + self.after
+
+    def made_of(self, x: Tensor) -> Tensor:
+        """The columns that meet values."""
+        first, end = self.reached
+        return x if x.shape[-1] == end - first else x[..., first:end]
+
+    def text_first(self, x: Tensor, axis: int = -1) -> Tensor:
+        """A tensor with the keys of the text before all others."""
+        return text_first(x, self.before, self.after, axis)
+
+
+def numbered(name: str, n: int) -> tuple[str, ...]:
+    """Names of keys that are no tokens: "[sink]", or "[sink 1]", "[sink 2]"."""
+    return (f"[{name}]",) if n == 1 else tuple(f"[{name} {at}]" for at in range(1, n + 1))
+
+
+def text_first(x: Tensor, before: int, after: int, axis: int = -1) -> Tensor:
+    """A tensor whose axis of keys has those before the text's between the text's and the others."""
+    if not before:
+        return x
+    first, text, last = x.split((before, x.shape[axis] - before - after, after), dim=axis)
+    return torch.cat([text, first, last], dim=axis)
+
+
+def as_made(x: Tensor, before: int, after: int) -> Tensor:
+    """The inverse of `text_first`, along the last axis."""
+    if not before:
+        return x
+    text, first, last = x.split((x.shape[-1] - before - after, before, after), dim=-1)
+    return torch.cat([first, text, last], dim=-1)
+
+
+def keys_met(
+    made: Tensor, of_scores: Place, of_weights: Place, n_keys: int | None, tokens: range | None
+) -> Keys | str:
+    """The keys of a softmax's output, or the reason why its columns are not known.
+
+    Args:
+        made: the output, (…, key).
+        of_scores: its columns' numbers among those of the product that made its scores.
+        of_weights: the numbers, among its columns, of those that meet values, value by value.
+        n_keys: how many columns that product had; None if not known.
+        tokens: those of them that belong to the text; None for all.
+    """
+    for what, place in (("scores", of_scores), ("weights", of_weights)):
+        if isinstance(place, Lost):
+            return (
+                f"{place.by} moves its {what} along the axis of keys, so that a column cannot be "
+                "told to be one token's"
+            )
+    assert not isinstance(of_scores, Lost)
+    assert not isinstance(of_weights, Lost)
+    n = made.shape[-1]
+    reached = tuple(range(n)) if of_weights is None else of_weights
+    names = tuple(range(n)) if of_scores is None else of_scores
+    if len(reached) == 0 or reached != tuple(range(reached[0], reached[0] + len(reached))):
+        return "its weights do not meet values in the order of its keys"
+    first, end = reached[0], reached[-1] + 1
+    if end > n or len(names) != n or first < 0:
+        return "what is summed with its weights is not the axis it runs over"
+    # Padding behind the text weighs nothing and stays as the padding of a batch does.
+    last = end
+    while last > first and names[last - 1] < 0 and not bool(made[..., last - 1].any()):
+        last -= 1
+
+    def is_token(name: int) -> bool:
+        return name >= 0 and (tokens is None or name in tokens or name >= FOREIGN)
+
+    text = [at for at, name in enumerate(names) if is_token(name)]
+    if not text:
+        return "none of its columns is a key of its text"
+    begin, stop = text[0], text[-1] + 1
+    if len(text) != stop - begin:
+        return "keys that are no tokens stand among those of its text"
+    if begin < first or stop > end:
+        return "some of its keys meet no values"
+    own = [name for name in names[begin:stop] if name < FOREIGN]
+    start = 0 if tokens is None else tokens.start
+    if own and own != list(range(start, start + len(own))):
+        return "its scores do not stand in the order of its keys"
+    total = n_keys if tokens is None else len(tokens)
+    has_added = any(name < 0 for name in names[first:last])
+    if has_added and total is not None and len(own) != total:
+        return "some of the scores of its keys are cut off where others are added"
+    if stop == last:
+        stop = end
+    return Keys(begin, stop - begin, n - stop, (first, end), len(own) == len(text))
