@@ -52,8 +52,8 @@ class Program(argparse.ArgumentParser):
     def parse(self, argv: list[str] | None) -> argparse.Namespace:
         """The parsed arguments; torch uses their number of threads from now on."""
         arguments = self.parse_args(argv)
-        read = getattr(arguments, "checkpoint", None)
-        if read and "output" in arguments and replaces(arguments.output, [read]):
+        read, written = (getattr(arguments, name, None) for name in ("checkpoint", "output"))
+        if read and written and replaces(written, [read]):
             self.error("--output is the folder of --checkpoint, which is read; name another folder")
         if "threads" in arguments:
             torch.set_num_threads(arguments.threads)

@@ -126,13 +126,14 @@ def test_a_rehearsal_brings_all_models_back(tmp_path):
     options = ["--device", "cpu", "--tiny", "--seconds", "60", "--processes", "1"]
     for _ in range(4):
         status = main([str(each) for each in (*arguments, *options)])
-        if not status:
+        report = json.loads((tmp_path / "out" / REPORT).read_text())
+        late = {name for name, job in report["took"].items() if not job["finished"]} - {"checks"}
+        if not status and not late:
             break
         # A busy machine needs longer to import torch.
         options[options.index("--seconds") + 1] = str(4 * float(options[4]))
         shutil.rmtree(tmp_path / "work")
     folders = joined(tmp_path / "out", tmp_path / "leased")
     assert {folder.name for folder in folders} == {"en-de", module.TEACHER}
-    report = json.loads((tmp_path / "out" / REPORT).read_text())
-    assert {name for name, job in report["took"].items() if not job["finished"]} <= {"checks"}
+    assert not late
     assert load(folders[0], device="cpu").translate("The cat eats.").text is not None
