@@ -9,7 +9,7 @@ from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import parse_qsl, urlencode
 
 import numpy as np
 import pytest
@@ -24,14 +24,21 @@ from model.record.intervention import Intervention, PositionEdit
 from model.trace.attention_map import AttentionKind, Site
 from model.translate.translator import Translator, load
 from tests.kit.readings import head_of
+from viz.compare.view import VERSUS
+from viz.corpus.view import SHOWN as CORPUS
 from viz.decoding.certainty import hesitant
+from viz.decoding.view import SECTIONS
 from viz.effects.effect_map import EffectMap
 from viz.effects.price import price
+from viz.effects.view import AGAINST, MAPS
 from viz.links.head_refs import written_heads
 from viz.links.link_interventions import Changes
 from viz.links.mask_edits import Edit
 from viz.links.mask_edits import write as write_masks
 from viz.links.searches import Settings
+from viz.masks.view import PARTS as MASK_PARTS
+from viz.positions.view import PARTS as POSITION_PARTS
+from viz.registry.pages import AROUND, SHARED, VIEWS
 from viz.save.picture import Layout
 from viz.site.page import words
 from viz.talk.scenes import Scene, Talk, write
@@ -309,6 +316,112 @@ def test_a_link_opens_what_it_says_on_a_phone(opened: Opened, text: str, toy: Tr
     expect(page.locator(".part")).to_be_visible()
 
 
+def asked_for(page: str, key: str) -> tuple[dict[str, str], str]:
+    """A query, and another value of a key of a page beside it."""
+    few = np.tril(np.ones((7, 7), bool), -1) | np.eye(7, k=3, dtype=bool)
+    few[:, 0] = True
+    mask = write_masks([Edit(AttentionKind.CROSS, None, few)])
+    sampling = {"how": "sampling", "temperature": "200"}
+    beside = {
+        "top_k": sampling,
+        "top_p": sampling,
+        "seed": sampling,
+        "samples": sampling,
+        "temperature": {"how": "sampling"},
+        "renormalise": {"specials": "0"},
+        "way": {"off": "cross.0.1"},
+        "gate": {"off": "cross.0.1"},
+        "target": {"sentence": "a b"},
+        "side": {"scale": "0"},
+        "edit": {"masked": "cross"},
+    }
+    values = {
+        **{"sentence": "a b a", "target": "c c", "checkpoint": "en-xx", "step": "3"},
+        **{"present": "1", "scene": "2", "talk": "0123abcd", "read": "1", "asked": "see-future"},
+        **{"moment": "3", "play": "1", "attention": "encoder", "layer": "1", "head": "2"},
+        **{"view": "lines", "cell": "1.2", "compare": "0.0-0.1", "order": "entropy", "faint": "2"},
+        **{"only": "head.1", "words": "1", "specials": "0", "renormalise": "1", "predicted": "1"},
+        **{"below": "matrices", "grown": "same", "off": "cross.0.1", "show": "maps", "token": "2"},
+        **{"instead": "a", "decide": "keep", "method": "norms", "mapped": "encoder", "gate": "50"},
+        **{"layer_head": "0.1", "examples": "1", "curve": "chrf", "way": "mean", "at": "3"},
+        **{"section": "beams", "heads": "cross.0.2", "how": "sampling", "beam": "1", "seed": "7"},
+        **{"penalty": "0", "temperature": "200", "top_k": "2", "top_p": "50", "samples": "2"},
+        **{"against": "search-1-60-100-0-100-1-4", "taken": "0.5", "mask": mask, "number": "2"},
+        **{
+            "batch": "a b c d",
+            "part": "inside",
+            "masked": "encoder",
+            "a": "1.causal",
+            "edit": mask,
+        },
+        **{"b": "preset.window", "topic": "likeness", "length": "limit", "waves": "0.4"},
+        **{"pair": "3", "cosine": "0", "scale": "0", "shift": "2", "reverse": "1"},
+        **{
+            "side": "encoder",
+            "shuffled": "2.1.0.3.4.5",
+            "d_model": "64",
+            "rows": "9",
+            "base": "20",
+        },
+    }
+    if page in ("corpus", "compare"):
+        return {}, values.get(key, "1")
+    return beside.get(key, {}), values[key]
+
+
+WHAT_IS_SHOWN = """async (at) => {
+  const site = globalThis.headscopeSite;
+  history.replaceState(null, "", at);
+  Object.assign(site, site.address.read());
+  const text = site.query.sentence || site.card.sentence;
+  if (text !== site.text) site.give(text);
+  await site.show();
+  const frame = () => new Promise((resolve) => requestAnimationFrame(resolve));
+  await frame().then(frame).then(frame);
+  const all = (root) => [...root.querySelectorAll("*")].flatMap((each) => [
+    each.localName === "canvas" && each.width ? each.toDataURL() : "",
+    each.value ?? "",
+    each.checkVisibility() && [...each.childNodes].map(({ data }) => data ?? "").join(""),
+    each.getAttribute("aria-pressed") ?? "",
+    ...(each.shadowRoot ? all(each.shadowRoot) : []),
+  ]);
+  const said = [site.missing.textContent, site.unused.textContent].join(" ");
+  return [JSON.stringify(all(document.body)), said, site.at.view.childElementCount];
+}"""
+
+
+def test_each_key_of_a_link_is_honoured_or_named(opened: Opened, text: str) -> None:
+    page = opened(text)
+    page.locator("html[data-engine=ready]").wait_for(timeout=SECONDS)
+
+    known: dict[str, tuple[str, str, int]] = {}
+
+    def shown(name: str, query: dict[str, str]) -> tuple[str, str, int]:
+        at = f"#/{name}?{urlencode({'sentence': SENTENCE, **query})}"
+        if at not in known:
+            known[at] = tuple(page.evaluate(WHAT_IS_SHOWN, at))
+        return known[at]
+
+    neither = []
+    for name, view in VIEWS.items():
+        for each in (*view.parameters, *(SHARED if view.asks else ()), *AROUND):
+            beside, value = asked_for(name, each.name)
+            before, said, _ = shown(name, beside)
+            after, told, pictures = shown(name, {**beside, each.name: value})
+            if name in ("corpus", "compare"):
+                is_named = not pictures and name in told
+            elif each.name == "checkpoint":
+                is_named = not pictures and told.strip() == SAYS["needs_model"].format(name=value)
+            else:
+                is_named = f"{each.name}={value[:40]}" in told
+            if not (is_named or (pictures and told == said and after != before)):
+                neither.append(f"{name}?{each.name}={value}")
+    assert neither == []
+    # What is compared changes with what a link says, and not by itself.
+    for name in ("heads", "effects", "decoding", "masks", "positions", "about"):
+        assert shown(name, {"nothing": "1"}) == shown(name, {}), name
+
+
 def test_a_talk_is_read_and_shown_on_stage(opened: Opened, tmp_path: Path) -> None:
     scenes = (
         Scene("First", "What <b>it</b> shows", "heads", {"sentence": "a b c", "layer": "0"}),
@@ -325,7 +438,8 @@ def test_a_talk_is_read_and_shown_on_stage(opened: Opened, tmp_path: Path) -> No
     page.locator(".explorer canvas.matrix").first.wait_for(timeout=SECONDS)
     page.get_by_role("button", name="Next").click()
     expect(page.get_by_text(SAYS["needs_model"].format(name="en-de"))).to_be_visible()
-    expect(page.locator("#sentence")).to_have_value("a b c")
+    expect(page.locator("#sentence")).to_have_value("He came.")
+    expect(page.locator("#view > *, #translation:not(:empty)")).to_have_count(0)
     page.keyboard.press("n")
     expect(page.locator(".candidate").first).to_be_visible(timeout=SECONDS)
     expect(page.locator("#sentence")).to_have_value("c b")
@@ -336,6 +450,73 @@ def test_a_talk_is_read_and_shown_on_stage(opened: Opened, tmp_path: Path) -> No
     expect(page.locator("h2.scene")).to_contain_text("First")
     page.keyboard.press("Escape")
     expect(page.locator(".reader h2")).to_have_text("First")
+
+
+def test_a_scene_at_home_is_the_scene_of_the_stage_or_says_that_it_needs_the_app(
+    opened: Opened, tmp_path: Path, toy: Translator
+) -> None:
+    few = np.ones((7, 7), bool)
+    few[:, 1:3] = False
+    mask = write_masks([Edit(AttentionKind.CROSS, None, few)])
+    order = (1, 2, 0, 3, 4, 5)
+    changed = (
+        Changes(mask).under,
+        Intervention(heads={("cross", 0, 1): 0}),
+        Intervention(source_order=order),
+        Intervention(source_order=order, positions=PositionEdit(scale=0)),
+    )
+    masked, without, ordered, bare = (toy.translate(SENTENCE, under=each).text for each in changed)
+    at_home: dict[tuple[str, str], tuple[str, ...]] = {
+        **{(name, ""): () for name in ("effects", "decoding", "positions")},
+        ("door", ""): (),
+        ("heads", ""): (),
+        ("effects", "show=probability"): (),
+        ("effects", "off=cross.0.1"): (without, SAYS["heads_stay"]),
+        ("decoding", "section=steps"): (),
+        ("decoding", "section=certainty"): (),
+        ("masks", f"part=change&batch=&masked=cross&edit={mask}"): (masked,),
+        ("positions", "topic=table"): (),
+        ("positions", "topic=shuffle"): (),
+        ("positions", "topic=shuffle&shuffled=1.2.0.3.4.5"): (ordered, bare),
+    }
+    options = [
+        *(("corpus", f"over={each}") for each in CORPUS),
+        *(("compare", f"versus={each}") for each in VERSUS),
+        *(("effects", f"show={each}") for each in {**MAPS, **AGAINST}),
+        *(("decoding", f"section={each}") for each in SECTIONS),
+        *(("masks", f"part={each}") for each in MASK_PARTS),
+        *(("positions", f"topic={each}") for each in POSITION_PARTS),
+    ]
+    views = list(dict.fromkeys([*at_home, *((name, "") for name in VIEWS), *options]))
+    scenes = [
+        Scene(
+            f"{name} {query}",
+            "",
+            name,
+            {
+                **({"sentence": SENTENCE} if VIEWS[name].asks else {}),
+                **dict(parse_qsl(query, True)),
+            },
+        )
+        for name, query in views
+    ]
+    file, out = tmp_path / "talk.json", tmp_path / "home.html"
+    file.write_text(write(Talk("All", tuple(scenes))), encoding="utf-8")
+    assert main(["pack", str(file), "--model", "toy-reverse", "--out", str(out)]) == 0
+    page = opened(out.read_text(encoding="utf-8"))
+    page.locator("html[data-engine=ready]").wait_for(timeout=SECONDS)
+    for number, view in enumerate(views, 1):
+        page.evaluate("([number]) => headscopeSite.player.show(number, 'present')", [number])
+        expect(page.locator("h2.scene")).to_contain_text(f"{number} of {len(views)}")
+        lacks = page.locator(".lacks:not(:empty)")
+        if view in at_home:
+            expect(lacks).to_have_count(0)
+            expect(page.locator("#view > section")).to_be_visible()
+            for said in at_home[view]:
+                expect(page.locator("#view .outcome")).to_contain_text(said, timeout=SECONDS)
+        else:
+            expect(lacks).to_have_text(re.compile("^Only the app can show this: "))
+            expect(page.locator("#view > *, #translation:not(:empty)")).to_have_count(0)
 
 
 def test_a_policy_without_webassembly_leaves_plain_javascript(

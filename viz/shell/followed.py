@@ -15,10 +15,10 @@ from threading import Lock
 
 import streamlit as st
 
-from viz.registry.pages import AROUND, HOME, SENTENCE
+from viz.registry.pages import AROUND, CHECKPOINT, HOME, SENTENCE
 from viz.service.model_menu import checkpoints_if_any
 from viz.shell import address, share
-from viz.site.static import PAGES
+from viz.site.keys import spelled
 
 FOLDER = "speaker"
 """Of the views, on the site."""
@@ -77,10 +77,11 @@ def tell() -> None:
     if not code():
         return
     page, query = site_view()
-    view = {"page": page, "query": query, "here": page in PAGES and is_on_site()}
-    text = json.dumps(view).encode()
+    if not _has_first():
+        query |= {CHECKPOINT.name: str(st.session_state.get(CHECKPOINT.name))}
+    text = json.dumps({"page": page, "query": query}).encode()
     if len(text) > LONGEST:
-        text = json.dumps(view | {"query": {}, "here": False}).encode()
+        text = json.dumps({"page": page, "query": None}).encode()
     VIEWS.put(code(), text)
 
 
@@ -96,10 +97,13 @@ def site_view() -> tuple[str, dict[str, str]]:
     kept = {name: value for name, value in query.items() if name not in _AROUND}
     # The site opens with a sentence of its own.
     sentence = st.session_state.get(SENTENCE.name)
-    return page or HOME, ({SENTENCE.name: sentence} if sentence else {}) | kept
+    return page or HOME, spelled(page or HOME, {SENTENCE.name: sentence} if sentence else {}) | kept
 
 
 def is_on_site() -> bool:
-    """Whether a site shows this: the app's own has the first model, one elsewhere its choice."""
-    present = st.session_state.get("checkpoint")
-    return bool(os.environ.get(share.SITE_VARIABLE)) or present in list(checkpoints_if_any())[:1]
+    """Whether a site has the model: the app's own has the first one, one elsewhere its choice."""
+    return bool(os.environ.get(share.SITE_VARIABLE)) or _has_first()
+
+
+def _has_first() -> bool:
+    return st.session_state.get(CHECKPOINT.name) in list(checkpoints_if_any())[:1]

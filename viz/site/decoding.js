@@ -6,7 +6,7 @@ import { tokenText } from "../browser/live/labels.js";
 import { joinedTexts, packedWriting } from "../browser/live/writing.js";
 import { shortest } from "../browser/steps/frame.js";
 import { masksFor } from "./edits.js";
-import { SitePage, nameOfHead, namedHeads, withChosen } from "./view.js";
+import { SitePage, nameOfHead, showing, withChosen } from "./view.js";
 import { say } from "./words.js";
 
 // The numbers of a search as an address has them (viz/links/searches.py): the least, the usual one and the most.
@@ -26,6 +26,12 @@ const HESITANT = 0.5;
 const [HESITATIONS, RIVALS] = [4, 4];
 
 export class DecodingPage extends SitePage {
+  static honours = {
+    ...showing("at", "heads", "off", "how", ...Object.keys(SETTINGS), "taken", "mask"),
+    section: (section) => ["", "steps", "certainty"].includes(section),
+  };
+  static beside = ["against"];
+
   constructor(talk) {
     super(talk, "decoding", "steps", {
       report: ({ step }) => talk.change({ at: step ? String(step + 1) : "" }, { draws: false }),
@@ -50,6 +56,7 @@ export class DecodingPage extends SitePage {
     for (const choice of (this.query.taken ?? "").split("_")) {
       const [, keeps, more] = /^(\d{1,3})\.(\d{1,6}(?:-\d{1,6})*)$/.exec(choice) ?? [];
       if (more) ids.splice(Number(keeps), Infinity, ...more.split("-").map(Number));
+      else if (choice) this.misfit("taken");
     }
     return ids;
   }
@@ -84,7 +91,7 @@ export class DecodingPage extends SitePage {
     const { talk, prefix, off } = this;
     const isCurrent = this.begin();
     this.epoch += 1;
-    const attended = namedHeads(this.query.heads, this.kinds).filter(({ kind }) => SHOWN.includes(kind));
+    const attended = this.headsOf("heads").filter(({ kind }) => SHOWN.includes(kind));
     const { search, isUsual } = this.search;
     this.menus(off, attended);
     const whole = await talk.trace();
@@ -177,16 +184,10 @@ export class DecodingPage extends SitePage {
     // What was changed is to be seen.
     if (samples || attended.length || names.some((name) => settings[name] !== SETTINGS[name][1])) this.options.open = true;
     this.undoing.replaceChildren(
-      ...off.map((head) => this.switchedOff(head, off)),
+      ...this.switches(off),
       ...(query.mask ? [this.button(say("own_masks"), () => talk.change({ mask: "" }))] : []),
       ...(this.prefix.length ? [this.button(say("own_words"), () => talk.change({ taken: "", at: "" }))] : []),
     );
-  }
-
-  /** A button that switches a head on again. */
-  switchedOff(head, off) {
-    const rest = off.filter((each) => each !== head).map(nameOfHead);
-    return this.button(say("switch_on", { name: say("head_name", { ...head, kind: say(head.kind) }) }), () => this.talk.change({ off: rest.join("-") }));
   }
 
   /** Every head of the model. */

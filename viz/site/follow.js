@@ -14,7 +14,7 @@ const OWN_WAY = ["click", "input", "keydown"];
 export class Follower {
   /**
    * @param {string} code - of the speaker, from the address.
-   * @param {Function} show - takes a page and a query.
+   * @param {Function} show - takes a page and a query; null where the query is too long to be sent.
    */
   constructor(code, show) {
     Object.assign(this, { show, seen: "", follows: true });
@@ -56,9 +56,9 @@ export class Follower {
   take(text) {
     if (!this.follows || text === this.seen) return;
     this.seen = text;
-    const { page, query, here } = JSON.parse(text);
-    this.note.textContent = here ? "" : say("in_the_app");
-    if (here) this.show(page, query);
+    const { page, query } = JSON.parse(text);
+    this.note.textContent = "";
+    this.show(page, query);
   }
 }
 

@@ -12,6 +12,7 @@ from viz.browser.files import joined
 from viz.draw import css
 from viz.draw.labels import escape_html, visible
 from viz.save.document import deflated, filled, page_variables, policy_hash
+from viz.site.keys import known_keys
 from viz.site.model import Packed, written
 
 HERE = Path(__file__).parent
@@ -114,7 +115,7 @@ def shell(
         title: any text.
         head: HTML that loads styles and icons.
         icon: the address of the icon.
-        site: what the script knows of models and code; its words are added.
+        site: what the script knows of models and code; keys of links and words are added.
         scripts: HTML of the scripts.
         root: of the site, from the page.
     """
@@ -125,7 +126,7 @@ def shell(
         "title": escape_html(visible(title)),
         "head": head,
         "icon": icon,
-        "site": written({**site, "words": words(), "wording": wording()}),
+        "site": written({**site, "keys": known_keys(), "words": words(), "wording": wording()}),
         "scripts": "\n".join(scripts),
     }
     return filled((HERE / "page.html").read_text(encoding="utf-8"), parts)

@@ -11,8 +11,10 @@ import { HashAddress, PathAddress } from "./address.js";
 import { DecodingPage } from "./decoding.js";
 import { FileError, cardOf, cardOrOther, isPacked, site, siteRoot, startedEngine } from "./files.js";
 import { Follower, speakerOf } from "./follow.js";
+import { named, unhonoured } from "./keys.js";
 import { TalkPlayer, talkInPage } from "./talk.js";
 import { AboutPage, DoorPage, EffectsPage, HeadsPage, MasksPage, PositionsPage } from "./views.js";
+import { showing } from "./view.js";
 import { LANGUAGES, languageOf, say, speak } from "./words.js";
 
 const PAGES = {
@@ -26,6 +28,9 @@ const PAGES = {
 };
 // What an address keeps from page to page.
 const SHARED = ["sentence", "target", "checkpoint", "lang", "frame", "follow"];
+// Of the app's keys, what every page of the site honours, and a talk in the page.
+const HONOURED = showing("sentence", "target", "checkpoint");
+const OF_TALK = showing("scene", "read", "present");
 const MOST_TRACES = 12;
 // What the browser remembers, besides sw.js: a language that was chosen in the menu.
 const LANGUAGE = "headscope-language";
@@ -35,7 +40,9 @@ const KEPT_MODELS = "headscope-models";
 class Site {
   constructor(card, openings) {
     Object.assign(this, { card, openings, pages: Object.keys(PAGES) });
-    this.address = isPacked() ? new HashAddress(this.pages) : new PathAddress(siteRoot(), this.pages);
+    // The app's other pages have addresses here too, which say that they are not here.
+    const known = Object.keys(site().keys).filter(Boolean);
+    this.address = isPacked() ? new HashAddress(known) : new PathAddress(siteRoot(), known);
     this.traces = new Map();
     this.stop = new AbortController();
     this.at = Object.fromEntries(
@@ -49,6 +56,10 @@ class Site {
     });
     this.given = element("p", "aside", { hidden: "" }, `${say("given")} `, own);
     this.at.translation.after(this.given);
+    this.missing = element("p", "lacks", { "aria-live": "polite" });
+    this.at.view.before(this.missing);
+    this.unused = element("p", "aside");
+    this.at.view.after(this.unused);
     Object.assign(this, this.address.read());
     this.text = this.query.sentence || card.sentence;
     this.label();
@@ -68,17 +79,10 @@ class Site {
     const talk = talkInPage();
     if (!talk) return;
     const { card } = this;
-    const show = (page, query) => {
-      const { checkpoint, ...view } = query;
-      const kept = this.query.lang ? { lang: this.query.lang } : {};
-      // Of a scene of another model, or of a page of the app, the text alone is shown, above the picture that is there.
-      if (!this.lacks({ page, view: query })) this.go(page, { ...view, ...kept, ...(checkpoint && checkpoint !== card.name ? { checkpoint } : {}) });
-      else this.go(this.page, { ...this.query, ...spelledMode(query) });
-    };
+    const show = (page, query) => this.go(page, { ...this.asHere(query), ...(this.query.lang ? { lang: this.query.lang } : {}) });
     const site = this;
     const on = {
       show,
-      lacks: (scene) => this.lacks(scene),
       get query() {
         return site.query;
       },
@@ -89,12 +93,10 @@ class Site {
     this.player = new TalkPlayer(talk, on);
     this.at.form.append(this.player.start, this.player.stage);
     this.at.form.before(this.player.heading);
-    this.at.view.before(this.player.missing);
     document.body.append(this.player.reader.host);
     if (!Object.keys(this.query).some((name) => name !== "lang")) {
       const { page, view } = talk.scenes[0];
-      const { checkpoint, ...query } = view;
-      history.replaceState(null, "", this.address.link(page, { ...query, ...this.query, scene: "1", read: "1" }));
+      history.replaceState(null, "", this.address.link(page, { ...this.asHere(view), ...this.query, scene: "1", read: "1" }));
       Object.assign(this, this.address.read());
       this.text = this.query.sentence || card.sentence;
     }
@@ -103,24 +105,51 @@ class Site {
   /** Turns to what a speaker shows, if the address names one. */
   followSpeaker() {
     if (isPacked() || !speakerOf(this.query)) return;
-    const show = (page, { checkpoint, ...view }) => {
-      const kept = Object.fromEntries(["lang", "checkpoint", "follow"].map((name) => [name, this.query[name] ?? ""]));
-      history.replaceState(null, "", this.address.link(page, { ...view, ...kept }));
-      this.follow();
+    const show = (page, view) => {
+      const kept = Object.fromEntries(["lang", "frame", "follow"].map((name) => [name, this.query[name] ?? ""]));
+      history.replaceState(null, "", this.address.link(page, { ...this.asHere(view ?? {}), ...kept }));
+      this.follow({ isTooLong: !view });
     };
-    const { button, note } = new Follower(speakerOf(this.query), show);
-    this.at.form.append(button);
-    this.at.form.after(note);
+    this.follower = new Follower(speakerOf(this.query), show);
+    this.at.form.append(this.follower.button);
+    this.at.form.after(this.follower.note);
+  }
+
+  /** The model of an address without one. */
+  get usualModel() {
+    return site().models[0]?.name ?? this.card.name;
   }
 
   has(checkpoint) {
     return checkpoint === this.card.name || site().models.some(({ name }) => name === checkpoint);
   }
 
-  /** In a sentence, why a scene's picture is not here; empty where it is. */
-  lacks({ page, view: { checkpoint: name } = {} }) {
-    if (!this.pages.includes(page)) return say("needs_app");
-    return !name || this.has(name) ? "" : say("needs_model", { name });
+  /** A view of the app as an address here has it, which leaves out the model that opens. */
+  asHere({ checkpoint = "", ...view }) {
+    return { ...view, ...(checkpoint && checkpoint !== this.usualModel ? { checkpoint } : {}) };
+  }
+
+  /** What of the address is not here: in a sentence, why its picture is another one's, and keys that say nothing here. */
+  get absent() {
+    const { page, query } = this;
+    const only = (what) => ({ lacks: say("only_app", { what }), unused: [] });
+    // The app's own page about itself is another one.
+    const isOfApp = page === "about" && (this.player?.mode || this.follower?.follows);
+    if (this.isTooLong || isOfApp || !this.pages.includes(page)) return only(page);
+    const { checkpoint: name } = query;
+    if (name && !this.has(name)) return { lacks: say("needs_model", { name }), unused: [] };
+    const { "": around, [page]: known } = site().keys;
+    const { honours, beside } = PAGES[page];
+    const all = { ...HONOURED, ...(this.player ? OF_TALK : {}), ...honours };
+    const { lacking, unused } = unhonoured(query, { known, around, honours: all, beside });
+    return lacking.length ? only(lacking.join(", ")) : { lacks: "", unused };
+  }
+
+  /** Names the keys of the address that say nothing here. */
+  nameUnused() {
+    const misfits = [...(this.view?.misfits ?? [])].filter((name) => this.query[name]).map((name) => named(name, this.query[name]));
+    const what = [...(this.absent.unused ?? []), ...misfits].join(", ");
+    this.unused.textContent = what && say("not_used", { what });
   }
 
   // ---- the model --------------------------------------------------------------------------------------------------
@@ -220,15 +249,17 @@ class Site {
     history.replaceState(null, "", this.address.link(this.page, this.query));
     if (!draws) return;
     this.at.trouble.textContent = "";
+    this.nameUnused();
     this.view.draw();
   }
 
   /** Takes over what the address says. */
-  follow() {
-    const { checkpoint, lang } = this.query;
-    Object.assign(this, this.address.read());
+  follow({ isTooLong = false } = {}) {
+    const { lang } = this.query;
+    Object.assign(this, this.address.read(), { isTooLong });
+    const { checkpoint = this.usualModel } = this.query;
     // Another model, or other words: all is made anew.
-    if (this.query.checkpoint !== checkpoint || this.query.lang !== lang) location.reload();
+    if ((checkpoint !== this.card.name && this.has(checkpoint)) || this.query.lang !== lang) location.reload();
     const text = this.query.sentence || this.card.sentence;
     if (text !== this.text) this.give(text);
     this.show();
@@ -257,12 +288,21 @@ class Site {
     const isFrame = this.query.frame === "1";
     document.body.classList.toggle("framed", isFrame);
     document.body.dataset.page = page;
-    document.title = `${say(`page_${page}`)} · Headscope`;
+    document.title = [...(this.pages.includes(page) ? [say(`page_${page}`)] : []), "Headscope"].join(" · ");
     this.field.value = this.text;
     at.form.hidden = page === "about";
     this.given.hidden = !this.query.target || page === "about";
     this.links();
     this.player?.draw();
+    const { lacks } = this.absent;
+    this.missing.textContent = lacks;
+    if (lacks) {
+      this.view = null;
+      at.view.replaceChildren();
+      at.trouble.textContent = at.translation.textContent = this.unused.textContent = "";
+      document.body.dataset.shown = this.text;
+      return;
+    }
     if (this.view?.constructor !== PAGES[page]) {
       this.view = new PAGES[page](this);
       at.view.replaceChildren(this.view.root);
@@ -271,6 +311,7 @@ class Site {
     at.trouble.textContent = "";
     document.body.classList.remove("refused");
     const { view } = this;
+    this.nameUnused();
     await Promise.all([view.draw(), this.write()]);
     if (view === this.view) document.body.dataset.shown = this.text;
   }
@@ -324,7 +365,7 @@ class Site {
       return link;
     });
     this.at.links.replaceChildren(...made);
-    this.at.links.querySelector("[aria-current]").scrollIntoView({ block: "nearest", inline: "center" });
+    this.at.links.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
   }
 
   listen() {
@@ -372,11 +413,6 @@ function modelName(name) {
   const sides = /^([a-z]{2})-([a-z]{2})$/.exec(name)?.slice(1);
   const names = new Intl.DisplayNames([document.documentElement.lang], { type: "language" });
   return sides ? sides.map((side) => names.of(side)).join(" → ") : name;
-}
-
-/** What the address of a talk says of it beside the scene's view. */
-function spelledMode({ scene, read = "", present = "" }) {
-  return { scene, read, present };
 }
 
 /** Tells the page that holds this one in a frame how high it is. */

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from viz.browser.files import joined
 from viz.draw import themes
+from viz.registry.pages import VIEWS
 from viz.site.model import Packed, written
 from viz.site.page import DESCRIPTION, HERE, ICON, PARTS, old_script, page_css, shell
 
@@ -69,11 +70,12 @@ def site_files(models: Iterable[Packed]) -> Iterator[tuple[str, bytes]]:
     yield "frames.js", (HERE / "frames.js").read_bytes()
     # GitHub Pages would leave out what it takes for its own.
     yield ".nojekyll", b""
+    # Those that the site lacks say so.
     pages = {
         "" if page == PAGES[0] else f"{page}/": _page(
             "./" if page == PAGES[0] else "../", sheet, code, listed
         )
-        for page in PAGES
+        for page in VIEWS
     }
     shell_files = [
         "./",

@@ -15,8 +15,7 @@ export function talkInPage() {
 export class TalkPlayer {
   /**
    * @param {object} talk - as its file has it.
-   * @param {object} on - `query`, the address's present query; `show(page, query)` goes to a scene; `lacks(scene)` says
-   *   in a sentence why its picture is not here.
+   * @param {object} on - `page` and `query`, of the present address; `show(page, query)` goes to a scene.
    */
   constructor(talk, on) {
     Object.assign(this, { talk, on });
@@ -30,7 +29,6 @@ export class TalkPlayer {
     this.start.addEventListener("click", () => this.show(this.number || 1, "read"));
     this.stage = element("button", "to-stage", { type: "button" }, say("on_stage"));
     this.stage.addEventListener("click", () => this.show(this.number || 1, "present"));
-    this.missing = element("p", "outcome", { hidden: "" });
     window.addEventListener("headscope-step", ({ detail }) => this.step({ step: detail }));
     window.addEventListener("keydown", (event) => this.key(event));
     window.addEventListener("touchstart", ({ touches: [finger] }) => (this.from = placeOf(finger)), { passive: true });
@@ -90,8 +88,6 @@ export class TalkPlayer {
     this.start.hidden = mode !== "";
     this.stage.hidden = mode === "present";
     this.reader.host.hidden = mode !== "read";
-    this.missing.textContent = mode && scene ? this.on.lacks(scene) : "";
-    this.missing.hidden = !this.missing.textContent;
     if (mode === "read") await this.reader.update({ talk: talk.title, number, count: talk.scenes.length, title, note });
     else document.documentElement.style.removeProperty("--reader-room");
   }

@@ -11,6 +11,10 @@ const HARDLY = Math.log(1.05);
 
 /** A page: its controls and its picture, drawn anew with every sentence and every change of the address. */
 export class SitePage {
+  // What of the app's links it shows (keys.js).
+  static honours = {};
+  static beside = [];
+
   /** @param {object} talk - with the model: the site (site.js). */
   constructor(talk, name, part, hear = {}) {
     this.talk = talk;
@@ -31,14 +35,24 @@ export class SitePage {
 
   /** Takes the value of a whole number from the address, within bounds. */
   number(name, usual, low, high) {
-    const value = /^-?\d{1,4}$/.test(this.query[name] ?? "") ? Number(this.query[name]) : usual;
-    return Math.min(high, Math.max(low, value));
+    const text = this.query[name] ?? "";
+    const value = /^-?\d{1,4}$/.test(text) ? Number(text) : usual;
+    const within = Math.min(high, Math.max(low, value));
+    if (text && String(within) !== text) this.misfit(name);
+    return within;
   }
 
   /** Begins to draw; what it returns says whether no other drawing has begun since. */
   begin() {
     const drawing = (this.drawing = {});
+    this.misfits = new Set();
     return () => this.drawing === drawing;
+  }
+
+  /** Notes a key whose value means nothing for this sentence and model, so that it is named. */
+  misfit(name) {
+    this.misfits.add(name);
+    this.talk.nameUnused();
   }
 
   /** Puts controls in the place of those that are there; what has the focus keeps it. */
@@ -50,7 +64,14 @@ export class SitePage {
 
   /** The heads of the address that are switched off, as the engine takes them, as far as the model has them. */
   get off() {
-    return namedHeads(this.query.off, this.kinds).map((each) => ({ ...each, gate: 0 }));
+    return this.headsOf("off").map((each) => ({ ...each, gate: 0 }));
+  }
+
+  /** The heads that a key of the address names, as far as the model has them. */
+  headsOf(name) {
+    const heads = namedHeads(this.query[name], this.kinds);
+    if (heads.map(nameOfHead).join("-") !== (this.query[name] ?? "")) this.misfit(name);
+    return heads;
   }
 
   /** A menu whose choice goes to the address, unless it is for `take`. */
@@ -78,11 +99,39 @@ export class SitePage {
     );
   }
 
+  /** For each head that is switched off, a button that switches it on again. */
+  switches(off) {
+    return off.map((head) => {
+      const rest = off.filter((each) => each !== head).map(nameOfHead);
+      return this.button(say("switch_on", { name: say("head_name", { ...head, kind: say(head.kind) }) }), () => this.talk.change({ off: rest.join("-") }));
+    });
+  }
+
+  /** Says what the model writes without some heads, and what that costs the translation of `trace`; false if it was given up. */
+  async leaveOut(heads, trace, isCurrent) {
+    const { talk } = this;
+    // The picture still shows all heads at work, as in the app; what the model writes without some stands above.
+    const [without, whole] = await Promise.all([talk.translation({ heads }), talk.trace()]);
+    if (!without || !whole || !isCurrent()) return false;
+    this.compare(without.text, whole.text, say("without_heads", { n: heads.length }));
+    const price = element("span");
+    this.note.append(price, element("span", "", {}, ` ${say("heads_stay")}`));
+    const forced = await talk.trace({ heads, ids: trace.predictions.ids });
+    if (!forced || !isCurrent()) return false;
+    price.textContent = ` · ${this.price(trace, forced)}`;
+    return true;
+  }
+
   /** What a change of the model does to the probability of the translation that is shown, in a sentence. */
   price(before, after) {
     const [one, other] = [before, after].map(({ logProbs }) => logProbs.reduce((sum, each) => sum + each, 0));
     return lossWords(this.query.target ? "given" : "usual", one - other);
   }
+}
+
+/** Keys of which a page shows every value. */
+export function showing(...names) {
+  return Object.fromEntries(names.map((name) => [name, () => true]));
 }
 
 /** The heads of an address, such as "cross.0.1-encoder.2.3", as far as there are such kinds, layers and heads. */

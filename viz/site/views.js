@@ -15,23 +15,28 @@ import { packedPanels } from "../browser/live/panels.js";
 import { READINGS } from "../browser/explorer/selection.js";
 import { presetMask } from "../browser/engine/masks.js";
 import { engineMasks, fittedEdit, readEdits, writtenEdit } from "./edits.js";
-import { SitePage, lossWords, withChosen } from "./view.js";
+import { SitePage, lossWords, showing, withChosen } from "./view.js";
 import { say } from "./words.js";
 
 const KINDS = ["encoder", "decoder", "cross"];
 // Dimensions in the table of positions.
 const MOST_COLUMNS = 64;
+// Positions as the model has them.
+const AT_REST = { scale: 100, shift: 0, reverse: false, side: "both" };
 // Why a cell of a mask is closed (viz/masks/mask.py, Cell).
 const [FUTURE, BY_EDIT] = [1, 4];
 // What an address may say of the selection (viz/heads/view.py); the explorer itself leaves out what this model lacks.
 const SPELLED = {
-  ...{ attention: /^(encoder|decoder|cross|joint)$/, layer: /^\d{1,3}$/, head: /^\d{1,3}$/, faint: /^\d$/ },
+  ...{ attention: /^(encoder|decoder|cross|joint)$/, layer: /^\d{1,3}$/, head: /^\d{1,3}$/, view: /^(heatmap|lines)$/, faint: /^[0-4]$/ },
+  ...{ order: /^[a-z_]*$/, ...Object.fromEntries(READINGS.map(([name]) => [name, /^[01]$/])) },
   ...{ cell: /^\d{1,3}\.\d{1,3}$/, compare: /^\d{1,3}\.\d{1,3}(-\d{1,3}\.\d{1,3}){0,7}$/, only: /^(layer|head)\.\d{1,3}$/ },
 };
 // What the engine or the reading has to answer, and not the explorer alone.
 const REDRAWN = ["off", "order", ...READINGS.map(([name]) => name)];
 
 export class DoorPage extends SitePage {
+  static honours = showing("moment", "play");
+
   constructor(talk) {
     super(talk, "door", "door", {
       report: ({ moment }) => talk.change({ moment: moment ? String(moment) : "", play: "" }, { draws: false }),
@@ -55,6 +60,10 @@ export class DoorPage extends SitePage {
 }
 
 export class HeadsPage extends SitePage {
+  static honours = showing(...Object.keys(SPELLED), "off");
+  // What is not on stage either.
+  static beside = ["below", "grown"];
+
   constructor(talk) {
     super(talk, "heads", "explorer", { report: (selection) => this.follow(selection) });
     this.epoch = 0;
@@ -75,7 +84,12 @@ export class HeadsPage extends SitePage {
     const { query } = this;
     const isSpelled = (name) => name in query && (SPELLED[name]?.test(query[name]) ?? true);
     const usual = this.usual(query.attention);
-    return Object.fromEntries(Object.entries(usual).map(([name, value]) => [name, isSpelled(name) ? query[name] : value]));
+    const selected = Object.fromEntries(Object.entries(usual).map(([name, value]) => [name, isSpelled(name) ? query[name] : value]));
+    for (const name of Object.keys(SPELLED)) if (query[name] && selected[name] !== query[name]) this.misfit(name);
+    const { layers = [], heads = 0 } = this.kinds.find(({ kind }) => kind === selected.attention) ?? {};
+    if (layers.length && !layers.includes(Number(selected.layer))) this.misfit("layer");
+    if (heads && Number(selected.head) >= heads) this.misfit("head");
+    return selected;
   }
 
   follow(selection) {
@@ -89,8 +103,8 @@ export class HeadsPage extends SitePage {
 
   /** `moved` is whether the explorer has to take what is selected from here, `isDrawn` whether it has its picture. */
   async draw({ moved = true, isDrawn = false } = {}) {
-    const { talk, template, off: heads, selection } = this;
     const isCurrent = this.begin();
+    const { talk, template, off: heads, selection } = this;
     if (moved) this.epoch += 1;
     this.restore.hidden = this.decode.hidden = !heads.length;
     const trace = await talk.shown();
@@ -99,15 +113,7 @@ export class HeadsPage extends SitePage {
     const options = { epoch: this.epoch, selection, reading, stage: talk.isStaged };
     if (!isDrawn) await this.part.update(packedTrace(template, trace, options));
     if (heads.length) {
-      // The picture still shows all heads at work, as in the app; what the model writes without some stands above.
-      const [without, whole] = await Promise.all([talk.translation({ heads }), talk.trace()]);
-      if (!without || !whole || !isCurrent()) return;
-      this.compare(without.text, whole.text, say("without_heads", { n: heads.length }));
-      const price = element("span");
-      this.note.append(price, element("span", "", {}, ` ${say("heads_stay")}`));
-      const forced = await talk.trace({ heads, ids: trace.predictions.ids });
-      if (!forced || !isCurrent()) return;
-      price.textContent = ` · ${this.price(trace, forced)}`;
+      if (!(await this.leaveOut(heads, trace, isCurrent))) return;
     } else if (isCurrent()) this.note.replaceChildren();
     if (selection.order !== template.onDemand) return;
     const effects = await talk.effects();
@@ -116,6 +122,14 @@ export class HeadsPage extends SitePage {
 }
 
 export class EffectsPage extends SitePage {
+  static honours = {
+    ...showing("token", "off"),
+    show: (what) => what === "probability",
+    way: (way, { off }) => way === "gate" || !off,
+    gate: (gate, { off }) => gate === "0" || !off,
+  };
+  static beside = ["decide", "method", "mapped", "layer_head", "examples", "curve"];
+
   constructor(talk) {
     super(talk, "heads", "matrices");
     this.list = element("ol", "listed");
@@ -123,15 +137,15 @@ export class EffectsPage extends SitePage {
   }
 
   async draw() {
-    const { talk } = this;
     const isCurrent = this.begin();
+    const { talk, off } = this;
     const trace = await talk.shown();
     const effects = trace && (await talk.effects());
     if (!effects || !isCurrent()) return;
     const tokens = trace.predictions.tokens.map(tokenText);
     const token = this.number("token", 0, 0, tokens.length);
     const options = [["0", say("whole_translation")], ...tokens.map((text, place) => [String(place + 1), `${place + 1} · ${text}`])];
-    this.control(this.controls, this.menu(say("loss_of"), "token", options, String(token)));
+    this.control(this.controls, this.menu(say("loss_of"), "token", options, String(token)), ...this.switches(off));
     const losses = effects.sites.map(({ kind, layer, heads, losses: all }) => ({ kind, layer, losses: lossesOf(all, heads, token) }));
     const limit = Math.max(...losses.flatMap((site) => site.losses.map(Math.abs)), 1e-6);
     const panels = this.template.kinds.map((kind) => {
@@ -147,7 +161,7 @@ export class EffectsPage extends SitePage {
         ...{ unit: say("loss"), pointed: say("layer_head"), alt: say("effects_of", { kind: say(kind.kind) }) },
       };
     });
-    this.note.textContent = say("effects_note");
+    if (!off.length) this.note.textContent = say("effects_note");
     await this.part.update(packedPanels(panels, { themes: this.template.themes, height: 15, stage: talk.isStaged }));
     const ranked = losses
       .flatMap(({ kind, layer, losses: all }) => all.map((loss, head) => ({ kind, layer, head, loss })))
@@ -162,6 +176,7 @@ export class EffectsPage extends SitePage {
         return element("li", "", {}, open, ` ${lossWords("times", loss)}`);
       }),
     );
+    if (off.length) await this.leaveOut(off, trace, isCurrent);
   }
 }
 
@@ -185,13 +200,24 @@ const MASK_PRESETS = {
 };
 
 export class MasksPage extends SitePage {
+  static honours = {
+    ...showing("masked", "layer", "head", "edit"),
+    part: (part) => part === "change",
+    // A sentence alone has no padding.
+    number: (number) => number === "1",
+    batch: (batch) => !batch.trim(),
+  };
+  static beside = ["a", "b"];
+
   constructor(talk) {
     super(talk, "heads", "matrices", { report: (edit) => this.painted(edit) });
     this.epoch = 0;
   }
 
   get kind() {
-    return KINDS.includes(this.query.masked) ? this.query.masked : "decoder";
+    const { masked } = this.query;
+    if (masked && !KINDS.includes(masked)) this.misfit("masked");
+    return KINDS.includes(masked) ? masked : "decoder";
   }
 
   async painted({ rows, columns, bits }) {
@@ -217,12 +243,15 @@ export class MasksPage extends SitePage {
     const read = await readEdits(this.query.edit ?? "");
     const fitted = read.map((edit) => fittedEdit(edit, ...sizes[edit.kind].map(({ ids }) => ids.length))).filter(Boolean);
     const known = (kind, layer) => layer === null || this.kinds.find((each) => each.kind === kind).layers.includes(layer);
-    return fitted.flatMap(engineMasks).filter(({ kind, layer }) => known(kind, layer));
+    const masks = fitted.flatMap(engineMasks).filter(({ kind, layer }) => known(kind, layer));
+    const count = this.query.edit?.split("~").length ?? 0;
+    if (masks.length < read.flatMap(engineMasks).length || read.length < count) this.misfit("edit");
+    return masks;
   }
 
   async draw() {
-    const { talk, kind } = this;
     const isCurrent = this.begin();
+    const { talk, kind } = this;
     const whole = await talk.shown();
     if (!whole) return;
     const masks = await this.edits(whole);
@@ -292,58 +321,96 @@ export class MasksPage extends SitePage {
 }
 
 export class PositionsPage extends SitePage {
+  static honours = {
+    ...showing("length", "scale", "shift", "reverse", "side", "shuffled"),
+    topic: (topic) => ["table", "shuffle"].includes(topic),
+  };
+  static beside = ["waves", "pair", "at", "cosine", "d_model", "rows", "base"];
+
   constructor(talk) {
     super(talk, "heads", "matrices");
   }
 
   async draw() {
-    const { talk } = this;
     const isCurrent = this.begin();
+    const { talk } = this;
+    const { topic = "", length = "sentence" } = this.query;
     const whole = await talk.trace();
     if (!whole || !isCurrent()) return;
-    const scale = this.number("scale", 100, 0, 100);
-    const shift = this.number("shift", 0, -16, 16);
-    const reverse = this.query.reverse === "1";
-    // While the decoder writes, its last position is not known.
-    const side = reverse ? "encoder" : ["encoder", "decoder"].includes(this.query.side) ? this.query.side : "both";
-    const order = this.order(whole.source.ids.length - 1);
+    // In the app, the table is that of the model as it is, and another order stands without other changes.
+    const { scale, shift, reverse, side } = topic ? AT_REST : this.edit;
+    const order = topic === "table" ? null : this.order(whole.source.ids.length - 1);
+    const take = (name) => (choice) => talk.change({ ...(topic ? { topic: "", length: "", shuffled: "", scale: "", shift: "", reverse: "", side: "" } : {}), [name]: choice });
+    const menu = (label, name, options, value) => this.menu(label, name, options, value, take(name));
     this.control(
       this.controls,
-      this.menu(say("strength"), "scale", withChosen([100, 75, 50, 25, 0], scale).reverse().map((share) => [String(share), share ? percent(share / 100) : say("removed")]), String(scale)),
-      this.menu(say("shift"), "shift", withChosen([-4, -2, -1, 0, 1, 2, 4, 8], shift).map((by) => [String(by), signed(by)]), String(shift)),
-      this.menu(say("order"), "reverse", [["", say("order_own")], ["1", say("order_reversed")]], reverse ? "1" : ""),
-      this.menu(say("where"), "side", [["both", say("both")], ["encoder", say("in_encoder")], ["decoder", say("in_decoder")]], side),
+      menu(say("strength"), "scale", withChosen([100, 75, 50, 25, 0], scale).reverse().map((share) => [String(share), share ? percent(share / 100) : say("removed")]), String(scale)),
+      menu(say("shift"), "shift", withChosen([-4, -2, -1, 0, 1, 2, 4, 8], shift).map((by) => [String(by), signed(by)]), String(shift)),
+      menu(say("order"), "reverse", [["", say("order_own")], ["1", say("order_reversed")]], reverse ? "1" : ""),
+      menu(say("where"), "side", [["both", say("both")], ["encoder", say("in_encoder")], ["decoder", say("in_decoder")]], side),
     );
     this.controls.querySelector("#menu-side").disabled = reverse;
     const edit = { scale: scale / 100, shift, reverse, side };
-    const under = { ...(scale === 100 && !shift && !reverse ? {} : { positions: edit }), ...(order ? { sourceOrder: order } : {}) };
+    const ordered = order ? { sourceOrder: order } : {};
+    const under = { ...(scale === 100 && !shift && !reverse ? {} : { positions: edit }), ...ordered };
     const isChanged = Object.keys(under).length > 0;
     const shown = isChanged ? await talk.trace(under) : whole;
+    const bare = topic === "shuffle" ? await talk.translation({ positions: { scale: 0 }, ...ordered }) : null;
+    const rows = topic === "shuffle" ? null : await this.rows(shown, length);
     if (!shown || !isCurrent()) return;
-    const rows = shown.positions.encoder;
-    if (rows) {
-      const step = Math.max(1, Math.ceil(rows[0].length / MOST_COLUMNS));
-      const columns = pairColumns(rows[0].length, step);
-      const dimension = say("dimension");
-      const values = rows.flatMap((row) => columns.map((column) => row[column]));
-      // On the scale of the table as it is.
-      const limit = Math.max(...whole.positions.encoder.flatMap((row) => columns.map((column) => Math.abs(row[column]))), 1e-6);
-      const panel = {
-        ...{ title: say("table"), values, queries: shown.source.tokens.map(tokenText), keys: columns.map(String) },
-        ...{ queryTitle: say("token"), keyTitle: step > 1 ? say("one_pair_in", { name: dimension, step }) : dimension, scale: "signed", low: -limit, high: limit },
-        ...{ unit: say("value"), pointed: say("at_dimension"), alt: say("table_of") },
-      };
-      await this.part.update(packedPanels([panel], { themes: this.template.themes, stage: talk.isStaged }));
-    } else this.part.host.hidden = true;
-    if (!isChanged) this.note.textContent = say(rows ? "positions_note" : "positions_inside");
+    this.part.host.hidden = !rows;
+    if (rows) await this.part.update(this.tableOf(rows, shown, whole));
+    if (!isChanged && !bare) this.note.textContent = say(rows ? "positions_note" : "positions_inside");
     else if (order) this.compare(shown.text, whole.text, say("shuffled", { words: textOfTokens(shown.source.tokens.slice(0, -1)).replaceAll(WORD_START, " ").trim() }));
     else this.compare(shown.text, whole.text);
+    if (bare) this.note.append(` · ${say("without_positions")} `, element("strong", "", { dir: "auto" }, bare.text || say("nothing")));
+  }
+
+  /** How positions change, from the address. */
+  get edit() {
+    const reverse = this.query.reverse === "1";
+    const { side = "both" } = this.query;
+    if (!["both", "encoder", "decoder"].includes(side)) this.misfit("side");
+    return {
+      scale: this.number("scale", 100, 0, 100),
+      shift: this.number("shift", 0, -16, 16),
+      reverse,
+      // While the decoder writes, its last position is not known.
+      side: reverse ? "encoder" : ["encoder", "decoder"].includes(side) ? side : "both",
+    };
+  }
+
+  /** The rows of the table at a length that the address names: those of the sentence, or as many as the model takes, or twice that. */
+  async rows(shown, length) {
+    const limit = this.talk.card.config.max_positions;
+    const count = { limit, beyond: 2 * limit }[length];
+    if (!count && length !== "sentence") this.misfit("length");
+    if (!count || !shown?.positions.encoder) return shown?.positions.encoder ?? null;
+    return this.talk.known(`table ${count}`, (engine, signal) => engine.call("table", [count], { signal }));
+  }
+
+  tableOf(rows, shown, whole) {
+    const step = Math.max(1, Math.ceil(rows[0].length / MOST_COLUMNS));
+    const columns = pairColumns(rows[0].length, step);
+    const dimension = say("dimension");
+    const values = rows.flatMap((row) => columns.map((column) => row[column]));
+    const isShort = rows.length === shown.source.tokens.length;
+    // On the scale of the table as it is.
+    const limit = Math.max(...whole.positions.encoder.flatMap((row) => columns.map((column) => Math.abs(row[column]))), 1e-6);
+    const panel = {
+      ...{ title: say("table"), values, queries: isShort ? shown.source.tokens.map(tokenText) : [...rows.keys()].map(String), keys: columns.map(String) },
+      ...{ queryTitle: say(isShort ? "token" : "position"), keyTitle: step > 1 ? say("one_pair_in", { name: dimension, step }) : dimension, scale: "signed", low: -limit, high: limit },
+      ...{ unit: say("value"), pointed: say("at_dimension"), alt: say("table_of") },
+    };
+    return packedPanels([panel], { themes: this.template.themes, stage: this.talk.isStaged });
   }
 
   /** Another order of so many source tokens, as the address has it; null for their own. */
   order(count) {
-    const places = (this.query.shuffled ?? "").split(".").map(Number);
+    const { shuffled = "" } = this.query;
+    const places = shuffled.split(".").map(Number);
     const isOrder = places.length === count && new Set(places).size === count && places.every((place) => Number.isInteger(place) && place >= 0 && place < count);
+    if (shuffled && !isOrder) this.misfit("shuffled");
     return isOrder ? places : null;
   }
 }

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from model.checkpoints.checkpoint import CONFIG, CheckpointError, own_file, read_json
 from viz.service.model_menu import DEFAULT_CHECKPOINT
+from viz.site.keys import spelled
 from viz.site.model import PackError, packed, require_runs
 from viz.site.page import live_page
 from viz.talk.scenes import Talk, write
@@ -48,4 +50,6 @@ def take_home(talk: Talk | None, folder: Path, *, sentence: str = "") -> str:
         model = packed(folder, sentence=sentence)
         return live_page(model, title=f"Every attention head of {model.name}")
     first = sentence or talk.scenes[0].view.get("sentence", "")
-    return live_page(packed(folder, sentence=first), title=talk.title, talk=write(talk))
+    scenes = tuple(replace(each, view=spelled(each.page, each.view)) for each in talk.scenes)
+    at_home = write(replace(talk, scenes=scenes))
+    return live_page(packed(folder, sentence=first), title=talk.title, talk=at_home)

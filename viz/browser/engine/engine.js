@@ -96,6 +96,11 @@ export class Engine {
     return { encoder: rows(this.model.encoder, nSource), decoder: rows(this.model.decoder, nTarget) };
   }
 
+  /** So many rows of the table that is added to the encoder's embeddings; null where none is. */
+  table(length) {
+    return this.model.encoder.positions.pass({ length }).added;
+  }
+
   /** The log-probability of each label, and every step's `likeliest` tokens with the label's `rank` among
    * those that can be written (model/translate/translator.py). */
   steps(hidden, labels) {

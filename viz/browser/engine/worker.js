@@ -6,7 +6,7 @@
 
 import { Engine } from "./engine.js";
 
-const METHODS = ["describe", "translate", "trace", "effects", "read"];
+const METHODS = ["describe", "translate", "trace", "effects", "read", "table"];
 
 class Cancelled extends Error {}
 
