@@ -13,9 +13,11 @@ from hypothesis import strategies as st
 from streamlit import config
 from streamlit.testing.v1 import AppTest
 
-from tests.kit.apptest import go_to
+from tests.kit.apptest import component, go_to, trigger
+from viz.draw.labels import escape_markdown
 from viz.links import parameters as address_parameters
 from viz.links.parameters import Parameter
+from viz.masks.view import FURTHER
 from viz.shell import followed, share, share_panel
 
 OpenApp = Callable[..., AppTest]
@@ -237,6 +239,11 @@ def test_a_long_link_has_a_code_and_is_said_to_be_fine(open_app: OpenApp) -> Non
     assert share_panel.FINE_CODE in shown["notes"]
 
 
+def kept_by_window(app: AppTest) -> str | None:
+    """What the speaker's window is told to keep until it is closed."""
+    return json.loads(component(app, "talk-keys").json)["followed"]  # type: ignore[no-any-return]
+
+
 def test_phones_follow_what_is_shown_until_that_is_switched_off(open_app: OpenApp) -> None:
     app = at(open_app, "heads", {"sentence": "the cat", "layer": "1", "scene": "2"})
     app.toggle(key="share-site").set_value(True).run()
@@ -251,22 +258,37 @@ def test_phones_follow_what_is_shown_until_that_is_switched_off(open_app: OpenAp
         assert view is not None
         return dict(json.loads(view))
 
-    assert (shown()["page"], shown()["here"]) == ("heads", True)
+    assert shown()["page"] == "heads"
     assert shown()["query"].items() >= {"sentence": "the cat", "layer": "1"}.items()
     assert "scene" not in shown()["query"]
     app.text_input(key="sentence").set_value("a dog sees").run()
     assert shown()["query"]["sentence"] == "a dog sees"
-    for page, is_here in {"masks": True, "about": True, "corpus": False, "heads": True}.items():
+    # What the site's own pages open with is another picture.
+    spelled = {"masks": {"part": "see", "batch": FURTHER}, "positions": {"topic": "table"}}
+    for page in ("masks", "positions", "about", "corpus", "heads"):
         app.query_params.clear()
         go_to(app, page).run()
-        assert (shown()["page"], shown()["here"]) == (page, is_here)
+        assert shown()["page"] == page
+        assert shown()["query"].items() >= spelled.get(page, {}).items()
     app.session_state["share-button"] = True
     app.run()
     app.toggle(key="share-site").set_value(True).run()
     assert query_of(panel(app)["link"])["follow"] == query_of(link)["follow"]
-    app.toggle(key="share-follow").set_value(False).run()
+    # Another session in the same window, as after a reload or another start of the server, goes on.
+    secret = kept_by_window(app)
+    followed.VIEWS.drop(query_of(link)["follow"])
+    again = trigger(at(open_app, "heads", {"sentence": "a bird"}), "talk-keys", "followed", secret)
+    assert shown()["query"]["sentence"] == "a bird"
+    assert again.toggle(key="share-follow").value
+    assert query_of(panel(again)["link"])["follow"] == query_of(link)["follow"]
+    # A copy of the window does not speak in its place, and says so.
+    copy = trigger(at(open_app, "heads", {"sentence": "no"}), "talk-keys", "followed", secret)
+    assert shown()["query"]["sentence"] == "a bird"
+    assert escape_markdown(followed.ELSEWHERE) in [each.value for each in copy.warning]
+    again.toggle(key="share-follow").set_value(False).run()
     assert followed.view_at(path) is None
-    assert "follow" not in query_of(panel(app)["link"])
+    assert kept_by_window(again) == ""
+    assert "follow" not in query_of(panel(again)["link"])
 
 
 def test_on_this_machine_alone_the_panel_says_how_to_let_others_in(open_app: OpenApp) -> None:

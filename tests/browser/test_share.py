@@ -23,6 +23,7 @@ from tests.kit.heads_page import (
 )
 from tests.kit.running_app import NAMED
 from viz.shell import share as links
+from viz.shell import share_panel
 
 Visitor = Callable[..., HeadsPage]
 
@@ -179,6 +180,26 @@ def test_the_link_follows_the_view_while_the_panel_is_open(visitor: Visitor) -> 
     reader.page.go_back()
     reader.wait_for_painted(layer=1, head=1)
     share.wait_for_query(layer="1", head="1")
+
+
+def test_phones_follow_under_the_same_code_after_a_reload(visitor: Visitor) -> None:
+    reader = visitor(locale="en-US")
+    reader.open(sentence="the cat")
+    share = Share(reader.page).open()
+
+    def switch(name: str) -> Locator:
+        return reader.page.get_by_test_id("stCheckbox").filter(has_text=name)
+
+    switch(share_panel.ON_PHONE).click()
+    switch(share_panel.FOLLOW).click()
+    reader.page.wait_for_function("() => sessionStorage.getItem('headscope-followed')")
+    before = share.query["follow"]
+    reader.page.reload()
+    share.open()
+    share.wait_for_query(follow=before)
+    expect(switch(share_panel.FOLLOW).get_by_role("switch")).to_be_checked()
+    switch(share_panel.FOLLOW).click()
+    reader.page.wait_for_function("() => sessionStorage.getItem('headscope-followed') === ''")
 
 
 def test_the_link_is_copied_and_that_is_said(visitor: Visitor) -> None:

@@ -12,6 +12,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
 
 from headscope.__main__ import main
+from model.record.intervention import Intervention
 from model.translate.translator import load
 from tests.kit.static_host import hosted
 from viz.site.page import words
@@ -124,7 +125,7 @@ def test_a_phone_follows_the_speaker_until_somebody_taps(
     view.parent.mkdir()
 
     def show(page: str, **query: str) -> None:
-        at = {"page": page, "query": query, "here": page in PAGES}
+        at = {"page": page, "query": query}
         view.write_text(json.dumps(at), encoding="utf-8")
 
     show("heads", sentence="a b", attention="encoder", layer="0", head="1")
@@ -137,9 +138,24 @@ def test_a_phone_follows_the_speaker_until_somebody_taps(
     expect(phone.locator("#sentence")).to_have_value("a b", timeout=SECONDS)
     expect(phone.locator(".explorer h3.name")).to_contain_text("head 1", timeout=SECONDS)
     assert phone.evaluate("document.documentElement.scrollWidth") <= 390
-    show("corpus")
-    expect(phone.locator("main > .aside[aria-live]")).to_have_text(words()["en"]["in_the_app"])
-    show("masks", sentence="a b c", masked="cross")
+    # What it cannot show it says, and shows nothing else in its place.
+    lacks = phone.locator(".lacks")
+    for name, query, what in (
+        ("corpus", {}, "corpus"),
+        ("masks", {"part": "see"}, "part=see"),
+        ("about", {}, "about"),
+        ("effects", {"show": "paths", "off": "cross.0.1"}, "show=paths"),
+    ):
+        show(name, **query)
+        expect(lacks).to_have_text(words()["en"]["only_app"].format(what=what))
+        expect(phone.locator("#view > *, #translation:not(:empty)")).to_have_count(0)
+    show("effects", sentence="a b", off="cross.0.1")
+    without = Intervention(heads={("cross", 0, 1): 0})
+    text = load("toy-reverse", device="cpu").translate("a b", under=without).text
+    expect(phone.locator("#view .outcome strong")).to_have_text(text, timeout=SECONDS)
+    show("heads", checkpoint="elsewhere")
+    expect(lacks).to_have_text(words()["en"]["needs_model"].format(name="elsewhere"))
+    show("masks", sentence="a b c", masked="cross", part="change")
     expect(phone.locator("#menu-masked")).to_have_value("cross", timeout=SECONDS)
     # One's own way, and back.
     phone.get_by_role("link", name="Positions").click()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -407,12 +408,23 @@ def test_no_press_is_done_again_for_a_server_that_was_started_anew(
             stage.press("ArrowRight")
         stage.reader.wait_for_query(topic="without")
         stage.settle()
+        # As the switch of the Share panel has the window keep it.
+        stage.page.evaluate("sessionStorage.setItem('headscope-followed', 'ab'.repeat(16))")
     with serve("app.py", environment, port=port):
         stage.page.wait_for_function("() => window.ranAgain")
         stage.settle()
         stage.press("ArrowDown")
         stage.reader.wait_for_query(topic="without", scale="90")
         expect(stage.shown).to_have_text("90% of the encoding")
+        # Phones go on under the code that they have.
+        code = hashlib.blake2b(("ab" * 16).encode(), digest_size=8).hexdigest()
+        stage.page.wait_for_function(
+            """async (code) => {
+              const found = await fetch(`site/speaker/${code}.json`);
+              return found.ok && (await found.json()).query.scale === "90";
+            }""",
+            arg=code,
+        )
     context.close()
 
 

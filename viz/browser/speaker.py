@@ -48,6 +48,7 @@ def talk(
     on_look: Callable[[], None],
     on_kept: Callable[[], None],
     on_full: Callable[[], None],
+    on_followed: Callable[[], None],
 ) -> None:
     """Mount what every page needs for a talk, once a run.
 
@@ -56,16 +57,18 @@ def talk(
             and B do), `number` of the scene (0 for none) and `count` of all; `title` and `note` for
             the notes; `next`, the scene after it with its `title`, `note`, `page` (a path) and
             `view`, or None; `heard`, the number of the last move that was heard; `keep`,
-            the talks that changed, by their marks, as text or None for one that was deleted; and
-            `waiting`, whether to answer also if no talk is kept.
+            the talks that changed, by their marks, as text or None for one that was deleted;
+            `waiting`, whether to answer also if no talk is kept; and `followed`, a text that this
+            window is to keep until it is closed, "" for none, None to be told what it keeps.
         key: of the mounted component. st.session_state[key] then holds, unchecked: under "go" the
             number of a move and that of the scene it asks for, told until it is heard; under "kept"
             a list of pairs of mark and text; under "full" the mark of a talk that the browser has
-            no room for.
+            no room for; under "followed" the text that this window kept.
         on_go: called when a scene was asked for.
         on_look: called when the notes want to show a view: under "look" its `page` and `view`.
         on_kept: called once a session with the talks that the browser kept.
         on_full: called when the browser could not keep one.
+        on_followed: called once a session, if this window kept a text.
     """
     _talk(
         key=key,
@@ -75,6 +78,7 @@ def talk(
         on_look_change=on_look,
         on_kept_change=on_kept,
         on_full_change=on_full,
+        on_followed_change=on_followed,
     )
 
 

@@ -6,14 +6,19 @@ from memory (viz/server/hall.py).
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
 import secrets
 from collections import OrderedDict
+from dataclasses import dataclass
 from threading import Lock
+from typing import Any
 
 import streamlit as st
+from streamlit import runtime
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from viz.registry.pages import AROUND, CHECKPOINT, HOME, SENTENCE
 from viz.service.model_menu import checkpoints_if_any
@@ -27,9 +32,31 @@ MOST_SPEAKERS = 500
 LONGEST = 16_000
 """Bytes of a view; only a painted mask of a long sentence is larger."""
 
-_CODE = "_followed"
+_SECRET = "_followed"
+"""The key of a text that the speaker's window keeps; the code is made from it, so that it outlives
+the session and the server, and nobody who knows the code can speak in the speaker's place."""
+
+ON_SITE = "share-site"
+"""The key of the switch in the Share panel for a link to the site, above the follow switch."""
+
 _AROUND = frozenset(each.name for each in AROUND)
 _FILE = re.compile(rf"{FOLDER}/([0-9a-f]{{16}})\.json")
+
+ELSEWHERE = (
+    "Phones still follow another window of yours and not this one. Close that window and reload "
+    "this page, or start anew under Share."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Speaker:
+    view: bytes
+    session: str
+
+    @property
+    def is_there(self) -> bool:
+        """Whether the page is open."""
+        return not runtime.exists() or runtime.get_instance().is_active_session(self.session)
 
 
 class _Views:
@@ -37,18 +64,19 @@ class _Views:
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._kept: OrderedDict[str, bytes] = OrderedDict()
+        self._kept: OrderedDict[str, _Speaker] = OrderedDict()
 
-    def put(self, code: str, view: bytes) -> None:
+    def put(self, code: str, view: bytes, session: str) -> None:
         with self._lock:
-            self._kept[code] = view
+            self._kept[code] = _Speaker(view, session)
             self._kept.move_to_end(code)
             while len(self._kept) > MOST_SPEAKERS:
                 self._kept.popitem(last=False)
 
-    def of(self, code: str) -> bytes | None:
+    def of(self, code: str) -> _Speaker | None:
         with self._lock:
-            return self._kept.get(code)
+            speaker = self._kept.get(code)
+        return speaker if speaker and speaker.is_there else None
 
     def drop(self, code: str) -> None:
         with self._lock:
@@ -58,18 +86,45 @@ class _Views:
 VIEWS = _Views()
 
 
+def secret() -> str | None:
+    """What the speaker's window is to keep; "" once nobody follows, None until that is decided."""
+    found: str | None = st.session_state.get(_SECRET)
+    return found
+
+
 def code() -> str:
     """The code under which this session's views are followed; empty if they are not."""
-    found: str = st.session_state.get(_CODE, "")
-    return found
+    return _code_of(secret() or "")
+
+
+def _code_of(secret: str) -> str:
+    return hashlib.blake2b(secret.encode(), digest_size=8).hexdigest() if secret else ""
 
 
 def turn(on: bool) -> None:
     """Let phones follow this session's views, or no longer."""
     if on and not code():
-        st.session_state[_CODE] = secrets.token_hex(8)
+        st.session_state[_SECRET] = secrets.token_hex(16)
     elif not on and code():
-        VIEWS.drop(st.session_state.pop(_CODE))
+        VIEWS.drop(code())
+        st.session_state[_SECRET] = ""
+
+
+def resume(kept: Any) -> None:
+    """Let phones follow this session as they followed the one before in the same window.
+
+    Args:
+        kept: the secret, from a browser and so from anyone.
+    """
+    if secret() is not None or not (isinstance(kept, str) and re.fullmatch("[0-9a-f]{32}", kept)):
+        return
+    if VIEWS.of(_code_of(kept)):
+        # A window that was opened from the speaker's has a copy of what that keeps.
+        address.note("follow", ELSEWHERE)
+        return
+    st.session_state[_SECRET] = kept
+    # The panel, which may be open already, shows that they do.
+    st.session_state[ON_SITE] = True
 
 
 def tell() -> None:
@@ -82,13 +137,15 @@ def tell() -> None:
     text = json.dumps({"page": page, "query": query}).encode()
     if len(text) > LONGEST:
         text = json.dumps({"page": page, "query": None}).encode()
-    VIEWS.put(code(), text)
+    context = get_script_run_ctx()
+    VIEWS.put(code(), text, context.session_id if context else "")
 
 
 def view_at(path: str) -> bytes | None:
-    """The view at a path of the site, as JSON; None if there is no such speaker."""
+    """The view at a path of the site, as JSON; None if no such speaker's page is open."""
     named = _FILE.fullmatch(path)
-    return VIEWS.of(named[1]) if named else None
+    speaker = VIEWS.of(named[1]) if named else None
+    return speaker.view if speaker else None
 
 
 def site_view() -> tuple[str, dict[str, str]]:

@@ -43,8 +43,11 @@ PHONE_NOTE = "The phone loads the model once, and then works without a server."
 FOLLOW = "Let phones follow what I show"
 FOLLOW_HELP = (
     "Phones that open this link turn to what you show, until their owner taps something else. "
-    "It lasts until you switch it off, or reload or close this page."
+    "It lasts until you switch it off or close this page."
 )
+
+_TURNED = "_follow_turned"
+"""The key of whether the switch was just turned."""
 
 NOT_THEIRS = "The link does not include the trace that you dropped here."
 
@@ -55,6 +58,9 @@ def show_share() -> None:
 
     As a fragment, it opens without a run of the page.
     """
+    if st.session_state.pop(_TURNED, False):
+        # The whole page tells this window what to keep for its next session.
+        st.rerun()
     panel = st.popover("Share", icon=":material/share:", key="share-button", on_change="rerun")
     if not panel.open:
         return
@@ -63,7 +69,12 @@ def show_share() -> None:
         base, notes = _base(), []
         page, query = address.current()
         on_site = (page or HOME) in SITE_PAGES and followed.is_on_site()
-        if on_site and st.toggle(ON_PHONE, key="share-site"):
+        if on_site:
+            # Opened again, the panel shows that phones follow.
+            st.session_state.setdefault(followed.ON_SITE, bool(followed.code()))
+        if on_site and st.toggle(
+            ON_PHONE, st.session_state[followed.ON_SITE], key=followed.ON_SITE
+        ):
             base = share.site_of(base, page)
             _, query = followed.site_view()
             notes.append(PHONE_NOTE)
@@ -96,10 +107,16 @@ def _followed() -> dict[str, str]:
         FOLLOW,
         value=on,
         key="share-follow",
-        on_change=lambda: followed.turn(not on),
+        on_change=_turn,
+        args=(not on,),
         help=FOLLOW_HELP,
     )
     return {"follow": followed.code()} if on else {}
+
+
+def _turn(on: bool) -> None:
+    followed.turn(on)
+    st.session_state[_TURNED] = True
 
 
 def _base() -> str:

@@ -14,7 +14,7 @@ from viz.browser.speaker import talk
 from viz.draw import css
 from viz.draw.labels import visible
 from viz.registry.pages import HOME, MARK, PRESENT, READ, SCENE, TALK, VIEWS, names
-from viz.shell import address, stage
+from viz.shell import address, followed, stage
 from viz.talk import scenes, talk_files
 from viz.talk.own_talks import (
     HEARD,
@@ -67,12 +67,14 @@ def show_talk() -> None:
             "heard": state.get(_WENT, 0),
             "keep": state.get(KEEP, {}),
             "waiting": shown is None,
+            "followed": followed.secret(),
         },
         key="talk-keys",
         on_go=go_on_message,
         on_look=_on_look,
         on_kept=_on_kept,
         on_full=_on_full,
+        on_followed=_on_followed,
     )
     # Always there: a container that comes and goes redraws everything after it.
     with st.container(key="scene-room"):
@@ -172,6 +174,11 @@ def _on_message(kept: Sequence[tuple[str, bytes]], where: str) -> None:
             f"{unreadable} of the talks kept in {where} cannot be read and are not shown; "
             "they stay where they are."
         )
+
+
+def _on_followed() -> None:
+    """Let phones go on following after a reload, or after another start of the server."""
+    followed.resume(message_of("talk-keys", "followed"))
 
 
 def _on_full() -> None:

@@ -76,7 +76,7 @@ def test_a_speaker_is_followed_by_a_code_and_the_oldest_make_room(
     monkeypatch.setattr(followed, "MOST_SPEAKERS", 2)
     codes = [f"{number:016x}" for number in range(3)]
     for code in codes:
-        followed.VIEWS.put(code, b'{"page": "heads"}')
+        followed.VIEWS.put(code, b'{"page": "heads"}', "")
     gone, *kept = (client.get(f"/site/speaker/{code}.json") for code in codes)
     assert gone.status_code == 404
     assert [each.json() for each in kept] == [{"page": "heads"}] * 2

@@ -10,6 +10,7 @@ import { joinSteps } from "./steps.js";
 
 const PREFIX = "headscope-talk-";
 const WINDOW = "headscope-window";
+const FOLLOWED = "headscope-followed";
 // Milliseconds until an unanswered move is sent again; doubled each time, because every message restarts a slow page,
 // which would otherwise never finish.
 const AGAIN = 500;
@@ -89,6 +90,7 @@ class Talk {
     this._hearOfMoves(data.heard);
     this._look();
     this._keep(data.keep);
+    this._keepFollowed(data.followed);
     if (data.visit !== this.visit) this._restore();
     this._show();
   }
@@ -101,6 +103,18 @@ class Talk {
     const names = kept ? Object.keys(kept).filter((name) => name.startsWith(PREFIX)) : [];
     const talks = names.map((name) => [name.slice(PREFIX.length), kept.getItem(name)]);
     if (talks.length || this.data.waiting) this.tell("kept", talks);
+    const followed = storage("sessionStorage")?.getItem(FOLLOWED);
+    // A window opened from this one has a copy of what this one keeps, and phones follow one speaker.
+    if (followed && this.data.followed === null && !AHEAD) this.tell("followed", followed);
+  }
+
+  _keepFollowed(secret) {
+    if (secret === null || AHEAD) return;
+    try {
+      storage("sessionStorage")?.setItem(FOLLOWED, secret);
+    } catch {
+      // Without storage, it lasts until the page reloads.
+    }
   }
 
   _keep(talks) {
