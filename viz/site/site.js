@@ -124,6 +124,12 @@ class Site {
     return checkpoint === this.card.name || site().models.some(({ name }) => name === checkpoint);
   }
 
+  /** The model of the address; where there is none of its name, that which opens. */
+  get askedModel() {
+    const { checkpoint } = this.query;
+    return checkpoint && this.has(checkpoint) ? checkpoint : this.usualModel;
+  }
+
   /** A view of the app as an address here has it, which leaves out the model that opens. */
   asHere({ checkpoint = "", ...view }) {
     return { ...view, ...(checkpoint && checkpoint !== this.usualModel ? { checkpoint } : {}) };
@@ -256,10 +262,10 @@ class Site {
   /** Takes over what the address says. */
   follow({ isTooLong = false } = {}) {
     const { lang } = this.query;
+    const model = this.askedModel;
     Object.assign(this, this.address.read(), { isTooLong });
-    const { checkpoint = this.usualModel } = this.query;
     // Another model, or other words: all is made anew.
-    if ((checkpoint !== this.card.name && this.has(checkpoint)) || this.query.lang !== lang) location.reload();
+    if (this.askedModel !== model || this.query.lang !== lang) location.reload();
     const text = this.query.sentence || this.card.sentence;
     if (text !== this.text) this.give(text);
     this.show();
