@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from viz.links.parameters import Parameter
 from viz.registry.pages import AROUND, SHARED, VIEWS
@@ -36,13 +37,13 @@ def spelled(page: str, view: Mapping[str, str]) -> dict[str, str]:
     return {name: defaults[name] or "" for name in SPELLED.get(page, ())} | dict(view)
 
 
-def _defaults(parameters: tuple[Parameter[object], ...]) -> Keys:
+def _defaults(parameters: tuple[Parameter[Any], ...]) -> Keys:
     return {
         name: _default(each) for each in parameters for name in filter(None, (each.name, each.was))
     }
 
 
-def _default(parameter: Parameter[object]) -> str | None:
+def _default(parameter: Parameter[Any]) -> str | None:
     if parameter.default is None:
         return None
     text = parameter.write(parameter.default)
