@@ -126,7 +126,11 @@ def require_shares(attention: AttentionMap) -> None:
     """
     name, weights = f"The weights of {attention.site}", attention.weights
     if not np.isfinite(weights).all():
-        raise TraceError(f"{name} contain NaN or infinity; write zeros for queries without keys.")
+        head, query = np.argwhere(~np.isfinite(weights))[0, :2].tolist()
+        raise TraceError(
+            f"{name} contain NaN or infinity, first in head {head} and query {query}. A query "
+            "without keys needs zeros there; where it has keys, the model's own numbers overflow."
+        )
     if weights.min(initial=0) < 0 or weights.max(initial=0) > 1 + ROUNDING:
         raise TraceError(f"{name} must lie from 0 to 1: store them after the softmax.")
     sums = weights.sum(axis=-1)

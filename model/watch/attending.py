@@ -138,7 +138,7 @@ def _acting(
     if weights.numel() != expected.numel():
         return made, (f"{changed}; those of the softmax are shown",)
     reached = weights.reshape(expected.shape)
-    if torch.equal(reached, expected.to(reached.dtype)):
+    if _equal(reached, expected):
         return made, ()
     dims = [dim for dim in node.axes_of(weights) if dim]
     before = [dim for dim in candidate.view.dims if dim]
@@ -176,14 +176,17 @@ def edit_output(edit: SiteEdit, output: Tensor, shape: tuple[int, int, int]) -> 
 
 def _require_as_made(edit: SiteEdit, made: Tensor, weights: Tensor) -> None:
     """Which rows are a head's is only known of weights that stand as the softmax made them."""
-    expected = made.to(weights.dtype)
-    if expected.numel() != weights.numel() or not torch.equal(
-        weights.reshape(expected.shape), expected
-    ):
+    if made.numel() != weights.numel() or not _equal(weights.reshape(made.shape), made):
         raise edit.hidden(
             "a module that changes weights between softmax and values, as dropout does",
             "call model.eval() first, or set its weights instead",
         )
+
+
+def _equal(weights: Tensor, made: Tensor) -> bool:
+    """Whether weights are what the softmax made, NaN included."""
+    made = made.to(weights.dtype)
+    return torch.equal(weights, made) or torch.equal(weights.nan_to_num(2), made.nan_to_num(2))
 
 
 def suspect(mode: Recorder, left: Tensor) -> None:
@@ -299,7 +302,8 @@ def _allowed(candidate: Candidate, arrangement: Arrangement) -> Tensor | None:
         if given is None or given.numel() != torch.Size(shape).numel():
             return None
         above = far_above(given)
-        if bool(above.all()) or bool((above == above[..., :1]).all()):
+        uniform = bool((above == above[..., :1]).all()) and not bool(given.isneginf().any())
+        if uniform or bool(above.all()):
             return None
         return arrangement.laid_out(_straight(above, arrangement), *shape[2:]).clone()
     for allowed, met, columns in candidate.origin.masks:

@@ -7,8 +7,10 @@ from collections import Counter
 from collections.abc import Hashable
 from dataclasses import dataclass, field, replace
 
+import torch
 from torch import Tensor
 
+from model.paper.masks import rows_without_keys
 from model.record.recording import AttentionRecord, join_heads
 from model.watch.arrangement import UNCERTAIN
 from model.watch.call_sites import Place, Spot
@@ -78,7 +80,8 @@ class CallLog:
                 "model alone",
                 *doubts,
             )
-        place_calls.doubts |= dict.fromkeys(doubts)
+        record, empty = _with_empty_rows(record)
+        place_calls.doubts |= dict.fromkeys((*doubts, *empty))
         place_calls.splits |= splits
         queries = None if origins is None else origins[0]
         place_calls.calls.append(
@@ -105,6 +108,29 @@ class CallLog:
     def add_suspicion(self, place: Place, shape: tuple[int, ...]) -> None:
         """A product whose left factor looks like weights."""
         self.suspicions[place, shape] += 1
+
+
+def _with_empty_rows(record: AttentionRecord) -> tuple[AttentionRecord, tuple[str, ...]]:
+    """A record whose queries without keys have zeros for weights, with what that says."""
+    weights = record.weights
+    if not bool(weights.sum().isnan()):
+        return record, ()
+    missing = weights.isnan().any(dim=-1, keepdim=True)
+    empty = torch.zeros_like(missing)
+    if record.allowed is not None:
+        empty = missing & rows_without_keys(record.allowed)
+    notes = []
+    if bool(empty.any()):
+        notes.append(
+            "queries without any key have weights of NaN in the model; they are empty here"
+        )
+    if bool((missing & ~empty).any()):
+        _, head, query, _ = (missing & ~empty).nonzero()[0].tolist()
+        notes.append(
+            f"weights are NaN in the model, first those of head {head} and query {query}, though "
+            "they have keys: its numbers overflow, or were NaN before"
+        )
+    return replace(record, weights=weights.masked_fill(empty, 0)), tuple(notes)
 
 
 def heads_joined(places: list[PlaceCalls]) -> list[PlaceCalls]:

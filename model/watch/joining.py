@@ -148,4 +148,6 @@ def _rows(site: Site, calls: Sequence[AttentionRecord]) -> AttentionRecord:
 
 
 def _equal(one: torch.Tensor, other: torch.Tensor) -> bool:
-    return one.shape == other.shape and torch.allclose(one, other, atol=_CLOSE, rtol=_CLOSE)
+    return one.shape == other.shape and torch.allclose(
+        one, other, atol=_CLOSE, rtol=_CLOSE, equal_nan=True
+    )

@@ -123,8 +123,8 @@ class Watched:
         Each call of a module that is shared between layers is a layer of its own, and the steps of
         a text written token by token are the rows of one map; `report` says so.
 
-        Weights stand as the model used them: a query without allowed keys has what the model's
-        own softmax made of it, which may be NaN.
+        Weights stand as the model used them, but a query without allowed keys, whose weights are
+        NaN in the model, has zeros.
 
         Raises:
             CaptureError: if no attention ran, or a site several times that belong to no one pass,
@@ -206,7 +206,7 @@ def _require_certain(site: WatchedSite, place: PlaceCalls, *, partial: bool) -> 
         sums = call.weights.float().sum(dim=-1)
         shares = (sums - 1).abs() <= _ROUNDING
         if place.doubts and not bool(
-            (shares | (sums == 0) | sums.isnan()).all() and (call.weights >= 0).all()
+            (shares | (sums == 0) | sums.isnan()).all() and not (call.weights < 0).any()
         ):
             raise CaptureError(
                 f"{site.site}: {next(iter(place.doubts))}, and they are no shares of 1; choose "
