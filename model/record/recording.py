@@ -17,6 +17,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from model.arguments import checked_methods
 from model.brief import Brief, listed
 from model.record.scopes import CaptureError as CaptureError
 from model.record.scopes import Scope
@@ -89,6 +90,7 @@ class TraceFields(TraceLabels, total=False):
     text: str
 
 
+@checked_methods
 class Recording:
     """The attention recorded during a `with recording()`."""
 

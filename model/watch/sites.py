@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping
 from typing import Any, Unpack
 
+from model.arguments import checked_methods
 from model.brief import listed
 from model.record.intervention import Intervention
 from model.record.recording import AttentionRecord, CaptureError, Recording, TraceLabels
@@ -24,6 +25,7 @@ _ROUNDING = 0.02
 """The tolerance for weights of a query that add up to 1, as half precision needs."""
 
 
+@checked_methods
 class Watched:
     """The results of `watching`; readable during and after the block."""
 

@@ -13,6 +13,7 @@ import pytest
 import headscope as hs
 from model.arguments import checked, nearest
 from model.record.mask_presets import PRESETS
+from model.record.recording import Recording
 from model.trace.trace import Trace
 from model.translate.translator import Translator
 
@@ -101,6 +102,12 @@ def test_every_required_argument_is_named_when_its_type_is_wrong(
     assert tried > 200
 
 
+def seen() -> Any:
+    with hs.watching() as watched:
+        pass
+    return watched
+
+
 @pytest.mark.parametrize(
     ("ask", "said"),
     [
@@ -121,6 +128,8 @@ def test_every_required_argument_is_named_when_its_type_is_wrong(
         (lambda _: hs.Intervention(positions=3), "positions must be a PositionEdit, not 3."),
         (lambda _: hs.Intervention(source_order=3), "source_order must be a list, not 3."),
         (lambda _: hs.image("a", "png"), "figure must be a Figure, not 'a'."),
+        (lambda _: seen().trace(["a"]), "sentence must be a whole number, not a list."),
+        (lambda _: Recording().trace(["a"]), "sentence must be a whole number, not a list."),
         (lambda _: hs.show(3), "Give a trace, what watching saw, or a PyTorch model to call; 3 is "
          "none of these."),
     ],
