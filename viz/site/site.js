@@ -475,6 +475,8 @@ const isSaved = "begun" in document.documentElement.dataset;
 
 async function begin() {
   document.documentElement.dataset.begun = "";
+  // They are relative to the address, which changes from page to page.
+  for (const link of document.querySelectorAll("link[href]:not([rel=stylesheet])")) link.setAttribute("href", link.href);
   const { query } = (isPacked() ? new HashAddress([]) : new PathAddress(siteRoot(), [])).read();
   const language = languageOf(query.lang, [remembered(), ...navigator.languages]);
   speak(language, site().words, site().wording);
