@@ -8,7 +8,7 @@ from torch import Tensor
 
 from model.record.recording import AttentionRecord
 from model.watch.arrangement import Arrangement, arranged
-from model.watch.call_sites import Spot
+from model.watch.call_sites import Spot, storage_of
 from model.watch.columns import Keys, aligned, keys_met, numbered
 from model.watch.editing import SiteEdit
 from model.watch.handler import Recorder
@@ -213,11 +213,9 @@ def _is_turned(candidate: Candidate, node: Node, weights: Tensor, made: Tensor) 
 
 
 def _is_parameter(values: Tensor, spot: Spot) -> bool:
-    # Under vmap parameters have no storage.
-    if spot.module is None or spot.stacked:
+    if spot.module is None:
         return False
-    storage = values.untyped_storage()._cdata
-    return any(each.untyped_storage()._cdata == storage for each in spot.module.parameters())
+    return storage_of(values) in map(storage_of, spot.module.parameters())
 
 
 def _heads_apart(made: Tensor, weights: Tensor, n_heads: int | None) -> tuple[int, int, int, int]:

@@ -9,10 +9,16 @@ from dataclasses import dataclass, field
 from types import FrameType
 
 import torch
-from torch import nn
+from torch import Tensor, nn
+from torch._functorch import eager_transforms
+from torch.autograd import forward_ad
 
 _MODULE_CALL = nn.Module._call_impl.__code__
 _VMAP = torch._functorch.vmap._flat_vmap.__code__
+_DERIVATIVES = tuple(
+    each.__code__
+    for each in (eager_transforms.grad_and_value_impl, eager_transforms._vjp_with_argnums)
+)
 _NOT_A_MODELS = tuple(
     os.path.dirname(os.path.abspath(file)) + os.sep for file in (torch.__file__, __file__)
 )
@@ -56,6 +62,7 @@ class Spot:
         n_heads: the number of heads according to that module.
         run: the call of a whole model that this is part of, from 1; None if no module runs.
         stacked: whether it runs under `torch.vmap`.
+        differentiated: whether it runs under `torch.func.grad`, `jvp` or the like.
     """
 
     place: Place
@@ -64,6 +71,7 @@ class Spot:
     n_heads: int | None
     run: int | None = None
     stacked: bool = False
+    differentiated: bool = False
 
 
 @dataclass(slots=True)
@@ -84,6 +92,7 @@ class Places:
         inside: list[tuple[str, int]] = []
         nearest: tuple[str, int] | None = None
         stacked = False
+        differentiated = forward_ad._current_level >= 0
         frame: FrameType | None = sys._getframe(1)
         outermost: FrameType | None = None
         while frame is not None:
@@ -100,10 +109,13 @@ class Places:
                     inside.append(line)
             elif code is _VMAP:
                 stacked = True
+            elif code in _DERIVATIVES:
+                differentiated = True
             frame = frame.f_back
         file, number = nearest or ("", 0)
         if not modules:
-            return Spot(Place("", "", file, number), tuple(inside), None, None, None, stacked)
+            place = Place("", "", file, number)
+            return Spot(place, tuple(inside), None, None, None, stacked, differentiated)
         if outermost is not None and id(modules[-1]) not in self._names:
             self._name(outermost, modules[-1])
         if outermost is not self._run:
@@ -113,7 +125,8 @@ class Places:
         place = Place(self._names.get(id(innermost), ""), type(innermost).__name__, file, number)
         hidden = isinstance(innermost, torch.jit.ScriptModule)
         key = None if hidden else (id(innermost), tuple(inside))
-        return Spot(place, key, innermost, _heads_of(modules[:2]), self._n_runs, stacked)
+        n_heads = _heads_of(modules[:2])
+        return Spot(place, key, innermost, n_heads, self._n_runs, stacked, differentiated)
 
     def is_parameter(self, storage: int | None) -> bool:
         """Whether a storage of that address is a parameter of a model that ran."""
@@ -136,8 +149,16 @@ class Places:
         for name, module in root.named_modules():
             self._names[id(module)] = name
             for each in module._parameters.values():
-                if each is not None and not torch._C._functorch.is_functorch_wrapped_tensor(each):
-                    self._parameters.add(each.untyped_storage()._cdata)
+                if each is not None:
+                    self._parameters.add(storage_of(each))
+
+
+def storage_of(x: Tensor) -> int:
+    """The address of a tensor's storage; of one that torch.func wrapped, that of what is inside."""
+    while torch._C._functorch.is_functorch_wrapped_tensor(x):
+        x = torch._C._functorch.get_unwrapped(x)
+    address: int = x.untyped_storage()._cdata
+    return address
 
 
 def _heads_of(modules: list[nn.Module]) -> int | None:

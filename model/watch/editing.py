@@ -27,11 +27,16 @@ from model.record.intervention import Intervention, MaskEdits, MaskOrRule, allow
 from model.record.mask_rules import MaskError
 from model.record.recording import CaptureError
 from model.trace.attention_map import AttentionKind, Site
+from model.watch.call_sites import Spot
 from model.watch.columns import as_made, text_first
 from model.watch.masks import FORBIDDEN, row_shift
 
 _LARGEST = torch.finfo(torch.float16).max
 """No score lies so far below 0 without a mask, in any type of number."""
+_NO_GRADIENTS = (
+    "What is edited while watching has no gradients, or wrong ones; run the model inside "
+    "torch.no_grad(), and outside of torch.func.grad, jvp and the like."
+)
 _AFRESH = "Watch the model anew, as it will run, and edit what that saw."
 
 
@@ -149,10 +154,7 @@ class SiteEdit(Brief):
 
     def _begin(self) -> None:
         if torch.is_grad_enabled():
-            raise CaptureError(
-                "What is edited while watching has no gradients, or wrong ones; run the model "
-                "inside torch.no_grad()."
-            )
+            raise CaptureError(_NO_GRADIENTS)
         self.met = True
 
     def _allowed(self, mask: MaskOrRule, shape: tuple[int, ...], device: torch.device) -> Tensor:
@@ -241,9 +243,12 @@ class Edits:
     def __init__(self, by_key: Mapping[Hashable, SiteEdit]) -> None:
         self._by_key = by_key
 
-    def at(self, key: Hashable) -> SiteEdit | None:
-        """The edits for calls with that key."""
-        return self._by_key.get(key)
+    def at(self, spot: Spot) -> SiteEdit | None:
+        """The edits for calls at that spot; CaptureError where derivatives are wanted of them."""
+        edit = self._by_key.get(spot.key)
+        if edit is not None and spot.differentiated:
+            raise CaptureError(_NO_GRADIENTS)
+        return edit
 
     def require_met(self) -> None:
         """Raise CaptureError for edits whose place never ran."""

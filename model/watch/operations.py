@@ -121,7 +121,7 @@ def unfollowed(mode: Recorder, func: Any, args: Args, kwargs: Kwargs) -> Any:
 
 def _flex(mode: Recorder, func: Any, args: Args, kwargs: Kwargs) -> Any:
     spot = mode.places.here()
-    edit = mode.edits.at(spot.key)
+    edit = mode.edits.at(spot)
     if edit is not None:
         raise edit.hidden("flex_attention", "let the model use F.scaled_dot_product_attention")
     result = func(*args, **kwargs)
@@ -158,7 +158,7 @@ def _fused(mode: Recorder, func: Any, args: Args, kwargs: Kwargs) -> Any:
             key = arguments["key"]
             record, more, splits = _of_kernel(mode, spot, source, key, record)
             doubts += more
-    edit = mode.edits.at(spot.key)
+    edit = mode.edits.at(spot)
     if edit is not None:
         if name in _KERNELS or out is None:
             raise edit.hidden(

@@ -9,6 +9,8 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch._subclasses import FakeTensor
+from torch._subclasses.functional_tensor import FunctionalTensor
 from torch.utils._python_dispatch import TorchDispatchMode, _get_current_dispatch_mode
 
 from model.record.intervention import UNCHANGED, Intervention
@@ -23,6 +25,8 @@ from model.watch.masks import Masks
 from model.watch.operations import handler_of, unfollowed
 from model.watch.sites import Watched
 
+_PROXY = torch._C._TorchDispatchModeKey.PROXY
+_WITHOUT_NUMBERS = (FakeTensor, FunctionalTensor)
 _PLAIN = {Tensor, nn.Parameter, nn.Buffer}
 
 
@@ -53,6 +57,8 @@ class RecordingMode(TorchDispatchMode):
         args: tuple[Any, ...] = (),
         kwargs: dict[str, Any] | None = None,
     ) -> Any:
+        if _is_traced(types):
+            return func(*args, **(kwargs or {}))
         if types and not _PLAIN.issuperset(types):
             # A tensor subclass, such as a jagged tensor, unwraps itself and calls again.
             return NotImplemented
@@ -83,6 +89,13 @@ class RecordingMode(TorchDispatchMode):
         """Run a composed operation so that its parts are seen one by one."""
         with self:
             return func(*args, **kwargs)
+
+
+def _is_traced(types: Any) -> bool:
+    """Whether torch writes down what runs, as for an export; its tensors then hold no numbers."""
+    return torch._C._get_dispatch_mode(_PROXY) is not None or any(
+        issubclass(each, _WITHOUT_NUMBERS) for each in types
+    )
 
 
 _innermost: Scope[RecordingMode] = Scope("hs.watching()")

@@ -13,6 +13,7 @@ from model.watch.call_sites import Place
 INVISIBLE = (
     "attention in threads that the model starts itself",
     "attention inside compiled kernels of an extension",
+    "attention inside torch.cond and while torch traces a model, as for an export or linearize",
     "attention without a softmax, such as sigmoid and linear attention",
 )
 """Blind spots of every recording: an empty report does not mean that no attention ran."""

@@ -43,7 +43,7 @@ def softmax(mode: Recorder, func: Any, args: Args, kwargs: Kwargs) -> Any:
         scores: Tensor | None = x
         if origin.unmasked is not None:
             scores = _unmasked(*origin.unmasked, x, columns)
-        edit = mode.edits.at(spot.key)
+        edit = mode.edits.at(spot)
         view = View.of(result, axes)
         node.candidate = Candidate(result, scores, columns, origin, spot, ran, view, x, edit)
         node.changed = None

@@ -144,10 +144,12 @@ class Watched:
                 f"There is no {min(wanted - names)} here; there is {', '.join(sorted(names))}."
             )
         traced = [each for each in known if wanted is None or str(each[0].site) in wanted]
+        for each, _ in traced:
+            _require_certain(each)
         number, written = (text, "") if isinstance(text, int) else (0, text)
         recording = joined([(each.site, place.calls) for each, place in traced], number).recording
         for each, place in traced:
-            _require_certain(each, place, partial=wanted is not None)
+            _require_shares(each, place, partial=wanted is not None)
         return without_left_padding(recording, sentence, {**named, "text": written})
 
     def _require_any(self) -> None:
@@ -194,11 +196,15 @@ def _extra(call: AttentionRecord) -> tuple[int, int]:
     return call.extra_before, len(call.extra_keys) - call.extra_before
 
 
-def _require_certain(site: WatchedSite, place: PlaceCalls, *, partial: bool) -> None:
-    """Refuse weights that a trace could not describe."""
+def _require_certain(site: WatchedSite) -> None:
+    """Refuse weights of which nothing shows whose they are."""
     for note in site.notes:
         if note.startswith(UNCERTAIN):
             raise CaptureError(f"{site.site}: {note}, or choose other sites= for the trace.")
+
+
+def _require_shares(site: WatchedSite, place: PlaceCalls, *, partial: bool) -> None:
+    """Refuse weights that a trace could not describe."""
     if place.splits and not partial:
         raise CaptureError(
             f"{site.site}: {next(iter(place.doubts))}; choose sites= for the trace, and sentence= "

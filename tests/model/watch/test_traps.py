@@ -1,15 +1,21 @@
 """What has made recordings of unmodified models go wrong: each once, with a model that does it."""
 
 import threading
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
+from torch.fx.experimental.proxy_tensor import make_fx
 from torch.nn.attention.flex_attention import create_block_mask, flex_attention
+from torch.utils._pytree import tree_leaves
 from torch.utils.checkpoint import checkpoint
 
+from model.record.intervention import Intervention
+from model.record.recording import CaptureError
 from model.watch import watching
 
 
@@ -359,6 +365,74 @@ def test_jagged_tensors_pass_unharmed(x):
             output = project(texts).relu()
     assert torch.equal(output.values(), expected.values())
     assert not seen.report().suspicions
+
+
+LOSSES: dict[str, Callable[[nn.Module, Tensor], Any]] = {
+    "grad": lambda model, x: torch.func.grad(lambda x: model(x).sum())(x),
+    "grad of parameters": lambda model, x: torch.func.grad(
+        lambda own: torch.func.functional_call(model, own, x).sum()
+    )(dict(model.named_parameters())),
+    "of each sentence": lambda model, x: torch.vmap(
+        torch.func.grad(lambda own, x: torch.func.functional_call(model, own, x).sum()), (None, 0)
+    )(dict(model.named_parameters()), x),
+    "jvp": lambda model, x: torch.func.jvp(model, (x,), (x,)),
+    "vjp": lambda model, x: torch.func.vjp(model, x)[1](x),
+    "jacrev": lambda model, x: torch.func.jacrev(model)(x),
+    "hessian": lambda model, x: torch.func.hessian(lambda x: model(x).sum())(x[:1, :2]),
+    "linearize": lambda model, x: torch.func.linearize(model, x)[1](x),
+    "functionalize": lambda model, x: torch.func.functionalize(model)(x),
+    "graph": lambda model, x: make_fx(torch.func.grad(lambda x: model(x).sum()))(x)(x),
+    "export": lambda model, x: torch.export.export(model, (x,)).module()(x),
+}
+
+
+class Plain(Attention):
+    def forward(self, x: Tensor) -> Tensor:
+        return (self.query(x) @ self.key(x).mT).softmax(dim=-1) @ self.value(x)
+
+
+class FusedAttention(Attention):
+    def forward(self, x: Tensor) -> Tensor:
+        q, k, v = (each(x)[:, None] for each in (self.query, self.key, self.value))
+        return F.scaled_dot_product_attention(q, k, v)[:, 0]
+
+
+@pytest.mark.parametrize("context", [torch.no_grad, torch.inference_mode, torch.enable_grad])
+@pytest.mark.parametrize("make", [Plain, FusedAttention])
+@pytest.mark.parametrize("transform", LOSSES)
+def test_functional_transforms_give_what_they_give_without_a_recording(transform, make, context, x):
+    model = make().eval()
+    run = LOSSES[transform]
+    with context():
+        try:
+            expected = run(model, x)
+        except (NotImplementedError, RuntimeError):
+            pytest.skip("torch cannot do this itself")
+        with watching() as seen:
+            found = run(model, x)
+        for mine, theirs in zip(tree_leaves(found), tree_leaves(expected), strict=True):
+            assert torch.equal(mine, theirs)
+    with torch.no_grad(), watching() as alone:
+        model(x)
+    if transform in ("hessian", "of each sentence"):
+        with pytest.raises(CaptureError, match=r"under torch\.vmap, whose axis"):
+            seen.trace()
+    else:
+        assert torch.equal(seen.sites[0].calls[0].weights, alone.sites[0].calls[0].weights)
+
+
+@pytest.mark.parametrize("transform", ["grad", "vjp", "jvp"])
+def test_derivatives_of_what_is_edited_are_refused_for_they_would_be_wrong(transform, x):
+    model = Plain().eval()
+    with torch.no_grad(), watching() as seen:
+        model(x)
+    without = Intervention(heads={("encoder", 0, 0): 0})
+    with (
+        pytest.raises(CaptureError, match=r"no gradients, or wrong ones; .*outside of torch\.func"),
+        torch.no_grad(),
+        watching(without, like=seen),
+    ):
+        LOSSES[transform](model, x)
 
 
 def sparse(x: Tensor) -> Tensor:
