@@ -13,13 +13,14 @@ from streamlit.testing.v1 import AppTest
 from tests.kit.apptest import component, go_to, trigger
 from tests.kit.shown import plain, query
 from viz.about import glossary
-from viz.talk import own_talks, scenes, talk_files
+from viz.talk import scenes, talk_files
+from viz.talk.ready import ready_talk
 from viz.talk.scenes import Scene, Talk
 
 OpenApp = Callable[..., AppTest]
 
 SHIPPED = Path(__file__).parents[2] / "checkpoints"
-READY = own_talks.ready_talk()
+READY = ready_talk()
 LINES, TEXT, TALK = "welcome-lines", "reader-text", "talk-keys"
 """Keys of components."""
 

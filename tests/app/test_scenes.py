@@ -34,12 +34,13 @@ from viz.registry.pages import DEFAULT_SENTENCE, HOME
 from viz.service import session
 from viz.service.questions import OfModel
 from viz.talk import own_talks, scene_panel, scenes, talk_files
+from viz.talk.ready import ready_talk
 from viz.talk.scenes import Scene, Talk
 
 OpenApp = Callable[..., AppTest]
 
 SHIPPED = Path(__file__).parents[2] / "checkpoints"
-READY = own_talks.ready_talk()
+READY = ready_talk()
 N_SCENES = len(READY.scenes)
 OWN_NAMES = {"scene", "talk", "present", "read", "asked"}
 """What belongs to a talk and not to a view."""
@@ -395,7 +396,7 @@ def test_the_talk_that_comes_with_the_app_is_copied_and_never_changed(panel: App
     save(panel)
     assert kept(panel).title == "Attention in twelve scenes, my version"
     assert len(kept(panel).scenes) == N_SCENES + 1
-    assert len(own_talks.ready_talk().scenes) == N_SCENES
+    assert len(ready_talk().scenes) == N_SCENES
     (mark,) = told(panel)["keep"]
     assert query(panel, "talk") == mark
 

@@ -29,7 +29,7 @@ from tests.kit.running_app import (
 )
 from viz.links import mask_edits
 from viz.masks.batch_masks import batch_masks
-from viz.talk.own_talks import ready_talk
+from viz.talk.ready import ready_talk
 
 CHECKPOINT = ROOT / "checkpoints" / "en-de"
 FOLDER = ROOT / "docs" / "screenshots"

@@ -76,6 +76,10 @@ def test_whoever_wants_no_motion_sees_all_of_it_at_once(still: DoorPage, model: 
     still.door.get_by_role("button", name="Play").click()
     # Asked for, it plays all the same.
     expect(still.door).to_have_attribute("data-state", "playing")
+    # On paper it has ended.
+    printed = "door => { dispatchEvent(new Event('beforeprint')); return { ...door.dataset }; }"
+    shown = still.door.evaluate(printed)
+    assert (shown["state"], shown["moment"]) == ("resting", str(n_tokens(model)))
 
 
 def test_keys_go_from_token_to_token_and_the_address_keeps_where(

@@ -12,7 +12,7 @@ from playwright.sync_api import Page, expect
 
 from tests.kit.heads_page import LOADING, HeadsPage, path_of, wait_until_calm
 from viz.about import glossary
-from viz.talk.own_talks import ready_talk
+from viz.talk.ready import ready_talk
 
 READY = ready_talk()
 SHIPPED = Path(__file__).parents[2] / "checkpoints" / "en-de"

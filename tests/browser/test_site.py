@@ -195,4 +195,9 @@ def test_nothing_keeps_anybody_out(browser: Browser, site: str) -> None:
         opened(page, f"{site}/headscope/{folder}?sentence={SENTENCE.replace(' ', '+')}&moment=3")
         found = Axe().run(page, options={"rules": {"target-size": {"enabled": True}}})
         assert found.response["violations"] == [], name
+    # A page's files are where they were after a turn to a page of another folder.
+    page.get_by_role("link", name=words()["en"]["page_door"]).click()
+    assert page.url.startswith(f"{site}/headscope/?")
+    for icon in page.locator("link[rel~=icon], link[rel=manifest]").all():
+        assert page.request.get(icon.evaluate("link => link.href")).ok
     page.close()

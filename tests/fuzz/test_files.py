@@ -24,9 +24,10 @@ from model.translate.sentences import TextError
 from model.translate.translator import Translator, load
 from tests.kit.fuzz import altered, cases, damaged, json_values, limits, require_sentence, texts
 from viz.heads.standalone import trace_page
-from viz.talk import own_talks, scenes
+from viz.talk import scenes
+from viz.talk.ready import READY
 
-TALK = own_talks.READY.read_bytes()
+TALK = READY.read_bytes()
 
 
 def files(whole: bytes) -> st.SearchStrategy[bytes]:

@@ -81,6 +81,7 @@ def packed(folder: Path, *, sentence: str = "", about: str = "") -> Packed:
     first = sentence or usual
     card = {
         "name": name,
+        "reads": language_pair(name)[0],
         "config": config,
         "sentence": first,
         "examples": examples,

@@ -47,7 +47,11 @@ def _catalogues(folder: str) -> dict[str, dict[str, Any]]:
 
 
 def live_page(
-    model: Packed, *, title: str, talk: str | None = None, dark: bool | None = None
+    model: Packed,
+    *,
+    title: str,
+    talk: Mapping[str, Any] | None = None,
+    dark: bool | None = None,
 ) -> str:
     """A model as a complete HTML document, to be written as UTF-8.
 
@@ -58,7 +62,7 @@ def live_page(
     Args:
         model: to run.
         title: of the document.
-        talk: the text of a talk's file, which it opens with.
+        talk: that it opens with, as a talk's file has it, with its `texts` in other languages.
         dark: None follows the reader's own choice of light or dark.
     """
     scripts = [*map(_part, PARTS), joined(HERE / "site.js")]
@@ -79,7 +83,7 @@ def live_page(
         "worker": ("text/plain", joined("engine/worker.js")),
     }
     if talk is not None:
-        held["talk"] = ("application/json", written(json.loads(talk)))
+        held["talk"] = ("application/json", written(talk))
     icon = f"data:image/svg+xml;base64,{base64.b64encode(ICON.read_bytes()).decode()}"
     return shell(
         policy,

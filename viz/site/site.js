@@ -6,7 +6,9 @@ import { tell } from "../browser/canvas/shared.js";
 import { storage } from "../browser/canvas/stored.js";
 import { worded } from "../browser/canvas/wording.js";
 import { inflated } from "../browser/live/inflated.js";
+import { isForeign, isKnown } from "../browser/live/language.js";
 import { tokenText } from "../browser/live/labels.js";
+import { unsuited } from "../browser/live/suited.js";
 import { HashAddress, PathAddress } from "./address.js";
 import { DecodingPage } from "./decoding.js";
 import { FileError, cardOf, cardOrOther, isPacked, site, siteRoot, startedEngine } from "./files.js";
@@ -32,6 +34,8 @@ const SHARED = ["sentence", "target", "checkpoint", "lang", "frame", "follow"];
 const HONOURED = showing("sentence", "target", "checkpoint");
 const OF_TALK = showing("scene", "read", "present");
 const MOST_TRACES = 12;
+// Characters that the model never saw, of which each is named.
+const MOST_UNSEEN = 12;
 // What the browser remembers, besides sw.js: a language that was chosen in the menu.
 const LANGUAGE = "headscope-language";
 // The cache of sw.js for files whose names change with their content.
@@ -55,7 +59,8 @@ class Site {
       this.show();
     });
     this.given = element("p", "aside", { hidden: "" }, `${say("given")} `, own);
-    this.at.translation.after(this.given);
+    this.warnings = element("ul", "warnings", { role: "status" });
+    this.at.translation.after(this.given, this.warnings);
     this.missing = element("p", "lacks", { "aria-live": "polite" });
     this.at.view.before(this.missing);
     this.unused = element("p", "aside");
@@ -329,10 +334,26 @@ class Site {
     const named = ["door", "about"].includes(this.page);
     translation.classList.toggle("unseen", named);
     if (named) translation.textContent = say(`page_${this.page}`);
+    const { text } = this;
     const whole = await this.shown();
     if (!whole) return;
+    // What was written of a given translation, or of none, says nothing of its source.
+    const { unseen } = whole.translation ?? (await this.translation({})) ?? { unseen: [] };
+    if (text === this.text) this.warnings.replaceChildren(...this.doubts(unseen).map((doubt) => element("li", "", {}, doubt)));
     tell("tokens", { source: whole.source.tokens.map(tokenText), target: whole.predictions.tokens.map(tokenText) });
     if (!named) translation.textContent = whole.text || say("nothing");
+  }
+
+  /** What there is to say against the present sentence, as the app does (viz/shell/answer.py). */
+  doubts(unseen) {
+    const { reads } = this.card;
+    if (this.page === "about" || !isKnown(reads)) return [];
+    const { says, text } = unsuited(this.text, reads);
+    const letters = unseen.filter((each) => text.includes(each)).slice(0, MOST_UNSEEN);
+    // Each kept to itself, or letters that run to the left would change places.
+    if (letters.length) says.push(["reads_bytes", { letters: letters.map((each) => `\u2068${each}\u2069`).join(" ") }]);
+    if (isForeign(text, reads)) says.push(["reads_one_language", { language: languageName(reads) }]);
+    return says.map(([key, values]) => say(key, values));
   }
 
   /** Takes away what is shown of another sentence. */
@@ -345,7 +366,11 @@ class Site {
   // ---- the page around it -----------------------------------------------------------------------------------------
 
   label() {
-    document.querySelector("#sentence-name").textContent = say("sentence");
+    const { reads } = this.card;
+    const name = document.querySelector("#sentence-name");
+    name.textContent = reads ? say("sentence_in", { language: languageName(reads) }) : say("sentence");
+    name.classList.toggle("seen", Boolean(reads));
+    if (reads) this.field.lang = reads;
     this.at.run.textContent = say("translate");
     this.at.bar.setAttribute("aria-label", say("pages"));
     this.at.language.setAttribute("aria-label", say("language"));
@@ -417,8 +442,11 @@ class Site {
 /** A model as its reader calls it: "English → German" for en-de. */
 function modelName(name) {
   const sides = /^([a-z]{2})-([a-z]{2})$/.exec(name)?.slice(1);
-  const names = new Intl.DisplayNames([document.documentElement.lang], { type: "language" });
-  return sides ? sides.map((side) => names.of(side)).join(" → ") : name;
+  return sides ? sides.map(languageName).join(" → ") : name;
+}
+
+function languageName(code) {
+  return new Intl.DisplayNames([document.documentElement.lang], { type: "language" }).of(code);
 }
 
 /** Tells the page that holds this one in a frame how high it is. */
@@ -447,6 +475,8 @@ const isSaved = "begun" in document.documentElement.dataset;
 
 async function begin() {
   document.documentElement.dataset.begun = "";
+  // They are relative to the address, which changes from page to page.
+  for (const link of document.querySelectorAll("link[href]:not([rel=stylesheet])")) link.setAttribute("href", link.href);
   const { query } = (isPacked() ? new HashAddress([]) : new PathAddress(siteRoot(), [])).read();
   const language = languageOf(query.lang, [remembered(), ...navigator.languages]);
   speak(language, site().words, site().wording);

@@ -3,13 +3,24 @@
 import { element } from "../browser/canvas/dom.js";
 import { typing } from "../browser/canvas/keys.js";
 import { asked, sceneAsked, swiped } from "../browser/speaker/keys.js";
+import { isForeign } from "../browser/live/language.js";
 import { textOf } from "./files.js";
 import { Part } from "./parts.js";
 import { say } from "./words.js";
 
-/** The talk that comes with the page; null if none does. */
+/** The talk that comes with the page, in the page's language as far as it has been translated; null if none does. */
 export function talkInPage() {
-  return document.querySelector("#talk") ? JSON.parse(textOf("talk")) : null;
+  if (!document.querySelector("#talk")) return null;
+  const { texts, ...talk } = JSON.parse(textOf("talk"));
+  const own = texts[document.documentElement.lang];
+  const scenes = talk.scenes.map((scene, place) => ({ ...scene, ...own?.scenes[place] }));
+  return { ...talk, title: own?.title ?? talk.title, scenes };
+}
+
+/** Whether a text is probably in another language than the page. */
+function isInAnother(text) {
+  const { lang } = document.documentElement;
+  return lang === "zh" ? !/\p{Script=Han}/u.test(text) : isForeign(text, lang);
 }
 
 export class TalkPlayer {
@@ -88,7 +99,7 @@ export class TalkPlayer {
     this.start.hidden = mode !== "";
     this.stage.hidden = mode === "present";
     this.reader.host.hidden = mode !== "read";
-    if (mode === "read") await this.reader.update({ talk: talk.title, number, count: talk.scenes.length, title, note });
+    if (mode === "read") await this.reader.update({ talk: talk.title, number, count: talk.scenes.length, title, note, remark: isInAnother(`${title}. ${note}`) ? say("one_language") : "" });
     else document.documentElement.style.removeProperty("--reader-room");
   }
 }

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import functools
 import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from pathlib import Path
 
 import streamlit as st
 
@@ -16,10 +14,8 @@ from viz.heads.view import VIEW as HEADS
 from viz.registry.pages import HOME, PRESENT, READ, VIEWS, names
 from viz.shell import address, stage
 from viz.talk import scenes, talk_files
+from viz.talk.ready import ready_talk
 from viz.talk.scenes import Scene, Talk, TalkError
-
-READY = Path(__file__).with_name("talks") / "attention-in-twelve-scenes.json"
-"""The talk that comes with the app."""
 
 MAX_TALKS = 50
 """The most talks that one browser keeps."""
@@ -32,12 +28,6 @@ NOTICE, EDITING, UNDO = "_talks_notice", "_talks_editing", "_talks_undo"
 """The keys of a notice, of the number of the scene that is edited, and of what was deleted."""
 
 _TALKS = "_talks"
-
-
-@functools.cache
-def ready_talk() -> Talk:
-    """The talk that comes with the app."""
-    return scenes.parse(READY.read_bytes())
 
 
 def own_talks() -> dict[str, Talk]:

@@ -27,11 +27,11 @@ from viz.talk.own_talks import (
     place_of_talks,
     present_view,
     put,
-    ready_talk,
     shown_talk,
     start,
     turn_to,
 )
+from viz.talk.ready import ready_talk
 from viz.talk.scenes import Scene, Talk, TalkError
 
 SAVE_VIEW = "Save this view as a scene"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
@@ -12,6 +13,7 @@ from viz.service.model_menu import DEFAULT_CHECKPOINT
 from viz.site.keys import spelled
 from viz.site.model import PackError, packed, require_runs
 from viz.site.page import live_page
+from viz.talk.ready import texts_of
 from viz.talk.scenes import Talk, write
 
 
@@ -51,5 +53,5 @@ def take_home(talk: Talk | None, folder: Path, *, sentence: str = "") -> str:
         return live_page(model, title=f"Every attention head of {model.name}")
     first = sentence or talk.scenes[0].view.get("sentence", "")
     scenes = tuple(replace(each, view=spelled(each.page, each.view)) for each in talk.scenes)
-    at_home = write(replace(talk, scenes=scenes))
+    at_home = {**json.loads(write(replace(talk, scenes=scenes))), "texts": texts_of(talk)}
     return live_page(packed(folder, sentence=first), title=talk.title, talk=at_home)

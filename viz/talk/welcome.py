@@ -13,7 +13,8 @@ from viz.links.parameters import View
 from viz.registry.pages import HOME
 from viz.shell import stage
 from viz.talk import talk_files
-from viz.talk.own_talks import is_reading, read_ready_talk, ready_talk
+from viz.talk.own_talks import is_reading, read_ready_talk
+from viz.talk.ready import ready_talk
 
 _KEY = "welcome-lines"
 

@@ -25,7 +25,7 @@ from viz.links.searches import USUAL
 from viz.save.formats import FILMS, FORMAT_NAMES
 from viz.service import session
 from viz.service.questions import OfModel
-from viz.talk.own_talks import READY
+from viz.talk.ready import READY
 from viz.talk.scene_panel import SAVE_VIEW
 
 ROOT = Path(__file__).resolve().parents[3]

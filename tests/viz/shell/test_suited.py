@@ -13,35 +13,52 @@ from viz.shell.suited import Unsuited, unsuited
 
 CHECKPOINTS = Path(__file__).parents[3] / "checkpoints"
 
+UNSUITED = [
+    ("THE CAT SAT ON THE MAT.", "capitals", "The cat sat on the mat."),
+    ("I AM NOT TIRED. DON'T WAIT!", "capitals", "I am not tired. Don't wait!"),
+    ("HE LIVES IN LONDON AND I'M THERE.", "capitals", "He lives in London and I'm there."),
+    ("tHE cAT sAT oN tHE mAT.", "capitals", "The cat sat on the mat."),
+    ("The cat 😀 sat on the mat 👩‍👩‍👧.", "emoji", "The cat sat on the mat."),
+    ("I ❤️ you.", "emoji", "I you."),
+    ("The cat sat \u202eon the mat.", "U+202E", "The cat sat on the mat."),
+    ("The ca\u200bt sat.\x07", "U+200B, U+0007", "The cat sat."),
+    ("<b>The cat</b> sat <i class='x'>on</i> the mat.", "markup", "The cat sat on the mat."),
+    ("&lt;b&gt;Hello&lt;/b&gt; to you", "markup", "Hello to you"),
+    ("**The cat** sat on [the mat](http://x.org).", "markup", "The cat sat on the mat."),
+    ("The cat sat. See https://www.example.com/x?y=1.", "addresses", "The cat sat. See."),
+    ("Write to me@example.com today.", "addresses", "Write to today."),
+    ("https://www.example.com/index.html?x=1", "addresses", ""),
+    ("www.example.com", "addresses", ""),
+    ("😀😀", "emoji", ""),
+    ("supercalifragilisticexpialidocious", "long word", ""),
+    ("THE <b>CAT</b> 😀 SAT.", "capitals", "The cat sat."),
+]
+
+SUITED = [
+    "",
+    "OK",
+    "USA",
+    "I said NO!",
+    "The NASA and ESA launched a rocket.",
+    "My iPhone and his eBay account",
+    "Tom McCoy lives in New York.",
+    "5 < 6 and 7 > 3",
+    "I paid 20 € for two © signs at 30 °C.",
+    "He earns $5 * 3 a day, i.e. 15.",
+    "x * y ** z",
+    "The internationalization of electroencephalography",
+    "It is 3:30 p.m. here.",
+    "AT&T is a company.",
+    "Tab\tand\nline",
+]
+
 
 def found(text: str, language: str = "en", model: str = "en-de") -> Unsuited | None:
     tokenizer = Tokenizer.load(CHECKPOINTS / model / "tokenizer.model")
     return unsuited(text, language, tokenizer.count)
 
 
-@pytest.mark.parametrize(
-    ("text", "about", "offered"),
-    [
-        ("THE CAT SAT ON THE MAT.", "capitals", "The cat sat on the mat."),
-        ("I AM NOT TIRED. DON'T WAIT!", "capitals", "I am not tired. Don't wait!"),
-        ("HE LIVES IN LONDON AND I'M THERE.", "capitals", "He lives in London and I'm there."),
-        ("tHE cAT sAT oN tHE mAT.", "capitals", "The cat sat on the mat."),
-        ("The cat 😀 sat on the mat 👩‍👩‍👧.", "emoji", "The cat sat on the mat."),
-        ("I ❤️ you.", "emoji", "I you."),
-        ("The cat sat \u202eon the mat.", "U+202E", "The cat sat on the mat."),
-        ("The ca\u200bt sat.\x07", "U+200B, U+0007", "The cat sat."),
-        ("<b>The cat</b> sat <i class='x'>on</i> the mat.", "markup", "The cat sat on the mat."),
-        ("&lt;b&gt;Hello&lt;/b&gt; to you", "markup", "Hello to you"),
-        ("**The cat** sat on [the mat](http://x.org).", "markup", "The cat sat on the mat."),
-        ("The cat sat. See https://www.example.com/x?y=1.", "addresses", "The cat sat. See."),
-        ("Write to me@example.com today.", "addresses", "Write to today."),
-        ("https://www.example.com/index.html?x=1", "addresses", ""),
-        ("www.example.com", "addresses", ""),
-        ("😀😀", "emoji", ""),
-        ("supercalifragilisticexpialidocious", "long word", ""),
-        ("THE <b>CAT</b> 😀 SAT.", "capitals", "The cat sat."),
-    ],
-)
+@pytest.mark.parametrize(("text", "about", "offered"), UNSUITED)
 def test_what_a_model_cannot_read_is_named_and_the_rest_offered(
     text: str, about: str, offered: str
 ) -> None:
@@ -57,26 +74,7 @@ def test_words_keep_the_capitals_that_their_language_has() -> None:
     assert wrong.text == "Die Katze sitzt auf dem Tisch."
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "OK",
-        "USA",
-        "I said NO!",
-        "The NASA and ESA launched a rocket.",
-        "My iPhone and his eBay account",
-        "Tom McCoy lives in New York.",
-        "5 < 6 and 7 > 3",
-        "I paid 20 € for two © signs at 30 °C.",
-        "He earns $5 * 3 a day, i.e. 15.",
-        "x * y ** z",
-        "The internationalization of electroencephalography",
-        "It is 3:30 p.m. here.",
-        "AT&T is a company.",
-        "Tab\tand\nline",
-    ],
-)
+@pytest.mark.parametrize("text", SUITED)
 def test_what_a_model_can_read_is_left_alone(text: str) -> None:
     assert found(text) is None
 

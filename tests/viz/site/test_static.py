@@ -24,6 +24,7 @@ from viz.registry.pages import VIEWS
 from viz.site.model import PackError, packed, require_runs
 from viz.site.page import HERE, wording, words
 from viz.site.static import NAMED, PAGES, POLICY, site_files
+from viz.talk.ready import ready_talk, texts_of
 from viz.talk.scenes import Scene, Talk
 from viz.talk.take_home import model_of, take_home
 
@@ -172,3 +173,27 @@ def test_a_talk_stands_in_its_page_letter_by_letter() -> None:
 def test_a_model_with_two_vocabularies_is_refused() -> None:
     with pytest.raises(PackError, match="one vocabulary"):
         require_runs({"target_vocab_size": 10})
+
+
+def test_the_talk_that_comes_with_the_app_goes_home_in_every_language() -> None:
+    """A scene keeps a person's own words in all of them."""
+    ready = ready_talk()
+    changed = ready.with_text(2, "My own title", ready.scenes[1].note)
+    held = texts_of(changed)
+    assert held.keys() == wording().keys()
+    for language, texts in held.items():
+        (own,) = [place for place, text in enumerate(texts["scenes"]) if text is None]
+        assert own == 1
+        said = [(texts["title"], ready.title)]
+        for scene, text in zip(ready.scenes, texts["scenes"], strict=True):
+            said += (
+                [] if text is None else [(text["title"], scene.title), (text["note"], scene.note)]
+            )
+        for text, english in said:
+            assert text != english, language
+            # What models read and write, and how much of it, is the same in all.
+            quoted = set(re.findall(r"“([A-Z][^”]*[.?])”", english))
+            assert {each for each in quoted if each.rstrip(".") not in text} == set(), language
+            numbers = set(re.findall(r"\d+(?:\.\d+)+", english))
+            assert {each for each in numbers if each not in text} == set(), language
+    assert texts_of(Talk("Mine", (Scene("One", "", "heads"),))) == {}

@@ -41,9 +41,11 @@ export class Door {
     this.over = null;
     this.onKey = (event) => this._key(event);
     this.onResize = () => this._sizeSoon();
+    this.onPrint = () => this._end();
     root.addEventListener("pointerleave", () => this._let());
     window.addEventListener("keydown", this.onKey, true);
     window.addEventListener("resize", this.onResize);
+    window.addEventListener("beforeprint", this.onPrint);
     this.unescape = escapable(() => this._letGo());
     this.resized = new ResizeObserver(() => {
       if (this.root.clientWidth !== this.width) this._sizeSoon();
@@ -64,6 +66,7 @@ export class Door {
     clearTimeout(this.waiting);
     window.removeEventListener("keydown", this.onKey, true);
     window.removeEventListener("resize", this.onResize);
+    window.removeEventListener("beforeprint", this.onPrint);
     this.unescape();
     this.resized.disconnect();
     this.moved.disconnect();
@@ -577,6 +580,14 @@ export class Door {
     if (page?.dataset.testScriptState !== "running") this.runsSince = null;
     else this.runsSince ??= now;
     return this.runsSince !== null && now - this.runsSince < LONGEST_WAIT;
+  }
+
+  /** Paper has no later moment, at which half-grey words would be black. */
+  _end() {
+    if (!this.playing) return;
+    this._rest();
+    this.time = this.timeline.duration;
+    this._draw();
   }
 
   _rest() {

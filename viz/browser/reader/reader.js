@@ -53,13 +53,14 @@ class Reader {
     });
     again.className = "link";
     this.left = element("p", "left", { hidden: "" }, `${tr("The picture no longer shows the view described here.")} `, again);
+    this.remark = element("p", "left", { hidden: "" });
     this.back = button(tr("Back"), "B", () => askForScene(-1));
     this.next = button(tr("Next"), "N", () => askForScene(1));
     this.next.className = "next";
     this.leave = button(tr("Leave"), "", () => this.tell("leave", true));
     const words = element("div", "words", { "aria-live": "polite" }, this.place, this.title);
     const buttons = element("div", "buttons", {}, this.back, this.next, this.leave);
-    this.root.replaceChildren(words, element("div", "text", {}, this.left, this.note), buttons);
+    this.root.replaceChildren(words, element("div", "text", {}, this.left, this.remark, this.note), buttons);
   }
 
   update(data, _, tell) {
@@ -73,6 +74,8 @@ class Reader {
     this.title.textContent = title || talk;
     this.note.textContent = note;
     this.note.hidden = !note;
+    this.remark.textContent = data.remark ?? "";
+    this.remark.hidden = !data.remark;
     this.back.disabled = number <= 1;
     this.next.disabled = number >= count;
     this._look();

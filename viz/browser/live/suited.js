@@ -1,0 +1,55 @@
+// Text that people can read and a model cannot, as viz/shell/suited.py finds it.
+
+const LONGEST_WORD = { de: 40 };
+const LONGEST_USUALLY = 22;
+const CAPITALS = 0.75;
+const MOST_NAMED = 4;
+
+const LINK = /(?:https?:\/\/|www\.)\S*[^\s.,;:!?)\]}”"']|\S+@[\p{L}\p{N}_]+(?:\.[\p{L}\p{N}_]+)+/giu;
+const MARKUP = /<\/?[a-z][^<>]*>|&(?:[a-z]+|#\d+|#x[\da-f]+);|(\*\*|__|`)(?=\S).+?(?<=\S)\1|\[[^\]]+\]\([^)]+\)/i;
+const WORD = /\p{L}+(?:['’]\p{L}+)*/gu;
+const EMOJI = /[\p{So}\p{Sk}]/gu;
+const JOINERS = /[\u200d\ufe0e\ufe0f\u20e3]/gu;
+const HIDDEN = /(?!\s)[\p{Cc}\p{Cf}\p{Co}\p{Cn}]/gu;
+
+/**
+ * What in a text no model of sentences has learned to read: `says`, keys of the site's catalogues with their values, one
+ * for each thing; and the text without it, as far as this matters to a guess of its language.
+ *
+ * @param {string} language - the code of the language that the model reads.
+ */
+export function unsuited(text, language) {
+  const says = [];
+  const hidden = [...new Set(text.match(HIDDEN))].filter((each) => !each.match(JOINERS));
+  if (hidden.length) {
+    const names = hidden.slice(0, MOST_NAMED).map((each) => `U+${each.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}`);
+    says.push(["reads_hidden", { names: names.join(", ") + (hidden.length > MOST_NAMED ? " …" : "") }]);
+    for (const each of hidden) text = text.replaceAll(each, "");
+  }
+  if ((text.match(EMOJI) ?? []).some((each) => each.codePointAt(0) >= 0x2600)) {
+    says.push(["reads_no_emoji", {}]);
+    text = text.replace(EMOJI, (each) => (each.codePointAt(0) >= 0x2600 ? " " : each)).replace(JOINERS, "");
+  }
+  if (text.search(LINK) >= 0) {
+    says.push(["reads_no_addresses", {}]);
+    text = text.replace(LINK, " ");
+  }
+  if (MARKUP.test(text)) {
+    says.push(["reads_no_markup", {}]);
+    text = text.replace(/<[^<>]*>|&#?\w+;|[*_`]/g, " ");
+  }
+  if (isInCapitals(text)) {
+    says.push(["reads_no_capitals", {}]);
+    text = text.toLowerCase();
+  }
+  const words = text.match(WORD) ?? [];
+  if (words.length === 1 && words[0].length > (LONGEST_WORD[language] ?? LONGEST_USUALLY)) says.push(["reads_no_long_word", {}]);
+  return { says, text };
+}
+
+function isInCapitals(text) {
+  const words = (text.match(WORD) ?? []).filter((each) => each.length > 1);
+  // tHE and THE, but neither The, the, McCoy nor one eBay.
+  const odd = words.filter((each) => each.slice(1) !== each.slice(1).toLowerCase() && !/\p{Ll}$/u.test(each));
+  return odd.length > 1 && odd.length >= CAPITALS * words.length;
+}
