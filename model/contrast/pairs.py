@@ -102,7 +102,9 @@ def pair_of(translator: Translator, trace: Trace, place: int, other: str) -> Pai
     beside = zip(predictions.ids[whole.start :], (*typed, *rest), strict=False)
     for offset, (one, another) in enumerate(beside):
         if one != another:
+            # The end of the text decodes to nothing.
             word = translator.tokenizer.target.decode(predictions.ids[whole])
+            word = word or spelled(predictions.tokens[place])
             return Pair(whole.start + offset, (one, another), word, other)
     raise TextError(f"“{other}” is what the translation has there; choose another word.")
 

@@ -61,6 +61,9 @@ def test_numbers_are_written_as_in_english(
                 app.query_params[key] = text
             app.run()
         found += [f"{name}={value}: {fault}" for text in texts(app) for fault in faults(text)]
+        # Menus show their options as they are: escaped for Markdown, a full stop would be "\\.".
+        options = [each for menu in (*app.selectbox, *app.multiselect) for each in menu.options]
+        found += [f"{name}={value}: {each}" for each in options if "\\" in each]
     assert not found, "\n".join(found)
 
 

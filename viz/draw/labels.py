@@ -102,8 +102,9 @@ def escape_html(text: str) -> str:
 def escape_markdown(text: str) -> str:
     """One line that Streamlit's Markdown shows letter by letter.
 
-    For labels and options of widgets, captions and messages. Neither emphasis, maths, links and
-    HTML nor Streamlit's own shortcodes, colours and arrows come of it.
+    For labels of widgets, options of segments and buttons, captions and messages; options of menus
+    are no Markdown. Neither emphasis, maths, links and HTML nor Streamlit's own shortcodes, colours
+    and arrows come of it.
     """
     # Without outer spaces: four of them would begin a block of code.
     line = visible(text).strip()

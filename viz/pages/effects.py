@@ -116,10 +116,9 @@ def show_choice(question: OfModel, view: EffectsView, trace: Trace) -> None:
     with row(at="bottom"):
         segments("View", AGAINST if view.is_against else MAPS, key="show")
         if view.has_token:
-            names = map(escape_markdown, token_names(trace.predictions))
             menu(
                 "Target token",
-                enumerate(names),
+                enumerate(token_names(trace.predictions)),
                 key="token",
                 hides_label=True,
                 width=230,

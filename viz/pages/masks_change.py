@@ -123,7 +123,7 @@ def show_settings(preset: Preset, selection: Selection) -> None:
             range(len(texts)),
             address.value_of("preset-keys"),
             key="preset-keys",
-            format_func=lambda place: escape_markdown(f"{texts[place]} ({place})"),
+            format_func=lambda place: f"{texts[place]} ({place})",
             placeholder="Words to block",
             label_visibility="collapsed",
             width=300,

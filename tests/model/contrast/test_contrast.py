@@ -103,6 +103,13 @@ def test_a_beginning_of_the_word_is_judged_against_what_would_follow(
     assert trace.predictions.ids[: pair.step] == tuple(start[: pair.step])
 
 
+def test_the_end_of_the_text_has_a_name_beside_another_word(translator: Translator) -> None:
+    trace = translator.trace(TEXT)
+    end = len(trace.predictions) - 1
+    pair = pair_of(translator, trace, end, "Katze")
+    assert (pair.step, pair.word, pair.other) == (end, "</s>", "Katze")
+
+
 @pytest.mark.parametrize(
     ("other", "said"),
     [
