@@ -237,7 +237,7 @@ class TorchTap(Tap):
                 torch.cat([x, _split_heads(function, added.expand(len(x), 1, -1))], dim=2)
                 for x, added in ((k, function.bias_k), (v, function.bias_v))
             )
-            extra_keys += ("[bias_k]",)
+            extra_keys += ("[bias]",)
         if function.add_zero_attn:
             k, v = (F.pad(x, (0, 0, 0, 1)) for x in (k, v))
             extra_keys += ("[zero]",)

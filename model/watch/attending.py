@@ -8,8 +8,9 @@ from torch import Tensor
 
 from model.record.recording import AttentionRecord
 from model.watch.arrangement import Arrangement, arranged
+from model.watch.axes import Dim, parts_of
 from model.watch.call_sites import Spot, storage_of
-from model.watch.columns import Keys, aligned, keys_met, numbered
+from model.watch.columns import Extra, Keys, aligned, extra_keys, keys_met
 from model.watch.editing import SiteEdit
 from model.watch.handler import Recorder
 from model.watch.lineage import Candidate, Node, Product
@@ -41,7 +42,7 @@ def attend(mode: Recorder, node: Node, weights: Tensor, values: Tensor, output: 
         return
     keys: Keys | str = "what is summed with its weights is not the axis it runs over"
     if weights.shape[-1] <= n_keys and not _is_turned(candidate, node, weights, made):
-        keys = _keys(candidate, node, weights, made)
+        keys = _keys(mode, candidate, node, weights, made)
     arrangement: Arrangement | str = "it mixes rows of a parameter, as a soft lookup does"
     if not _is_parameter(values, candidate.spot):
         usual = _heads_apart(made, weights, candidate.spot.n_heads)
@@ -85,23 +86,54 @@ def attend(mode: Recorder, node: Node, weights: Tensor, values: Tensor, output: 
         else None,
         q=q,
         # Added columns have no key.
-        k=k if keys.of_one and not keys.n_extra else None,
+        k=None if k is None or not keys.of_one else keys.text_first(k, 2),
         v=None if v is None else keys.text_first(v, 2),
         allowed=None if allowed is None else keys.text_first(allowed),
-        extra_keys=numbered("sink", keys.n_extra),
+        extra_keys=keys.names,
         extra_before=keys.before,
     )
     mode.log.add_call(candidate.spot, record, origins, tuple(doubts), splits=arrangement.splits)
 
 
-def _keys(candidate: Candidate, node: Node, weights: Tensor, made: Tensor) -> Keys | str:
+def _keys(
+    mode: Recorder, candidate: Candidate, node: Node, weights: Tensor, made: Tensor
+) -> Keys | str:
     product = candidate.origin.product
-    n_keys = None
+    n_keys, extra = None, None
     if product is not None:
+        sides = (
+            (product.nodes[0], product.views[0].dims[-2]),
+            (
+                product.nodes[1],
+                product.views[1].dims[-1],
+            ),
+        )
         n_keys = product.right.shape[-1]
         if _swapped(product, candidate):
-            n_keys = product.left.shape[-2]
-    return keys_met(made, candidate.columns, node.columns(weights), n_keys, None)
+            sides, n_keys = (sides[1], sides[0]), product.left.shape[-2]
+        extra = extra_keys_of(mode, candidate.spot, *sides)
+    return keys_met(made, candidate.columns, node.columns(weights), n_keys, extra)
+
+
+def extra_keys_of(
+    mode: Recorder, spot: Spot, queries: tuple[Node, Dim], keys: tuple[Node, Dim]
+) -> Extra | None:
+    """The keys that are no tokens, by what queries and keys were put together of."""
+    (of_queries, rows), (of_keys, columns) = queries, keys
+    parts = parts_of(columns)
+    of_rows = parts_of(rows) or ((0, of_queries.root),)
+    is_self = bool(of_queries.origins & of_keys.origins)
+    texts = mode.log.roots_of(spot, {root for _, root in of_rows}) if is_self else set()
+    if parts == of_rows:
+        return None
+
+    def kind_of(root: int) -> str:
+        address = mode.lineage.address(root)
+        if address is None:
+            return "constant"
+        return "parameter" if mode.places.is_parameter(address) else "input"
+
+    return extra_keys(parts, texts, kind_of)
 
 
 def _arrangement(

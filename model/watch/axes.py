@@ -7,7 +7,7 @@ gets its axes from what it read. All of it is worked out when an attention asks,
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from math import prod
 from operator import itemgetter
@@ -37,6 +37,8 @@ class Line:
         mapped: whether a linear map has read along other axes since: then it holds positions.
         base: what it was before a product told its rows from its columns.
         side: 0 for rows of a product, 1 for its columns.
+        parts: of which tensors it was put together since a linear map made them, as lengths and
+            `Node.root`; None for what its base says.
     """
 
     origin: Origin
@@ -44,12 +46,16 @@ class Line:
     mapped: bool = False
     base: Line | None = None
     side: int | None = None
+    parts: Parts | None = None
 
     @property
     def root(self) -> Line:
         """The axis before any product or linear map."""
         return self if self.base is None else self.base.root
 
+
+Parts = tuple[tuple[int, int], ...]
+"""Lengths along an axis, each with the number of the tensor that it began as."""
 
 Dim = tuple[tuple[int, Line], ...]
 """An axis of a tensor, which may hold several folded into one: sizes and lines, the outer first."""
@@ -270,22 +276,39 @@ def reduced(out: Tensor, x: View, axes: Sequence[int]) -> Axes:
     return made(out, dims, [x])
 
 
-def joined(out: Tensor, parts: Sequence[View], axis: int) -> Axes:
-    """Tensors side by side along one axis."""
+def parts_of(dim: Dim) -> Parts:
+    """The tensors that were put together along an axis; empty if there was one."""
+    line: Line | None = dim[0][1] if dim else None
+    while line is not None and line.parts is None:
+        line = line.base
+    parts = () if line is None or line.parts is None else line.parts
+    return parts if sum(n for n, _ in parts) == prod(n for n, _ in dim) else ()
+
+
+def joined(out: Tensor, parts: Sequence[View], axis: int, roots: Sequence[int]) -> Axes:
+    """Tensors side by side along one axis, with the number of what each began as."""
     axis %= out.dim()
     shape = tuple(out.shape)
 
     def dims() -> Iterable[Dim]:
-        parts_of = [part for part in parts if len(part.shape) == len(shape)]
-        longest = max(parts_of, key=lambda part: part.shape[axis])
-        known = [part.dims for part in parts_of]
+        same_rank = [part for part in parts if len(part.shape) == len(shape)]
+        longest = max(same_rank, key=lambda part: part.shape[axis])
+        known = [part.dims for part in same_rank]
         own = [max((each[at] for each in known), key=_rank) for at in range(len(shape))]
         own[axis] = longest.dims[axis]
         size = longest.shape[axis]
-        if len(parts_of) > 1 and all(part.shape[axis] == size for part in parts_of):
-            own[axis] = ((len(parts_of), Line(Origin.JOINED)), *own[axis])
+        if len(same_rank) > 1 and all(part.shape[axis] == size for part in same_rank):
+            own[axis] = ((len(same_rank), Line(Origin.JOINED)), *own[axis])
         else:
             own[axis] = resize(own[axis], size, shape[axis])
+        pieces: list[tuple[int, int]] = []
+        for part, root in zip(parts, roots, strict=True):
+            if len(part.shape) == len(shape) and part.shape[axis]:
+                pieces += parts_of(part.dims[axis]) or ((part.shape[axis], root),)
+        if len(pieces) > 1:
+            (n, line), *inner = own[axis]
+            first = replace(line, base=line, parts=tuple(pieces))
+            own[axis] = ((n, first), *inner)
         return own
 
     return made(out, dims, parts)
@@ -304,6 +327,9 @@ def projected(out: Tensor, x: View) -> Axes:
 
 def positions(dim: Dim) -> Dim:
     """An axis along which a linear map acts everywhere alike."""
+    if parts_of(dim):
+        (size, line), *inner = dim
+        dim = ((size, replace(line, base=line, parts=())), *inner)
     return tuple((size, _mapped(line)) for size, line in dim)
 
 

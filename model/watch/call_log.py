@@ -56,6 +56,7 @@ class CallLog:
         self.places: dict[Hashable, PlaceCalls] = {}
         self.n_events = 0
         self.reads = 0
+        self._roots: dict[Hashable, set[int]] = {}
         self._texts: dict[Hashable, int] = {}
         self._is_text = 0
 
@@ -104,6 +105,11 @@ class CallLog:
             self._is_text |= 1 << self.n_events
             self.n_events += 1
         return self._texts[key]
+
+    def roots_of(self, spot: Spot, roots: set[int]) -> set[int]:
+        """What the queries of a place began as, in this call and all before."""
+        self._roots.setdefault(spot.key, set()).update(roots)
+        return self._roots[spot.key]
 
     def add_suspicion(self, place: Place, shape: tuple[int, ...]) -> None:
         """A product whose left factor looks like weights."""

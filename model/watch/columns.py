@@ -7,7 +7,7 @@ some. A column goes by its number among those of the tensor in which its axis be
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence, Set
 from math import prod
 from typing import NamedTuple
 
@@ -145,6 +145,58 @@ def aligned(x: Tensor, own: Place, wanted: Place, fill: Tensor) -> Tensor | None
     return out
 
 
+def numbered(name: str, n: int) -> tuple[str, ...]:
+    """Names of keys that are no tokens: "[sink]", or "[sink 1]", "[sink 2]"."""
+    return (f"[{name}]",) if n == 1 else tuple(f"[{name} {at}]" for at in range(1, n + 1))
+
+
+class Extra(NamedTuple):
+    """The keys of an attention that are no tokens, among those that queries are multiplied with.
+
+    Attributes:
+        tokens: the keys of the text, which stand together.
+        names: of all keys before these, and then of all behind them.
+    """
+
+    tokens: range
+    names: tuple[str, ...]
+
+    def name(self, at: int) -> str:
+        """The name of a key that is no token."""
+        return self.names[at if at < self.tokens.start else at - len(self.tokens)]
+
+
+def extra_keys(
+    parts: Sequence[tuple[int, int]], texts: Set[int], kind_of: Callable[[int], str]
+) -> Extra | None:
+    """The keys that are no tokens, among keys that were put together of several tensors.
+
+    None if there are none, or those of the text do not stand together.
+
+    Args:
+        parts: the number of keys of each, and `Node.root`.
+        texts: the roots of queries, which are tokens; empty where keys are of another text.
+        kind_of: what a root is: "parameter", "constant" or "input".
+    """
+    if any(root in texts for _, root in parts):
+        is_token = [root in texts for _, root in parts]
+    else:
+        is_token = [kind_of(root) == "input" for _, root in parts]
+    if all(is_token) or not any(is_token):
+        return None
+    first, end = is_token.index(True), len(parts) - is_token[::-1].index(True)
+    if not all(is_token[first:end]):
+        return None
+    starts = [0, *itertools.accumulate(n for n, _ in parts)]
+    names = numbered("prefix", starts[first])
+    behind: dict[str, int] = {}
+    for n, root in parts[end:]:
+        kind = {"parameter": "bias", "constant": "zero", "input": "added"}[kind_of(root)]
+        behind[kind] = behind.get(kind, 0) + n
+    names += tuple(name for kind, n in behind.items() for name in numbered(kind, n))
+    return Extra(range(starts[first], starts[end]), names)
+
+
 class Keys(NamedTuple):
     """The keys of weights: those of the text stand together, others before and after them.
 
@@ -153,7 +205,8 @@ class Keys(NamedTuple):
         text: how many are the text's.
         after: how many stand behind.
         reached: the first and the end of those that meet values.
-        of_one: whether those of the text are all keys of one product.
+        of_one: whether all are keys of one product.
+        names: of those that are no token's, in this order.
     """
 
     before: int
@@ -161,6 +214,7 @@ class Keys(NamedTuple):
     after: int
     reached: tuple[int, int]
     of_one: bool
+    names: tuple[str, ...]
 
     @property
     def n_extra(self) -> int:
@@ -175,11 +229,6 @@ class Keys(NamedTuple):
     def text_first(self, x: Tensor, axis: int = -1) -> Tensor:
         """A tensor with the keys of the text before all others."""
         return text_first(x, self.before, self.after, axis)
-
-
-def numbered(name: str, n: int) -> tuple[str, ...]:
-    """Names of keys that are no tokens: "[sink]", or "[sink 1]", "[sink 2]"."""
-    return (f"[{name}]",) if n == 1 else tuple(f"[{name} {at}]" for at in range(1, n + 1))
 
 
 def text_first(x: Tensor, before: int, after: int, axis: int = -1) -> Tensor:
@@ -199,7 +248,7 @@ def as_made(x: Tensor, before: int, after: int) -> Tensor:
 
 
 def keys_met(
-    made: Tensor, of_scores: Place, of_weights: Place, n_keys: int | None, tokens: range | None
+    made: Tensor, of_scores: Place, of_weights: Place, n_keys: int | None, extra: Extra | None
 ) -> Keys | str:
     """The keys of a softmax's output, or the reason why its columns are not known.
 
@@ -208,7 +257,7 @@ def keys_met(
         of_scores: its columns' numbers among those of the product that made its scores.
         of_weights: the numbers, among its columns, of those that meet values, value by value.
         n_keys: how many columns that product had; None if not known.
-        tokens: those of them that belong to the text; None for all.
+        extra: those of them that are no tokens; None for none.
     """
     for what, place in (("scores", of_scores), ("weights", of_weights)):
         if isinstance(place, Lost):
@@ -231,6 +280,8 @@ def keys_met(
     while last > first and names[last - 1] < 0 and not bool(made[..., last - 1].any()):
         last -= 1
 
+    tokens = None if extra is None else extra.tokens
+
     def is_token(name: int) -> bool:
         return name >= 0 and (tokens is None or name in tokens or name >= FOREIGN)
 
@@ -252,4 +303,9 @@ def keys_met(
         return "some of the scores of its keys are cut off where others are added"
     if stop == last:
         stop = end
-    return Keys(begin, stop - begin, n - stop, (first, end), len(own) == len(text))
+    others = [*names[:begin], *names[stop:]]
+    n_added = sum(name < 0 for name in others)
+    sinks = iter(numbered("sink", n_added))
+    named = tuple(next(sinks) if name < 0 or extra is None else extra.name(name) for name in others)
+    of_one = len(own) == len(text) and not n_added
+    return Keys(begin, stop - begin, n - stop, (first, end), of_one, named)

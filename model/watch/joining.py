@@ -85,7 +85,11 @@ def _steps(site: Site, calls: Sequence[AttentionRecord]) -> AttentionRecord:
     """Join one layer's calls in several runs into that of a pass over the whole text."""
     if len(calls) == 1:
         return calls[0]
-    if any(call.extra_keys or len(call.weights) != len(calls[0].weights) for call in calls):
+    first = calls[0]
+    if any(
+        (call.extra_keys, len(call.weights)) != (first.extra_keys, len(first.weights))
+        for call in calls
+    ):
         raise several(site, len(calls), "with keys of its own or with batches that change")
     if all(a.n_queries < b.n_queries for a, b in pairwise(calls)):
         return _last(site, calls)
@@ -97,7 +101,7 @@ def _last(site: Site, calls: Sequence[AttentionRecord]) -> AttentionRecord:
     last = calls[-1]
     for call in calls[:-1]:
         part = last.weights[:, :, : call.n_queries, : call.n_keys]
-        if part.shape != call.weights.shape or not _equal(part, call.weights):
+        if not _equal(part, call.weights[..., : call.n_keys]):
             raise several(site, len(calls), "on texts that are not one continued")
     return last
 
@@ -111,7 +115,7 @@ def _rows(site: Site, calls: Sequence[AttentionRecord]) -> AttentionRecord:
     for call in calls:
         read += call.n_queries
         known = read if grows else n_keys
-        beyond = call.weights[..., known:]
+        beyond = call.weights[..., known : call.n_keys]
         if (
             call.k is None
             or last.k is None
@@ -122,11 +126,18 @@ def _rows(site: Site, calls: Sequence[AttentionRecord]) -> AttentionRecord:
         ):
             raise several(site, len(calls), "on texts that are not one continued")
 
+    n_extra = len(last.extra_keys)
+
     def row(x: torch.Tensor) -> torch.Tensor:
-        x = x[..., :n_keys]
-        return F.pad(x, (0, n_keys - x.shape[-1]))
+        text = x[..., : min(n_keys, x.shape[-1] - n_extra)]
+        text = F.pad(text, (0, n_keys - text.shape[-1]))
+        return torch.cat([text, x[..., x.shape[-1] - n_extra :]], dim=-1)
+
+    def keys(x: torch.Tensor | None) -> torch.Tensor | None:
+        return None if x is None else torch.cat([x[:, :, :n_keys], x[:, :, last.n_keys :]], dim=2)
 
     causal = torch.ones(n_keys, n_keys, dtype=torch.bool, device=last.weights.device).tril()
+    causal = F.pad(causal, (0, n_extra), value=True)
     allowed = [
         torch.ones((), dtype=torch.bool, device=call.weights.device)
         if call.allowed is None
@@ -141,9 +152,11 @@ def _rows(site: Site, calls: Sequence[AttentionRecord]) -> AttentionRecord:
         # The scores of later keys were never computed.
         scores=torch.cat(scores, dim=2) if len(scores) == len(calls) and not grows else None,
         q=torch.cat(queries, dim=2) if len(queries) == len(calls) else None,
-        k=None if last.k is None else last.k[:, :, :n_keys],
-        v=None if last.v is None else last.v[:, :, :n_keys],
+        k=keys(last.k),
+        v=keys(last.v),
         allowed=torch.cat(rows, dim=2) & causal if grows else torch.cat(rows, dim=2),
+        extra_keys=last.extra_keys,
+        extra_before=last.extra_before,
     )
 
 

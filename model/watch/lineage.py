@@ -131,6 +131,7 @@ class Node(Brief):
         changed: how weights were changed since their softmax: "dropout", "scaled" or "changed".
         noise: whether it was drawn at random, as dropout's mask is.
         events: a bit for each call of attention and each text that its numbers depend on.
+        root: the number of the tensor that it began as, an input or a parameter; its own if none.
         layout: where the columns of its last axis come from.
     """
 
@@ -146,8 +147,13 @@ class Node(Brief):
     changed: str | None = None
     noise: bool = False
     events: int = 0
+    root: int = -1
     layout: Layout | None = field(default=None, repr=False)
     alive: StorageWeakRef | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        if self.root < 0:
+            self.root = self.number
 
     def axes_of(self, x: Tensor) -> tuple[Dim, ...]:
         """The axes of one of its views."""
@@ -197,6 +203,7 @@ class Lineage:
     def __init__(self) -> None:
         self._nodes: dict[int, Node] = {}
         self._numbers = itertools.count()
+        self._outside: dict[int, int] = {}
         self._sweep_at = 2048
 
     def known(self, x: Tensor) -> Node | None:
@@ -208,7 +215,12 @@ class Lineage:
         node = self.known(x)
         if node is None:
             node = self.put(x, Node(next(self._numbers), made=False), outside(x))
+            self._outside[node.number] = x.untyped_storage()._cdata
         return node
+
+    def address(self, root: int) -> int | None:
+        """The address of a tensor from outside; None for one that is made of nothing."""
+        return self._outside.get(root)
 
     def view(self, x: Tensor) -> View:
         """A tensor's axes."""
@@ -254,9 +266,9 @@ class Lineage:
             for each in results:
                 self.add_events(each, events)
 
-    def fresh(self) -> Node:
-        """A node without known ancestors."""
-        return Node(next(self._numbers))
+    def fresh(self, root: int = -1) -> Node:
+        """A node without known ancestors, but with the number of what it began as."""
+        return Node(next(self._numbers), root=root)
 
     def follow(self, parent: Node) -> Node:
         """The node of a pointwise function of another; it inherits the other's role."""
@@ -268,12 +280,13 @@ class Lineage:
             candidate=parent.candidate,
             changed=parent.changed,
             noise=parent.noise,
+            root=parent.root,
         )
 
     def read(self, parent: Node) -> Node:
         """The node of a linear map of another."""
         reads = (parent.number, *parent.reads)[:N_READ]
-        return Node(next(self._numbers), reads, mapped=True)
+        return Node(next(self._numbers), reads, mapped=True, root=parent.root)
 
     def put(self, x: Tensor, node: Node, axes: Axes | None = None) -> Node:
         """Keep a node for a tensor's storage; axes are None where they are not known."""

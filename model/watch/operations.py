@@ -18,9 +18,10 @@ from torch import Tensor
 from model.record.recording import AttentionRecord
 from model.watch import kernels
 from model.watch.arrangement import arranged, is_features
-from model.watch.attending import edit_output
+from model.watch.attending import edit_output, extra_keys_of
 from model.watch.axes import resized, tagged, together
 from model.watch.call_sites import Spot
+from model.watch.columns import text_first
 from model.watch.handler import Args, Handler, Kwargs, Recorder
 from model.watch.lineage import Softmax
 from model.watch.propagation import (
@@ -130,7 +131,9 @@ def _flex(mode: Recorder, func: Any, args: Args, kwargs: Kwargs) -> Any:
     record, doubts, splits = _of_kernel(mode, spot, args[0], args[1], record)
     mode.log.add_call(spot, record, (query, key), doubts, splits=splits)
     mode.lineage.put(
-        result[0], mode.lineage.fresh(), resized(result[0], mode.lineage.view(args[0]))
+        result[0],
+        mode.lineage.fresh(mode.lineage.of(args[0]).root),
+        resized(result[0], mode.lineage.view(args[0])),
     )
     return result
 
@@ -172,11 +175,14 @@ def _fused(mode: Recorder, func: Any, args: Args, kwargs: Kwargs) -> Any:
         if edit.of_output:
             batch, heads, n_queries = (*source.shape[:-3], 1, 1)[:1] + source.shape[-3:-1]
             edit_output(edit, out, (batch, heads, n_queries))
+    if name not in _KERNELS:
+        record = _with_text_first(mode, spot, arguments["query"], arguments["key"], record)
     mode.log.add_call(spot, record, origins, doubts, splits=splits)
     if out is not None:
         known = torch.is_tensor(source) and not source.is_nested and not out.is_nested
         axes = resized(out, mode.lineage.view(source)) if known else None
-        mode.lineage.put(out, mode.lineage.fresh(), axes)
+        root = mode.lineage.of(source).root if known else -1
+        mode.lineage.put(out, mode.lineage.fresh(root), axes)
     return result
 
 
@@ -258,6 +264,25 @@ def _of_kernel(
         allowed = record.allowed.expand(shape)
         moved["allowed"] = arrangement.laid_out(allowed, *shape[2:])
     return dataclasses.replace(record, **moved), arrangement.doubts, arrangement.splits
+
+
+def _with_text_first(
+    mode: Recorder, spot: Spot, query: Tensor, key: Tensor, record: AttentionRecord
+) -> AttentionRecord:
+    """A kernel's record with keys that are no tokens behind those of the text."""
+    queries, keys = (
+        (mode.lineage.of(each), mode.lineage.view(each).dims[-2]) for each in (query, key)
+    )
+    extra = extra_keys_of(mode, spot, queries, keys)
+    if extra is None:
+        return record
+    before, after = extra.tokens.start, key.shape[-2] - extra.tokens.stop
+    moved = {
+        name: text_first(each, before, after, axis)
+        for name, axis in (("weights", -1), ("scores", -1), ("k", 2), ("v", 2), ("allowed", -1))
+        if (each := getattr(record, name)) is not None and each.shape[axis] > 1
+    }
+    return dataclasses.replace(record, **moved, extra_keys=extra.names, extra_before=before)
 
 
 def _named_arguments(func: Any, args: Args, kwargs: Kwargs) -> dict[str, Any]:

@@ -39,6 +39,7 @@ _MOVES_ALONG = {
 }
 """Operations that move numbers of their first operand, and which argument names the axes."""
 _COPIES_INTO = ("copy_", "index_copy_")
+_NEW = ("new_", "zeros", "ones", "full", "empty")
 _LOOKUPS = ("index", "gather", "take")
 
 
@@ -91,7 +92,10 @@ def pointwise(mode: Recorder, func: Any, args: Args, kwargs: Kwargs) -> Any:
     out = first_tensor(result)
     if out is not None and node is not None:
         put = mode.lineage.follow(node)
-        mode.lineage.put(out, put, axes_of_pointwise(func, out, args, views))
+        if name == "cat":
+            put.reads = tuple(dict.fromkeys(each for n in nodes if n.made for each in n.lineage))
+        roots = [each.root for each in nodes]
+        mode.lineage.put(out, put, axes_of_pointwise(func, out, args, views, roots))
         set_columns(put, out, columns, name)
         if name in _COPIES:
             put.factor = node.factor
@@ -164,7 +168,9 @@ def set_columns(node: Node, out: Tensor, columns: Place, name: str) -> None:
     node.move(columns)
 
 
-def axes_of_pointwise(func: Any, out: Tensor, args: Args, views: list[View]) -> Axes:
+def axes_of_pointwise(
+    func: Any, out: Tensor, args: Args, views: list[View], roots: list[int]
+) -> Axes:
     """The axes of a pointwise function's output."""
     name = func.overloadpacket.__name__
     if name in ("cat", "stack"):
@@ -180,7 +186,7 @@ def axes_of_pointwise(func: Any, out: Tensor, args: Args, views: list[View]) -> 
                 )
                 for v in views
             ]
-        return joined(out, views, axis)
+        return joined(out, views, axis, roots)
     if func._schema.is_mutable and views:
         whole = out.numel() * out.element_size() == out.untyped_storage().nbytes()
         if name == "copy_" and whole and views[-1].shape == tuple(out.shape):
@@ -225,17 +231,18 @@ def other(mode: Recorder, func: Any, args: Args, kwargs: Kwargs) -> Any:
     result = func(*args, **kwargs)
     out = first_tensor(result)
     if out is not None:
-        put = mode.lineage.fresh()
+        name = func.overloadpacket.__name__
+        is_new = node is None or name.startswith(_NEW)
+        put = mode.lineage.fresh(-1 if node is None or is_new else node.root)
         # A result of no tensor is new, like a parameter.
         put.made = node is not None
         # Rows of the same table are not computed from each other.
-        table = func.overloadpacket.__name__.startswith(_LOOKUPS)
+        table = name.startswith(_LOOKUPS)
         if node is not None and (node.made or not table):
             put.reads = node.lineage
-        name = func.overloadpacket.__name__
         if node is not None and node.leads and _moves(name, args, kwargs):
             put.scores, put.candidate, put.changed = node.scores, node.candidate, node.changed
-        mode.lineage.put(out, put, _axes_of_other(func, out, args, views))
+        mode.lineage.put(out, put, _axes_of_other(func, out, args, views, nodes))
         if put.leads:
             put.move(Lost(name))
     return result
@@ -258,7 +265,9 @@ def _moves(name: str, args: Args, kwargs: Kwargs) -> bool:
     return not axes or any(each % rank >= rank - 2 for each in axes)
 
 
-def _axes_of_other(func: Any, out: Tensor, args: Args, views: list[View]) -> Axes | None:
+def _axes_of_other(
+    func: Any, out: Tensor, args: Args, views: list[View], nodes: list[Node]
+) -> Axes | None:
     name = func.overloadpacket.__name__
     if not views:
         return outside(out)
@@ -268,7 +277,7 @@ def _axes_of_other(func: Any, out: Tensor, args: Args, views: list[View]) -> Axe
         axes = args[1] if len(args) > 1 and args[1] is not None else ()
         return reduced(out, views[0], [axes] if isinstance(axes, int) else axes)
     if name == "stack":
-        return axes_of_pointwise(func, out, args, views)
+        return axes_of_pointwise(func, out, args, views, [each.root for each in nodes])
     if name == "repeat":
         return repeated(out, views[0])
     return resized(out, views[0])
@@ -286,6 +295,7 @@ def unrelated(mode: Recorder, func: Any, args: Args, kwargs: Kwargs) -> Any:
         put.noise = func.overloadpacket.__name__ == "bernoulli_"
         if func.overloadpacket.__name__ == "embedding":
             axes = looked_up(out, mode.lineage.view(args[1]))
+            put.root = mode.lineage.of(args[1]).root
             if args[1].numel() > 1:
                 put.events = mode.log.add_text(args[1])
         else:

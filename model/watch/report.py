@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from model.brief import Brief
+from model.brief import Brief, listed
 from model.record.recording import AttentionRecord
 from model.trace.attention_map import Site
 from model.watch.call_sites import Place
@@ -87,7 +87,9 @@ class Report(Brief):
         for each in self.sites:
             shape = " × ".join(map(str, each.calls[0].weights.shape))
             times = f", {len(each.calls)} calls" if len(each.calls) > 1 else ""
-            lines.append(f"  {each.site}: {each.place}; {shape}{times}")
+            extra = each.calls[0].extra_keys
+            last = f" with {listed(extra)}" if extra else ""
+            lines.append(f"  {each.site}: {each.place}; {shape}{last}{times}")
             lines += [f"    {note}" for note in each.notes]
         if self.joined:
             lines += ["Several calls of a site", *(f"  {each}" for each in self.joined)]

@@ -86,7 +86,7 @@ def product(mode: Recorder, func: Any, args: Args, kwargs: Kwargs) -> Any:
         if node.candidate is not None:
             output = result if weights is left else result.transpose(-2, -1)
             attend(mode, node, weights, values, output)
-            lineage.put(result, lineage.fresh(), axes)
+            lineage.put(result, lineage.fresh(node.root), axes)
             return result
     suspect(mode, left)
     read = lineage.read(next((node for node in nodes if node.made), nodes[0]))
@@ -152,7 +152,7 @@ def added(mode: Recorder, func: Any, args: Args, kwargs: Kwargs) -> Any:
     if met is not None:
         put.scores = met
     elif put.candidate is None and _joins(nodes):
-        put = lineage.fresh()
+        put = lineage.fresh(lead.root)
         if all(node.mapped for node in nodes):
             # Queries by content and by position are read from both.
             put.reads = tuple(each for node in nodes for each in node.reads)
@@ -276,5 +276,5 @@ def summed(mode: Recorder, func: Any, args: Args, kwargs: Kwargs) -> Any:
             node_of_weights = mode.lineage.of(weights)
             axes = mode.lineage.of(result).axes
             attend(mode, node_of_weights, weights.transpose(-2, -1), values, result)
-            mode.lineage.put(result, mode.lineage.fresh(), axes)
+            mode.lineage.put(result, mode.lineage.fresh(node_of_weights.root), axes)
     return result

@@ -216,11 +216,11 @@ def test_rows_that_attended_to_nothing_take_no_part_in_a_word_s_mean() -> None:
 
 def test_keys_that_a_foreign_module_appends_stand_alone() -> None:
     trace = a_trace()
-    keys = trace.source + Tokens.unnamed(["[bias_k]"])
+    keys = trace.source + Tokens.unnamed(["[bias]"])
     longer = attention(ENCODER, trace.source, keys)
     seen = read(with_map(trace, longer), Reading(words=True, specials=False)).maps[ENCODER]
     assert axis_texts(seen.queries) == ["The", "slice", "fell", "."]
-    assert axis_texts(seen.keys) == ["The", "slice", "fell", ".", "[bias_k]"]
+    assert axis_texts(seen.keys) == ["The", "slice", "fell", ".", "[bias]"]
 
 
 def test_beside_a_word_stands_the_word_that_follows_its_last_token() -> None:

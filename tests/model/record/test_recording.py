@@ -756,7 +756,7 @@ def test_keys_that_torch_adds_are_labelled_and_stay_when_padding_goes() -> None:
     sentence = Tokens.unnamed("abcd")
     here = seen.maps(1, axes={ONLY: (sentence, sentence)})[ONLY]
     assert list(here.queries) == list("abcd")
-    assert list(here.keys) == [*"abcd", "[bias_k]", "[zero]"]
+    assert list(here.keys) == [*"abcd", "[bias]", "[zero]"]
     assert here.allowed.all()
     np.testing.assert_allclose(here.weights.sum(-1), 1, rtol=1e-6)
     assert here.k is not None
