@@ -24,6 +24,7 @@ from model.translate.devices import DeviceError
 from model.translate.lines import Line, read_lines, translated_lines
 from model.translate.sentences import TextError
 from model.translate.translator import Translator, load
+from viz.draw.labels import character_name
 
 DEFAULT_CHECKPOINT = CHECKPOINTS / "en-de"
 
@@ -253,7 +254,7 @@ def _translate(
 
 
 def _unseen(translation: Translation, translator: Translator) -> str:
-    return f"{translator.never_saw('these')}: {' '.join(translation.unseen)}"
+    return f"{translator.never_saw('these')}: {', '.join(map(character_name, translation.unseen))}"
 
 
 def _json(value: dict[str, Any], out: TextIO, indent: int | None = None) -> str:

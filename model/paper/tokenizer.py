@@ -28,6 +28,14 @@ _TO_ASCII = str.maketrans(
         "…": "...",
     }
 )
+# Controls that are no space, soft hyphens, zero-width characters, marks of order and direction,
+# variation selectors and tags. Joiners are letters of a word's spelling in scripts from Arabic to
+# Mongolian, and noise elsewhere.
+_INVISIBLE = re.compile(
+    "[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\xad\u034f\u061c\u180e\u200b\u200e\u200f\u202a-\u202e"
+    "\u2060-\u206f\ufe00-\ufe0f\ufeff\ufff9-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
+    "\U000e0000-\U000e0fff]|(?<![\u0600-\u1cff])[\u200c\u200d]"
+)
 _BYTE_PIECE = re.compile(r"<0x[0-9A-F]{2}>")
 _LINE_LIMIT = 4096
 _NBEST = 64
@@ -44,8 +52,17 @@ class TokenizerError(ValueError):
 
 
 def normalize(text: str) -> str:
-    """Text in the form of the corpora: NFC, plain quotes and dashes, single spaces."""
-    return " ".join(unicodedata.normalize("NFC", text).translate(_TO_ASCII).split())
+    """Text in the form of the corpora: NFC, plain quotes and dashes, single spaces.
+
+    Characters that nobody sees are left out: a soft hyphen in a word would spell another word.
+    """
+    composed = unicodedata.normalize("NFC", without_invisible(text))
+    return " ".join(composed.translate(_TO_ASCII).split())
+
+
+def without_invisible(text: str) -> str:
+    """Text without the characters that take no room, such as a soft hyphen or a byte order mark."""
+    return _INVISIBLE.sub("", text)
 
 
 class Tokenizer:

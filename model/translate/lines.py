@@ -8,6 +8,7 @@ from typing import BinaryIO
 
 from model.brief import Brief
 from model.paper.search import AS_IN_THE_PAPER, DecodingError, Search
+from model.paper.tokenizer import normalize
 from model.trace.translation import Translation
 from model.translate.searching import TranslatingModel
 from model.translate.sentences import TextError
@@ -67,7 +68,7 @@ def translated_lines(
     number = 0
     for lines in arriving:
         for batch in _batches(lines):
-            texts = [_text(line, first=number + place == 0) for place, line in enumerate(batch)]
+            texts = [_text(line) for line in batch]
             yield from _translated(model, texts, number + 1, search)
             number += len(batch)
 
@@ -84,17 +85,16 @@ def _batches(lines: Sequence[bytes]) -> Iterator[list[bytes]]:
     yield batch
 
 
-def _text(line: bytes, *, first: bool) -> str:
+def _text(line: bytes) -> str:
     # Bytes that are no UTF-8 become halves of characters, which the model refuses by that name.
-    text = line.removesuffix(b"\r").decode(errors="surrogateescape")
-    return text.removeprefix("\ufeff") if first else text
+    return line.removesuffix(b"\r").decode(errors="surrogateescape")
 
 
 def _translated(
     model: TranslatingModel, texts: Sequence[str], number: int, search: Search
 ) -> Iterator[Line]:
     refused: dict[int, str] = {}
-    wanted = [place for place, text in enumerate(texts) if text.strip()]
+    wanted = [place for place, text in enumerate(texts) if normalize(text)]
     for place in wanted:
         try:
             model.require_readable(texts[place])

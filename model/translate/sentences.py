@@ -11,7 +11,7 @@ import torch
 from model.arguments import checked_methods
 from model.paper.linear import pack_linears
 from model.paper.positions import PositionalEncoding
-from model.paper.tokenizer import Tokenizer
+from model.paper.tokenizer import Tokenizer, normalize
 from model.paper.transformer import Transformer
 from model.record.intervention import UNCHANGED, Intervention, ordered
 from model.record.taps import install_taps
@@ -122,7 +122,7 @@ class ModelWithVocabulary:
         if not ids:
             raise TextError("The text is empty; type a sentence to translate.")
         self._require_room(ids, text, "text")
-        letters = {character for character in text if not character.isspace()}
+        letters = set(normalize(text)) - {" "}
         if letters and letters <= set(self.tokenizer.unseen_characters(text)):
             raise TextError(
                 f"{self.never_saw('any of these')}; type a sentence in the language it reads."

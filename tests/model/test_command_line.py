@@ -135,6 +135,8 @@ def test_a_character_never_seen_is_named_on_standard_error_and_the_rest_translat
     assert status == 0
     assert output.strip()
     assert "猫" in error
+    assert "U+E000" in run("The cat \ue000 eats.")[2]
+    assert run("The c\xadat sat on \u200bthe mat.") == (0, "Die Katze saß auf der Matte.\n", "")
 
 
 @pytest.mark.parametrize(

@@ -111,6 +111,13 @@ def escape_markdown(text: str) -> str:
     return _LATER.sub(rf"{_WORD_JOINER}\1", _PUNCTUATION.sub(r"\\\1", line))
 
 
+def character_name(character: str) -> str:
+    """A character, or its number and name where it cannot be seen: "U+00AD soft hyphen"."""
+    if _visible_character(character) == character:
+        return character
+    return f"U+{ord(character):04X} {unicodedata.name(character, '').lower()}".strip()
+
+
 def _visible_character(character: str) -> str:
     if character == "\x7f":
         return "\u2421"

@@ -19,7 +19,7 @@ from model.trace.translation import Translation
 from model.translate.hf_folder import MASK
 from model.translate.translator import Translator
 from viz.draw import css
-from viz.draw.labels import escape_html, escape_markdown, visible
+from viz.draw.labels import character_name, escape_html, escape_markdown, visible
 from viz.draw.style import count_of, fixed, percent
 from viz.heads.about_trace import shape_of
 from viz.masks.view import VIEW as MASKS
@@ -312,7 +312,8 @@ def _show_warnings(
     if unseen:
         # Each kept to itself, or letters that run to the left would change places.
         listed = ", ".join(
-            f"“\u2068{escape_markdown(character)}\u2069”" for character in [*unseen][:MAX_UNSEEN]
+            f"“\u2068{escape_markdown(character_name(character))}\u2069”"
+            for character in [*unseen][:MAX_UNSEEN]
         )
         more = f" and {len(unseen) - MAX_UNSEEN} more" if len(unseen) > MAX_UNSEEN else ""
         st.warning(

@@ -9,6 +9,9 @@ from dataclasses import dataclass
 from html import unescape
 from html.parser import HTMLParser
 
+from model.paper.tokenizer import without_invisible
+from viz.draw.labels import character_name
+
 LONGEST = {"de": 40}
 """The letters of the longest word that counts as one, where it is not `USUAL_LONGEST`."""
 
@@ -22,8 +25,7 @@ _TAG = re.compile(r"</?[a-z][^<>]*>|&(?:[a-z]+|#\d+|#x[\da-f]+);", re.IGNORECASE
 _MARKDOWN = re.compile(r"(\*\*|__|`)(?=\S)(.+?)(?<=\S)\1|\[([^\]]+)\]\([^)]+\)")
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 _EMOJI_FROM, _EMOJI = 0x2600, {"So", "Sk"}
-_JOINERS = "\u200d\ufe0e\ufe0f\u20e3"
-"""What joins emoji and chooses how they look."""
+_KEYCAP = "\u20e3"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +51,13 @@ def unsuited(text: str, language: str, pieces: Callable[[str], int]) -> Unsuited
             knows that of the fewest best.
     """
     says: list[str] = []
+    text = without_invisible(text)
     if hidden := dict.fromkeys(filter(_is_hidden, text)):
-        says.append(f"The text contains control characters, which are no words: {_named(hidden)}.")
+        says.append(f"The text contains characters of no language: {_named(hidden)}.")
         text = "".join(each for each in text if each not in hidden)
     if emoji := set(filter(_is_emoji, text)):
         says.append("The model reads words, not emoji.")
-        text = "".join(" " if each in emoji else each for each in text if each not in _JOINERS)
+        text = "".join(" " if each in emoji else each for each in text if each != _KEYCAP)
     if _LINK.search(text):
         says.append("The model reads sentences, not web or e-mail addresses.")
         text = _LINK.sub(" ", text)
@@ -74,13 +77,8 @@ def unsuited(text: str, language: str, pieces: Callable[[str], int]) -> Unsuited
 
 
 def _is_hidden(character: str) -> bool:
-    """Whether it controls how text is shown, and is not a space or part of an emoji."""
-    category = unicodedata.category(character)
-    return (
-        category in ("Cc", "Cf", "Co", "Cn")
-        and not character.isspace()
-        and character not in _JOINERS
-    )
+    """Whether nobody sees it, or each font shows something else."""
+    return unicodedata.category(character) in ("Co", "Cn")
 
 
 def _is_emoji(character: str) -> bool:
@@ -88,7 +86,7 @@ def _is_emoji(character: str) -> bool:
 
 
 def _named(characters: dict[str, None]) -> str:
-    names = [f"U+{ord(each):04X}" for each in characters]
+    names = list(map(character_name, characters))
     return ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
 
 

@@ -7,7 +7,7 @@ import { storage } from "../browser/canvas/stored.js";
 import { worded } from "../browser/canvas/wording.js";
 import { inflated } from "../browser/live/inflated.js";
 import { isForeign, isKnown } from "../browser/live/language.js";
-import { tokenText } from "../browser/live/labels.js";
+import { tokenText, visibleCharacter } from "../browser/live/labels.js";
 import { unsuited } from "../browser/live/suited.js";
 import { HashAddress, PathAddress } from "./address.js";
 import { DecodingPage } from "./decoding.js";
@@ -351,7 +351,7 @@ class Site {
     const { says, text } = unsuited(this.text, reads);
     const letters = unseen.filter((each) => text.includes(each)).slice(0, MOST_UNSEEN);
     // Each kept to itself, or letters that run to the left would change places.
-    if (letters.length) says.push(["reads_bytes", { letters: letters.map((each) => `\u2068${each}\u2069`).join(" ") }]);
+    if (letters.length) says.push(["reads_bytes", { letters: letters.map((each) => `\u2068${visibleCharacter(each)}\u2069`).join(" ") }]);
     if (isForeign(text, reads)) says.push(["reads_one_language", { language: languageName(reads) }]);
     return says.map(([key, values]) => say(key, values));
   }

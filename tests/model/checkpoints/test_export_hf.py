@@ -39,12 +39,12 @@ HOSTILE = (
     "</s>",
     "<s> and <unk><pad>",
     "猫 and 😀",
-    "ﬁne ½ Ⅷ e\u0301 \u00ad\u200b\ufeff",
+    "ﬁne ½ Ⅷ e\u0301",
     "▁under▁score <0x41>",
-    "don't; \x00\x07!",
+    "don't; ~!",
     "A" * 300,
 )
-REWRITTEN = ("“Hi” – he said… it’s »so«", "a\tb\nc", "\u2028a")
+REWRITTEN = ("“Hi” – he said… it’s »so«", "a\tb\nc", "\u2028a", "so\xadft\u200b \x07\ufeff")
 
 
 class Exported:

@@ -69,6 +69,22 @@ def test_typographic_quotes_dashes_and_spaces_become_the_corpora_s():
     assert normalize("e\u0301") == "é"
 
 
+@pytest.mark.parametrize(
+    "character",
+    "\x00\x07\x7f\xad\u034f\u061c\u180e\u200b\u200c\u200d\u200e\u202e\u2060\ufe0f\ufeff\U000e0101",
+)
+def test_what_nobody_sees_is_not_read(tokenizer, character):
+    assert normalize(f"{character}The m{character}at{character}.") == "The mat."
+    assert tokenizer.unseen_characters(f"The m{character}at.") == ()
+    # Between a letter and its accent it would keep them apart.
+    assert normalize(f"e{character}\u0301") == "é"
+
+
+def test_joiners_stay_where_they_spell_words():
+    for word in ("می\u200cخواهم", "क्\u200dष"):
+        assert normalize(f"{word} o\u200dr") == f"{word} or"
+
+
 @given(st.text(max_size=60))
 def test_normalizing_twice_changes_nothing_more(text):
     assert normalize(normalize(text)) == normalize(text)

@@ -451,6 +451,7 @@ def hostile_texts(count: int) -> list[str]:
         range(0xF900, 0xFFFF),
         range(0x10000, 0x20000),
         tuple(map(ord, " \t\n\u00a0\u3000\u200b\ufeff\u0301\u0308▁")),
+        (*range(0x2000, 0x2070), *range(0xFE00, 0xFE10), *range(0xE0000, 0xE0200), 0xAD, 0x34F),
     )
     return [
         "".join(chr(draw.choice(draw.choice(ranges))) for _ in range(draw.randrange(30)))

@@ -11,6 +11,7 @@ from viz.draw.labels import (
     MAX_LABEL,
     axis_labels,
     axis_texts,
+    character_name,
     escape_html,
     escape_markdown,
     token_label,
@@ -147,3 +148,21 @@ def test_what_streamlit_replaces_after_markdown_is_broken_up_unseen(text: str) -
 def test_escaping_for_markdown_loses_no_character(text: str) -> None:
     escaped = escape_markdown(text)
     assert escaped.replace("\\", "").replace(WORD_JOINER, "") == visible(text).strip()
+
+
+@pytest.mark.parametrize(
+    ("character", "name"),
+    [
+        ("\xad", "U+00AD soft hyphen"),
+        ("\ufeff", "U+FEFF zero width no-break space"),
+        ("\u3164", "U+3164 hangul filler"),
+        ("\ue000", "U+E000"),
+        ("\x07", "U+0007"),
+        ("猫", "猫"),
+        ("é", "é"),
+    ],
+)
+def test_a_character_that_nobody_sees_goes_by_its_number_and_name(
+    character: str, name: str
+) -> None:
+    assert character_name(character) == name

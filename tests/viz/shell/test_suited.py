@@ -20,8 +20,7 @@ UNSUITED = [
     ("tHE cAT sAT oN tHE mAT.", "capitals", "The cat sat on the mat."),
     ("The cat 😀 sat on the mat 👩‍👩‍👧.", "emoji", "The cat sat on the mat."),
     ("I ❤️ you.", "emoji", "I you."),
-    ("The cat sat \u202eon the mat.", "U+202E", "The cat sat on the mat."),
-    ("The ca\u200bt sat.\x07", "U+200B, U+0007", "The cat sat."),
+    ("The ca\ue000t sat \u202eon the mat.\uf8ff", "U+E000, U+F8FF", "The cat sat on the mat."),
     ("<b>The cat</b> sat <i class='x'>on</i> the mat.", "markup", "The cat sat on the mat."),
     ("&lt;b&gt;Hello&lt;/b&gt; to you", "markup", "Hello to you"),
     ("**The cat** sat on [the mat](http://x.org).", "markup", "The cat sat on the mat."),
@@ -50,6 +49,7 @@ SUITED = [
     "It is 3:30 p.m. here.",
     "AT&T is a company.",
     "Tab\tand\nline",
+    "The ca\u200bt\ufeff sat \u202eon the m\xadat.\x07",
 ]
 
 
@@ -91,7 +91,7 @@ def test_no_shipped_example_is_found_fault_with() -> None:
 
 
 def test_a_text_that_is_offered_is_itself_left_alone() -> None:
-    for text in ("THE CAT <b>SAT</b>.", "The \u202ecat 😀 sat.", "WE SAW IT AT www.x.org TODAY."):
+    for text in ("THE CAT <b>SAT</b>.", "The \ue000cat 😀 sat.", "WE SAW IT AT www.x.org TODAY."):
         wrong = found(text)
         assert wrong is not None
         assert found(wrong.text) is None

@@ -6,6 +6,7 @@ import { effectsOf } from "./effects.js";
 import { HeadEdits } from "./heads.js";
 import { Masks } from "./masks.js";
 import { Recording } from "./recording.js";
+import { corpusForm } from "./normalization.js";
 import { readSafetensors } from "./safetensors.js";
 import { TextError, Tokenizer } from "./tokenizer.js";
 import { Transformer } from "./transformer.js";
@@ -205,7 +206,7 @@ export class Engine {
     const ids = this.tokenizer.encode(text);
     if (!ids.length) throw new TextError("The text is empty; type a sentence to translate.");
     this.requireRoom(ids, text, "text", this.tokenizer);
-    const letters = new Set([...text].filter((character) => character.trim()));
+    const letters = new Set(corpusForm(text).replaceAll(" ", ""));
     const unseen = new Set(this.tokenizer.unseenCharacters(text));
     if (letters.size && [...letters].every((letter) => unseen.has(letter))) {
       throw new TextError(

@@ -1,6 +1,8 @@
 // Text in the form a vocabulary was trained on: that of the corpora (model/paper/tokenizer.py), then
 // SentencePiece's own, whose rules are a trie in a double array (Darts) with its replacements.
 
+import { withoutInvisible } from "./invisible.js";
+
 export const SPACE = "▁";
 
 const TO_ASCII = new Map([
@@ -14,9 +16,9 @@ const REPLACED = new RegExp(`[${[...TO_ASCII.keys()].join("")}]`, "g");
 // What Python's str.split() takes for white space.
 const WHITE = /[\t-\r\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+/;
 
-/** NFC, plain quotes and dashes, single spaces. */
+/** NFC, plain quotes and dashes, single spaces, nothing that takes no room. */
 export function corpusForm(text) {
-  const plain = text.normalize("NFC").replace(REPLACED, (character) => TO_ASCII.get(character));
+  const plain = withoutInvisible(text).normalize("NFC").replace(REPLACED, (character) => TO_ASCII.get(character));
   return plain.split(WHITE).filter(Boolean).join(" ");
 }
 

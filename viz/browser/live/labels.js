@@ -32,7 +32,8 @@ export function plainLabel(label) {
   return RIGHT_TO_LEFT.test(shown) ? `\u2068${shown}\u2069` : shown;
 }
 
-function visibleCharacter(character) {
+/** A character, or a sign for it where nobody would see it. */
+export function visibleCharacter(character) {
   if (character === "\x7f") return "\u2421";
   if (character < " ") return String.fromCharCode(0x2400 + character.charCodeAt(0));
   if (!UNSEEN.test(character)) return character;

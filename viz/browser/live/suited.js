@@ -1,5 +1,7 @@
 // Text that people can read and a model cannot, as viz/shell/suited.py finds it.
 
+import { withoutInvisible } from "../engine/invisible.js";
+
 const LONGEST_WORD = { de: 40 };
 const LONGEST_USUALLY = 22;
 const CAPITALS = 0.75;
@@ -9,8 +11,8 @@ const LINK = /(?:https?:\/\/|www\.)\S*[^\s.,;:!?)\]}”"']|\S+@[\p{L}\p{N}_]+(?:
 const MARKUP = /<\/?[a-z][^<>]*>|&(?:[a-z]+|#\d+|#x[\da-f]+);|(\*\*|__|`)(?=\S).+?(?<=\S)\1|\[[^\]]+\]\([^)]+\)/i;
 const WORD = /\p{L}+(?:['’]\p{L}+)*/gu;
 const EMOJI = /[\p{So}\p{Sk}]/gu;
-const JOINERS = /[\u200d\ufe0e\ufe0f\u20e3]/gu;
-const HIDDEN = /(?!\s)[\p{Cc}\p{Cf}\p{Co}\p{Cn}]/gu;
+const KEYCAP = "\u20e3";
+const HIDDEN = /[\p{Co}\p{Cn}]/gu;
 
 /**
  * What in a text no model of sentences has learned to read: `says`, keys of the site's catalogues with their values, one
@@ -20,7 +22,8 @@ const HIDDEN = /(?!\s)[\p{Cc}\p{Cf}\p{Co}\p{Cn}]/gu;
  */
 export function unsuited(text, language) {
   const says = [];
-  const hidden = [...new Set(text.match(HIDDEN))].filter((each) => !each.match(JOINERS));
+  text = withoutInvisible(text);
+  const hidden = [...new Set(text.match(HIDDEN))];
   if (hidden.length) {
     const names = hidden.slice(0, MOST_NAMED).map((each) => `U+${each.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}`);
     says.push(["reads_hidden", { names: names.join(", ") + (hidden.length > MOST_NAMED ? " …" : "") }]);
@@ -28,7 +31,7 @@ export function unsuited(text, language) {
   }
   if ((text.match(EMOJI) ?? []).some((each) => each.codePointAt(0) >= 0x2600)) {
     says.push(["reads_no_emoji", {}]);
-    text = text.replace(EMOJI, (each) => (each.codePointAt(0) >= 0x2600 ? " " : each)).replace(JOINERS, "");
+    text = text.replace(EMOJI, (each) => (each.codePointAt(0) >= 0x2600 ? " " : each)).replaceAll(KEYCAP, "");
   }
   if (text.search(LINK) >= 0) {
     says.push(["reads_no_addresses", {}]);
