@@ -10,7 +10,6 @@ import argparse
 from headscope.commands.translate import DEFAULT_CHECKPOINT
 from model.checkpoints.checkpoint import CheckpointError
 from model.checkpoints.shipped import checkpoint_folder
-from model.explain.labels import RULE
 from model.record.weight_rules import RULES
 from model.survey.corpus_survey import KEYS, Place
 from model.survey.part import SurveyError
@@ -53,8 +52,8 @@ def run(arguments: argparse.Namespace) -> None:
                 "headscope survey."
             )
         for place in survey.ranked(arguments.by)[: arguments.most]:
-            profile = survey.of(place)
-            label = RULE[profile.label].text if profile.label else ""
+            profile, found = survey.of(place), survey.label(place)
+            label = found.text if found and found.earned else ""
             mean, loss = profile.measures[arguments.by].mean, profile.effect.mean
             print(f"{written_heads([place])}\t{mean:.2f}\tloss without it {loss:.2f} nats\t{label}")
         return

@@ -187,6 +187,7 @@ class Label:
         telling: how well the head pairs tokens, from 0 (or a little below) to 1: its weight on a
             token's source beyond chance or, if unknown, the mutual information of row and key as a
             share of its maximum.
+        measure: the key of the measure that the text is about; empty if it is about none.
     """
 
     text: str
@@ -194,6 +195,7 @@ class Label:
     earned: bool = True
     share: str = ""
     telling: float = 0.0
+    measure: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,10 +248,11 @@ class Finding(Brief):
             default=self.means.get("pairing", 0.0),
         )
         if self.label is None:
-            return Label(_nearest(self.means), NO_LABEL, earned=False, telling=telling)
+            nearest, measure = _nearest(self.means)
+            return Label(nearest, NO_LABEL, earned=False, telling=telling, measure=measure)
         rule = RULE[self.label]
         reason = rule.wording.format(mean=_percent(self.means[self.label]), share=self.share)
-        return Label(rule.text, reason, share=self.share, telling=telling)
+        return Label(rule.text, reason, share=self.share, telling=telling, measure=self.label)
 
 
 @dataclass(frozen=True, slots=True)
@@ -434,18 +437,19 @@ def _most_telling(layers: Sequence[AttentionMap]) -> tuple[int, int]:
     return layer, int(np.argmax(values[layer])) if len(values[layer]) else 0
 
 
-def _nearest(means: Mapping[str, float]) -> str:
-    """The nearest label of a head without one, such as "often the previous token, 43%"."""
+def _nearest(means: Mapping[str, float]) -> tuple[str, str]:
+    """The nearest label of a head without one, "often the previous token, 43%", and its measure."""
     places = [rule for rule in RULES if rule.place and rule.measure in means]
     most = max(places, key=lambda rule: means[rule.measure], default=None)
     if most is not None and means[most.measure] >= OFTEN:
         mean = means[most.measure]
-        return f"{'mostly' if mean >= HALF else 'often'} {most.place}, {_percent(mean)}"
+        often = "mostly" if mean >= HALF else "often"
+        return f"{often} {most.place}, {_percent(mean)}", most.measure
     if "entropy_share" in means:
         spread = _percent(means["entropy_share"])
         place = "no single place" if means["entropy_share"] > SHARP else "mostly one token per row"
-        return f"{place}, {spread} of the greatest entropy"
-    return "no single place"
+        return f"{place}, {spread} of the greatest entropy", "entropy_share"
+    return "no single place", ""
 
 
 def _percent(share: float) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from model.brief import Brief
-from model.explain.labels import Sample, wilson
+from model.explain.labels import MIN_SENTENCES, RULE, Finding, Label, Sample, wilson
 from model.explain.measures import MEASURES, ON_SOURCE
 from model.record.head_edits import HeadEdit, RuleWeights
 from model.record.weight_rules import Lexicon
@@ -117,7 +117,8 @@ class HeadProfile(Brief):
     """What one head does over the sentences of a survey.
 
     Attributes:
-        label: the measure of the rule that the first half earned; None for none.
+        label: the measure of the rule that the first half earned; None for none. What a head is
+            said to do is `CorpusSurvey.label`.
         held: by measure of a rule, how often it held on the second half.
         measures: the distribution of each measure that can be told.
         distances: the share of the weight at each distance of key from query, from -REACH to REACH;
@@ -132,6 +133,15 @@ class HeadProfile(Brief):
     distances: tuple[float, ...]
     pairs: tuple[WordPair, ...]
     effect: Effect
+
+    @property
+    def in_words(self) -> Label | None:
+        """The label that this survey alone gives; None if too few sentences can tell."""
+        if self.label is not None:
+            return Label(RULE[self.label].text, "", measure=self.label)
+        told = (key for key, held in self.held.items() if held.count >= MIN_SENTENCES)
+        means = {key: self.measures[key].mean for key in told if key in self.measures}
+        return Finding(means).in_words
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,6 +241,8 @@ class CorpusSurvey(Brief):
         missing: measures in KEYS that the survey's file lacks; NaN in `probes`.
         further: measures on the probes that KEYS does not have, (head, sentence), by name.
         unknown: what else the file holds that has no name here.
+        labels: of the model's labels.json, which decide what its heads are said to do; empty
+            without that file.
     """
 
     sample: Sample
@@ -243,6 +255,7 @@ class CorpusSurvey(Brief):
     missing: tuple[str, ...] = ()
     further: Mapping[str, Mapping[Site, FloatArray]] = field(default_factory=dict)
     unknown: Mapping[str, Any] = field(default_factory=dict)
+    labels: Mapping[Site, tuple[Label | None, ...]] = field(default_factory=dict)
 
     @property
     def places(self) -> list[Place]:
@@ -253,6 +266,11 @@ class CorpusSurvey(Brief):
         """The profile of a head."""
         site, head = place
         return self.heads[site][head]
+
+    def label(self, place: Place) -> Label | None:
+        """What a head is said to do, everywhere the same; None if too few sentences can tell."""
+        site, head = place
+        return self.labels[site][head] if self.labels else self.of(place).in_words
 
     def ranked(self, measure: str, *, kind: AttentionKind | None = None) -> list[Place]:
         """The heads by their mean of a measure, largest first; those without it are left out."""

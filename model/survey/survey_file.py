@@ -22,6 +22,7 @@ import numpy as np
 
 from model.checkpoints.checkpoint import CheckpointError, own_file, snapshot_file, snapshots
 from model.explain.labels import RULE, Sample, site_named
+from model.explain.labels_file import read_labels
 from model.files import unread, write_whole
 from model.record.head_edits import RuleWeights
 from model.record.weight_rules import Lexicon
@@ -121,8 +122,8 @@ def read_survey(directory: Path) -> CorpusSurvey | None:
     """The survey in survey.zip of a checkpoint folder; None without the file.
 
     Raises:
-        CheckpointError: if the file is damaged or lacks a part, or the folder has other weights by
-            now.
+        CheckpointError: if the file or labels.json is damaged, lacks a part, or is of another model
+            than the folder has by now.
     """
     path = own_file(directory, SURVEY)
     if not path.exists():
@@ -133,6 +134,7 @@ def read_survey(directory: Path) -> CorpusSurvey | None:
             f"{path} is of other weights than the model has now. Delete it, or write it anew with "
             "headscope survey."
         )
+    labels = read_labels(directory)
     try:
         columns = {name: tuple(map(str, each)) for name, each in _columns(content).items()}
         rules = content["rules"]
@@ -161,6 +163,7 @@ def read_survey(directory: Path) -> CorpusSurvey | None:
                 if key not in KEYS
             },
             unknown={name: each for name, each in content.items() if name not in _PARTS},
+            labels={} if labels is None else labels.labels,
         )
     except KeyError as error:
         raise CheckpointError(

@@ -8,7 +8,6 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from model.explain.labels import RULE
 from model.trace.attention_map import AttentionKind
 from viz.corpus.quantities import QUANTITIES, ranked, value_of
 from viz.corpus.sentences import all_sentence
@@ -169,8 +168,8 @@ class AllHeads(OfSurvey):
         return set(named)
 
     def _label(self, site: Any, head: int) -> str:
-        label = self.survey.of((site, head)).label
-        return "" if label is None else f"<br>{escape_html(RULE[label].text)}"
+        label = self.survey.label((site, head))
+        return f"<br>{escape_html(label.text)}" if label and label.earned else ""
 
     def numbers(self) -> Numbers:
         points = self.points

@@ -6,7 +6,7 @@ import math
 
 from model.explain.alignment_table import AlignmentTable, Read
 from model.explain.growth import Growth
-from model.explain.labels import MIN_PASSING, MIN_SENTENCES, RULE
+from model.explain.labels import MIN_PASSING, RULE, Label
 from model.explain.measures import EFFECT
 from model.record.weight_rules import BY_DISTANCE, RULES
 from model.survey.corpus_survey import CorpusSurvey, Effect, HeadRule, Place
@@ -33,29 +33,22 @@ def no_survey(model_name: str, *, is_snapshot: bool = False) -> str:
 
 def does(survey: CorpusSurvey, place: Place) -> str:
     """What a head does, and how sure that is."""
-    profile = survey.of(place)
-    if profile.label is not None:
-        rule, held = RULE[profile.label], profile.held.get(profile.label)
-        text = f"This head {rule.text}"
-        if held is None or not held.count:
-            return f"{text}."
-        low, high = held.interval
-        return (
-            f"{text}: it has {rule.needs} in {_share(held.share)} of "
-            f"{count_of(held.count, 'sentence')} that did not earn it the label (95% interval "
-            f"{_share(low)} to {_share(high)})."
-        )
-    places = [key for key, rule in RULE.items() if rule.place and key in profile.measures]
-    most = max(places, key=lambda key: profile.measures[key].mean, default=None)
-    if most is None:
+    label = survey.label(place)
+    if label is None:
         return "Too few sentences can tell what this head does."
-    mean = percent(profile.measures[most].mean)
-    where = f"looks at {RULE[most].place}, with {mean} of its weight on average"
-    if most not in profile.held or profile.held[most].count < MIN_SENTENCES:
-        return f"Most of all, this head {where}. Too few sentences can tell for a label."
+    if not label.earned:
+        return (
+            f"No label: no pattern holds in {percent(MIN_PASSING)} of the sentences. Closest: "
+            f"{label.text}."
+        )
+    held = survey.of(place).held.get(label.measure)
+    if held is None or not held.count:
+        return f"This head {label.text}."
+    low, high = held.interval
     return (
-        f"No label: no pattern holds in {percent(MIN_PASSING)} of the sentences. Most of all it "
-        f"{where}."
+        f"This head {label.text}: it has {RULE[label.measure].needs} in {_share(held.share)} of "
+        f"{count_of(held.count, 'sentence')} that did not earn it the label (95% interval "
+        f"{_share(low)} to {_share(high)})."
     )
 
 
@@ -97,10 +90,10 @@ def alignment_sentence(table: AlignmentTable, place: Place) -> str | None:
     )
 
 
-def came_sentence(growth: Growth, place: Place, label: str | None) -> str | None:
+def came_sentence(growth: Growth, place: Place, label: Label | None) -> str | None:
     """Since which step of its training a head has done what its label says."""
     for site, head, text, step in growth.lasting_labels():
-        if (site, head) == place and label is not None and text == RULE[label].text:
+        if (site, head) == place and label is not None and text == label.text:
             return f"It has done so since step {step:,} of {growth.steps[-1]:,} of its training."
     return None
 

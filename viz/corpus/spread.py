@@ -67,10 +67,10 @@ class HeadSpread(OfHead):
 
     @property
     def keys(self) -> list[str]:
-        """The measures that are shares, largest mean first."""
+        """The measures that are shares, largest median first, which is what is drawn."""
         measures = self.profile.measures
         shares = [key for key in measures if key in QUANTITIES and QUANTITIES[key].unit == "share"]
-        return sorted(shares, key=lambda key: -measures[key].mean)
+        return sorted(shares, key=lambda key: -measures[key].quantiles[QUANTILES // 2])
 
     @property
     def title(self) -> str:

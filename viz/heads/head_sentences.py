@@ -15,15 +15,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from model.explain.labels import HALF
 from model.explain.measures import OFFSETS, TOKENS, allowed_per_head, even_shares, joined
 from model.explain.reading import AS_RECORDED, Reading
 from model.trace.attention_map import AttentionMap, BoolArray, Site
 
 LEANS = 0.2
 """The share of the way from an even share to all weight at which a place stands out."""
-
-MOSTLY = 0.5
-"""The share of the weight from which on a head looks mostly at one place."""
 
 EVEN = 0.9
 """The share of the greatest possible entropy from which on a row counts as even; as for labels."""
@@ -137,7 +135,7 @@ def _manner(facts: Mapping[str, float], even: Mapping[str, float]) -> str:
     }
     place = max(above, key=lambda key: above[key], default="")
     if place and above[place] >= LEANS:
-        return f", {'mostly' if facts[place] >= MOSTLY else 'often'} at {_PLACES[place]}"
+        return f", {'mostly' if facts[place] >= HALF else 'often'} at {_PLACES[place]}"
     pairing = facts.get("pairing", math.nan)
     if pairing >= DIFFERENT:
         in_order = facts.get("diagonal", math.nan) >= IN_ORDER

@@ -7,7 +7,6 @@ import pandas as pd
 import streamlit as st
 
 from model.checkpoints.checkpoint import CheckpointError
-from model.explain.labels import RULE
 from model.explain.measures import EFFECT
 from model.survey.corpus_survey import CorpusSurvey, Place
 from model.survey.survey_file import SURVEY
@@ -119,7 +118,8 @@ def show_top(survey: CorpusSurvey, view: CorpusView) -> None:
                 for key in columns
             },
             "Label": [
-                RULE[label].text if (label := survey.of(place).label) else "" for place in first
+                label.text if (label := survey.label(place)) and label.earned else ""
+                for place in first
             ],
         }
     )

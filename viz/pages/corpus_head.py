@@ -97,7 +97,7 @@ def came(question: OfModel, survey: CorpusSurvey, place: Place) -> str | None:
     """When a head came, in the childhood of a model that has one."""
     with suppress(CheckpointError):
         growth = session.growth(question.checkpoint)
-        return None if growth is None else came_sentence(growth, place, survey.of(place).label)
+        return None if growth is None else came_sentence(growth, place, survey.label(place))
     return None
 
 
@@ -130,9 +130,9 @@ def show_pairs(survey: CorpusSurvey, place: Place) -> None:
 
 def main_measure(survey: CorpusSurvey, place: Place) -> str | None:
     """The measure that says most about a head: its label's, or its largest share."""
-    profile = survey.of(place)
-    if profile.label in profile.measures:
-        return profile.label
+    label = survey.label(place)
+    if label is not None and label.measure in survey.of(place).measures:
+        return label.measure
     return next(iter(HeadSpread(survey, "", *place).keys), None)
 
 

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from model.explain.labels import (
     MIN_SENTENCES,
     NO_LABEL,
+    RULE,
     RULES,
     Finding,
     HeadValues,
@@ -502,7 +503,11 @@ def test_a_head_below_every_threshold_has_a_line_with_its_number(
 ) -> None:
     sources = [{row: row for row in range(length)} for length in LENGTHS]
     (label,) = labels([a_trace(site, [head], length) for length in LENGTHS], sources)[site]
-    assert label == Label(text, NO_LABEL, earned=False, telling=label.telling if label else 0)
+    assert label is not None
+    assert (label.text, label.reason, label.earned) == (text, NO_LABEL, False)
+    place = text.removeprefix("often ").partition(",")[0]
+    named = RULE[label.measure].place
+    assert named == place if "often" in text else label.measure == "entropy_share"
 
 
 def test_looking_at_punctuation_is_told_where_rows_have_some_to_look_at() -> None:

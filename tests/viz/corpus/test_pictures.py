@@ -10,13 +10,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from model.checkpoints.shipped import CHECKPOINTS
 from model.explain.growth import Growth
-from model.explain.labels import MIN_PASSING, MIN_SENTENCES, RULE
+from model.explain.labels import MIN_PASSING, MIN_SENTENCES, RULE, Label
+from model.explain.labels_file import read_labels
 from model.explain.measures import EFFECT
 from model.record.weight_rules import RULES
 from model.survey.corpus_survey import REACH, CorpusSurvey, Effect, Held, Place
 from model.survey.fitting import overlaps_of
-from model.survey.survey_file import save_survey
+from model.survey.survey_file import read_survey, save_survey
 from model.trace.attention_map import AttentionKind, Site
 from model.translate.translator import Translator
 from tests.kit.pictures import require_same
@@ -76,10 +78,11 @@ def test_a_head_is_said_to_link_words_only_where_that_was_measured(tmp_path: Pat
 def test_a_head_came_when_the_label_that_it_still_has_began() -> None:
     site, text = Site(AttentionKind.ENCODER, 0), RULE["previous"].text
     growth = Growth((0, 10, 20), {}, {site: [[None, text, text], [text, None, None]]})
-    said = came_sentence(growth, (site, 0), "previous")
+    label = Label(text, "", measure="previous")
+    said = came_sentence(growth, (site, 0), label)
     assert said == "It has done so since step 10 of 20 of its training."
-    assert came_sentence(growth, (site, 0), "same") is None
-    assert came_sentence(growth, (site, 1), "previous") is None
+    assert came_sentence(growth, (site, 0), Label(RULE["same"].text, "")) is None
+    assert came_sentence(growth, (site, 1), label) is None
 
 
 def test_the_page_says_which_sentences_the_model_was_trained_on(survey: CorpusSurvey) -> None:
@@ -102,26 +105,48 @@ def test_a_label_is_said_with_how_often_it_held(survey: CorpusSurvey) -> None:
     assert "(95% interval 99.8% to 100%)" in always
 
 
-def test_without_a_label_the_largest_measure_is_said(survey: CorpusSurvey) -> None:
+def test_without_a_label_the_closest_one_is_said(survey: CorpusSurvey) -> None:
     place = Site(AttentionKind.ENCODER, 0), 0
-    assert survey.of(place).label is None
-    text = does(survey, place)
-    means = {
-        rule.place: survey.of(place).measures[key].mean
-        for key, rule in RULE.items()
-        if rule.place and key in survey.of(place).measures
-    }
-    most = max(means, key=means.__getitem__)
-    where = f"looks at {most}, with {means[most]:.0%} of its weight on average."
-    assert text == f"Most of all, this head {where} Too few sentences can tell for a label."
+    assert does(survey, place) == "Too few sentences can tell what this head does."
     site, head = place
     heads = list(survey.heads[site])
     heads[head] = replace(heads[head], held=dict.fromkeys(RULE, Held(10, MIN_SENTENCES)))
     many = replace(survey, heads={**survey.heads, site: tuple(heads)})
+    label = many.label(place)
+    assert label is not None
     share = f"{MIN_PASSING:.0%}"
     assert does(many, place) == (
-        f"No label: no pattern holds in {share} of the sentences. Most of all it {where}"
+        f"No label: no pattern holds in {share} of the sentences. Closest: {label.text}."
     )
+
+
+@pytest.mark.parametrize("name", ["en-de", "en-de-childhood"])
+def test_both_pages_say_the_same_of_every_head(name: str) -> None:
+    corpus, labels = read_survey(CHECKPOINTS / name), read_labels(CHECKPOINTS / name)
+    assert corpus is not None
+    assert labels is not None
+    for place in corpus.places:
+        site, head = place
+        label = labels.labels[site][head]
+        assert label is not None
+        if label.earned:
+            assert does(corpus, place).startswith(f"This head {label.text}")
+        else:
+            assert does(corpus, place).endswith(f"Closest: {label.text}.")
+    # Heads on which the survey's own sentences differ.
+    own = [corpus.of(place).in_words for place in corpus.places]
+    said = [labels.labels[site][head] for site, head in corpus.places]
+    assert any(
+        one is not None and other is not None and one.text != other.text
+        for one, other in zip(own, said, strict=True)
+    )
+
+
+def test_the_chart_below_is_in_the_order_of_what_it_draws(survey: CorpusSurvey) -> None:
+    for site, head in survey.places:
+        spread = HeadSpread(survey, FOLDER, site, head)
+        medians = list(spread.figure(Layout()).data[-1].x)
+        assert medians == sorted(medians, reverse=True)
 
 
 def test_an_effect_is_said_with_its_rank(survey: CorpusSurvey) -> None:
