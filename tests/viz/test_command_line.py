@@ -86,7 +86,12 @@ def test_every_picture_can_be_printed(run: Run, name: str, monkeypatch: pytest.M
     monkeypatch.setattr(metadata, "svg", lambda file, about: file)
     status, file, error = run("--figure", name, out="out.svg")
     assert (status, error) == (0, "")
-    assert json.loads(file)["data"]
+    drawn = json.loads(file)
+    assert drawn["data"]
+    # Nothing but a lack of room, which is said, takes a label off an axis.
+    axes = [each for name, each in drawn["layout"].items() if re.match(r"[xy]axis", name)]
+    named = [each for each in axes if re.search(r"[^\W\d_]", "".join(each.get("ticktext") or ""))]
+    assert all(each.get("ticklabeloverflow") == "allow" for each in named)
 
 
 @pytest.mark.slow

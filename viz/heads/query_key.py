@@ -427,6 +427,8 @@ def _key_ticks(texts: list[str], key: int, side_by_side: bool) -> dict[str, Any]
     labels = [escape_html(texts[place]) for place in tickvals]
     return {
         "tickmode": "array",
+        "dtick": step,
+        "ticklabeloverflow": "allow",
         "tickvals": tickvals,
         "ticktext": [
             f"<b>{label}</b>" if place == key else label

@@ -143,7 +143,8 @@ def image(
         width: as in `sized`.
         scale: of a PNG: 1 to 4 pixels for every 1/96 inch. Other formats ignore it.
         title: for the metadata; empty takes the figure's own.
-        caption: how to read the figure, in plain text; it stands below the figure.
+        caption: how to read the figure, in plain text; it stands below the figure, followed by how
+            many labels of rows and columns had no room.
         sentence: below the caption, shortened to one line.
         model: in the same line.
 
@@ -155,6 +156,7 @@ def image(
         raise ExportError(f"There is no image format {format!r}; choose png, svg or pdf.")
     if scale not in SCALES:
         raise ExportError(f"A PNG can be scaled 1 to 4 times, not {scale} times.")
+    caption = " ".join(filter(None, [caption, left_out(figure)]))
     below = _caption(figure, width, caption, sentence, model)
     room = 0.0 if below is None else float(below.layout.height)
     pixels, height, size = _plan(figure, width, room)
@@ -173,6 +175,24 @@ def image(
             return metadata.svg(drawn, about)
         case "pdf":
             return metadata.pdf(drawn, about)
+
+
+def left_out(figure: go.Figure) -> str:
+    """How many labels of its axes a figure leaves out for lack of room; empty for none."""
+    told = []
+    for each, name in ((figure.select_xaxes, "column"), (figure.select_yaxes, "row")):
+        thinned = [
+            axis
+            for axis in each()
+            if axis.tickmode == "array"
+            and (axis.dtick or 1) > 1
+            and axis.showticklabels is not False
+        ]
+        ends = [axis.range or (-0.5, axis.tickvals[-1] + 0.5) for axis in thinned]
+        count = sum(round(abs(end - start)) for start, end in ends)
+        if left := count - sum(len(axis.tickvals) for axis in thinned):
+            told.append(f"{left} of {count} {name} labels")
+    return f"Left out for lack of room: {' and '.join(told)}." if told else ""
 
 
 def title_of(figure: go.Figure) -> str:

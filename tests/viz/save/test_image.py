@@ -21,7 +21,7 @@ import pytest
 from PIL import Image
 
 from model.explain.reading import read
-from model.trace.attention_map import Site
+from model.trace.attention_map import AttentionMap, Site, Tokens
 from model.trace.trace import Trace
 from model.translate.translator import Translator
 from tests.kit.hostile_map import hostile_map
@@ -171,6 +171,48 @@ def test_pdf_is_one_page_of_its_width_with_every_token_as_text(
             assert token in text
     assert "weight" in text
     assert not list(page.images)
+
+
+def labels_drawn(svg: bytes, axis: str) -> list[str]:
+    """The labels of an axis that stand in a file."""
+    ticks = [
+        node
+        for node in ElementTree.fromstring(svg).iter("{http://www.w3.org/2000/svg}g")
+        if node.get("class") == f"{axis}tick"
+    ]
+    return [text for node in ticks if (text := "".join(node.itertext()))]
+
+
+@pytest.mark.parametrize("width", image.WIDTHS)
+@pytest.mark.parametrize("count", [2, 6, 30, 70])
+def test_every_key_and_query_has_its_label_or_the_figure_counts_those_left_out(
+    chromium: None, count: int, width: str
+) -> None:
+    # Long words at the end, where a label leans out of the figure.
+    words = [f"w{place}" for place in range(count - 1)] + ["unprofessionalism"]
+    tokens = Tokens.unnamed(words)
+    attention = AttentionMap(
+        Site("encoder", 3),
+        weights=np.full((1, count, count), 1 / count, dtype=np.float32),
+        allowed=np.ones((count, count), dtype=np.bool_),
+        queries=tokens,
+        keys=tokens,
+    )
+    figure = attention_heatmap(attention, 0, narrow=image.is_narrow(width))
+    drawn = image.image(figure, "svg", width)
+    said = " ".join(texts_of(drawn))
+    for axis, name in (("x", "column"), ("y", "row")):
+        shown = len(labels_drawn(drawn, axis))
+        left = count - shown
+        assert left == 0 or f"{left} of {count} {name} labels" in said, (axis, shown)
+        if left == 0:
+            assert f"{name} labels" not in said
+    # The last one, too.
+    if count == 6:
+        assert labels_drawn(drawn, "x")[-1] in ("unprofessionalism", "unprofess…")
+        pages = pypdf.PdfReader(io.BytesIO(image.image(figure, "pdf", width))).pages
+        written = pages[0].extract_text()
+        assert all(written.count(word) >= 2 for word in [*words[:-1], "unprofess"])
 
 
 def test_png_has_the_pixels_and_the_resolution_of_its_scale(chromium: None) -> None:
