@@ -52,10 +52,10 @@ def run(arguments: argparse.Namespace) -> None:
                 "headscope survey."
             )
         for place in survey.ranked(arguments.by)[: arguments.most]:
-            profile, found = survey.of(place), survey.label(place)
-            label = found.text if found and found.earned else ""
+            profile, label = survey.of(place), survey.label(place)
+            said = label.text if label and label.earned else ""
             mean, loss = profile.measures[arguments.by].mean, profile.effect.mean
-            print(f"{written_heads([place])}\t{mean:.2f}\tloss without it {loss:.2f} nats\t{label}")
+            print(f"{written_heads([place])}\t{mean:.2f}\tloss without it {loss:.2f} nats\t{said}")
         return
     index = read_sentences(arguments.model)
     if index is None:
