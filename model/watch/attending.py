@@ -69,7 +69,7 @@ def attend(mode: Recorder, node: Node, weights: Tensor, values: Tensor, output: 
             "change the model's own code",
         )
     doubts += notes
-    q, k, origins = _queries_and_keys(candidate, arrangement)
+    q, k, nodes = _queries_and_keys(candidate, arrangement)
     v = _heads_of(values, arrangement)
     first, end = keys.reached
     if v is not None and v.shape[2] == end - first < n_keys:
@@ -92,7 +92,7 @@ def attend(mode: Recorder, node: Node, weights: Tensor, values: Tensor, output: 
         extra_keys=keys.names,
         extra_before=keys.before,
     )
-    mode.log.add_call(candidate.spot, record, origins, tuple(doubts), splits=arrangement.splits)
+    mode.log.add_call(candidate.spot, record, nodes, tuple(doubts), splits=arrangement.splits)
 
 
 def _keys(
@@ -273,31 +273,26 @@ def _heads_apart(made: Tensor, weights: Tensor, n_heads: int | None) -> tuple[in
 
 def _queries_and_keys(
     candidate: Candidate, arrangement: Arrangement
-) -> tuple[Tensor | None, Tensor | None, tuple[frozenset[int], frozenset[int]] | None]:
+) -> tuple[Tensor | None, Tensor | None, tuple[Node, Node] | None]:
     origin = candidate.origin
-    origins = None if origin.summed is None else _origins(*origin.summed)
     product = origin.product
     if product is None:
-        return None, None, origins
+        return None, None, origin.summed
     left, right = product.left, product.right.transpose(-2, -1)
     of_left, of_right = product.nodes
     if _swapped(product, candidate):
         left, right, of_left, of_right = right, left, of_right, of_left
     batch, heads, n_queries, _ = arrangement.shape
     if (left.shape[-2], left.numel()) != (n_queries, batch * heads * n_queries * left.shape[-1]):
-        return None, None, origins
+        return None, None, origin.summed
     if arrangement.turned:
-        return None, None, _origins(of_left, of_right)
+        return None, None, (of_left, of_right)
     q, k = _copied(left, arrangement), _heads_of(right, arrangement)
     # Models scale before or after the product; the scores show which.
     for x, node in ((q, of_left), (k, of_right)):
         if x is not None and node.factor != 1:
             x /= node.factor
-    return q, k, _origins(of_left, of_right)
-
-
-def _origins(first: Node, second: Node) -> tuple[frozenset[int], frozenset[int]]:
-    return first.origins, second.origins
+    return q, k, (of_left, of_right)
 
 
 def _swapped(product: Product, candidate: Candidate) -> bool:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
+import operator
 from collections import Counter
 from collections.abc import Hashable
 from dataclasses import dataclass, field, replace
@@ -14,7 +16,7 @@ from model.paper.masks import rows_without_keys
 from model.record.recording import AttentionRecord, join_heads
 from model.watch.arrangement import UNCERTAIN
 from model.watch.call_sites import Place, Spot
-from model.watch.lineage import Softmax
+from model.watch.lineage import Node, Softmax
 from model.watch.texts import Call
 
 Origins = tuple[frozenset[int], frozenset[int]]
@@ -32,6 +34,8 @@ class PlaceCalls:
     # In order, each once.
     doubts: dict[str, None] = field(default_factory=dict)
     splits: bool = False
+    # How many calls one after another hold the heads of one layer.
+    turns: int = 1
 
     @property
     def records(self) -> tuple[AttentionRecord, ...]:
@@ -64,15 +68,19 @@ class CallLog:
         self,
         spot: Spot,
         record: AttentionRecord,
-        origins: Origins | None,
+        nodes: tuple[Node, Node] | None,
         doubts: tuple[str, ...] = (),
         *,
         splits: bool = False,
     ) -> None:
-        """One call of an attention; without origins, queries and keys are of one text.
+        """One call of an attention, with what its queries and keys are; None for one text.
 
         The doubts are for the report; it splits if an item of its batch is a part of one input.
         """
+        origins = None if nodes is None else (nodes[0].origins, nodes[1].origins)
+        sources = None
+        if nodes is not None and nodes[0].rows == len(record.weights) * record.n_queries:
+            sources = nodes[0].source, nodes[1].source
         key = object() if spot.key is None else spot.key
         place_calls = self.places.setdefault(key, PlaceCalls(spot.place, origins, (spot.key,)))
         if spot.stacked:
@@ -93,6 +101,7 @@ class CallLog:
                 queries,
                 self.reads & ~self._is_text,
                 self.reads & self._is_text,
+                sources,
             )
         )
         self.n_events += 1
@@ -142,7 +151,7 @@ def _with_empty_rows(record: AttentionRecord) -> tuple[AttentionRecord, tuple[st
 def heads_joined(places: list[PlaceCalls]) -> list[PlaceCalls]:
     """Heads in separate modules, joined into one place: consecutive ones with equal inputs."""
     joined: list[list[PlaceCalls]] = []
-    for each in places:
+    for each in map(_turns_joined, places):
         if joined and _is_next_head(joined[-1][-1], each):
             joined[-1].append(each)
         else:
@@ -163,6 +172,28 @@ def heads_joined(places: list[PlaceCalls]) -> list[PlaceCalls]:
         )
         for heads in joined
     ]
+
+
+def _turns_joined(place: PlaceCalls) -> PlaceCalls:
+    """Heads that ran one after another at one place, joined into one call."""
+    layers: list[list[Call]] = []
+    for call in place.calls:
+        if layers and all(map(call.is_beside, layers[-1])):
+            layers[-1].append(call)
+        else:
+            layers.append([call])
+    lengths = {len(heads) for heads in layers}
+    turns = max(lengths)
+    if turns == 1 or len(lengths) > 1:
+        return place
+    calls = []
+    for heads in layers:
+        record = join_heads([head.record for head in heads])
+        reads = functools.reduce(operator.or_, (head.reads for head in heads))
+        calls.append(replace(heads[-1], record=record, reads=reads))
+    n_heads = calls[0].record.weights.shape[1]
+    said = f"its {n_heads} heads ran in {turns} calls, one after another, which are joined"
+    return replace(place, calls=calls, doubts={**place.doubts, said: None}, turns=turns)
 
 
 def _is_next_head(one: PlaceCalls, other: PlaceCalls) -> bool:

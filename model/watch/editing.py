@@ -5,6 +5,8 @@ Edits happen below autograd, which does not see them, so they work only without 
 
 from __future__ import annotations
 
+import itertools
+from collections import Counter
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -240,20 +242,25 @@ class SiteEdit(Brief):
 class Edits:
     """The edits by place."""
 
-    def __init__(self, by_key: Mapping[Hashable, SiteEdit]) -> None:
+    def __init__(self, by_key: Mapping[Hashable, list[SiteEdit | None]]) -> None:
+        """Edits of each call of a place in turn, None for those that stay as they are."""
         self._by_key = by_key
+        self._n_calls: Counter[Hashable] = Counter()
 
     def at(self, spot: Spot) -> SiteEdit | None:
         """The edits for calls at that spot; CaptureError where derivatives are wanted of them."""
-        edit = self._by_key.get(spot.key)
+        edit, turns = None, self._by_key.get(spot.key)
+        if turns is not None:
+            edit = turns[self._n_calls[spot.key] % len(turns)]
+            self._n_calls[spot.key] += 1
         if edit is not None and spot.differentiated:
             raise CaptureError(_NO_GRADIENTS)
         return edit
 
     def require_met(self) -> None:
         """Raise CaptureError for edits whose place never ran."""
-        for each in self._by_key.values():
-            if not each.met:
+        for each in itertools.chain(*self._by_key.values()):
+            if each is not None and not each.met:
                 raise CaptureError(
                     f"Nothing was edited at {each.site}, as none ran there. {_AFRESH}"
                 )
@@ -262,7 +269,7 @@ class Edits:
 def site_edits(
     under: Intervention,
     weights: Mapping[Any, Any],
-    sites: Mapping[Site, tuple[tuple[Hashable, ...], int, bool, tuple[int, int]]],
+    sites: Mapping[Site, tuple[tuple[Hashable, ...], int, int, bool, tuple[int, int]]],
 ) -> Edits:
     """Interventions by place.
 
@@ -270,7 +277,8 @@ def site_edits(
         under: masks and heads; positions and word order belong to a model, not to its attention.
         weights: by site, broadcastable to (batch, head, query, key).
         sites: of a pass that was watched: the keys of its places, how many heads the site has,
-            whether it ran once, and how many keys the model adds before and behind the text's.
+            in how many calls one after another they run, whether it ran once, and how many keys the
+            model adds before and behind the text's.
 
     Raises:
         CaptureError: if anything but masks and heads is to be changed, or a place has no key.
@@ -290,8 +298,8 @@ def site_edits(
             raise HeadError(
                 f"There is no {site} in this model; it has {', '.join(map(str, sites))}."
             )
-    edits: dict[Hashable, SiteEdit] = {}
-    for site, (keys, n_heads, once, extra) in sites.items():
+    edits: dict[Hashable, list[SiteEdit | None]] = {}
+    for site, (keys, n_heads, turns, once, extra) in sites.items():
         at = heads.at(site)
         if not at and masks.at(site) is None and site not in fixed:
             continue
@@ -299,8 +307,8 @@ def site_edits(
             raise HeadError(
                 f"There is no head {max(at)} at {site}; choose one from 0 to {n_heads - 1}."
             )
-        each = n_heads // len(keys)
-        for part, key in enumerate(keys):
+        each = n_heads // (len(keys) * turns)
+        for part, (key, turn) in enumerate(itertools.product(keys, range(turns))):
             if key is None:
                 raise CaptureError(
                     f"{site} ran in a compiled module that hides its lines; edit the model that "
@@ -308,7 +316,7 @@ def site_edits(
                 )
             own = {h - part * each: at[h] for h in at if 0 <= h - part * each < each}
             if own or masks.at(site) is not None or site in fixed:
-                edits[key] = SiteEdit(
+                edits.setdefault(key, [None] * turns)[turn] = SiteEdit(
                     site, part * each, n_heads, own, masks.at(site), fixed.get(site), once, extra
                 )
     return Edits(edits)

@@ -10,6 +10,7 @@ import itertools
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
+from math import prod
 from typing import Any
 
 import torch
@@ -131,6 +132,7 @@ class Node(Brief):
         changed: how weights were changed since their softmax: "dropout", "scaled" or "changed".
         noise: whether it was drawn at random, as dropout's mask is.
         events: a bit for each call of attention and each text that its numbers depend on.
+        rows: how many rows the last linear map read, if these are all of a tensor; else 0.
         root: the number of the tensor that it began as, an input or a parameter; its own if none.
         layout: where the columns of its last axis come from.
     """
@@ -147,6 +149,7 @@ class Node(Brief):
     changed: str | None = None
     noise: bool = False
     events: int = 0
+    rows: int = 0
     root: int = -1
     layout: Layout | None = field(default=None, repr=False)
     alive: StorageWeakRef | None = field(default=None, repr=False)
@@ -159,6 +162,11 @@ class Node(Brief):
         """The axes of one of its views."""
         assert self.axes is not None
         return View.of(x, self.axes).dims
+
+    @property
+    def source(self) -> int:
+        """The number of what the last linear map on the way to it read."""
+        return self.reads[0] if self.reads else self.number
 
     @property
     def leads(self) -> bool:
@@ -280,13 +288,17 @@ class Lineage:
             candidate=parent.candidate,
             changed=parent.changed,
             noise=parent.noise,
+            rows=parent.rows,
             root=parent.root,
         )
 
-    def read(self, parent: Node) -> Node:
-        """The node of a linear map of another."""
+    def read(self, parent: Node, x: Tensor) -> Node:
+        """The node of a linear map of another, which reads the rows of x."""
         reads = (parent.number, *parent.reads)[:N_READ]
-        return Node(next(self._numbers), reads, mapped=True, root=parent.root)
+        rows = prod(x.shape[:-1])
+        if parent.layout is None or prod(parent.layout.shape[:-1]) != rows:
+            rows = 0
+        return Node(next(self._numbers), reads, mapped=True, rows=rows, root=parent.root)
 
     def put(self, x: Tensor, node: Node, axes: Axes | None = None) -> Node:
         """Keep a node for a tensor's storage; axes are None where they are not known."""

@@ -127,7 +127,7 @@ def _flex(mode: Recorder, func: Any, args: Args, kwargs: Kwargs) -> Any:
         raise edit.hidden("flex_attention", "let the model use F.scaled_dot_product_attention")
     result = func(*args, **kwargs)
     record = kernels.of_flex(func, args, kwargs)
-    query, key = (mode.lineage.of(each).origins for each in args[:2])
+    query, key = (mode.lineage.of(each) for each in args[:2])
     record, doubts, splits = _of_kernel(mode, spot, args[0], args[1], record)
     mode.log.add_call(spot, record, (query, key), doubts, splits=splits)
     mode.lineage.put(
@@ -146,10 +146,9 @@ def _fused(mode: Recorder, func: Any, args: Args, kwargs: Kwargs) -> Any:
     if name not in _KERNELS and _rows_are_heads(mode, arguments["query"]):
         arguments |= _unpacked(arguments)
     record = _KERNELS.get(name, kernels.of_fused)(arguments)
-    origins = None
+    nodes = None
     if name not in _KERNELS:
-        query, key = (mode.lineage.of(arguments[each]).origins for each in ("query", "key"))
-        origins = query, key
+        nodes = mode.lineage.of(arguments["query"]), mode.lineage.of(arguments["key"])
     spot, out = mode.places.here(), first_tensor(result)
     doubts: tuple[str, ...] = ()
     source: Any = arguments.get("query", arguments.get("src"))
@@ -177,7 +176,7 @@ def _fused(mode: Recorder, func: Any, args: Args, kwargs: Kwargs) -> Any:
             edit_output(edit, out, (batch, heads, n_queries))
     if name not in _KERNELS:
         record = _with_text_first(mode, spot, arguments["query"], arguments["key"], record)
-    mode.log.add_call(spot, record, origins, doubts, splits=splits)
+    mode.log.add_call(spot, record, nodes, doubts, splits=splits)
     if out is not None:
         known = torch.is_tensor(source) and not source.is_nested and not out.is_nested
         axes = resized(out, mode.lineage.view(source)) if known else None

@@ -333,7 +333,7 @@ def linear(mode: Recorder, func: Any, args: Args, kwargs: Kwargs) -> Any:
     out = first_tensor(result)
     if out is not None and operands:
         nodes, (view, *_) = mode.lineage.read_by(operands[:2])
-        made = mode.lineage.read(next((n for n in nodes if n.made), nodes[0]))
+        made = mode.lineage.read(next((n for n in nodes if n.made), nodes[0]), operands[0])
         made.scores = additive(nodes) if out.numel() < operands[0].numel() else None
         if "conv" in str(func):
             groups = args[8] if len(args) > 8 else 1

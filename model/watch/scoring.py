@@ -89,7 +89,7 @@ def product(mode: Recorder, func: Any, args: Args, kwargs: Kwargs) -> Any:
             lineage.put(result, lineage.fresh(node.root), axes)
             return result
     suspect(mode, left)
-    read = lineage.read(next((node for node in nodes if node.made), nodes[0]))
+    read = lineage.read(next((node for node in nodes if node.made), nodes[0]), left)
     read.scores = additive(nodes) if result.numel() < left.numel() else None
     # A map without bias has a parameter on only one side.
     if result.dim() == 3 or nodes[0].made == nodes[1].made:

@@ -60,6 +60,7 @@ class Watched:
                 each.site: (
                     place.keys,
                     each.n_heads,
+                    place.turns,
                     len(each.calls) == 1,
                     _extra(each.calls[0]),
                 )

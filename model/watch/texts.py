@@ -22,7 +22,8 @@ class Call:
     `run` is the call of the whole model that it is part of, None where no module ran; `queries` are
     numbers of the tensors that its queries were computed from, None if not known. `reads` has the
     bit of every earlier call whose output it reads, and `looks_up` that of every text whose
-    embeddings it reads.
+    embeddings it reads. `sources` are the tensors whose rows were mapped to its queries and to its
+    keys, if its queries are all of them.
     """
 
     record: AttentionRecord
@@ -31,10 +32,28 @@ class Call:
     queries: frozenset[int] | None
     reads: int = 0
     looks_up: int = 0
+    sources: tuple[int, int] | None = None
 
     def follows(self, other: Call) -> bool:
         """Whether it reads what another call made."""
         return bool(self.reads >> other.order & 1)
+
+    def is_beside(self, other: Call) -> bool:
+        """Whether it holds other heads of the same layer: other queries of the same tokens."""
+        mine, theirs = self.record, other.record
+        return (
+            self.run is not None
+            and self.run == other.run
+            and self.sources is not None
+            and self.sources == other.sources
+            and not self.follows(other)
+            and mine.weights.shape == theirs.weights.shape
+            and mine.extra_keys == theirs.extra_keys
+            and mine.q is not None
+            and theirs.q is not None
+            and mine.q.shape == theirs.q.shape
+            and not torch.equal(mine.q, theirs.q)
+        )
 
 
 Steps = list[Call]
