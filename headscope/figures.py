@@ -77,6 +77,7 @@ from viz.links.mask_edits import intervention as _masks_intervention
 from viz.links.mask_edits import parse as _parse_masks
 from viz.links.searches import of_every_width as _searches_of_every_width
 from viz.masks.batch_masks import batch_masks as batch_masks
+from viz.masks.batch_masks import repeated as repeated
 from viz.masks.compared import ComparedMasks as ComparedMasks
 from viz.masks.compared import ComparedWeights as ComparedWeights
 from viz.masks.compared import MovedHeads as MovedHeads

@@ -1,4 +1,5 @@
 import base64
+import itertools
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -183,20 +184,57 @@ def test_inside_a_head_the_weights_are_those_that_were_recorded(
 def test_comparing_says_in_words_how_many_cells_differ(
     open_masks: OpenMasks, own: dict[AttentionKind, BoolArray]
 ) -> None:
-    app = open_masks(part="compare")
-    assert (app.session_state["a"], app.session_state["b"]) == ("1.decoder", "preset.none")
+    app = open_masks(part="compare", a="1.decoder", b="preset.none")
     no_padding = own[DECODER][-1]
     count = int((~own[DECODER] & no_padding).sum())
     assert f"{count} of {own[DECODER].size} cells differ: only B allows {count}." in captions(app)
-    assert panel(app, "compared", 0)["title"] == "A: Sentence 1: Decoder"
-    assert panel(app, "compared", 1)["title"] == "B: Preset: No mask"
+    titles = [panel(app, "compared", place)["title"] for place in range(3)]
+    assert titles == ["A: Causal and padding", "B: Padding", "What differs"]
+
+
+def test_causal_padding_and_both_stand_in_one_row_and_the_model_runs_under_each(
+    open_masks: OpenMasks, own: dict[AttentionKind, BoolArray]
+) -> None:
+    app = open_masks(part="compare")
+    assert (app.session_state["a"], app.session_state["b"]) == ("1.causal", "1.target-padding")
+    titles = [panel(app, "compared", place)["title"] for place in range(4)]
+    assert titles == ["A: Causal", "B: Padding", "A and B: Causal and padding", "What differs"]
+    shape = own[DECODER].shape
+    padding = np.broadcast_to(own[DECODER][-1], shape)
+    drawn = [values(app, "compared", place, np.uint8) for place in range(3)]
+    causal = np.tril(np.ones(shape, dtype=np.bool_))
+    for cells, allowed in zip(drawn, (causal, padding, own[DECODER]), strict=True):
+        assert np.array_equal(cells == Cell.ALLOWED, allowed)
+    weights = [values(app, "compared-weights", place, np.float32) for place in range(2)]
+    for each, allowed in zip(weights, (causal, padding), strict=True):
+        assert not each[~allowed].any()
+        np.testing.assert_allclose(each.sum(axis=-1), 1, atol=1e-5)
+
+
+def test_a_mask_has_one_name_and_is_drawn_alike_to_compare_and_to_change(
+    open_masks: OpenMasks, own: dict[AttentionKind, BoolArray]
+) -> None:
+    for kind, name in itertools.product((DECODER, ENCODER), PRESETS):
+        if kind not in PRESETS[name].kinds:
+            continue
+        compared = open_masks(part="compare", masked=str(kind), a=f"preset.{name}")
+        cells = values(compared, "compared", 0, np.uint8)
+        title = panel(compared, "compared", 0)["title"].removeprefix("A: ")
+        options = compared.selectbox(key="a").options
+        assert len(set(options)) == len(options)
+        edited = Edit(kind, None, cells == Cell.ALLOWED)
+        changed = open_masks(part="change", masked=str(kind), edit=link(edited))
+        assert np.array_equal(values(changed, "editor", 0, np.uint8), cells), name
+        menu = changed.selectbox(key="preset")
+        shown = str(menu.options[menu.index]).removesuffix(" (the model’s own)")
+        assert shown == title, name
 
 
 def test_comparing_begins_with_what_changes_and_shows_which_of_all_heads_moved(
     open_masks: OpenMasks, model: Translator
 ) -> None:
     app = open_masks(part="compare", masked="cross", b="preset.first_token")
-    assert list(mounted(app)) == ["compared-weights", "moved-heads", "compared"]
+    assert list(mounted(app)) == ["compared", "compared-weights", "moved-heads"]
     assert "the translation" in headings(app)[0]
     moved = values(app, "moved-heads", 0, np.float32)
     targets = [model.translate(sentence) for sentence in SENTENCES]
@@ -225,19 +263,13 @@ def test_what_nobody_chose_to_compare_goes_along_with_sentence_and_attention(
     assert (app.session_state["a"], app.session_state["b"]) == ("2.cross", "preset.first_token")
 
 
-def test_masks_of_other_sizes_are_shown_with_a_sentence_and_not_run(open_masks: OpenMasks) -> None:
-    app = open_masks(part="compare", a="1.source-padding", b="1.decoder")
-    assert set(mounted(app)) == {"compared"}
-    assert any("masks differ in size" in each.value for each in app.caption)
-    app = open_masks(part="compare", a="1.source-padding", b="2.source-padding")
-    assert "model cannot run" in said(app)
-
-
 def test_a_mask_that_is_not_there_is_named_and_the_usual_one_compared(
     open_masks: OpenMasks,
 ) -> None:
     app = open_masks(part="compare", a="9.decoder", b="preset.none")
-    assert "There is no mask “9.decoder” here; shown instead: Sentence 1: Decoder." in said(app)
+    assert "There is no mask “9.decoder” here; shown instead: Causal." in said(app)
+    app = open_masks(part="compare", a="1.encoder")
+    assert "There is no mask “1.encoder” here" in said(app)
 
 
 # ---- the batch ----------------------------------------------------------------------------------
@@ -294,11 +326,9 @@ def test_every_preset_is_applied_as_its_rule_says_and_padding_stays_forbidden(
     open_masks: OpenMasks, own: dict[AttentionKind, BoolArray], kind: AttentionKind
 ) -> None:
     app = open_masks(part="change", masked=str(kind))
-    known = [name for name, preset in PRESETS.items() if kind in preset.kinds]
-    assert len(app.selectbox(key="preset").options) == len(known)
     shape = own[kind].shape
     no_padding = own[kind].any(axis=0)
-    causal = np.tril(np.ones(shape, dtype=np.bool_)) if kind is DECODER else True
+    causal = np.tril(np.ones(shape, dtype=np.bool_))
     settings: dict[str, Any] = {
         "k": 1,
         "width": 2,
@@ -306,28 +336,32 @@ def test_every_preset_is_applied_as_its_rule_says_and_padding_stays_forbidden(
         "lengths": (shape[0],),
         "key_lengths": (shape[1],),
     }
-    joins = {"window", "first_token", "block_words", "block_diagonal"}
-    for name in known:
-        preset = PRESETS[name]
-        app.selectbox(key="preset").select(name).run()
-        press(app, "apply")
+    masks = [own[kind]]
+    for name, preset in PRESETS.items():
+        if kind not in preset.kinds:
+            continue
         expected = preset(*shape, **{each: settings[each] for each in preset.settings}).numpy()
         if name == "block_diagonal":
             # Padding begins no sentence, so a single sentence is one block.
             expected = np.ones(shape, dtype=np.bool_)
         if not preset.over_padding:
             expected = expected & no_padding
-        if name in joins:
+        if kind is DECODER and name in ("block_words", "block_diagonal"):
             expected = expected & causal
-        assert not app.exception
-        if np.array_equal(expected, own[kind]):
-            assert edits(app) == ()
-            assert f"“{preset.title}” is the model's own" in said(app)
+        if any(np.array_equal(expected, each) for each in masks):
+            # A mask of another name, which the menu has once.
             continue
+        masks.append(expected)
+        app.selectbox(key="preset").select(name).run()
+        assert not app.exception
         (edit,) = edits(app)
         assert (edit.kind, edit.layers) == (kind, None)
         assert np.array_equal(edit.allowed, expected), name
         assert query(app, "edit") == link(edit)
+        assert app.selectbox(key="preset").value == name
+    assert len(app.selectbox(key="preset").options) == len(masks)
+    app.selectbox(key="preset").select("own").run()
+    assert edits(app) == ()
 
 
 def test_settings_of_a_preset_are_what_it_is_applied_with(
@@ -336,21 +370,37 @@ def test_settings_of_a_preset_are_what_it_is_applied_with(
     app = open_masks(part="change", masked="cross")
     no_padding = own[CROSS].any(axis=0)
     app.selectbox(key="preset").select("window").run()
-    app.number_input(key="preset-width").set_value(0)
-    press(app, "apply")
-    assert np.array_equal(
-        edits(app)[0].allowed, np.eye(*own[CROSS].shape, dtype=np.bool_) & no_padding
-    )
+    app.number_input(key="preset-width").set_value(0).run()
+    narrow = np.eye(*own[CROSS].shape, dtype=np.bool_) & no_padding
+    assert np.array_equal(edits(app)[0].allowed, narrow)
+    again = open_masks(part="change", masked="cross", edit=query(app, "edit"))
+    assert again.selectbox(key="preset").value == "window"
+    assert again.number_input(key="preset-width").value == 0
     app.selectbox(key="preset").select("block_words").run()
-    app.multiselect(key="preset-keys").set_value([1, 2])
-    press(app, "apply")
+    app.multiselect(key="preset-keys").set_value([1, 2]).run()
     assert np.array_equal(edits(app)[0].allowed, closed(own[CROSS], np.s_[:, 1], np.s_[:, 2]))
 
 
-def test_ignoring_padding_changes_what_the_model_does(open_masks: OpenMasks) -> None:
+def test_what_is_edited_is_said_and_by_whom(
+    open_masks: OpenMasks, own: dict[AttentionKind, BoolArray]
+) -> None:
+    app = open_masks(part="change", masked="cross")
+    assert "paint it: all 3 layers obey." in captions(app)
+    paint(app, PAINTED.format("cross"), closed(own[CROSS], (0, 0)))
+    assert "Edited by you: cross attention, all layers." in captions(app)
+    assert app.selectbox(key="preset").value == "edited"
+    app = open_masks(part="change", masked="cross", edit=query(app, "edit"))
+    assert "Edited by the link: cross attention, all layers." in captions(app)
+    paint(app, PAINTED.format("cross"), own[CROSS])
+    assert app.selectbox(key="preset").value == "own"
+    assert "paint it" in captions(app)
+
+
+def test_without_any_mask_the_model_looks_at_padding(open_masks: OpenMasks) -> None:
     app = open_masks(part="change", masked="encoder")
     app.selectbox(key="preset").select("ignore_padding").run()
-    press(app, "apply")
+    menu = app.selectbox(key="preset")
+    assert menu.options[menu.index] == "No mask"
     (edit,) = edits(app)
     assert edit.allowed.all()
     before, after = (values(app, "editor", number, np.float32) for number in (1, 2))
@@ -416,7 +466,6 @@ def test_a_painted_matrix_begins_anew_only_for_what_it_did_not_tell_itself(
     paint(app, PAINTED.format("cross"), closed(own[CROSS], (0, 0)))
     assert epoch() == first
     app.selectbox(key="preset").select("first_token").run()
-    press(app, "apply")
     assert epoch() == first + 1
     press(app, "clear-0")
     assert epoch() == first + 2

@@ -8,12 +8,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from model.explain.experiments import Experiment, save_experiments
-from model.record.mask_presets import PRESETS
-from model.trace.attention_map import AttentionKind
-from model.translate.translator import load
 from tests.kit.apptest import go_to
 from tests.kit.shown import plain
-from viz.links.mask_edits import parse
 from viz.pages.positions import ORIGINAL
 from viz.registry.pages import DEFAULT_SENTENCE
 
@@ -135,16 +131,11 @@ def test_a_link_to_the_words_order_or_to_positions_changes_neither(
     assert app.slider(key="scale").value == 0
 
 
-def test_the_mask_editor_opens_without_a_mask(open_app: OpenApp, folder: Path) -> None:
-    app = open_app(folder=folder, page="masks")
-    assert "edit" not in app.query_params
+def test_the_mask_editor_opens_with_the_models_own_mask(open_app: OpenApp, folder: Path) -> None:
+    app = open_app(folder=folder, page="masks", part="compare")
     app.segmented_control(key="part").set_value("change").run()
-    (edit,) = parse(app.query_params["edit"])
-    assert edit.kind is AttentionKind.DECODER
-    assert edit.layers is None
-    length = len(load(folder / "en-de", device="cpu").trace(sentence(app)).target)
-    whole = PRESETS["none"](length, length).numpy()
-    assert (edit.allowed[:length, :length] == whole).all()
+    assert "edit" not in app.query_params
+    assert app.selectbox(key="preset").value == "own"
 
 
 @pytest.mark.parametrize(

@@ -221,12 +221,13 @@ def test_two_masks_and_their_difference_are_pointed_at_together(
     assert len(sizes) == 1
 
 
-def test_what_changes_between_two_masks_is_on_the_first_screen(masks: MasksPage) -> None:
-    masks.open(part="compare", masked="cross", b="preset.first_token")
-    shown = ("Weights under A", "Weights under B", "Difference", "How much each head moved")
-    for place in (masks.change.last, *map(masks.canvas, shown)):
-        expect(place).to_be_in_viewport(ratio=1)
-    masks.canvas(shown[-1]).focus()
+def test_two_masks_and_both_stand_in_one_row_on_the_first_screen(masks: MasksPage) -> None:
+    masks.open(part="compare")
+    row = [masks.canvas(title) for title in ("A:", "B:", "A and B:", "What differs")]
+    for canvas in row:
+        expect(canvas).to_be_in_viewport(ratio=1)
+    assert len({canvas.bounding_box()["y"] for canvas in row}) == 1  # type: ignore[index]
+    masks.canvas("How much each head moved").focus()
     masks.page.keyboard.press("ArrowDown")
     masks.page.keyboard.press("ArrowRight")
     expect(masks.tooltip).to_contain_text("Encoder·0, head 1")

@@ -177,6 +177,7 @@ def _panel(panel: Panel, body: Body) -> dict[str, Any]:
         "base": place(panel.base),
         "start": place(panel.start),
         "byEdit": panel.by_edit,
+        "reasons": place(panel.reasons),
         "pointed": panel.pointed,
         "beside": None if panel.beside is None else list(panel.beside),
         "besideTitle": panel.beside_title,

@@ -129,6 +129,8 @@ def drawing_panel(attention: AttentionMap, drawn: BoolArray) -> Panel:
         },
         query_title=f"Query: {row_noun(kind)}",
         key_title=key_title(kind),
+        # Hatched, as in every picture of a head.
+        shown=allowed,
         base=base,
         # Painting takes cells away from what a row may see; here, what is taken away is drawn.
         start=~drawn,

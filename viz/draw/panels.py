@@ -47,6 +47,8 @@ class Panel:
         base: the categories of the model's own mask, for a panel that is painted; None for others.
         start: where painting begins, True = may attend, (query, key).
         by_edit: the category of a cell that only the edit forbids.
+        reasons: the category of each cell once it is forbidden; None for that of `base`, or
+            `by_edit` where that allows it.
         pointed: how a cell is named under the pointer: by the labels {query} and {key} and their
             places {row} and {column}, from 0.
         beside: a text to the right of each row, such as its norm; None for none.
@@ -74,6 +76,7 @@ class Panel:
     base: NDArray[np.uint8] | None = None
     start: NDArray[np.bool_] | None = None
     by_edit: int = 0
+    reasons: NDArray[np.uint8] | None = None
     pointed: str = "{query} ({row}) to {key} ({column})"
     beside: Sequence[str] | None = None
     beside_title: str = ""

@@ -139,21 +139,27 @@ def factors(masks: dict[str, Mask]) -> tuple[Mask, Mask, Mask]:
     Args:
         masks: as `batch_masks` gives them.
     """
-    causal, row, decoder = masks["causal"], masks["target-padding"], masks["decoder"]
-    repeated = np.repeat(row.cells, len(causal.queries), axis=0)
-    padding = replace(
-        row,
-        cells=repeated,
-        queries=causal.queries,
-        shape=f"{row.shape}, repeated for every query",
-    )
+    causal, decoder = masks["causal"], masks["decoder"]
+    padding = repeated(masks["target-padding"], causal.queries)
     both = replace(
         decoder,
         name=decoder.name.removesuffix(EDITED),
-        cells=causal.cells | repeated,
+        cells=causal.cells | padding.cells,
         meaning="True where both factors are: their logical “and”, cell by cell.",
     )
     return causal, padding, both
+
+
+def repeated(mask: Mask, queries: Tokens) -> Mask:
+    """A mask of one row for all queries, repeated for each as broadcasting does; others as is."""
+    if mask.queries != EVERY_QUERY:
+        return mask
+    return replace(
+        mask,
+        cells=np.repeat(mask.cells, len(queries), axis=0),
+        queries=queries,
+        shape=f"{mask.shape}, repeated for every query",
+    )
 
 
 def token_grid(

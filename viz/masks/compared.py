@@ -21,7 +21,7 @@ from viz.draw.panels import Panel
 from viz.links.mask_edits import encode
 from viz.masks.difference import mask_difference
 from viz.masks.head_in_batch import MAPS, PASSES, ChangedWeights, HeadInBatch, Panels
-from viz.masks.mask import Mask
+from viz.masks.mask import Cell, Mask, both_masks, mask_title
 from viz.masks.own_masks import masks_numbers
 from viz.masks.panels import difference_panel, mask_panel
 from viz.masks.steps import moved_weight
@@ -52,15 +52,19 @@ class NamedMask:
         start, _, rest = self.name.partition(".")
         number = int(start) - 1 if start.isdigit() else at.number
         kind = str(at.kind) if start == "preset" else rest
-        lines = [f"mask = hs.figures.batch_masks(batch.padded, {number})[{kind!r}]"]
+        of_sentence = f"hs.figures.batch_masks(batch.padded, {number})"
+        lines = [f"mask = {of_sentence}[{kind!r}]"]
+        if kind.endswith("padding"):
+            lines.append(f"mask = hs.figures.repeated(mask, {of_sentence}[at.kind].queries)")
         if not start.isdigit():
             lines.append(f"allowed = hs.figures.decode_mask({encode(self.mask.allowed)!r})")
         if start == "edited":
             lines.append("mask = hs.figures.edited_mask(mask, allowed)")
         if start == "preset":
+            causal = bool(np.isin(self.mask.cells, (Cell.FUTURE, Cell.BOTH)).any())
             lines += [
                 f"preset = hs.PRESETS[{rest!r}]",
-                "how = {'kind': mask.kind, 'reason': preset.reason, 'causal': preset.causal}",
+                f"how = {{'kind': mask.kind, 'reason': preset.reason, 'causal': {causal}}}",
                 "tokens = mask.queries, mask.keys",
                 "mask = hs.figures.preset_mask(preset.title, allowed, *tokens, **how)",
             ]
@@ -117,7 +121,7 @@ class _OfTwoMasks(Panels):
 
 
 class ComparedMasks(_OfTwoMasks):
-    """Two masks and, if they have the same size, their difference."""
+    """Two masks and, if they have the same size, what they hide together and their difference."""
 
     title = "Two masks compared"
     name = "masks-compared"
@@ -135,11 +139,17 @@ class ComparedMasks(_OfTwoMasks):
 
     @property
     def panels(self) -> list[Panel]:
-        named = zip(self.both.masks, self.both.titles, strict=True)
-        panels = [mask_panel(mask, title) for mask, title in named]
-        if self._is_alike:
-            panels.append(difference_panel(mask_difference(*self.both.masks)))
-        return panels
+        (a, b), titles = self.both.masks, self.both.titles
+        if not self._is_alike:
+            return [mask_panel(a, titles[0]), mask_panel(b, titles[1])]
+        first, differs = mask_panel(a, titles[0], note=""), difference_panel(mask_difference(a, b))
+        both = both_masks(a, b)
+        # One that hides all that the other hides is what both make.
+        if any(np.array_equal(both.allowed, mask.allowed) for mask in (a, b)):
+            return [first, mask_panel(b, titles[1], note=""), differs]
+        title = "A and B" if Cell.OTHER in both.cells else f"A and B: {mask_title(both)}"
+        second = mask_panel(b, titles[1], sign="and", note="")
+        return [first, second, mask_panel(both, title, sign="=", note=""), differs]
 
     def numbers(self) -> Numbers:
         return masks_numbers({"a": self.both.a.mask, "b": self.both.b.mask})

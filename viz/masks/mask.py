@@ -201,6 +201,12 @@ def edited_mask(base: Mask, allowed: BoolArray) -> Mask:
     """
     require_mask(allowed, base.cells.shape)
     reasons = np.where(base.allowed, Cell.OTHER, base.cells)
+    both = base.cells == Cell.BOTH
+    for gone, left in ((Cell.FUTURE, Cell.PADDING), (Cell.PADDING, Cell.FUTURE)):
+        alone = base.cells == gone
+        # With every cell opened that only one reason forbade, the other forbids the rest.
+        if alone.any() and allowed[alone].all():
+            reasons[both] = left
     return replace(
         base,
         name=base.name.removesuffix(EDITED) + EDITED,
@@ -208,6 +214,39 @@ def edited_mask(base: Mask, allowed: BoolArray) -> Mask:
         shape=_plain_shape(base.cells.shape),
         meaning=_DRAWN,
         reason=_BY_EDIT,
+    )
+
+
+def mask_title(mask: Mask, rule: str = "") -> str:
+    """What a mask hides, as its name on the page: one name a mask, wherever it stands.
+
+    Args:
+        mask: the mask.
+        rule: the name of the rule for what is neither future nor padding.
+    """
+    hidden = set(np.unique(mask.cells).tolist())
+    parts = ["causal"] if hidden & {Cell.FUTURE, Cell.BOTH} else []
+    if Cell.OTHER in hidden:
+        parts = [rule]
+    if hidden & {Cell.PADDING, Cell.BOTH}:
+        parts.append("padding")
+    title = " and ".join(parts) or "no mask"
+    return f"{title[0].upper()}{title[1:]}"
+
+
+def both_masks(a: Mask, b: Mask) -> Mask:
+    """What two masks of one size allow together, as the model adds them, with both reasons."""
+    cells = a.cells | b.cells
+    others = [each for each in (a, b) if (each.cells == Cell.OTHER).any()]
+    named = dict.fromkeys(each.reason for each in others)
+    return replace(
+        a,
+        name=f"{a.name}, and {b.name}",
+        short="A and B",
+        cells=np.where(cells > Cell.BOTH, np.uint8(Cell.OTHER), cells),
+        shape=_plain_shape(cells.shape),
+        meaning="True where both masks are.",
+        reason=" or ".join(named) or _BY_EDIT,
     )
 
 

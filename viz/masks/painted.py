@@ -12,6 +12,7 @@ from model.trace.attention_map import AttentionMap, BoolArray
 from model.trace.trace import Trace
 from viz.draw.panels import Panel
 from viz.links.mask_edits import Edit, encode, write
+from viz.masks.compared import NamedMask
 from viz.masks.head_in_batch import MAPS, PASSES, ChangedWeights, HeadInBatch
 from viz.masks.mask import Mask
 from viz.masks.panels import editor_panel
@@ -50,14 +51,16 @@ class EditedWeights(ChangedWeights):
     Attributes:
         edits: all that hold.
         own: the model's own mask.
-        allowed: the painted one, True = may attend, (query, key).
+        allowed: the one that holds, True = may attend, (query, key).
         maps: the head's site before and after the edits.
+        named: the same as `allowed` if it has a name, with the reasons that this goes by.
     """
 
     edits: Edits
     own: Mask
     allowed: BoolArray
     maps: tuple[AttentionMap, AttentionMap]
+    named: NamedMask | None = None
 
     @property
     def title(self) -> str:
@@ -80,7 +83,8 @@ class EditedWeights(ChangedWeights):
     @property
     def panels(self) -> list[Panel]:
         weights = self.changed_panels(("Weights before", "Weights after"), "→")
-        return [editor_panel(self.own, self.allowed, "The mask"), *weights]
+        shown = None if self.named is None else self.named.mask
+        return [editor_panel(self.own, self.allowed, "The mask", shown=shown), *weights]
 
     def numbers(self) -> Numbers:
         return self.changed_numbers(("before", "after"))
@@ -89,8 +93,9 @@ class EditedWeights(ChangedWeights):
     def setup(self) -> Lines:
         return [
             *self.edits.passes(self.at),
-            "own = hs.figures.batch_masks(batch.padded, at.number)[at.kind]",
+            *(self.named.setup("named", self.at) if self.named else []),
             f"allowed = hs.figures.decode_mask({encode(self.allowed)!r})",
+            "own = hs.figures.batch_masks(batch.padded, at.number)[at.kind]",
             MAPS,
         ]
 

@@ -36,9 +36,10 @@ def mask_panel(mask: Mask, title: str, *, sign: str = "", note: str | None = Non
     )
 
 
-def editor_panel(own: Mask, allowed: BoolArray, title: str) -> Panel:
-    """A mask to paint on; what `allowed` forbids keeps the reasons of the own mask."""
-    shown = edited_mask(own, allowed)
+def editor_panel(own: Mask, allowed: BoolArray, title: str, *, shown: Mask | None = None) -> Panel:
+    """A mask to paint on, as `shown` has it; by default, cells keep the reasons of the own mask."""
+    shown = shown or edited_mask(own, allowed)
+    reasons = np.where(own.allowed, Cell.OTHER, own.cells)
     query_title, key_titled = ("Query", "Key") if own.kind is None else _titles(own.kind)
     return Panel(
         title=title,
@@ -53,6 +54,7 @@ def editor_panel(own: Mask, allowed: BoolArray, title: str) -> Panel:
         base=own.cells,
         start=allowed,
         by_edit=int(Cell.OTHER),
+        reasons=np.where(shown.allowed, reasons, shown.cells).astype(np.uint8),
     )
 
 

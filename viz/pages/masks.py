@@ -7,14 +7,13 @@ import numpy as np
 import streamlit as st
 
 from model.record.intervention import Intervention
-from model.record.mask_presets import PRESETS
 from model.trace.attention_map import AttentionKind, FloatArray, Site
 from model.trace.trace import Trace
 from model.translate.sentences import TextError
 from viz.browser.matrices import matrices
 from viz.draw.labels import axis_texts, escape_markdown, visible
 from viz.links.mask_edits import EDITABLE
-from viz.masks.batch_masks import batch_masks, token_grid
+from viz.masks.batch_masks import batch_masks, repeated, token_grid
 from viz.masks.compared import (
     ComparedMasks,
     ComparedWeights,
@@ -27,20 +26,22 @@ from viz.masks.compared import (
 from viz.masks.head_in_batch import sentence_name
 from viz.masks.inside import HeadSteps, RowLesson
 from viz.masks.log_probs import LogProbs
-from viz.masks.mask import edited_mask, preset_mask
+from viz.masks.mask import mask_title
 from viz.masks.own_masks import BatchTokens, DecoderFactors, OtherMasks
 from viz.masks.steps import Steps, fill_lesson, head_steps, most_masked
 from viz.masks.tables import grid_html, lesson_html
 from viz.masks.view import FURTHER, MOST_SENTENCES, PARTS, USUAL, VIEW, MasksView
 from viz.masks.window import OpeningWindow
-from viz.pages.masks_change import open_unmasked, show_editor
+from viz.pages.masks_change import show_editor
 from viz.pages.masks_selection import (
     FIRST_SETTINGS,
     NO_SCORES,
     Selection,
     current_edits,
+    edited_of,
     largest_score,
-    preset_allowed,
+    preset_of,
+    presets_of,
     show_caption,
     show_probabilities,
     show_translations,
@@ -287,39 +288,58 @@ def show_lesson(selection: Selection, inside: Steps) -> None:
     )
 
 
+FACTORS = {
+    AttentionKind.DECODER: ("causal", "target-padding"),
+    AttentionKind.ENCODER: ("source-padding",),
+    AttentionKind.CROSS: ("source-padding",),
+}
+"""The masks that the model adds to that of an attention."""
+
+
 def slots(selection: Selection) -> dict[str, NamedMask]:
-    """Every mask that can be compared, by its name in the address."""
-    masks = []
-    for number in range(len(selection.sentences)):
-        for name, mask in batch_masks(selection.batch.padded, number).items():
-            title = f"Sentence {number + 1}: {mask.short}"
-            masks.append(NamedMask(f"{number + 1}.{name}", title, mask))
-    own = selection.own
-    for name, preset in PRESETS.items():
-        if selection.kind in preset.kinds:
-            allowed = preset_allowed(preset, selection, FIRST_SETTINGS)
-            made = preset_mask(
-                preset.title,
-                allowed,
-                own.queries,
-                own.keys,
-                kind=selection.kind,
-                reason=preset.reason,
-                causal=preset.causal,
-            )
-            masks.append(NamedMask(f"preset.{name}", f"Preset: {preset.title}", made))
+    """Every mask that this attention can have, by its names in the address; of equals, the first.
+
+    All are of its size: a row for all queries is repeated, as the model broadcasts it.
+    """
+    masks: dict[str, NamedMask] = {}
+
+    def add(name: str, named: NamedMask) -> None:
+        alike = (each for each in masks.values() if is_same(each, named))
+        masks[name] = next(alike, named)
+
+    def add_own(number: int, prefix: str = "") -> None:
+        of_sentence = batch_masks(selection.batch.padded, number)
+        queries = of_sentence[str(selection.kind)].queries
+        for name in (str(selection.kind), *FACTORS[selection.kind]):
+            mask = repeated(of_sentence[name], queries)
+            full = f"{number + 1}.{name}"
+            add(full, NamedMask(full, f"{prefix}{mask_title(mask)}", mask))
+
+    add_own(selection.number)
+    for name in presets_of(selection.kind):
+        add(f"preset.{name}", preset_of(name, selection, FIRST_SETTINGS))
     for edit in current_edits(selection):
-        mask = edited_mask(selection.masks[str(edit.kind)], edit.allowed)
-        title = f"Edited: {edit.kind.short_name.lower()}"
-        masks.append(NamedMask(f"edited.{edit.kind}", title, mask))
-    return {each.name: each for each in masks}
+        if edit.kind is selection.kind:
+            add(f"edited.{edit.kind}", edited_of(selection, edit.allowed))
+    for number in range(len(selection.sentences)):
+        if number != selection.number:
+            add_own(number, f"Sentence {number + 1}: ")
+    return masks
+
+
+def is_same(one: NamedMask, other: NamedMask) -> bool:
+    """Whether two masks are equal, so that they have one name."""
+    return np.array_equal(one.mask.allowed, other.mask.allowed)
 
 
 def choose_slots(selection: Selection, masks: Mapping[str, NamedMask]) -> TwoMasks:
     """The masks A and B."""
-    # Only the decoder's own mask hides more than padding.
-    other = "none" if selection.kind is AttentionKind.DECODER else "window"
-    usual = {"a": f"{selection.number + 1}.{selection.kind}", "b": f"preset.{other}"}
+    number, kind = selection.number + 1, selection.kind
+    if kind is AttentionKind.DECODER:
+        first, second = (f"{number}.{name}" for name in FACTORS[kind])
+    else:
+        first, second = f"{number}.{kind}", "preset.window"
+    usual = {"a": masks[first].name, "b": masks[second].name}
     before = st.session_state.get("_usual_slots", {})
     st.session_state["_usual_slots"] = usual
     view = address.read(MasksView)
@@ -333,10 +353,13 @@ def choose_slots(selection: Selection, masks: Mapping[str, NamedMask]) -> TwoMas
                         f"There is no mask “{visible(asked)}” here; shown instead: "
                         f"{visible(masks[usual[slot]].title)}.",
                     )
-                address.change(**{slot: usual[slot]})
+                asked = usual[slot]
+            address.change(**{slot: masks[asked].name})
             if not stage.is_on():
                 titles = {
-                    name: visible(f"{slot.upper()}: {each.title}") for name, each in masks.items()
+                    name: visible(f"{slot.upper()}: {each.title}")
+                    for name, each in masks.items()
+                    if name == each.name
                 }
                 menu(f"Mask {slot.upper()}", titles, key=slot, hides_label=True)
     view = address.read(MasksView)
@@ -344,30 +367,20 @@ def choose_slots(selection: Selection, masks: Mapping[str, NamedMask]) -> TwoMas
 
 
 def show_comparison(selection: Selection) -> None:
-    """The differences between two masks: translation, one head, all heads; then the masks."""
+    """Two masks, and what changes from one to the other: translation, one head, all heads."""
     masks = slots(selection)
     both = choose_slots(selection, masks)
     picture = ComparedMasks(selection.at, both)
     if stage.is_on():
-        show_compared(picture, list(masks))
+        show_compared(picture, list(dict.fromkeys(each.name for each in masks.values())))
         return
-    shape = selection.own.cells.shape
-    if any(mask.cells.shape != shape for mask in both.masks):
-        show_masks_compared(picture)
-        if both.a.mask.cells.shape == both.b.mask.cells.shape:
-            hint(
-                f"The model cannot run with these masks: {selection.kind.full_name.lower()} has "
-                f"{shape[0]} × {shape[1]} cells. Choose masks of that size to see their effect."
-            )
-        return
+    show_masks_compared(picture)
     one, other = (
         session.run(selection.question, Intervention(masks={selection.kind: mask.allowed}))
         for mask in both.masks
     )
     show_translations(selection, one, other, both.names)
     show_moved(selection, both, (one.forced, other.forced))
-    st.subheader("The masks A and B", anchor=False)
-    show_masks_compared(picture)
     sides = selection.log_probs(one.forced), selection.log_probs(other.forced)
     show_probabilities(LogProbs(selection.at, both, sides))
 
@@ -409,8 +422,8 @@ def offer_most_moved(selection: Selection, moved: Mapping[Site, FloatArray]) -> 
 
 
 def show_masks_compared(picture: ComparedMasks) -> None:
-    """Two masks, and their difference if they have the same size."""
-    matrices(picture.panels, key="compared", height=20)
+    """Two masks, what they hide together, and their difference."""
+    matrices(picture.panels, key="compared", height=COMPARED_HEIGHT)
     captioned(picture.caption, [picture], "compared")
 
 
@@ -456,7 +469,6 @@ def show_part(question: OfModel) -> None:
         case "compare":
             show_comparison(selection)
         case "change":
-            open_unmasked(selection)
             show_editor(selection)
         case _ if stage.is_on():
             show_factors(selection)

@@ -4,6 +4,7 @@ import html
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 import streamlit as st
@@ -17,15 +18,20 @@ from viz.decoding.view import DecodingView
 from viz.draw.labels import axis_texts, escape_markdown
 from viz.draw.word_diff import translations_html, typed_in
 from viz.links.mask_edits import Edit, intervention, write
+from viz.masks.compared import NamedMask
 from viz.masks.log_probs import LogProbs
-from viz.masks.mask import edited_mask
+from viz.masks.mask import mask_title
 from viz.masks.painted import EditedWeights, Edits, is_unchanged
 from viz.masks.view import MasksView
 from viz.pages.masks_selection import (
     FIRST_SETTINGS,
     Selection,
     current_edits,
-    preset_allowed,
+    edited_of,
+    is_own,
+    preset_of,
+    presets_of,
+    show_caption,
     show_probabilities,
     show_translations,
     store,
@@ -33,7 +39,7 @@ from viz.pages.masks_selection import (
 from viz.registry.pages import SENTENCE, TARGET
 from viz.service import session
 from viz.service.results import Outcome
-from viz.shell import address, opening, stage
+from viz.shell import address, stage
 from viz.shell.fragments import fragment
 from viz.shell.theme import is_dark
 from viz.shell.widgets import hint, menu, options
@@ -41,8 +47,8 @@ from viz.shell.widgets import hint, menu, options
 EDITOR = "editor"
 """The key of the matrices, one of which is painted on."""
 
-HAS_CAUSAL = {"none", "causal", "strictly_causal", "look_ahead", "causal_window"}
-"""Presets that make no sense together with the causal mask, or contain it."""
+OWN, EDITED = "own", "edited"
+"""What the menu of masks calls the model's own, and one without a name."""
 
 
 def edit_of(edits: Sequence[Edit], kind: AttentionKind, layer: int) -> Edit | None:
@@ -65,42 +71,85 @@ def edited_to(selection: Selection, allowed: BoolArray) -> list[Edit]:
     return [*others, Edit(selection.kind, ticked_layers(selection), allowed)]
 
 
-def show_presets(selection: Selection, edits: tuple[Edit, ...]) -> None:
-    """The row of presets and of the layers to which a mask applies."""
-    known = {name: each for name, each in PRESETS.items() if selection.kind in each.kinds}
-    if st.session_state.get("preset") not in known:
-        st.session_state["preset"] = next(iter(known))
+def own_of(selection: Selection) -> NamedMask:
+    """The model's own mask, by its name."""
+    title = f"{mask_title(selection.own)} (the model’s own)"
+    return NamedMask(f"{selection.number + 1}.{selection.kind}", title, selection.own)
+
+
+def named_of(selection: Selection, allowed: BoolArray) -> NamedMask:
+    """A mask by the name it has, and the settings of the menu brought to it."""
+    last = st.session_state.get("preset", "")
+    names = presets_of(selection.kind)
+    # Several presets may make one mask; the menu stays on the last.
+    candidates = [(last, settings_shown())] if last in names else []
+    candidates += [(OWN, {})]
+    candidates += [(name, settings_of(selection, allowed)) for name in names]
+    for name, settings in candidates:
+        named = own_of(selection) if name == OWN else preset_of(name, selection, settings)
+        if np.array_equal(named.mask.allowed, allowed):
+            st.session_state["preset"] = name
+            st.session_state.update({f"preset-{each}": value for each, value in settings.items()})
+            return named
+    st.session_state["preset"] = EDITED
+    return edited_of(selection, allowed)
+
+
+def settings_shown() -> dict[str, Any]:
+    """The settings of presets as their fields have them."""
+    return {
+        name: st.session_state.get(f"preset-{name}", first)
+        for name, first in FIRST_SETTINGS.items()
+    }
+
+
+def settings_of(selection: Selection, allowed: BoolArray) -> dict[str, Any]:
+    """The settings with which a preset would make this mask, if it can."""
+    ahead = np.subtract(*np.nonzero(allowed)[::-1])
+    n_keys = selection.lengths[1]
+    blocked = np.flatnonzero(~allowed.any(axis=0)).tolist()
+    return {
+        "k": max(0, int(ahead.max(initial=0))),
+        "width": int(np.abs(ahead).max(initial=0)),
+        "keys": [key for key in blocked if key < n_keys],
+    }
+
+
+def show_presets(selection: Selection, edits: tuple[Edit, ...], shown: NamedMask) -> None:
+    """The row of masks to choose from, and of the layers to which one applies."""
+    named = [(OWN, own_of(selection))]
+    for name in presets_of(selection.kind):
+        mask = preset_of(name, selection, FIRST_SETTINGS)
+        alike = any(np.array_equal(each.mask.allowed, mask.mask.allowed) for _, each in named)
+        if not alike or name == st.session_state["preset"]:
+            named.append((name, mask))
+    if st.session_state["preset"] == EDITED:
+        named.append((EDITED, shown))
     with st.container(horizontal=True, vertical_alignment="center", gap="xsmall"):
-        titles = {name: each.title for name, each in known.items()}
-        menu("Preset", titles, key="preset", hides_label=True, width=200)
-        preset = known[st.session_state["preset"]]
-        show_settings(preset, selection)
-        st.button(
-            "Apply",
-            type="primary",
-            on_click=apply_preset,
-            args=(selection,),
-            key="apply",
-            help=preset.description,
-            width=100,
+        menu(
+            "Mask",
+            {name: each.title for name, each in named},
+            key="preset",
+            hides_label=True,
+            width=300,
+            on_change=partial(apply_preset, selection),
         )
+        if st.session_state["preset"] in PRESETS:
+            show_settings(PRESETS[st.session_state["preset"]], selection)
         with options("mask-options"):
-            if has_causal_toggle(selection):
-                st.toggle(
-                    "And causal",
-                    value=True,
-                    key="preset-causal",
-                    help="Also forbids later positions, as in training.",
-                )
             show_layers(selection, edit_of(edits, selection.kind, selection.layer))
         show_edits(edits)
+        show_caption(said_of(selection, edits))
 
 
-def open_unmasked(selection: Selection) -> None:
-    """Let the editor open with no mask, where nothing was edited yet and no link asked for that."""
-    if opening.is_first("change") and not address.read(MasksView).edit:
-        allowed = preset_allowed(PRESETS["none"], selection, FIRST_SETTINGS)
-        store(edited_to(selection, allowed))
+def said_of(selection: Selection, edits: Sequence[Edit]) -> str:
+    """What is edited, and by whom; that cells can be painted while nothing is."""
+    if not edits:
+        layers = len(selection.trace.layers(selection.kind))
+        every = f"all {layers} layers obey" if layers > 1 else "the model obeys"
+        return f"Click or drag over the cells of the mask to paint it: {every}."
+    who = "you" if is_own(address.read(MasksView).edit) else "the link"
+    return f"Edited by {who}: {'; '.join(map(str, edits))}."
 
 
 def show_settings(preset: Preset, selection: Selection) -> None:
@@ -112,7 +161,15 @@ def show_settings(preset: Preset, selection: Selection) -> None:
         key = f"preset-{setting}"
         st.session_state[key] = min(st.session_state.get(key, FIRST_SETTINGS[setting]), most)
         st.number_input(
-            said, 0, most, address.value_of(key), key=key, label_visibility="collapsed", width=130
+            said,
+            0,
+            most,
+            address.value_of(key),
+            key=key,
+            label_visibility="collapsed",
+            width=130,
+            on_change=apply_preset,
+            args=(selection,),
         )
     if "keys" in preset.settings:
         texts = axis_texts(selection.own.keys)
@@ -127,30 +184,18 @@ def show_settings(preset: Preset, selection: Selection) -> None:
             placeholder="Words to block",
             label_visibility="collapsed",
             width=300,
+            on_change=apply_preset,
+            args=(selection,),
         )
-
-
-def has_causal_toggle(selection: Selection) -> bool:
-    """Whether the selected preset can be combined with the causal mask."""
-    return selection.kind is AttentionKind.DECODER and st.session_state["preset"] not in HAS_CAUSAL
 
 
 def apply_preset(selection: Selection) -> None:
-    """Replace the mask by the selected preset."""
-    settings = {
-        name: st.session_state.get(f"preset-{name}", first)
-        for name, first in FIRST_SETTINGS.items()
-    }
-    preset = PRESETS[st.session_state["preset"]]
-    allowed = preset_allowed(preset, selection, settings)
-    if has_causal_toggle(selection) and st.session_state.get("preset-causal", True):
-        allowed = allowed & selection.masks["causal"].allowed
-    edits = edited_to(selection, allowed)
-    store(edits)
-    if np.array_equal(allowed, selection.own.allowed):
-        st.session_state["_mask_notice"] = (
-            f"“{preset.title}” is the model's own mask here, so nothing is edited."
-        )
+    """Let the chosen mask hold."""
+    name = st.session_state["preset"]
+    if name == OWN:
+        store(edited_to(selection, selection.own.allowed))
+    elif name in PRESETS:
+        store(edited_to(selection, preset_of(name, selection, settings_shown()).mask.allowed))
 
 
 def show_layers(selection: Selection, edit: Edit | None) -> None:
@@ -216,18 +261,19 @@ def show_editor(selection: Selection) -> None:
     # Only now, since edits that do not fit were dropped.
     written = address.read(MasksView).edit
     edit = edit_of(edits, selection.kind, selection.layer)
+    own = selection.own
+    allowed = edit.allowed if edit else own.allowed
+    shown = named_of(selection, allowed)
     if stage.is_on():
         tick_layers(selection, edit)
     else:
-        show_presets(selection, edits)
-    own = selection.own
-    allowed = edit.allowed if edit else own.allowed
+        show_presets(selection, edits, shown)
     before = session.run(selection.question)
     after = session.run(selection.question, intervention(edits))
     first, second = (
         each.forced.attention(selection.kind, selection.layer) for each in (before, after)
     )
-    picture = EditedWeights(selection.at, Edits(edits), own, allowed, (first, second))
+    picture = EditedWeights(selection.at, Edits(edits), own, allowed, (first, second), shown)
     with stage.picture():
         if stage.is_on():
             names = ("Before", "After")
@@ -302,7 +348,7 @@ def show_notices(
     if edits and unchanged:
         hint("This edit changes nothing: weights, probabilities and translation stay the same.")
     shown = edit_of(edits, selection.kind, selection.layer)
-    if shown and (said := edited_mask(selection.own, shown.allowed).empty_words):
+    if shown and (said := edited_of(selection, shown.allowed).mask.empty_words):
         st.warning(escape_markdown(said), icon=":material/visibility_off:")
 
 

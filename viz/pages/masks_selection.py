@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from model.record.mask_presets import sentence_lengths
-from model.record.mask_rules import Preset
+from model.record.mask_presets import PRESETS, sentence_lengths
 from model.trace.attention_map import AttentionKind, AttentionMap, BoolArray, FloatArray, Tokens
 from model.trace.token_schemes import PADDING
 from model.trace.trace import Trace
@@ -16,9 +15,10 @@ from viz.draw.labels import escape_markdown
 from viz.draw.word_diff import translations_html
 from viz.links.mask_edits import EDITABLE, Edit, parse, require_shape, write
 from viz.masks.batch_masks import batch_masks
+from viz.masks.compared import NamedMask
 from viz.masks.head_in_batch import HeadInBatch
 from viz.masks.log_probs import LogProbs
-from viz.masks.mask import Mask
+from viz.masks.mask import Mask, edited_mask, mask_title, preset_mask
 from viz.masks.steps import Steps
 from viz.masks.view import MasksView
 from viz.save.picture import Picture
@@ -39,9 +39,14 @@ HONESTY = (
 NO_SCORES = "This model's scores were not recorded."
 _EDITS = "_edits"
 """The text of edits that was read or written last, with the edits."""
+_MADE = "_edits_made"
+"""The hashes of the texts of all edits that were made here."""
 
 FIRST_SETTINGS: dict[str, Any] = {"k": 1, "width": 2, "keys": (0,)}
 """The first settings of presets."""
+
+WITH_CAUSAL = {"block_words", "block_diagonal"}
+"""The presets that leave the decoder's causal mask on."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -157,6 +162,12 @@ def store(edits: Sequence[Edit]) -> None:
         return
     address.change(edit=text)
     st.session_state[_EDITS] = text, tuple(edits)
+    st.session_state.setdefault(_MADE, set()).add(hash(text))
+
+
+def is_own(written: str) -> bool:
+    """Whether the visitor made these edits, and no link brought them."""
+    return hash(written) in st.session_state.get(_MADE, ())
 
 
 def largest_score(selection: Selection, inside: Steps) -> float:
@@ -168,21 +179,42 @@ def largest_score(selection: Selection, inside: Steps) -> float:
     return max(float(np.abs(inside.scores[:n_queries, :n_keys]).max()), 1e-6)
 
 
-def preset_allowed(preset: Preset, selection: Selection, settings: Mapping[str, Any]) -> BoolArray:
+def preset_of(name: str, selection: Selection, settings: Mapping[str, Any]) -> NamedMask:
     """A preset on the padded axes; padding stays forbidden unless the preset is about padding."""
-    own = selection.own
+    preset, own = PRESETS[name], selection.own
     known = {
         **settings,
         "lengths": sentence_lengths(own.queries),
         "key_lengths": sentence_lengths(own.keys),
     }
-    allowed = preset(
-        len(own.queries), len(own.keys), **{name: known[name] for name in preset.settings}
-    ).numpy()
-    if preset.over_padding:
-        return np.asarray(allowed, dtype=np.bool_)
-    no_padding = np.array([token != PADDING for token in own.keys], dtype=np.bool_)
-    return np.asarray(allowed & no_padding, dtype=np.bool_)
+    axes = len(own.queries), len(own.keys)
+    allowed = preset(*axes, **{each: known[each] for each in preset.settings}).numpy()
+    if not preset.over_padding:
+        allowed = allowed & np.array([token != PADDING for token in own.keys], dtype=np.bool_)
+    joins = name in WITH_CAUSAL and selection.kind is AttentionKind.DECODER
+    if joins:
+        allowed = allowed & selection.masks["causal"].allowed
+    mask = preset_mask(
+        preset.title,
+        np.asarray(allowed, dtype=np.bool_),
+        own.queries,
+        own.keys,
+        kind=selection.kind,
+        reason=preset.reason,
+        causal=preset.causal or joins,
+    )
+    return NamedMask(f"preset.{name}", mask_title(mask, preset.title), mask)
+
+
+def presets_of(kind: AttentionKind) -> list[str]:
+    """The names of the presets that make sense for a kind of attention."""
+    return [name for name, preset in PRESETS.items() if kind in preset.kinds]
+
+
+def edited_of(selection: Selection, allowed: BoolArray) -> NamedMask:
+    """A mask without another name than that it was edited."""
+    mask = edited_mask(selection.own, allowed)
+    return NamedMask(f"edited.{selection.kind}", "Edited", mask)
 
 
 def show_translations(

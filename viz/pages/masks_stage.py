@@ -3,10 +3,8 @@
 from collections.abc import Sequence
 
 from viz.browser.matrices import matrices
-from viz.draw.labels import escape_markdown
 from viz.links.mask_edits import EDITABLE
 from viz.masks.compared import ComparedMasks
-from viz.masks.difference import mask_difference
 from viz.masks.inside import HeadSteps
 from viz.masks.own_masks import DecoderFactors
 from viz.masks.steps import head_steps
@@ -75,9 +73,6 @@ def show_compared(picture: ComparedMasks, names: Sequence[str]) -> None:
         across=stage.Step("b", names, picture.both.b.name),
         down=stage.Step("a", names, picture.both.a.name),
     )
-    try:
-        mask_difference(*picture.both.masks)
-    except ValueError as error:
-        hint(escape_markdown(str(error)))
     with stage.picture():
-        matrices(picture.panels, key="compared", stage=True)
+        # More than three cannot be read from the back row.
+        matrices(picture.panels[:3], key="compared", stage=True)

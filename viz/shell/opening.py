@@ -138,7 +138,8 @@ def _state(view: View, offer: Offer) -> dict[str, Any]:
             token, _, other = experiment.setting.partition(".")
             return {"off": (), "show": "probability", "token": int(token), "instead": other}
         case "mask":
-            return {"part": "compare", "masked": "decoder", "a": "", "b": "", "number": 1}
+            shown = {"part": "compare", "masked": "decoder", "number": 1}
+            return {**shown, "a": "1.decoder", "b": "preset.none"}
         case "remove":
             return {"topic": "without", "scale": 0, "shift": 0, "reverse": False}
         case "shuffle":

@@ -91,3 +91,11 @@ def test_the_grid_has_what_is_drawn_and_what_no_head_may_see(trace: Trace) -> No
     assert "1 cell drawn" in panel.alt
     assert panel.start is not None
     assert not panel.start[3, 1]
+
+
+def test_cells_that_are_not_allowed_are_hatched_and_no_others(trace: Trace) -> None:
+    attention = trace.maps[Site(AttentionKind.DECODER, 0)]
+    panel = drawing_panel(attention, np.zeros(attention.weights.shape[1:], bool))
+    assert panel.shown is not None
+    assert not panel.shown.all()
+    np.testing.assert_array_equal(panel.shown, panel.values != NOT_ALLOWED)

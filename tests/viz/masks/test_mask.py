@@ -26,11 +26,19 @@ from model.trace.trace import Trace
 from viz.draw import style, themes
 from viz.draw.labels import visible
 from viz.draw.word_diff import diff_html, word_diff
-from viz.masks.batch_masks import batch_masks, factors, token_grid
+from viz.masks.batch_masks import batch_masks, factors, repeated, token_grid
 from viz.masks.difference import COMPARED_NAMES, Compared, Difference, mask_difference
 from viz.masks.head_in_batch import HeadInBatch
 from viz.masks.log_probs import LogProbs
-from viz.masks.mask import Cell, CellArray, Mask, edited_mask, preset_mask
+from viz.masks.mask import (
+    Cell,
+    CellArray,
+    Mask,
+    both_masks,
+    edited_mask,
+    mask_title,
+    preset_mask,
+)
 from viz.masks.steps import fill_lesson, head_steps, moved_weight
 from viz.save.picture import Layout
 
@@ -363,9 +371,44 @@ def test_an_edit_keeps_the_reasons_of_what_stays_forbidden(data: st.DataObject) 
     allowed = data.draw(st_numpy.arrays(np.bool_, base.cells.shape, elements=st.booleans()))
     cells = edited_mask(base, allowed).cells
     stays = ~base.allowed & ~allowed
-    assert np.array_equal(cells[stays], base.cells[stays])
+    left = cells[stays] & base.cells[stays]
+    assert np.array_equal(cells[stays], left)
+    assert (left > 0).all()
+    alone = stays & (base.cells != Cell.BOTH)
+    assert np.array_equal(cells[alone], base.cells[alone])
     assert set(cells[base.allowed & ~allowed]) <= {Cell.OTHER}
     assert set(cells[allowed]) <= {Cell.ALLOWED}
+
+
+@pytest.mark.parametrize("left", ["causal", "target-padding"])
+def test_what_one_factor_forbids_alone_is_drawn_and_named_as_that_factor(left: str) -> None:
+    masks = batch_masks(a_batch(), 0)
+    factor = repeated(masks[left], masks["decoder"].queries)
+    assert (masks["decoder"].cells == Cell.BOTH).any()
+    shown = edited_mask(masks["decoder"], factor.allowed)
+    assert np.array_equal(shown.cells, factor.cells)
+    assert mask_title(shown) == mask_title(factor) == {"causal": "Causal"}.get(left, "Padding")
+
+
+def test_a_mask_is_named_by_what_it_hides() -> None:
+    masks, other = batch_masks(a_batch(), 0), batch_masks(a_batch(), 1)
+    assert mask_title(masks["decoder"]) == "Causal and padding"
+    # The longest sentence has no padding.
+    assert [mask_title(each["encoder"]) for each in (masks, other)] == ["No mask", "Padding"]
+    target = masks["decoder"].queries
+    *_, window = cells_of("window", AttentionKind.DECODER, target, target, {"width": 1})
+    assert mask_title(window, "Window") == "Window and padding"
+    everything = np.ones_like(masks["decoder"].allowed)
+    assert mask_title(edited_mask(masks["decoder"], everything)) == "No mask"
+
+
+def test_two_masks_together_have_both_reasons() -> None:
+    masks = batch_masks(a_batch(), 0)
+    causal, padding, both = factors(masks)
+    assert np.array_equal(both_masks(causal, padding).cells, both.cells)
+    closed = edited_mask(causal, np.zeros_like(causal.allowed))
+    assert set(both_masks(closed, padding).cells.ravel()) <= {*Cell}
+    assert not both_masks(closed, padding).allowed.any()
 
 
 def test_an_edit_of_an_edit_is_named_once_and_leaves_its_base_alone() -> None:

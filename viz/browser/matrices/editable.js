@@ -21,8 +21,8 @@ export class EditablePanel extends Panel {
 
   /** The cells as categories. */
   recolor() {
-    const { base, cells, byEdit } = this.given;
-    this.mask.reasons(cells.weights, base, byEdit);
+    const { cells, reasons } = this.given;
+    this.mask.reasons(cells.weights, reasons);
   }
 
   undo() {

@@ -49,9 +49,9 @@ export class PaintedMask {
     this.allowed = base.map((reason) => Number(reason === 0));
   }
 
-  /** Writes each cell's reason into `cells`; the model's reason takes precedence over the edit. */
-  reasons(cells, base, byEdit) {
-    for (let place = 0; place < base.length; place++) cells[place] = this.allowed[place] ? 0 : base[place] || byEdit;
+  /** Writes into `cells` why each is forbidden, if it is, or 0. */
+  reasons(cells, reasons) {
+    for (let place = 0; place < cells.length; place++) cells[place] = this.allowed[place] ? 0 : reasons[place];
   }
 
   /** The mask as bits in base64, first cell in the highest bit, for `read_edit` in matrices.py. */

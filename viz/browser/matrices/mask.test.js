@@ -59,10 +59,10 @@ test("a reset returns to the model's mask and can be undone", () => {
   assert.deepEqual(rows(mask), edited);
 });
 
-test("a forbidden cell has the model's reason if there is one, and otherwise the edit's", () => {
+test("a forbidden cell has its reason, and an allowed one none", () => {
   const mask = new PaintedMask([0, 0, 1, 1], 2);
   const cells = new Uint8Array(4);
-  mask.reasons(cells, Uint8Array.of(2, 0, 3, 0), 4);
+  mask.reasons(cells, Uint8Array.of(2, 4, 3, 4));
   assert.deepEqual([...cells], [2, 4, 0, 0]);
 });
 

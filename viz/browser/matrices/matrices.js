@@ -201,7 +201,9 @@ class Matrices {
         if (given.base !== null) places.add(given.byEdit);
         for (const place of places) {
           const text = given.legend[place];
-          shown.set(text, () => this._swatch(given.colors[name][place], text));
+          const { weights, allowed } = given.cells;
+          const isHatched = allowed !== null && weights.every((each, cell) => each !== place || !allowed[cell]);
+          shown.set(text, () => this._swatch(isHatched && place !== given.byEdit ? null : given.colors[name][place], text));
         }
       } else {
         const key = [given.scale, given.low, given.high, given.unit].join();
@@ -214,9 +216,10 @@ class Matrices {
     this.legend.replaceChildren(...[...shown.values()].map((make) => make()));
   }
 
+  /** A colour of the legend, or null for the hatching of cells that are not allowed. */
   _swatch(color, text) {
-    const swatch = element("span", "swatch", { "aria-hidden": "true" });
-    swatch.style.background = color;
+    const swatch = element("span", color ? "swatch" : "hatched", { "aria-hidden": "true" });
+    if (color) swatch.style.background = color;
     return element("span", "key", {}, swatch, text);
   }
 

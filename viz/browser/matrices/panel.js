@@ -142,5 +142,7 @@ export function readPanel(panel, body) {
       Math.round((255 * Math.max(0, Math.min(reach, value - panel.low))) / reach),
     );
   }
-  return { ...panel, cells, base: bytes(panel.base), start: bytes(panel.start) };
+  const base = bytes(panel.base);
+  const reasons = bytes(panel.reasons ?? null) ?? base?.map((reason) => reason || panel.byEdit);
+  return { ...panel, cells, base, reasons, start: bytes(panel.start) };
 }
