@@ -75,3 +75,17 @@ def test_a_drawn_pattern_names_its_heads_in_full(heads: HeadsPage, width: int) -
     expect(named.first).to_have_text(re.compile(r"^Layer \d, head \d"))
     wait_until_calm(page)
     assert not [each for each in page.evaluate(CUT) if each.startswith("Layer")]
+
+
+def test_the_grid_stays_where_it_is_while_a_pattern_is_drawn(heads: HeadsPage) -> None:
+    page = heads.page
+    page.goto(f"{heads.url}/corpus?over=draw", timeout=LOADING)
+    grid = page.locator(".matrices canvas.matrix")
+    expect(grid).to_be_visible(timeout=LOADING)
+    wait_until_calm(page)
+    before = grid.bounding_box()
+    assert before is not None
+    grid.click(position={"x": before["width"] - 40, "y": before["height"] - 40})
+    expect(page.locator("[class*=st-key-corpus-drawn-encoder]")).to_have_count(2)
+    wait_until_calm(page)
+    assert grid.bounding_box() == before

@@ -40,6 +40,7 @@ def test_no_click_on_the_map_is_lost_while_another_is_answered_and_none_draws_it
     map_.evaluate(
         "map => { map.drawn = 0; map.on('plotly_afterplot', () => { map.drawn += 1; }); }"
     )
+    before = map_.bounding_box()
     page.evaluate("window.held = []")
     cells = [("Cross-attention", 1, 2), ("Encoder self-attention", 0, 3), ("Cross-attention", 0, 1)]
     for cell, crossed in zip(
@@ -54,6 +55,8 @@ def test_no_click_on_the_map_is_lost_while_another_is_answered_and_none_draws_it
     page.evaluate("window.release()")
     heads.wait_for_query(off="cross.1.2-encoder.0.3-cross.0.1")
     expect(page.locator(".change")).to_be_visible()
+    # What comes of the clicks has not moved what was clicked.
+    assert map_.bounding_box() == before
     page.mouse.click(*page.evaluate(CENTRE, cells[1]))
     heads.wait_for_query(off="cross.1.2-cross.0.1")
     expect(crosses).to_have_attribute("data-cells", "cross.1.2-cross.0.1")

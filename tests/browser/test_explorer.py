@@ -240,14 +240,37 @@ def test_a_click_on_a_cell_looks_into_it(heads: HeadsPage, trace: Trace) -> None
     expect(heads.page.get_by_label(cell_of(found, 0, 2, 3).alt)).to_have_count(1)
 
 
+@pytest.mark.parametrize(
+    ("width", "height", "compare"), [(1280, 800, ""), (1280, 800, "0.0-1.2"), (390, 844, "")]
+)
+def test_nothing_that_was_clicked_moves_because_of_the_click(
+    visitor: Visitor, width: int, height: int, compare: str
+) -> None:
+    heads = visitor(viewport={"width": width, "height": height})
+    heads.open(sentence=SENTENCE, attention="cross", layer="1", head="2", compare=compare)
+    for view, canvas in (("Heatmap", heads.matrix), ("Lines", heads.lines)):
+        heads.control(view).click()
+        x, y = heads.frame().middle(2, 3) if view == "Heatmap" else (20, 1.7 * REM + 10)
+        before = canvas.bounding_box()
+        canvas.click(position={"x": x, "y": y})
+        expect(heads.page.locator(".explorer .let-go")).to_be_visible()
+        heads.settle()
+        assert canvas.bounding_box() == before, view
+    options = heads.control("Options")
+    before = options.bounding_box()
+    options.click()
+    expect(options).to_have_attribute("aria-expanded", "true")
+    assert options.bounding_box() == before
+
+
 @pytest.mark.parametrize("how", ["a second click", "Escape", "a click beside it"])
 def test_a_selected_cell_is_let_go_and_the_page_says_how(heads: HeadsPage, how: str) -> None:
     heads.open(sentence=SENTENCE, attention="encoder", layer="1", head="2")
     x, y = heads.frame().middle(2, 3)
     heads.matrix.click(position={"x": x, "y": y})
     heads.wait_for_query(cell="2.3")
-    hint = heads.page.locator(".explorer .hint")
-    expect(hint).to_have_text("Escape, or a second click, deselects it.")
+    hint = heads.page.locator(".explorer .let-go")
+    expect(hint).to_contain_text("Escape, or a second click, deselects it.")
     if how == "Escape":
         # Wherever the focus is, such as on nothing.
         heads.page.evaluate("window.focused().blur()")
@@ -267,7 +290,7 @@ def test_escape_ends_a_comparison_and_shows_all_heads_again(heads: HeadsPage) ->
         sentence=SENTENCE, compare="0.0-0.1", only="layer.0", layer="0", head="0", cell="1.1"
     )
     hint = heads.page.locator(".explorer .hint")
-    expect(hint).to_contain_text("deselects it")
+    expect(heads.page.locator(".explorer .let-go")).to_contain_text("deselects it")
     for said in ("Cell deselected.", "Comparison ended.", "All heads are shown."):
         heads.page.keyboard.press("Escape")
         expect(heads.spoken).to_have_text(said)
@@ -407,8 +430,8 @@ def test_a_click_on_a_token_holds_its_lines_until_it_is_let_go(heads: HeadsPage)
     heads.lines.focus()
     heads.page.keyboard.press("ArrowDown")
     assert not np.array_equal(line_ink(heads), held)
-    hint = heads.page.locator(".explorer .hint")
-    expect(hint).to_have_text("Escape, or a second click, deselects it.")
+    hint = heads.page.locator(".explorer .let-go")
+    expect(hint).to_contain_text("Escape, or a second click, deselects it.")
     heads.page.evaluate("window.focused().blur()")
     heads.page.keyboard.press("Escape")
     expect(hint).to_be_hidden()

@@ -249,7 +249,7 @@ def test_a_rectangle_dragged_over_words_changes_the_translation_until_it_is_undo
     masks: MasksPage, model: Translator, own: dict[str, Mask], padded: tuple[Trace, ...]
 ) -> None:
     masks.open(part="change", masked="cross")
-    before = pixels(masks.canvas("The mask"))
+    before, place = pixels(masks.canvas("The mask")), masks.canvas("The mask").bounding_box()
     frame = masks.frame("The mask")
     n_queries = len(own["cross"].queries)
     masks.drag("The mask", frame.middle(0, 3), frame.middle(4, 2), frame.middle(n_queries - 1, 1))
@@ -264,6 +264,7 @@ def test_a_rectangle_dragged_over_words_changes_the_translation_until_it_is_undo
     assert free != usual
     expect(masks.page.get_by_role("heading", name="the translation changes")).to_be_visible()
     assert written(masks) == free
+    assert masks.canvas("The mask").bounding_box() == place
     painted = pixels(masks.canvas("The mask"))
     masks.reload()
     assert np.array_equal(pixels(masks.canvas("The mask")), painted)

@@ -167,7 +167,7 @@ def show_drawing(question: OfModel, survey: CorpusSurvey, view: CorpusView) -> N
     shape = drawn.shape
     name = f"{kind}/{question.sentence}"
     found = matches(trace.maps, drawn, kind)
-    st.markdown(f"#### {escape_markdown(drawn_sentence(found))}")
+    # Beside the grid, which stays where it is clicked.
     left, right = st.columns([1, 1], gap="large")
     with left:
         matrices(
@@ -179,6 +179,7 @@ def show_drawing(question: OfModel, survey: CorpusSurvey, view: CorpusView) -> N
             on_edit=partial(on_draw, name, shape),
         )
     with right:
+        st.markdown(f"#### {escape_markdown(drawn_sentence(found))}")
         for column, match in zip(st.columns(2), found[:2], strict=False):
             place = match.site, match.head
             with column:

@@ -136,14 +136,15 @@ def show_choice(question: OfModel, view: EffectsView, trace: Trace) -> None:
 def show_map(question: OfModel, view: EffectsView, effects: Effects) -> None:
     """The map of log-probabilities, and its largest effects in words."""
     picture = EffectMap(effects, view.place, question.target, off=view.off)
-    show_clickable(picture, "effects")
+    show_clickable(question, view, picture, "effects")
     sentences = effect_sentences(effects, view.place)
     brief([*map(escape_markdown, sentences)], "effects")
 
 
 def show_contrast_map(question: OfModel, view: EffectsView, contrast: Contrast) -> None:
     """The map of a word's advantage over another, and its largest effects in words."""
-    show_clickable(contrast_map(question, view, contrast), "effects-contrast")
+    picture = contrast_map(question, view, contrast)
+    show_clickable(question, view, picture, "effects-contrast")
     brief([*map(escape_markdown, contrast_sentences(contrast))], "contrast")
 
 
@@ -153,8 +154,10 @@ def contrast_map(question: OfModel, view: EffectsView, contrast: Contrast) -> Co
     return ContrastMap(contrast, view.place, view.instead, target=question.target, off=view.off)
 
 
-def show_clickable(picture: EffectMap | WordMap | ContrastMap, key: str) -> None:
-    """A map on which clicks switch heads off and on."""
+def show_clickable(
+    question: OfModel, view: EffectsView, picture: EffectMap | WordMap | ContrastMap, key: str
+) -> None:
+    """A map on which clicks switch heads off and on, and below it what comes of that."""
     show_picture(picture, key, after=CLICK, drawn=replace(picture, off=()))
     switches(
         key,
@@ -162,6 +165,10 @@ def show_clickable(picture: EffectMap | WordMap | ContrastMap, key: str) -> None
         cross_colors(picture.values, picture.unit, dark=is_dark()),
         on_clicks=partial(handle_clicks, key, switch_head),
     )
+    # Below the map, which stays where it is clicked.
+    with st.container():
+        if view.off:
+            show_without(question, view)
 
 
 def word_map(question: OfModel, view: EffectsView, model: Translator) -> WordMap:
@@ -179,7 +186,7 @@ def word_map(question: OfModel, view: EffectsView, model: Translator) -> WordMap
 def show_word_map(question: OfModel, view: EffectsView, model: Translator) -> WordMap:
     """Show the map of words, and the number of heads that change any."""
     picture = word_map(question, view, model)
-    show_clickable(picture, "effects-words")
+    show_clickable(question, view, picture, "effects-words")
     count = sum(int(np.count_nonzero(each)) for each in picture.values.values())
     total = sum(map(len, picture.after.values()))
     st.markdown(f"Removing a single head changes the translation for {count} of the {total} heads.")
@@ -452,15 +459,12 @@ def show_part(question: OfModel) -> None:
         show_alignment(question)
         return
     effects = effects_of(question)
-    # Above the map, so that the answer to a click is seen without scrolling. Always there, since a
-    # chart that moves is drawn again.
-    with st.container():
-        if view.off:
-            show_without(question, view)
     if view.show == "words":
         show_word_map(question, view, model)
     elif view.show == "removal":
         show_removal(question)
+        if view.off:
+            show_without(question, view)
     else:
         show_map(question, view, effects)
     show_switches(view, effects.ranked(view.place))
@@ -478,8 +482,5 @@ def show_against(question: OfModel, view: EffectsView) -> None:
     if view.show != "probability":
         show_view(question, view)
         return
-    with st.container():
-        if view.off:
-            show_without(question, view)
     show_contrast_map(question, view, contrast)
     show_switches(view, contrast.ranked())

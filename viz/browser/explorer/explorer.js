@@ -161,6 +161,9 @@ export class Explorer {
     this.about = element("section", "about-head", { "aria-label": tr("What this head does") }, this.words, numbers);
     this.inside = element("button", "inside", { type: "button", hidden: "" });
     this.inside.addEventListener("click", () => this.scrollHost()?.scrollIntoView({ behavior: "smooth" }));
+    this.letGo = element("p", "let-go", { hidden: "" }, this.inside, " ", letGoHint());
+    // In one place, so that a cell that is clicked stays where it is.
+    this.foot = element("div", "foot", {}, this.caption, this.letGo);
     this.off = toggle(tr("Switch off"), tr("Translate without this head, or without all compared heads (X)"), () => this._switchShown());
     this.largeZoom = zoomButtons("picture", (step) => this.matrix.zoomBy(step));
     this.drawing = element("div", "drawing", {}, this.matrix.root, this.lines.root);
@@ -184,8 +187,7 @@ export class Explorer {
       this.hint,
       this.legend,
       this.drawing,
-      this.inside,
-      this.caption,
+      this.foot,
     );
     const readings = this.canRun ? this.readings.values() : [];
     const toggles = element("div", "toggles", {}, ...readings);
@@ -194,7 +196,8 @@ export class Explorer {
     );
     this.unfold.removeAttribute("aria-pressed");
     this._unfold(false);
-    const toolbar = element("div", "toolbar", {}, this.attentions.root, this.views.root, this.compare, this.unfold, toggles);
+    // What unfolds stands after the button, which stays under the pointer.
+    const toolbar = element("div", "toolbar", {}, this.attentions.root, this.views.root, this.unfold, this.compare, toggles);
     this.root.replaceChildren(toolbar, element("div", "panes", {}, left, right), this.tooltip.element, this.spoken);
   }
 
@@ -595,15 +598,15 @@ export class Explorer {
     this.caption.textContent = captionOf(this.payload, kind, read);
   }
 
-  /** How to let go of what is selected, and how to go on comparing. */
+  /** How to let go of what is selected, in the place of the caption, and how to go on comparing. */
   _drawHint() {
     const { view, cell } = this.state;
-    const hints = [];
-    if (this.adding() && this._drawn().length < constants.MOST_COMPARED) hints.push(compareHint());
-    if (view === "lines" ? this.lines.pinned : cell) hints.push(letGoHint());
-    else if (this.adding()) hints.push(tr("Escape ends the comparison."));
-    this.hint.textContent = hints.join(" ");
-    this.hint.hidden = !hints.length;
+    const isPicked = Boolean(view === "lines" ? this.lines.pinned : cell);
+    this.letGo.hidden = !isPicked;
+    this.caption.classList.toggle("aside", isPicked);
+    const isFull = this._drawn().length >= constants.MOST_COMPARED;
+    this.hint.hidden = !this.adding();
+    this.hint.textContent = [...(isFull ? [] : [compareHint()]), tr("Escape ends the comparison.")].join(" ");
   }
 
   /** Describes the selected head on this sentence, with the numbers behind it; compared heads in one line each. */
@@ -658,7 +661,7 @@ export class Explorer {
     const { cells } = drawn[0];
     const weight = written(cells.weights[query * cells.nKeys + key], cells.exact);
     const [from, to] = [this.payload.axis(kind.queries)[query], this.payload.axis(kind.keys)[key]];
-    this.inside.textContent = `See below how the weight ${weight} from ${from} to ${to} is computed`;
+    this.inside.textContent = `See below how the weight ${weight} from ${from} to ${to} is computed.`;
   }
 
   /** The section below the picture, if the page has one. */
@@ -674,10 +677,9 @@ export class Explorer {
     const scroller = host?.closest('[data-testid="stMain"]');
     const above = this.height ? this.root.getBoundingClientRect().top : -(scroller?.scrollTop ?? window.scrollY);
     const top = this.drawing.getBoundingClientRect().top - above;
-    const below = [this.inside, this.caption].reduce((height, { offsetHeight }) => height + offsetHeight, 0);
     const room = this._screen() - top;
     if (room < HEIGHT_LEAST) return 0.65 * this._screen();
-    return Math.max(HEIGHT_LEAST, room - below - ROOM_AROUND_CAPTION);
+    return Math.max(HEIGHT_LEAST, room - this.foot.offsetHeight - ROOM_AROUND_CAPTION);
   }
 
   _drawLegend(kind, drawn) {
