@@ -206,13 +206,14 @@ class Recording:
             del self._parts[site]
 
     def _positions(self, own: AttentionKind, cross_axis: str) -> Tokens:
-        # An unlabelled text is as long as its self-attention, or its side of cross-attention.
-        for site in self.sites:
-            if site.kind is own:
-                return Tokens.unnamed(range(self[site].n_queries))
-            if site.kind is AttentionKind.CROSS:
-                return Tokens.unnamed(range(getattr(self[site], cross_axis)))
-        return Tokens()
+        # An unlabelled text is as long as its self-attention, or its side of cross-attention. The
+        # longest: whatever lacks some of its tokens is refused, and not cut to less.
+        lengths = [self[site].n_queries for site in self.sites if site.kind is own] or [
+            getattr(self[site], cross_axis)
+            for site in self.sites
+            if site.kind is AttentionKind.CROSS
+        ]
+        return Tokens.unnamed(range(max(lengths, default=0)))
 
 
 active_recording: Scope[Recording] = Scope("hs.recording()")

@@ -38,6 +38,12 @@ class PlaceCalls:
     turns: int = 1
 
     @property
+    def module(self) -> Hashable:
+        """What is the same for calls of one module; None where none is known."""
+        key = self.keys[0]
+        return key[0] if self.place.module and isinstance(key, tuple) else None
+
+    @property
     def records(self) -> tuple[AttentionRecord, ...]:
         """What its calls did."""
         return tuple(call.record for call in self.calls)

@@ -86,11 +86,10 @@ def _steps(site: Site, calls: Sequence[AttentionRecord]) -> AttentionRecord:
     if len(calls) == 1:
         return calls[0]
     first = calls[0]
-    if any(
-        (call.extra_keys, len(call.weights)) != (first.extra_keys, len(first.weights))
-        for call in calls
-    ):
-        raise several(site, len(calls), "with keys of its own or with batches that change")
+    if any(call.extra_keys != first.extra_keys for call in calls):
+        raise several(site, len(calls), "with other keys of the model's own each time")
+    if any(len(call.weights) != len(first.weights) for call in calls):
+        raise several(site, len(calls), "on batches of different sizes")
     if all(a.n_queries < b.n_queries for a, b in pairwise(calls)):
         return _last(site, calls)
     return _rows(site, calls)
@@ -108,33 +107,22 @@ def _last(site: Site, calls: Sequence[AttentionRecord]) -> AttentionRecord:
 
 def _rows(site: Site, calls: Sequence[AttentionRecord]) -> AttentionRecord:
     """The rows of all steps, one below the other; each step read only the new tokens."""
-    total, last = sum(call.n_queries for call in calls), calls[-1]
     grows = site.kind is not AttentionKind.CROSS
-    n_keys = total if grows else last.n_keys
-    read = 0
-    for call in calls:
-        read += call.n_queries
-        known = read if grows else n_keys
-        beyond = call.weights[..., known : call.n_keys]
-        if (
-            call.k is None
-            or last.k is None
-            or call.n_keys < known
-            or bool(beyond.any())
-            # A beam replaced by another has other keys from then on.
-            or not _equal(call.k[:, :, :known], last.k[:, :, :known])
-        ):
-            raise several(site, len(calls), "on texts that are not one continued")
-
+    last = calls[-1]
+    starts, k, v, n_keys = [0] * len(calls), last.k, last.v, last.n_keys
+    if grows:
+        starts, k, v = _steps_of_text(site, calls)
+        n_keys = sum(call.n_queries for call in calls)
+    else:
+        for call in calls:
+            if call.k is None or k is None or not _equal(call.k, k):
+                raise several(site, len(calls), "on texts of different keys")
     n_extra = len(last.extra_keys)
 
-    def row(x: torch.Tensor) -> torch.Tensor:
-        text = x[..., : min(n_keys, x.shape[-1] - n_extra)]
-        text = F.pad(text, (0, n_keys - text.shape[-1]))
+    def row(x: torch.Tensor, start: int) -> torch.Tensor:
+        text = x[..., : min(n_keys - start, x.shape[-1] - n_extra)]
+        text = F.pad(text, (start, n_keys - start - text.shape[-1]))
         return torch.cat([text, x[..., x.shape[-1] - n_extra :]], dim=-1)
-
-    def keys(x: torch.Tensor | None) -> torch.Tensor | None:
-        return None if x is None else torch.cat([x[:, :, :n_keys], x[:, :, last.n_keys :]], dim=2)
 
     causal = torch.ones(n_keys, n_keys, dtype=torch.bool, device=last.weights.device).tril()
     causal = F.pad(causal, (0, n_extra), value=True)
@@ -144,20 +132,81 @@ def _rows(site: Site, calls: Sequence[AttentionRecord]) -> AttentionRecord:
         else call.allowed
         for call in calls
     ]
-    rows = [row(each.expand(call.weights.shape)) for each, call in zip(allowed, calls, strict=True)]
+    rows = [
+        row(each.expand(call.weights.shape), start)
+        for each, call, start in zip(allowed, calls, starts, strict=True)
+    ]
     scores = [call.scores for call in calls if call.scores is not None]
     queries = [call.q for call in calls if call.q is not None]
     return AttentionRecord(
-        weights=torch.cat([row(call.weights) for call in calls], dim=2),
+        weights=torch.cat(
+            [row(call.weights, start) for call, start in zip(calls, starts, strict=True)], dim=2
+        ),
         # The scores of later keys were never computed.
         scores=torch.cat(scores, dim=2) if len(scores) == len(calls) and not grows else None,
         q=torch.cat(queries, dim=2) if len(queries) == len(calls) else None,
-        k=keys(last.k),
-        v=keys(last.v),
+        k=k,
+        v=v,
         allowed=torch.cat(rows, dim=2) & causal if grows else torch.cat(rows, dim=2),
         extra_keys=last.extra_keys,
         extra_before=last.extra_before,
     )
+
+
+def _steps_of_text(
+    site: Site, calls: Sequence[AttentionRecord]
+) -> tuple[list[int], torch.Tensor | None, torch.Tensor | None]:
+    """The position of each step's first key, and the keys and values of all positions.
+
+    A cache of fixed size keeps the latest keys alone, which begin later from then on.
+    """
+    starts: list[int] = []
+    keys: torch.Tensor | None = None
+    values: torch.Tensor | None = None
+    for call in calls:
+        if call.k is None:
+            raise several(
+                site, len(calls), "with keys that are not known, so that none can be told"
+            )
+        before = 0 if keys is None else keys.shape[2]
+        # What a step reads beyond the text so far is room that a cache has left.
+        n_keys = min(call.n_keys, before + call.n_queries)
+        start = before + call.n_queries - n_keys
+        kept = n_keys - call.n_queries
+        # Without any earlier key, nothing shows that the text goes on.
+        if bool(call.weights[..., n_keys : call.n_keys].any()) or kept < (keys is not None):
+            raise several(site, len(calls), "on texts that are not one continued")
+        if keys is not None and not _equal(call.k[:, :, :kept], keys[:, :, start:]):
+            if _equal(call.k[:, :, :kept], keys[:, :, :kept]):
+                how = "and took back tokens that it had read, as assisted decoding does"
+            elif start:
+                how = "with a cache that keeps other keys than the latest"
+            else:
+                how = (
+                    "each time with other keys of the tokens before, as where beams replace each "
+                    "other or a cache rounds what it keeps"
+                )
+            raise several(site, len(calls), how)
+        starts.append(start)
+        keys = _longer(keys, call.k[:, :, kept:n_keys])
+        values = None if call.v is None else _longer(values, call.v[:, :, kept:n_keys])
+    last = calls[-1]
+    if keys is not None and values is not None and keys.shape[2] != values.shape[2]:
+        values = None
+    return starts, _with_extra(keys, last.k, last), _with_extra(values, last.v, last)
+
+
+def _with_extra(
+    x: torch.Tensor | None, last: torch.Tensor | None, call: AttentionRecord
+) -> torch.Tensor | None:
+    """Keys or values of a text, with those that the model adds behind them."""
+    if x is None or last is None:
+        return None
+    return torch.cat([x, last[:, :, call.n_keys :]], dim=2)
+
+
+def _longer(one: torch.Tensor | None, more: torch.Tensor) -> torch.Tensor:
+    return more if one is None else torch.cat([one, more], dim=2)
 
 
 def _equal(one: torch.Tensor, other: torch.Tensor) -> bool:

@@ -7,7 +7,7 @@ holds a weak reference, which keeps the address and not the numbers.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import prod
@@ -25,6 +25,8 @@ from model.watch.columns import Layout
 from model.watch.columns import Place as Columns
 from model.watch.editing import SiteEdit
 
+NO_VALUES = "what it made was multiplied with no values"
+"""The reason why a softmax does not count, until it meets values."""
 N_READ = 2
 """The number of linear maps to look back; low-rank projections use two on the way to q and k."""
 
@@ -79,11 +81,16 @@ class Scores(Brief):
 
 @dataclass(slots=True, eq=False)
 class Softmax:
-    """A softmax that ran, and the reason why it counts as no attention; None once it does."""
+    """A softmax that ran, and the reason why it counts as no attention; None once it does.
+
+    `key` and `run` are those of its spot.
+    """
 
     place: Place
     shape: tuple[int, ...]
     reason: str | None
+    key: Hashable
+    run: int | None
 
 
 @dataclass(slots=True, eq=False)

@@ -116,7 +116,8 @@ def unfollowed(mode: Recorder, func: Any, args: Args, kwargs: Kwargs) -> Any:
         return _fused(mode, func, args, kwargs)
     if "softmax" in str(func) or "attention" in str(func):
         reason = "it is one of a nested, sparse or meta tensor, which is not followed"
-        mode.log.softmaxes.append(Softmax(mode.places.here().place, (), reason))
+        spot = mode.places.here()
+        mode.log.softmaxes.append(Softmax(spot.place, (), reason, spot.key, spot.run))
     return func(*args, **kwargs)
 
 

@@ -309,6 +309,15 @@ def written(mode: Recorder, func: Any, args: Args, kwargs: Kwargs) -> Any:
     """Part of a tensor is filled: masked scores stay scores, weights change."""
     node = mode.lineage.known(args[0])
     if node is None or (node.scores is None and node.candidate is None):
+        if "index_put" in func.overloadpacket.__name__:
+            nodes, views = mode.lineage.read_by(tensors(args))
+            put = mode.lineage.follow(nodes[-1])
+            if put.scores is None and put.candidate is None:
+                # Keys may be written into their cache one by one.
+                protect(mode, func, args)
+                result = func(*args, **kwargs)
+                mode.lineage.put(args[0], put, views[0].axes)
+                return result
         return unrelated(mode, func, args, kwargs)
     protect(mode, func, args)
     if node.candidate is not None:

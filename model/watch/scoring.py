@@ -11,7 +11,7 @@ from model.watch.attending import attend, edit_weights, suspect
 from model.watch.axes import View, made, same
 from model.watch.columns import Lost, Place, aligned
 from model.watch.handler import Args, Kwargs, Recorder
-from model.watch.lineage import Candidate, Node, Product, Scores, Softmax
+from model.watch.lineage import NO_VALUES, Candidate, Node, Product, Scores, Softmax
 from model.watch.masks import FORBIDDEN, far_above, row_shift
 from model.watch.propagation import (
     additive,
@@ -35,7 +35,7 @@ def softmax(mode: Recorder, func: Any, args: Args, kwargs: Kwargs) -> Any:
     node = mode.lineage.follow(given)
     axes = same(result, [mode.lineage.view(x)])
     axis %= max(x.dim(), 1)
-    ran = Softmax(spot.place, tuple(x.shape), "what it made was multiplied with no values")
+    ran = Softmax(spot.place, tuple(x.shape), NO_VALUES, spot.key, spot.run)
     mode.log.softmaxes.append(ran)
     if axis == x.dim() - 1:
         origin = node.scores or Scores()

@@ -19,8 +19,10 @@ from model.watch.editing import Edits, site_edits
 from model.watch.joining import Joined, joined
 from model.watch.kinds import kind_notes, named_sites, twin_notes
 from model.watch.left_padding import without_left_padding
+from model.watch.lineage import NO_VALUES
 from model.watch.report import OtherSoftmax, Report, Suspicion, WatchedSite
 
+_MISSING = "rows are missing"
 _ROUNDING = 0.02
 """The tolerance for weights of a query that add up to 1, as half precision needs."""
 
@@ -82,12 +84,35 @@ class Watched:
                     site,
                     each.place,
                     each.records,
-                    (*each.doubts, *(() if named or kind else kind_notes(each, site)), *twin),
+                    (
+                        *self._missing(each),
+                        *each.doubts,
+                        *(() if named or kind else kind_notes(each, site)),
+                        *twin,
+                    ),
                 ),
                 each,
             )
             for site, each, kind, twin in zip(sites, places, given_kinds, twins, strict=True)
         ]
+
+    def _missing(self, place: PlaceCalls) -> tuple[str, ...]:
+        """What is missing of a place, where another of its softmaxes was found no attention."""
+        runs = {call.run for call in place.calls}
+        reasons = Counter(
+            each.reason
+            for each in self._log.softmaxes
+            if each.reason is not None
+            and each.key is not None
+            and each.key in place.keys
+            # Weights that are joined to others, as in differential attention, are in a row already.
+            and (each.reason != NO_VALUES or each.run not in runs)
+        )
+        return tuple(
+            f"{_MISSING}, as {n} more of its softmaxes ran and {'was' if n == 1 else 'were'} not "
+            f"recorded: {reason}"
+            for reason, n in reasons.items()
+        )
 
     def _kind_of(self, place: Place) -> AttentionKind | None:
         return self._kinds.get(place.path) if isinstance(self._kinds, Mapping) else self._kinds
@@ -147,6 +172,7 @@ class Watched:
         traced = [each for each in known if wanted is None or str(each[0].site) in wanted]
         for each, _ in traced:
             _require_certain(each)
+        _require_one_model(traced)
         number, written = (text, "") if isinstance(text, int) else (0, text)
         recording = joined([(each.site, place.calls) for each, place in traced], number).recording
         for each, place in traced:
@@ -197,10 +223,26 @@ def _extra(call: AttentionRecord) -> tuple[int, int]:
     return call.extra_before, len(call.extra_keys) - call.extra_before
 
 
+def _require_one_model(traced: list[tuple[WatchedSite, PlaceCalls]]) -> None:
+    """Refuse modules of one name that do not read each other: no one model has these."""
+    first: dict[str, tuple[WatchedSite, PlaceCalls]] = {}
+    for site, place in traced:
+        other, calls = first.setdefault(site.place.path, (site, place))
+        if (
+            site.place.path
+            and place.module != calls.module
+            and not any(a.follows(b) or b.follows(a) for a in place.calls for b in calls.calls)
+        ):
+            raise CaptureError(
+                f"{other.site} and {site.site} both ran in {site.place.path}, of two models that "
+                "do not read each other, as where one assists the other; choose sites= of one."
+            )
+
+
 def _require_certain(site: WatchedSite) -> None:
-    """Refuse weights of which nothing shows whose they are."""
+    """Refuse weights of which nothing shows whose they are, or of which some are missing."""
     for note in site.notes:
-        if note.startswith(UNCERTAIN):
+        if note.startswith((UNCERTAIN, _MISSING)):
             raise CaptureError(f"{site.site}: {note}, or choose other sites= for the trace.")
 
 

@@ -92,7 +92,11 @@ def _texts_of_run(site: Site, run: list[Call], n_calls: int) -> list[list[Call]]
             continue
         before = read[0][-1]
         if len(read) > 1 or not call.follows(before):
-            raise several(site, n_calls, "and reads of itself what makes no line of layers")
+            raise several(
+                site,
+                n_calls,
+                "in calls that read each other in no single line, and so are no layers",
+            )
         if call.looks_up >> before.order:
             how = "each time reading another text and what it made of the one before"
             raise several(site, n_calls, how)

@@ -1,6 +1,7 @@
 """One trace of models whose layers differ, are shared, or write a text step by step."""
 
 import io
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -356,4 +357,140 @@ def test_what_has_nothing_to_do_with_either_text_is_part_of_neither():
     with torch.no_grad(), watching() as seen:
         Beside().eval()(ONE, OTHER)
     with pytest.raises(CaptureError, match=r"encoder\.2 has nothing to do with the 2 texts of enc"):
+        seen.trace()
+
+
+class Cached(nn.Module):
+    """One layer that attends to the latest six tokens, with the keys that a cache keeps."""
+
+    def __init__(self, kept: Callable[[Tensor], Tensor]) -> None:
+        super().__init__()
+        self.qkv = nn.Linear(8, 24)
+        self.kept = kept
+        self.cache: tuple[Tensor, Tensor] | None = None
+
+    def forward(self, x: Tensor, *, takes_back: int = 0) -> Tensor:
+        q, k, v = (part.unflatten(-1, (2, -1)).transpose(1, 2) for part in self.qkv(x).chunk(3, -1))
+        if self.cache is not None:
+            end = -takes_back or None
+            k, v = (
+                torch.cat([old[:, :, :end], new], dim=2)
+                for old, new in zip(self.cache, (k, v), strict=True)
+            )
+            k, v = self.kept(k), self.kept(v)
+        self.cache = k, v
+        back = torch.arange(x.shape[1])[:, None] + k.shape[2] - x.shape[1]
+        back = back - torch.arange(k.shape[2])
+        return self.mixed((q @ k.mT).masked_fill((back < 0) | (back > 5), -1e9).softmax(-1), v)
+
+    def mixed(self, weights: Tensor, v: Tensor) -> Tensor:
+        return (weights @ v).transpose(1, 2).flatten(2)
+
+
+class Summed(Cached):
+    """A step uses its weights in a way of its own."""
+
+    def mixed(self, weights: Tensor, v: Tensor) -> Tensor:
+        return super().mixed(weights, v) if weights.shape[2] > 1 else v.sum() * weights.sum()
+
+
+def latest(x: Tensor) -> Tensor:
+    return x[:, :, -6:]
+
+
+def sink(x: Tensor) -> Tensor:
+    return torch.cat([x[:, :, :1], x[:, :, -5:]], dim=2)
+
+
+@pytest.mark.parametrize("prompt", [3, 9])
+def test_a_cache_of_fixed_size_makes_the_map_of_one_pass(prompt):
+    x, model = torch.randn(1, 12, 8), Cached(latest).eval()
+    with torch.no_grad(), watching() as seen:
+        for part in x.split([prompt] + [1] * (12 - prompt), dim=1):
+            model(part)
+    model.cache = None
+    with torch.no_grad(), watching() as whole:
+        model(x)
+    found, expected = (each.trace().attention("decoder", 0) for each in (seen, whole))
+    np.testing.assert_allclose(found.weights, expected.weights, atol=1e-6, rtol=0)
+    assert np.array_equal(found.allowed, expected.allowed)
+    np.testing.assert_allclose(found.v, expected.v, atol=1e-6, rtol=0)
+
+
+def test_rows_that_are_missing_are_said():
+    model = Summed(latest).eval()
+    with torch.no_grad(), watching() as seen:
+        for part in torch.randn(1, 12, 8).split([9, 1, 1, 1], dim=1):
+            model(part)
+    with pytest.raises(
+        CaptureError, match="rows are missing, as 3 more of its softmaxes ran and w"
+    ):
+        seen.trace()
+    assert "rows are missing" in str(seen.report())
+
+
+@pytest.mark.parametrize(
+    ("kept", "takes_back", "reason"),
+    [
+        (lambda x: x, 2, "and took back tokens that it had read, as assisted decoding does"),
+        (sink, 0, "with a cache that keeps other keys than the latest"),
+    ],
+)
+def test_each_cache_is_refused_for_a_reason_of_its_own(kept, takes_back, reason):
+    model = Cached(kept).eval()
+    with torch.no_grad(), watching() as seen:
+        for part in torch.randn(1, 13, 8).split([9, 2, 2], dim=1):
+            model(part, takes_back=takes_back if model.cache and model.cache[0].shape[2] > 9 else 0)
+    with pytest.raises(CaptureError, match=reason):
+        seen.trace()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("cache", ["dynamic", "static"])
+def test_a_window_of_a_published_model_makes_the_map_of_one_pass(cache):
+    from transformers import MistralConfig, MistralForCausalLM
+
+    torch.manual_seed(3)
+    sizes = {"vocab_size": 40, "hidden_size": 16, "intermediate_size": 16, "num_hidden_layers": 2}
+    heads = {"num_attention_heads": 2, "num_key_value_heads": 2, "sliding_window": 6}
+    config = MistralConfig(**sizes, **heads, attn_implementation="eager")
+    model = MistralForCausalLM(config).eval()
+    more = {"cache_implementation": "static"} if cache == "static" else {}
+    ids = torch.arange(1, 10)[None]
+    with torch.no_grad(), watching() as seen:
+        written = model.generate(ids, **WRITE, **more, pad_token_id=0)
+    with torch.no_grad():
+        truth = model(written[:, :-1], output_attentions=True).attentions
+    for layer, theirs in enumerate(truth):
+        mine = seen.trace().attention("decoder", layer).weights
+        assert mine.shape == (2, 12, 12)
+        np.testing.assert_allclose(mine, theirs[0], atol=1e-6, rtol=0)
+
+
+def test_two_models_that_do_not_read_each_other_make_no_trace():
+    model, other = Reader().eval(), Reader().eval()
+    with torch.no_grad(), watching() as seen:
+        model(ONE)
+        other(ONE)
+    with pytest.raises(
+        CaptureError, match=r"encoder\.0 and encoder\.2 both ran in layers\.0, of tw"
+    ):
+        seen.trace()
+    assert len(seen.trace(sites=["encoder.2", "encoder.3"]).maps) == 2
+
+
+def test_layers_called_one_by_one_are_one_model(x):
+    first, second = Stack(Attention()).eval(), Stack(Attention()).eval()
+    with torch.no_grad(), watching() as seen:
+        second(first(x))
+    assert len(seen.trace().maps) == 2
+
+
+@pytest.mark.parametrize("shorter_first", [False, True])
+def test_an_unlabelled_text_is_not_cut_to_its_shortest_layer(shorter_first, x):
+    one, other = Attention().eval(), Attention().eval()
+    with torch.no_grad(), watching() as seen:
+        for module, length in ((one, 4), (other, 6)) if shorter_first else ((one, 6), (other, 4)):
+            module(x[:, :length])
+    with pytest.raises(CaptureError, match="has 4 queries, but there are 6 labels"):
         seen.trace()
