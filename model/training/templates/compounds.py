@@ -19,12 +19,10 @@ _ENDINGS = (
 _TOO_SHORT = ("ion", "lein", "ling")
 _ENGLISH = re.compile(r"[a-z]+(?: [a-z]+)?")
 _GERMAN = re.compile(r"[A-ZÄÖÜ][a-zäöüß]{4,}")
-_NO_COMPOUNDS = frozenset(
-    {
-        *("ei", "uhr", "rock", "tor", "see", "leiter", "stift", "platz", "esel", "lamm", "schild"),
-        *("otter", "stier", "wort", "wert"),
-    }
-)
+_NO_COMPOUNDS = {
+    *("ei", "uhr", "rock", "tor", "see", "leiter", "stift", "platz", "esel", "lamm", "schild"),
+    *("otter", "stier", "wort", "wert"),
+}
 """Nouns that end unrelated words ("Schlamm"), or have two genders."""
 
 _HEADS = {
@@ -55,15 +53,8 @@ def _noun(english: str, german: str) -> Noun | None:
         head = _HEADS.get(german[-length:].lower())
         if head is not None and german[-length:].islower():
             stem = german[:-length]
-            return Noun(
-                english,
-                german,
-                head.gender,
-                stem + head.plural.lower(),
-                "",
-                head.genitive,
-                head.weak,
-            )
+            plural = stem + head.plural.lower()
+            return Noun(english, german, head.gender, plural, "", head.genitive, head.weak)
     for ending, gender in _ENDINGS:
         long_enough = len(german) > len(ending) + (4 if ending in _TOO_SHORT else 3)
         if german.endswith(ending) and long_enough:

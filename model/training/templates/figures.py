@@ -3,104 +3,95 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 
-from model.training.templates.lexicon import MONTHS
-
-_random = random.Random(1)
 _SAMPLES = 1500
-_SWAP = str.maketrans(",.", ".,")
-
-
-def german_figure(english: str) -> str:
-    """1,250.50 as 1.250,50."""
-    return english.translate(_SWAP)
-
-
-def _counts() -> tuple[tuple[str, str], ...]:
-    numbers = (_random.randrange(1001, 10 ** _random.randint(4, 7)) for _ in range(_SAMPLES))
-    rounded = (round(number, -_random.choice((0, 0, 1, 2))) for number in numbers)
-    return tuple((f"{each:,}", german_figure(f"{each:,}")) for each in rounded)
-
-
-def _decimals() -> tuple[tuple[str, str], ...]:
-    numbers = (f"{_random.randrange(1, 900) / 10}" for _ in range(600))
-    finer = (f"{_random.randrange(1, 3000) / 100:.2f}" for _ in range(300))
-    figures = [each for each in (*numbers, *finer) if not each.endswith("0")]
-    return tuple((each, german_figure(each)) for each in figures)
-
-
-def _money() -> tuple[tuple[str, str], ...]:
-    sums = []
-    for _ in range(_SAMPLES):
-        amount = _random.randrange(2, 10 ** _random.randint(1, 6) + 2)
-        cents = _random.choice(("", "", ".50", ".99", f".{_random.randrange(10, 100)}"))
-        figure = f"{amount:,}{cents}"
-        sign, word, wort = _random.choice(_CURRENCIES)
-        german = f"{german_figure(figure)} {wort}"
-        sums.append(
-            (_random.choice((f"{sign}{figure}", f"{sign}{figure}", f"{figure} {word}")), german)
-        )
-    return tuple(sums)
-
-
 _CURRENCIES = (
     *(("$", "dollars", "Dollar"), ("$", "dollars", "Dollar")),
     *(("€", "euros", "Euro"), ("£", "pounds", "Pfund")),
 )
 
+Texts = tuple[str, str]
 
-def _dates() -> tuple[tuple[str, str], ...]:
-    dates = []
-    for _ in range(_SAMPLES):
-        (month, monat), day = _random.choice(MONTHS), _random.randrange(1, 29)
-        year = _random.choice((_random.randrange(1750, 1990), _random.randrange(1990, 2031)))
-        th = "th" if 10 < day < 14 else {1: "st", 2: "nd", 3: "rd"}.get(day % 10, "th")
+
+def _both(english: str) -> Texts:
+    """1,250.50 and 1.250,50."""
+    return english, english.translate(str.maketrans(",.", ".,"))
+
+
+def ordinal(number: int) -> str:
+    """1st, 2nd, 13th."""
+    th = {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number}{'th' if 10 < number % 100 < 14 else th}"
+
+
+class Figures:
+    """Samples, the same on every machine.
+
+    Args:
+        months: their English and German names.
+    """
+
+    def __init__(self, months: Sequence[Texts]) -> None:
+        self._random, self._months = random.Random(1), months
+
+    def all(self) -> dict[str, list[Texts]]:
+        """English and German figures by sort."""
+        sums = [self._sum() for _ in range(_SAMPLES)]
+        return {
+            "money": sums,
+            "dollar": [each for each in sums if each[1].endswith("Dollar")],
+            "euro": [each for each in sums if each[1].endswith("Euro")],
+            "count": self._counts(),
+            "decimal": self._decimals(),
+            "date": [self._date() for _ in range(_SAMPLES)],
+            "day": [
+                (f"{month} {day}", f"{day}. {monat}")
+                for month, monat in self._months
+                for day in range(1, 29)
+            ],
+            "span": [self._span() for _ in range(_SAMPLES)],
+            "clock": [time for hour in range(1, 24) for time in self._times(hour)],
+        }
+
+    def _sum(self) -> Texts:
+        chance = self._random
+        amount = chance.randrange(2, 10 ** chance.randint(1, 6) + 2)
+        cents = chance.choice(("", "", ".50", ".99", f".{chance.randrange(10, 100)}"))
+        english, german = _both(f"{amount:,}{cents}")
+        sign, word, wort = chance.choice(_CURRENCIES)
+        before, after = f"{sign}{english}", f"{english} {word}"
+        return chance.choice((before, before, after)), f"{german} {wort}"
+
+    def _counts(self) -> list[Texts]:
+        chance = self._random
+        numbers = (chance.randrange(1001, 10 ** chance.randint(4, 7)) for _ in range(_SAMPLES))
+        return [_both(f"{round(each, -chance.choice((0, 0, 1, 2))):,}") for each in numbers]
+
+    def _decimals(self) -> list[Texts]:
+        chance = self._random
+        tenths = [f"{chance.randrange(1, 900) / 10}" for _ in range(600)]
+        hundredths = [f"{chance.randrange(1, 3000) / 100:.2f}" for _ in range(300)]
+        return [_both(each) for each in (*tenths, *hundredths) if not each.endswith("0")]
+
+    def _date(self) -> Texts:
+        chance = self._random
+        (month, monat), day = chance.choice(self._months), chance.randrange(1, 29)
+        year = chance.choice((chance.randrange(1750, 1990), chance.randrange(1990, 2031)))
         american, british = f"{month} {day}, {year}", f"{day} {month} {year}"
-        english = _random.choice((american, american, british, f"{month} {day}{th}, {year}"))
-        dates.append((english, f"{day}. {monat} {year}"))
-    return tuple(dates)
+        long = f"{month} {ordinal(day)}, {year}"
+        english = chance.choice((american, american, british, long))
+        return english, f"{day}. {monat} {year}"
 
-
-def _days() -> tuple[tuple[str, str], ...]:
-    return tuple(
-        (f"{month} {day}", f"{day}. {monat}") for month, monat in MONTHS for day in range(1, 29)
-    )
-
-
-def _spans() -> tuple[tuple[str, str], ...]:
-    spans = []
-    for _ in range(_SAMPLES):
-        first, last = sorted(_random.sample(range(12 * 28), 2))
-        (month, monat), (later, spaeter) = MONTHS[first // 28], MONTHS[last // 28]
+    def _span(self) -> Texts:
+        first, last = sorted(self._random.sample(range(12 * 28), 2))
+        (month, monat), (later, spaeter) = self._months[first // 28], self._months[last // 28]
         day, until = first % 28 + 1, last % 28 + 1
-        german = f"vom {day}. {monat} bis zum {until}. {spaeter}"
-        if month == later:
-            german = german.replace(f" {monat}", "", 1)
-        spans.append((f"from {month} {day} to {later} {until}", german))
-    return tuple(spans)
+        start = f"{day}." if month == later else f"{day}. {monat}"
+        english = f"from {month} {day} to {later} {until}"
+        return english, f"vom {start} bis zum {until}. {spaeter}"
 
-
-def _clock() -> tuple[tuple[str, str], ...]:
-    times = []
-    for hour in range(1, 24):
+    def _times(self, hour: int) -> list[Texts]:
         in_half, half = hour % 12 or 12, "a.m." if hour < 12 else "p.m."
-        times.append((f"{in_half} {half}", f"{hour} Uhr"))
-        for minutes in _random.sample(range(1, 60), 12):
-            times.append((f"{in_half}:{minutes:02} {half}", f"{hour}:{minutes:02} Uhr"))
-    return tuple(times)
-
-
-_SUMS = _money()
-FIGURES = {
-    "count": _counts(),
-    "decimal": _decimals(),
-    "money": _SUMS,
-    "dollar": tuple(each for each in _SUMS if each[1].endswith("Dollar")),
-    "euro": tuple(each for each in _SUMS if each[1].endswith("Euro")),
-    "date": _dates(),
-    "day": _days(),
-    "year": tuple((str(year), str(year)) for year in range(1750, 2031)),
-    "span": _spans(),
-    "clock": _clock(),
-}
-"""Slots of frames."""
+        minutes = (f":{minute:02}" for minute in self._random.sample(range(1, 60), 12))
+        return [(f"{in_half}{past} {half}", f"{hour}{past} Uhr") for past in ("", *minutes)]

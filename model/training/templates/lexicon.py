@@ -1,31 +1,50 @@
-"""Words of the templates: English and German, with their German grammar."""
+"""The words of the templates: German and English, by sort, from the folder words/.
+
+A table's first line names its columns; each row begins with its sort. nouns.tsv marks a weak
+masculine noun "m*" and names only irregular English plurals. deeds.tsv holds verb phrases of
+people ("turn off the light"). A column "en FORM" or "de FORM" of another table is what
+`<word.FORM>` writes in that language. sorts.txt has the other sorts.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
+from model.training.names import MEN, WOMEN
 from model.training.templates.german import Noun
 
 WORDS = Path(__file__).parent / "words"
-"""nouns.tsv, where "m*" is a weak masculine noun, and senses.tsv."""
 
 
-_ENGLISH_PLURALS = {
-    **{"man": "men", "woman": "women", "child": "children", "mouse": "mice", "wolf": "wolves"},
-    **{"goose": "geese", "sheep": "sheep", "fish": "fish", "knife": "knives", "thief": "thieves"},
-    **{"wife": "wives", "policeman": "policemen", "shelf": "shelves"},
-    **{"foot": "feet", "tooth": "teeth", "ox": "oxen", "deer": "deer", "hero": "heroes"},
-    **{"leaf": "leaves", "crisis": "crises", "phenomenon": "phenomena", "louse": "lice"},
-    **{"criterion": "criteria", "analysis": "analyses", "thesis": "theses", "scarf": "scarves"},
-    **{"series": "series", "species": "species", "fungus": "fungi"},
-    **{"dwarf": "dwarves", "calf": "calves", "matrix": "matrices"},
-}
+@dataclass(frozen=True, slots=True, eq=False)
+class Row:
+    """A word or phrase other than a noun: its forms by name, "" being the only or usual one."""
+
+    english: Mapping[str, str]
+    german: Mapping[str, str]
+
+
+Word = Noun | Row
+
+
+def row(english: object, german: object) -> Row:
+    """A word of one form."""
+    return Row({"": str(english)}, {"": str(german)})
+
+
+def head(word: Word) -> str:
+    """The English word as it is listed: a noun's singular, a verb's base."""
+    return word.english if isinstance(word, Noun) else next(iter(word.english.values()))
+
+
+def _lines(name: str) -> Iterator[list[str]]:
+    for line in (WORDS / name).read_text(encoding="utf-8").splitlines():
+        yield line.split("\t")
 
 
 def _english_plural(noun: str) -> str:
-    if noun in _ENGLISH_PLURALS:
-        return _ENGLISH_PLURALS[noun]
     if noun.endswith("y") and noun[-2] not in "aeiou":
         return noun[:-1] + "ies"
     ends = ("s", "x", "ch", "sh", "tato", "mato")
@@ -33,213 +52,110 @@ def _english_plural(noun: str) -> str:
 
 
 def _nouns() -> dict[str, tuple[Noun, ...]]:
-    kinds: dict[str, list[Noun]] = {}
-    lines = (WORDS / "nouns.tsv").read_text(encoding="utf-8").splitlines()
-    for line in lines[1:]:
-        kind, english, german, gender, plural, genitive = line.split("\t")
-        noun = Noun(
-            english,
-            german,
-            gender[0],
-            plural,
-            _english_plural(english),
-            genitive,
-            weak=gender.endswith("*"),
-        )
-        kinds.setdefault(kind, []).append(noun)
-    return {kind: tuple(nouns) for kind, nouns in kinds.items()}
+    kinds: dict[str, tuple[Noun, ...]] = {}
+    for kind, english, german, gender, plural, genitive, *irregular in list(_lines("nouns.tsv"))[
+        1:
+    ]:
+        many = irregular[0] if irregular else _english_plural(english)
+        noun = Noun(english, german, gender[0], plural, many, genitive, weak=gender.endswith("*"))
+        kinds[kind] = (*kinds.get(kind, ()), noun)
+    return kinds
 
 
 NOUNS: dict[str, tuple[Noun, ...]] = _nouns()
 """Nouns by kind."""
 
-PEOPLE = NOUNS["man"] + NOUNS["woman"] + tuple(n for n in NOUNS["child"] if n.english == "girl")
-RELATIVES, THINGS, ANIMALS = NOUNS["relative"], NOUNS["thing"], NOUNS["animal"]
 EVERYTHING = tuple({noun.german: noun for kind in NOUNS.values() for noun in kind}.values())
 
 
-class Verb(NamedTuple):
-    """A transitive verb with haben, of an accusative object.
+def _names(names: Sequence[str], gender: str) -> tuple[Noun, ...]:
+    return tuple(
+        Noun(name, name, gender, "", "", "'" if name.endswith(("s", "x", "z")) else "s")
+        for name in names
+    )
 
-    English base form, third person, past and participle; German infinitive, third person present,
-    preterite and participle.
+
+_HIS, _HER = _names(MEN, "m"), _names(WOMEN, "f")
+_PRONOUNS = {
+    noun.english: "he" if noun.gender == "m" else "she"
+    for nouns in (NOUNS["man"], NOUNS["woman"], NOUNS["relative"], _HIS, _HER)
+    for noun in nouns
+} | {"girl": "she"}
+
+
+def english_pronoun(noun: Noun) -> str:
+    """The English pronoun for a subject."""
+    return _PRONOUNS.get(noun.english, "it")
+
+
+def german_gender(noun: Noun) -> str:
+    """The gender of a noun's pronouns: its own, but "sie" for a girl, as people say."""
+    return "f" if noun.english == "girl" else noun.gender
+
+
+def _tables(*names: str) -> dict[str, list[Word]]:
+    sorts: dict[str, list[Word]] = {}
+    for name in names:
+        (_, *header), *rows = _lines(name)
+        columns = [column.partition(" ")[::2] for column in header]
+        for sort, *cells in rows:
+            forms: dict[str, dict[str, str]] = {"en": {}, "de": {}}
+            for (language, form), cell in zip(columns, cells, strict=True):
+                forms[language][form] = cell
+            sorts.setdefault(sort, []).append(Row(forms["en"], forms["de"]))
+    return sorts
+
+
+_OF_SEIN = {
+    **{"hat": "ist", "habe": "bin", "haben": "sind", "hast": "bist", "hatte": "war"},
+    **{"hatten": "waren", "hätte": "wäre", "hätten": "wären"},
+}
+"""Forms of haben, and those of sein for verbs that take it."""
+
+
+def _deed(verb: str, tail: str, middle: str, prefix: str, german: str, perfect: str) -> Row:
+    """A verb phrase; `<deed.FORM>` names its forms.
+
+    English: base, s, past, done and ing. German: er and wir (finite) and rest, past and pasts
+    (plural), du (imperative), sub and subpast and subpasts (last in a clause), inf, zu, done, and
+    the auxiliary of the perfect, by its form of haben (hat, hätte …), its infinitive as aux. "no-"
+    denies rest, sub, inf and done. prefix is the part that separates, or "".
     """
+    names = ("base", "s", "past", "done", "ing")
+    english = {
+        name: f"{form} {tail}".strip() for name, form in zip(names, verb.split(), strict=True)
+    }
+    infinitive, er, past, done, du = german.split()
+    pasts = past + ("n" if past.endswith("e") else "en")
+    if middle.startswith("ein"):
+        denied = f"k{middle}"
+    elif middle.startswith(("den ", "die ", "das ", "dem ")):
+        denied = f"{middle} nicht"
+    else:
+        denied = f"nicht {middle}"
+    last = {"sub": prefix + er, "inf": prefix + infinitive, "done": prefix + done, "rest": prefix}
+    forms = {
+        **{name: f"{middle} {form}" for name, form in last.items()},
+        **{f"no-{name}": f"{denied.strip()} {form}" for name, form in last.items()},
+        **{"er": er, "wir": infinitive, "du": du, "past": past, "pasts": pasts, "prefix": prefix},
+        "subpast": f"{middle} {prefix}{past}",
+        "subpasts": f"{middle} {prefix}{pasts}",
+        "zu": f"{middle} {prefix}zu{infinitive}" if prefix else f"{middle} zu {infinitive}",
+        "aux": "sein" if perfect == "ist" else "haben",
+        **{haben: sein if perfect == "ist" else haben for haben, sein in _OF_SEIN.items()},
+    }
+    return Row(english, {name: form.strip() for name, form in forms.items()})
 
-    base: str
-    present: str
-    past: str
-    participle: str
-    infinitive: str
-    er_present: str
-    er_past: str
-    german_participle: str
 
+DEEDS = tuple(_deed(*cells) for cells in list(_lines("deeds.tsv"))[1:])
+"""words/deeds.tsv."""
 
-def _verbs(table: str) -> tuple[Verb, ...]:
-    return tuple(Verb(*line.split()) for line in table.splitlines() if line.strip())
-
-
-TO_PEOPLE = _verbs("""
-    see sees saw seen sehen sieht sah gesehen
-    know knows knew known kennen kennt kannte gekannt
-    love loves loved loved lieben liebt liebte geliebt
-    hear hears heard heard hören hört hörte gehört
-    visit visits visited visited besuchen besucht besuchte besucht
-    understand understands understood understood verstehen versteht verstand verstanden
-    find finds found found finden findet fand gefunden
-    greet greets greeted greeted begrüßen begrüßt begrüßte begrüßt
-    ask asks asked asked fragen fragt fragte gefragt
-    praise praises praised praised loben lobt lobte gelobt
-    admire admires admired admired bewundern bewundert bewunderte bewundert
-    kiss kisses kissed kissed küssen küsst küsste geküsst
-    catch catches caught caught fangen fängt fing gefangen
-    hate hates hated hated hassen hasst hasste gehasst
-    save saves saved saved retten rettet rettete gerettet
-""")
-OF_ANIMALS = _verbs("""
-    bite bites bit bitten beißen beißt biss gebissen
-    chase chases chased chased jagen jagt jagte gejagt
-    see sees saw seen sehen sieht sah gesehen
-    hear hears heard heard hören hört hörte gehört
-    eat eats ate eaten fressen frisst fraß gefressen
-    watch watches watched watched beobachten beobachtet beobachtete beobachtet
-    follow follows followed followed verfolgen verfolgt verfolgte verfolgt
-    catch catches caught caught fangen fängt fing gefangen
-""")
-TO_THINGS = _verbs("""
-    find finds found found finden findet fand gefunden
-    sell sells sold sold verkaufen verkauft verkaufte verkauft
-    buy buys bought bought kaufen kauft kaufte gekauft
-    steal steals stole stolen stehlen stiehlt stahl gestohlen
-    repair repairs repaired repaired reparieren repariert reparierte repariert
-    clean cleans cleaned cleaned reinigen reinigt reinigte gereinigt
-    lose loses lost lost verlieren verliert verlor verloren
-    forget forgets forgot forgotten vergessen vergisst vergaß vergessen
-    need needs needed needed brauchen braucht brauchte gebraucht
-    see sees saw seen sehen sieht sah gesehen
-    break breaks broke broken zerbrechen zerbricht zerbrach zerbrochen
-    use uses used used benutzen benutzt benutzte benutzt
-    hide hides hid hidden verstecken versteckt versteckte versteckt
-""")
-
-JOBS = {
-    "teacher": ("Lehrer", "Lehrerin"),
-    "doctor": ("Arzt", "Ärztin"),
-    "lawyer": ("Anwalt", "Anwältin"),
-    "pilot": ("Pilot", "Pilotin"),
-    "student": ("Student", "Studentin"),
-    "engineer": ("Ingenieur", "Ingenieurin"),
-    "writer": ("Schriftsteller", "Schriftstellerin"),
-    "journalist": ("Journalist", "Journalistin"),
-    "musician": ("Musiker", "Musikerin"),
-    "baker": ("Bäcker", "Bäckerin"),
-    "cook": ("Koch", "Köchin"),
-    "nurse": ("Krankenpfleger", "Krankenschwester"),
-    "painter": ("Maler", "Malerin"),
-    "dentist": ("Zahnarzt", "Zahnärztin"),
-    "singer": ("Sänger", "Sängerin"),
-    "scientist": ("Wissenschaftler", "Wissenschaftlerin"),
-    "architect": ("Architekt", "Architektin"),
-    "artist": ("Künstler", "Künstlerin"),
-    "politician": ("Politiker", "Politikerin"),
-    "professor": ("Professor", "Professorin"),
-    "judge": ("Richter", "Richterin"),
-    "photographer": ("Fotograf", "Fotografin"),
-    "translator": ("Übersetzer", "Übersetzerin"),
-    "programmer": ("Programmierer", "Programmiererin"),
-    "dancer": ("Tänzer", "Tänzerin"),
-    "gardener": ("Gärtner", "Gärtnerin"),
-    "hairdresser": ("Friseur", "Friseurin"),
-    "physicist": ("Physiker", "Physikerin"),
-    "researcher": ("Forscher", "Forscherin"),
-    "driver": ("Fahrer", "Fahrerin"),
-    "farmer": ("Bauer", "Bäuerin"),
-    "director": ("Direktor", "Direktorin"),
+LISTED: dict[str, Sequence[Word]] = {
+    **NOUNS,
+    **_tables("verbs.tsv", "jobs.tsv", "actions.tsv"),
+    **{"everything": EVERYTHING, "hisname": _HIS, "hername": _HER, "deed": DEEDS},
+    "separable": tuple(each for each in DEEDS if each.german["prefix"]),
+    "haben": tuple(each for each in DEEDS if each.german["hat"] == "hat"),
+    "sein": tuple(each for each in DEEDS if each.german["hat"] == "ist"),
 }
-"""Of a man, and of a woman."""
-
-COLORS = {
-    **{"red": "rot", "blue": "blau", "green": "grün", "white": "weiß", "black": "schwarz"},
-    **{"yellow": "gelb", "brown": "braun", "gray": "grau"},
-}
-SIZES = {
-    **{"big": "groß", "small": "klein", "old": "alt", "new": "neu", "beautiful": "schön"},
-    **{"expensive": "teuer", "cheap": "billig", "heavy": "schwer", "light": "leicht"},
-}
-"""Of things, as a predicate."""
-
-TRAITS = {
-    **{"quick": "schnell", "lazy": "faul", "old": "alt", "young": "jung", "hungry": "hungrig"},
-    **{"little": "klein", "big": "groß", "clever": "klug", "tired": "müde", "brave": "mutig"},
-    **{"wild": "wild", "fat": "dick", "happy": "glücklich", "angry": "wütend", "slow": "langsam"},
-    **{"sick": "krank", "poor": "arm", "strong": "stark", "beautiful": "schön", "funny": "lustig"},
-}
-"""Of people and animals."""
-
-STEMS = {"teuer": "teur", "dunkel": "dunkl", "sauer": "saur", "hoch": "hoh"}
-"""Adjectives whose stem before an ending is another."""
-
-CITIES = {
-    **{"Vienna": "Wien", "Cologne": "Köln", "Munich": "München", "Nuremberg": "Nürnberg"},
-    **{"Berlin": "Berlin", "Hamburg": "Hamburg", "London": "London", "Paris": "Paris"},
-    **{"Rome": "Rom", "Venice": "Venedig", "Zurich": "Zürich", "Geneva": "Genf"},
-    **{"Prague": "Prag", "Warsaw": "Warschau", "Moscow": "Moskau", "Athens": "Athen"},
-    **{"Milan": "Mailand", "Brussels": "Brüssel", "Copenhagen": "Kopenhagen", "Tokyo": "Tokio"},
-    **{"New York": "New York", "Boston": "Boston", "Hanover": "Hannover", "Lisbon": "Lissabon"},
-}
-
-_ONES = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
-_TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
-_EINS = ("ein", "zwei", "drei", "vier", "fünf", "sechs", "sieben", "acht", "neun")
-_ZEHNER = ("zwanzig", "dreißig", "vierzig", "fünfzig", "sechzig", "siebzig", "achtzig", "neunzig")
-
-NUMBERS = [
-    *(("two", "zwei"), ("three", "drei"), ("four", "vier"), ("five", "fünf"), ("six", "sechs")),
-    *(("seven", "sieben"), ("eight", "acht"), ("nine", "neun"), ("ten", "zehn")),
-    *(("eleven", "elf"), ("twelve", "zwölf"), ("thirteen", "dreizehn"), ("fourteen", "vierzehn")),
-    *(("fifteen", "fünfzehn"), ("sixteen", "sechzehn"), ("seventeen", "siebzehn")),
-    *(("eighteen", "achtzehn"), ("nineteen", "neunzehn")),
-    *(zip(_TENS, _ZEHNER, strict=True)),
-    *(
-        (f"{ten}-{one}", f"{eins}und{zehner}")
-        for ten, zehner in zip(_TENS, _ZEHNER, strict=True)
-        for one, eins in zip(_ONES, _EINS, strict=True)
-    ),
-]
-"""From two on, as words."""
-
-ORDINALS = (
-    *(("first", "erst"), ("second", "zweit"), ("third", "dritt"), ("fourth", "viert")),
-    *(("fifth", "fünft"), ("sixth", "sechst"), ("seventh", "siebt"), ("eighth", "acht")),
-    *(("ninth", "neunt"), ("tenth", "zehnt"), ("eleventh", "elft"), ("twelfth", "zwölft")),
-    *(("twentieth", "zwanzigst"), ("hundredth", "hundertst")),
-)
-"""With the stem that takes the German ending."""
-
-MONTHS = (
-    *(("January", "Januar"), ("February", "Februar"), ("March", "März"), ("April", "April")),
-    *(("May", "Mai"), ("June", "Juni"), ("July", "Juli"), ("August", "August")),
-    *(("September", "September"), ("October", "Oktober"), ("November", "November")),
-    ("December", "Dezember"),
-)
-
-HOURS = [
-    *(("one", "eins"), ("two", "zwei"), ("three", "drei"), ("four", "vier"), ("five", "fünf")),
-    *(("six", "sechs"), ("seven", "sieben"), ("eight", "acht"), ("nine", "neun"), ("ten", "zehn")),
-    *(("eleven", "elf"), ("twelve", "zwölf")),
-]
-HALF_HOURS = [
-    (hour, naechste) for (hour, _), (_, naechste) in zip(HOURS, HOURS[1:] + HOURS[:1], strict=True)
-]
-"""The words of "half past one" and "halb zwei"."""
-
-FEMALE = frozenset(noun.english for noun in NOUNS["woman"]) | {
-    *("mother", "sister", "aunt", "daughter", "grandmother", "wife", "girlfriend", "niece", "girl")
-}
-"""English nouns for women and girls."""
-
-MY = (
-    *(("my", "mein"), ("my", "mein"), ("my", "mein"), ("your", "dein"), ("his", "sein")),
-    *(("her", "ihr"), ("our", "unser"), ("their", "ihr")),
-)
-"""Possessives; the first person comes most often."""
+"""The words of each sort that is in a table."""

@@ -3,15 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from pathlib import Path
 
 from model.survey.parallel_text import Pair, key
-from model.training.templates import frames, numbers, possession, qualities, reasons, senses, verbs
 from model.training.templates.compounds import nouns_of
-from model.training.templates.draw import TEMPLATES, Draw
-from model.training.templates.numbers import with_noun
+from model.training.templates.frames import Draw, Filling, fill
+from model.training.templates.reader import Block, blocks
 
-MODULES = (frames, numbers, possession, qualities, reasons, senses, verbs)
-"""Modules whose templates are registered."""
+SENTENCES = Path(__file__).parent / "sentences"
+
+
+def write(block: Block, draw: Draw) -> Pair:
+    """A pair of a template: its steps, a sentence, and its slots, drawn in this order."""
+    filling = Filling(draw)
+    for step in block.before:
+        if filling.follow(step) and step.instead:
+            return write(NAMED[step.instead], draw)
+    sentences = block.sentences
+    english, german = map(
+        filling.choose, draw.one(sentences) if len(sentences) > 1 else sentences[0]
+    )
+    if block.after:
+        filling.draw_slots(german + english)
+        for step in block.after:
+            filling.follow(step)
+    return filling.pair(english, german)
+
+
+TEMPLATES = tuple(
+    block
+    for path in sorted(SENTENCES.glob("*.txt"))
+    for block in blocks(path.read_text(encoding="utf-8"))
+)
+"""In the order of their files, which decides what a seed draws."""
+
+NAMED = {block.name: block for block in TEMPLATES if block.name}
 
 
 def from_templates(count: int, seed: int, held_out: Collection[str]) -> Iterator[tuple[str, Pair]]:
@@ -27,7 +53,7 @@ def from_templates(count: int, seed: int, held_out: Collection[str]) -> Iterator
     known, stale, written = set[str](), 0, 0
     while written < count and stale < 2000:
         each = draw.one(tickets)
-        pair = each.write(draw)
+        pair = write(each, draw)
         english = key(pair.source)
         if english in known or any(held in held_out for side in pair for held in _keys(side)):
             stale += 1
@@ -57,9 +83,10 @@ def around_nouns(
         held_out: keys of sentences to leave out, on either side.
     """
     draw, known = Draw(seed), set[str]()
+    sentences = NAMED["noun"].sentences
     for noun in nouns_of(dictionary):
         for _ in range(each):
-            pair = with_noun(draw, noun)
+            pair = fill(draw, *draw.one(sentences), {"noun": noun})
             english, german = map(key, pair)
             if english not in known and not {english, german} & set(held_out):
                 known.add(english)

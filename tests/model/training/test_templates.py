@@ -7,17 +7,15 @@ import re
 import pytest
 
 from model.survey.parallel_text import Pair, key, read_pairs
-from model.training.templates import senses, writing
+from model.training.templates import writing
 from model.training.templates.__main__ import main
 from model.training.templates.compounds import nouns_of
-from model.training.templates.deeds import DEEDS
-from model.training.templates.draw import TEMPLATES, Draw
-from model.training.templates.figures import FIGURES
-from model.training.templates.frames import FRAMES, fill
+from model.training.templates.frames import Draw, fill
 from model.training.templates.german import ACCUSATIVE, phrase
-from model.training.templates.lexicon import EVERYTHING, HOURS, NUMBERS, WORDS
-from model.training.templates.numbers import in_words
-from model.training.templates.writing import MODULES, from_templates
+from model.training.templates.lexicon import DEEDS, EVERYTHING, Row
+from model.training.templates.reader import Block, blocks
+from model.training.templates.sorts import SLOT, SORTS, in_words
+from model.training.templates.writing import NAMED, TEMPLATES, from_templates, write
 
 GENDER = {
     noun.german: noun.gender for noun in EVERYTHING if noun.german not in ("Bank", "See", "Leiter")
@@ -32,7 +30,6 @@ def written() -> list[tuple[str, Pair]]:
 
 
 def test_templates_write_distinct_sentences(written) -> None:
-    assert MODULES
     assert len({key(pair.source) for _, pair in written}) == len(written) == 4000
     for _, pair in written:
         for side in pair:
@@ -62,10 +59,9 @@ def test_a_denied_sentence_is_denied_in_german(written) -> None:
 
 
 def test_the_pronoun_follows_the_noun_that_is_meant() -> None:
-    template = next(each for each in TEMPLATES if each.write.__name__ == "not_because")
     draw, checked = Draw(5), 0
     for _ in range(2000):
-        pair = template.write(draw)
+        pair = write(NAMED["against"], draw)
         if "too wide" in pair.source or "too narrow" in pair.source:
             noun = re.search(r"(?:den|die|das) (\w+) (?:nicht|hat)", pair.target)
             assert noun, pair
@@ -95,15 +91,15 @@ def test_a_held_out_sentence_is_not_written_after_an_introduction(monkeypatch) -
 @pytest.mark.parametrize(
     ("english", "german", "expected"),
     [
-        ("W lost his glasses.", "W hat seine Brille verloren.", "ihre Brille"),
-        ("W sat on his hat.", "W saß auf seinem Hut.", "ihrem Hut"),
+        ("<W> lost <his> glasses.", "<W> hat <his>e Brille verloren.", "ihre Brille"),
+        ("<W> sat on <his> hat.", "<W> saß auf <his>em Hut.", "ihrem Hut"),
         ("it was his will.", "es war sein Wille.", "sein Wille"),
     ],
 )
-def test_his_of_a_woman_is_her(english: str, german: str, expected: str, monkeypatch) -> None:
-    monkeypatch.setattr(senses, "_PAIRS", ((english, german),))
-    template = next(each for each in TEMPLATES if each.write.__name__ == "senses")
-    pairs = [template.write(Draw(seed)) for seed in range(200)]
+def test_his_of_a_woman_is_her(english: str, german: str, expected: str) -> None:
+    (senses,) = _of_kind("sense")
+    senses = senses._replace(sentences=[(english, german)])
+    pairs = [write(senses, Draw(seed)) for seed in range(200)]
     women = [pair for pair in pairs if re.match("She |Anna |It ", pair.source)]
     assert women
     for pair in women:
@@ -111,17 +107,21 @@ def test_his_of_a_woman_is_her(english: str, german: str, expected: str, monkeyp
         assert pair.source.startswith("It ") == (" his " in pair.source), pair
 
 
+def _of_kind(kind: str) -> list[Block]:
+    return [each for each in TEMPLATES if each.kind == kind]
+
+
 def test_half_past_is_the_half_of_the_next_hour() -> None:
-    clock = next(each for each in TEMPLATES if each.write.__name__ == "clock")
-    draw, words, checked = Draw(1), [hour for hour, _ in HOURS], 0
-    pairs = [clock.write(draw) for _ in range(500)]
-    pairs += [fill(draw, *frame) for frame in FRAMES["time"] for _ in range(20)]
-    for pair in pairs:
-        found = re.search(r"half past (\w+)", pair.source)
-        if found:
-            following = HOURS[(words.index(found[1]) + 1) % 12][1]
-            assert f"halb {following}" in pair.target, pair
-            checked += 1
+    words, checked = [in_words(hour)[0] for hour in range(1, 13)], 0
+    for template in (NAMED["times"], *_of_kind("time")):
+        draw = Draw(1)
+        for _ in range(500):
+            pair = write(template, draw)
+            found = re.search(r"half past (\w+)", pair.source)
+            if found:
+                following = in_words((words.index(found[1]) + 1) % 12 + 1)[1]
+                assert f"halb {following}" in pair.target, pair
+                checked += 1
     assert checked > 200
 
 
@@ -130,9 +130,9 @@ def test_a_profession_has_the_gender_of_the_person() -> None:
     women |= {"grandmother", "girlfriend", "pregnant", "neighbor"}
     men = {"he", "man", "uncle", "father", "brother", "son", "nephew", "grandfather", "boyfriend"}
     draw, checked = Draw(1), 0
-    for frame in FRAMES["profession"]:
+    for sentences in _of_kind("profession")[0].sentences:
         for _ in range(30):
-            pair = fill(draw, *frame)
+            pair = fill(draw, *sentences)
             english = set(re.findall(r"\w+", pair.source.lower()))
             female = set(re.findall(r"\b[A-ZÄÖÜ]\w+(?:in|schwester)\b", pair.target))
             female -= {"Mein", "Dein", "Sein", "Berlin", "Freundin"}
@@ -142,17 +142,12 @@ def test_a_profession_has_the_gender_of_the_person() -> None:
     assert checked > 300
 
 
-def test_numbers_in_words() -> None:
-    numbers = dict(NUMBERS)
-    assert numbers["twenty-one"] == "einundzwanzig"
-    assert numbers["ninety-seven"] == "siebenundneunzig"
-
-
 @pytest.mark.parametrize(
     ("number", "english", "german"),
     [
         (1, "one", "eins"),
         (17, "seventeen", "siebzehn"),
+        (21, "twenty-one", "einundzwanzig"),
         (60, "sixty", "sechzig"),
         (66, "sixty-six", "sechsundsechzig"),
         (101, "one hundred and one", "einhunderteins"),
@@ -164,13 +159,38 @@ def test_numbers_below_a_thousand(number: int, english: str, german: str) -> Non
     assert in_words(number) == (english, german)
 
 
-def test_choices_of_a_frame_are_the_same_in_both_languages() -> None:
-    frames = [frame for kind in FRAMES.values() for frame in kind]
-    lines = (WORDS / "senses.tsv").read_text(encoding="utf-8").splitlines()
-    for english, german in [*frames, *(tuple(line.split("\t")) for line in lines)]:
+SENTENCES = [(block, *pair) for block in TEMPLATES for pair in block.sentences]
+
+
+def test_choices_of_a_sentence_are_the_same_in_both_languages() -> None:
+    for _, english, german in SENTENCES:
         choices = dict(_choices(english))
         for name, count in _choices(german):
             assert choices.get(name) == count, (name, english)
+
+
+def test_every_english_slot_names_a_word() -> None:
+    for block, english, _ in SENTENCES:
+        named = {name for step in (*block.before, *block.after) for name in step.names}
+        for slot in SLOT.findall(english):
+            words = [part.partition(".")[0] for part in slot.split()]
+            names = {*words, *(word.removesuffix("s").rstrip("0123456789") for word in words)}
+            assert names & (named | set(SORTS)), (slot, english)
+
+
+@pytest.mark.parametrize(
+    "text", ["the dog. | der Hund.", "[it 1] A dog.\n    dog is a dog", "[it 1] A.\n    a = b; c"]
+)
+def test_a_line_that_is_no_step_is_named(text: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(text.splitlines()[-1].strip())):
+        blocks(text)
+
+
+@pytest.mark.parametrize("sort", ["dogs", "<dogs>", "thing but <dogs>"])
+def test_a_sort_that_no_file_defines_is_named(sort: str) -> None:
+    (block,) = blocks(f"[it 1] A dog.\n    dog: {sort}\nthe <dog>. | <der dog nom>.")
+    with pytest.raises(ValueError, match="“dogs”"):
+        write(block, Draw(1))
 
 
 def _choices(side: str) -> list[tuple[str, int]]:
@@ -234,9 +254,10 @@ def test_verb_phrases_have_their_german_forms(english: str, german: str, expecte
     ],
 )
 def test_figures_are_written_as_each_language_does(slot: str, english: str, german: str) -> None:
-    for source, target in FIGURES[slot]:
-        assert re.fullmatch(english, source), source
-        assert re.fullmatch(german, target), target
+    for each in SORTS[slot]:
+        assert isinstance(each, Row)
+        assert re.fullmatch(english, each.english[""]), each
+        assert re.fullmatch(german, each.german[""]), each
 
 
 def test_a_relative_pronoun_does_not_contract_with_its_preposition() -> None:
