@@ -121,9 +121,9 @@ def extra_keys_of(
     """The keys that are no tokens, by what queries and keys were put together of."""
     (of_queries, rows), (of_keys, columns) = queries, keys
     parts = parts_of(columns)
-    of_rows = parts_of(rows) or ((0, of_queries.root),)
+    of_rows = parts_of(rows) or (of_queries.as_part,)
     is_self = bool(of_queries.origins & of_keys.origins)
-    texts = mode.log.roots_of(spot, {root for _, root in of_rows}) if is_self else set()
+    texts = mode.log.roots_of(spot, {part.root for part in of_rows}) if is_self else set()
     if parts == of_rows:
         return None
 
@@ -133,7 +133,7 @@ def extra_keys_of(
             return "constant"
         return "parameter" if mode.places.is_parameter(address) else "input"
 
-    return extra_keys(parts, texts, kind_of)
+    return extra_keys(parts, texts, of_queries.events, kind_of)
 
 
 def _arrangement(

@@ -37,8 +37,8 @@ class Line:
         mapped: whether a linear map has read along other axes since: then it holds positions.
         base: what it was before a product told its rows from its columns.
         side: 0 for rows of a product, 1 for its columns.
-        parts: of which tensors it was put together since a linear map made them, as lengths and
-            `Node.root`; None for what its base says.
+        parts: of which tensors it was put together since a linear map made them; None for what its
+            base says.
     """
 
     origin: Origin
@@ -54,8 +54,23 @@ class Line:
         return self if self.base is None else self.base.root
 
 
-Parts = tuple[tuple[int, int], ...]
-"""Lengths along an axis, each with the number of the tensor that it began as."""
+class Part(NamedTuple):
+    """One of several tensors put together along an axis.
+
+    Attributes:
+        length: along the axis.
+        root: `Node.root`.
+        events: `Node.events`.
+        plain: whether its numbers are those of its root alone.
+    """
+
+    length: int
+    root: int
+    events: int = 0
+    plain: bool = True
+
+
+Parts = tuple[Part, ...]
 
 Dim = tuple[tuple[int, Line], ...]
 """An axis of a tensor, which may hold several folded into one: sizes and lines, the outer first."""
@@ -282,11 +297,11 @@ def parts_of(dim: Dim) -> Parts:
     while line is not None and line.parts is None:
         line = line.base
     parts = () if line is None or line.parts is None else line.parts
-    return parts if sum(n for n, _ in parts) == prod(n for n, _ in dim) else ()
+    return parts if sum(part.length for part in parts) == prod(n for n, _ in dim) else ()
 
 
-def joined(out: Tensor, parts: Sequence[View], axis: int, roots: Sequence[int]) -> Axes:
-    """Tensors side by side along one axis, with the number of what each began as."""
+def joined(out: Tensor, parts: Sequence[View], axis: int, of_what: Sequence[Part]) -> Axes:
+    """Tensors side by side along one axis; `of_what` says what each is, but for its length."""
     axis %= out.dim()
     shape = tuple(out.shape)
 
@@ -301,10 +316,10 @@ def joined(out: Tensor, parts: Sequence[View], axis: int, roots: Sequence[int]) 
             own[axis] = ((len(same_rank), Line(Origin.JOINED)), *own[axis])
         else:
             own[axis] = resize(own[axis], size, shape[axis])
-        pieces: list[tuple[int, int]] = []
-        for part, root in zip(parts, roots, strict=True):
+        pieces: list[Part] = []
+        for part, what in zip(parts, of_what, strict=True):
             if len(part.shape) == len(shape) and part.shape[axis]:
-                pieces += parts_of(part.dims[axis]) or ((part.shape[axis], root),)
+                pieces += parts_of(part.dims[axis]) or (what._replace(length=part.shape[axis]),)
         if len(pieces) > 1:
             (n, line), *inner = own[axis]
             first = replace(line, base=line, parts=tuple(pieces))

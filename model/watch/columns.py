@@ -14,6 +14,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from model.watch.axes import Part
+
 FOREIGN = 1 << 40
 """Numbers from here on are columns of another product, put beside those of the first."""
 
@@ -167,32 +169,39 @@ class Extra(NamedTuple):
 
 
 def extra_keys(
-    parts: Sequence[tuple[int, int]], texts: Set[int], kind_of: Callable[[int], str]
+    parts: Sequence[Part], texts: Set[int], events: int, kind_of: Callable[[int], str]
 ) -> Extra | None:
     """The keys that are no tokens, among keys that were put together of several tensors.
 
     None if there are none, or those of the text do not stand together.
 
     Args:
-        parts: the number of keys of each, and `Node.root`.
+        parts: the tensors.
         texts: the roots of queries, which are tokens; empty where keys are of another text.
+        events: what the queries depend on, as `Node.events`.
         kind_of: what a root is: "parameter", "constant" or "input".
     """
-    if any(root in texts for _, root in parts):
-        is_token = [root in texts for _, root in parts]
+
+    def depends(part: Part) -> bool:
+        """Whether a tensor may be computed from the text."""
+        both_known = part.events and events
+        return bool(part.events & events) if both_known else not part.plain
+
+    if any(part.root in texts for part in parts):
+        is_token = [part.root in texts or depends(part) for part in parts]
     else:
-        is_token = [kind_of(root) == "input" for _, root in parts]
+        is_token = [kind_of(part.root) == "input" or not part.plain for part in parts]
     if all(is_token) or not any(is_token):
         return None
     first, end = is_token.index(True), len(parts) - is_token[::-1].index(True)
     if not all(is_token[first:end]):
         return None
-    starts = [0, *itertools.accumulate(n for n, _ in parts)]
+    starts = [0, *itertools.accumulate(part.length for part in parts)]
     names = numbered("prefix", starts[first])
     behind: dict[str, int] = {}
-    for n, root in parts[end:]:
-        kind = {"parameter": "bias", "constant": "zero", "input": "added"}[kind_of(root)]
-        behind[kind] = behind.get(kind, 0) + n
+    for part in parts[end:]:
+        kind = {"parameter": "bias", "constant": "zero", "input": "added"}[kind_of(part.root)]
+        behind[kind] = behind.get(kind, 0) + part.length
     names += tuple(name for kind, n in behind.items() for name in numbered(kind, n))
     return Extra(range(starts[first], starts[end]), names)
 

@@ -18,7 +18,7 @@ from torch import Tensor
 from torch.multiprocessing.reductions import StorageWeakRef
 
 from model.brief import Brief
-from model.watch.axes import Axes, Dim, View, axes_met, outside, unknown
+from model.watch.axes import Axes, Dim, Part, View, axes_met, outside, unknown
 from model.watch.axes import made as made_of
 from model.watch.call_sites import Place, Spot
 from model.watch.columns import Layout
@@ -169,6 +169,11 @@ class Node(Brief):
         """The axes of one of its views."""
         assert self.axes is not None
         return View.of(x, self.axes).dims
+
+    @property
+    def as_part(self) -> Part:
+        """What it is as a part of a larger tensor, of length 0."""
+        return Part(0, self.root, self.events, set(self.reads) <= {self.root})
 
     @property
     def source(self) -> int:

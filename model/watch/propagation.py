@@ -11,6 +11,7 @@ from torch import Tensor
 
 from model.watch.axes import (
     Axes,
+    Part,
     View,
     convolved,
     joined,
@@ -94,8 +95,8 @@ def pointwise(mode: Recorder, func: Any, args: Args, kwargs: Kwargs) -> Any:
         put = mode.lineage.follow(node)
         if name == "cat":
             put.reads = tuple(dict.fromkeys(each for n in nodes if n.made for each in n.lineage))
-        roots = [each.root for each in nodes]
-        mode.lineage.put(out, put, axes_of_pointwise(func, out, args, views, roots))
+        parts = [each.as_part for each in nodes]
+        mode.lineage.put(out, put, axes_of_pointwise(func, out, args, views, parts))
         set_columns(put, out, columns, name)
         if name in _COPIES:
             put.factor = node.factor
@@ -169,7 +170,7 @@ def set_columns(node: Node, out: Tensor, columns: Place, name: str) -> None:
 
 
 def axes_of_pointwise(
-    func: Any, out: Tensor, args: Args, views: list[View], roots: list[int]
+    func: Any, out: Tensor, args: Args, views: list[View], parts: list[Part]
 ) -> Axes:
     """The axes of a pointwise function's output."""
     name = func.overloadpacket.__name__
@@ -186,7 +187,7 @@ def axes_of_pointwise(
                 )
                 for v in views
             ]
-        return joined(out, views, axis, roots)
+        return joined(out, views, axis, parts)
     if func._schema.is_mutable and views:
         whole = out.numel() * out.element_size() == out.untyped_storage().nbytes()
         if name == "copy_" and whole and views[-1].shape == tuple(out.shape):
@@ -238,7 +239,7 @@ def other(mode: Recorder, func: Any, args: Args, kwargs: Kwargs) -> Any:
         put.made = node is not None
         # Rows of the same table are not computed from each other.
         table = name.startswith(_LOOKUPS)
-        if node is not None and (node.made or not table):
+        if node is not None and not is_new and (node.made or not table):
             put.reads = node.lineage
         if node is not None and node.leads and _moves(name, args, kwargs):
             put.scores, put.candidate, put.changed = node.scores, node.candidate, node.changed
@@ -277,7 +278,7 @@ def _axes_of_other(
         axes = args[1] if len(args) > 1 and args[1] is not None else ()
         return reduced(out, views[0], [axes] if isinstance(axes, int) else axes)
     if name == "stack":
-        return axes_of_pointwise(func, out, args, views, [each.root for each in nodes])
+        return axes_of_pointwise(func, out, args, views, [each.as_part for each in nodes])
     if name == "repeat":
         return repeated(out, views[0])
     return resized(out, views[0])

@@ -216,3 +216,25 @@ def test_a_prompt_cache_is_named_in_one_pass_and_in_all_steps_of_a_text(attentio
         torch.testing.assert_close(
             torch.tensor(stepwise.weights), torch.tensor(found.weights), atol=1e-5, rtol=0
         )
+
+
+class Summaries(Spelling):
+    """Keys of blocks behind those of tokens, by a matrix that says what is in a block."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        blocks = F.one_hot(torch.arange(LENGTH) // 2).float().T / 2
+        q, k, v = (each.transpose(1, 2) for each in self.split(x))
+        more = [each.transpose(1, 2) for each in self.split(blocks @ x)]
+        k, v = torch.cat([k, more[1]], dim=2), torch.cat([v, more[2]], dim=2)
+        return (q @ k.mT).softmax(dim=-1) @ v
+
+
+@pytest.mark.parametrize("embedded", [False, True])
+def test_keys_computed_from_the_text_are_not_named_after_what_else_they_are_made_of(embedded, x):
+    module = Summaries()
+    with watching() as seen:
+        module(F.embedding(torch.arange(LENGTH).expand(BATCH, -1), x[0]) if embedded else x)
+    (site,) = seen.sites
+    assert str(site.site) == "encoder.0"
+    assert site.calls[0].extra_keys == ()
+    assert any("6 queries and 9 keys" in note for note in site.notes)
