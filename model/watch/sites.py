@@ -172,9 +172,8 @@ class Watched:
         traced = [each for each in known if wanted is None or str(each[0].site) in wanted]
         for each, _ in traced:
             _require_certain(each)
-        _require_one_model(traced)
         number, written = (text, "") if isinstance(text, int) else (0, text)
-        recording = joined([(each.site, place.calls) for each, place in traced], number).recording
+        recording = _joined(traced, number).recording
         for each, place in traced:
             _require_shares(each, place, partial=wanted is not None)
         return without_left_padding(recording, sentence, {**named, "text": written})
@@ -194,9 +193,6 @@ class Watched:
             "FNet, have no weights to record."
         )
 
-    def _joined(self) -> Joined:
-        return joined([(each.site, place.calls) for each, place in self._sites()])
-
     def report(self) -> Report:
         """The report; `str` makes it readable."""
         others = Counter(
@@ -205,7 +201,7 @@ class Watched:
             if each.reason is not None
         )
         try:
-            sentences = self._joined().sentences
+            sentences = _joined(self._sites()).sentences
         except CaptureError as error:
             sentences = (f"no trace: {error}",)
         return Report(
@@ -221,6 +217,11 @@ class Watched:
 def _extra(call: AttentionRecord) -> tuple[int, int]:
     """How many keys a model adds before those of the text, and behind them."""
     return call.extra_before, len(call.extra_keys) - call.extra_before
+
+
+def _joined(traced: list[tuple[WatchedSite, PlaceCalls]], text: int = 0) -> Joined:
+    _require_one_model(traced)
+    return joined([(each.site, place.calls) for each, place in traced], text)
 
 
 def _require_one_model(traced: list[tuple[WatchedSite, PlaceCalls]]) -> None:

@@ -476,6 +476,7 @@ def test_two_models_that_do_not_read_each_other_make_no_trace():
         CaptureError, match=r"encoder\.0 and encoder\.2 both ran in layers\.0, of tw"
     ):
         seen.trace()
+    assert "both ran in layers.0" in str(seen.report())
     assert len(seen.trace(sites=["encoder.2", "encoder.3"]).maps) == 2
 
 
