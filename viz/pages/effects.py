@@ -20,10 +20,10 @@ from viz.draw import style
 from viz.draw.labels import axis_texts, escape_markdown
 from viz.draw.word_diff import translations_html, typed_in
 from viz.effects.contrast_map import ContrastMap, contrast_sentences, replaced_sentence
-from viz.effects.contrasted import standing
-from viz.effects.effect_map import EffectMap, WordMap, effect_sentences
+from viz.effects.contrasted import moved, standing
+from viz.effects.effect_map import EffectMap, WordMap, change_words, effect_sentences
 from viz.effects.head_map import cross_colors, lower_first
-from viz.effects.price import price_words
+from viz.effects.price import price, price_words
 from viz.effects.removal_curve import MEASURES, NO_CURVES, ExamplesCurve, RemovalCurve
 from viz.effects.self_maps import PLAIN
 from viz.effects.view import AGAINST, CURVES, EVERY, MAPS, SENTENCE, VIEW, WAYS, EffectsView
@@ -187,10 +187,15 @@ def show_word_map(question: OfModel, view: EffectsView, model: Translator) -> Wo
     """Show the map of words, and the number of heads that change any."""
     picture = word_map(question, view, model)
     show_clickable(question, view, picture, "effects-words")
+    st.markdown(changing_words(picture))
+    return picture
+
+
+def changing_words(picture: WordMap) -> str:
+    """How many heads change the translation alone."""
     count = sum(int(np.count_nonzero(each)) for each in picture.values.values())
     total = sum(map(len, picture.after.values()))
-    st.markdown(f"Removing a single head changes the translation for {count} of the {total} heads.")
-    return picture
+    return f"Removing a single head changes the translation for {count} of the {total} heads."
 
 
 def curve_of(question: OfModel) -> RemovalCurve:
@@ -362,6 +367,25 @@ def written_html(question: OfModel, view: EffectsView, before: Outcome, after: O
     return translations_html(before.free.text, after.free.text, names, dark=is_dark(), typed=typed)
 
 
+def change_of(
+    view: EffectsView, predictions: Tokens, both: tuple[Outcome, Outcome], contrast: Contrast | None
+) -> str:
+    """What the heads that are switched off change in what the map is about, in plain text."""
+    done = view.changed_heads
+    if contrast is not None and view.way == "gate" and not view.gate and len(view.off) == 1:
+        ((site, head),) = view.off
+        return f"{done}, {moved(contrast, contrast.without[site][head])}."
+    before, after = (each.forced.log_probs for each in both)
+    assert before is not None, "every trace of a translator holds them"
+    assert after is not None, "every trace of a translator holds them"
+    place = view.place if contrast is None else contrast.step
+    if place is None:
+        return f"{done}, the unchanged translation is {price(before, after)}."
+    loss = float(before[place] - after[place])
+    token = axis_texts(predictions)[place]
+    return f"{done}, “{token}” {change_words(float(before[place]), loss)}."
+
+
 def effects_of(question: OfModel) -> Effects:
     """The loss of the translation without each head."""
     return session.ask(MeasureEffects(question.record))
@@ -387,18 +411,17 @@ def show_on_stage(question: OfModel, view: EffectsView, predictions: Tokens) -> 
     if view.show == "maps":
         show_maps_on_stage(question, view)
         return
-    # Numbers on coloured cells are too faint for the back row, and a phone has no room for three
-    # maps.
+    # A phone has no room for three maps.
     picture: EffectMap | WordMap
     if view.show == "words":
-        stage.say("How many words change without each head")
         words = word_map(question, view, session.translator(question.checkpoint))
+        stage.say(changing_words(words))
         if is_narrow():
             changed = words.values
             most = max(changed, key=lambda site: changed[site].max()).kind
             after = {site: each for site, each in words.after.items() if site.kind is most}
             words = replace(words, after=after)
-        picture = replace(words, numbered=False)
+        picture = words
     else:
         stage.say(f"Effect of each head on: {lower_first(names[view.token])}")
         effects = effects_of(question)
@@ -406,10 +429,13 @@ def show_on_stage(question: OfModel, view: EffectsView, predictions: Tokens) -> 
             most = effects.ranked(view.place)[0][0].kind
             losses = {site: each for site, each in effects.losses.items() if site.kind is most}
             effects = replace(effects, losses=losses)
-        picture = EffectMap(effects, view.place, question.target, numbered=False, off=view.off)
+        picture = EffectMap(effects, view.place, question.target, off=view.off)
+    picture = replace(picture, numbered=has_room())
     with stage.picture():
         if view.off and (both := outcomes(question, view)):
             st.html(written_html(question, view, *both))
+            if view.show == "probability":
+                stage.say(change_of(view, predictions, both, None))
         stage.show((picture, picture.name), narrow=is_narrow())
 
 
@@ -422,21 +448,28 @@ def show_against_on_stage(question: OfModel, view: EffectsView) -> None:
     stage.say(standing(contrast))
     with stage.picture():
         if view.show == "probability":
-            picture: Any = replace(contrast_map(question, view, contrast), numbered=False)
+            picture: Any = replace(contrast_map(question, view, contrast), numbered=has_room())
             if view.off and (both := outcomes(question, view)):
                 st.html(written_html(question, view, *both))
+                stage.say(change_of(view, contrast.predictions, both, contrast))
         elif view.show == "words":
             words = word_map(question, view, session.translator(question.checkpoint))
-            picture = replace(words, numbered=False)
+            stage.say(replaced_sentence(contrast, words.before, words.after))
+            picture = replace(words, numbered=has_room())
         else:
             picture = picture_of(question, view)
         stage.show((picture, picture.name), narrow=is_narrow())
 
 
+def has_room() -> bool:
+    """Whether cells of three maps beside each other hold numbers for the back row."""
+    return not is_narrow(2)
+
+
 def show(question: OfModel) -> None:
     """Everything, for a question that has an answer."""
     show_part(question)
-    watch_width()
+    watch_width(2 if stage.is_on() else 1)
 
 
 def show_part(question: OfModel) -> None:
