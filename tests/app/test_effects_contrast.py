@@ -38,6 +38,25 @@ def words(app: AppTest) -> str:
     return plain(" ".join(each.value for each in app.markdown))
 
 
+def test_on_stage_both_words_are_those_without_the_head_that_is_off(
+    open_effects: OpenApp,
+) -> None:
+    app = open_effects()
+    app.button(key="why-not").click().run()
+    pair = {name: query(app, name) for name in ("token", "instead")}
+    found = re.search(r"Without cross-attention, layer (\d), head (\d), (“.*?)\.(?!\d)", words(app))
+    assert found
+    layer, head, changed = found.groups()
+    on_stage = open_effects(present="1", off=f"cross.{layer}.{head}", **pair)
+    shown = on_stage.session_state["_cue"].shown
+    assert shown == f"Without Cross {layer}.{head}, {changed}."
+    # Of several heads together the word that is written is known.
+    word = changed.partition("”")[0]
+    both = open_effects(present="1", off=f"cross.{layer}.{head}-decoder.0.1", **pair)
+    expected = rf"Without Cross {layer}\.{head} and Decoder 0\.1, {word}” (falls|rises) from .*\."
+    assert re.fullmatch(expected, both.session_state["_cue"].shown)
+
+
 def test_a_chosen_word_makes_the_page_speak_of_the_difference(open_effects: OpenApp) -> None:
     app = open_effects()
     app.button(key="why-not").click().run()

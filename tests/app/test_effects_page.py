@@ -26,7 +26,9 @@ from tests.kit.tiny_checkpoint import (
     write_tiny_snapshots,
 )
 from viz.effects.alignment_map import NO_ALIGNMENT, alignment_sentences
+from viz.effects.effect_map import change_words
 from viz.effects.estimate_vs_deletion import MapBesideTruth
+from viz.effects.price import price
 from viz.effects.ranking import MapRanking
 from viz.effects.removal_curve import NO_CURVES
 from viz.effects.self_maps import SelfMap
@@ -479,13 +481,26 @@ def test_on_stage_the_map_stands_alone_and_keys_go_through_the_tokens(
     assert len(step.options) == len(found.predictions) + 1
     without = open_effects(present="1", off="cross.1.0")
     assert 'class="change"' in html(without)
+    # What the head does stands there, also where both translations read alike.
+    alone = found.losses[Site(AttentionKind.CROSS, 1)][0]
+    cost = price(found.log_probs, found.log_probs - alone)
+    expected = f"Without Cross 1.0, the unchanged translation is {cost}."
+    assert without.session_state["_cue"].shown == expected
+    word = open_effects(present="1", off="cross.1.0", token="1")
+    token = found.predictions.tokens[0].removeprefix("▁")
+    changed = change_words(float(found.log_probs[0]), float(alone[0]))
+    assert word.session_state["_cue"].shown == f"Without Cross 1.0, “{token}” {changed}."
+    # Where the window is wide enough, cells have their numbers.
+    tell_state(without, "width", {"abreast": 2})
+    texts = [each for each in charts(without)["stage-effects"]["data"] if each["type"] == "scatter"]
+    assert any("." in text for each in texts for text in each.get("text", ()))
 
 
 def test_on_stage_the_map_of_words_stands_alone(open_effects: OpenApp) -> None:
     app = open_effects(present="1", show="words")
     assert title(app, "stage-effects-words") == "How many words each head changes"
     cue = app.session_state["_cue"]
-    assert cue.shown == "How many words change without each head"
+    assert cue.shown in words(open_effects(show="words"))
     # It is of no token.
     assert cue.steps == {}
 

@@ -428,6 +428,39 @@ def test_no_press_is_done_again_for_a_server_that_was_started_anew(
     context.close()
 
 
+@pytest.mark.parametrize(
+    ("page", "asked"),
+    [
+        ("heads", {"order": "none", "scene": "2"}),
+        ("masks", {"layer": "x", "talk": "01234567"}),
+        ("decoding", {"talk": "01234567"}),
+        ("positions", {"topic": "shuffle", "shuffled": "1.0", "scale": "x"}),
+    ],
+)
+def test_what_is_said_of_the_address_covers_no_picture(
+    stage: StagePage, page: str, asked: dict[str, str]
+) -> None:
+    stage.open(page, **asked)
+    notices = stage.page.locator(".st-key-notices, [data-testid=stMain] [data-testid=stAlert]")
+    expect(notices.first).to_be_visible()
+    stage.page.wait_for_function(
+        """() => {
+          const box = (each) => each.getBoundingClientRect();
+          const [foot] = [...document.querySelectorAll("*")].flatMap(
+            (each) => [...(each.shadowRoot?.querySelectorAll(".stage-foot") ?? [])]);
+          const picture = document.querySelector(".st-key-picture");
+          const within = [picture, ...picture.querySelectorAll("*")].flatMap((each) =>
+            [...(each.shadowRoot?.querySelectorAll("canvas, .legend, .candidates") ?? [])]);
+          const said = [...document.querySelectorAll(
+            ".st-key-notices, .st-key-notices button, [data-testid=stMain] [data-testid=stAlert]")];
+          const lowest = Math.max(...said.map((each) => box(each).bottom));
+          const shown = within.map(box).filter(({ height }) => height);
+          return lowest > 0 && box(picture).top >= lowest
+            && shown.every(({ top, bottom }) => top >= lowest && bottom <= box(foot).top + 1);
+        }"""
+    )
+
+
 def test_a_mask_is_painted_on_stage(walking: StagePage) -> None:
     walking.walk("masks", part="change", masked="decoder")
     canvas = walking.page.locator("canvas.editable")

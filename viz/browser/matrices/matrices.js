@@ -134,7 +134,8 @@ class Matrices {
   /** What the layout depends on besides the content. */
   _size() {
     const rem = getComputedStyle(document.documentElement).fontSize;
-    return [this.root.clientWidth, window.innerHeight, window.devicePixelRatio, rem].join();
+    const height = this._picture()?.clientHeight ?? window.innerHeight;
+    return [this.root.clientWidth, height, window.devicePixelRatio, rem].join();
   }
 
   draw() {
@@ -172,6 +173,11 @@ class Matrices {
     this._marked();
   }
 
+  /** The stage's picture area; null elsewhere. */
+  _picture() {
+    return this.header.stage ? (this.root.getRootNode().host?.closest(".st-key-picture") ?? null) : null;
+  }
+
   /** The height of each matrix in pixels: as Python says, or on a stage what titles and legend leave. */
   _height(rem) {
     const { stage, height } = this.header;
@@ -181,7 +187,7 @@ class Matrices {
     const stacked = Math.ceil(this.panels.length / columns);
     this.row.style.setProperty("--columns", columns);
     for (const panel of this.panels) panel.fills = stage;
-    const picture = stage && this.root.getRootNode().host?.closest(".st-key-picture");
+    const picture = this._picture();
     if (!picture) return height ? height * rem : Math.max(300, 0.55 * window.innerHeight);
     const titled = Math.max(...this.panels.map(({ frame, room }) => room.offsetTop - frame.offsetTop));
     const room = roomWithin(picture, this.row) - this.foot.offsetHeight - 0.3 * rem;

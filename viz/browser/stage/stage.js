@@ -7,6 +7,7 @@ import { mounted } from "../canvas/mount.js";
 import { ASK_EVENT, SHOWN_EVENT, pageTheme } from "../canvas/page.js";
 import { askForScene, swiped } from "../speaker/keys.js";
 import { hasLeft } from "../speaker/left.js";
+import { NoticeRoom } from "./notices.js";
 
 const HELP_SHOWN = 6_000;
 const SCROLLED = 0.25;
@@ -31,6 +32,7 @@ class Around {
     this.root = root;
     this.turn = 0;
     this.presses = [];
+    this.notices = new NoticeRoom();
     this._build();
     this.onKey = (event) => this._key(event);
     this.onShown = (event) => this._follow(event.detail);
@@ -46,6 +48,7 @@ class Around {
   }
 
   dispose() {
+    this.notices.dispose();
     window.removeEventListener("keydown", this.onKey, true);
     document.removeEventListener(SHOWN_EVENT, this.onShown);
     window.removeEventListener("headscope-address", this.onAddress);

@@ -33,16 +33,19 @@ class Steps {
       this.pointed = pointed;
       lightWithin(this.root, pointed);
     });
-    this.resized = new ResizeObserver(() => {
-      if (!this.writing || this.root.clientWidth === this.width) return;
+    this.resized = new ResizeObserver(() => this.root.clientWidth !== this.width && this.onResize());
+    this.resized.observe(root);
+    this.onResize = () => {
+      if (!this.writing) return;
       this._fit();
       this._draw();
-    });
-    this.resized.observe(root);
+    };
+    window.addEventListener("resize", this.onResize);
   }
 
   dispose() {
     this.resized.disconnect();
+    window.removeEventListener("resize", this.onResize);
     window.removeEventListener("keydown", this.onKey, true);
     document.removeEventListener(ASK_EVENT, this.onAsk);
     this.unheed();
