@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -116,7 +117,8 @@ def test_no_command_writes_over_what_it_reads(
             names.append(f"hard-{number}{suffix}")
         before = everything_in(place)
         for name in names:
-            refused([name if each == "OUT" else each for each in WRITERS[writer]], capsys)
+            line = [name if each == "OUT" else each for each in WRITERS[writer]]
+            assert re.search("would replace|end it in", refused(line, capsys))
             assert everything_in(place) == before, name
 
 
