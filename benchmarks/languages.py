@@ -44,7 +44,8 @@ def table() -> tuple[list[bytes], np.ndarray]:
 def _grams(model: LanguageIdentifier) -> dict[int, bytes]:
     """Each feature's bytes: the shortest that lead to a state which counts it."""
     moves, rows = np.asarray(model.tk_nextmove), np.asarray(model.tk_row, dtype=np.int64) * 256
-    spelled, states, grams = {0: b""}, [0], {}
+    spelled, states = {0: b""}, [0]
+    grams: dict[int, bytes] = {}
     while states:
         reached, first = np.unique(moves[rows[states][:, None] + np.arange(256)], return_index=True)
         before = states

@@ -423,8 +423,10 @@ def test_each_key_of_a_link_is_honoured_or_named(opened: Opened, text: str) -> N
 
 
 def test_a_talk_is_read_and_shown_on_stage(opened: Opened, tmp_path: Path) -> None:
+    note = " ".join(["What <b>it</b> shows to whoever looks at it."] * 12)
+    at = {"sentence": "a b c d", "attention": "encoder", "layer": "0", "cell": "4.1"}
     scenes = (
-        Scene("First", "What <b>it</b> shows", "heads", {"sentence": "a b c", "layer": "0"}),
+        Scene("First", note, "heads", at),
         Scene("Second", "", "heads", {"checkpoint": "en-de", "sentence": "He came."}),
         Scene("Third", "The last", "decoding", {"checkpoint": "toy-reverse", "sentence": "c b"}),
     )
@@ -432,10 +434,24 @@ def test_a_talk_is_read_and_shown_on_stage(opened: Opened, tmp_path: Path) -> No
     file.write_text(write(Talk("A talk", scenes)), encoding="utf-8")
     out = tmp_path / "home.html"
     assert main(["pack", str(file), "--model", "toy-reverse", "--out", str(out)]) == 0
-    page = opened(out.read_text(encoding="utf-8"))
+    text = out.read_text(encoding="utf-8")
+    german = opened(text, at="#/?lang=de")
+    expect(german.get_by_text(words()["de"]["one_language"])).to_be_visible(timeout=SECONDS)
+    page = opened(text, viewport={"width": 1280, "height": 500})
     expect(page.locator(".reader h2")).to_have_text("First", timeout=SECONDS)
-    expect(page.locator(".reader .note")).to_have_text("What <b>it</b> shows")
-    page.locator(".explorer canvas.matrix").first.wait_for(timeout=SECONDS)
+    expect(page.locator(".reader .note")).to_have_text(note)
+    expect(page.get_by_text(SAYS["one_language"])).to_be_hidden()
+    # The note stands below the cell that it speaks of.
+    page.wait_for_function(
+        """() => {
+        const roots = [...document.querySelectorAll('.part')].map((part) => part.shadowRoot);
+        const find = (name) => roots.map((root) => root?.querySelector(name)).find(Boolean);
+        const [cell, text] = [find('.cell.picked'), find('.reader')];
+        const [{ top, bottom }, below] = [cell, text].map((each) => each.getBoundingClientRect());
+        return top > 0 && bottom < below.top;
+        }""",
+        timeout=SECONDS,
+    )
     page.get_by_role("button", name="Next").click()
     expect(page.get_by_text(SAYS["needs_model"].format(name="en-de"))).to_be_visible()
     expect(page.locator("#sentence")).to_have_value("He came.")

@@ -1,6 +1,8 @@
 // The figure's sizes in CSS pixels, chosen to fit the whole model on one screen.
 
 export const NARROW = 700;
+// Of a screen that is higher than wide, whose heads would be specks above empty room.
+const NARROW_UPRIGHT = 900;
 
 const BESIDE = 24;
 const FEED_FORWARD = 66;
@@ -24,7 +26,7 @@ const NUMBER = 16;
  * @returns {object} `narrow`; a head's `tile`, {width, height}; and the `gap` between heads.
  */
 export function sizesOf(figure, width, height, unit = 1) {
-  const narrow = width < NARROW * unit;
+  const narrow = width < NARROW * unit || (width < NARROW_UPRIGHT * unit && height > width);
   const rows = Math.max(...figure.stacks.map((stack) => figure.depth(stack)));
   const wide = (stack) => {
     const beside = stack.blocks.length * BETWEEN + (stack.added ? FEED_FORWARD : 0);

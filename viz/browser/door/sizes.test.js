@@ -28,6 +28,13 @@ test("a phone has one column, and a row of heads fits it", () => {
   assert.ok(8 * (tile.width + gap) + 66 < 358);
 });
 
+test("a tablet held upright has one column too, a phone held sideways has not", () => {
+  const { narrow, tile } = sizesOf(figure(4, 8), 772, 1050);
+  assert.equal(narrow, true);
+  assert.ok(tile.width > 40);
+  assert.equal(sizesOf(figure(4, 8), 796, 300).narrow, false);
+});
+
 test("on a stage, everything around the tiles grows with the letters", () => {
   const usual = sizesOf(figure(4, 8), 1800, 600);
   assert.ok(sizesOf(figure(4, 8), 1800, 600, 1.75).tile.width < usual.tile.width);

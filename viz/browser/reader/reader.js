@@ -111,9 +111,7 @@ class Reader {
   /** Keeps the picture in view while it loads and grows, until the reader scrolls or uses it. */
   _bringPicture() {
     this.settle?.();
-    const page = document.querySelector(PAGE);
-    // In a page without the app, pictures are as high as the text leaves them.
-    if (!page) return;
+    const page = document.querySelector(PAGE) ?? document.scrollingElement;
     const show = () => {
       const picture = page.querySelector(PICTURE);
       const above = page.querySelector(SENTENCE)?.getBoundingClientRect().bottom ?? HEADER;
@@ -141,9 +139,9 @@ class Reader {
   }
 }
 
-/** The shadow roots of our components within a picture. */
+/** The shadow roots of our components within a picture, or of one that is the picture, outside the app. */
 function rootsIn(picture) {
-  return [...picture.querySelectorAll(COMPONENT)].flatMap(({ shadowRoot }) => shadowRoot ?? []);
+  return [picture, ...picture.querySelectorAll(COMPONENT)].flatMap(({ shadowRoot }) => shadowRoot ?? []);
 }
 
 export default mounted(".reader", (root) => new Reader(root));
