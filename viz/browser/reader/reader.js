@@ -53,7 +53,7 @@ class Reader {
     });
     again.className = "link";
     this.left = element("p", "left", { hidden: "" }, `${tr("The picture no longer shows the view described here.")} `, again);
-    this.remark = element("p", "left", { hidden: "" });
+    this.remark = element("p", "remark", { hidden: "" });
     this.back = button(tr("Back"), "B", () => askForScene(-1));
     this.next = button(tr("Next"), "N", () => askForScene(1));
     this.next.className = "next";
