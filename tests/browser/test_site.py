@@ -87,12 +87,14 @@ def test_a_chosen_language_is_remembered_and_nothing_else(browser: Browser, site
     context = browser.new_context(locale="en-US")
     page = context.new_page()
     page.goto(f"{site}/headscope/")
+    page.locator("html[data-engine=ready]").wait_for(timeout=SECONDS)
     sample = page.locator("#sentence").input_value()
     opened(page, f"{site}/headscope/heads/?sentence={SENTENCE.replace(' ', '+')}")
     # A link's language is nobody's choice.
     opened(page, f"{page.url}&lang=fr")
     assert page.evaluate("Object.keys(localStorage)") == []
-    page.get_by_label(words()["fr"]["model"]).select_option("toy-sort-alibi")
+    with page.expect_event("load"):
+        page.get_by_label(words()["fr"]["model"]).select_option("toy-sort-alibi")
     expect(page.locator("html[lang=fr] #model")).to_have_value("toy-sort-alibi", timeout=SECONDS)
     page.get_by_label(words()["fr"]["language"]).select_option("de")
     expect(page.locator("html[lang=de]")).to_be_attached(timeout=SECONDS)
