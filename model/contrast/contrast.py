@@ -11,9 +11,9 @@ import numpy as np
 import torch
 
 from model.contrast.pairs import Pair, pair_of, set_passes_of
+from model.contrast.passes import Judged, SetPasses
 from model.contrast.results import Contrast
 from model.explain.deletion import without_tokens
-from model.trace.attention_map import FloatArray
 from model.trace.trace import Trace
 from model.trace.word_grouping import words
 from model.translate.sentences import TextError
@@ -66,9 +66,11 @@ def contrast_of(translator: Translator, trace: Trace, pair: Pair) -> Contrast:
     n_heads = translator.model.config.n_heads
     every = torch.ones(1, len(passes.heads), dtype=torch.bool)
     alone = ~torch.eye(len(passes.heads), dtype=torch.bool)
-    judged = passes.log_probs(torch.cat([every, alone]).to(translator.device))[:, :2]
-    log_probs, *without = judged
+    judged = passes.judge_kept(torch.cat([every, alone]).to(translator.device))
+    log_probs, *without = judged.log_probs[:, :2]
     by_site = np.reshape(without, (-1, n_heads, 2)).astype(np.float32)
+    likeliest = np.reshape(judged.likeliest[1:], (-1, n_heads)).tolist()
+    deleted = _deleted(translator, trace, passes)
     return Contrast(
         source_text=trace.source_text,
         text=trace.text,
@@ -80,17 +82,19 @@ def contrast_of(translator: Translator, trace: Trace, pair: Pair) -> Contrast:
         pieces=translator.target_tokens(pair.ids),
         log_probs=log_probs,
         without=dict(zip(translator.sites, by_site, strict=True)),
-        deleted=_deleted(translator, trace, pair),
+        deleted=deleted.log_probs[:, :2],
+        likeliest=dict(
+            zip(translator.sites, map(translator.target_tokens, likeliest), strict=True)
+        ),
+        likeliest_deleted=translator.target_tokens(deleted.likeliest.tolist()),
     )
 
 
-def _deleted(translator: Translator, trace: Trace, pair: Pair) -> FloatArray:
-    source, target, _ = translator.trace_ids(trace)
+def _deleted(translator: Translator, trace: Trace, passes: SetPasses) -> Judged:
     columns = range(len(trace.source))
-    judged = [
-        logits[:, -1].float().log_softmax(dim=-1)[:, list(pair.ids)]
-        for logits in without_tokens(translator, source, target[:, : pair.step + 1], columns)
+    logits = [
+        each[:, -1].clone()
+        for each in without_tokens(translator, passes.source, passes.target, columns)
     ]
     # The first row has every token.
-    both: FloatArray = torch.cat(judged)[1:].cpu().numpy()
-    return both
+    return passes.judge_logits(torch.cat(logits)[1:])

@@ -15,7 +15,7 @@ import torch
 from numpy.typing import NDArray
 
 from model.contrast.pairs import Pair, set_passes_of
-from model.contrast.passes import Means, SetPasses
+from model.contrast.passes import Judged, Means, SetPasses
 from model.contrast.results import HeadSet, Question, decided, leads
 from model.trace.attention_map import FloatArray
 from model.trace.trace import Trace
@@ -59,16 +59,19 @@ def head_set(
     n_heads = len(passes.heads)
 
     def margins(selected: NDArray[np.bool_]) -> Margins:
-        return (-1 if removes else 1) * leads(_judged(passes, selected, question), question)
+        return (-1 if removes else 1) * leads(
+            _judged(passes, selected, question).log_probs, question
+        )
 
     chosen, single = found(margins, n_heads, MOST_HEADS)
     every: Sequence[int] = () if removes else range(n_heads)
-    both = _judged(passes, _rows([chosen, single, every], n_heads), question)
+    both, likeliest = _judged(passes, _rows([chosen, single, every], n_heads), question)
     decides, single_decides, _ = decided(both, question).tolist()
     return HeadSet(
         heads=tuple(passes.heads[each] for each in chosen),
         decides=decides,
         log_probs=both[0],
+        likeliest=translator.target_tokens(likeliest[:1].tolist()),
         every_log_probs=both[2],
         single=tuple(passes.heads[each] for each in single),
         single_log_probs=both[1],
@@ -99,7 +102,7 @@ def random_sets(
         np.random.default_rng([size, number]).permutation(n_heads)[:size].tolist()
         for number in numbers
     ]
-    return _judged(passes, _rows(drawn, n_heads), question)
+    return _judged(passes, _rows(drawn, n_heads), question).log_probs
 
 
 def found(
@@ -139,10 +142,10 @@ def found(
     return chosen, order[: len(chosen)]
 
 
-def _judged(passes: SetPasses, selected: NDArray[np.bool_], question: Question) -> FloatArray:
-    """Log-probabilities, (set, 3), where the selected heads are removed, or they alone are kept."""
+def _judged(passes: SetPasses, selected: NDArray[np.bool_], question: Question) -> Judged:
+    """What sets say where the selected heads are removed, or they alone are kept."""
     kept = torch.from_numpy(~selected if _removes(question) else selected)
-    return passes.log_probs(kept.to(passes.source.device))
+    return passes.judge_kept(kept.to(passes.source.device))
 
 
 def _rows(sets: Sequence[Sequence[int]], n: int) -> NDArray[np.bool_]:

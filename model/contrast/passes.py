@@ -3,18 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from model.contrast.results import Head
 from model.explain.passes import Own, Passes
+from model.paper.decoding import unsayable
 from model.paper.transformer import Transformer
 from model.trace.attention_map import AttentionKind, FloatArray, Site
 
 Means = Mapping[Site, FloatArray]
 """What a replaced head gives, (head, d_v), by site; empty for nothing."""
+
+
+class Judged(NamedTuple):
+    """What passes say at the judged position.
+
+    Attributes:
+        log_probs: of the first compared token, of the second, and of whichever is likeliest besides
+            the first of those the model can write, (row, 3).
+        likeliest: the id of the likeliest token of all that the model can write, (row,).
+    """
+
+    log_probs: FloatArray
+    likeliest: NDArray[np.int64]
 
 
 class JudgedPasses(Passes):
@@ -32,19 +48,22 @@ class JudgedPasses(Passes):
     ) -> None:
         super().__init__(model, source, target)
         self.judged = list(judged)
+        self._unsayable = unsayable(model.config, source.device)
 
     @torch.inference_mode()
-    def judge(self, hidden: Tensor) -> FloatArray:
-        """Log-probabilities at the last position, (row, 3), by the output of `run`.
+    def judge(self, hidden: Tensor) -> Judged:
+        """What the output of `run` says at the last position."""
+        return self.judge_logits(self.model.output(hidden[:, -1]))
 
-        They are of the first token, of the second, and of whichever is likeliest besides the first.
-        """
-        log_probs = self.model.output(hidden[:, -1]).float().log_softmax(dim=-1)
+    def judge_logits(self, logits: Tensor) -> Judged:
+        """What logits of the last position say, (row, vocab)."""
+        log_probs = logits.float().log_softmax(dim=-1)
         both = log_probs[:, self.judged]
+        log_probs = log_probs + self._unsayable
+        likeliest = log_probs.argmax(dim=-1)
         log_probs[:, self.judged[0]] = -torch.inf
         judged = torch.cat([both, log_probs.amax(dim=-1, keepdim=True)], dim=1)
-        values: FloatArray = judged.cpu().numpy()
-        return values
+        return Judged(judged.cpu().numpy(), likeliest.cpu().numpy())
 
 
 class SetPasses(JudgedPasses):
@@ -90,14 +109,15 @@ class SetPasses(JudgedPasses):
         site, number = head
         return self._means[site][0, number] if self._means else 0.0
 
-    def log_probs(self, kept: Tensor) -> FloatArray:
-        """What `judge` gives, (row, 3), where only some heads are kept.
+    def judge_kept(self, kept: Tensor) -> Judged:
+        """What `judge` gives where only some heads are kept.
 
         The sets are boolean, (row, head), in the order of `heads`.
         """
-        return np.concatenate([self._log_probs(each) for each in kept.split(self.together)])
+        parts = [self._judge_kept(each) for each in kept.split(self.together)]
+        return Judged(*map(np.concatenate, zip(*parts, strict=True)))
 
-    def _log_probs(self, kept: Tensor) -> FloatArray:
+    def _judge_kept(self, kept: Tensor) -> Judged:
         # Sites sort with the encoder's first; rows that agree there share its passes.
         below, spread = torch.unique(kept[:, : self._n_encoder], dim=0, return_inverse=True)
 

@@ -62,7 +62,7 @@ class _Graph:
         alone = ~torch.eye(len(passes.heads), dtype=torch.bool)
         every = torch.ones_like(alone[:1])
         device = passes.source.device
-        before, *without = passes.log_probs(torch.cat([every, alone]).to(device))
+        before, *without = passes.judge_kept(torch.cat([every, alone]).to(device)).log_probs
         self._before = ahead(before)
         effects = [self._before - ahead(each) for each in without]
         self._effects = dict(zip(passes.heads, effects, strict=True))
@@ -132,7 +132,7 @@ class _Graph:
         return rows
 
     def _lost(self, hidden: Tensor) -> list[float]:
-        return [self._before - ahead(each) for each in self._passes.judge(hidden)]
+        return [self._before - ahead(each) for each in self._passes.judge(hidden).log_probs]
 
     @torch.inference_mode()
     def _replaced(self, senders: Sequence[Sender]) -> tuple[dict[Head, Tensor], list[float]]:

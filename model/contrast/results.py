@@ -52,6 +52,9 @@ class Contrast(ArrayValue, Sized):
         without: by site, without each head alone, (head, 2).
         deleted: without each source token, hidden from attention of encoder and decoder,
             (source, 2).
+        likeliest: by site, the token that is likeliest there without each head alone, of those the
+            model can write.
+        likeliest_deleted: likewise without each source token.
     """
 
     source_text: str
@@ -65,6 +68,8 @@ class Contrast(ArrayValue, Sized):
     log_probs: FloatArray
     without: Mapping[Site, FloatArray]
     deleted: FloatArray
+    likeliest: Mapping[Site, Tokens]
+    likeliest_deleted: Tokens
 
     @property
     def difference(self) -> float:
@@ -100,6 +105,7 @@ class HeadSet(ArrayValue, Sized):
         every_log_probs: with all heads, as `log_probs`, (3,).
         log_probs: of the word, of the other, and of the likeliest besides the word, with the set
             removed or alone, (3,).
+        likeliest: the token that is likeliest of all with the set removed or alone.
         single: the heads with the strongest single effects, as many as the set has.
         single_log_probs: with these in place of the set, (3,).
         single_decides: whether they decide.
@@ -111,6 +117,7 @@ class HeadSet(ArrayValue, Sized):
     question: Question
     decides: bool
     log_probs: FloatArray
+    likeliest: Tokens
     every_log_probs: FloatArray
     single: tuple[Head, ...]
     single_log_probs: FloatArray

@@ -120,6 +120,6 @@ def contrast_sentences(contrast: Contrast, count: int = LISTED) -> list[str]:
     """The heads whose removal changes a word's advantage most, in plain text."""
     return [
         f"Without {lower_first(site.head_name(head))}, "
-        f"{moved(contrast, contrast.without[site][head])}."
+        f"{moved(contrast, contrast.without[site][head], contrast.likeliest[site].at([head]))}."
         for site, head, _ in contrast.ranked()[:count]
     ]

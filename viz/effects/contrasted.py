@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from model.contrast.results import Contrast
+from model.trace.attention_map import Tokens
 from viz.draw import style
 from viz.draw.labels import axis_texts
 from viz.save.notebook import Lines, traced
@@ -97,8 +98,11 @@ def standing(contrast: Contrast) -> str:
     return f"{sentence} Judged at the first token that differs, {first} against {second}."
 
 
-def moved(contrast: Contrast, log_probs: NDArray[np.floating]) -> str:
-    """What happens to both words, such as "“seine” falls from 0.905 to 0.6 and “seinen” …"."""
+def moved(contrast: Contrast, log_probs: NDArray[np.floating], likeliest: Tokens) -> str:
+    """What happens to both words, such as "“seine” falls from 0.905 to 0.6 and “seinen” …".
+
+    Where neither is the `likeliest` token then, a single one, that is named as well.
+    """
     parts = []
     for word, before, after in zip(
         (contrast.word, contrast.other), contrast.log_probs, log_probs, strict=True
@@ -109,4 +113,7 @@ def moved(contrast: Contrast, log_probs: NDArray[np.floating]) -> str:
         else:
             verb = "falls" if after < before else "rises"
             parts.append(f"{quoted(word)} {verb} from {was} to {now}")
-    return " and ".join(parts)
+    both = " and ".join(parts)
+    if likeliest.ids[0] in contrast.pieces.ids:
+        return both
+    return f"{both}, while {quoted(*axis_texts(likeliest))} is likelier than either"

@@ -38,7 +38,7 @@ class DecidingHeads(Contrasted):
     """
 
     slug = "fewest"
-    about = "the fewest heads without which the other word wins; likewise"
+    about = "the fewest heads without which the other word is likelier; likewise"
 
     found: HeadSet
     random: FloatArray
@@ -84,7 +84,7 @@ class DecidingHeads(Contrasted):
         found, n_heads = self.found, sum(map(len, self.contrast.losses.values()))
         n, (word, other) = len(found.heads), self.words
         if not found.decides:
-            what = f"lets {other} win" if self.removes else f"suffices for {word}"
+            what = f"lets {other} overtake {word}" if self.removes else f"suffices for {word}"
             return [f"None of the sets tried, of up to {found.most} heads, {what}."]
         if not n and self.removes:
             return [f"{other} is ahead of {word} with all {n_heads} heads."]
@@ -94,9 +94,11 @@ class DecidingHeads(Contrasted):
                 "has written is enough."
             ]
         if self.removes:
+            wins = found.likeliest.ids[0] == self.contrast.pieces.ids[1]
             first = (
-                f"Without {n} of {style.count_of(n_heads, 'head')}, "
-                f"{moved(self.contrast, found.log_probs[:2])}: {other} wins."
+                f"Without {n} of {style.count_of(n_heads, 'head')}, {other} overtakes {word}"
+                f"{' and is the likeliest' if wins else ''}: "
+                f"{moved(self.contrast, found.log_probs[:2], found.likeliest)}."
             )
         else:
             first = (

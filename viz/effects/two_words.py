@@ -54,9 +54,11 @@ class WordsWithoutTokens(Contrasted):
     def sentences(self) -> list[str]:
         """The tokens whose deletion changes a word's advantage most, in plain text."""
         tokens, deleted = axis_texts(self.contrast.source), self.contrast.deleted
+        likeliest = self.contrast.likeliest_deleted
         order = np.argsort(-np.abs(self._lost), kind="stable")[:3].tolist()
         return [
-            f"Without {quoted(tokens[place])}, {moved(self.contrast, deleted[place])}."
+            f"Without {quoted(tokens[place])}, "
+            f"{moved(self.contrast, deleted[place], likeliest.at([place]))}."
             for place in order
         ]
 

@@ -13,6 +13,7 @@ from model.contrast.contrast import contrast, contrast_of
 from model.contrast.pairs import pair_of, rivals, spelled
 from model.explain.deletion import deletion_losses
 from model.explain.head_ablation import effects_of
+from model.paper.decoding import unsayable
 from model.paper.tokenizer import UNK
 from model.record.head_editing import editing_heads
 from model.translate.sentences import TextError
@@ -21,21 +22,24 @@ from tests.model.contrast.conftest import TARGET, TEXT, Case
 
 
 def judged(translator: Translator, trace: Any, pair: Any, heads: Any) -> Any:
-    """The two log-probabilities in a pass of its own."""
+    """The two log-probabilities in a pass of its own, and the id of the likeliest token."""
     source, target, _ = translator.trace_ids(trace)
     with torch.inference_mode(), editing_heads(heads):
         logits = translator.model(source, target)[0, pair.step]
-    return logits.log_softmax(dim=-1)[list(pair.ids)].numpy()
+    likeliest = logits + unsayable(translator.model.config, translator.device)
+    return logits.log_softmax(dim=-1)[list(pair.ids)].numpy(), likeliest.argmax().item()
 
 
 def test_each_head_alone_gives_what_a_pass_without_it_gives(case: Case) -> None:
     translator, trace, pair = case
     found = contrast_of(*case)
-    np.testing.assert_allclose(found.log_probs, judged(translator, trace, pair, {}), atol=1e-5)
+    whole, _ = judged(translator, trace, pair, {})
+    np.testing.assert_allclose(found.log_probs, whole, atol=1e-5)
     for site, without in found.without.items():
         for head, both in enumerate(without):
-            alone = judged(translator, trace, pair, {(site, head): 0})
+            alone, likeliest = judged(translator, trace, pair, {(site, head): 0})
             np.testing.assert_allclose(both, alone, atol=1e-5)
+            assert found.likeliest[site].ids[head] == likeliest
 
 
 def test_the_loss_of_a_word_alone_is_that_of_the_effects(case: Case) -> None:

@@ -12,6 +12,7 @@ import torch
 from model.contrast.head_sets import found, head_set, random_sets
 from model.contrast.pairs import pair_of, rivals, spelled
 from model.explain.head_ablation import head_means
+from model.paper.decoding import unsayable
 from model.record.head_editing import editing_heads
 from model.record.head_edits import MeanAblation
 from model.translate.translator import Translator
@@ -31,7 +32,8 @@ def judged(translator: Translator, trace: Any, pair: Any, heads: Any) -> Any:
     source, target, _ = translator.trace_ids(trace)
     with torch.inference_mode(), editing_heads(heads):
         logits = translator.model(source, target)[0, pair.step]
-    log_probs = logits.log_softmax(dim=-1).numpy()
+    sayable = logits.log_softmax(dim=-1) + unsayable(translator.model.config, translator.device)
+    log_probs = sayable.numpy()
     return [*log_probs[list(pair.ids)], np.delete(log_probs, pair.ids[0]).max()]
 
 
@@ -58,6 +60,8 @@ def test_a_set_is_what_a_pass_with_it_says(case: Case, question: Any) -> None:
         result.every_log_probs, judged(translator, trace, pair, {}), atol=1e-4
     )
     word, other, best = result.log_probs
+    assert (result.likeliest.ids[0] == pair.ids[0]) == bool(word > best)
+    assert (result.likeliest.ids[0] == pair.ids[1]) == bool(other > word and other == best)
     assert result.decides == bool(word < other if question == "remove" else word > best)
 
 

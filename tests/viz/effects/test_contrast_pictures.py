@@ -166,9 +166,39 @@ def test_how_many_times(difference: float, said: str) -> None:
     assert times(difference) == said
 
 
+def test_a_third_word_that_wins_is_named_and_the_other_only_where_it_wins(
+    folder: Path, translator: Translator, trace: Trace, pair: Any, contrast: Contrast
+) -> None:
+    picture = deciding(folder, translator, trace, pair, contrast, "remove")
+    other, third = (
+        replace(picture, found=replace(picture.found, decides=True, likeliest=each)).sentences[0]
+        for each in (contrast.pieces[1:], contrast.predictions[:1])
+    )
+    assert "“Hund” overtakes “Katze” and is the likeliest: " in other
+    assert "“Hund” overtakes “Katze”: " in third
+    assert third.endswith(", while “Die” is likelier than either.")
+
+
+@pytest.mark.parametrize("without", ["heads", "tokens"])
+def test_what_one_head_or_token_changes_names_a_third_word_that_wins(
+    contrast: Contrast, without: str
+) -> None:
+    die = contrast.predictions.at([0] * len(contrast.source))
+    site = contrast.ranked()[0][0]
+    if without == "heads":
+        likeliest = {**contrast.likeliest, site: die[: len(contrast.likeliest[site])]}
+        (said,) = contrast_sentences(replace(contrast, likeliest=likeliest), 1)
+    else:
+        found = replace(contrast, likeliest_deleted=die)
+        said, *_ = WordsWithoutTokens(found, PLACE, OTHER).sentences
+    assert said.endswith(", while “Die” is likelier than either.")
+
+
 def test_what_does_not_decide_says_so(
     folder: Path, translator: Translator, trace: Trace, pair: Any, contrast: Contrast
 ) -> None:
     picture = deciding(folder, translator, trace, pair, contrast, "remove")
     none = replace(picture, found=replace(picture.found, decides=False))
-    assert none.sentences == ["None of the sets tried, of up to 24 heads, lets “Hund” win."]
+    assert none.sentences == [
+        "None of the sets tried, of up to 24 heads, lets “Hund” overtake “Katze”."
+    ]
