@@ -167,9 +167,10 @@ def test_a_word_pointed_at_in_the_translation_lights_its_row_in_every_head(
     heads.page.evaluate("window.release()")
     band = bands.bounding_box()
     assert band is not None
-    # The second word is read in the third row, below <s>.
+    # The second word is written in the second row, which has read the first.
     heads.page.mouse.move(band["x"] + band["width"] / 2, band["y"] + band["height"] / 2)
-    expect(heads.tooltip).to_contain_text("(2) to")
+    expect(heads.tooltip).to_contain_text("(1) to")
+    expect(heads.tooltip).to_contain_text(f"predicted next: {words.nth(1).inner_text()}")
 
 
 def test_a_cell_and_a_label_pointed_at_light_their_words_in_the_translation(
@@ -180,10 +181,11 @@ def test_a_cell_and_a_label_pointed_at_light_their_words_in_the_translation(
     lit = heads.page.locator(".answer .lit")
     frame = heads.frame()
     heads.point_at(frame, 3, 3)
-    expect(lit).to_have_text([words.nth(2).inner_text()])
+    expect(lit).to_have_text([words.nth(3).inner_text()])
     _, y = frame.middle(4, 0)
     heads.matrix.hover(position={"x": frame.x - 12, "y": y})
-    expect(lit).to_have_text([words.nth(3).inner_text()])
+    expect(lit).to_have_text([words.nth(4).inner_text()])
+    heads.page.mouse.move(5, 5)
     heads.matrix.hover(position={"x": frame.x + frame.width * 8 + 40, "y": y})
     expect(lit).to_have_text([words.nth(4).inner_text()])
     heads.page.mouse.move(5, 5)
@@ -213,6 +215,28 @@ def test_a_word_pointed_at_lights_on_every_page_that_shows_it_without_the_server
     expect(heads.page.locator(lit)).to_have_count(0)
     assert heads.page.evaluate("window.held.length") == 0
     heads.page.evaluate("window.release()")
+
+
+def test_a_row_of_a_map_is_the_word_it_writes_though_it_is_named_by_the_one_before(
+    heads: HeadsPage,
+) -> None:
+    heads.walk("effects", sentence=SENTENCE, show="maps", mapped="decoder", token="4")
+    words = heads.page.locator(".answer .word")
+    words.nth(3).hover()
+    lit = heads.page.locator(".word-lit")
+    expect(lit).to_have_count(2)
+    assert set(lit.all_text_contents()) == {words.nth(2).inner_text(), words.nth(3).inner_text()}
+
+
+@pytest.mark.parametrize("page", ["heads", "decoding"])
+def test_a_click_on_a_word_asks_why_it_was_written(heads: HeadsPage, page: str) -> None:
+    heads.walk(page, sentence=SENTENCE)
+    word = heads.page.locator(".answer .word.asks").nth(3)
+    expect(word).to_have_attribute("title", re.compile("click to ask why"))
+    asked = word.inner_text()
+    word.click()
+    heads.wait_for_query(asked="why-not.4", token="4")
+    expect(heads.page.locator(".st-key-answer-line")).to_contain_text(f"Why “{asked}” and not")
 
 
 def test_the_app_remembers_neither_sentence_nor_view(heads: HeadsPage, app_url: str) -> None:

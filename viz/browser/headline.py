@@ -24,7 +24,8 @@ def headline(data: Mapping[str, Any]) -> None:
     """Mount what makes words of the translation above the page.
 
     Args:
-        data: "text" as it stands there, its "words" and its "colors".
+        data: "text" as it stands there, its "words" and its "colors"; "stage", whether it stands on
+            one.
     """
     _headline(key="headline-bar", data=data, height=1)
 

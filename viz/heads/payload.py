@@ -198,25 +198,22 @@ def _kind(
 
 
 def _words(kind: AttentionKind, seen: ReadTrace, first: AttentionMap) -> dict[str, Any]:
-    """The tokens that the labels of each axis stand for: `[side, first, end]` each, or null.
+    """The tokens that rows and columns stand for: `[side, first, end]` each, or null.
 
-    On the target side these are tokens as they were written; those read have one before, <s>, at
-    −1.
+    On the target side these are tokens as they were written, and a row stands for the one that it
+    writes, whichever it is named by. A column stands for the token it reads; <s> is at −1.
     """
     shift = 1 if seen.spans.get("output") else 0
     source = [["source", *span] for span in seen.spans.get("source", ())]
     read = [["target", start - shift, end - shift] for start, end in seen.spans.get("input", ())]
-    written = [["target", *span] for span in seen.spans.get("output", ())]
-    is_cross = kind is AttentionKind.CROSS
     rows, keys = kind.axes(source, read, [])
-    if is_cross and seen.by_prediction:
-        rows = written
-    beside = seen.beside_spans.get(kind, ())
-    back = shift if is_cross and seen.by_prediction else 0
+    if kind in seen.beside_spans:
+        is_named = kind is AttentionKind.CROSS and seen.by_prediction
+        written = seen.spans["output"] if is_named else seen.beside_spans[kind]
+        rows = [["target", *span] for span in written]
     return {
         "queries": _fitted(rows, len(first.queries)),
         "keys": _fitted(keys, len(first.keys)),
-        "beside": [["target", start - back, end - back] for start, end in beside],
     }
 
 

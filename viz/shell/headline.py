@@ -17,6 +17,7 @@ from viz.decoding.certainty import HESITANT, percent
 from viz.door.arcs import words_of
 from viz.draw import themes
 from viz.draw.labels import axis_texts, visible
+from viz.shell import stage
 from viz.shell.theme import is_dark
 
 UNDERLINED = f"underlined: less than {percent(HESITANT)} likely"
@@ -89,6 +90,7 @@ class Headline:
                     "words": self.entries,
                     "colors": colors,
                     "tokens": {"source": list(self.source), "target": list(self.target)},
+                    "stage": stage.is_on(),
                 }
             )
 

@@ -138,23 +138,18 @@ def test_every_label_knows_which_tokens_it_stands_for_however_the_trace_is_read(
     trace = a_trace(("▁The", "▁cat", "s", "</s>"), ("▁Die", "▁Kat", "ze", "</s>"))
     cross = decoded(read(trace)).kind("cross")["words"]
     assert cross["keys"] == [["source", place, place + 1] for place in range(4)]
-    # <s> was read and not written.
-    assert cross["queries"] == [["target", place, place + 1] for place in range(-1, 3)]
-    assert cross["beside"] == [["target", place, place + 1] for place in range(4)]
+    # A row is the token that it writes, though the axis names it by the one it has read.
+    assert cross["queries"] == [["target", place, place + 1] for place in range(4)]
     words = Reading(words=True, specials=False)
     cross = decoded(read(trace, words)).kind("cross")["words"]
     assert cross["keys"] == [["source", 0, 1], ["source", 1, 3]]
-    assert cross["queries"] == [["target", 0, 1], ["target", 1, 3]]
-    assert cross["beside"] == [["target", 1, 3], ["target", 3, 4]]
+    assert cross["queries"] == [["target", 1, 3], ["target", 3, 4]]
     cross = decoded(read(trace, replace(words, predicted=True))).kind("cross")["words"]
     assert cross["queries"] == [["target", 0, 1], ["target", 1, 3]]
-    assert cross["beside"] == [["target", -1, 0], ["target", 0, 1]]
     decoder = decoded(read(trace)).kind("decoder")["words"]
-    assert (
-        decoder["queries"]
-        == decoder["keys"]
-        == [["target", place, place + 1] for place in range(-1, 3)]
-    )
+    assert decoder["queries"] == [["target", place, place + 1] for place in range(4)]
+    # <s> was read and not written.
+    assert decoder["keys"] == [["target", place, place + 1] for place in range(-1, 3)]
 
 
 def test_axes_are_named_as_every_figure_names_them_and_each_is_sent_once() -> None:

@@ -474,8 +474,8 @@ export class Matrix {
     const down = Math.floor((y + this.root.scrollTop - this.top) / this.cellHeight);
     const isRow = down >= 0 && down < this.queries.length && y >= this.top;
     const isColumn = across >= 0 && across < this.keys.length && x >= this.left;
-    if (isRow && x < this.left) return ["queries", down];
-    if (isRow && this._hasBeside() && x > this.view.width - this.right) return ["beside", down];
+    const isBeside = this._hasBeside() && x > this.view.width - this.right;
+    if (isRow && (x < this.left || isBeside)) return ["queries", down];
     return isColumn && y < this.top ? ["keys", across] : null;
   }
 

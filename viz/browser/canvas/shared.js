@@ -5,6 +5,9 @@ const SHARED_EVENT = "headscope-shared";
 // Asks the explorer to switch every head on.
 export const ALL_ON_EVENT = "headscope-all-on";
 
+// Asks why the token in a place of the translation, from 1, was written and not another.
+export const ASK_WHY_EVENT = "headscope-ask-why";
+
 /** Tells the components of this page, also those that come later, the value of a topic. */
 export function tell(topic, value) {
   shared().set(topic, value);
@@ -31,13 +34,14 @@ function shared() {
  *
  * @param {string[]} texts - of the axis, with holes where a label is left out.
  * @param {object|null} tokens - `{source, target}`: the texts of the source and of what was written.
+ * @param {boolean} writes - whether a token that the decoder read stands for the one that it then wrote.
  */
-export function axisWords(texts, tokens) {
+export function axisWords(texts, tokens, writes = false) {
   const { source = [], target = [] } = tokens ?? {};
   const kinds = [
     ["source", source, 0],
     ["target", target, 0],
-    ["target", ["<s>", ...target.slice(0, -1)], -1],
+    ["target", ["<s>", ...target.slice(0, -1)], writes ? 0 : -1],
   ];
   const alike = (own) => texts.every((text, place) => text === (own[place] ?? "<pad>")) && texts.some(Boolean);
   const [side, own, shift] = kinds.find(([, each]) => each.length && alike(each)) ?? [];

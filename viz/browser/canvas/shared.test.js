@@ -42,6 +42,9 @@ test("an axis is known by its texts, also beside padding and with labels left ou
   assert.deepEqual(ranges(["The", "cat", ".", "<pad>"]), ["source 0", "source 1", "source 2", null]);
   assert.deepEqual(ranges(["Die", "Kat", "…ze", "</s>"]), ["target 0", "target 1", "target 2", "target 3"]);
   assert.deepEqual(ranges(["<s>", "Die", "Kat", "…ze"]), ["target -1", "target 0", "target 1", "target 2"]);
+  // As rows, what was read stands for what was then written.
+  const rows = axisWords(["<s>", "Die", "Kat", "…ze"], TOKENS, true);
+  assert.deepEqual(rows.map(({ first }) => first), [0, 1, 2, 3]);
   const sparse = ["The", "cat", "."];
   delete sparse[1];
   assert.deepEqual(ranges(sparse), ["source 0", "source 1", "source 2"]);

@@ -33,13 +33,9 @@ export class Payload {
     return index === null ? null : this.axes[index];
   }
 
-  /** The tokens that each label of "queries", "keys" or "beside" stands for, `{side, first, end}` or null. */
+  /** The tokens that each of the "queries" or "keys" stands for, `{side, first, end}` or null. */
   words(attention, axis) {
-    const joint = () => {
-      const [source, target] = [this.words("encoder", "keys"), this.words("decoder", axis === "beside" ? axis : "keys")];
-      return [...(axis === "beside" ? source.map(() => null) : source), ...target];
-    };
-    if (attention === constants.JOINT) return joint();
+    if (attention === constants.JOINT) return ["encoder", "decoder"].flatMap((kind) => this.words(kind, axis));
     return this.kind(attention).words[axis].map((word) => word && { side: word[0], first: word[1], end: word[2] });
   }
 

@@ -52,5 +52,4 @@ test("in the joint picture the words of the source come before those of the targ
     assert.deepEqual(exact.words("joint", axis), [...exact.words("encoder", axis), ...exact.words("decoder", axis)]);
     assert.deepEqual(sides, [...sides].sort());
   }
-  assert.equal(exact.words("joint", "beside").length, exact.words("joint", "queries").length);
 });

@@ -1,9 +1,9 @@
-// The translation above a page. Its doubtful words are underlined, the words that are pointed at anywhere light up, and
-// while heads are switched off it turns into what the model writes without them.
+// The translation above a page. Its doubtful words are underlined, the words that are pointed at anywhere light up, a
+// click on one asks why it was written, and while heads are switched off it turns into what the model writes without them.
 
 import { element } from "../canvas/dom.js";
 import { mounted } from "../canvas/mount.js";
-import { ALL_ON_EVENT, heed, lightWithin, pointable, tell } from "../canvas/shared.js";
+import { ALL_ON_EVENT, ASK_WHY_EVENT, heed, lightWithin, pointable, tell } from "../canvas/shared.js";
 import { Plots } from "./plots.js";
 import { headNames, marked, turned } from "./turning.js";
 
@@ -16,6 +16,10 @@ class Headline {
       heed("pointed", (pointed) => this._light(pointed)),
       heed("off", (off) => this._take({ off })),
       heed("without", (outcome) => this._take({ outcome })),
+      heed("asks", (asks) => {
+        this.asks = asks;
+        if (this.line) this._offer();
+      }),
     ];
     // The text comes after the script, and another one with every other sentence.
     this.observer = new MutationObserver(() => {
@@ -100,6 +104,7 @@ class Headline {
   _rest(words) {
     this.line.replaceChildren(...words.flatMap((word) => this._word(word)));
     this.line.dataset.without = this._came ? this._came.off : "";
+    this._offer();
     this._light(this.pointed);
   }
 
@@ -107,7 +112,8 @@ class Headline {
   _word(word, fate = "same") {
     const { text, joins, first, end, doubtful, said, isNew } = word;
     const space = joins || word === this.shown[0] ? "" : " ";
-    const span = element("span", "word", said ? { title: said } : {});
+    const span = element("span", "word");
+    if (said) span.dataset.said = said;
     span.classList.toggle("doubtful", Boolean(doubtful));
     span.classList.toggle("changed", Boolean(isNew));
     if (fate !== "same") {
@@ -116,8 +122,27 @@ class Headline {
       return [span];
     }
     span.textContent = text;
-    if (!isNew) pointable(span, { side: "target", first, end });
+    if (!isNew) {
+      pointable(span, { side: "target", first, end });
+      // Whoever marks the text to copy it asks nothing.
+      span.addEventListener("click", () => {
+        if (this._canAsk && getSelection().isCollapsed) document.dispatchEvent(new CustomEvent(ASK_WHY_EVENT, { detail: first + 1 }));
+      });
+    }
     return space ? [space, span] : [span];
+  }
+
+  get _canAsk() {
+    return this.asks && !this.data.stage;
+  }
+
+  /** Says of each word how likely it was and, where that can be asked, that a click asks why. */
+  _offer() {
+    for (const word of this.line.querySelectorAll(".word")) {
+      const asks = Boolean(this._canAsk && word.dataset.range);
+      word.classList.toggle("asks", asks);
+      word.title = [word.dataset.said, asks && "click to ask why"].filter(Boolean).join(" · ");
+    }
   }
 
   /** What it costs to have heads off, in the place of the model's facts. */

@@ -45,11 +45,11 @@ export class Plots {
     this.known.delete(chart);
   }
 
-  /** The words of an axis, by its places. */
-  _words({ ticktext, tickvals }) {
+  /** The words of an axis, by its places; a row is the word that it writes. */
+  _words({ ticktext, tickvals, _id }) {
     const texts = [];
     for (const [place, value] of (tickvals ?? []).entries()) texts[value] = unescaped(String(ticktext?.[place] ?? ""));
-    return axisWords(texts, this.tokens);
+    return axisWords(texts, this.tokens, _id.startsWith("y"));
   }
 
   _point({ x, y, xaxis, yaxis }) {

@@ -2,9 +2,11 @@
 
 import { element } from "../canvas/dom.js";
 import { mounted } from "../canvas/mount.js";
+import { ASK_WHY_EVENT, tell } from "../canvas/shared.js";
 import { matching, refusal } from "./matching.js";
 
 const IS_MAC = /mac|iphone|ipad/i.test(navigator.userAgentData?.platform ?? navigator.platform);
+const WHY = "why-not";
 const UNASKED = "There is no sentence to ask about yet.";
 
 class Inquiries {
@@ -14,15 +16,20 @@ class Inquiries {
     this.charts = [];
     this.onKey = (event) => this._key(event);
     window.addEventListener("keydown", this.onKey, true);
+    // A word that is clicked asks, too.
+    this.onAskWhy = ({ detail }) => this._tell(`${WHY}.${detail}`);
+    document.addEventListener(ASK_WHY_EVENT, this.onAskWhy);
     this._build();
   }
 
   dispose() {
     window.removeEventListener("keydown", this.onKey, true);
+    document.removeEventListener(ASK_WHY_EVENT, this.onAskWhy);
+    tell("asks", false);
   }
 
-  update({ questions, words, about, charts }, _, tell) {
-    this.tell = tell;
+  update({ questions, words, about, charts }, _, toServer) {
+    this.toServer = toServer;
     this.charts = charts;
     this.root.classList.remove("answering");
     const told = JSON.stringify([questions, words, about]);
@@ -30,6 +37,7 @@ class Inquiries {
     this.told = told;
     this.questions = questions;
     this.words = words;
+    tell("asks", questions.some(([key]) => key === WHY));
     this.about.textContent = about;
     this.about.title = about;
     this._show();
@@ -136,8 +144,12 @@ class Inquiries {
     const question = this.found[place];
     if (!question) return;
     this.dialog.close();
+    this._tell(question[0]);
+  }
+
+  _tell(key) {
     this.root.classList.add("answering");
-    this.tell("asked", question[0]);
+    this.toServer("asked", key);
   }
 
   _fieldKey(event) {

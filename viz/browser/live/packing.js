@@ -67,17 +67,16 @@ function weightsOf(maps, exact, body) {
   return starts[0] ?? body.length;
 }
 
-/** The tokens of the headline that each row, each column and what is beside each row stands for. */
+/** The tokens of the headline that each row and each column stands for; a row stands for the one that it writes. */
 function wordsOf(kind, { spans, besideSpans, byPrediction }) {
   // The decoder reads <s>, which is no token of the translation, and then each token that was predicted.
   const shift = spans.output.length ? 1 : 0;
   const moved = (side, by, all) => all.map(([first, end]) => [side, first - by, end - by]);
   const [source, read] = [moved("source", 0, spans.source), moved("target", shift, spans.input)];
-  const isNamed = kind === "cross" && byPrediction;
+  const written = kind === "cross" && byPrediction ? spans.output : besideSpans[kind];
   return {
-    queries: kind === "encoder" ? source : isNamed ? moved("target", 0, spans.output) : read,
+    queries: kind === "encoder" ? source : written ? moved("target", 0, written) : read,
     keys: kind === "decoder" ? read : source,
-    beside: moved("target", isNamed ? shift : 0, besideSpans[kind] ?? []),
   };
 }
 
