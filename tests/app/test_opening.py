@@ -48,11 +48,18 @@ def sentence(app: AppTest) -> str:
 def test_a_page_opens_with_a_sentence_that_shows_something_and_the_next_with_its_own(
     open_app: OpenApp, folder: Path
 ) -> None:
-    app = open_app(folder=folder, page="positions")
-    assert sentence(app) == "The dog sleeps."
-    assert sentence(click_page(app, "masks")) == "A dog."
+    app = open_app(folder=folder, page="masks")
+    assert sentence(app) == "A dog."
     assert sentence(click_page(app, "effects")) == "The man eats."
     assert sentence(click_page(app, "decoding")) == "The man eats."
+
+
+def test_a_page_whose_experiments_show_something_with_any_sentence_keeps_the_usual_one(
+    open_app: OpenApp, folder: Path
+) -> None:
+    app = open_app(folder=folder, page="positions")
+    assert sentence(app) == DEFAULT_SENTENCE
+    assert sentence(click_page(app, "decoding")) == DEFAULT_SENTENCE
 
 
 @pytest.mark.parametrize("page", ["heads", "effects", "masks", "positions"])
@@ -116,6 +123,7 @@ def test_words_open_shuffled_as_the_stored_sentence_shows_most(
     open_app: OpenApp, folder: Path
 ) -> None:
     app = open_app(folder=folder, page="positions")
+    app.text_input(key="sentence").set_value(SHOWN["shuffle"].source).run()
     app.segmented_control(key="topic").set_value("shuffle").run()
     assert app.query_params["shuffled"] == SHOWN["shuffle"].setting
     next(each for each in app.button if each.label == ORIGINAL).click().run()

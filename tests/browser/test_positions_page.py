@@ -9,6 +9,7 @@ from urllib.parse import quote, urlencode
 import pytest
 from playwright.sync_api import Locator, expect
 
+from model.explain.position_measures import formula_table
 from model.record.intervention import Intervention, PositionEdit
 from model.translate.translator import Translator
 from tests.kit.heads_page import LOADING, SHORTLY, HeadsPage, wait_until_calm
@@ -133,6 +134,35 @@ def positions(heads: HeadsPage) -> PositionsPage:
 def written(order: Sequence[int]) -> str:
     """An order as the address has it."""
     return ".".join(map(str, order))
+
+
+# ---- the formula --------------------------------------------------------------------------------
+
+
+def test_the_formula_beside_its_picture_computes_the_cell_that_is_pointed_at(
+    positions: PositionsPage,
+) -> None:
+    positions.open(topic="formula", d_model="64", rows="32", base="100")
+    said = positions.page.locator(".formula")
+    expect(said).to_contain_text("PE(pos, 2i) = sin(pos / 1002i/64)")
+    chart = positions.page.locator(".st-key-formula .js-plotly-plot")
+    table = formula_table(64, 32, 100.0)
+    for position, dimension in ((7, 21), (31, 62)):
+        x, y = chart.evaluate(
+            """(node, [position, dimension]) => {
+                const { xaxis, yaxis } = node._fullLayout;
+                return [xaxis._offset + xaxis.c2p(dimension), yaxis._offset + yaxis.c2p(position)];
+            }""",
+            [position, dimension],
+        )
+        chart.hover(position={"x": x, "y": y})
+        expect(said).to_contain_text(f"Position {position}, dimension {dimension}: i = ")
+        shown = said.locator("strong").inner_text().replace("−", "-")
+        assert float(shown) == pytest.approx(table[position, dimension], abs=1e-4)
+    # What was pointed at stays, as far as the table still has it.
+    positions.move("Positions", "ArrowRight")
+    positions.settle()
+    expect(said).to_contain_text("Position 31, dimension 62: i = 31")
 
 
 # ---- taking positions away ---------------------------------------------------------------------

@@ -13,6 +13,7 @@ from model.explain import position_measures
 from model.record.intervention import Intervention, PositionEdit, PositionError
 from model.trace.attention_map import FloatArray, Tokens
 from model.translate.translator import Translator
+from viz.browser.formula import formula
 from viz.browser.matrices import matrices
 from viz.browser.word_order import dragged_order, word_order
 from viz.draw import css, word_diff
@@ -60,7 +61,7 @@ PART_ICONS = {
 OF_ANY_MODEL = ("without", "shuffle", "formula")
 """Parts that need no table of encodings."""
 
-ONE_COLUMN = {"words", "without", "formula", "shuffle"}
+ONE_COLUMN = {"words", "without", "shuffle"}
 """Parts that place no figures side by side."""
 
 LONG_TEXT = 120
@@ -434,17 +435,22 @@ def show_learned(question: OfModel, model: Translator) -> None:
 @fragment
 def show_formula() -> None:
     """The formula for any width, length and base."""
-    st.caption("The formula of the paper's section 3.5, not the model's own table.")
     view = address.read(PositionsView)
     # A sine needs its cosine.
     d_model, base = view.d_model - view.d_model % 2, float(view.base)
     address.change(d_model=d_model)
-    one, two, three = st.columns(3, gap="small" if is_narrow() else "large")
-    one.slider("d_model", 2, 1024, d_model, step=2, key="d_model")
-    two.slider("Positions", 2, 1024, view.rows, key="rows")
-    three.slider("Base", 2, 100_000, view.base, key="base", help="10,000 in the paper.")
     table = position_measures.formula_table(d_model, view.rows, base)
-    show_picture(Formula(table, base), "formula")
+    one, other = st.columns([5, 3], gap="large")
+    with one:
+        show_picture(
+            Formula(table, base), "formula", columns=2, after=" Point at a cell to compute it."
+        )
+    with other:
+        formula("formula", base=base, d_model=d_model, length=view.rows)
+        st.caption("Section 3.5 of the paper, not the model's own table.")
+        st.slider("d_model", 2, 1024, d_model, step=2, key="d_model")
+        st.slider("Positions", 2, 1024, view.rows, key="rows")
+        st.slider("Base", 2, 100_000, view.base, key="base", help="10,000 in the paper.")
     dimensions = sorted({0, d_model // 8, d_model // 4, d_model // 2})
     show_picture(FormulaWaves(table, dimensions, base), "formula-waves")
     address.write_address()

@@ -120,8 +120,12 @@ def show_learned(one: Translator, other: Translator) -> None:
 def show_formula(view: PositionsView) -> None:
     """The formula for any base."""
     base = view.base
-    stage.say(f"What if the base were {base:,}? The formula, not the model")
+    d_model = view.d_model - view.d_model % 2
+    stage.say(
+        f"What if the base were {base:,}? sin and cos of pos / {base:,}^(2i / {d_model}), not the "
+        "model"
+    )
     stage.offer("Up and down: base", down=stage.Step("base", BASES[::-1], base))
-    table = position_measures.formula_table(view.d_model - view.d_model % 2, view.rows, float(base))
+    table = position_measures.formula_table(d_model, view.rows, float(base))
     with stage.picture():
         stage.show((Formula(table, float(base)), "formula"))

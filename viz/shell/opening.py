@@ -43,9 +43,8 @@ OPENING: Mapping[str, Kind] = {
     HEADS.name: "head",
     EFFECTS.name: "head",
     MASKS.name: "mask",
-    POSITIONS.name: "remove",
 }
-"""The one that a page's first sentence shows; the others open with any."""
+"""The one that a page's first sentence shows; the others show theirs with any."""
 
 _BROUGHT, _SEEN = "_opening_brought", "_opening_seen"
 
