@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
+from numpy.typing import NDArray
 
 from model.contrast.results import Edge, Head, Paths
 from model.trace.attention_map import Site
@@ -27,6 +28,12 @@ NARROW_EDGES = 12
 _ROW, _LEAST_HEIGHT = 44, 300
 _WIDEST, _THINNEST = 11.0, 1.2
 """The widths of the strongest edge and of one without any effect."""
+
+_TOP, _BOTTOM = -0.12, 1.08
+"""The ends of the upward axis."""
+
+_NAME_HEIGHT, _TO_NAME, _NAME_REACH = 16, 9, 0.25
+"""A name's height and its distance from its node in pixels, and half its width in columns."""
 
 _APART = 0.2
 """By how much of a row neighbouring columns are moved up and down."""
@@ -122,6 +129,7 @@ class PathGraph(Contrasted):
         theme = themes.page(layout.dark)
         edges = self.ways.edges[: NARROW_EDGES if layout.narrow else None]
         places = _places(edges)
+        lines = [(*places[each.sender], *places[each.receiver]) for each in edges]
         most = max((abs(each.effect) for each in edges), default=0) or 1.0
         rows = (
             max(
@@ -131,9 +139,11 @@ class PathGraph(Contrasted):
             if places
             else 1
         )
+        height = max(_LEAST_HEIGHT, _ROW * rows)
+        shares = [abs(each.effect) / most for each in edges]
+        widths = [_THINNEST + (_WIDEST - _THINNEST) * share for share in shares]
         data: list[dict[str, Any]] = []
-        for edge in reversed(edges):
-            share = abs(edge.effect) / most
+        for edge, share, width in zip(*map(reversed, (edges, shares, widths)), strict=True):
             x, y = _curve(places[edge.sender], places[edge.receiver])
             site, head = edge.receiver or edge.sender  # type: ignore[misc]
             data.append(
@@ -143,7 +153,7 @@ class PathGraph(Contrasted):
                     "x": x,
                     "y": y,
                     "line": {
-                        "width": _THINNEST + (_WIDEST - _THINNEST) * share,
+                        "width": width,
                         "color": theme.positive if edge.effect > 0 else theme.negative,
                     },
                     "opacity": 0.45 + 0.5 * share,
@@ -177,7 +187,7 @@ class PathGraph(Contrasted):
             **style.plain_layout(
                 theme,
                 title=escape_html("The ways to the word" if layout.narrow else self.title),
-                height=max(_LEAST_HEIGHT, _ROW * rows),
+                height=height,
                 below=28,
                 lines=[escape_html(self.title), "E – encoder, C – cross-attention"]
                 if layout.narrow
@@ -188,16 +198,18 @@ class PathGraph(Contrasted):
                 "range": [-0.4, last + 0.4] if layout.narrow else [-0.9, last + 0.7],
                 "fixedrange": True,
             },
-            "yaxis": {"visible": False, "range": [1.08, -0.12], "fixedrange": True},
+            "yaxis": {"visible": False, "range": [_BOTTOM, _TOP], "fixedrange": True},
             "hovermode": "closest",
             "annotations": [
                 {
                     **{"text": name, "x": x, "y": y, "showarrow": False},
-                    **_beside(node, layout.narrow),
+                    **_beside(
+                        node,
+                        layout.narrow,
+                        below=is_below((x, y), lines, widths, height / (_BOTTOM - _TOP)),
+                    ),
+                    # Without a ground: that would cut a line, which then seems to lead here.
                     "font": {"size": style.SMALL_FONT_SIZE, "color": theme.text},
-                    "bgcolor": theme.hover,
-                    "borderpad": 1,
-                    "opacity": 0.92,
                 }
                 for name, (node, (x, y)) in zip(names, places.items(), strict=True)
             ],
@@ -271,18 +283,55 @@ def _places(edges: Sequence[Edge]) -> dict[Node, tuple[float, float]]:
 def _curve(start: tuple[float, float], end: tuple[float, float]) -> tuple[list[float], list[float]]:
     """The points of a line that leaves and arrives level."""
     t = np.linspace(0, 1, _STEPS)
-    smooth = t * t * (3 - 2 * t)
     x = start[0] + (end[0] - start[0]) * t
-    y = start[1] + (end[1] - start[1]) * smooth
+    y = start[1] + (end[1] - start[1]) * _smooth(t)
     return x.tolist(), y.tolist()
 
 
-def _beside(node: Node, narrow: bool) -> dict[str, Any]:
-    """Where the name of a node stands: left of a token, right of the word, above a head."""
+def _smooth(t: NDArray[np.float64]) -> NDArray[np.float64]:
+    return t * t * (3 - 2 * t)
+
+
+def is_below(
+    place: tuple[float, float],
+    lines: Sequence[tuple[float, float, float, float]],
+    widths: Sequence[float],
+    scale: float,
+) -> bool:
+    """Whether thinner lines run below a node, where its name would stand, than above it.
+
+    Args:
+        place: of the node.
+        lines: the start and the end of each, (x, y, x, y).
+        widths: of the lines in pixels.
+        scale: pixels of one unit of y.
+    """
+    x0, y0, x1, y1 = np.array(lines).T[:, :, None]
+    t = (place[0] + np.linspace(-_NAME_REACH, _NAME_REACH, 9) - x0) / (x1 - x0)
+    # How far below the node's middle each line runs, in pixels.
+    down = (y0 + (y1 - y0) * _smooth(t) - place[1]) * scale
+    reach = (_NAME_HEIGHT + np.array(widths)[:, None]) / 2
+    middle = _TO_NAME + _NAME_HEIGHT / 2
+
+    def hidden(at: float) -> float:
+        crosses = ((t >= 0) & (t <= 1) & (np.abs(down - at) < reach)).any(axis=1)
+        return float(np.array(widths)[crosses].sum())
+
+    return hidden(middle) < hidden(-middle)
+
+
+def _beside(node: Node, narrow: bool, *, below: bool) -> dict[str, Any]:
+    """Where a name stands: left of a token, right of the word, above a head or below it."""
     if narrow and not isinstance(node, tuple):
-        return {"yanchor": "bottom", "yshift": 9, "xanchor": "right" if node is None else "left"}
+        return {
+            "yanchor": "bottom",
+            "yshift": _TO_NAME,
+            "xanchor": "right" if node is None else "left",
+        }
     if isinstance(node, int):
         return {"xanchor": "right", "xshift": -10}
     if node is None:
         return {"xanchor": "left", "xshift": 10}
-    return {"yanchor": "bottom", "yshift": 9}
+    if below:
+        return {"yanchor": "top", "yshift": -_TO_NAME}
+    return {"yanchor": "bottom", "yshift": _TO_NAME}

@@ -23,7 +23,7 @@ from viz.effects.contrast_map import ContrastMap, contrast_sentences, replaced_s
 from viz.effects.contrasted import probability, standing, times
 from viz.effects.deciding_heads import DecidingHeads
 from viz.effects.logit_waterfall import SHOWN, LogitWaterfall
-from viz.effects.path_graph import NARROW_EDGES, PathGraph
+from viz.effects.path_graph import NARROW_EDGES, PathGraph, is_below
 from viz.effects.two_words import WordsWithoutTokens
 from viz.links.head_refs import head_name
 from viz.save.picture import Layout
@@ -121,6 +121,19 @@ def test_a_line_is_as_wide_as_its_effect_and_leads_to_its_head(graph: PathGraph)
         assert line.x[0] < line.x[-1]
     assert len(graph.figure(Layout(narrow=True)).data) == min(NARROW_EDGES, len(edges)) + 1
     assert len(nodes.x) == len({each for edge in edges for each in (edge.sender, edge.receiver)})
+
+
+def test_no_name_of_a_head_cuts_a_line_and_none_stands_on_the_thicker_one(
+    graph: PathGraph,
+) -> None:
+    for layout in LAYOUTS:
+        assert not any(each.bgcolor for each in graph.figure(layout).layout.annotations)
+    above, below = (0.0, 0.44, 2.0, 0.44), (0.0, 0.56, 2.0, 0.56)
+    elsewhere = (0.0, 0.9, 2.0, 0.9)
+    for widths, is_down in (((11.0, 2.0, 11.0), True), ((2.0, 11.0, 11.0), False)):
+        assert is_below((1.0, 0.5), [above, below, elsewhere], widths, 300) == is_down
+    # Where nothing is in the way, names stand above.
+    assert not is_below((1.0, 0.5), [elsewhere], [11.0], 300)
 
 
 def test_the_caption_says_how_the_lines_agree_with_removal(graph: PathGraph) -> None:
