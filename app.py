@@ -21,6 +21,7 @@ else:
     from importlib import import_module
 
     from viz import pages as scripts
+    from viz.browser import whole_app
     from viz.browser.drawer import close_drawer
     from viz.draw import style
     from viz.registry.pages import HOME, VIEWS
@@ -57,20 +58,26 @@ else:
             )
             for view in VIEWS.values()
         ]
-        page = st.navigation(pages, position="top")
+        # In another page's frame there is room for the picture, and not for an app around it.
+        is_frame = whole_app.is_embedded()
+        page = st.navigation(pages, position="hidden" if is_frame else "top")
         address.begin_run(page.url_path, pages)
         stage.begin()
         show_talk()
         with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="tools"):
-            stage.show_button()
-            show_scenes()
-            show_share()
-            show_glossary()
+            if is_frame:
+                whole_app.show_link()
+            else:
+                stage.show_button()
+                show_scenes()
+                show_share()
+                show_glossary()
         # Ahead of the page for keyboard users, but filled after it, when its view is known.
         reading = st.container(key="reader")
         view = VIEWS[page.url_path or HOME]
         with st.container(key="welcome"):
-            show_welcome(view)
+            if not is_frame:
+                show_welcome(view)
         notices = st.container(key="notices")
         ways = st.container(horizontal=True, gap="small", key="ask" if view.asks else "ask-alone")
         question = bar.ask(view) if view.asks else None
