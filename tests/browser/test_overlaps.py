@@ -1,11 +1,11 @@
-"""No text stands over another one, nor half below something, on any screen."""
+"""Nothing stands over anything else, and no text is cut beside empty space, on any screen."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
 import pytest
-from playwright.sync_api import Browser, ViewportSize
+from playwright.sync_api import Browser, ViewportSize, expect
 
 from headscope.__main__ import main
 from tests.kit.heads_page import HeadsPage, resize, wait_until_calm
@@ -37,6 +37,27 @@ PHONE = 720
 
 SENTENCE = "d c b a a b"
 
+CUT = """
+window.cut = new Set();
+const print = CanvasRenderingContext2D.prototype.fillText;
+CanvasRenderingContext2D.prototype.fillText = function (text, ...place) {
+  if (/[^…]…$/.test(text)) window.cut.add(text);
+  return print.call(this, text, ...place);
+};
+"""
+"""Notes the texts that are cut where they are drawn."""
+
+WIDE = 820
+"""The width of a tablet, from which no label of a short sentence is cut."""
+
+VIEWS_OF = {
+    "heads": ["", "?attention=joint", "?view=lines"],
+    "effects": ["", "?show=maps", "?show=probability&token=4&instead=alten"],
+    "masks": ["", "?part=inside", "?part=compare", "?part=change"],
+    "positions": ["", "?topic=words", "?topic=formula"],
+}
+"""The views of pages that have others than the one they open with."""
+
 
 def sizes() -> Iterator[ViewportSize]:
     for width, height in SIZES:
@@ -48,14 +69,44 @@ def test_no_text_of_the_app_stands_over_another(
     visitor: Callable[..., HeadsPage], page: str
 ) -> None:
     heads = visitor(newcomer=True)
-    heads.page.goto(f"{heads.url}/{'' if page == 'door' else page}")
-    wait_until_calm(heads.page)
+    heads.page.add_init_script(CUT)
     wrong = {}
-    for size in sizes():
-        resize(heads.page, size)
-        if found := heads.page.evaluate(OVERLAPS):
-            wrong[size["width"], size["height"]] = found
+    for view in VIEWS_OF.get(page, [""]):
+        heads.page.goto(f"{heads.url}/{'' if page == 'door' else page}{view}")
+        wait_until_calm(heads.page)
+        for size in sizes():
+            heads.page.evaluate("window.cut.clear()")
+            resize(heads.page, size)
+            found = heads.page.evaluate(OVERLAPS)
+            if size["width"] >= WIDE:
+                found += heads.page.evaluate("[...window.cut]")
+            if found:
+                wrong[view, size["width"], size["height"]] = found
     assert not wrong
+
+
+@pytest.mark.parametrize("options", ["", "&embed_options=show_toolbar&embed_options=show_padding"])
+def test_an_embedded_page_is_the_picture_its_controls_and_a_link_and_nothing_over_anything(
+    visitor: Callable[..., HeadsPage], options: str
+) -> None:
+    heads = visitor(newcomer=True)
+    wrong = {}
+    for page in ("", "heads", "effects", "masks"):
+        heads.page.goto(f"{heads.url}/{page}?embed=true{options}")
+        wait_until_calm(heads.page)
+        for width, height in ((600, 480), (820, 600), (1280, 800), (1600, 900)):
+            resize(heads.page, {"width": width, "height": height})
+            if found := heads.page.evaluate(OVERLAPS):
+                wrong[page, width] = found
+        expect(heads.page.get_by_test_id("stTopNav")).to_have_count(0)
+        expect(heads.page.get_by_role("button", name="Present")).to_have_count(0)
+    assert not wrong
+    link = heads.page.get_by_role("link", name="Open in Headscope")
+    link.hover()
+    whole = link.get_attribute("href")
+    assert whole is not None
+    assert "/masks" in whole
+    assert "embed" not in whole
 
 
 @pytest.fixture(scope="module")

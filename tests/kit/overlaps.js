@@ -1,4 +1,5 @@
-// Texts that are printed over each other, or that something else covers, in what is seen of a page: a sentence for each.
+// What is wrong in what is seen of a page, a sentence for each: texts that are printed over each other or that something
+// else covers, controls below others, and texts that are cut beside empty space.
 () => {
   const above = (node) => node.parentElement ?? node.getRootNode().host ?? null;
   const within = (node, other) => {
@@ -39,6 +40,9 @@
       if (!owner || !node.data.trim() || ["STYLE", "SCRIPT", "OPTION"].includes(owner.tagName) || !seen(owner)) continue;
       const clips = clipsOf(owner);
       if (!clips) continue;
+      // Slanted labels stand beside each other in boxes that overlap.
+      const drawn = owner.getScreenCTM?.();
+      if (drawn && Math.abs(drawn.a * drawn.b) > 0.01) continue;
       const range = document.createRange();
       range.selectNodeContents(node);
       // A line is as high as its letters, however far lines stand apart.
@@ -79,6 +83,30 @@
         covers ||= !/^rgba\(.*, 0\)$|^transparent$/.test(getComputedStyle(each).backgroundColor);
       }
       if (covers) wrong.add(`“${text}” is covered by ${top.tagName.toLowerCase()} “${top.textContent.trim().slice(0, 40)}”`);
+    }
+  }
+
+  const named = (element) => (element.ariaLabel || element.textContent.trim() || element.tagName.toLowerCase()).slice(0, 40);
+  for (const root of roots) {
+    for (const control of root.querySelectorAll("button, a[href], input, select, [role=button], [role=slider]")) {
+      if (!seen(control) || control.closest("[inert]") || getComputedStyle(control).pointerEvents === "none") continue;
+      const clips = clipsOf(control);
+      const box = clips && [control.getBoundingClientRect(), ...clips].reduce(meet);
+      if (!box || box.right - box.left < 8 || box.bottom - box.top < 8) continue;
+      const top = hit((box.left + box.right) / 2, (box.top + box.bottom) / 2);
+      const other = top?.closest("button, a[href], input, [role=button], [role=slider]");
+      if (other && !within(other, control) && !within(control, other) && !other.labels?.length) {
+        wrong.add(`“${named(control)}” lies below “${named(other)}”`);
+      }
+    }
+    for (const cut of root.querySelectorAll("*")) {
+      const missing = cut.scrollWidth - cut.clientWidth;
+      const look = getComputedStyle(cut);
+      if (look.textOverflow !== "ellipsis" || look.overflowX === "visible" || missing < 2 || !seen(cut) || !clipsOf(cut)) continue;
+      const { right, top, bottom } = cut.getBoundingClientRect();
+      const places = Array.from({ length: 8 }, (_, place) => right + 4 + ((missing + 8) * place) / 7);
+      const isEmpty = places.every((x) => x < innerWidth - 16 && within(cut, hit(x, (top + bottom) / 2)));
+      if (isEmpty && top > 0 && bottom < innerHeight) wrong.add(`“${named(cut)}” is cut beside empty space`);
     }
   }
   return [...wrong];

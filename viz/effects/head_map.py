@@ -42,6 +42,9 @@ NUMBERED: float = CONSTANTS["NUMBERED"]
 _NUMBERED: int = CONSTANTS["MOST_NUMBERED"]
 """With more heads, cells have no room for numbers."""
 
+_SHORT = 4
+"""Numbers of more characters are set smaller."""
+
 _CROSS = 0.55
 """The size of a cross, as a share of a cell's height."""
 
@@ -199,7 +202,9 @@ def _numbers(
     texts = [style.fixed(value, digits) for *_, value in cells]
     colors = [_ink(theme, value / limit, unit) for *_, value in cells]
     axes = {"xaxis": f"x{suffix}", "yaxis": f"y{suffix}", "cliponaxis": False}
-    return style.cell_texts(x, y, texts, colors, style.DENSE_FONT_SIZE, **axes)
+    # On a tablet, longer ones would run into their neighbours.
+    size = style.DENSE_FONT_SIZE - (2 if any(len(text) > _SHORT for text in texts) else 0)
+    return style.cell_texts(x, y, texts, colors, size, **axes)
 
 
 def _crosses(

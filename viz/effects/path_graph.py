@@ -145,7 +145,7 @@ class PathGraph(Contrasted):
         data: list[dict[str, Any]] = []
         for edge, share, width in zip(*map(reversed, (edges, shares, widths)), strict=True):
             x, y = _curve(places[edge.sender], places[edge.receiver])
-            site, head = edge.receiver or edge.sender  # type: ignore[misc]
+            site, head = edge.receiver or edge.sender
             data.append(
                 {
                     "type": "scatter",

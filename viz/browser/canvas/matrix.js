@@ -8,6 +8,10 @@ import { HATCH_PERIOD, STRONG, paintCells, weightAt } from "./paint.js";
 
 const CELL_MOST = { width: 96, height: 60 };
 const CELL_LEAST = 0.05;
+// In rem: the smallest type of a label, to which it shrinks before one is cut or left out.
+export const LABEL_LEAST = 0.62;
+// The share of the width that labels may have where cells then still have room for theirs.
+const LABELS_MOST = 0.35;
 // Smallest cell with a number, in rem: numbers follow the reader's text size.
 const NUMBERED = { width: 2.25, height: 1.125 };
 // In rem: the padding and corner radius of a number's plate, and the width of the arrow before a prediction.
@@ -136,10 +140,18 @@ export class Matrix {
     const room = Math.max(this.root.parentElement.clientWidth, 200);
     const narrow = room < 30 * this.rem;
     const title = 1.5 * this.rem;
-    const most = narrow ? 0.22 * room : 0.2 * room;
+    const sides = this.beside && (!narrow || this.keepsBeside) ? 2 : 1;
+    const spare = (room - 1.25 * LABEL_LEAST * this.rem * this.keys.length) / sides - title - 8;
+    const most = Math.max((narrow ? 0.22 : 0.2) * room, Math.min(LABELS_MOST * room, spare));
+    const longest = widest(this.queries);
+    if (longest > most) {
+      this.size = Math.max(LABEL_LEAST * this.rem, (this.size * most) / longest);
+      this.font = `${this.size}px ${this.family}`;
+      context.font = this.font;
+    }
     this.left = title + Math.min(widest(this.queries), most) + 8;
     // A phone has no room for predictions; the tooltip names them.
-    this.right = this.beside && (!narrow || this.keepsBeside) ? title + Math.min(widest(this.beside) + ARROW * this.rem, most) + 8 : 4;
+    this.right = sides > 1 ? title + Math.min(widest(this.beside) + ARROW * this.rem, most) + 8 : 4;
     const fit = (room - this.left - this.right) / Math.max(1, this.keys.length);
     const limit = this.fills ? { width: Infinity, height: Infinity } : CELL_MOST;
     const across = Math.min(fit, limit.width) * MATRIX_ZOOMS[this.zoom];
@@ -150,6 +162,8 @@ export class Matrix {
     const side = (space, most) => Math.max(CELL_LEAST, Math.min(space, most)) * scale;
     this.cellWidth = side(fit, limit.width);
     this.cellHeight = side(tall, limit.height);
+    this.size = Math.min(this.size, Math.max(LABEL_LEAST * this.rem, this.cellHeight / 1.05));
+    this.font = `${this.size}px ${this.family}`;
     this.width = this.left + this.cellWidth * this.keys.length + this.right;
     // A rotated title is never cut: if there are few rows, it extends below them.
     context.font = this.small;
@@ -184,7 +198,7 @@ export class Matrix {
       }
     }
     this.slope = across >= 1.6 * this.size ? 45 : 90;
-    this.keySize = Math.max(0.72 * this.rem, Math.min(this.size, across / 1.2));
+    this.keySize = Math.max(LABEL_LEAST * this.rem, Math.min(this.size, across / 1.2));
     return Math.min(this._widestKey(context, this.keySize), 9 * this.rem);
   }
 

@@ -1,7 +1,7 @@
 // One matrix among several: categories or numbers, with axes that neighbours may share.
 
 import { floats } from "../canvas/envelope.js";
-import { Matrix } from "../canvas/matrix.js";
+import { LABEL_LEAST, Matrix } from "../canvas/matrix.js";
 import { signed } from "../canvas/numbers.js";
 import { Palette, channels, packed } from "../canvas/paint.js";
 import { tr } from "../canvas/wording.js";
@@ -57,7 +57,7 @@ export class Panel extends Matrix {
   _fonts() {
     super._fonts();
     const room = (this.heightGiven - 6 * this.rem) / Math.max(1, this.queries.length);
-    this.size = Math.max(0.72 * this.rem, Math.min(this.rem, room / 1.05));
+    this.size = Math.max(LABEL_LEAST * this.rem, Math.min(this.rem, room / 1.05));
     this.font = `${this.size}px ${this.family}`;
   }
 
@@ -77,7 +77,7 @@ export class Panel extends Matrix {
     }
     if (this.slope === 0) return widest;
     this.slope = 90;
-    this.keySize = Math.max(0.72 * this.rem, Math.min(this.size, across / 1.15));
+    this.keySize = Math.max(LABEL_LEAST * this.rem, Math.min(this.size, across / 1.15));
     return Math.min(this._widestKey(context, this.keySize), 9 * this.rem);
   }
 
