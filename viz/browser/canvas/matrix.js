@@ -137,7 +137,7 @@ export class Matrix {
     const context = this.canvas.getContext("2d");
     context.font = this.font;
     const widest = (texts) => Math.max(0, ...texts.map((text) => context.measureText(text).width));
-    const room = Math.max(this.root.parentElement.clientWidth, 200);
+    const room = Math.max(this.root.parentElement.clientWidth, 120);
     const narrow = room < 30 * this.rem;
     const title = 1.5 * this.rem;
     const sides = this.beside && (!narrow || this.keepsBeside) ? 2 : 1;
@@ -443,7 +443,9 @@ export class Matrix {
     context.fillStyle = theme.muted;
     context.textAlign = "left";
     context.textBaseline = "top";
-    context.fillText(this.kind.keyTitle, this.left, 1);
+    const { keyTitle } = this.kind;
+    const fits = context.measureText(keyTitle).width <= this.view.width - this.left;
+    context.fillText(fits ? keyTitle : shortTitle(keyTitle), this.left, 1);
     const turned = (title, x, color, top) => {
       const length = (text) => context.measureText(text).width;
       const text = length(title) <= shown.bottom - top ? title : shortTitle(title);
