@@ -37,7 +37,7 @@ PHONE = 720
 
 SENTENCE = "d c b a a b"
 
-CUT = """
+PRINTED_CUT = """
 window.cut = new Set();
 const print = CanvasRenderingContext2D.prototype.fillText;
 CanvasRenderingContext2D.prototype.fillText = function (text, ...place) {
@@ -72,7 +72,7 @@ def test_no_text_of_the_app_stands_over_another(
     visitor: Callable[..., HeadsPage], page: str
 ) -> None:
     heads = visitor(newcomer=True)
-    heads.page.add_init_script(CUT)
+    heads.page.add_init_script(PRINTED_CUT)
     wrong = {}
     for view in VIEWS_OF.get(page, [""]):
         heads.page.goto(f"{heads.url}/{'' if page == 'door' else page}{view}")
