@@ -374,7 +374,8 @@ def change_of(
     done = view.changed_heads
     if contrast is not None and view.way == "gate" and not view.gate and len(view.off) == 1:
         ((site, head),) = view.off
-        return f"{done}, {moved(contrast, contrast.without[site][head])}."
+        likeliest = contrast.likeliest[site].at([head])
+        return f"{done}, {moved(contrast, contrast.without[site][head], likeliest)}."
     before, after = (each.forced.log_probs for each in both)
     assert before is not None, "every trace of a translator holds them"
     assert after is not None, "every trace of a translator holds them"
