@@ -87,7 +87,7 @@ def show_all(question: OfModel, survey: CorpusSurvey, view: CorpusView) -> None:
         # Else the answer above the page says it.
         st.markdown(escape_markdown(all_sentence(survey, view.across, view.up)))
     picture = AllHeads(survey, question.model_name, view.across, view.up)
-    left, right = st.columns([3, 2], gap="large")
+    left, right = st.container(key="beside").columns([3, 2], gap="large")
     with left:
         show_picture(
             picture, CHART, after=" Click one to see all about it.", further=sample_sentence(survey)

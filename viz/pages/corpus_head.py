@@ -67,7 +67,7 @@ def show_head(question: OfModel, survey: CorpusSurvey, view: CorpusView) -> None
         aligned(question, place),
     )
     st.markdown(escape_markdown(" ".join(filter(None, further))))
-    left, right = st.columns([3, 2], gap="large")
+    left, right = st.container(key="beside").columns([3, 2], gap="large")
     with left:
         spread = HeadSpread(survey, question.model_name, site, head)
         show_picture(spread, "corpus-spread", further=sample_sentence(survey))
