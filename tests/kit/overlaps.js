@@ -31,6 +31,7 @@
     }
     return clips;
   };
+  const wrong = new Set();
   const texts = [];
   for (const root of roots) {
     const nodes = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
@@ -45,6 +46,11 @@
       if (drawn && Math.abs(drawn.a * drawn.b) > 0.01) continue;
       const range = document.createRange();
       range.selectNodeContents(node);
+      const frame = owner.ownerSVGElement?.getBoundingClientRect();
+      if (frame) {
+        const { left, right } = range.getBoundingClientRect();
+        if (left < frame.left - 2 || right > frame.right + 2) wrong.add(`“${node.data.trim().slice(0, 40)}” is cut by its picture`);
+      }
       // A line is as high as its letters, however far lines stand apart.
       const letters = 1.15 * parseFloat(getComputedStyle(owner).fontSize);
       for (const { left, top, right, bottom } of range.getClientRects()) {
@@ -55,7 +61,6 @@
     }
   }
 
-  const wrong = new Set();
   for (const [place, one] of texts.entries()) {
     for (const other of texts.slice(place + 1)) {
       const both = meet(one.box, other.box);

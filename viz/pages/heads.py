@@ -407,7 +407,7 @@ def table_columns(reading: Reading) -> dict[str, Any]:
         "Label": st.column_config.TextColumn("Label", width=style.LABEL_COLUMN_WIDTH),
         "Holds in": st.column_config.TextColumn(
             "Holds in",
-            width="medium",
+            width=260,
             help="The share of new sentences in which the label holds, with its 95% interval.",
         ),
     }
