@@ -22,6 +22,8 @@ from model.training.average import main as average
 from tests.kit.traces import DECODER
 from viz.talk.scenes import Scene, Talk, write
 
+ROOT = Path(__file__).resolve().parents[1]
+
 SENTENCE = "The cat sat on the mat."
 
 WRITERS = {
@@ -167,7 +169,12 @@ def test_what_standard_input_is_redirected_from_is_read_too(place: Path) -> None
     line = [sys.executable, "-m", "headscope", "translate", "--checkpoint", "model"]
     with (place / "t.txt").open() as redirected:
         done = subprocess.run(
-            [*line, "--out", "t.txt"], stdin=redirected, capture_output=True, text=True, check=False
+            [*line, "--out", "t.txt"],
+            stdin=redirected,
+            capture_output=True,
+            text=True,
+            check=False,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
         )
     assert done.returncode == 1
     assert "would replace what this command reads" in done.stderr

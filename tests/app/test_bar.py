@@ -349,7 +349,6 @@ def test_a_sentence_in_another_language_is_translated_with_a_warning(open_app: O
         ("THE CAT SEES THE DOG.", "ordinary case", "The cat sees the dog."),
         ("<b>The cat</b> eats.", "not markup", "The cat eats."),
         ("The cat 😀 eats.", "not emoji", "The cat eats."),
-        ("The cat\u202e eats.", "U+202E", "The cat eats."),
         ("The cat eats. www.cats.org", "web", "The cat eats."),
     ],
 )

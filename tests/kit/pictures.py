@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +30,15 @@ def partly(kind: type[Picture], **attributes: Any) -> Picture:
     """A picture of which only some attributes are known."""
     made = type(kind.__name__, (kind,), {"name": "", **attributes})
     return made.__new__(made)
+
+
+def drawing(kind: Callable[..., Picture]) -> Callable[..., Any]:
+    """A function that draws pictures of a class, with its fields as arguments."""
+
+    def draw(*fields: Any, narrow: bool = False, dark: bool = False, **named: Any) -> Any:
+        return kind(*fields, **named).figure(Layout(narrow=narrow, dark=dark))
+
+    return draw
 
 
 def require_same(picture: Picture, checkpoint: Path, layouts: Sequence[Layout] = LAYOUTS) -> None:

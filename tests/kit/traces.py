@@ -95,7 +95,7 @@ HOSTILE = {
     "a pickle": (pickle.dumps(Ran()), "damaged or is no saved trace"),
     "pickled objects": (
         packed({"format": np.array([Ran()], dtype=object)}),
-        "damaged or is no saved trace",
+        "holds Python objects",
     ),
     "wrong shapes": (_wrong_shapes(), "decoder.0 have the shape"),
     "differing layers": (_differing_layers(), "layers of decoder self-attention differ"),

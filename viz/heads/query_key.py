@@ -281,6 +281,7 @@ class QueryKey(OfHead):
                 "tickmode": "array",
                 "tickvals": [0, 1],
                 "ticktext": ["q", "k"],
+                "ticklabeloverflow": "allow",
                 "tickfont": {"size": style.FONT_SIZE},
                 "ticklabelstandoff": 6,
                 "showgrid": False,

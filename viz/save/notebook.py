@@ -54,7 +54,9 @@ def public(value: object) -> str:
         if own != each.default:
             is_positional = each.default is MISSING and not each.kw_only
             arguments.append(f"{'' if is_positional else f'{each.name}='}{public(own)}")
-    place = "hs" if type(value).__module__.startswith(_TOP_LEVEL) else "hs.figures"
+    # In the wheel, all of it stands below the package.
+    module = type(value).__module__.removeprefix("headscope.")
+    place = "hs" if module.startswith(_TOP_LEVEL) else "hs.figures"
     return f"{place}.{type(value).__name__}({', '.join(arguments)})"
 
 

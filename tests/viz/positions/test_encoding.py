@@ -13,16 +13,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headscope.figures import (
-    by_offset_figure,
-    circle,
-    encoding_heatmap,
-    likeness_heatmap,
-    neighbours_figure,
-    parts_figure,
-    terms_figure,
-    waves,
-)
 from model.explain.position_measures import (
     BASE,
     by_offset,
@@ -37,12 +27,20 @@ from model.explain.position_measures import (
 from model.paper.positions import sinusoidal_table
 from model.trace.attention_map import AttentionKind, AttentionMap, FloatArray, Site, Tokens
 from model.trace.trace import Trace
+from tests.kit.pictures import drawing
 from viz.draw import style, themes
 from viz.positions.embedding_sum import EmbeddingSum
 from viz.positions.neighbours import MOST_HEADS, NeighbourHeads, neighbour_heads
 from viz.positions.score_terms import TermShares, term_shares
 from viz.positions.similarity import ByOffset, Similarity
-from viz.positions.table import FORMULA_TITLE, NAMED_POSITIONS, Formula, Positions, untrained_words
+from viz.positions.table import (
+    FORMULA_TITLE,
+    MODEL_TITLE,
+    NAMED_POSITIONS,
+    Formula,
+    Positions,
+    untrained_words,
+)
 from viz.positions.waves import NO_DIMENSION, Circle, Waves
 from viz.save.picture import Layout
 
@@ -50,6 +48,17 @@ SINUSOIDS = formula_table(32, 60)
 LEARNED = np.random.default_rng(3).normal(scale=0.2, size=(60, 32)).astype(np.float32)
 TOKENS = Tokens(("▁The", "▁<b>cat</b>", "▁sat", "</s>"), (10, 11, 12, 3))
 TERM_NAMES = ("word-word", "word-position", "position-word", "position-position", "bias")
+
+encoding_heatmap = drawing(
+    lambda table, title=MODEL_TITLE, **named: Positions(table, None, heading=title, **named)
+)
+waves = drawing(Waves)
+circle = drawing(Circle)
+likeness_heatmap = drawing(Similarity)
+by_offset_figure = drawing(lambda table, cosine=False: ByOffset(table, cosine))
+parts_figure = drawing(lambda parts: EmbeddingSum(parts, ""))
+terms_figure = drawing(lambda shares: TermShares(shares, ""))
+neighbours_figure = drawing(NeighbourHeads)
 
 even_widths = st.integers(1, 24).map(lambda half: 2 * half)
 bases = st.floats(2, 1e5)

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from headscope.figures import distances_figure
 from model.trace.attention_map import Tokens
+from tests.kit.pictures import drawing
 from viz.draw import style, themes
 from viz.positions.shuffle import ShuffledDistances, moved_words, reordered
 
@@ -15,6 +15,9 @@ def distances(*values: float) -> dict[str, NDArray[np.float64]]:
         "with positions": np.array(values),
         "without positions": 1e-6 * np.ones(len(values)),
     }
+
+
+distances_figure = drawing(ShuffledDistances)
 
 
 FAR = distances(4.0, 2.0, 1.0, 0.5)
