@@ -281,8 +281,8 @@ class Lending:
             page.on = listen_for_now
             yield reader
         page.add_init_script, page.on = add, listen
-        reader.url = self._url
         self._empty(reader)
+        reader.url = self._url
         # Only now: a page that could not be emptied is lent to nobody.
         idle.append(reader)
 
@@ -298,9 +298,10 @@ class Lending:
                 other.close()
         page.unroute_all()
         context.unroute_all()
-        # A page of the same origin, where the app's stores can be reached and the app is not.
-        page.goto(f"{self._url}/_stcore/health", timeout=LOADING)
-        page.evaluate("localStorage.clear(); sessionStorage.clear()")
+        # A page of each origin, where the app's stores can be reached and the app is not.
+        for url in {reader.url, self._url}:
+            page.goto(f"{url}/_stcore/health", timeout=LOADING)
+            page.evaluate("localStorage.clear(); sessionStorage.clear()")
         context.clear_cookies()
         context.clear_permissions()
         page.mouse.move(0, 0)

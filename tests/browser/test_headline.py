@@ -106,6 +106,8 @@ def test_an_address_opens_with_its_heads_off_and_back_switches_them_on(
     heads.wait_for_query(off="cross.0.5")
     expect(heads.page.locator(".answer .price")).to_contain_text("Without Cross 0.5")
     heads.settle()
+    two = re.compile(r'"off":\s*true.*"off":\s*true')
+    expect(heads.overview).not_to_have_attribute("data-tiles", two)
     assert [(tile["layer"], tile["head"]) for tile in heads.tiles if tile["off"]] == [(0, 5)]
 
 

@@ -447,6 +447,7 @@ def test_a_talk_is_read_and_shown_on_stage(opened: Opened, tmp_path: Path) -> No
         const roots = [...document.querySelectorAll('.part')].map((part) => part.shadowRoot);
         const find = (name) => roots.map((root) => root?.querySelector(name)).find(Boolean);
         const [cell, text] = [find('.cell.picked'), find('.reader')];
+        if (!cell || !text) return false;
         const [{ top, bottom }, below] = [cell, text].map((each) => each.getBoundingClientRect());
         return top > 0 && bottom < below.top;
         }""",

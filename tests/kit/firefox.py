@@ -55,6 +55,10 @@ def find_firefox() -> str | None:
     return next(filter(None, map(shutil.which, ("firefox-esr", "firefox"))), None)
 
 
+LEFT = "status=2152398850"
+"""Of a file that was still on its way when its page was left (NS_BINDING_ABORTED)."""
+
+
 class FirefoxPage:
     """A tab.
 
@@ -146,7 +150,8 @@ class FirefoxPage:
         if event.get("method") == "network.beforeRequestSent":
             self.asked.append(heard["request"]["url"])
         elif event.get("method") == "log.entryAdded" and heard["level"] == "error":
-            self.trouble.append(heard["text"])
+            if LEFT not in heard["text"]:
+                self.trouble.append(heard["text"])
 
 
 @contextmanager
