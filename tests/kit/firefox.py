@@ -149,9 +149,12 @@ class FirefoxPage:
         heard = event.get("params", {})
         if event.get("method") == "network.beforeRequestSent":
             self.asked.append(heard["request"]["url"])
-        elif event.get("method") == "log.entryAdded" and heard["level"] == "error":
-            if LEFT not in heard["text"]:
-                self.trouble.append(heard["text"])
+        elif (
+            event.get("method") == "log.entryAdded"
+            and heard["level"] == "error"
+            and LEFT not in heard["text"]
+        ):
+            self.trouble.append(heard["text"])
 
 
 @contextmanager
