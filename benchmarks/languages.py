@@ -42,7 +42,7 @@ def table() -> tuple[list[bytes], np.ndarray]:
 
 
 def _grams(model: LanguageIdentifier) -> dict[int, bytes]:
-    """Each feature's bytes: the shortest that lead to a state which counts it."""
+    """The bytes of each feature: the shortest sequence that leads to a state which counts it."""
     moves, rows = np.asarray(model.tk_nextmove), np.asarray(model.tk_row, dtype=np.int64) * 256
     spelled, states = {0: b""}, [0]
     grams: dict[int, bytes] = {}

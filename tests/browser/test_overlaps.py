@@ -59,7 +59,7 @@ VIEWS_OF = {
 """The views of pages that have others than the one they open with."""
 
 WIDTHS = {320, 390, 820, 1024, 1280, 1920}
-"""At which the other views are looked at."""
+"""The widths at which the other views are checked."""
 
 
 def sizes() -> Iterator[ViewportSize]:

@@ -212,7 +212,7 @@ def presets_of(kind: AttentionKind) -> list[str]:
 
 
 def edited_of(selection: Selection, allowed: BoolArray) -> NamedMask:
-    """A mask without another name than that it was edited."""
+    """A mask that has no name but “Edited”."""
     mask = edited_mask(selection.own, allowed)
     return NamedMask(f"edited.{selection.kind}", "Edited", mask)
 

@@ -228,7 +228,7 @@ class Filling:
     def _noun(self, name: str) -> Noun:
         word = self._word(name)
         if not isinstance(word, Noun):
-            raise ValueError(f"“{name}” is no noun: neither a sort nor a step has this name.")
+            raise ValueError(f"“{name}” stands for no noun: no sort and no step has this name.")
         return word
 
 

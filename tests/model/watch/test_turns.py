@@ -19,7 +19,7 @@ Projected = Callable[["Loop", Tensor], Iterator[tuple[Tensor, Tensor, Tensor]]]
 
 
 class Loop(nn.Module):
-    """A loop over what one projection or several give, (batch, …, token, d)."""
+    """A loop over the heads that one projection or several give, (batch, …, token, d)."""
 
     def __init__(self, projected: Projected, *, fused: bool = False, causal: bool = False) -> None:
         super().__init__()
