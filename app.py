@@ -27,7 +27,7 @@ else:
     from viz.registry.pages import HOME, VIEWS
     from viz.service import session
     from viz.service.page_turns import BUILDING
-    from viz.shell import address, bar, followed, inquiry_field, stage
+    from viz.shell import address, bar, inquiry_field, speaker_view, stage
     from viz.shell.model_map import show_map
     from viz.shell.share_panel import show_share
     from viz.shell.theme import watch_theme
@@ -96,6 +96,6 @@ else:
         close_drawer()
         watch_theme()
         address.write_address()
-        followed.tell()
+        speaker_view.tell()
         with reading:
             show_reading()

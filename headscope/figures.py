@@ -36,8 +36,8 @@ from viz.compare.paired import matched as matched
 from viz.compare.tracing import TracedWord as TracedWord
 from viz.compare.words import PatchedWords as PatchedWords
 from viz.corpus.all_heads import AllHeads as AllHeads
-from viz.corpus.drawn_heads import DrawnHeads as DrawnHeads
 from viz.corpus.found_maps import FoundMaps as FoundMaps
+from viz.corpus.pattern_heads import DrawnHeads as DrawnHeads
 from viz.corpus.rule_curve import RulesCurve as RulesCurve
 from viz.corpus.spread import HeadSpread as HeadSpread
 from viz.corpus.spread import LookDistances as LookDistances
@@ -87,7 +87,7 @@ from viz.masks.compared import moved_heads as moved_heads
 from viz.masks.compared import moved_panel as moved_panel
 from viz.masks.head_in_batch import HeadInBatch as HeadInBatch
 from viz.masks.head_in_batch import changed_panels as changed_panels
-from viz.masks.inside import HeadSteps as HeadSteps
+from viz.masks.head_steps import HeadSteps as HeadSteps
 from viz.masks.log_probs import LogProbs as LogProbs
 from viz.masks.mask import edited_mask as edited_mask
 from viz.masks.mask import preset_mask as preset_mask

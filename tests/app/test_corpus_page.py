@@ -22,8 +22,8 @@ from model.translate.translator import Translator, load
 from tests.kit.apptest import component, tell_state, trigger
 from tests.kit.shown import html, plain
 from tests.kit.surveys import damage_survey, write_tiny_survey
-from viz.corpus.drawn import drawn_sentence, matches
 from viz.corpus.found_maps import FoundMaps
+from viz.corpus.pattern_search import drawn_sentence, matches
 from viz.corpus.quantities import ranked
 from viz.corpus.rule_map import RuleBesideHead
 from viz.corpus.sentences import (

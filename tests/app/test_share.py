@@ -18,7 +18,7 @@ from viz.draw.labels import escape_markdown
 from viz.links import parameters as address_parameters
 from viz.links.parameters import Parameter
 from viz.masks.view import FURTHER
-from viz.shell import followed, share, share_panel
+from viz.shell import share, share_panel, speaker_view
 
 OpenApp = Callable[..., AppTest]
 
@@ -254,7 +254,7 @@ def test_phones_follow_what_is_shown_until_that_is_switched_off(open_app: OpenAp
     path = f"speaker/{query_of(link)['follow']}.json"
 
     def shown() -> dict[str, Any]:
-        view = followed.view_at(path)
+        view = speaker_view.view_at(path)
         assert view is not None
         return dict(json.loads(view))
 
@@ -276,7 +276,7 @@ def test_phones_follow_what_is_shown_until_that_is_switched_off(open_app: OpenAp
     assert query_of(panel(app)["link"])["follow"] == query_of(link)["follow"]
     # Another session in the same window, as after a reload or another start of the server, goes on.
     secret = kept_by_window(app)
-    followed.VIEWS.drop(query_of(link)["follow"])
+    speaker_view.VIEWS.drop(query_of(link)["follow"])
     again = trigger(at(open_app, "heads", {"sentence": "a bird"}), "talk-keys", "followed", secret)
     assert shown()["query"]["sentence"] == "a bird"
     assert again.toggle(key="share-follow").value
@@ -284,9 +284,9 @@ def test_phones_follow_what_is_shown_until_that_is_switched_off(open_app: OpenAp
     # A copy of the window does not speak in its place, and says so.
     copy = trigger(at(open_app, "heads", {"sentence": "no"}), "talk-keys", "followed", secret)
     assert shown()["query"]["sentence"] == "a bird"
-    assert escape_markdown(followed.ELSEWHERE) in [each.value for each in copy.warning]
+    assert escape_markdown(speaker_view.ELSEWHERE) in [each.value for each in copy.warning]
     again.toggle(key="share-follow").set_value(False).run()
-    assert followed.view_at(path) is None
+    assert speaker_view.view_at(path) is None
     assert kept_by_window(again) == ""
     assert "follow" not in query_of(panel(again)["link"])
 

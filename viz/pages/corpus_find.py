@@ -13,9 +13,9 @@ from model.survey.sentence_index import FOUND_BY, WORTH_READING, Does, SentenceI
 from model.trace.attention_map import AttentionKind, AttentionMap, BoolArray
 from model.trace.trace import Trace
 from viz.browser.matrices import edited, epoch_of, keep_painted, matrices
-from viz.corpus.drawn import drawing_panel, drawn_sentence, matches, rule_drawn
-from viz.corpus.drawn_heads import DrawnHeads
 from viz.corpus.found_maps import FoundMaps
+from viz.corpus.pattern_heads import DrawnHeads
+from viz.corpus.pattern_search import drawing_panel, drawn_sentence, matches, rule_drawn
 from viz.corpus.sentences import (
     does,
     found_sentence,

@@ -24,7 +24,7 @@ from viz.masks.compared import (
     moved_heads,
 )
 from viz.masks.head_in_batch import sentence_name
-from viz.masks.inside import HeadSteps, RowLesson
+from viz.masks.head_steps import HeadSteps, RowLesson
 from viz.masks.log_probs import LogProbs
 from viz.masks.mask import mask_title
 from viz.masks.own_masks import BatchTokens, DecoderFactors, OtherMasks

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from viz.browser.matrices import matrices
 from viz.links.mask_edits import EDITABLE
 from viz.masks.compared import ComparedMasks
-from viz.masks.inside import HeadSteps
+from viz.masks.head_steps import HeadSteps
 from viz.masks.own_masks import DecoderFactors
 from viz.masks.steps import head_steps
 from viz.masks.view import PARTS

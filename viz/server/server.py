@@ -27,11 +27,11 @@ from streamlit.web.server import server_util
 
 from viz.browser import notes_page
 from viz.save.document import policy_hash
-from viz.server import hall, idle_gc
+from viz.server import idle_gc, site_from_memory
 from viz.server.component_code import ComponentCode
-from viz.server.hall import Hall
 from viz.server.hosts import KnownHosts
 from viz.server.old_addresses import OldAddresses
+from viz.server.site_from_memory import Hall
 from viz.server.static_files import StaticFiles
 from viz.service import session
 from viz.shell.share import SITE
@@ -139,7 +139,8 @@ class SecurityHeaders:
         self.app = app
         self.headers = headers()
         frames = f"frame-ancestors {' '.join(FRAMES)}"
-        self.of_site = self.headers | {"Content-Security-Policy": f"{hall.policy()}; {frames}"}
+        policy = f"{site_from_memory.policy()}; {frames}"
+        self.of_site = self.headers | {"Content-Security-Policy": policy}
         self.site = make_url_path(st.get_option("server.baseUrlPath"), SITE) + "/"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

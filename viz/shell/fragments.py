@@ -11,7 +11,7 @@ import streamlit as st
 
 from viz.service import session
 from viz.service.page_turns import BUILDING
-from viz.shell import address, followed
+from viz.shell import address, speaker_view
 
 P = ParamSpec("P")
 
@@ -36,7 +36,7 @@ def fragment(part: Callable[P, None]) -> Callable[P, None]:
             with BUILDING.turn(), session.refusals():
                 part(*args, **kwargs)
             if not _WITH_PAGE.get():
-                followed.tell()
+                speaker_view.tell()
         finally:
             _RUNNING.reset(token)
 

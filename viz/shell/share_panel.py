@@ -10,7 +10,7 @@ import streamlit as st
 
 from viz.registry.pages import HOME
 from viz.service.model_menu import DROPPED
-from viz.shell import address, followed, share
+from viz.shell import address, share, speaker_view
 from viz.shell.copy_link import copy_link
 from viz.shell.fragments import fragment
 from viz.shell.share import Code
@@ -68,15 +68,15 @@ def show_share() -> None:
         shared = st.container(width=WIDTH)
         base, notes = _base(), []
         page, query = address.current()
-        on_site = (page or HOME) in SITE_PAGES and followed.is_on_site()
+        on_site = (page or HOME) in SITE_PAGES and speaker_view.is_on_site()
         if on_site:
             # Opened again, the panel shows that phones follow.
-            st.session_state.setdefault(followed.ON_SITE, bool(followed.code()))
+            st.session_state.setdefault(speaker_view.ON_SITE, bool(speaker_view.code()))
         if on_site and st.toggle(
-            ON_PHONE, st.session_state[followed.ON_SITE], key=followed.ON_SITE
+            ON_PHONE, st.session_state[speaker_view.ON_SITE], key=speaker_view.ON_SITE
         ):
             base = share.site_of(base, page)
-            _, query = followed.site_view()
+            _, query = speaker_view.site_view()
             notes.append(PHONE_NOTE)
             if not os.environ.get(share.SITE_VARIABLE):
                 query |= _followed()
@@ -102,7 +102,7 @@ def _code(link: str) -> tuple[Code | None, list[str]]:
 
 def _followed() -> dict[str, str]:
     """A switch for phones to follow this session, and what the link then says of it."""
-    on = bool(followed.code())
+    on = bool(speaker_view.code())
     st.toggle(
         FOLLOW,
         value=on,
@@ -111,11 +111,11 @@ def _followed() -> dict[str, str]:
         args=(not on,),
         help=FOLLOW_HELP,
     )
-    return {"follow": followed.code()} if on else {}
+    return {"follow": speaker_view.code()} if on else {}
 
 
 def _turn(on: bool) -> None:
-    followed.turn(on)
+    speaker_view.turn(on)
     st.session_state[_TURNED] = True
 
 

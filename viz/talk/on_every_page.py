@@ -14,7 +14,7 @@ from viz.browser.speaker import talk
 from viz.draw import css
 from viz.draw.labels import visible
 from viz.registry.pages import HOME, MARK, PRESENT, READ, SCENE, TALK, VIEWS, names
-from viz.shell import address, followed, stage
+from viz.shell import address, speaker_view, stage
 from viz.talk import scenes, talk_files
 from viz.talk.own_talks import (
     HEARD,
@@ -67,7 +67,7 @@ def show_talk() -> None:
             "heard": state.get(_WENT, 0),
             "keep": state.get(KEEP, {}),
             "waiting": shown is None,
-            "followed": followed.secret(),
+            "followed": speaker_view.secret(),
         },
         key="talk-keys",
         on_go=go_on_message,
@@ -178,7 +178,7 @@ def _on_message(kept: Sequence[tuple[str, bytes]], where: str) -> None:
 
 def _on_followed() -> None:
     """Let phones go on following after a reload, or after another start of the server."""
-    followed.resume(message_of("talk-keys", "followed"))
+    speaker_view.resume(message_of("talk-keys", "followed"))
 
 
 def _on_full() -> None:

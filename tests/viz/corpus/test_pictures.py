@@ -25,9 +25,9 @@ from tests.kit.pictures import require_same
 from tests.kit.surveys import tiny_corpus_survey
 from tests.kit.tiny_checkpoint import write_tiny_alignment
 from viz.corpus.all_heads import AllHeads
-from viz.corpus.drawn import DRAWN, matches
-from viz.corpus.drawn_heads import DrawnHeads
 from viz.corpus.found_maps import FoundMaps
+from viz.corpus.pattern_heads import DrawnHeads
+from viz.corpus.pattern_search import DRAWN, matches
 from viz.corpus.quantities import OVERLAP, RULE_COST, ranked, value_of
 from viz.corpus.rule_curve import SCORES, RulesCurve
 from viz.corpus.rule_map import RuleBesideHead

@@ -13,7 +13,7 @@ from viz.masks.batch_masks import EVERY_QUERY
 from viz.masks.compared import most_moved, moved_heads, moved_panel, moved_words
 from viz.masks.difference import mask_difference
 from viz.masks.head_in_batch import HeadInBatch, changed_panels, sentence_name
-from viz.masks.inside import HeadSteps
+from viz.masks.head_steps import HeadSteps
 from viz.masks.mask import Cell, Mask, preset_mask
 from viz.masks.painted import is_unchanged
 from viz.masks.panels import EVERY, difference_panel, editor_panel, mask_panel, weights_panel

@@ -28,7 +28,7 @@ from viz.masks.compared import (
     moved_heads,
 )
 from viz.masks.head_in_batch import HeadInBatch
-from viz.masks.inside import HeadSteps, RowLesson
+from viz.masks.head_steps import HeadSteps, RowLesson
 from viz.masks.log_probs import LogProbs
 from viz.masks.mask import Mask, edited_mask, preset_mask
 from viz.masks.own_masks import BatchTokens, DecoderFactors, OneMask, OtherMasks

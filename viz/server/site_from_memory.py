@@ -19,7 +19,7 @@ from model.checkpoints.checkpoint import CheckpointError
 from model.translate.sentences import TextError
 from viz.server.static_files import FRESH, answer, takes_all
 from viz.service.model_menu import checkpoints
-from viz.shell import followed
+from viz.shell import speaker_view
 from viz.shell.share import SITE
 from viz.site.model import PackError, packed
 from viz.site.static import NAMED, POLICY, site_files
@@ -53,7 +53,7 @@ class Hall:
         # Addresses within the files are relative to a folder.
         if not path.rpartition("/")[2].count(".") and not path.endswith("/"):
             return RedirectResponse(f"{self.below}{path}/{query and f'?{query}'}")
-        if (view := followed.view_at(path.removeprefix("/"))) is not None:
+        if (view := speaker_view.view_at(path.removeprefix("/"))) is not None:
             headers = {"Cache-Control": "no-store"}
             return Response(view, media_type="application/json", headers=headers)
         try:

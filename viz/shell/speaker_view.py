@@ -1,7 +1,7 @@
 """The view that phones in a hall follow: what a speaker's page shows, by a code.
 
 Nothing comes back from the phones: they ask for the view again and again, and the server answers
-from memory (viz/server/hall.py).
+from memory (viz/server/site_from_memory.py).
 """
 
 from __future__ import annotations

@@ -13,11 +13,11 @@ from starlette.testclient import TestClient
 
 from model.checkpoints.checkpoint import CheckpointError
 from model.checkpoints.shipped import CHECKPOINTS
-from viz.server import hall
-from viz.server.hall import MISSING, Hall
+from viz.server import site_from_memory
 from viz.server.server import MIDDLEWARE, SecurityHeaders
+from viz.server.site_from_memory import MISSING, Hall
 from viz.server.static_files import FRESH
-from viz.shell import followed
+from viz.shell import speaker_view
 
 ELSEWHERE = "from Streamlit"
 
@@ -26,7 +26,7 @@ ELSEWHERE = "from Streamlit"
 def client() -> Iterator[TestClient]:
     patched = pytest.MonkeyPatch()
     toy = {"toy-reverse": CHECKPOINTS / "toy-reverse"}
-    patched.setattr(hall, "checkpoints", lambda: toy)
+    patched.setattr(site_from_memory, "checkpoints", lambda: toy)
     yield TestClient(SecurityHeaders(Hall(PlainTextResponse(ELSEWHERE))))
     patched.undo()
 
@@ -73,10 +73,10 @@ def test_what_is_not_there_is_said_to_be_absent(client: TestClient, path: str) -
 def test_a_speaker_is_followed_by_a_code_and_the_oldest_make_room(
     client: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(followed, "MOST_SPEAKERS", 2)
+    monkeypatch.setattr(speaker_view, "MOST_SPEAKERS", 2)
     codes = [f"{number:016x}" for number in range(3)]
     for code in codes:
-        followed.VIEWS.put(code, b'{"page": "heads"}', "")
+        speaker_view.VIEWS.put(code, b'{"page": "heads"}', "")
     gone, *kept = (client.get(f"/site/speaker/{code}.json") for code in codes)
     assert gone.status_code == 404
     assert [each.json() for each in kept] == [{"page": "heads"}] * 2
@@ -91,7 +91,7 @@ def test_without_a_model_it_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> 
     def none() -> dict[str, Path]:
         raise CheckpointError("none")
 
-    monkeypatch.setattr(hall, "checkpoints", none)
+    monkeypatch.setattr(site_from_memory, "checkpoints", none)
     answer = TestClient(Hall(PlainTextResponse(ELSEWHERE))).get("/site/")
     assert (answer.status_code, answer.text) == (404, MISSING)
 

@@ -9,7 +9,7 @@ import pytest
 
 from model.trace.attention_map import AttentionKind, AttentionMap, Site
 from model.trace.trace import Trace
-from viz.corpus.drawn import (
+from viz.corpus.pattern_search import (
     DRAWN,
     NOT_ALLOWED,
     drawing_panel,
