@@ -80,7 +80,7 @@ def run(*command: str | Path, folder: Path) -> str:
 
 
 def test_it_is_small_and_holds_one_package_with_en_de_and_the_toys(wheel: Path) -> None:
-    assert wheel.stat().st_size <= 30e6
+    assert wheel.stat().st_size <= 18e6
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
         code = "\n".join(archive.read(name).decode() for name in names if name.endswith(".py"))

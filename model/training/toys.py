@@ -61,6 +61,9 @@ N_EXAMPLES = 10
 SPECIAL = 4 + 256
 """Pieces of every vocabulary: special tokens and bytes."""
 
+CHARACTERS = "model/training/toy_characters.tsv"
+"""The rules of NFKC that end in characters of a task; the others would only enlarge every toy."""
+
 SIZE: dict[str, Any] = {
     "d_model": 64,
     "d_ff": 128,
@@ -75,7 +78,7 @@ def tokenizer_of(task: Task) -> Tokenizer:
     """A vocabulary in which each word of the task and each digit is one piece."""
     texts = [word for word in task.words for _ in range(100)]
     kind = "word" if task.spaced else "bpe"
-    return Tokenizer.train(texts, SPECIAL + task.n_pieces, model_type=kind)
+    return Tokenizer.train(texts, SPECIAL + task.n_pieces, model_type=kind, rules=CHARACTERS)
 
 
 def lessons(

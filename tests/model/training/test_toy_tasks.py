@@ -7,8 +7,9 @@ from random import Random
 import numpy as np
 import pytest
 
-from model.checkpoints.checkpoint import is_single_stack
+from model.checkpoints.checkpoint import TOKENIZER, is_single_stack
 from model.checkpoints.toy_tasks import LONGEST, TASKS, task_of
+from model.paper.tokenizer import Tokenizer
 from model.training import toy_recipes, toys
 from model.translate.text_models import StackReader
 from model.translate.translator import Translator, load
@@ -52,6 +53,14 @@ def test_a_task_reads_what_it_draws_and_nothing_longer(name: str) -> None:
     assert not any(task.can_read(task.beyond(random)) for _ in range(50))
     longest = max(len(pair.source.split()) for pair in seen)
     assert longest == (LONGEST if task.spaced else 1)
+
+
+@pytest.mark.parametrize("folder", SHIPPED, ids=lambda folder: folder.name)
+def test_the_vocabulary_is_the_one_its_recipe_makes_and_reads_any_spelling(folder: Path) -> None:
+    shipped = Tokenizer.load(folder / TOKENIZER)
+    task = TASKS[toy_recipes.TOYS[folder.name].task]
+    assert shipped.serialized == toys.tokenizer_of(task).serialized
+    assert shipped.encode("１２３ ａｂｃ ²½Ⅷ℃㎏") == shipped.encode("123 abc 21\u20442VIII°Ckg")
 
 
 @pytest.mark.parametrize("name", ["sort", "count", "dates"])
