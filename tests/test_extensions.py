@@ -242,11 +242,10 @@ ADDED: Mapping[str, Mapping[str, Edit]] = {
         "docs/parameters.md": new("\n## Lengths\n\n<!-- parameters: lengths -->\n"),
     },
     "a question to ask the model": {
-        "viz/service/jobs.py": new(
-            "\n\n@dataclass(frozen=True, slots=True)\n"
-            "class CountLetters(SentenceJob[int]):\n"
-            "    def result(self, model: Translator) -> int:\n"
-            "        return len(model.translate(self.sentence).text)\n"
+        "viz/service/jobs/running.py": new(
+            "\n\n@of_model()\n"
+            "def count_letters(model: Translator, sentence: str) -> int:\n"
+            "    return len(model.translate(sentence).text)\n"
         ),
     },
     "a question for visitors": {
@@ -282,6 +281,7 @@ NAMED = {
     "TOPIC": "lengths",
     "NAME": "toy-again",
     "its wing of `viz/`": "`viz/heads/largest_weights.py`",
+    "its module in `viz/service/jobs/`": "`viz/service/jobs/running.py`",
     "its module in `viz/inquiries/`": "`viz/inquiries/facts.py`",
 }
 """What stands in CONTRIBUTING for a name that is free."""

@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 from tests.kit.apptest import go_to, lead
 from viz.registry.pages import HOME
 from viz.service import session
-from viz.service.jobs import Job
+from viz.service.job import Job, JobKind
 
 ROOT = Path(__file__).resolve().parents[2]
 SECONDS = 120
@@ -55,13 +55,15 @@ def streamlit_log() -> Iterator[list[str]]:
 
 @pytest.fixture
 def answer_with(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    """Lets every job of a class have another result."""
+    """Lets every job of a kind have another result."""
 
-    def answer(kind: type[Job[Any]], result: Any) -> None:
+    def answer(kind: JobKind[..., Any], result: Any) -> None:
         ask = session.ask
-        monkeypatch.setattr(
-            session, "ask", lambda job: result if isinstance(job, kind) else ask(job)
-        )
+
+        def answered(job: Job[Any]) -> Any:
+            return result if job.kind is kind else ask(job)
+
+        monkeypatch.setattr(session, "ask", answered)
 
     return answer
 

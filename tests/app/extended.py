@@ -26,7 +26,8 @@ from viz.heads.view import VIEW as HEADS
 from viz.inquiries.inquiry import Subject
 from viz.inquiries.registry import offered
 from viz.registry.pages import VIEWS
-from viz.service import jobs, model_menu, session
+from viz.service import model_menu, session
+from viz.service.jobs import running
 from viz.service.questions import OfModel
 from viz.service.versions import version_of
 from viz.talk.own_talks import ready_talk
@@ -129,7 +130,9 @@ def test_a_page(open_app: OpenApp) -> None:
 
 
 def test_a_question_to_ask_the_model(checkpoints: Path) -> None:
-    letters = session.ask(added(jobs, "CountLetters")(version_of(checkpoints / "en-de"), SENTENCE))
+    letters = session.ask(
+        added(running, "count_letters")(version_of(checkpoints / "en-de"), SENTENCE)
+    )
     assert letters == len(hs.load(checkpoints / "en-de").translate(SENTENCE).text)
 
 

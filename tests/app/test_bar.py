@@ -18,7 +18,8 @@ from tests.kit.tiny_checkpoint import PAIRS
 from viz.draw.labels import escape_html, visible
 from viz.registry.pages import DEFAULT_SENTENCE
 from viz.service import session
-from viz.service.jobs import CountResting, FindLaterRows, Translate
+from viz.service.jobs.examples import count_resting, find_later_rows
+from viz.service.jobs.running import translate
 from viz.service.questions import OfModel, Question
 from viz.service.results import Timed
 from viz.shell.bar import DIMMED
@@ -415,7 +416,7 @@ def translated_as(
         app = open_app()
         timed = session.ask(OfModel(checkpoints / "en-de", DEFAULT_SENTENCE).translate)
         changed = dataclasses.replace(timed.translation, **changes)
-        answer_with(Translate, Timed(changed, 0.1, "cpu"))
+        answer_with(translate, Timed(changed, 0.1, "cpu"))
         return app.run()
 
     return open_with
@@ -555,8 +556,8 @@ def test_scores_that_are_no_numbers_are_left_out(
 def test_the_about_page_counts_the_heads_that_rest_on_a_token(
     open_app: OpenApp, answer_with: Callable[..., None], counts: dict[str, Any], said: str
 ) -> None:
-    answer_with(CountResting, counts)
-    answer_with(FindLaterRows, {0: True})
+    answer_with(count_resting, counts)
+    answer_with(find_later_rows, {0: True})
     text = page_text(go_to_about(open_app()))
     assert said in text
     assert ("half of the weight" in text) == bool(said)

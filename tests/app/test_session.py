@@ -22,8 +22,12 @@ from model.translate.sentences import TextError
 from model.translate.translator import Translator
 from tests.kit.labels import tiny_survey
 from tests.kit.tiny_checkpoint import PAIRS, write_tiny_checkpoint
-from viz.service import batching, jobs, model_menu, session
+from viz.service import batching, model_menu, session
+from viz.service.job import Job
+from viz.service.jobs.examples import average_heads, count_resting
+from viz.service.jobs.running import translate
 from viz.service.questions import OfModel
+from viz.service.results import Timed
 from viz.service.versions import version_of
 
 EXAMPLES = [
@@ -124,7 +128,7 @@ def test_an_example_that_the_model_cannot_take_is_passed_over(folder: Path, tmp_
     long = {"source": "cat " * 100, "translation": "Katze", "shows": "Too long."}
     (copy / "examples.json").write_text(json.dumps([long, *EXAMPLES]), encoding="utf-8")
     sites = session.translator(copy).trace(*PAIRS[0]).maps.keys()
-    assert session.ask(jobs.AverageHeads(version_of(copy))).keys() == sites
+    assert session.ask(average_heads(version_of(copy))).keys() == sites
 
 
 def until_all_wait(people: int) -> None:
@@ -371,24 +375,25 @@ def test_a_batch_with_an_empty_sentence_is_refused_in_a_sentence(
 # ---- what is computed together ------------------------------------------------------------------
 
 
-def translations(folder: Path, *sentences: str) -> list[jobs.Translate]:
+def translations(folder: Path, *sentences: str) -> list[Job[Timed]]:
     version = version_of(folder)
-    return [jobs.Translate(version, sentence) for sentence in sentences]
+    return [translate(version, sentence) for sentence in sentences]
 
 
 def test_sentences_are_computed_together_and_one_that_is_refused_leaves_the_others(
     folder: Path,
 ) -> None:
-    asked = translations(folder, "The cat eats.", "", "The man eats.")
+    sentences = "The cat eats.", "", "The man eats."
+    asked = translations(folder, *sentences)
     outcomes = dict(batching.compute(asked))
     assert isinstance(outcomes[1], TextError)
     model = session.translator(folder)
     for place in (0, 2):
         timed = outcomes[place][asked[place]]
-        assert timed.translation.text == model.translate(asked[place].sentence).text
+        assert timed.translation.text == model.translate(sentences[place]).text
         # Its trace comes along.
         (recorded,) = (value for value in outcomes[place].values() if isinstance(value, Trace))
-        assert recorded.source_text == asked[place].sentence
+        assert recorded.source_text == sentences[place]
 
 
 def test_what_is_long_or_of_another_model_or_kind_is_not_computed_along(
@@ -397,7 +402,7 @@ def test_what_is_long_or_of_another_model_or_kind_is_not_computed_along(
     one, other, long = translations(folder, "The cat eats.", "The man eats.", "cat " * 90)
     (elsewhere,) = translations(with_examples, "The man eats.")
     assert batching.fit_together(one, other)
-    for job in (long, elsewhere, jobs.CountResting(one.version)):
+    for job in (long, elsewhere, count_resting(one.version)):
         assert not batching.fit_together(one, job)
         assert not batching.fit_together(job, one)
 

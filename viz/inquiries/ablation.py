@@ -22,12 +22,12 @@ from viz.effects.view import VIEW as EFFECTS
 from viz.inquiries.inquiry import Answer, Inquiry, Subject, share_of
 from viz.links.head_refs import MOST_HEADS, Head
 from viz.service import session
-from viz.service.jobs import (
-    DeleteTokens,
-    MeasureAgreement,
-    MeasureEffects,
-    RemoveHeads,
-    WriteWithout,
+from viz.service.jobs.removing import (
+    delete_tokens,
+    measure_agreement,
+    measure_effects,
+    remove_heads,
+    write_without,
 )
 
 LARGELY, PARTLY = 0.7, 0.3
@@ -47,7 +47,7 @@ def _has_word(subject: Subject) -> bool:
 
 def matters_most(subject: Subject) -> Answer:
     """The head whose removal changes the whole translation's log-probability most."""
-    effects = session.ask(MeasureEffects(subject.of_model.record))
+    effects = session.ask(measure_effects(subject.of_model.record))
     return Answer(effect_sentences(effects, None, 1)[0], EFFECTS, EffectsView())
 
 
@@ -55,13 +55,13 @@ def matters_for_word(subject: Subject) -> Answer:
     """The head whose removal changes the least certain token's log-probability most."""
     place = subject.hardest
     assert place is not None, "it is offered only where a token is known"
-    effects = session.ask(MeasureEffects(subject.of_model.record))
+    effects = session.ask(measure_effects(subject.of_model.record))
     return Answer(effect_sentences(effects, place, 1)[0], EFFECTS, EffectsView(token=place + 1))
 
 
 def without_best(subject: Subject) -> Answer:
     """What is written without the head whose loss is greatest."""
-    effects = session.ask(MeasureEffects(subject.of_model.record))
+    effects = session.ask(measure_effects(subject.of_model.record))
     site, head, loss = max(effects.ranked(), key=lambda each: each[2])
     after = subject.under(Intervention(heads={(site, head): 0})).free.text
     return Answer(
@@ -74,7 +74,7 @@ def without_best(subject: Subject) -> Answer:
 
 def harmful(subject: Subject) -> Answer:
     """Whether the translation is likelier without some head."""
-    effects = session.ask(MeasureEffects(subject.of_model.record))
+    effects = session.ask(measure_effects(subject.of_model.record))
     site, head, loss = min(effects.ranked(), key=lambda each: each[2])
     likelier = sum(each[2] < 0 for each in effects.ranked())
     name = lower_first(site.head_name(head))
@@ -96,7 +96,7 @@ def changes_words(subject: Subject) -> Answer:
     after = [
         text
         for site in subject.model.sites
-        for text in session.ask(WriteWithout(question.version, question.sentence, site))
+        for text in session.ask(write_without(question.version, question.sentence, site))
     ]
     count = sum(text != subject.own for text in after)
     return Answer(
@@ -112,7 +112,7 @@ def changes_words(subject: Subject) -> Answer:
 
 def spared(subject: Subject) -> Answer:
     """How many heads can be removed before the translation's probability halves."""
-    left = session.ask(RemoveHeads(subject.of_model.record))
+    left = session.ask(remove_heads(subject.of_model.record))
     losses = left.least_first[0] - left.least_first
     halved = np.flatnonzero(losses > math.log(2))
     last = int(halved[0]) - 1 if len(halved) else len(left.removed) - 1
@@ -191,7 +191,9 @@ def deletion_losses(subject: Subject) -> FloatArray:
     """What each prediction loses without each source token but </s>, (target, source)."""
     record, n_source = subject.of_model.record, len(subject.trace.source)
     parts = [
-        session.ask(DeleteTokens(record, range(n_source)[start : start + session.DELETED_TOGETHER]))
+        session.ask(
+            delete_tokens(record, range(n_source)[start : start + session.DELETED_TOGETHER])
+        )
         for start in range(0, n_source, session.DELETED_TOGETHER)
     ]
     losses: FloatArray = np.concatenate(parts, axis=1)[:, :-1]
@@ -227,7 +229,7 @@ def _is_short(subject: Subject) -> bool:
 
 def believed(subject: Subject) -> Answer:
     """How well attention weights rank source tokens as their deletion does."""
-    agreements = session.ask(MeasureAgreement(subject.of_model.record))
+    agreements = session.ask(measure_agreement(subject.of_model.record))
     mean = agreements["weights", None, None].correlation.mean
     view = EffectsView(show="maps")
     if math.isnan(mean):
@@ -243,7 +245,7 @@ def believed(subject: Subject) -> Answer:
 
 def best_estimate(subject: Subject) -> Answer:
     """The method whose map of the whole model agrees best with deletion."""
-    agreements = session.ask(MeasureAgreement(subject.of_model.record))
+    agreements = session.ask(measure_agreement(subject.of_model.record))
     means = {
         method: held.correlation.mean
         for (method, site, _), held in agreements.items()

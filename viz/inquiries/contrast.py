@@ -14,7 +14,13 @@ from viz.effects.view import MOST_WORD, EffectsView
 from viz.effects.view import VIEW as EFFECTS
 from viz.inquiries.inquiry import Answer, Inquiry, Subject
 from viz.service import session
-from viz.service.jobs import AddTerms, ContrastWords, FindHeadSet, FindPaths, ListRivals
+from viz.service.jobs.contrasting import (
+    add_terms,
+    contrast_words,
+    find_head_set,
+    find_paths,
+    list_rivals,
+)
 
 
 def _has_word(subject: Subject) -> bool:
@@ -27,7 +33,7 @@ def _pair(subject: Subject) -> tuple[int, str]:
     assert place is not None, "it is offered only where a token is known"
     if subject.other:
         return place, subject.other
-    found = session.ask(ListRivals(subject.of_model.record, place)).tokens
+    found = session.ask(list_rivals(subject.of_model.record, place)).tokens
     own = subject.trace.predictions.ids[place]
     rival = next(
         piece for piece, token in zip(found.tokens, found.ids, strict=True) if token != own
@@ -36,7 +42,7 @@ def _pair(subject: Subject) -> tuple[int, str]:
 
 
 def _contrast(subject: Subject, pair: tuple[int, str]) -> Contrast:
-    return session.ask(ContrastWords(subject.of_model.record, *pair))
+    return session.ask(contrast_words(subject.of_model.record, *pair))
 
 
 def _view(pair: tuple[int, str], show: str) -> EffectsView:
@@ -61,7 +67,7 @@ def words_for_it(subject: Subject) -> Answer:
 def fewest_heads(subject: Subject) -> Answer:
     """How many heads have to be removed before the rival wins."""
     pair = _pair(subject)
-    found = session.ask(FindHeadSet(subject.of_model.record, *pair, "remove"))
+    found = session.ask(find_head_set(subject.of_model.record, *pair, "remove"))
     picture = DecidingHeads(_contrast(subject, pair), *pair, found, found.log_probs[None])
     return Answer(picture.sentences[0], EFFECTS, _view(pair, "set"))
 
@@ -69,7 +75,7 @@ def fewest_heads(subject: Subject) -> Answer:
 def adds_up(subject: Subject) -> Answer:
     """The largest term of the difference between a word and its rival."""
     pair = _pair(subject)
-    terms = session.ask(AddTerms(subject.of_model.record, *pair))
+    terms = session.ask(add_terms(subject.of_model.record, *pair))
     return Answer(
         LogitWaterfall(_contrast(subject, pair), *pair, terms).sentence,
         EFFECTS,
@@ -80,7 +86,7 @@ def adds_up(subject: Subject) -> Answer:
 def strongest_path(subject: Subject) -> Answer:
     """The strongest edge on the way to a word."""
     pair = _pair(subject)
-    ways = session.ask(FindPaths(subject.of_model.record, *pair))
+    ways = session.ask(find_paths(subject.of_model.record, *pair))
     contrast = _contrast(subject, pair)
     graph = PathGraph(contrast, *pair, ways)
     return Answer(

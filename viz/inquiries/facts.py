@@ -29,7 +29,6 @@ from viz.inquiries.weights import at_head
 from viz.inquiries.writing import hardest_word
 from viz.links.parameters import MOST_CHARACTERS
 from viz.service import session
-from viz.service.jobs import ReadBlocks
 from viz.service.model_menu import Kind, openables, titles, toy_task
 from viz.service.questions import OfModel, OfReader
 
@@ -214,7 +213,7 @@ def when_heads_came(subject: Subject) -> Answer:
 
 def feed_forward(subject: Subject) -> Answer:
     """Where a feed-forward layer adds most."""
-    blocks = session.ask(ReadBlocks(subject.of_model.record))
+    blocks = session.ask(subject.of_model.read_blocks)
     tokens = {
         AttentionKind.ENCODER: subject.trace.source,
         AttentionKind.DECODER: subject.trace.target,

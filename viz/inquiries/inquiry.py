@@ -20,7 +20,6 @@ from model.translate.translator import Translator
 from viz.draw.labels import NOTHING, axis_texts, visible
 from viz.links.parameters import View
 from viz.service import session
-from viz.service.jobs import Intervene
 from viz.service.model_menu import toy_task
 from viz.service.questions import OfModel, OfTrace, Question
 from viz.service.results import Outcome
@@ -144,7 +143,7 @@ class Subject:
 
     def under(self, intervention: Intervention) -> Outcome:
         """The sentence under an intervention."""
-        return session.ask(Intervene(self.of_model.record_batch, 0, intervention))
+        return session.run(self.of_model, intervention)
 
     def change(self, after: str) -> str:
         """How what the model writes differs, as the end of a sentence with its full stop."""

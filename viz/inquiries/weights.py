@@ -35,7 +35,7 @@ from viz.heads.view import VIEW as HEADS
 from viz.heads.view import HeadsView
 from viz.inquiries.inquiry import Answer, Inquiry, Subject, best_head
 from viz.service import session
-from viz.service.jobs import FindSources
+from viz.service.jobs.removing import find_sources
 
 UNKNOWN = "On this sentence, no head can be measured for that; try a longer one."
 
@@ -340,7 +340,7 @@ def _has_sources(subject: Subject) -> bool:
 
 def finds_source(subject: Subject) -> Answer:
     """The head of cross-attention that looks most at tokens' sources."""
-    sources = session.ask(FindSources(subject.of_model.record))
+    sources = session.ask(find_sources(subject.of_model.record))
     facts = {each.site: on_sources(each, sources) for each in subject.maps(AttentionKind.CROSS)}
     both = [(best_head(facts, measure.key), later) for later, measure in enumerate(ON_SOURCE)]
     told = [(found, later) for found, later in both if found is not None]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
@@ -25,7 +24,7 @@ from viz.masks.view import MasksView
 from viz.positions.view import VIEW as POSITIONS
 from viz.positions.view import PositionsView, written_order
 from viz.service import session
-from viz.service.jobs import PutIn
+from viz.service.jobs.removing import put_in as put_in_sentence
 
 FIRST_SETTINGS = {"width": 2}
 """The settings that the masks page gives presets when it compares them."""
@@ -260,13 +259,13 @@ def _other_sentence(subject: Subject) -> str:
 def put_in(subject: Subject) -> Answer:
     """What is written with the encoder's output at one word of another sentence."""
     other = _other_sentence(subject)
-    first = replace(subject.of_model.record, target="")
-    second = replace(first, sentence=other)
-    found = session.ask(PutIn(first, second))
+    question = subject.of_model
+    asked = question.version, question.sentence, "", other
+    found = session.ask(put_in_sentence(*asked))
     ones, others = (axis_texts(each) for each in (found.source, found.other_source))
     place = next((one for one, two in found.pairs if ones[one] != others[two]), 0)
     part = Stream("encoder", "output")
-    patched = session.ask(PutIn(first, second, parts=((part, (place,)),)))
+    patched = session.ask(put_in_sentence(*asked, ((part, (place,)),)))
     return Answer(
         f"With the encoder's output at “{ones[place]}” taken from {quoted(other)}, "
         f"{subject.change(patched.patched_text)}",

@@ -16,7 +16,7 @@ from viz.draw.labels import token_text
 from viz.inquiries.inquiry import Answer, Inquiry, Subject, quoted, share_of
 from viz.links.searches import USUAL, WIDEST, of_every_width
 from viz.service import session
-from viz.service.jobs import ReadBlocks, ReadLayers
+from viz.service.jobs.running import read_layers
 
 UNSURE = 0.5
 """A token with a lower probability is doubtful."""
@@ -58,7 +58,7 @@ def hardest_word(subject: Subject) -> Answer:
 def what_else(subject: Subject) -> Answer:
     """The likeliest other token at the least certain step."""
     place = _hardest(subject)
-    blocks = session.ask(ReadBlocks(subject.of_model.record))
+    blocks = session.ask(subject.of_model.read_blocks)
     own = subject.trace.predictions.ids[place]
     offers = blocks.likeliest[place]
     other = next(rank for rank, token_id in enumerate(offers.ids) if token_id != own)
@@ -141,7 +141,7 @@ def widths(subject: Subject) -> Answer:
 def decided(subject: Subject) -> Answer:
     """After how many layers each token is the likeliest for good."""
     question = replace(subject.of_model, target="")
-    lens = session.ask(ReadLayers(question.decode(USUAL.search())))
+    lens = session.ask(read_layers(question.version, question.sentence, USUAL.search()))
     first = lens.ranks == 1
     # The layer from which on it stays first; the number of layers where it never is.
     since = [int(np.argmin([*column[::-1], False])) for column in first.T]

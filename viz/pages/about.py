@@ -22,7 +22,7 @@ from viz.draw.style import count_of, percent
 from viz.heads.about_trace import contents_of, shape_of
 from viz.registry.pages import CHECKPOINT
 from viz.service import model_menu, session
-from viz.service.jobs import CountResting, FindLaterRows
+from viz.service.jobs.examples import count_resting, find_later_rows
 from viz.service.questions import OfModel, OfReader, OfTrace
 from viz.shell import address, bar, stage
 from viz.talk.welcome import glossary_text
@@ -100,8 +100,8 @@ def introduction() -> str:
         opened = subject()
         # Of another kind of model, and of a trace, there are no examples.
         if isinstance(opened, OfModel):
-            rows = alignment_note(session.ask(FindLaterRows(opened.version)))
-            parking = parking_note(session.ask(CountResting(opened.version)))
+            rows = alignment_note(session.ask(find_later_rows(opened.version)))
+            parking = parking_note(session.ask(count_resting(opened.version)))
     return INTRODUCTION.format(rows=rows, parking=parking)
 
 

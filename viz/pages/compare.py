@@ -52,7 +52,8 @@ from viz.links.head_refs import Head, head_name
 from viz.pages.compare_searches import show_searches
 from viz.save.picture import Picture
 from viz.service import session
-from viz.service.jobs import PutIn, Read, Record, RestoreTokens
+from viz.service.jobs.removing import put_in, restore_tokens
+from viz.service.jobs.running import read, record
 from viz.service.model_menu import checkpoints, copies, readers
 from viz.service.questions import OfModel
 from viz.service.versions import snapshot_of, version_of
@@ -121,12 +122,12 @@ def show_sentences(question: OfModel, view: CompareView) -> None:
     if not other:
         hint(NO_SECOND)
         return
-    first, second = question.record, Record(question.version, other)
-    pair = paired(session.ask(first), session.ask(second))
+    pair = paired(session.ask(question.record), session.ask(record(question.version, other)))
     model = session.translator(question.checkpoint)
     keep_known(view, model, pair)
     view = address.read(CompareView)
-    patched = session.ask(PutIn(first, second, parts=_parts(view.patches)))
+    asked = question.version, question.sentence, question.target, other
+    patched = session.ask(put_in(*asked, _parts(view.patches)))
     names = part_names(view.patches, pair)
     if not stage.is_on():
         show_texts(patched, 0, 2)
@@ -147,7 +148,7 @@ def show_sentences(question: OfModel, view: CompareView) -> None:
             if view.shown == "layers":
                 choose_word(patched)
     if view.shown == "layers":
-        show_layers(first, second, view, model, patched, names)
+        show_layers(question, view, model, patched, names)
     else:
         show_heads(pair, view)
     if names and not stage.is_on():
@@ -315,8 +316,7 @@ def choose_word(patched: Patched) -> None:
 
 
 def show_layers(
-    first: Record,
-    second: Record,
+    question: OfModel,
     view: CompareView,
     model: Translator,
     patched: Patched,
@@ -326,7 +326,7 @@ def show_layers(
     if max(len(patched.source), len(patched.predictions)) > MOST_TRACED:
         hint(f"Tracing takes sentences of up to {MOST_TRACED} tokens; shorten them.")
         return
-    trace = causal_trace(first, second, model, patched)
+    trace = causal_trace(question, view.other.strip(), model, patched)
     token = view.traced - 1 if 0 < view.traced <= len(trace.predictions) else None
     marked = tuple(
         (part.side, part.stage, place)
@@ -343,16 +343,17 @@ def show_layers(
     clicks(TRACING, on_clicks=partial(handle_clicks, TRACING, toggle))
 
 
-def causal_trace(first: Record, second: Record, model: Translator, patched: Patched) -> CausalTrace:
+def causal_trace(question: OfModel, other: str, model: Translator, patched: Patched) -> CausalTrace:
     """The trace of both sentences, computed stage by stage."""
     found = {}
     stages = streams(model.model)
     slot = st.empty()
     for number, stream in enumerate(stages):
         slot.progress(number / len(stages), "Putting in one token at a time…")
-        found[stream] = session.ask(RestoreTokens(first, second, stream=stream))
+        asked = question.version, question.sentence, question.target, other
+        found[stream] = session.ask(restore_tokens(*asked, stream))
     slot.empty()
-    return traced(patched, session.ask(second).target, found)
+    return traced(patched, session.ask(record(question.version, other)).target, found)
 
 
 def on_stage(picture: Picture, key: str, words: str) -> None:
@@ -447,10 +448,10 @@ def of_other(question: OfModel, name: str) -> Trace:
     """What the second model does on the sentence."""
     folder, _, step = name.partition("@")
     if folder in readers():
-        return session.ask(Read(version_of(readers()[folder]), question.sentence)).answer.trace
+        return session.ask(read(version_of(readers()[folder]), question.sentence)).answer.trace
     path = checkpoints()[folder]
     checkpoint = snapshot_of(path, int(step)) if step else path
-    return session.ask(Record(version_of(checkpoint), question.sentence))
+    return session.ask(record(version_of(checkpoint), question.sentence))
 
 
 def by_name(name: str) -> str:

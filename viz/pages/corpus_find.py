@@ -28,7 +28,7 @@ from viz.links.head_refs import KINDS, head_name
 from viz.links.mask_edits import decode, encode
 from viz.pages.corpus_parts import choose_head, in_columns, open_head, place_of, show_map
 from viz.service import session
-from viz.service.jobs import Record
+from viz.service.jobs.running import record
 from viz.service.questions import OfModel
 from viz.shell import address, stage
 from viz.shell.save_menu import save_button
@@ -125,7 +125,7 @@ def present_found(question: OfModel, survey: CorpusSurvey, view: CorpusView) -> 
 
 def traced(question: OfModel, index: SentenceIndex, found: Found) -> list[Trace]:
     """The sentences that were found, with the model's translations."""
-    return [session.ask(Record(question.version, index.sources[number])) for number, _ in found]
+    return [session.ask(record(question.version, index.sources[number])) for number, _ in found]
 
 
 def show_found(

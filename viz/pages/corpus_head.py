@@ -32,7 +32,7 @@ from viz.pages.corpus_parts import choose_head, in_columns, place_of, show_map
 from viz.pages.corpus_rules import show_with_rules
 from viz.registry.pages import ASKED
 from viz.service import session
-from viz.service.jobs import Record
+from viz.service.jobs.running import record
 from viz.service.model_menu import checkpoints
 from viz.service.questions import OfModel
 from viz.shell import address, current_head
@@ -161,7 +161,7 @@ def show_sentence(
     """One sentence as a small map, which opens on the heads page."""
     site, head = place
     source, text = survey.shown[number]
-    trace = session.ask(Record(question.version, source, text))
+    trace = session.ask(record(question.version, source, text))
     value = facts_of({site: trace.maps[site]})[site].get(measure)
     told = "" if value is None else f" · {written(measure, float(value[head]))}"
     st.caption(f"{tenth_name(tenth)}{told}")

@@ -12,7 +12,7 @@ from viz.draw.labels import escape_markdown
 from viz.draw.word_diff import translations_html
 from viz.effects.price import price_words
 from viz.service import session
-from viz.service.jobs import FollowRules
+from viz.service.jobs.removing import follow_rules
 from viz.service.questions import OfModel
 from viz.shell import address
 from viz.shell.save_menu import show_picture
@@ -53,7 +53,8 @@ def show_rules(question: OfModel, survey: CorpusSurvey, view: CorpusView) -> Non
 def show_with_rules(question: OfModel, heads: tuple[Place, ...]) -> None:
     """The sentence translated with rules in place of some heads."""
     trace = session.ask(question.record)
-    outcome = session.ask(FollowRules(question.record, heads))
+    asked = question.version, question.sentence, question.target, heads
+    outcome = session.ask(follow_rules(*asked))
     names = ("With its heads", "With the rule" if len(heads) == 1 else "With rules")
     own = session.ask(question.translate).translation.text
     st.html(translations_html(own, outcome.free.text, names, dark=is_dark()))

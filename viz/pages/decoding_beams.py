@@ -23,7 +23,7 @@ from viz.draw.word_diff import diff_html
 from viz.links.searches import RANGES, search_name
 from viz.pages.decoding_steps import show_heads
 from viz.service import session
-from viz.service.jobs import ReadBranches
+from viz.service.jobs.running import read_branches
 from viz.service.questions import OfModel
 from viz.service.results import Decoded
 from viz.shell import address, stage
@@ -69,7 +69,8 @@ def show_branch(question: OfModel, view: DecodingView, search: Search, decoded: 
     """The hypothesis under the pointer, and what it looked at in the source."""
     decoding, cross = decoded.decoding, None
     if len(decoding.nodes) * len(decoding.translation.source) <= MOST_CELLS:
-        weights = session.ask(ReadBranches(question.decode(search, view.changes.under)))
+        asked = question.version, question.sentence, search, view.changes.under
+        weights = session.ask(read_branches(*asked))
         cross = mean_weights(weights, AttentionKind.CROSS, view.heads)
     branches(pack_branches(decoding, cross, chart=TREE), key="branch")
     show_heads(view, decoded)

@@ -23,7 +23,6 @@ from viz.heads.about_trace import shape_of
 from viz.links.parameters import write
 from viz.registry.pages import SHARED, VIEWS
 from viz.service import session
-from viz.service.jobs import ReadBlocks
 from viz.service.questions import OfModel, OfReader, OfTrace, Question
 from viz.shell import address, stage
 from viz.shell.save_menu import save_button
@@ -60,7 +59,7 @@ def of_model(question: OfModel) -> Figure:
         session.ask(question.record),
         # Of a snapshot, only the finished model's heads were held against alignments.
         table=read_alignment(question.folder) if question.snapshot is None else None,
-        blocks=session.ask(ReadBlocks(question.record)),
+        blocks=session.ask(question.read_blocks),
         labels=labels_of(question.checkpoint),
         pages=list(VIEWS),
     )

@@ -47,7 +47,8 @@ from viz.pages.effects_maps import (
     show_maps_on_stage,
 )
 from viz.service import session
-from viz.service.jobs import AverageHeads, MeasureEffects, RemoveHeads, WriteWithout
+from viz.service.jobs.examples import average_heads
+from viz.service.jobs.removing import measure_effects, remove_heads, write_without
 from viz.service.questions import OfModel
 from viz.service.results import Outcome
 from viz.shell import address, stage
@@ -178,7 +179,7 @@ def word_map(question: OfModel, view: EffectsView, model: Translator) -> WordMap
     slot = st.empty()
     for number, site in enumerate(model.sites):
         slot.progress(number / len(model.sites), f"Translating without heads of {site.kind}…")
-        after[site] = session.ask(WriteWithout(question.version, question.sentence, site))
+        after[site] = session.ask(write_without(question.version, question.sentence, site))
     slot.empty()
     return WordMap(question.sentence, before, after, view.off)
 
@@ -200,7 +201,7 @@ def changing_words(picture: WordMap) -> str:
 
 def curve_of(question: OfModel) -> RemovalCurve:
     """The curve of this translation while heads are removed one after another."""
-    left = session.ask(RemoveHeads(question.record))
+    left = session.ask(remove_heads(question.record))
     return RemovalCurve(left, question.sentence, question.target)
 
 
@@ -354,7 +355,7 @@ def show_without(question: OfModel, view: EffectsView) -> None:
 
 def outcomes(question: OfModel, view: EffectsView) -> tuple[Outcome, Outcome] | None:
     """With all heads, and with some switched off; None where these need means and have none."""
-    means = session.ask(AverageHeads(question.version)) if view.way == "mean" else {}
+    means = session.ask(average_heads(question.version)) if view.way == "mean" else {}
     if view.way == "mean" and not means:
         return None
     return session.run(question), session.run(question, view.intervention(means))
@@ -389,7 +390,7 @@ def change_of(
 
 def effects_of(question: OfModel) -> Effects:
     """The loss of the translation without each head."""
-    return session.ask(MeasureEffects(question.record))
+    return session.ask(measure_effects(question.record))
 
 
 def show_on_stage(question: OfModel, view: EffectsView, predictions: Tokens) -> None:

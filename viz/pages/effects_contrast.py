@@ -26,13 +26,13 @@ from viz.heads.view import VIEW as HEADS
 from viz.heads.view import HeadsView
 from viz.links.head_refs import ALL_HEADS, Head, named_heads, read_heads
 from viz.service import session
-from viz.service.jobs import (
-    AddTerms,
-    ContrastWords,
-    FindHeadSet,
-    FindPaths,
-    ListRivals,
-    TryRandomSets,
+from viz.service.jobs.contrasting import (
+    add_terms,
+    contrast_words,
+    find_head_set,
+    find_paths,
+    list_rivals,
+    try_random_sets,
 )
 from viz.service.questions import OfModel
 from viz.shell import address
@@ -73,7 +73,7 @@ def open_pair(question: OfModel, view: EffectsView, trace: Trace) -> EffectsView
 def others(question: OfModel, place: int | None, predictions: Tokens) -> list[tuple[str, str]]:
     """The likeliest other tokens in one place: as the address spells them, and for people."""
     assert place is not None, "the view has a target token"
-    found = session.ask(ListRivals(question.record, place))
+    found = session.ask(list_rivals(question.record, place))
     listed = {
         spelled(piece): f"{token_text(piece)} {probability(float(np.log(share)))}"
         for piece, token, share in reversed(
@@ -124,7 +124,7 @@ def change_token() -> None:
 
 def contrast_of(question: OfModel, view: EffectsView) -> Contrast:
     """The two words of the view."""
-    return session.ask(ContrastWords(question.record, *_pair(view)))
+    return session.ask(contrast_words(question.record, *_pair(view)))
 
 
 def _pair(view: EffectsView) -> tuple[int, str]:
@@ -144,14 +144,14 @@ def tokens_picture(question: OfModel, view: EffectsView) -> WordsWithoutTokens:
 
 def sum_picture(question: OfModel, view: EffectsView) -> LogitWaterfall:
     """What adds up to the difference."""
-    terms = session.ask(AddTerms(question.record, *_pair(view)))
+    terms = session.ask(add_terms(question.record, *_pair(view)))
     contrast = contrast_of(question, view)
     return LogitWaterfall(contrast, *_pair(view), terms, target=question.target)
 
 
 def paths_picture(question: OfModel, view: EffectsView) -> PathGraph:
     """The ways to the word."""
-    ways = session.ask(FindPaths(question.record, *_pair(view)))
+    ways = session.ask(find_paths(question.record, *_pair(view)))
     contrast = contrast_of(question, view)
     return PathGraph(contrast, *_pair(view), ways, question.model_name, target=question.target)
 
@@ -170,7 +170,7 @@ def set_picture(question: OfModel, view: EffectsView) -> DecidingHeads:
             on_click=address.change,
             kwargs={"show": "probability"},
         )
-    found = session.ask(FindHeadSet(question.record, *pair, decide))
+    found = session.ask(find_head_set(question.record, *pair, decide))
     parts: list[FloatArray] = []
     size = len(found.heads)
     for start in range(0, RANDOM_SETS, TOGETHER) if found.decides and size else ():
@@ -178,7 +178,7 @@ def set_picture(question: OfModel, view: EffectsView) -> DecidingHeads:
             0.4 + 0.6 * start / RANDOM_SETS, f"{start} of {RANDOM_SETS} random sets tried…"
         )
         numbers = range(start, min(start + TOGETHER, RANDOM_SETS))
-        parts.append(session.ask(TryRandomSets(question.record, *pair, decide, size, numbers)))
+        parts.append(session.ask(try_random_sets(question.record, *pair, decide, size, numbers)))
     slot.empty()
     random = np.concatenate(parts) if parts else np.empty((0, 3), np.float32)
     return DecidingHeads(

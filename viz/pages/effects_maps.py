@@ -28,7 +28,9 @@ from viz.effects.self_maps import SelfMap, no_truth, part_name
 from viz.effects.view import EVERY, MAPPED, EffectsView, written_part
 from viz.save.picture import Picture
 from viz.service import session
-from viz.service.jobs import AttributeSelf, FindLaterRows, MeasureAgreement, Record
+from viz.service.jobs.examples import find_later_rows
+from viz.service.jobs.removing import attribute_self, measure_agreement
+from viz.service.jobs.running import record
 from viz.service.model_menu import toy_task
 from viz.service.questions import OfModel
 from viz.shell import stage
@@ -99,7 +101,7 @@ def self_map_of(question: OfModel, view: EffectsView, *, alone: bool = False) ->
     assert site is not None
     # Of the other methods, nothing depends on it.
     token = view.place if METHODS[view.method].by_prediction else None
-    maps = session.ask(AttributeSelf(question.record, site, token))
+    maps = session.ask(attribute_self(question.record, site, token))
     return SelfMap(maps, question.sentence, question.target, head, view.place, view.method, alone)
 
 
@@ -123,7 +125,7 @@ def maps_shown(question: OfModel, view: EffectsView) -> dict[str, Any]:
     slot = st.empty()
     found = session.attributions(question.record, partial(slot.progress, text="Making the maps…"))
     slot.empty()
-    is_later = site is not None and session.ask(FindLaterRows(question.version)).get(site.layer)
+    is_later = site is not None and session.ask(find_later_rows(question.version)).get(site.layer)
     return {
         "attributions": found,
         "sentence": question.sentence,
@@ -142,10 +144,10 @@ def ranking_of(question: OfModel, view: EffectsView, shown: dict[str, Any]) -> M
     slot = st.empty()
     for number, example in enumerate(examples, start=1):
         slot.progress(number / len(examples), f"Example {number} of {len(examples)}…")
-        record = Record(question.version, example.source, example.translation)
+        recording = record(question.version, example.source, example.translation)
         # An example that is too long for this model is skipped.
         with contextlib.suppress(TextError):
-            held.append(session.ask(MeasureAgreement(record)))
+            held.append(session.ask(measure_agreement(recording)))
     slot.empty()
     pairs = [(each.source, each.translation) for each in examples]
     marked = "" if view.method == EVERY else view.method

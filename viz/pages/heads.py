@@ -43,7 +43,9 @@ from viz.heads.whole_view import Facts, HeadMeasures, WholeView
 from viz.links.head_refs import written_heads
 from viz.save.formats import ExportError
 from viz.service import session
-from viz.service.jobs import FindLaterRows, MeasureEffects, Record, Translate
+from viz.service.jobs.examples import find_later_rows
+from viz.service.jobs.removing import measure_effects
+from viz.service.jobs.running import record, translate
 from viz.service.model_menu import toy_task
 from viz.service.questions import OfModel, OfReader, OfTrace, Question
 from viz.service.versions import snapshot_of, version_of
@@ -112,7 +114,7 @@ def prepare(question: Question, reading: Reading) -> Prepared:
             trace = session.ask(question.record)
             seen = read(trace, reading)
             if seen.by_prediction:
-                note = alignment_note(session.ask(FindLaterRows(question.version)))
+                note = alignment_note(session.ask(find_later_rows(question.version)))
                 seen = replace(seen, notes=(*seen.notes, *filter(None, [note])))
             seen, labels = with_labels(seen, question.checkpoint)
         case OfReader(folder=folder, trace=trace):
@@ -251,7 +253,7 @@ def read_losses(question: Question, view: HeadsView) -> Mapping[Site, FloatArray
     if view.order == EFFECT.key and isinstance(question, OfModel):
         # Without an answer, the heads stand in their usual order.
         with session.refusals():
-            losses = session.ask(MeasureEffects(question.record)).of()
+            losses = session.ask(measure_effects(question.record)).of()
     return losses
 
 
@@ -335,9 +337,9 @@ def childhood(prepared: Prepared, site: Site, head: int) -> list[Childhood]:
     steps = snapshots(folder)
 
     def trace_at(place: int) -> Trace:
-        finished = session.ask(Translate(version_of(folder), sentence)).translation
+        finished = session.ask(translate(version_of(folder), sentence)).translation
         target = question.target or finished.text
-        return session.ask(Record(version_of(snapshot_of(folder, steps[place])), sentence, target))
+        return session.ask(record(version_of(snapshot_of(folder, steps[place])), sentence, target))
 
     films = [
         Childhood(steps, trace_at, prepared.reading, site.kind, *one)

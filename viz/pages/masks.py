@@ -48,7 +48,7 @@ from viz.pages.masks_selection import (
 )
 from viz.pages.masks_stage import offer_keys, show_compared, show_factors, show_steps
 from viz.service import session
-from viz.service.jobs import Translate
+from viz.service.jobs.running import translate
 from viz.service.questions import OfModel
 from viz.service.results import Batch
 from viz.shell import address, bar, current_head, stage
@@ -182,7 +182,7 @@ def batch_of(question: OfModel) -> Batch | None:
     """The traces of a batch; None, with a warning, if something is wrong with a sentence."""
     for number, sentence in enumerate(question.sentences):
         try:
-            session.ask(Translate(question.version, sentence))
+            session.ask(translate(question.version, sentence))
         except TextError as error:
             named = sentence_name(number, sentence)
             st.warning(

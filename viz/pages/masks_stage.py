@@ -11,7 +11,7 @@ from viz.masks.steps import head_steps
 from viz.masks.view import PARTS
 from viz.pages.masks_selection import NO_SCORES, Selection, largest_score
 from viz.service import session
-from viz.service.jobs import Translate
+from viz.service.jobs.running import translate
 from viz.shell import stage
 from viz.shell.widgets import hint
 
@@ -19,7 +19,7 @@ from viz.shell.widgets import hint
 def offer_keys(selection: Selection, part: str) -> None:
     """The keys of the part, and the texts of the foot."""
     sentence = selection.sentences[selection.number]
-    own = session.ask(Translate(selection.question.version, sentence)).translation.text
+    own = session.ask(translate(selection.question.version, sentence)).translation.text
     typed = selection.question.target if selection.number == 0 else ""
     stage.name(sentence, typed or own)
     more = {"v": stage.Step("part", list(PARTS), part, cycles=True)}

@@ -27,7 +27,8 @@ from viz.positions.similarity import ByOffset, Similarity
 from viz.positions.table import Formula, Positions, untrained_words
 from viz.positions.view import FARTHEST, LENGTHS, PARTS, SIDES, PositionsView, written_order
 from viz.positions.waves import Circle, FormulaWaves, Waves
-from viz.service import jobs, model_menu, session
+from viz.service import model_menu, session
+from viz.service.jobs.running import term_shares
 from viz.service.questions import OfModel
 from viz.shell import address, opening, stage
 from viz.shell.fragments import fragment
@@ -196,7 +197,7 @@ def show_words(question: OfModel, model: Translator) -> None:
     matrices(picture.panels, key="parts", height=PARTS_HEIGHT, abreast=2)
     captioned(escape_markdown(picture.caption), [picture], "parts-of-words")
     try:
-        shares = session.ask(jobs.TermShares(question.version, sentence))
+        shares = session.ask(term_shares(question.version, sentence))
     except PositionError as error:
         hint(escape_markdown(str(error)))
         return

@@ -8,10 +8,12 @@ from pathlib import Path
 from model.checkpoints.shipped import checkpoint_name
 from model.paper.search import Search
 from model.record.intervention import UNCHANGED, Intervention
+from model.trace.blocks import Blocks
 from model.trace.text_result import FolderFacts
 from model.trace.trace import Trace
-from viz.service.jobs import Decode, Record, RecordBatch, Translate
-from viz.service.results import TimedAnswer
+from viz.service.job import Job
+from viz.service.jobs.running import decode, read_blocks, record, record_batch, translate
+from viz.service.results import Batch, Decoded, Timed, TimedAnswer
 from viz.service.versions import ModelVersion, folder_of, version_of
 
 
@@ -52,23 +54,28 @@ class OfModel:
         return version_of(self.checkpoint)
 
     @property
-    def translate(self) -> Translate:
+    def translate(self) -> Job[Timed]:
         """Asks for the model's own translation."""
-        return Translate(self.version, self.sentence)
+        return translate(self.version, self.sentence)
 
     @property
-    def record(self) -> Record:
+    def record(self) -> Job[Trace]:
         """Asks for what every head does."""
-        return Record(self.version, self.sentence, self.target)
+        return record(self.version, self.sentence, self.target)
 
     @property
-    def record_batch(self) -> RecordBatch:
-        """Asks for what every head does on the whole batch."""
-        return RecordBatch(self.version, self.sentences, self.target)
+    def read_blocks(self) -> Job[Blocks]:
+        """Asks for what the blocks beside attention do."""
+        return read_blocks(self.version, self.sentence, self.target)
 
-    def decode(self, search: Search, under: Intervention = UNCHANGED) -> Decode:
+    @property
+    def record_batch(self) -> Job[Batch]:
+        """Asks for what every head does on the whole batch."""
+        return record_batch(self.version, self.sentences, self.target)
+
+    def decode(self, search: Search, under: Intervention = UNCHANGED) -> Job[Decoded]:
         """Asks for how the sentence is translated."""
-        return Decode(self.version, self.sentence, search, under)
+        return decode(self.version, self.sentence, search, under)
 
     @property
     def model_name(self) -> str:

@@ -42,16 +42,10 @@ from viz.draw.labels import escape_markdown
 from viz.heads.standalone import drawable
 from viz.links.parameters import MOST_CHARACTERS
 from viz.service import batching, loaded, worker
-from viz.service.jobs import (
-    Attribute,
-    AttributeInPart,
-    DeleteTokens,
-    FindLaterRows,
-    Intervene,
-    Job,
-    Read,
-    Record,
-)
+from viz.service.job import Job
+from viz.service.jobs.examples import find_later_rows
+from viz.service.jobs.removing import attribute, attribute_in_part, delete_tokens
+from viz.service.jobs.running import intervene, read, record
 from viz.service.loaded import MAX_SNAPSHOTS, Device
 from viz.service.model_menu import checkpoints
 from viz.service.page_turns import BUILDING
@@ -206,9 +200,9 @@ def ask(job: Job[T]) -> T:
         ServiceError: if it is not answered.
         DecodingError, MaskError, HeadError, PositionError: as the translator does.
     """
-    for what, text in job.texts.items():
+    for what, text in job.texts:
         if len(text) > MOST_CHARACTERS:
-            if not isinstance(job, Read):
+            if job.kind is not read:
                 # The model's own limit, if that is less: nobody shall meet two in turn.
                 job.model(_device()).require_room(text[:MOST_CHARACTERS], what)
             raise TextError(
@@ -241,25 +235,26 @@ def run(question: OfModel, under: Intervention = UNCHANGED) -> Outcome:
             length is not known while it writes, or the order misses a token.
     """
     if under != UNCHANGED:
-        return ask(Intervene(question.record_batch, question.number, under))
+        batch = question.version, question.sentences, question.target
+        return ask(intervene(*batch, question.number, under))
     sentence = question.sentences[question.number]
     own = ask(question.record_batch).padded[question.number]
-    return Outcome(own, ask(Record(question.version, sentence)))
+    return Outcome(own, ask(record(question.version, sentence)))
 
 
 def attributions(
-    record: Record, progress: Callable[[float], object] = lambda _: None
+    recording: Job[Trace], progress: Callable[[float], object] = lambda _: None
 ) -> Attributions:
     """Maps of cross-attention beside what deleting source tokens does; errors as of `ask`.
 
     Progress is the share that is done of a long sentence, which is computed in parts so that
     whoever leaves it ends it.
     """
-    trace = ask(record)
+    trace = ask(recording)
     n_source, n_target = len(trace.source), len(trace.target)
     if n_source * n_target <= AT_ONCE_CELLS:
-        return ask(Attribute(record))
-    pieces = attribution_parts(record.model(_device()), trace)
+        return ask(attribute(recording))
+    pieces = attribution_parts(recording.model(_device()), trace)
     starts = range(0, n_source, DELETED_TOGETHER)
     total = len(pieces) + len(starts)
 
@@ -268,10 +263,12 @@ def attributions(
         return ask(job)
 
     parts = [
-        ask_next(number, AttributeInPart(record, piece)) for number, piece in enumerate(pieces)
+        ask_next(number, attribute_in_part(recording, piece)) for number, piece in enumerate(pieces)
     ]
     losses = [
-        ask_next(number, DeleteTokens(record, range(n_source)[start : start + DELETED_TOGETHER]))
+        ask_next(
+            number, delete_tokens(recording, range(n_source)[start : start + DELETED_TOGETHER])
+        )
         for number, start in enumerate(starts, len(pieces))
     ]
     return joined(trace, parts, losses)
@@ -313,7 +310,7 @@ def _request_queue() -> RequestQueue:
 def warm_up() -> None:
     """Start the model's process and let it load the usual model before anybody asks."""
     with contextlib.suppress(CheckpointError, DeviceError, ServiceError):
-        ask(FindLaterRows(version_of(next(iter(checkpoints().values())))))
+        ask(find_later_rows(version_of(next(iter(checkpoints().values())))))
 
 
 def _is_answered(request: Request, seconds: float) -> bool:
@@ -330,7 +327,7 @@ def _wait(queue: RequestQueue, request: Request, job: Job[Any]) -> None:
                 # The newer one stands by now: nothing flickers.
                 lines.pop(0).close()
             before = queue.before(request)
-            text = _questions(before) if before else job.doing
+            text = _questions(before) if before else job.kind.doing
             if text != shown_text:
                 lines.append(ExitStack())
                 lines[-1].enter_context(st.spinner(text))

@@ -31,7 +31,7 @@ from viz.heads.view import HeadsView
 from viz.links.parameters import Parameter, View, choice
 from viz.registry.pages import CHECKPOINT, SENTENCE, STEP, TARGET
 from viz.service import session
-from viz.service.jobs import Read
+from viz.service.jobs.running import read
 from viz.service.model_menu import (
     DROPPED,
     TRACE_SUFFIX,
@@ -184,7 +184,7 @@ def _question(
         snapshot = steps.index(st.session_state["step"]) if steps else None
         return OfModel(checkpoint, sentence, st.session_state["target"].strip(), snapshot)
     facts = reader_facts(checkpoint)
-    timed = session.ask(Read(version_of(checkpoint), sentence))
+    timed = session.ask(read(version_of(checkpoint), sentence))
     try:
         drawable(timed.answer.trace)
     except TraceError as error:

@@ -23,7 +23,7 @@ from viz.inquiries.registry import FIRST, INQUIRIES, offered
 from viz.links.parameters import parse, write
 from viz.registry.pages import ASKED, VIEWS
 from viz.service import session
-from viz.service.jobs import Read
+from viz.service.jobs.running import read
 from viz.service.questions import OfModel, OfReader, OfTrace
 from viz.service.versions import snapshot_of, version_of
 
@@ -52,7 +52,7 @@ def of_ours(folder: Path) -> OfModel:
 
 
 def of_reader(folder: Path, text: str) -> OfReader:
-    timed = session.ask(Read(version_of(folder), text))
+    timed = session.ask(read(version_of(folder), text))
     return OfReader(folder, text, reader_facts(folder), timed)
 
 

@@ -19,7 +19,7 @@ from viz.heads.view import HeadsView
 from viz.inquiries.inquiry import Answer, Subject, quoted
 from viz.inquiries.registry import INQUIRIES
 from viz.service import session
-from viz.service.jobs import RemoveHeads
+from viz.service.jobs.removing import remove_heads
 from viz.service.questions import OfModel
 
 TOY = CHECKPOINTS / "toy-reverse"
@@ -177,7 +177,7 @@ def test_all_heads_of_a_kind_are_named_in_the_address(model: Translator) -> None
 
 def test_heads_that_can_go_leave_half_the_probability() -> None:
     question = OfModel(TOY, SENTENCE)
-    left = session.ask(RemoveHeads(question.record))
+    left = session.ask(remove_heads(question.record))
     told = answer("spared").sentence
     kept = [
         count

@@ -21,7 +21,10 @@ from model.trace.trace import Trace
 from model.translate.sentences import TextError
 from model.translate.translator import load
 from tests.kit.tiny_checkpoint import PAIRS, write_tiny_checkpoint
-from viz.service import batching, jobs
+from viz.service import batching
+from viz.service.job import Job
+from viz.service.jobs.examples import find_later_rows
+from viz.service.jobs.running import intervene, record, record_batch, term_shares, translate
 from viz.service.versions import version_of
 
 pytestmark = pytest.mark.slow
@@ -47,7 +50,7 @@ def queue(process: WorkerProcess) -> RequestQueue:
     return RequestQueue(process, ResultStore(1000, 64, 10**9), together=batching.fit_together)
 
 
-def answers(queue: RequestQueue, *asked: jobs.Job[Any]) -> list[Any]:
+def answers(queue: RequestQueue, *asked: Job[Any]) -> list[Any]:
     with ExitStack() as stack:
         requests = [stack.enter_context(queue.ask(job, number)) for number, job in enumerate(asked)]
         assert all(request.wait(SECONDS) for request in requests)
@@ -70,28 +73,28 @@ def assert_same(found: Trace, expected: Trace) -> None:
 def test_every_job_comes_over_as_the_translator_gives_it(queue: RequestQueue, folder: Path) -> None:
     version, model = version_of(folder), load(folder, device="cpu")
     sentences = [source for source, _ in PAIRS]
-    timed = answers(queue, *(jobs.Translate(version, sentence) for sentence in sentences))
+    timed = answers(queue, *(translate(version, sentence) for sentence in sentences))
     for found, (sentence, german) in zip(timed, PAIRS, strict=True):
         assert (found.translation.text, found.translation.source_text) == (german, sentence)
         assert found.translation.log_probs == model.translate(sentence).log_probs
         assert found.device == "cpu"
     own, forced = answers(
         queue,
-        jobs.Record(version, sentences[0]),
-        jobs.Record(version, sentences[0], "Der Hund schläft."),
+        record(version, sentences[0]),
+        record(version, sentences[0], "Der Hund schläft."),
     )
     assert_same(own, model.trace(sentences[0]))
     assert_same(forced, model.trace(sentences[0], "Der Hund schläft."))
-    batch = jobs.RecordBatch(version, (sentences[0],))
+    one = sentences[0]
     allowed = np.ones((len(own.source), len(own.source)), dtype=np.bool_)
     allowed[:, 0] = False
     under = Intervention(masks={"encoder": allowed})
     padded, outcome, shares, later = answers(
         queue,
-        batch,
-        jobs.Intervene(batch, 0, under),
-        jobs.TermShares(version, sentences[0]),
-        jobs.FindLaterRows(version),
+        record_batch(version, (one,)),
+        intervene(version, (one,), "", 0, under),
+        term_shares(version, one),
+        find_later_rows(version),
     )
     assert_same(padded.padded[0], own)
     assert_same(outcome.free, model.trace(sentences[0], under=under))
@@ -103,22 +106,23 @@ def test_what_is_wrong_comes_over_as_the_same_sentence(
     queue: RequestQueue, folder: Path, tmp_path: Path
 ) -> None:
     with pytest.raises(TextError, match=r"^The text is empty; type a sentence to translate\.$"):
-        answers(queue, jobs.Translate(version_of(folder), " "))
+        answers(queue, translate(version_of(folder), " "))
     with pytest.raises(CheckpointError, match="no checkpoint folder"):
-        answers(queue, jobs.Translate(version_of(tmp_path / "gone"), "The cat eats."))
+        answers(queue, translate(version_of(tmp_path / "gone"), "The cat eats."))
 
 
 def test_a_killed_process_comes_back_and_whoever_waits_is_answered(
     queue: RequestQueue, process: WorkerProcess, folder: Path
 ) -> None:
     version = version_of(folder)
-    asked = [jobs.Translate(version, f"The {word} eats.") for word in ("man", "woman", "mat")]
+    sentences = [f"The {word} eats." for word in ("man", "woman", "mat")]
+    asked = [translate(version, sentence) for sentence in sentences]
     with ExitStack() as stack:
         requests = [stack.enter_context(queue.ask(job, job)) for job in asked]
         os.kill(process.start().pid, signal.SIGKILL)
         assert all(request.wait(SECONDS) for request in requests)
-        for job, request in zip(asked, requests, strict=True):
-            assert request.result().translation.source_text == job.sentence
+        for sentence, request in zip(sentences, requests, strict=True):
+            assert request.result().translation.source_text == sentence
 
 
 def test_it_needs_no_streamlit(folder: Path) -> None:
@@ -132,11 +136,11 @@ def test_it_needs_no_streamlit(folder: Path) -> None:
 def test_nothing_that_is_typed_is_printed_by_a_process_that_fails(folder: Path) -> None:
     code = (
         "import sys; from pathlib import Path\n"
-        "from model.serving.process import WorkerProcess; from viz.service import jobs\n"
+        "from model.serving.process import WorkerProcess; from viz.service.jobs import running\n"
         "from viz.service.versions import version_of\n"
         "process = WorkerProcess('viz.service.worker'); folder = Path(sys.argv[1])\n"
-        "job = jobs.Translate(version_of(folder), 'Secret words.' * 200)\n"
-        "wrong = jobs.Record(version_of(folder), 'Secret words.', target=3)\n"
+        "job = running.translate(version_of(folder), 'Secret words.' * 200)\n"
+        "wrong = running.record(version_of(folder), 'Secret words.', target=3)\n"
         "for job in (job, wrong): assert isinstance(next(process([job]))[1], Exception)\n"
     )
     root = Path(__file__).resolve().parents[3]

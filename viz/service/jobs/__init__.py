@@ -1,0 +1,1 @@
+"""The questions that a page asks a model, each a decorated function; see `viz.service.job`."""
