@@ -21,6 +21,7 @@ FLOORS = (
     ("model.survey", "model.contrast"),
     ("model.serving",),
     ("viz.draw",),
+    ("viz.charts",),
     ("viz.save", "viz.browser"),
     ("viz.links",),
     (
@@ -55,7 +56,15 @@ LIBRARIES: Mapping[str, frozenset[str]] = {
 }
 """Who may import a library that not everybody may: a room, or all rooms below a name."""
 
-WITHOUT_TORCH = ("model.trace", "viz.draw", "viz.save", "viz.browser", "viz.links", *FLOORS[11])
+WITHOUT_TORCH = (
+    "model.trace",
+    "viz.draw",
+    "viz.charts",
+    "viz.save",
+    "viz.browser",
+    "viz.links",
+    *FLOORS[12],
+)
 """Rooms that are loaded, with all that they import, where there is no torch."""
 
 

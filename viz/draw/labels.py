@@ -141,12 +141,18 @@ def _is_word(character: str) -> bool:
 def side_texts(tokens: Tokens, narrow: bool = False) -> list[str]:
     """One plain text per position, cut to fit beside a plot on a phone."""
     texts = axis_texts(tokens)
-    return [_cut(text) for text in texts] if narrow else texts
+    return [short_text(text) for text in texts] if narrow else texts
 
 
-def _cut(text: str) -> str:
+def short_text(text: str) -> str:
+    """A label cut to fit beside a plot on a phone."""
     if len(text) <= style.NARROW_LABEL:
         return text
     # Right-to-left text is isolated and must stay isolated when cut.
     closing = _CLOSING if text.endswith(_CLOSING) else ""
     return text[: style.NARROW_LABEL - 1] + "…" + closing
+
+
+def lower_first(name: str) -> str:
+    """A name in sentence case for use inside a sentence; one such as "BLEU" stays."""
+    return name if name[1:2].isupper() else f"{name[:1].lower()}{name[1:]}"

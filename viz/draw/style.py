@@ -253,6 +253,7 @@ def value_axis(theme: Theme, title: str, **more: Any) -> dict[str, Any]:
         "tickfont": {"size": SMALL_FONT_SIZE},
         "gridcolor": theme.grid,
         "zeroline": False,
+        "zerolinecolor": theme.muted,
         "automargin": True,
         **more,
     }

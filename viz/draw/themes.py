@@ -56,6 +56,13 @@ class Theme:
         """The same for a cell of `signed`, by its place among these colours, from 0 to 1."""
         return _ink(self.signed, place)
 
+    def color(self, color: str | int) -> str:
+        """A colour by its name here, or of a head by its number; others are colours themselves."""
+        if isinstance(color, int):
+            return self.heads[color % len(self.heads)]
+        named: str = getattr(self, color, color)
+        return named
+
     @property
     def colorscale(self) -> list[list[Any]]:
         """`weights` as Plotly takes them, each with its place from 0 to 1."""

@@ -11,14 +11,17 @@ from numpy.typing import NDArray
 
 from model.explain.alignment_error import ErrorRate
 from model.explain.alignment_table import AlignmentTable, Combination, Read
-from viz.draw import style, themes
-from viz.effects.layer_head_axes import add_axes
+from viz.charts.chart import Layout
+from viz.charts.head_grid import HeadGrid, head_grids
+from viz.charts.marks import cell_texts
+from viz.charts.scale import Scale
+from viz.draw import style
 from viz.effects.view import MAPS
 from viz.links.request import Request
 from viz.save.formats import ExportError
 from viz.save.notebook import Lines
 from viz.save.numbers import Numbers, column_numbers
-from viz.save.picture import Layout, Picture
+from viz.save.picture import Picture
 
 NO_ALIGNMENT = (
     "This model has no alignment errors on record. They are measured on English and German "
@@ -36,8 +39,13 @@ UNIT = "alignment error in percent"
 ROWS = {False: "Output row", True: "One row later"}
 """The row in which a target word is read, by `Read.later`."""
 
-_ROW, _GAP, _HEADING, _AXIS, _NARROW_AXIS = 44, 70, 24, 46, 24
-_BETWEEN = 0.055
+_SCALE = Scale(
+    title=UNIT,
+    high=100,
+    ticks={0: "0", 50: "50", 100: "100"},
+    lengths=(style.BAR, style.BAR),
+    reverse=True,
+)
 _NUMBERED = 12
 """With more heads, cells have no room for numbers."""
 
@@ -108,75 +116,23 @@ class AlignmentMap(Picture):
 
         The first two traces are the maps, whose z are `error_rates`.
         """
-        theme = themes.page(layout.dark)
-        maps = {later: error_rates(self.table, later) for later in ROWS}
-        n_layers, n_columns = maps[False].shape
-        plot = style.row_height(_ROW, n_layers) * n_layers
-        full = 2 * plot + _GAP if layout.narrow else plot
-        axis_room = _NARROW_AXIS if layout.narrow else _AXIS
-        bar = style.weight_bar(theme)
-        spec: dict[str, Any] = {
-            **style.bar_layout(
-                theme,
-                title=self.title,
-                height=full,
-                top=_HEADING,
-                lines=["Rows – layer, columns – head"] if layout.narrow else [],
-                axis=axis_room,
-            ),
-            "coloraxis": {
-                "cmin": 0,
-                "cmax": 100,
-                "colorscale": theme.colorscale,
-                "reversescale": True,
-                "colorbar": {
-                    **bar,
-                    "title": {**bar["title"], "text": UNIT},
-                    "tickvals": [0, 50, 100],
-                    "ticktext": ["0", "50", "100"],
-                },
-            },
-            "annotations": [],
-        }
-        data: list[dict[str, Any]] = []
-        texts: list[dict[str, Any]] = []
         names = [*map(str, range(self.table.n_heads)), "all"]
-        for place, (later, values) in enumerate(maps.items()):
-            suffix = ("", "2")[place]
-            axes = {"xaxis": f"x{suffix}", "yaxis": f"y{suffix}"}
-            top = full - place * (plot + _GAP) if layout.narrow else full
-            across = [0.0, 1.0]
-            if not layout.narrow:
-                across = [[0.0, (1 - _BETWEEN) / 2], [(1 + _BETWEEN) / 2, 1.0]][place]
-            down = [max(0.0, (top - plot) / full), top / full]
-            data.append(
-                {
-                    "type": "heatmap",
-                    "z": values,
-                    "coloraxis": "coloraxis",
-                    "xgap": 1,
-                    "ygap": 1,
-                    "name": ROWS[later],
-                    "customdata": _intervals(self.table, later),
-                    "hovertemplate": f"{ROWS[later]}<br>layer <b>%{{y}}</b>, head <b>%{{x}}</b><br>"
-                    "error <b>%{z:.1f}%</b> %{customdata}<extra></extra>",
-                    **axes,
-                }
+        grids = []
+        for later, name in ROWS.items():
+            rates = error_rates(self.table, later)
+            texts = [f"{rate:.0f}" for rate in rates.ravel()]
+            numbered = self.numbered and len(names) <= _NUMBERED
+            grids.append(
+                HeadGrid(
+                    name=name,
+                    values=rates,
+                    heads=names,
+                    said="error <b>%{z:.1f}%</b> %{customdata}",
+                    marks=[cell_texts(rates, texts, cliponaxis=False)] if numbered else [],
+                    more={"customdata": _intervals(self.table, later)},
+                )
             )
-            if self.numbered and n_columns <= _NUMBERED:
-                texts.append(_numbers(values, theme) | axes)
-            add_axes(
-                spec,
-                theme,
-                ROWS[later],
-                names,
-                n_layers,
-                place=place,
-                across=across,
-                down=down,
-                narrow=layout.narrow,
-            )
-        return go.Figure({"data": data + texts, "layout": spec})
+        return head_grids(layout, self.title, grids, _SCALE)
 
     def numbers(self) -> Numbers:
         reads, rates = list(self.table.rates), list(self.table.rates.values())
@@ -201,13 +157,6 @@ class AlignmentMap(Picture):
 def _intervals(table: AlignmentTable, later: bool) -> NDArray[np.object_]:
     written = [interval(table.rates[read]) for read in table.reads() if read.later is later]
     return np.array(written, dtype=object).reshape(-1, table.n_heads + 1)
-
-
-def _numbers(values: NDArray[np.float64], theme: themes.Theme) -> dict[str, Any]:
-    rows, columns = np.indices(values.shape).reshape(2, -1)
-    texts = [f"{value:.0f}" for value in values.ravel()]
-    colors = [theme.ink(1 - value / 100) for value in values.ravel()]
-    return style.cell_texts(columns, rows, texts, colors, style.SMALL_FONT_SIZE, cliponaxis=False)
 
 
 def interval(rate: ErrorRate) -> str:

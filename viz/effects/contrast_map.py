@@ -10,10 +10,11 @@ import numpy as np
 
 from model.contrast.results import Contrast
 from model.trace.attention_map import FloatArray, Site
+from viz.draw.labels import lower_first
 from viz.draw.style import count_of
 from viz.effects.contrasted import Contrasted, moved, quoted
 from viz.effects.effect_map import LISTED
-from viz.effects.head_map import HeadMap, head_columns, lower_first
+from viz.effects.head_map import HeadMap, head_columns
 from viz.links.head_refs import Head, head_name
 from viz.links.request import Request
 from viz.save.numbers import Numbers

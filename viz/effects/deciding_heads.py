@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
@@ -12,18 +11,20 @@ from numpy.typing import NDArray
 
 from model.contrast.results import Head, HeadSet, decided, leads
 from model.trace.attention_map import AttentionKind, FloatArray
-from viz.draw import style, themes
+from viz.charts.axes import label_axis, number_axis
+from viz.charts.chart import Layout, Plot, chart
+from viz.charts.marks import points, rule
+from viz.draw import style
 from viz.draw.labels import escape_html
 from viz.effects.contrasted import Contrasted, example_means, moved, probability, times
 from viz.links.head_refs import head_name
 from viz.links.request import Request
 from viz.save.notebook import Lines
 from viz.save.numbers import Numbers
-from viz.save.picture import Layout
 
-_HEIGHT, _AXIS = 210, 62
+_HEIGHT, _BELOW = 210, 62
 _TENFOLD = math.log(10)
-_RANDOM, _SINGLE, _SET, _ALL = 0.0, 1.0, 2.0, 3.0
+_ROWS = ("Random sets", "Strongest singles", "This set", "All heads")
 """The rows of the plot, from below."""
 
 
@@ -155,79 +156,56 @@ class DecidingHeads(Contrasted):
 
     def figure(self, layout: Layout) -> go.Figure:
         """One row each for random sets, the strongest single heads, the set, and all heads."""
-        theme, narrow = themes.page(layout.dark), layout.narrow
-        found = self.found
+        found, narrow = self.found, layout.narrow
         at_random = leads(self.random, found.question)
         three = np.stack([found.single_log_probs, found.log_probs, found.every_log_probs])
-        points = dict(zip((_SINGLE, _SET, _ALL), leads(three, found.question), strict=True))
-        names = {
-            _ALL: "All heads",
-            _SET: "This set",
-            _SINGLE: "Strongest singles",
-            _RANDOM: "Random sets",
-        }
-        low = min([*at_random.tolist(), *points.values(), -_TENFOLD])
-        high = max([*at_random.tolist(), *points.values(), _TENFOLD])
+        judged = leads(three, found.question)
+        low = min(*at_random.tolist(), *judged.tolist(), -_TENFOLD)
+        high = max(*at_random.tolist(), *judged.tolist(), _TENFOLD)
         room = 0.06 * (high - low)
         step = max(1, math.ceil((high - low) / _TENFOLD / (4 if narrow else 8)))
         powers = range(math.ceil(low / _TENFOLD / step) * step, int(high / _TENFOLD) + 1, step)
-        word, other = map(escape_html, self._compared)
-        spec: dict[str, Any] = {
-            **style.plain_layout(
-                theme,
-                title=escape_html("Heads that decide" if narrow else self.title),
-                height=_HEIGHT,
-                below=_AXIS,
-                lines=[f"Across – how many times likelier {word} is"] if narrow else [],
-            ),
-            "xaxis": style.value_axis(
-                theme,
-                "" if narrow else f"How many times as likely {word} is as {other}",
+        word, other = self._compared
+        plot = Plot(
+            across=number_axis(
+                f"How many times as likely {word} is as {other}",
                 range=[low - room, high + room],
                 tickvals=[power * _TENFOLD for power in powers],
                 ticktext=[_power(power) for power in powers],
             ),
-            "yaxis": {
-                **style.axis("", [], 1, range=[-0.6, 3.5]),
-                "tickvals": list(names),
-                "ticktext": list(names.values()),
-            },
-            "shapes": [
-                {
-                    **{"type": "line", "x0": 0, "x1": 0, "y0": -0.6, "y1": 3.5, "layer": "below"},
-                    "line": {"width": 2, "color": theme.muted, "dash": "dot"},
-                }
+            up=label_axis("", _ROWS, range=[-0.6, 3.5]),
+            marks=[
+                rule(x=0, dash="dot", width=2),
+                points(
+                    at_random,
+                    _spread(at_random, high - low),
+                    size=6,
+                    color="muted",
+                    opacity=0.55,
+                    customdata=[self._said(each) for each in at_random.tolist()],
+                    hover="%{customdata}",
+                ),
+                points(
+                    judged,
+                    [1, 2, 3],
+                    size=[12, 18, 12],
+                    color=[1, 0, "text"],
+                    symbol=["diamond", "circle", "square"],
+                    customdata=[self._said(each) for each in judged.tolist()],
+                    hover="%{customdata}",
+                    cliponaxis=False,
+                ),
             ],
-        }
-        hover = "%{customdata}<extra></extra>"
-        data = [
-            {
-                "type": "scatter",
-                "mode": "markers",
-                "x": at_random,
-                "y": _spread(at_random, high - low),
-                "marker": {"size": 6, "color": theme.muted, "opacity": 0.55},
-                "customdata": [self._said(each) for each in at_random.tolist()],
-                "hovertemplate": hover,
-                "showlegend": False,
-            },
-            {
-                "type": "scatter",
-                "mode": "markers",
-                "x": list(points.values()),
-                "y": list(points),
-                "marker": {
-                    "size": [12, 18, 12],
-                    "color": [theme.heads[1], theme.heads[0], theme.text],
-                    "symbol": ["diamond", "circle", "square"],
-                },
-                "customdata": [self._said(each) for each in points.values()],
-                "hovertemplate": hover,
-                "showlegend": False,
-                "cliponaxis": False,
-            },
-        ]
-        return go.Figure({"data": data, "layout": spec})
+            height=_HEIGHT,
+        )
+        return chart(
+            layout,
+            self.title,
+            plot,
+            short="Heads that decide",
+            lines=[f"Across – how many times likelier {word} is"],
+            below=_BELOW,
+        )
 
     @property
     def _compared(self) -> tuple[str, str]:
@@ -294,5 +272,5 @@ def _spread(leads: NDArray[np.floating], width: float) -> NDArray[np.floating]:
         places = np.arange(len(own))
         heights[own] = np.where(places % 2, 1, -1) * ((places + 1) // 2)
     most = max(1.0, float(np.abs(heights).max()))
-    spread: NDArray[np.floating] = _RANDOM + 0.42 * heights / most
+    spread: NDArray[np.floating] = 0.42 * heights / most
     return spread

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from model.explain.ablation_results import Effects
 from model.trace.attention_map import FloatArray, Site
 from viz.draw import style
-from viz.draw.labels import axis_texts
+from viz.draw.labels import axis_texts, lower_first
 from viz.draw.word_diff import word_diff
-from viz.effects.head_map import CHANGED, LOSS, HeadMap, head_columns, lower_first
+from viz.effects.head_map import CHANGED, LOSS, HeadMap, head_columns
 from viz.links.head_refs import Head
 from viz.links.request import Request
 from viz.save.notebook import Lines

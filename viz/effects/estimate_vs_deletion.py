@@ -10,8 +10,7 @@ import numpy as np
 from model.explain.attribution import METHODS, TELLING, Attributions, Method
 from model.trace.attention_map import AttentionKind, FloatArray, Site
 from viz.draw import style
-from viz.draw.labels import axis_texts
-from viz.effects.head_map import lower_first
+from viz.draw.labels import axis_texts, lower_first
 from viz.effects.self_maps import SelfMap, part_name
 from viz.effects.side_by_side import COSTLIEST, GREATEST, Panel, SideBySide, Sides, greatest
 from viz.links.request import Request

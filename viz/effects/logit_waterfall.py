@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import plotly.graph_objects as go
+from numpy.typing import NDArray
 
 from model.contrast.results import LogitTerms
-from viz.draw import style, themes
+from viz.charts.axes import ALL, label_axis, number_axis
+from viz.charts.chart import Layout, Plot, chart
+from viz.charts.marks import Sheet, bars
+from viz.draw import style
 from viz.draw.labels import axis_texts, escape_html
 from viz.effects.contrasted import Contrasted, quoted, times
 from viz.effects.head_map import head_columns
@@ -17,7 +21,6 @@ from viz.links.head_refs import Head, head_name
 from viz.links.request import Request
 from viz.save.notebook import Lines
 from viz.save.numbers import Numbers
-from viz.save.picture import Layout
 
 SHOWN = 9
 """How many terms have a bar of their own; the rest are one bar."""
@@ -25,7 +28,7 @@ SHOWN = 9
 MOSTLY = 0.5
 """From which share of a cross head's term on a source token is named beside the head."""
 
-_ROW, _AXIS = 30, 46
+_ROW, _BELOW = 30, 46
 
 
 class Term(NamedTuple):
@@ -130,69 +133,49 @@ class LogitWaterfall(Contrasted):
 
     def figure(self, layout: Layout) -> go.Figure:
         """One bar a term from where the last ended; the last bar is the sum."""
-        theme, bars = themes.page(layout.dark), self.bars
-        values = np.array([each.value for each in bars])
-        ends = np.cumsum(values)
-        starts = ends - values
-        total = float(ends[-1])
-        names = [*(each.name for each in bars), "All together"]
-        all_starts, all_values = [*starts.tolist(), 0.0], [*values.tolist(), total]
+        terms = [*self.bars, Term("All together", sum(each.value for each in self.bars))]
+        values = np.array([each.value for each in terms])
+        ends = np.cumsum(values[:-1])
+        starts = [*(ends - values[:-1]).tolist(), 0.0]
         low, high = min(0.0, *ends.tolist()), max(0.0, *ends.tolist())
         room = (0.3 if layout.narrow else 0.14) * (high - low)
-        rows = list(range(len(names)))
-        spec: dict[str, Any] = {
-            **style.plain_layout(
-                theme,
-                title=escape_html("What adds up" if layout.narrow else self.title),
-                height=_ROW * len(names),
-                below=_AXIS,
-                lines=[escape_html(self.title), "Across – difference of logits"]
-                if layout.narrow
-                else [],
-            ),
-            "bargap": 0.3,
-            "xaxis": {
-                **style.value_axis(theme, "" if layout.narrow else "Difference of logits"),
-                "range": [low - room, high + room],
-                "zeroline": True,
-                "zerolinecolor": theme.muted,
-            },
-            "yaxis": style.axis(
-                "", list(map(escape_html, names)), 1, range=[len(names) - 0.5, -0.5]
-            ),
-            "shapes": [
-                {
-                    **{"type": "line", "x0": end, "x1": end, "y0": row + 0.35, "y1": row + 0.65},
-                    **{"line": {"width": 1, "color": theme.muted}},
-                }
-                for row, end in enumerate(ends.tolist())
-            ],
-        }
-        colors = [theme.positive if value > 0 else theme.negative for value in all_values]
-        bar = {
-            "type": "bar",
-            "orientation": "h",
-            "base": all_starts,
-            "x": all_values,
-            "y": rows,
-            "marker": {"color": [*colors[:-1], theme.text]},
-            "customdata": [
+        names = [each.name for each in terms]
+        colors = ["positive" if value > 0 else "negative" for value in values]
+        bar = bars(
+            values,
+            base=starts,
+            color=[*colors[:-1], "text"],
+            texts=[*map(_signed, values)],
+            customdata=[
                 [[str(each.head[0].kind), each.head[0].layer, each.head[1]]] if each.head else None
-                for each in [*bars, Term("", 0)]
+                for each in terms
             ],
-            "text": [_signed(value) for value in all_values],
-            "textposition": "outside",
-            "textfont": {"size": style.SMALL_FONT_SIZE, "color": theme.text},
-            "cliponaxis": False,
-            "hovertext": [
+            hovertext=[
                 f"{escape_html(name)}<br><b>{_signed(value)}</b>, a factor of "
                 f"{style.fixed(float(np.exp(np.clip(value, -25, 25))), 2)}"
-                for name, value in zip(names, all_values, strict=True)
+                for name, value in zip(names, values, strict=True)
             ],
-            "hovertemplate": "%{hovertext}<extra></extra>",
-            "showlegend": False,
-        }
-        return go.Figure({"data": [bar], "layout": spec})
+            hover="%{hovertext}",
+        )
+        plot = Plot(
+            across=number_axis(
+                "Difference of logits",
+                range=[low - room, high + room],
+                zeroline=True,
+            ),
+            up=label_axis("", names, room=ALL),
+            marks=[bar, lambda sheet: _joints(sheet, ends)],
+            height=_ROW * len(names),
+        )
+        return chart(
+            layout,
+            self.title,
+            plot,
+            short="What adds up",
+            lines=[self.title, "Across – difference of logits"],
+            below=_BELOW,
+            bargap=0.3,
+        )
 
     def numbers(self) -> Numbers:
         terms = self.terms
@@ -222,6 +205,15 @@ class LogitWaterfall(Contrasted):
     @property
     def setup(self) -> Lines:
         return [*self.contrasted, "terms = hs.figures.logit_terms(translator, trace, pair)"]
+
+
+def _joints(sheet: Sheet, ends: NDArray[np.float64]) -> None:
+    """A line from the end of each bar to the start of the next."""
+    for row, end in enumerate(ends.tolist()):
+        sheet.shape(
+            **{"type": "line", "x0": end, "x1": end, "y0": row + 0.35, "y1": row + 0.65},
+            line={"width": 1, "color": sheet.theme.muted},
+        )
 
 
 def _signed(value: float) -> str:

@@ -12,16 +12,17 @@ import plotly.graph_objects as go
 from model.explain.agreement import Agreement, MeanAgreement, mean_agreement
 from model.explain.attribution import METHODS, TELLING, Agreements
 from model.trace.attention_map import AttentionKind
-from viz.draw import style, themes
-from viz.draw.labels import axis_texts, escape_html
+from viz.charts.axes import label_axis, number_axis
+from viz.charts.chart import Layout, Plot, chart
+from viz.charts.marks import Mark, bars, notes, points
+from viz.draw import style
+from viz.draw.labels import axis_texts, lower_first
 from viz.effects.estimate_vs_deletion import CrossMaps
-from viz.effects.head_map import lower_first
 from viz.effects.self_maps import no_truth, part_name
 from viz.links.request import Request
 from viz.save.formats import ExportError
 from viz.save.notebook import Lines
 from viz.save.numbers import Numbers, column_numbers
-from viz.save.picture import Layout
 
 CORRELATION, TOP = "Rank correlation", "Same token on top"
 """The two numbers of a method."""
@@ -33,7 +34,6 @@ _ALIKE = 1e-9
 """Numbers that differ by less are equal."""
 
 _ROW, _HEADING, _AXIS, _BELOW = 34, 30, 30, 34
-_BETWEEN = 0.06
 _NUMBER_ROOM = 0.14
 """The room for numbers right of the bars, as a share of a panel."""
 
@@ -173,101 +173,62 @@ class MapRanking(CrossMaps):
         The first two traces are the bars. If examples were measured, the next two are their means
         with 95% intervals.
         """
-        ranked, theme, narrow = self.scores, themes.page(layout.dark), layout.narrow
-        names = [
-            _SHORT.get(each.method, METHODS[each.method].title)
-            if narrow
-            else METHODS[each.method].title
-            for each in ranked
-        ]
-        rows = list(range(len(ranked)))
-        plot = _ROW * len(ranked)
-        full = 2 * plot + _HEADING + _AXIS + _BELOW if narrow else plot
-        of = "this sentence" if self.token is None else "this target token"
+        ranked, narrow = self.scores, layout.narrow
         over = any(each.examples for each in ranked)
-        below = _AXIS + style.LEGEND_HEIGHT * (2 if narrow and over else 1) + 12
-        spec: dict[str, Any] = {
-            **style.plain_layout(
-                theme,
-                title="Agreement with the truth" if narrow else escape_html(self.title),
-                height=full,
-                below=below,
-                top=_HEADING if narrow else 0,
-                lines=[escape_html(self.title.partition(": ")[2])] if narrow else [],
+        return chart(
+            layout,
+            self.title,
+            [self._plot(place, ranked, narrow) for place in range(2)],
+            short="Agreement with the truth",
+            lines=[self.title.partition(": ")[2]],
+            top=_HEADING if narrow else 0,
+            below=_AXIS + style.LEGEND_HEIGHT * (2 if narrow and over else 1) + 12,
+            between=0.06,
+            gap=_HEADING + _AXIS + _BELOW,
+            bargap=0.35,
+        )
+
+    def _plot(self, place: int, ranked: list[Score], narrow: bool) -> Plot:
+        """The bars of one of the two numbers, with the means over the examples."""
+        name, values = (CORRELATION, TOP)[place], [each.both[place] for each in ranked]
+        titles = [METHODS[each.method].title for each in ranked]
+        hover = f"%{{customdata}}<br>{name.lower()} <b>%{{x:.4~g}}</b>"
+        of = "this sentence" if self.token is None else "this target token"
+        lows = [each.examples[place].low for each in ranked if each.examples]
+        low = min([0.0, *(value for value in [*values, *lows] if not np.isnan(value))])
+        end = 1 + (1 - low) * _NUMBER_ROOM
+        marks = [
+            bars(
+                values,
+                name=of,
+                color=["accent" if each.method == self.marked else "beside" for each in ranked],
+                customdata=titles,
+                hover=f"{hover}<extra>{of}</extra>",
+                legend=not place,
             ),
-            "bargap": 0.35,
-            "annotations": [],
-        }
-        bars, means = [], []
-        for place, name in enumerate((CORRELATION, TOP)):
-            suffix = ("", "2")[place]
-            axes = {"xaxis": f"x{suffix}", "yaxis": f"y{suffix}"}
-            values = [each.both[place] for each in ranked]
-            bars.append(
-                {
-                    "type": "bar",
-                    "orientation": "h",
-                    "x": values,
-                    "y": rows,
-                    "marker": {
-                        "color": [
-                            theme.accent if each.method == self.marked else theme.beside
-                            for each in ranked
-                        ]
-                    },
-                    "customdata": [METHODS[each.method].title for each in ranked],
-                    "hovertemplate": f"%{{customdata}}<br>{name.lower()} <b>%{{x:.4~g}}</b>"
-                    f"<extra>{of}</extra>",
-                    "name": of,
-                    "showlegend": not place,
-                    **axes,
-                }
-            )
-            if over:
-                means.append(_means(ranked, place, name, theme) | axes)
-            lows = [each.examples[place].low for each in ranked if each.examples]
-            low = min([0.0, *(value for value in [*values, *lows] if not np.isnan(value))])
-            start = place * (1 + _BETWEEN) / 2
-            across = [0.0, 1.0] if narrow else [start, start + (1 - _BETWEEN) / 2]
-            top = full - place * (plot + _HEADING + _AXIS + _BELOW) if narrow else full
-            down = [max(0.0, (top - plot) / full), top / full]
-            spec[f"xaxis{suffix}"] = {
-                "domain": across,
-                "anchor": f"y{suffix}",
-                "range": [low * 1.05, 1 + (1 - low) * _NUMBER_ROOM],
-                "tickvals": [0, 0.5, 1],
-                "ticktext": ["0", "0.5", "1"] if not place else ["0%", "50%", "100%"],
-                "tickfont": {"size": style.SMALL_FONT_SIZE},
-                "gridcolor": theme.grid,
-                "zeroline": True,
-                "zerolinecolor": theme.muted,
-            }
-            spec[f"yaxis{suffix}"] = style.axis(
+            notes(end, [_written(value, place) for value in values], xanchor="right"),
+        ]
+        if any(each.examples for each in ranked):
+            marks.append(_means(ranked, place, f"{hover}<extra>the examples</extra>"))
+        return Plot(
+            across=number_axis(
+                range=[low * 1.05, end],
+                tickvals=[0, 0.5, 1],
+                ticktext=["0%", "50%", "100%"] if place else ["0", "0.5", "1"],
+                zeroline=True,
+            ),
+            up=label_axis(
                 "",
-                [escape_html(each) for each in names],
-                1,
-                range=[len(ranked) - 0.5, -0.5],
-                domain=down,
-                anchor=f"x{suffix}",
-                showticklabels=narrow or not place,
-            )
-            spec["annotations"] += [
-                style.heading(theme, name, across[0], down[1], size=style.SMALL_FONT_SIZE),
-                *(
-                    {
-                        **{
-                            "text": _written(value, place),
-                            "x": 1 + (1 - low) * _NUMBER_ROOM,
-                            "y": row,
-                        },
-                        **{"xref": axes["xaxis"], "yref": axes["yaxis"], "xanchor": "right"},
-                        "showarrow": False,
-                        "font": {"size": style.SMALL_FONT_SIZE, "color": theme.text},
-                    }
-                    for row, value in enumerate(values)
-                ),
-            ]
-        return go.Figure({"data": [*bars, *means], "layout": spec})
+                [_SHORT.get(each.method, title) for each, title in zip(ranked, titles, strict=True)]
+                if narrow
+                else titles,
+                shared=True,
+            ),
+            marks=marks,
+            heading=name,
+            heading_size=style.SMALL_FONT_SIZE,
+            height=_ROW * len(ranked),
+        )
 
     def numbers(self) -> Numbers:
         ranked = self.scores
@@ -311,28 +272,25 @@ def _order(value: float) -> float:
     return -2.0 if np.isnan(value) else value
 
 
-def _means(ranked: Sequence[Score], place: int, name: str, theme: themes.Theme) -> dict[str, Any]:
+def _means(ranked: Sequence[Score], place: int, hover: str) -> Mark:
+    """The means over the examples, with their intervals."""
     each = [(row, score.examples[place]) for row, score in enumerate(ranked) if score.examples]
-    return {
-        "type": "scatter",
-        "mode": "markers",
-        "x": [mean.mean for _, mean in each],
-        "y": [row for row, _ in each],
-        "error_x": {
-            "type": "data",
-            "symmetric": False,
+    return lambda sheet: points(
+        [mean.mean for _, mean in each],
+        [row for row, _ in each],
+        name="the model’s examples, mean and 95% interval",
+        symbol="diamond",
+        size=10,
+        color="text",
+        error_x={
+            **{"type": "data", "symmetric": False, "color": sheet.theme.text, "thickness": 2},
             "array": [mean.high - mean.mean for _, mean in each],
             "arrayminus": [mean.mean - mean.low for _, mean in each],
-            "color": theme.text,
-            "thickness": 2,
         },
-        "marker": {"symbol": "diamond", "size": 10, "color": theme.text},
-        "customdata": [METHODS[score.method].title for score in ranked if score.examples],
-        "hovertemplate": f"%{{customdata}}<br>{name.lower()} <b>%{{x:.4~g}}</b>"
-        "<extra>the examples</extra>",
-        "name": "the model’s examples, mean and 95% interval",
-        "showlegend": not place,
-    }
+        customdata=[METHODS[score.method].title for score in ranked if score.examples],
+        hover=hover,
+        legend=not place,
+    )(sheet)
 
 
 def ranking_sentences(ranked: Sequence[Score], token_name: str = "") -> list[str]:

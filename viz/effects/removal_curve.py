@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import plotly.graph_objects as go
 
 from model.explain.ablation_results import ExamplesRemoval, Removal
-from viz.draw import style, themes
-from viz.draw.labels import escape_html
-from viz.effects.head_map import lower_first
+from viz.charts.axes import number_axis
+from viz.charts.chart import Layout, Plot, chart
+from viz.charts.marks import band, line
+from viz.draw import style
+from viz.draw.labels import escape_html, lower_first
 from viz.links.request import Request
 from viz.save.formats import ExportError
 from viz.save.notebook import Lines, traced
 from viz.save.numbers import Numbers
-from viz.save.picture import Layout, Picture
+from viz.save.picture import Picture
 
 TITLE = "Heads removed one after another"
 LOG_PROB = "Log-probability of the translation"
@@ -30,9 +32,7 @@ NO_CURVES = (
     "them."
 )
 
-_HEIGHT, _AXIS = 320, 46
-_LEAST, _RANDOM, _BAND = "least important first", "random order, mean", "random orders, all"
-_HOVER = "heads removed: %{x}<br>VALUE <b>%{y:.4~g}</b><extra>%{fullData.name}</extra>"
+_BELOW = (style.BOTTOM + 46, style.BOTTOM + 46 + 2 * style.LEGEND_HEIGHT)
 
 
 class Curve(Picture):
@@ -63,53 +63,20 @@ class Curve(Picture):
 
     def figure(self, layout: Layout) -> go.Figure:
         """The first trace removes the least important heads first; the second is the mean."""
-        theme, removal = themes.page(layout.dark), self.removal
-        low, high = removal.at_random.min(axis=0), removal.at_random.max(axis=0)
+        removal, orders = self.removal, self.removal.at_random
         removed = list(removal.removed)
-
-        def line(name: str, y: Any, **more: Any) -> dict[str, Any]:
-            return {
-                "type": "scatter",
-                "mode": "lines",
-                "x": removed,
-                "y": y,
-                "name": name,
-                "showlegend": True,
-                "hovertemplate": _HOVER.replace("VALUE", escape_html(lower_first(self.value))),
-                **more,
-            }
-
-        edge = {
-            "line": {"width": 0, "color": theme.muted},
-            "hoverinfo": "skip",
-            "hovertemplate": None,
-        }
-        data = [
-            line(_LEAST, removal.least_first, line={"color": theme.heads[0], "width": 3}),
-            line(
-                _RANDOM,
-                removal.at_random.mean(axis=0),
-                line={"color": theme.heads[1], "width": 2, "dash": "dash"},
-            ),
-            line(_BAND, low, **{**edge, "showlegend": False}),
-            line(_BAND, high, **edge, fill="tonexty", fillcolor=themes.pale(theme.heads[1])),
-        ]
-        lines = ["Across – heads removed", f"Up – {lower_first(self.value)}"]
-        below = style.BOTTOM + _AXIS + (2 * style.LEGEND_HEIGHT if layout.narrow else 0)
-        spec = {
-            **style.plain_layout(
-                theme,
-                title=escape_html(self.title),
-                height=_HEIGHT,
-                below=below,
-                lines=lines if layout.narrow else [],
-            ),
-            "xaxis": style.value_axis(
-                theme, "" if layout.narrow else "Heads removed", range=[0, removed[-1]]
-            ),
-            "yaxis": style.value_axis(theme, "" if layout.narrow else self.value),
-        }
-        return go.Figure({"data": data, "layout": spec})
+        value = escape_html(lower_first(self.value))
+        hover = f"heads removed: %{{x}}<br>{value} <b>%{{y:.4~g}}</b>"
+        plot = Plot(
+            across=number_axis("Heads removed", removed, range=[0, removed[-1]]),
+            up=number_axis(self.value),
+            marks=[
+                line("least important first", removal.least_first, width=3, hover=hover),
+                line("random order, mean", orders.mean(axis=0), color=1, dash="dash", hover=hover),
+                band("random orders, all", orders.min(axis=0), orders.max(axis=0), color=1),
+            ],
+        )
+        return chart(layout, self.title, plot, below=_BELOW)
 
     def numbers(self) -> Numbers:
         removal = self.removal

@@ -10,8 +10,7 @@ from model.explain.attribution import METHODS, Method, SelfAttributions
 from model.trace.attention_map import AttentionKind, Site
 from viz.draw import style
 from viz.draw.axis_names import row_noun
-from viz.draw.labels import axis_texts
-from viz.effects.head_map import lower_first
+from viz.draw.labels import axis_texts, lower_first
 from viz.effects.side_by_side import GREATEST, Panel, SideBySide, Sides, greatest
 from viz.save.notebook import Lines, public, traced
 from viz.save.numbers import Numbers

@@ -8,17 +8,19 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from viz.draw import style, themes
-from viz.draw.labels import axis_texts, escape_html
+from viz.charts.axes import ALL, label_axis, number_axis
+from viz.charts.chart import Layout, Plot, chart
+from viz.charts.marks import points, spans
+from viz.draw import style
+from viz.draw.labels import axis_texts, escape_html, short_text
 from viz.effects.contrasted import Contrasted, moved, quoted
 from viz.links.request import Request
 from viz.save.numbers import Numbers
-from viz.save.picture import Layout
 
 WITH_ALL = "with all"
 """The name of the row that has every token."""
 
-_ROW, _AXIS = 30, 46
+_ROW = 30
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -81,57 +83,39 @@ class WordsWithoutTokens(Contrasted):
 
     def figure(self, layout: Layout) -> go.Figure:
         """One row a source token; the first two traces are the points of the two words."""
-        theme = themes.page(layout.dark)
         labels = [WITH_ALL, *axis_texts(self.contrast.source)]
         both = np.exp(
             np.vstack([self.contrast.log_probs, self.contrast.deleted]).astype(np.float64)
         )
-        rows = list(range(len(labels)))
-        height = max(style.MIN_PLOT_HEIGHT, _ROW * len(rows))
-        spec = {
-            **style.plain_layout(
-                theme,
-                title=escape_html("Without each source token" if layout.narrow else self.title),
-                height=height,
-                below=_AXIS + style.LEGEND_HEIGHT * (2 if layout.narrow else 1) + 10,
-                lines=["Across – probability"] if layout.narrow else [],
-            ),
-            "xaxis": style.value_axis(
-                theme, "" if layout.narrow else "Probability", range=[-0.02, 1.02]
-            ),
-            "yaxis": style.axis(
-                "",
-                [escape_html(_short(each, layout.narrow)) for each in labels],
-                1,
-                range=[len(rows) - 0.5, -0.5],
-            ),
-            "shapes": [
-                {
-                    **{"type": "line", "x0": one, "x1": two, "y0": row, "y1": row},
-                    **{"layer": "below", "line": {"width": 3, "color": theme.grid}},
-                }
-                for row, (one, two) in enumerate(both.tolist())
+        plot = Plot(
+            across=number_axis("Probability", range=[-0.02, 1.02]),
+            up=label_axis("", [*map(short_text, labels)] if layout.narrow else labels, room=ALL),
+            marks=[
+                spans(*both.T),
+                *(
+                    points(
+                        both[:, place],
+                        name=word,
+                        color=place,
+                        size=13,
+                        symbol=("circle", "diamond")[place],
+                        customdata=[*map(escape_html, labels)],
+                        hover="%{customdata}<br>%{fullData.name} <b>%{x:.3~g}</b>",
+                        cliponaxis=False,
+                    )
+                    for place, word in enumerate(self.words)
+                ),
             ],
-        }
-        data = [
-            {
-                "type": "scatter",
-                "mode": "markers",
-                "x": both[:, place],
-                "y": rows,
-                "name": escape_html(name),
-                "marker": {"size": 13, "color": color, "symbol": symbol},
-                "customdata": labels,
-                "hovertemplate": "%{customdata}<br>%{fullData.name} <b>%{x:.3~g}</b>"
-                "<extra></extra>",
-                "showlegend": True,
-                "cliponaxis": False,
-            }
-            for place, (name, color, symbol) in enumerate(
-                zip(self.words, theme.heads, ("circle", "diamond"), strict=False)
-            )
-        ]
-        return go.Figure({"data": data, "layout": spec})
+            height=max(style.MIN_PLOT_HEIGHT, _ROW * len(labels)),
+        )
+        return chart(
+            layout,
+            self.title,
+            plot,
+            short="Without each source token",
+            lines=["Across – probability"],
+            below=(56 + style.LEGEND_HEIGHT, 56 + 2 * style.LEGEND_HEIGHT),
+        )
 
     def numbers(self) -> Numbers:
         deleted = self.contrast.deleted
@@ -144,8 +128,3 @@ class WordsWithoutTokens(Contrasted):
                 "log_prob": (("word",), self.contrast.log_probs),
             },
         )
-
-
-def _short(label: str, narrow: bool) -> str:
-    most = style.NARROW_LABEL
-    return f"{label[: most - 1]}…" if narrow and len(label) > most else label

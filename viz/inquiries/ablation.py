@@ -14,9 +14,8 @@ from model.explain.attribution import METHODS
 from model.numbers import count_of, fixed, percent
 from model.record.intervention import Intervention
 from model.trace.attention_map import AttentionKind, FloatArray
-from viz.draw.labels import axis_texts
+from viz.draw.labels import axis_texts, lower_first
 from viz.effects.effect_map import change_words, effect_sentences
-from viz.effects.head_map import lower_first
 from viz.effects.view import EVERY, EffectsView
 from viz.effects.view import VIEW as EFFECTS
 from viz.inquiries.inquiry import Answer, Inquiry, Subject, share_of

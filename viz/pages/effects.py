@@ -17,12 +17,12 @@ from model.translate.translator import Translator
 from viz.browser.clicks import handle_clicks
 from viz.browser.switches import switches
 from viz.draw import style
-from viz.draw.labels import axis_texts, escape_markdown
+from viz.draw.labels import axis_texts, escape_markdown, lower_first
 from viz.draw.word_diff import translations_html, typed_in
 from viz.effects.contrast_map import ContrastMap, contrast_sentences, replaced_sentence
 from viz.effects.contrasted import moved, standing
 from viz.effects.effect_map import EffectMap, WordMap, change_words, effect_sentences
-from viz.effects.head_map import cross_colors, lower_first
+from viz.effects.head_map import cross_colors
 from viz.effects.price import price, price_words
 from viz.effects.removal_curve import MEASURES, NO_CURVES, ExamplesCurve, RemovalCurve
 from viz.effects.self_maps import PLAIN

@@ -13,7 +13,7 @@ from model.trace.attention_map import AttentionKind, Site
 from model.translate.sentences import TextError
 from model.translate.translator import Translator
 from viz.draw import style
-from viz.draw.labels import escape_markdown
+from viz.draw.labels import escape_markdown, lower_first
 from viz.effects.alignment_map import (
     NO_ALIGNMENT,
     NO_ALIGNMENT_OF_OTHERS,
@@ -22,7 +22,6 @@ from viz.effects.alignment_map import (
     best_read,
 )
 from viz.effects.estimate_vs_deletion import MapBesideTruth
-from viz.effects.head_map import lower_first
 from viz.effects.ranking import MapRanking
 from viz.effects.self_maps import SelfMap, no_truth, part_name
 from viz.effects.view import EVERY, MAPPED, EffectsView, written_part

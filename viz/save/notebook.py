@@ -13,7 +13,7 @@ from enum import Enum
 
 Lines = list[str]
 
-_TOP_LEVEL = ("model.", "viz.save.")
+_TOP_LEVEL = ("model.", "viz.charts.", "viz.save.")
 """Where the classes come from that `headscope` itself offers."""
 
 

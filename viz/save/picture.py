@@ -4,34 +4,16 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import MISSING, asdict, dataclass, fields
+from dataclasses import MISSING, fields
 from typing import Any, ClassVar
 
 import plotly.graph_objects as go
 
 from model.brief import Brief
+from viz.charts.chart import Layout as Layout
 from viz.save.formats import FILMS, IMAGES, NUMBERS
 from viz.save.notebook import Lines, assigned, public
 from viz.save.numbers import Numbers
-
-
-@dataclass(frozen=True, slots=True)
-class Layout:
-    """How a figure is laid out and coloured: for one column, for a slide, on a dark ground."""
-
-    narrow: bool = False
-    slide: bool = False
-    dark: bool = False
-
-    @property
-    def options(self) -> dict[str, Any]:
-        """For figures of one part."""
-        return {"narrow": self.narrow, "dark": self.dark}
-
-    @property
-    def panel_options(self) -> dict[str, Any]:
-        """For figures of several panels."""
-        return asdict(self)
 
 
 class Picture(Brief, ABC):

@@ -20,6 +20,7 @@ from model.trace.attention_map import AttentionKind, FloatArray, Site
 from model.translate.translator import Translator
 from tests.kit.pictures import LAYOUTS, partly, require_same, values
 from viz.draw import themes
+from viz.draw.labels import lower_first
 from viz.effects.effect_map import (
     CERTAIN,
     EffectMap,
@@ -28,14 +29,7 @@ from viz.effects.effect_map import (
     changed_words,
     effect_sentences,
 )
-from viz.effects.head_map import (
-    CHANGED,
-    LOSS,
-    HeadMap,
-    by_kind,
-    cross_colors,
-    lower_first,
-)
+from viz.effects.head_map import CHANGED, LOSS, HeadMap, by_kind, cross_colors
 from viz.effects.removal_curve import ExamplesCurve, RemovalCurve
 from viz.effects.view import VIEW, EffectsView
 from viz.links.head_refs import KINDS

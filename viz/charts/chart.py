@@ -1,0 +1,193 @@
+"""A chart: a title, one plot or several small ones, and what lies around them."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from itertools import chain, zip_longest
+from typing import Any
+
+import plotly.graph_objects as go
+
+from viz.charts.axes import Axis
+from viz.charts.marks import Mark, Sheet
+from viz.charts.scale import Scale
+from viz.draw import style, themes
+from viz.draw.labels import escape_html
+
+HEIGHT = 320
+"""Pixels of a plot of lines."""
+
+LINE = 46
+"""The characters that fit into a line below a narrow title."""
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """How a figure is laid out and coloured: for one column, for a slide, on a dark ground."""
+
+    narrow: bool = False
+    slide: bool = False
+    dark: bool = False
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """For figures of one part."""
+        return {"narrow": self.narrow, "dark": self.dark}
+
+    @property
+    def panel_options(self) -> dict[str, Any]:
+        """For figures of several panels."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plot:
+    """One plot: two axes and what is drawn between them.
+
+    Attributes:
+        across: its lower or upper axis.
+        up: its left axis.
+        marks: from the back to the front.
+        heading: above it, plain text.
+        height: in pixels.
+        scale: of its cells, where it is not the chart's.
+        heading_size: in pixels.
+    """
+
+    across: Axis
+    up: Axis
+    marks: Sequence[Mark]
+    heading: str = ""
+    height: int = HEIGHT
+    scale: Scale | None = None
+    heading_size: int = style.FONT_SIZE
+
+
+def chart(
+    layout: Layout,
+    title: str,
+    plots: Plot | Sequence[Plot],
+    *,
+    short: str | None = None,
+    lines: Sequence[str] | None = None,
+    scale: Scale | None = None,
+    top: int = 0,
+    below: int | tuple[int, int] = style.BOTTOM,
+    under_bars: int | tuple[int, int] = 0,
+    between: float = 0.055,
+    gap: int = 70,
+    ground: str = style.CLEAR,
+    **more: Any,
+) -> go.Figure:
+    """One plot, or several side by side, which in a narrow figure stand below each other.
+
+    The first traces are the cells of all plots, in their order; then the first of their other
+    marks, the second, and so on.
+
+    Args:
+        layout: of the figure.
+        title: in sentence case, plain text.
+        plots: from the left.
+        short: the title of a narrow figure; None for the same.
+        lines: below the title of a narrow figure, in place of axis titles, plain text; None for
+            the titles of the axes of the first plot.
+        scale: of all cells that have none of their own.
+        top: pixels above the plots, for what stands there.
+        below: pixels below them, for axis titles, legend and colour bar; where narrow ones need
+            others, both.
+        under_bars: how many of these lie below colour bars of plots' own, likewise.
+        between: the room between two plots, as a share of the width.
+        gap: pixels between two plots that stand below each other.
+        ground: the colour behind the marks.
+        more: settings of Plotly's layout.
+    """
+    plots = [plots] if isinstance(plots, Plot) else plots
+    theme, narrow = themes.page(layout.dark), layout.narrow
+    full, places = _places(plots, narrow, between, gap)
+    if lines is None:
+        lines = [f"Across – {plots[0].across.line}", f"Up – {plots[0].up.line}"]
+    shared = style.layout(
+        theme,
+        title=escape_html(title if not narrow or short is None else short),
+        height=full,
+        top=top,
+        lines=[*map(escape_html, lines)] if narrow else [],
+    )
+    spec = {**style.with_bottom(shared, _one(below, narrow)), "plot_bgcolor": theme.color(ground)}
+    if scale is None:
+        spec["legend"] = style.legend_below(shared)
+    else:
+        spec["coloraxis"] = scale.axis(theme, narrow)
+    sheets: list[Sheet] = []
+    layers: list[list[list[Any]]] = []
+    for number, (plot, (across, down)) in enumerate(zip(plots, places, strict=True)):
+        sheet = Sheet(
+            theme=theme,
+            narrow=narrow,
+            number=number,
+            height=plot.height,
+            at=plot.across.at,
+            rows=plot.up.at,
+            scale=plot.scale or scale,
+            bar_y=_one(under_bars, narrow) / spec["height"],
+        )
+        first = narrow or not number
+        x = plot.across.drawn(theme, narrow, first=True)
+        y = plot.up.drawn(theme, narrow, rows=plot.height, first=first)
+        if len(plots) > 1:
+            x = {"domain": across, "anchor": f"y{sheet.suffix}"} | x
+            y = {"domain": down, "anchor": f"x{sheet.suffix}"} | y
+        spec |= {f"xaxis{sheet.suffix}": x, f"yaxis{sheet.suffix}": y}
+        if plot.heading:
+            text = escape_html(plot.heading)
+            size = plot.heading_size
+            sheet.notes.append(style.heading(theme, text, across[0], down[1], size=size))
+        layers.append([sheet.drawn(mark) for mark in plot.marks])
+        sheets.append(sheet)
+    return go.Figure(
+        {
+            "data": [
+                *(trace for sheet in sheets for trace in sheet.first),
+                *chain.from_iterable(chain.from_iterable(zip_longest(*layers, fillvalue=()))),
+                *(trace for sheet in sheets for trace in sheet.last),
+            ],
+            "layout": {
+                **spec,
+                "shapes": [shape for sheet in sheets for shape in sheet.shapes],
+                "annotations": [note for sheet in sheets for note in sheet.notes],
+                **more,
+            },
+        }
+    )
+
+
+def title_lines(title: str, *more: str) -> list[str]:
+    """A whole title in lines, for a narrow figure whose title is short, and lines after it."""
+    return [*textwrap.wrap(title, LINE), *more]
+
+
+def _one(pixels: int | tuple[int, int], narrow: bool) -> int:
+    return pixels if isinstance(pixels, int) else pixels[narrow]
+
+
+Ends = list[float]
+
+
+def _places(
+    plots: Sequence[Plot], narrow: bool, between: float, gap: int
+) -> tuple[int, list[tuple[Ends, Ends]]]:
+    """The height of all plots in pixels, and where each lies across and up, as shares."""
+    heights = [plot.height for plot in plots]
+    count = len(plots)
+    full = sum(heights) + gap * (count - 1) if narrow else max(heights)
+    width = (1 - between * (count - 1)) / count
+    places: list[tuple[Ends, Ends]] = []
+    top = full
+    for number, height in enumerate(heights):
+        left = 0.0 if narrow else number * (width + between)
+        across = [left, 1.0 if narrow else min(1.0, left + width)]
+        places.append((across, [max(0.0, (top - height) / full), top / full]))
+        top -= height + gap if narrow else 0
+    return full, places

@@ -1,0 +1,184 @@
+"""Maps of tokens: rows down, columns across, one map or several of the same tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+
+from model.trace.attention_map import BoolArray, FloatArray, Tokens
+from viz.charts.axes import Axis, label_axis
+from viz.charts.chart import Layout, Plot, chart, title_lines
+from viz.charts.marks import Mark, Sheet, cells, grey_cells
+from viz.charts.scale import Scale
+from viz.draw import style
+from viz.draw.labels import axis_labels, escape_html, lower_first, side_texts
+
+_BETWEEN, _BELOW = 0.04, 40
+"""The gap between two maps: side by side, as a share of the plot; stacked, in pixels."""
+
+_BAR, _NARROW_BAR = 200, 110
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TokenMap:
+    """One map of several.
+
+    Attributes:
+        name: its heading, in sentence case.
+        short_name: the same for a colour bar with little room.
+        unit: of its numbers.
+        values: (row, column).
+        marks: over the cells.
+        allowed: (row, column); other cells are hatched. None if all are allowed.
+    """
+
+    name: str
+    short_name: str
+    unit: str
+    values: FloatArray
+    marks: Sequence[Mark] = ()
+    allowed: BoolArray | None = None
+
+
+def cell_names(queries: Tokens, keys: Tokens) -> NDArray[np.object_] | None:
+    """Both labels of every cell and their positions, (query, key, 2); None if too many."""
+    if len(queries) * len(keys) > style.NAMED_CELLS:
+        return None
+    rows, columns = (
+        [f"{label} ({position})" for position, label in enumerate(axis_labels(tokens))]
+        for tokens in (queries, keys)
+    )
+    return np.stack(
+        np.meshgrid(np.array(rows, object), np.array(columns, object), indexing="ij"), axis=-1
+    )
+
+
+def hatched(
+    forbidden: BoolArray, named: NDArray[np.object_] | None, gap: int, *, legend: bool = True
+) -> Mark:
+    """A grey ground over forbidden cells, with one hatched outline per run of them in a row."""
+    x: list[float | None] = []
+    y: list[float | None] = []
+    for row, each in enumerate(forbidden):
+        edges = np.flatnonzero(np.diff(each.astype(np.int8), prepend=0, append=0)) - 0.5
+        for left, right in edges.reshape(-1, 2).tolist():
+            x += [left, right, right, left, left, None]
+            y += [row - 0.5, row - 0.5, row + 0.5, row + 0.5, row - 0.5, None]
+
+    def draw(sheet: Sheet) -> None:
+        hover = style.hover_template(named=named is not None, forbidden=True)
+        grey_cells(forbidden, gap=gap, customdata=named, hovertemplate=hover)(sheet)
+        sheet.add(
+            {
+                "type": "scatter",
+                "x": x,
+                "y": y,
+                "mode": "lines",
+                "line": {"width": 0},
+                "fill": "toself",
+                "fillpattern": {
+                    **{"shape": "/", "size": 9, "solidity": 0.15},
+                    **{"fgcolor": sheet.theme.hatch, "bgcolor": sheet.theme.forbidden},
+                },
+                "hoverinfo": "skip",
+                "name": "not allowed",
+                "showlegend": legend,
+            }
+        )
+
+    return draw
+
+
+def key_axis(title: str, keys: Tokens, layout: Layout, *, abreast: int = 1) -> Axis:
+    """Keys above a map, with as many labels as there is room for."""
+    return label_axis(
+        title,
+        keys,
+        room=(style.LABELLED_COLUMNS // abreast, style.NARROW_LABELLED_COLUMNS),
+        side="top",
+        # Slanted labels lean out of a narrow figure.
+        autotickangles=[0, -90] if layout.narrow else [0, -45, -90],
+    )
+
+
+def keys_height(keys: Tokens, layout: Layout, *, abreast: int = 1) -> int:
+    """The pixels of these labels."""
+    room = style.NARROW_PLOT_WIDTH if layout.narrow else style.PLOT_WIDTH // abreast
+    return style.labels_height(side_texts(keys, layout.narrow), room)
+
+
+def token_maps(
+    layout: Layout,
+    title: str,
+    maps: Sequence[TokenMap],
+    rows: tuple[str, Tokens],
+    columns: tuple[str, Tokens],
+    *,
+    short: str = "",
+    marks: Sequence[Mark] = (),
+) -> go.Figure:
+    """One map or two of the same tokens, each on a scale of its own; the first traces are the maps.
+
+    Args:
+        layout: of the figure.
+        title: in sentence case.
+        maps: from the left.
+        rows: what rows are, and one token each.
+        columns: the same of columns.
+        short: the title of a narrow figure, with the whole one in lines below it; "" for none.
+        marks: on every map.
+    """
+    names = cell_names(rows[1], columns[1])
+    abreast, gap = len(maps), 1 if len(rows[1]) <= style.NUMBERED_ROWS else 0
+    labels = keys_height(columns[1], layout, abreast=abreast)
+    plots = []
+    for place, each in enumerate(maps):
+        bar = {"xanchor": ("left", "right")[place], "x": place} if layout.narrow else {}
+        scale = Scale.of(
+            each.values,
+            # Two bars share the width of a phone, so they name the map, not the unit.
+            each.short_name if layout.narrow else each.unit,
+            lengths=(_BAR, _NARROW_BAR),
+            bar={"x": place * (1 + _BETWEEN) / 2, **bar},
+        )
+        hover = style.hover_template(named=names is not None, unit=each.unit)
+        drawn = [
+            cells(each.values, name=each.name, scale=scale, gap=gap, customdata=names, hover=hover)
+        ]
+        if each.allowed is not None and not each.allowed.all():
+            # One legend entry is enough for both maps.
+            drawn.append(hatched(~each.allowed, names, gap, legend=not place))
+        heading = style.axis_title(_heading(each, layout.narrow))
+        plots.append(
+            Plot(
+                across=key_axis("", columns[1], layout, abreast=abreast).with_(title=heading),
+                up=label_axis(rows[0], rows[1], shared=True),
+                marks=[*drawn, *each.marks, *marks],
+                height=style.plot_height(len(rows[1])),
+                scale=scale,
+            )
+        )
+    lines = [f"Rows – {lower_first(rows[0])}", f"Columns – {lower_first(columns[0])}"]
+    legend = style.LEGEND_HEIGHT
+    return chart(
+        layout,
+        title,
+        plots,
+        short=short or None,
+        lines=title_lines(title, *lines) if short else lines,
+        top=labels + (style.LINE_HEIGHT if layout.narrow else 0),
+        below=(style.BOTTOM + legend, style.BOTTOM + 2 * legend),
+        under_bars=(legend, 2 * legend),
+        between=_BETWEEN,
+        gap=_BELOW + labels,
+        ground="grid",
+    )
+
+
+def _heading(each: TokenMap, narrow: bool) -> str:
+    is_named = narrow or each.unit in lower_first(each.name)
+    return f"<b>{escape_html(each.name)}</b>" + ("" if is_named else f" – {escape_html(each.unit)}")
