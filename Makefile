@@ -20,7 +20,7 @@ ARGS ?=
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run desktop wheel site test quick fuzz deployment check format bench screenshots javascript wasm clean
+.PHONY: help run desktop wheel site test quick learning fuzz deployment check format bench screenshots javascript wasm clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -49,15 +49,18 @@ WINDOWS := tests/browser tests/test_desktop.py
 
 test: $(VENV)/.installed-dev ## Run the tests (ARGS="-k causal" goes to pytest)
 ifeq ($(strip $(ARGS)),)
-	@$(PY) -m pytest $(WORKERS) tests $(addprefix --ignore ,$(WINDOWS)); first=$$?; \
+	@$(PY) -m pytest $(WORKERS) -m "not learning" tests $(addprefix --ignore ,$(WINDOWS)); first=$$?; \
 	$(PY) -m pytest $(WORKERS) $(WINDOWS) && exit $$first
 else
 	$(PY) -m pytest $(ARGS)
 endif
 
 quick: $(VENV)/.installed-dev ## Run the tests that need no browser, no whole page, no training and no other process
-	$(PY) -m pytest $(WORKERS) --hypothesis-profile few -m "not (browser or slow)" \
+	$(PY) -m pytest $(WORKERS) --hypothesis-profile few -m "not (browser or slow or learning)" \
 	  tests $(addprefix --ignore ,$(WINDOWS) tests/app tests/fuzz)
+
+learning: $(VENV)/.installed-dev ## Train every variant, and what else only shows that models learn
+	$(PY) -m pytest $(WORKERS) -m learning $(ARGS) tests/model
 
 fuzz: $(VENV)/.installed-dev ## Try some 25,000 hostile inputs, different each time (ARGS="-k talk" goes to pytest)
 	$(PY) -m pytest --hypothesis-profile fuzz $(ARGS) tests/fuzz

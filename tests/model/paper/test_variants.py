@@ -119,7 +119,7 @@ def turned_round(model: Transformer, rows: list[Sequence]) -> list[Sequence]:
     return [tuple(row[: row.index(EOS)]) if EOS in row else tuple(row) for row in written]
 
 
-@pytest.mark.slow
+@pytest.mark.learning
 @pytest.mark.parametrize("overrides", VARIANTS.values(), ids=VARIANTS)
 def test_a_variant_learns_to_reverse_unseen_sequences_and_can_be_recorded(
     build: Callable[..., Transformer],

@@ -501,6 +501,7 @@ def test_a_run_with_a_vocabulary_for_each_side(corpus, finished, tmp_path, capsy
         assert sentence in capsys.readouterr().err
 
 
+@pytest.mark.learning
 def test_a_run_with_two_vocabularies_learns(corpus, tmp_path):
     overrides = [*WHOLE, "training.vocab_size=280", "training.separate_vocabularies=true"]
     assert train(arguments(corpus, tmp_path / "run", *overrides)) == 0
@@ -524,6 +525,7 @@ def test_a_shallower_model_starts_with_the_first_layers_of_a_checkpoint(corpus, 
         assert torch.allclose(value, first[name].float(), atol=1e-4), name
 
 
+@pytest.mark.learning
 def test_a_model_that_sees_what_it_is_to_predict_learns_to_copy_it_and_cannot_write(
     corpus, tmp_path
 ):
@@ -537,6 +539,7 @@ def test_a_model_that_sees_what_it_is_to_predict_learns_to_copy_it_and_cannot_wr
     assert round(metrics["valid_loss_with_mask"], 4) == scores["valid_loss_with_mask"]
 
 
+@pytest.mark.learning
 def test_heads_that_have_to_choose_look_at_fewer_places(corpus, tmp_path):
     entropies = {}
     for penalty in (0.0, 1.0):
