@@ -16,6 +16,7 @@ from itertools import chain
 import numpy as np
 import torch
 from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
 
 from model.paper.tokenizer import BOS, EOS, PAD
 
@@ -167,6 +168,9 @@ class Batches:
 
 def padded(token_ids: Sequence[Sequence[int]], device: torch.device | str = "cpu") -> Tensor:
     """Sources for decoding: (batch, source), each with its end token, padded to the longest."""
-    width = max(len(ids) for ids in token_ids) + 1
-    rows = [[*ids, EOS, *[PAD] * (width - len(ids) - 1)] for ids in token_ids]
-    return torch.tensor(rows, device=device)
+    return filled([[*ids, EOS] for ids in token_ids]).to(device)
+
+
+def filled(rows: Sequence[Sequence[int]]) -> Tensor:
+    """Rows of token ids, (row, token), padded to the longest."""
+    return pad_sequence([torch.tensor(row) for row in rows], batch_first=True, padding_value=PAD)

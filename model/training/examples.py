@@ -11,6 +11,7 @@ import sacrebleu
 
 from model.checkpoints.checkpoint import language_pair
 from model.survey.parallel_text import Pair
+from model.training.tables import grouped
 from model.translate.sentences import TextError
 from model.translate.translator import Translator
 
@@ -28,10 +29,10 @@ GIVEN = (
 
 @dataclass(frozen=True, slots=True)
 class Feature:
-    """A pattern in a pair of sentences that is worth a look.
+    """A pattern in a pair of sentences that is worth a look, from tables/features.tsv.
 
-    Both are regular expressions; an empty source matches all. The target's groups fill {0}, … in
-    the sentence on what to look at.
+    Source and target are regular expressions; an empty source matches all. The target's groups fill
+    {0}, … in the sentence on what to look at.
     """
 
     source: str
@@ -39,108 +40,11 @@ class Feature:
     shows: str
 
 
-GERMAN = (
-    Feature(
-        "",
-        r", (weil|dass|ob|wenn|obwohl|bevor|nachdem)\b",
-        "A clause with “{0}”: its verb waits for the end.",
-    ),
-    Feature(
-        "",
-        # Not infinitives and prepositions that look like a participle.
-        r"\b(?:habe|hast|hat|haben|habt)\b[^,]* (ge(?!hen|ben|gen)\w+(?:t|en))[.?!]$",
-        "The perfect: the participle “{0}” goes to the end.",
-    ),
-    Feature(
-        r"\b(?:don't|doesn't|didn't)\b",
-        r"\b(nicht|keine?[nmrs]?)\b",
-        "“do” has no German counterpart; what remains is “{0}”.",
-    ),
-    Feature(
-        r"^(?:Do|Does|Did) ",
-        r"^(\w+) .*\?$",
-        "English asks with “do”; German begins with the verb, “{0}”.",
-    ),
-    Feature(
-        r"\b(?:can|can't|must|have to|has to|want|wants|should|shall|may)\b",
-        r"\b(?:kann|kannst|können|muss|musst|müssen|will|willst|wollen|soll|sollte|darf)\b"
-        r"[^,]* ([a-zäöüß]+en)[.?!]$",
-        "A verb after a modal verb: “{0}” goes to the end.",
-    ),
-    Feature(
-        r"\b(?:will|won't|going to)\b|'ll\b",
-        r"\b(?:werde|wirst|wird|werden|werdet)\b[^,]* ([a-zäöüß]+en)[.?!]$",
-        "The future: “{0}” goes to the end.",
-    ),
-)
-FRENCH = (
-    Feature(
-        "",
-        r"\b(?:ne |n')\w+ (pas|jamais|plus|rien)\b",
-        "Negation in two parts, “ne” before the verb and “{0}” after it.",
-    ),
-    Feature(
-        r"\b(?:him|her|it|them|us|you)[.?!]?$",
-        r"\b(le|la|les|lui|leur|nous|l'|t')(?:\b ?)(?!la |le |les )\w+e?[rzst]?[.?! ]*$",
-        "The pronoun “{0}” comes before its verb.",
-    ),
-    Feature(
-        r"^(?:Do|Does|Did) ",
-        r"^(\w+-(?:tu|vous|il|elle|ils|elles))\b.*\?$",
-        "English asks with “do”; French inverts verb and subject, “{0}”.",
-    ),
-    Feature(
-        "",
-        r"\b(?:suis|es|est|sommes|êtes|sont) "
-        r"((?:all[ée]|re?venu|venu|arrivé|parti|né|tombé)e?s?)\b",
-        "The perfect with “être” instead of “avoir”: “{0}”.",
-    ),
-    Feature(
-        r"\b(?:red|blue|green|white|black|yellow)\b [a-z]+",
-        r"[a-zé]+ (rouges?|bleue?s?|verte?s?|blanc(?:he)?s?|noire?s?|jaunes?)\b",
-        "The colour “{0}” follows its noun.",
-    ),
-    Feature(
-        r"(?i)\b(?:I'm|you're|he's|she's|we're|they're) (?!going to\b)[a-z]+ing\b",
-        r"^(?!.*\ben train\b)",
-        "English says “be … -ing”; one verb form does it in French.",
-    ),
-)
-ENGLISH = (
-    Feature(
-        r", (?:weil|dass|ob|wenn|obwohl|bevor|nachdem)\b",
-        r"\b(because|that|whether|if|when|although|before|after)\b",
-        "A German clause ends with its verb; after “{0}” it comes forward.",
-    ),
-    Feature(
-        r"\b(?:habe|hast|hat|haben|habt)\b[^,]* ge(?!hen|ben|gen)\w+(?:t|en)[.?!]$",
-        r"^(?:\w+|The \w+) (?:has |have )?((?!used\b)\w+(?:ed|ught|ent|ept))\b",
-        "The participle at the end of the German sentence comes early here: “{0}”.",
-    ),
-    Feature(
-        r"\b(?:nicht|kein\w*)\b",
-        r"\b(don't|doesn't|didn't)\b",
-        "German negates with one word; English also needs “{0}”.",
-    ),
-    Feature(
-        r"^\w+ (?:du|ihr|Sie|er|sie|wir|ich|Tom|Maria)\b.*\?$",
-        r"^(Do|Does|Did) ",
-        "German asks with the verb in front; English puts “{0}” there.",
-    ),
-    Feature(
-        r"\b(?:kann|kannst|können|muss|musst|müssen|will|willst|wollen|soll|sollte|darf)\b"
-        r"[^,]* [a-zäöüß]+en[.?!]$",
-        r"\b(?:can|can't|must|should|may|have to|has to|want to|wants to) (?:not )?([a-z]+) \w",
-        "The verb at the end of the German sentence comes forward: “{0}”.",
-    ),
-    Feature(
-        r"^[^,]*\b(ab|an|auf|aus|ein|mit|vor|zu|zurück|weg|los)[.?!]$",
-        r"^(?!.*(?:ing\b))",
-        "A separable verb: in German its prefix waits for the end.",
-    ),
-)
-FEATURES = {"de": GERMAN, "en": ENGLISH, "fr": FRENCH}
-"""The features by target language; other languages have none."""
+FEATURES = {
+    language: [Feature(*columns) for columns in listed]
+    for language, listed in grouped("features.tsv").items()
+}
+"""By target language; other languages have none."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,12 +24,11 @@ from model.explain.experiments import KINDS, Experiment, Kind, read_experiments,
 from model.explain.head_ablation import effects_of
 from model.paper.search import Search
 from model.record.intervention import Intervention, PositionEdit, PositionError
-from model.survey.parallel_text import Pair, read_pairs
+from model.survey.parallel_text import Pair
 from model.trace.attention_map import AttentionKind
 from model.trace.trace import Trace
 from model.training.command import Program, command
-from model.training.evaluate import reversed_columns
-from model.training.toy_recipes import TOYS, toy_pairs
+from model.training.toy_recipes import UNSEEN, unseen_pairs
 from model.translate.sentences import TextError
 from model.translate.translator import Translator, load
 
@@ -196,14 +195,7 @@ def main(argv: list[str] | None) -> None:
     """The command line."""
     parser = Program(__spec__, __doc__)
     parser.add_argument("--checkpoint", type=Path, required=True, help=f"gets an {EXPERIMENTS}")
-    parser.add_argument(
-        "--data",
-        nargs="+",
-        type=Path,
-        default=[],
-        help=".tsv or .tsv.xz files of sentences that the model was not trained on; a toy needs "
-        "none",
-    )
+    parser.files("--data", UNSEEN)
     parser.add_argument("--count", type=int, default=60, help="candidates (default 60)")
     parser.add_argument(
         "--first", nargs="+", default=[], help="sentences to name first where they show something"
@@ -212,14 +204,8 @@ def main(argv: list[str] | None) -> None:
     model = load(arguments.checkpoint, device="cpu")
     if trained_without_causal_mask(model.metrics):
         parser.error("a model that copies its target has no translation that could change")
-    if arguments.data:
-        read = read_pairs(arguments.data, reverse=reversed_columns(arguments.checkpoint))
-        pairs, noun = plain(model, read), "translation"
-    else:
-        toy = TOYS.get(arguments.checkpoint.name)
-        if toy is None:
-            parser.error("--data is needed: only a toy draws its own sentences")
-        pairs, noun = toy_pairs(arguments.checkpoint, toy), "output"
+    pairs, toy = unseen_pairs(parser, arguments)
+    pairs, noun = (pairs, "output") if toy else (plain(model, pairs), "translation")
     first = [model.trace(sentence) for sentence in arguments.first]
     traces = list(candidates(model, pairs, arguments.count))
     found = chosen(model, traces, noun, first=first, progress=True)

@@ -20,12 +20,10 @@ from tqdm import tqdm
 
 from model.checkpoints.checkpoint import (
     CARD,
-    EXAMPLES,
     is_single_stack,
-    own_file,
-    parse_json,
     trained_without_causal_mask,
 )
+from model.explain.examples import read_examples
 from model.explain.labels import (
     CONFIDENCE,
     MIN_PASSING,
@@ -39,14 +37,13 @@ from model.explain.labels import survey as surveyed
 from model.explain.labels_file import read_labels, save_labels
 from model.explain.source_rows import token_sources
 from model.files import write_whole
-from model.survey.parallel_text import CorpusError, Pair, key, read_pairs
+from model.survey.parallel_text import CorpusError, Pair, key
 from model.survey.survey_file import read_survey
 from model.trace.attention_map import Site
 from model.trace.trace import Trace
 from model.training.card import table
 from model.training.command import Program, command
-from model.training.evaluate import reversed_columns
-from model.training.toy_recipes import TOY_DATA, TOY_LICENCE, TOYS, toy_pairs
+from model.training.toy_recipes import TOY_DATA, TOY_LICENCE, UNSEEN, unseen_pairs
 from model.translate.sentences import TextError
 from model.translate.text_models import StackReader
 from model.translate.translator import Translator, load
@@ -123,8 +120,8 @@ def write_labels(
     The folder's own examples are left out, like the sentences `without`. Raises SampleError if too
     few sentences are left.
     """
-    model = _loaded(directory)
-    unseen = fresh(pairs, [*_examples(directory), *without])
+    model = loaded(directory)
+    unseen = fresh(pairs, [*(each.source for each in read_examples(directory)), *without])
     survey = label_heads(model, unseen, data=data, licence=licence, progress=progress)
     save_labels(directory, survey)
     card = directory / CARD
@@ -166,7 +163,7 @@ def labels_on(directory: Path, pairs: Sequence[Pair]) -> list[LabelHeld]:
         directory: the checkpoint.
         pairs: the sentences, in order; each label counts the first MIN_SENTENCES that can tell.
     """
-    values = surveyed(_recorded(_loaded(directory), pairs), enough=MIN_SENTENCES)
+    values = surveyed(_recorded(loaded(directory), pairs), enough=MIN_SENTENCES)
     found = []
     for site, head, label in labels_shown(directory):
         own = values[site][head][label]
@@ -175,7 +172,8 @@ def labels_on(directory: Path, pairs: Sequence[Pair]) -> list[LabelHeld]:
     return found
 
 
-def _loaded(directory: Path) -> Translator | StackReader:
+def loaded(directory: Path) -> Translator | StackReader:
+    """The model of a folder, whichever it is, on the CPU."""
     if is_single_stack(directory):
         return StackReader.load(directory, device="cpu")
     return load(directory, device="cpu")
@@ -223,11 +221,6 @@ def _recorded(
             continue
 
 
-def _examples(directory: Path) -> list[str]:
-    path = own_file(directory, EXAMPLES)
-    return [each["source"] for each in parse_json(path)] if path.exists() else []
-
-
 def _lines(paths: Sequence[Path]) -> list[str]:
     try:
         texts = [path.read_text(encoding="utf-8") for path in paths]
@@ -241,10 +234,7 @@ def main(argv: list[str] | None) -> None:
     """The command line."""
     parser = Program(__spec__, __doc__)
     parser.add_argument("--checkpoint", type=Path, required=True, help="gets a labels.json")
-    parser.files(
-        "--data",
-        ".tsv or .tsv.xz files of sentences that the model was not trained on; a toy needs none",
-    )
+    parser.files("--data", UNSEEN)
     parser.add_argument("--name", help="name of the data (default: the names of the files)")
     parser.add_argument("--licence", default="not stated", help="of the data")
     parser.files(
@@ -252,16 +242,11 @@ def main(argv: list[str] | None) -> None:
         "text files of sentences to leave out besides the examples, by lines and columns",
     )
     arguments = parser.parse(argv)
-    if arguments.data:
-        reverse = reversed_columns(arguments.checkpoint)
-        pairs = read_pairs(arguments.data, reverse=reverse)
+    pairs, toy = unseen_pairs(parser, arguments)
+    name, licence = TOY_DATA, TOY_LICENCE
+    if not toy:
         name = arguments.name or ", ".join(path.name for path in arguments.data)
         licence = arguments.licence
-    else:
-        toy = TOYS.get(arguments.checkpoint.name)
-        if toy is None:
-            parser.error("--data is needed: only a toy draws its own sentences")
-        pairs, name, licence = toy_pairs(arguments.checkpoint, toy), TOY_DATA, TOY_LICENCE
     survey = write_labels(
         arguments.checkpoint,
         pairs,

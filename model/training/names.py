@@ -12,17 +12,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from model.survey.parallel_text import Pair
+from model.training.tables import grouped
 
-MEN = (
-    *("Adam", "Alexander", "Anton", "Ben", "Daniel", "David", "Emil", "Erik", "Felix", "Finn"),
-    *("Henry", "Jan", "Jim", "John", "Ken", "Leo", "Martin", "Max", "Michael", "Oliver"),
-    *("Oskar", "Paul", "Peter", "Philip", "Robert", "Robin", "Simon", "Theo", "Tim", "William"),
-)
-WOMEN = (
-    *("Alice", "Amelie", "Anna", "Barbara", "Carla", "Clara", "Diana", "Ella", "Emily", "Emma"),
-    *("Eva", "Hannah", "Helen", "Ida", "Jane", "Julia", "Karin", "Kate", "Laura", "Lena"),
-    *("Linda", "Lisa", "Lucy", "Maja", "Mia", "Nina", "Nora", "Olivia", "Sarah", "Sophie"),
-)
+MEN, WOMEN = (tuple(name for (name,) in names) for names in grouped("names.tsv").values())
 """Spelled alike in English, German and French."""
 
 _TOM = re.compile(r"\bTom(?=s?\b)")

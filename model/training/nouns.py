@@ -12,25 +12,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from model.survey.parallel_text import Pair
+from model.training.tables import grouped
 
-GENDERS = (
-    {
-        **{"attention": "Aufmerksamkeit", "beauty": "Schönheit", "cooperation": "Zusammenarbeit"},
-        **{"curiosity": "Neugier", "democracy": "Demokratie", "discipline": "Disziplin"},
-        **{"education": "Bildung", "energy": "Energie", "experience": "Erfahrung"},
-        **{"freedom": "Freiheit", "friendship": "Freundschaft", "health": "Gesundheit"},
-        **{"help": "Hilfe", "honesty": "Ehrlichkeit", "hope": "Hoffnung"},
-        **{"imagination": "Fantasie", "justice": "Gerechtigkeit", "loneliness": "Einsamkeit"},
-        **{"love": "Liebe", "music": "Musik", "patience": "Geduld"},
-        **{"politeness": "Höflichkeit", "poverty": "Armut", "practice": "Übung"},
-        **{"responsibility": "Verantwortung", "strength": "Kraft", "support": "Unterstützung"},
-        **{"time": "Zeit", "transparency": "Transparenz", "wisdom": "Weisheit"},
-    },
-    {
-        **{"food": "Essen", "happiness": "Glück", "knowledge": "Wissen"},
-        **{"money": "Geld", "water": "Wasser"},
-    },
-)
+GENDERS: tuple[dict[str, str], ...] = tuple(map(dict, grouped("nouns.tsv").values()))
 """English and German nouns used without an article, by German gender."""
 
 _BEFORE = (

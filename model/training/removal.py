@@ -15,16 +15,18 @@ from pathlib import Path
 import numpy as np
 import sacrebleu
 import torch
-from torch import Tensor
 from tqdm import tqdm
 
-from model.checkpoints.checkpoint import EXAMPLES, REMOVAL, CheckpointError, own_file, parse_json
+from model.checkpoints.checkpoint import EXAMPLES, REMOVAL, CheckpointError
 from model.explain.ablation_results import ExamplesRemoval, Removal
+from model.explain.examples import read_examples
 from model.explain.head_ablation import effects_of, removal_orders
 from model.explain.removal_file import save_removal
 from model.paper.decoding import greedy, token_log_probs
+from model.paper.tokenizer import PAD
 from model.record.head_editing import editing_heads
 from model.trace.attention_map import Site, Tokens
+from model.training.batches import filled
 from model.training.command import Program, command
 from model.translate.translator import Translator, load
 
@@ -87,11 +89,11 @@ class _Batch:
         references: Sequence[str],
     ) -> None:
         self._translator, self._references = translator, references
-        pad = translator.model.config.pad_id
         self._source, self._target, self._labels = (
-            _padded(each, pad).to(translator.device) for each in (sources, targets, labels)
+            filled([each.ids for each in side]).to(translator.device)
+            for side in (sources, targets, labels)
         )
-        self._counted = self._labels != pad
+        self._counted = self._labels != PAD
         self._chrf = sacrebleu.CHRF()
         self._chrf.corpus_score(references, [references])
         self.signature = str(self._chrf.get_signature())
@@ -111,29 +113,16 @@ class _Batch:
         )
 
 
-def _padded(sentences: Sequence[Tokens], pad: int) -> Tensor:
-    width = max(len(each.ids) for each in sentences)
-    return torch.tensor([[*each.ids, *[pad] * (width - len(each.ids))] for each in sentences])
-
-
 def write_removal(directory: Path, *, orders: int = 20, progress: bool = False) -> None:
     """Write removal.json of a checkpoint folder, measured on its examples.json.
 
     Raises CheckpointError if it has no examples, and TextError if the model cannot read one.
     """
-    try:
-        examples = [
-            (str(entry["source"]), str(entry["translation"]))
-            for entry in parse_json(own_file(directory, EXAMPLES))
-        ]
-        if not examples:
-            raise ValueError
-    except (KeyError, TypeError, ValueError) as error:
-        if isinstance(error, CheckpointError):
-            raise
+    examples = [(each.source, each.translation) for each in read_examples(directory)]
+    if not examples:
         raise CheckpointError(
             f"{directory / EXAMPLES} has no examples; export the model with --card."
-        ) from None
+        )
     translator = load(directory, device="cpu")
     save_removal(
         directory, examples_removal(translator, examples, orders=orders, progress=progress)

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
 from model.checkpoints.checkpoint import CheckpointError
+from model.explain.measures import Values, facts_of
 from model.paper.tokenizer import PAD
 from model.survey.parallel_text import Pair
-from model.trace.attention_map import AttentionKind, AttentionMap
+from model.trace.attention_map import Site
 from model.trace.trace import Trace
 from model.training.batches import Batches
 from model.training.epochs import encoded
@@ -87,25 +87,15 @@ def validation_loss(translator: Translator, pairs: Sequence[Pair]) -> float:
 def mean_entropies(traces: Iterable[Trace]) -> dict[str, list[list[float]]]:
     """The mean entropy of every head's rows over several sentences of one model, in bits.
 
-    For "encoder", "decoder" and "cross" a list of layers of lists of heads.
+    For "encoder", "decoder" and "cross" a list of layers of lists of heads. A head without weight
+    on a sentence counts as 0 there.
     """
-    by_kind: dict[AttentionKind, dict[int, list[NDArray[np.float64]]]] = {}
+    by_site: dict[Site, list[Values]] = {}
     for trace in traces:
-        for site, attention in trace.maps.items():
-            layers = by_kind.setdefault(site.kind, {})
-            layers.setdefault(site.layer, []).append(entropies(attention))
-    return {
-        kind.value: [np.mean(layers[layer], axis=0).round(4).tolist() for layer in sorted(layers)]
-        for kind, layers in by_kind.items()
-    }
-
-
-def entropies(attention: AttentionMap) -> NDArray[np.float64]:
-    """The mean entropy of each head's rows that have any weight, (head,), in bits."""
-    weights = attention.weights.astype(np.float64)
-    totals = weights.sum(axis=-1)
-    live = totals > 0
-    shares = weights / np.where(live, totals, 1)[..., None]
-    rows = -(shares * np.log2(np.maximum(shares, np.finfo(np.float64).tiny))).sum(axis=-1)
-    # The entropy of a row with one key is -0.
-    return np.maximum(rows, 0).sum(axis=-1) / np.maximum(live.sum(axis=-1), 1)
+        for site, facts in facts_of(trace.maps).items():
+            by_site.setdefault(site, []).append(np.nan_to_num(facts["entropy"]))
+    entropies: dict[str, list[list[float]]] = {}
+    for site, sentences in sorted(by_site.items()):
+        mean = np.mean(sentences, axis=0).round(4).tolist()
+        entropies.setdefault(site.kind.value, []).append(mean)
+    return entropies

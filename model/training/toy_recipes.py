@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tomllib
+from argparse import Namespace
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
@@ -9,11 +11,12 @@ from typing import Any
 
 from model.checkpoints.checkpoint import METRICS, read_json
 from model.checkpoints.toy_tasks import TASKS, Task
-from model.survey.parallel_text import Pair
+from model.survey.parallel_text import Pair, read_pairs
+from model.training.command import Program
+from model.training.evaluate import reversed_columns
+from model.training.tables import TABLES
 
 N_UNSEEN, N_SEEN = 1000, 9000
-MANY = 40_000
-"""Pairs for tasks that N_SEEN pairs do not teach."""
 SEED = 2017
 TOY_DATA, TOY_LICENCE = "inputs drawn by the rule of its task", "none, nobody owns them"
 """The sentences on which heads earn labels."""
@@ -33,68 +36,9 @@ class Toy:
     n_seen: int = N_SEEN
 
 
-ONE_LAYER = {"n_encoder_layers": 1, "n_decoder_layers": 1}
-TWO_LAYERS = {"n_encoder_layers": 2, "n_decoder_layers": 2}
-
-TOYS: dict[str, Toy] = {
-    "toy-reverse": Toy("reverse", "the paper's post-norm", ONE_LAYER, steps=2000),
-    "toy-reverse-learned": Toy(
-        "reverse",
-        "learned positions, one module a head",
-        {**ONE_LAYER, "positions": "learned", "head_layout": "per_head"},
-    ),
-    "toy-reverse-encoder": Toy(
-        "reverse",
-        "an encoder alone",
-        {"n_encoder_layers": 2, "n_decoder_layers": 0},
-        steps=2500,
-    ),
-    "toy-reverse-decoder": Toy(
-        "reverse",
-        "a decoder alone",
-        {"n_encoder_layers": 0, "n_decoder_layers": 2, "norm": "pre"},
-    ),
-    "toy-copy-pre-norm": Toy("copy", "pre-norm", {**ONE_LAYER, "norm": "pre"}),
-    "toy-sort-no-bias": Toy(
-        "sort",
-        "no biases, d_v larger than d_k, epsilon 1e-6",
-        {**ONE_LAYER, "attention_bias": False, "d_k": 12, "d_v": 24, "layer_norm_eps": 1e-6},
-    ),
-    "toy-sort-dot-product": Toy(
-        "sort", "plain dot products", {**ONE_LAYER, "scoring": "dot_product"}
-    ),
-    "toy-sort-alibi": Toy(
-        "sort",
-        "ALiBi",
-        {**ONE_LAYER, "positions": "alibi", "norm": "pre"},
-        steps=4000,
-        n_seen=MANY,
-    ),
-    "toy-count-temperature": Toy(
-        "count",
-        "a learned temperature",
-        {**TWO_LAYERS, "scoring": "learned_temperature", "norm": "pre"},
-        steps=2500,
-        n_seen=MANY,
-    ),
-    "toy-numbers-fused": Toy(
-        "numbers",
-        "all projections fused",
-        {**TWO_LAYERS, "fused_qkv": True, "norm": "pre"},
-        steps=2500,
-    ),
-    "toy-dates-additive": Toy("dates", "additive scoring", {**ONE_LAYER, "scoring": "additive"}),
-    "toy-dates-rotary": Toy(
-        "dates",
-        "rotary positions",
-        {**ONE_LAYER, "positions": "rotary", "norm": "pre"},
-        steps=900,
-    ),
-    "toy-dates-relative-bias": Toy(
-        "dates",
-        "T5's relative bias",
-        {**ONE_LAYER, "positions": "relative_bias", "norm": "pre"},
-    ),
+TOYS = {
+    name: Toy(**fields)
+    for name, fields in tomllib.loads((TABLES / "toys.toml").read_text(encoding="utf-8")).items()
 }
 """Every toy by the name of its checkpoint."""
 
@@ -128,3 +72,17 @@ def toy_pairs(directory: Path, toy: Toy, count: int = 4000) -> list[Pair]:
     sources = dict.fromkeys(pair.source for pair in unseen)
     sources |= dict.fromkeys(task.draw(random) for _ in range(count))
     return [Pair(source, task.solve(source)) for source in sources if source not in trained]
+
+
+UNSEEN = ".tsv or .tsv.xz files of sentences that the model was not trained on; a toy needs none"
+"""What --data is of a program that measures a checkpoint on such sentences."""
+
+
+def unseen_pairs(program: Program, arguments: Namespace) -> tuple[list[Pair], bool]:
+    """The pairs of --data, or the unseen inputs of a toy; and whether they are a toy's."""
+    if arguments.data:
+        reverse = reversed_columns(arguments.checkpoint)
+        return read_pairs(arguments.data, reverse=reverse), False
+    if (toy := TOYS.get(arguments.checkpoint.name)) is None:
+        program.error("--data is needed: only a toy draws its own sentences")
+    return toy_pairs(arguments.checkpoint, toy), True

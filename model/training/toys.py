@@ -23,7 +23,6 @@ from model.checkpoints.checkpoint import (
     CARD,
     EXAMPLES,
     METRICS,
-    is_single_stack,
     read_json,
     save_checkpoint,
     write_json,
@@ -35,11 +34,12 @@ from model.paper.single_stack import DecoderOnly, EncoderOnly, SingleStack, sing
 from model.paper.tokenizer import BOS, EOS, PAD, Tokenizer
 from model.paper.transformer import Transformer
 from model.survey.parallel_text import Pair
+from model.training.batches import filled
 from model.training.card import shape, table
 from model.training.command import Program
 from model.training.evaluate import translate_all
 from model.training.examples import Bad, Good, entries
-from model.training.labels import write_labels
+from model.training.labels import loaded, write_labels
 from model.training.removal import write_removal
 from model.training.toy_recipes import (
     SEED,
@@ -52,7 +52,7 @@ from model.training.toy_recipes import (
     toy_pairs,
 )
 from model.translate.text_models import StackReader
-from model.translate.translator import Translator, load
+from model.translate.translator import Translator
 
 N_BEYOND = 200
 BATCH, WARMUP, LEARNING_RATE = 128, 100, 5e-3
@@ -90,16 +90,16 @@ def lessons(
     A decoder alone reads source and target as one text, with an end token after each.
     """
     sources, targets = (tokenizer.encode_all([pair[side] for pair in pairs]) for side in (0, 1))
-    source, expected = (_filled([[*ids, EOS] for ids in side]) for side in (sources, targets))
+    source, expected = (filled([[*ids, EOS] for ids in side]) for side in (sources, targets))
     if isinstance(model, EncoderOnly):
         return [source], expected
     if isinstance(model, DecoderOnly):
         whole = [
             (len(s) + 1, [BOS, *s, EOS, *t, EOS]) for s, t in zip(sources, targets, strict=True)
         ]
-        read = _filled([ids[:-1] for _, ids in whole])
-        return [read], _filled([[PAD] * n_given + ids[n_given + 1 :] for n_given, ids in whole])
-    return [source, _filled([[BOS, *ids] for ids in targets])], expected
+        read = filled([ids[:-1] for _, ids in whole])
+        return [read], filled([[PAD] * n_given + ids[n_given + 1 :] for n_given, ids in whole])
+    return [source, filled([[BOS, *ids] for ids in targets])], expected
 
 
 def train(
@@ -124,11 +124,6 @@ def train(
         optimizer.step()
         schedule.step()
     model.eval()
-
-
-def _filled(rows: Sequence[Sequence[int]]) -> Tensor:
-    longest = max(map(len, rows))
-    return torch.tensor([[*row, *[PAD] * (longest - len(row))] for row in rows])
 
 
 def make(
@@ -181,21 +176,17 @@ def make(
 
 def written_by(directory: Path, texts: Sequence[str]) -> list[str]:
     """What the model of a folder makes of texts."""
-    if is_single_stack(directory):
-        return list(map(StackReader.load(directory, device="cpu").write, texts))
-    translator = load(directory, device="cpu")
-    return translate_all(translator.model, translator.tokenizer, texts, beam=BEAM)
+    model = loaded(directory)
+    if isinstance(model, StackReader):
+        return list(map(model.write, texts))
+    return translate_all(model.model, model.tokenizer, texts, beam=BEAM)
 
 
 def _tell(
     directory: Path, toy: Toy, task: Task, unseen: Sequence[Pair], written: Sequence[str]
 ) -> None:
     """Write examples, card and removal.json."""
-    model: StackReader | Translator
-    if is_single_stack(directory):
-        model = StackReader.load(directory, device="cpu")
-    else:
-        model = load(directory, device="cpu")
+    model = loaded(directory)
     good = [
         Good(*pair, task.shows(pair.source))
         for pair, text in zip(unseen, written, strict=True)

@@ -7,80 +7,22 @@ paste several sentences, and add an address, a formula or an emoji that a transl
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Callable, Sequence
 from random import Random
+from string import ascii_lowercase, digits
 
 from model.survey.parallel_text import Pair
+from model.training.tables import TABLES
 
 _SLIPS = re.compile(r"\b[a-z]{4,}\b")
-_LETTERS = "abcdefghijklmnopqrstuvwxyz"
-_DIGITS = "0123456789"
 _ENDS = (".", "!", "?")
 
-_WORDS = (
-    *("about", "archive", "attention", "blog", "book", "chapter", "class", "data", "demo", "docs"),
-    *("draft", "example", "figure", "final", "garden", "guide", "heads", "help", "home", "index"),
-    *("latest", "lecture", "lesson", "list", "mail", "maps", "model", "museum", "music", "news"),
-    *("notes", "open", "paper", "photo", "plan", "poster", "project", "readme", "recipe", "report"),
-    *("result", "school", "science", "search", "shop", "slides", "table", "team", "test", "ticket"),
-    *("tour", "travel", "video", "weather", "week", "wiki"),
+_OWN = tomllib.loads((TABLES / "typed.toml").read_text(encoding="utf-8"))
+_WORDS, _NAMES, _DOMAINS, _FILES = (
+    _OWN[each].split() for each in ("words", "names", "domains", "files")
 )
-_NAMES = (
-    "anna",
-    "ben",
-    "clara",
-    "david",
-    "emma",
-    "info",
-    "jan",
-    "kontakt",
-    "lena",
-    "max",
-    "office",
-)
-_DOMAINS = ("com", "de", "edu", "eu", "fr", "io", "net", "org")
-_FILES = ("csv", "html", "jpg", "json", "md", "mp3", "pdf", "png", "py", "txt", "zip")
-_SIGNS = (
-    *"🍕🎉😀😂🙂😍😢😎🤔👍👏🙏💡🔥⭐🌍🐶🐱🚀🎵📚☕🌞❄️❤✅❌→←≈≠≤≥∞√∑π∆°€£§†©®™…·•♥♪☺☀✓".replace(
-        "\ufe0f", ""
-    ),
-    *"你好世界日本語한국어приветשלוםγειάñøåłžğışαβδλμσωЖЯ",
-)
-_MARKUP = (
-    *(
-        "$x_i$",
-        "$E = mc^2$",
-        "$d_k$",
-        r"$\alpha$",
-        r"\frac{1}{2}",
-        r"\sqrt{d_k}",
-        "<br>",
-        "<b>ok</b>",
-    ),
-    *(
-        "`print(x)`",
-        "**NOTE**",
-        "[1]",
-        "(2.3)",
-        "{name}",
-        "x = y + 1",
-        "f(x)",
-        "O(n^2)",
-        "#1",
-        "@home",
-    ),
-)
-_CARRIERS = (
-    ("See {}.", "Siehe {}."),
-    ("More at {}.", "Mehr unter {}."),
-    ("The address is {}.", "Die Adresse lautet {}."),
-    ("Here is the link: {}", "Hier ist der Link: {}"),
-    ("Open {} first.", "Öffnen Sie zuerst {}."),
-    ("I found it at {}.", "Ich habe es unter {} gefunden."),
-    ("Write to {}.", "Schreiben Sie an {}."),
-    ("Do you know {}?", "Kennen Sie {}?"),
-)
-"""English and German around something that is copied."""
+_SIGNS, _MARKUP, _CARRIERS = _OWN["signs"], _OWN["markup"], _OWN["carriers"]
 
 
 def typed(pairs: Sequence[Pair], share: float, seed: int) -> list[Pair]:
@@ -123,7 +65,7 @@ def _slipped(pair: Pair, pairs: Sequence[Pair], random: Random) -> Pair:
     place = random.randrange(word.start() + 1, word.end() - 1)
     before, letter, after = pair.source[:place], pair.source[place], pair.source[place + 1 :]
     swapped, doubled = after[0] + letter + after[1:], letter + letter + after
-    slip = random.choice((swapped, after, doubled, random.choice(_LETTERS) + after))
+    slip = random.choice((swapped, after, doubled, random.choice(ascii_lowercase) + after))
     return Pair(before + slip, pair.target)
 
 
@@ -162,10 +104,10 @@ def _thing(random: Random) -> str:
     kind = random.randrange(6)
     word = random.choice(_WORDS)
     if random.random() < 0.4:
-        word = "".join(random.choice(_LETTERS) for _ in range(random.randint(3, 9)))
+        word = "".join(random.choice(ascii_lowercase) for _ in range(random.randint(3, 9)))
     if random.random() < 0.4:
         mark = random.choice(("-", "_", "", "."))
-        word += mark + "".join(random.choice(_DIGITS) for _ in range(random.randint(1, 4)))
+        word += mark + "".join(random.choice(digits) for _ in range(random.randint(1, 4)))
     if kind == 0:
         start = random.choice(("https://", "http://", "https://www.", "www.", ""))
         paths = [random.choice(_WORDS) for _ in range(random.randint(0, 3))]

@@ -31,6 +31,7 @@ from model.trace.translation import LIKELIEST
 from model.training.command import Program, command
 from model.training.evaluate import reversed_columns
 from model.training.experiments import candidates, plain
+from model.training.tables import grouped
 from model.translate.translator import Translator, load
 
 COUNT = 20
@@ -39,101 +40,8 @@ COUNT = 20
 LEAST, SURE = 0.003, 0.5
 """The least probability of the other word, and of the word itself."""
 
-PARADIGMS: dict[str, Sequence[str]] = {
-    "gender": (
-        "er sie es",
-        "he she it",
-        "il elle",
-        "ihn sie es",
-        "him her it",
-        "his her its",
-        "sein ihr",
-        "seine ihre",
-        "seinen ihren",
-        "seinem ihrem",
-        "seiner ihrer",
-        "der die das",
-        "ein eine",
-        "le la",
-        "un une",
-        "mein meine",
-        "son sa",
-    ),
-    "number": (
-        "ist sind",
-        "war waren",
-        "hat haben",
-        "is are",
-        "was were",
-        "has have",
-        "est sont",
-        "a ont",
-        "sein seine seinen",
-        "ihr ihre ihren",
-        "mein meine meinen",
-        "this these",
-        "son ses",
-        "sa ses",
-    ),
-    "tense": (
-        "ist war",
-        "sind waren",
-        "hat hatte",
-        "haben hatten",
-        "wird würde",
-        "kann konnte",
-        "will wollte",
-        "muss musste",
-        "is was",
-        "are were",
-        "has had",
-        "can could",
-        "will would",
-        "est était",
-        "a avait",
-    ),
-    "negation": (
-        "ein kein",
-        "eine keine",
-        "einen keinen",
-        "nicht nie",
-        "immer nie",
-        "etwas nichts",
-        "not never",
-        "a no",
-        "always never",
-        "pas jamais",
-        "toujours jamais",
-    ),
-    "sense": (
-        "bank ufer",
-        "leicht hell",
-        "weiß kenne",
-        "weißt kennst",
-        "spielen spielt",
-        "wenn als",
-        "ob wenn",
-        "gehen laufen",
-        "know known",
-        "make do",
-        "savoir connaître",
-        "sais connais",
-    ),
-    "politeness": (
-        "du sie ihr",
-        "dich sie euch",
-        "dir ihnen euch",
-        "dein ihr euer",
-        "deine ihre",
-        "deinen ihren",
-        "bist sind seid",
-        "hast haben habt",
-        "tu vous",
-        "te vous",
-        "ton votre",
-        "ta votre",
-        "tes vos",
-    ),
+PARADIGMS = {
+    kind: [words for (words,) in listed] for kind, listed in grouped("paradigms.tsv").items()
 }
 """Words that can stand in each other's place, by what tells them apart."""
 

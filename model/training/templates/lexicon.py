@@ -8,11 +8,12 @@ people ("turn off the light"). A column "en FORM" or "de FORM" of another table 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from model.training.names import MEN, WOMEN
+from model.training.tables import rows
 from model.training.templates.german import Noun
 
 WORDS = Path(__file__).parent / "words"
@@ -39,11 +40,6 @@ def head(word: Word) -> str:
     return word.english if isinstance(word, Noun) else next(iter(word.english.values()))
 
 
-def _lines(name: str) -> Iterator[list[str]]:
-    for line in (WORDS / name).read_text(encoding="utf-8").splitlines():
-        yield line.split("\t")
-
-
 def _english_plural(noun: str) -> str:
     if noun.endswith("y") and noun[-2] not in "aeiou":
         return noun[:-1] + "ies"
@@ -53,7 +49,7 @@ def _english_plural(noun: str) -> str:
 
 def _nouns() -> dict[str, tuple[Noun, ...]]:
     kinds: dict[str, tuple[Noun, ...]] = {}
-    for kind, english, german, gender, plural, genitive, *irregular in list(_lines("nouns.tsv"))[
+    for kind, english, german, gender, plural, genitive, *irregular in rows(WORDS / "nouns.tsv")[
         1:
     ]:
         many = irregular[0] if irregular else _english_plural(english)
@@ -96,9 +92,9 @@ def german_gender(noun: Noun) -> str:
 def _tables(*names: str) -> dict[str, list[Word]]:
     sorts: dict[str, list[Word]] = {}
     for name in names:
-        (_, *header), *rows = _lines(name)
+        (_, *header), *listed = rows(WORDS / name)
         columns = [column.partition(" ")[::2] for column in header]
-        for sort, *cells in rows:
+        for sort, *cells in listed:
             forms: dict[str, dict[str, str]] = {"en": {}, "de": {}}
             for (language, form), cell in zip(columns, cells, strict=True):
                 forms[language][form] = cell
@@ -147,7 +143,7 @@ def _deed(verb: str, tail: str, middle: str, prefix: str, german: str, perfect: 
     return Row(english, {name: form.strip() for name, form in forms.items()})
 
 
-DEEDS = tuple(_deed(*cells) for cells in list(_lines("deeds.tsv"))[1:])
+DEEDS = tuple(_deed(*cells) for cells in rows(WORDS / "deeds.tsv")[1:])
 """words/deeds.tsv."""
 
 LISTED: dict[str, Sequence[Word]] = {

@@ -8,9 +8,7 @@ import pytest
 
 from model.survey.parallel_text import Pair
 from model.training.examples import (
-    ENGLISH,
-    FRENCH,
-    GERMAN,
+    FEATURES,
     WORD_FOR_WORD,
     bad_examples,
     entries,
@@ -30,143 +28,60 @@ def translator(tmp_path_factory: pytest.TempPathFactory) -> Translator:
     return load(write_tiny_checkpoint(folder), device="cpu")
 
 
-def everything_shown(source: str, target: str, features=GERMAN) -> list[str]:
-    return [seen for feature in features if (seen := shown(Pair(source, target), feature))]
+SEEN = [
+    ("de", 0, "weil", "He stays because he is ill.", "Er bleibt, weil er krank ist."),
+    ("de", 1, "gegessen", "She has eaten the apple.", "Sie hat den Apfel gegessen."),
+    ("de", 2, "nicht", "They don't sing.", "Sie singen nicht."),
+    ("de", 3, "Kennst", "Do you know him?", "Kennst du ihn?"),
+    ("de", 4, "sehen", "You can see it.", "Du kannst es sehen."),
+    ("de", 5, "kommen", "He will come soon.", "Er wird bald kommen."),
+    ("en", 0, "because", "Er bleibt, weil er krank ist.", "He is staying because he is ill."),
+    ("en", 1, "bought", "Sie hat ein Auto gekauft.", "She bought a car."),
+    ("en", 2, "don't", "Sie singen nicht.", "They don't sing."),
+    ("en", 3, "Do", "Kennst du ihn?", "Do you know him?"),
+    ("en", 4, "see", "Du kannst es sehen.", "You can see it."),
+    ("en", 5, "auf", "Er steht früh auf.", "He gets up early."),
+    ("fr", 0, "pas", "I don't know.", "Je ne sais pas."),
+    ("fr", 1, "les", "She sees them.", "Elle les voit."),
+    ("fr", 2, "Aimez-vous", "Do you like Paris?", "Aimez-vous Paris ?"),
+    ("fr", 3, "venus", "They came home.", "Ils sont venus chez eux."),
+    ("fr", 4, "rouge", "I have a red car.", "J'ai une voiture rouge."),
+    ("fr", 5, "", "He's reading.", "Il lit."),
+]
+"""Language, feature, the word that the sentence on it names, source and target."""
+
+ALIKE = [
+    ("de", "I have something against it.", "Ich habe etwas dagegen."),
+    ("de", "I have no time to go there.", "Ich habe keine Zeit, dorthin zu gehen."),
+    ("de", "We have to go.", "Wir haben zu gehen."),
+    ("de", "They are often beaten.", "Sie werden oft geschlagen."),
+    ("de", "He can do many things.", "Er kann viele Sachen."),
+    ("de", "Who is that?", "Wer ist das?"),
+    ("en", "Ich habe etwas dagegen.", "I have something against it."),
+    ("en", "Wer ist das?", "Who is that?"),
+    ("en", "Ich kann das.", "I can do that."),
+    ("fr", "He's reading.", "Il est en train de lire."),
+    ("fr", "I'm going to eat.", "Je vais manger."),
+    ("fr", "It is very particular.", "C'est particulièrement bien."),
+    ("fr", "An onion is necessary.", "Un oignon est nécessaire."),
+]
 
 
-@pytest.mark.parametrize(
-    ("source", "target", "seen"),
-    [
-        (
-            "He stays because he is ill.",
-            "Er bleibt, weil er krank ist.",
-            "A clause with “weil”: its verb waits for the end.",
-        ),
-        (
-            "She has eaten the apple.",
-            "Sie hat den Apfel gegessen.",
-            "The perfect: the participle “gegessen” goes to the end.",
-        ),
-        (
-            "They don't sing.",
-            "Sie singen nicht.",
-            "“do” has no German counterpart; what remains is “nicht”.",
-        ),
-        (
-            "Do you know him?",
-            "Kennst du ihn?",
-            "English asks with “do”; German begins with the verb, “Kennst”.",
-        ),
-        (
-            "You can see it.",
-            "Du kannst es sehen.",
-            "A verb after a modal verb: “sehen” goes to the end.",
-        ),
-        (
-            "He will come soon.",
-            "Er wird bald kommen.",
-            "The future: “kommen” goes to the end.",
-        ),
-    ],
-)
-def test_an_example_says_in_one_sentence_what_there_is_to_see(source, target, seen):
-    assert everything_shown(source, target) == [seen]
+def everything_shown(language: str, *pair: str) -> list[str]:
+    return [seen for feature in FEATURES[language] if (seen := shown(Pair(*pair), feature))]
 
 
-@pytest.mark.parametrize(
-    ("source", "target"),
-    [
-        ("I have something against it.", "Ich habe etwas dagegen."),
-        ("I have no time to go there.", "Ich habe keine Zeit, dorthin zu gehen."),
-        ("We have to go.", "Wir haben zu gehen."),
-        ("They are often beaten.", "Sie werden oft geschlagen."),
-        ("He can do many things.", "Er kann viele Sachen."),
-        ("Who is that?", "Wer ist das?"),
-    ],
-)
-def test_what_only_looks_alike_is_not_taken_for_something_to_see(source, target):
-    assert everything_shown(source, target) == []
+@pytest.mark.parametrize(("language", "place", "word", "source", "target"), SEEN)
+def test_an_example_says_in_one_sentence_what_there_is_to_see(
+    language, place, word, source, target
+):
+    expected = FEATURES[language][place].shows.format(word)
+    assert everything_shown(language, source, target) == [expected]
 
 
-@pytest.mark.parametrize(
-    ("source", "target", "seen"),
-    [
-        (
-            "Er bleibt, weil er krank ist.",
-            "He is staying because he is ill.",
-            ["A German clause ends with its verb; after “because” it comes forward."],
-        ),
-        (
-            "Sie hat ein Auto gekauft.",
-            "She bought a car.",
-            ["The participle at the end of the German sentence comes early here: “bought”."],
-        ),
-        (
-            "Sie singen nicht.",
-            "They don't sing.",
-            ["German negates with one word; English also needs “don't”."],
-        ),
-        (
-            "Kennst du ihn?",
-            "Do you know him?",
-            ["German asks with the verb in front; English puts “Do” there."],
-        ),
-        (
-            "Du kannst es sehen.",
-            "You can see it.",
-            ["The verb at the end of the German sentence comes forward: “see”."],
-        ),
-        (
-            "Er steht früh auf.",
-            "He gets up early.",
-            ["A separable verb: in German its prefix waits for the end."],
-        ),
-        ("Ich habe etwas dagegen.", "I have something against it.", []),
-        ("Wer ist das?", "Who is that?", []),
-        ("Ich kann das.", "I can do that.", []),
-    ],
-)
-def test_an_example_of_the_way_back_says_what_english_does(source, target, seen):
-    assert everything_shown(source, target, ENGLISH) == seen
-
-
-@pytest.mark.parametrize(
-    ("source", "target", "seen"),
-    [
-        (
-            "I don't know.",
-            "Je ne sais pas.",
-            ["Negation in two parts, “ne” before the verb and “pas” after it."],
-        ),
-        ("She sees them.", "Elle les voit.", ["The pronoun “les” comes before its verb."]),
-        (
-            "Do you like Paris?",
-            "Aimez-vous Paris ?",
-            ["English asks with “do”; French inverts verb and subject, “Aimez-vous”."],
-        ),
-        (
-            "They came home.",
-            "Ils sont venus chez eux.",
-            ["The perfect with “être” instead of “avoir”: “venus”."],
-        ),
-        (
-            "I have a red car.",
-            "J'ai une voiture rouge.",
-            ["The colour “rouge” follows its noun."],
-        ),
-        (
-            "He's reading.",
-            "Il lit.",
-            ["English says “be … -ing”; one verb form does it in French."],
-        ),
-        ("He's reading.", "Il est en train de lire.", []),
-        ("I'm going to eat.", "Je vais manger.", []),
-        ("It is very particular.", "C'est particulièrement bien.", []),
-        ("An onion is necessary.", "Un oignon est nécessaire.", []),
-    ],
-)
-def test_french_shows_other_things(source, target, seen):
-    assert everything_shown(source, target, FRENCH) == seen
+@pytest.mark.parametrize(("language", "source", "target"), ALIKE)
+def test_what_only_looks_alike_is_not_taken_for_something_to_see(language, source, target):
+    assert everything_shown(language, source, target) == []
 
 
 def test_good_examples_come_out_as_promised_and_say_what_they_show(translator):

@@ -130,7 +130,7 @@ def test_the_command_writes_the_file_of_a_checkpoint_with_examples(
     (folder / "examples.json").write_text('[{"source": 1}]', encoding="utf-8")
     assert removal(command) == 1
     assert "examples.json has no examples" in capsys.readouterr().err
-    listed = [{"source": one, "translation": other} for one, other in EXAMPLES]
+    listed = [{"source": one, "translation": other, "shows": "."} for one, other in EXAMPLES]
     (folder / "examples.json").write_text(json.dumps(listed), encoding="utf-8")
     assert removal(command) == 0
     found = read_removal(folder, 32)

@@ -14,10 +14,8 @@ import torch.nn.functional as F
 from model.explain.measures import head_facts
 from model.paper.tokenizer import BOS, EOS
 from model.survey.parallel_text import Pair
-from model.trace.attention_map import AttentionKind, AttentionMap, Site, Tokens
 from model.training.evaluate import translate_all, translation_scores
 from model.training.snapshots import (
-    entropies,
     mean_entropies,
     snapshot_scores,
     validation_loss,
@@ -36,44 +34,6 @@ def learning(tmp_path_factory: pytest.TempPathFactory) -> list[Translator]:
     """The same model, snapshot by snapshot."""
     folder: Path = write_tiny_snapshots(tmp_path_factory.mktemp("checkpoints") / "childhood")
     return [load(folder, device="cpu", snapshot=place) for place in range(len(SNAPSHOTS))]
-
-
-def attention(weights: np.ndarray, allowed: np.ndarray | None = None) -> AttentionMap:
-    _, n_queries, n_keys = weights.shape
-    return AttentionMap(
-        site=Site(AttentionKind.CROSS, 0),
-        weights=weights.astype(np.float32),
-        allowed=np.ones((n_queries, n_keys), bool) if allowed is None else allowed,
-        queries=Tokens.unnamed(range(n_queries)),
-        keys=Tokens.unnamed(range(n_keys)),
-    )
-
-
-def test_entropies_are_those_that_the_app_shows_of_each_head(learning):
-    for translator in learning:
-        trace = translator.trace(*PAIRS[0])
-        for seen in trace.maps.values():
-            np.testing.assert_allclose(entropies(seen), head_facts(seen)["entropy"], atol=1e-5)
-
-
-def test_rows_without_weight_and_rows_that_add_up_to_less_count_as_in_the_app():
-    random = np.random.default_rng(5)
-    weights = random.random((3, 4, 6))
-    weights[:, 1] = 0
-    weights[1, 2] = [1, 0, 0, 0, 0, 0]
-    weights[2] = 0
-    weights[:, 3] *= 0.2
-    seen = attention(weights)
-    found, shown = entropies(seen), head_facts(seen)["entropy"]
-    np.testing.assert_allclose(found[:2], shown[:2], atol=1e-5)
-    assert found[2] == 0
-
-
-def test_an_even_spread_over_eight_keys_is_three_bits_and_a_single_key_none():
-    assert entropies(attention(np.full((1, 2, 8), 1 / 8))) == pytest.approx([3])
-    found = entropies(attention(np.eye(4)[None]))
-    assert found == [0]
-    assert not np.signbit(found[0])
 
 
 def test_mean_entropies_average_over_sentences_for_every_kind_layer_and_head(learning):
