@@ -26,6 +26,7 @@ from model.explain.reading import site_map as site_map
 from model.explain.removal_file import read_removal as read_removal
 from model.survey.nearest import matched as _matched_places
 from model.survey.survey_file import read_survey
+from model.trace.head import Head as _Head
 from model.trace.trace import Trace
 from model.translate.text_models import is_reader, load_reader
 from model.translate.translator import load
@@ -70,7 +71,6 @@ from viz.heads.query_key import QueryKey as QueryKey
 from viz.heads.several_heads import ComparedHeads as ComparedHeads
 from viz.heads.several_heads import JointHeads as JointHeads
 from viz.heads.training_curves import HeadGrowth as HeadGrowth
-from viz.links.head_refs import Head as _Head
 from viz.links.link_interventions import Changes as Changes
 from viz.links.mask_edits import decode as _decode_mask
 from viz.links.mask_edits import intervention as _masks_intervention

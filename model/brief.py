@@ -47,7 +47,8 @@ def brief(value: Any) -> str:
         return f"{value:.4g}"
     if isinstance(value, Mapping):
         return f"{{{listed(value)}}}"
-    if isinstance(value, list | tuple | set | frozenset):
+    # A named tuple writes itself.
+    if isinstance(value, list | tuple | set | frozenset) and not hasattr(value, "_fields"):
         whole = ", ".join(map(brief, list(value)[:8]))
         return f"({whole})" if len(value) <= 8 and len(whole) < _MOST else f"<{len(value):,}>"
     if callable(value) and hasattr(value, "__name__"):

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from model.trace.attention_map import AttentionMap, Head
+from model.trace.attention_map import AttentionMap, HeadAttention
 from model.trace.trace import Trace
 
 
-def head_frame(head: Head) -> pd.DataFrame:
+def head_frame(head: HeadAttention) -> pd.DataFrame:
     """The weights of a head, with tokens as labels: queries down, keys across."""
     return pd.DataFrame(
         head.weights,

@@ -44,6 +44,7 @@ from model.record.mask_rules import MaskError
 from model.record.patches import PatchError
 from model.trace.attention_map import AttentionKind, FloatArray, Site, TraceError
 from model.trace.blocks import Blocks
+from model.trace.head import Head
 from model.trace.trace import Trace
 from model.translate.devices import DeviceError
 from model.translate.sentences import TextError
@@ -51,7 +52,6 @@ from model.translate.translator import Translator, load
 from viz.compare.view import VIEW as COMPARE
 from viz.compare.view import by_part, read_patches
 from viz.effects.removal_curve import MEASURES
-from viz.links.head_refs import Head
 from viz.links.request import Request
 from viz.links.searches import Settings
 from viz.registry.pictures import PICTURES

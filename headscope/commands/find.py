@@ -11,10 +11,11 @@ from headscope.commands.translate import DEFAULT_CHECKPOINT
 from model.checkpoints.checkpoint import CheckpointError
 from model.checkpoints.shipped import checkpoint_folder
 from model.record.weight_rules import RULES
-from model.survey.corpus_survey import KEYS, Place
+from model.survey.corpus_survey import KEYS
 from model.survey.part import SurveyError
 from model.survey.sentence_index import FOUND_BY
 from model.survey.survey_file import read_sentences, read_survey
+from model.trace.head import Head
 from viz.links.head_refs import read_heads, written_heads
 
 REFUSED = (CheckpointError, SurveyError)
@@ -78,7 +79,7 @@ def run(arguments: argparse.Namespace) -> None:
     print(f"{len(found):,} of {len(index.sources):,} sentences")
 
 
-def _head(name: str) -> Place:
+def _head(name: str) -> Head:
     try:
         (head,) = read_heads(name)
         return head

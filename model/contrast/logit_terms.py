@@ -23,7 +23,7 @@ from model.trace.attention_map import AttentionKind, FloatArray, Site
 from model.trace.trace import Trace
 from model.translate.translator import Translator
 
-_Part = Site | str
+_Summand = Site | str
 """A part of the decoder: a site, a feed-forward layer as text, the embedding, or all biases."""
 
 _EMBEDDING, _BIASES = "embedding", "biases"
@@ -77,7 +77,7 @@ class _Stream:
     """The residual stream of one position as the parts that sum to it, (…, d_model) each."""
 
     def __init__(self, embedded: Tensor) -> None:
-        self.parts: dict[_Part, Tensor] = {
+        self.parts: dict[_Summand, Tensor] = {
             _EMBEDDING: embedded,
             _BIASES: torch.zeros_like(embedded),
         }
@@ -87,7 +87,7 @@ class _Stream:
         """Their sum, (d_model,)."""
         return torch.cat([part.reshape(-1, part.shape[-1]) for part in self.parts.values()]).sum(0)
 
-    def add(self, name: _Part, part: Tensor) -> None:
+    def add(self, name: _Summand, part: Tensor) -> None:
         """Add a part, or add to one."""
         self.parts[name] = self.parts[name] + part if name in self.parts else part
 
@@ -107,7 +107,7 @@ def _given(sublayer: Sublayer, *, by_key: bool) -> Tensor:
     return sublayer.weights[0, :, -1, :, None].double() * sublayer.transformed_values()[0].double()
 
 
-def _of_kind(terms: dict[_Part, Tensor], kind: AttentionKind) -> dict[Site, FloatArray]:
+def _of_kind(terms: dict[_Summand, Tensor], kind: AttentionKind) -> dict[Site, FloatArray]:
     return {
         site: term.numpy()
         for site, term in terms.items()

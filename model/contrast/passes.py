@@ -10,11 +10,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from model.contrast.results import Head
 from model.explain.passes import Own, Passes
 from model.paper.decoding import unsayable
 from model.paper.transformer import Transformer
 from model.trace.attention_map import AttentionKind, FloatArray, Site
+from model.trace.head import Head
 
 Means = Mapping[Site, FloatArray]
 """What a replaced head gives, (head, d_v), by site; empty for nothing."""
@@ -89,7 +89,7 @@ class SetPasses(JudgedPasses):
     ) -> None:
         super().__init__(model, source, target, judged)
         n_heads = model.config.n_heads
-        self.heads: list[Head] = [(site, head) for site in sites for head in range(n_heads)]
+        self.heads = [Head(site, head) for site in sites for head in range(n_heads)]
         self._columns = {
             site: slice(place * n_heads, (place + 1) * n_heads) for place, site in enumerate(sites)
         }

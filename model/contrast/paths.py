@@ -19,10 +19,11 @@ from torch import Tensor
 
 from model.contrast.pairs import Pair, set_passes_of
 from model.contrast.passes import Means, SetPasses
-from model.contrast.results import Edge, Head, Paths, ahead
+from model.contrast.results import Edge, Paths, ahead
 from model.explain.agreement import rank_correlation
 from model.explain.passes import Own
 from model.trace.attention_map import AttentionKind, Site
+from model.trace.head import Head
 from model.trace.trace import Trace
 from model.translate.translator import Translator
 
@@ -182,9 +183,9 @@ class _Graph:
         # The encoder's first row is the unchanged one, which all receivers outside it read.
         spread = [*range(1, in_encoder + 1), *[0] * (len(pairs) - in_encoder)]
         changed: defaultdict[Site, list[tuple[int, int, Tensor]]] = defaultdict(list)
-        for place, (row, (site, head)) in enumerate(pairs):
-            is_encoder = site.kind is AttentionKind.ENCODER
-            changed[site].append((place + is_encoder, head, received[site, head][row]))
+        for place, (row, head) in enumerate(pairs):
+            is_encoder = head.site.kind is AttentionKind.ENCODER
+            changed[head.site].append((place + is_encoder, head.number, received[head][row]))
 
         def attend(site: Site, own: Own) -> Tensor:
             given = own()

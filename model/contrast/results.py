@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from model.trace.array_values import ArrayValue, Sized
 from model.trace.attention_map import FloatArray, Site, Tokens
+from model.trace.head import Head
 
 Question = Literal["remove", "keep"]
 """Without which heads the other word beats the word; or with which alone the word still wins."""
 
-Head = tuple[Site, int]
 """A head: its site, and its number there from 0."""
 
 

@@ -322,9 +322,9 @@ class DeletionAgreement:
     top: Agreement
 
 
-Place = tuple[str, Site | None, int | None]
+MapKey = tuple[str, Site | None, int | None]
 """A method, a site and a head; None stands for the whole model, and for all heads together."""
-Agreements = Mapping[Place, DeletionAgreement]
+Agreements = Mapping[MapKey, DeletionAgreement]
 
 
 def _named(site: Site | None) -> str:

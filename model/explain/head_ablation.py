@@ -25,6 +25,7 @@ from model.record.head_editing import editing_heads
 from model.record.head_edits import HeadEdits, MeanAblation
 from model.record.intervention import Intervention
 from model.trace.attention_map import AttentionMap, FloatArray, Site
+from model.trace.head import Head
 from model.trace.trace import Trace
 from model.trace.translation import Translation
 from model.translate.translator import Translator
@@ -140,15 +141,15 @@ def removal(
     numbers of them.
     """
     ranked = sorted(losses.ranked(), key=lambda each: each[2])
-    heads = [(site, head) for site, head, _ in ranked]
+    heads = [Head(site, head) for site, head, _ in ranked]
     counts, in_order = removal_orders(heads, steps, orders, seed)
     left = np.array([_left(translator, trace, order, counts) for order in in_order])
     return Removal(tuple(counts), left[0], left[1:])
 
 
 def removal_orders(
-    heads: list[tuple[Site, int]], steps: int, orders: int, seed: int
-) -> tuple[list[int], list[list[tuple[Site, int]]]]:
+    heads: list[Head], steps: int, orders: int, seed: int
+) -> tuple[list[int], list[list[Head]]]:
     """Numbers of heads to remove, then the heads as they are given and in random orders."""
     counts = sorted({round(len(heads) * step / steps) for step in range(steps + 1)})
     generator = np.random.default_rng(seed)
@@ -158,7 +159,7 @@ def removal_orders(
 
 @torch.inference_mode()
 def _left(
-    translator: Translator, trace: Trace, order: Sequence[tuple[Site, int]], counts: Sequence[int]
+    translator: Translator, trace: Trace, order: Sequence[Head], counts: Sequence[int]
 ) -> FloatArray:
     """The translation's log-probability without the first heads of an order, (count,)."""
     source, target, labels = translator.trace_ids(trace)

@@ -126,7 +126,7 @@ class Rows:
         return np.divide(shared, most, out=np.full(len(most), np.nan), where=most > 0)
 
 
-Place = Callable[[Rows], tuple[NDArray[Any], BoolArray] | None]
+ShareOnKeys = Callable[[Rows], tuple[NDArray[Any], BoolArray] | None]
 """Gives the share of each row's weight on certain keys, and the rows that count, (head, row)."""
 
 
@@ -134,7 +134,7 @@ Place = Callable[[Rows], tuple[NDArray[Any], BoolArray] | None]
 class WeightOn:
     """The weight on certain keys, over the rows that may look there and elsewhere; (head,)."""
 
-    place: Place
+    place: ShareOnKeys
 
     def __call__(self, rows: Rows) -> Values:
         """The mean; nan where fewer than MIN_ROWS of the rows count."""

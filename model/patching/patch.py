@@ -21,7 +21,7 @@ from model.paper.decoding import token_log_probs
 from model.paper.search import AS_IN_THE_PAPER, Search
 from model.patching.results import Pairs, Patched
 from model.record.intervention import Intervention
-from model.record.patches import Patch, PatchError, part_of, side_of
+from model.record.patches import Patch, PatchError, activation_of, side_of
 from model.record.patching import Activations, patching, recording_activations
 from model.trace.attention_map import FloatArray
 from model.trace.token_runs import pairs
@@ -125,7 +125,7 @@ class SentencePair:
         wanted = parts if isinstance(parts, Mapping) else dict.fromkeys(parts)
         made = []
         for key, places in wanted.items():
-            part = part_of(key)
+            part = activation_of(key)
             counterparts = dict(self.pairs)
             if side_of(part) == "decoder":
                 counterparts = {place: place for place in range(len(self.given.target))}

@@ -18,7 +18,8 @@ import numpy as np
 
 from model.brief import Brief, listed
 from model.record.weight_rules import BY_DISTANCE, REACH, RULES, Cells, Lexicon, SeenRows
-from model.trace.attention_map import AttentionKind, AttentionMap, Site
+from model.trace.attention_map import AttentionMap, Site, TraceError
+from model.trace.head import Head
 
 Pattern = Literal["uniform", "diagonal", "shuffled", "first"]
 """Patterns that replace a head's weights; see `ReplacedWeights`."""
@@ -191,10 +192,10 @@ HeadEdit = Gate | MeanAblation | ReplacedWeights | RuleWeights
 Heads = Mapping[Any, Any]
 
 
-class HeadEdits(Mapping[tuple[Site, int], HeadEdit]):
+class HeadEdits(Mapping[Head, HeadEdit]):
     """Checked edits by head, in the order of sites.
 
-    A head is (kind, layer, head) or (Site, head). An edit is a Gate, a MeanAblation, a
+    A head is named as in `Head.of`. An edit is a Gate, a MeanAblation, a
     ReplacedWeights or a RuleWeights, or for short the gate's number, the pattern's name or the
     mean's array. A gate of 1 does nothing and is left out. Raises HeadError if a head or an edit is
     invalid, or a head has two edits.
@@ -206,19 +207,21 @@ class HeadEdits(Mapping[tuple[Site, int], HeadEdit]):
                 'Edits of heads go by the head, as in {("cross", 2, 3): 0}; '
                 f"a {type(heads).__name__} does not say which."
             )
-        edits: dict[tuple[Site, int], HeadEdit] = {}
+        edits: dict[Head, HeadEdit] = {}
         for key, value in heads.items():
-            place = _place(key)
-            if place in edits:
-                site, head = place
-                raise HeadError(f"There are two edits for {site.head_name(head)}; give one.")
-            edits[place] = _edit(place, value)
-        self._by_head = {place: edits[place] for place in sorted(edits) if edits[place] != Gate(1)}
+            try:
+                head = Head.of(key)
+            except TraceError as error:
+                raise HeadError(str(error)) from None
+            if head in edits:
+                raise HeadError(f"There are two edits for {head.name}; give one.")
+            edits[head] = _edit(head, value)
+        self._by_head = {head: edits[head] for head in sorted(edits) if edits[head] != Gate(1)}
 
-    def __getitem__(self, place: tuple[Site, int]) -> HeadEdit:
-        return self._by_head[place]
+    def __getitem__(self, head: Head) -> HeadEdit:
+        return self._by_head[head]
 
-    def __iter__(self) -> Iterator[tuple[Site, int]]:
+    def __iter__(self) -> Iterator[Head]:
         return iter(self._by_head)
 
     def __len__(self) -> int:
@@ -228,8 +231,7 @@ class HeadEdits(Mapping[tuple[Site, int], HeadEdit]):
         return hash(tuple(self._by_head.items()))
 
     def __repr__(self) -> str:
-        edits = [f"{site}.{head}: {edit!r}" for (site, head), edit in self.items()]
-        return f"{{{listed(edits)}}}"
+        return f"{{{listed([f'{head}: {edit!r}' for head, edit in self.items()])}}}"
 
     def __eq__(self, other: object) -> bool:
         return self._by_head == other._by_head if isinstance(other, HeadEdits) else NotImplemented
@@ -261,24 +263,7 @@ class HeadEdits(Mapping[tuple[Site, int], HeadEdit]):
         return by_site
 
 
-def _place(key: Any) -> tuple[Site, int]:
-    try:
-        *where, head = key
-        site, number = (where[0] if len(where) == 1 else where), operator.index(head)
-        if not isinstance(site, Site):
-            kind, layer = site
-            site = Site(AttentionKind(kind), operator.index(layer))
-        if number >= 0:
-            return site, number
-    except (TypeError, ValueError):
-        pass
-    raise HeadError(
-        'A head is its kind of attention, layer and number, as in ("cross", 2, 3), or a Site and '
-        f"its number, both from 0; {key!r} is neither."
-    )
-
-
-def _edit(place: tuple[Site, int], value: Any) -> HeadEdit:
+def _edit(head: Head, value: Any) -> HeadEdit:
     if isinstance(value, Gate | MeanAblation | ReplacedWeights | RuleWeights):
         return value
     if isinstance(value, str):
@@ -287,8 +272,7 @@ def _edit(place: tuple[Site, int], value: Any) -> HeadEdit:
         return MeanAblation(tuple(value))
     if isinstance(value, int | float | np.number):
         return Gate(float(value) if not isinstance(value, bool) else value)
-    site, head = place
     raise HeadError(
-        f"The edit of {site.head_name(head)} must be a gate from 0 to 1, a pattern of weights "
+        f"The edit of {head.name} must be a gate from 0 to 1, a pattern of weights "
         f"({', '.join(get_args(Pattern))}) or the mean of its outputs; {value!r} is none of these."
     )

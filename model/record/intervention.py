@@ -30,13 +30,13 @@ from model.trace.attention_map import AttentionKind, BoolArray, Site
 
 Sides = Literal["both", "encoder", "decoder"]
 
-Place = Site | tuple[AttentionKind | str, int] | AttentionKind | str
+MaskScope = Site | tuple[AttentionKind | str, int] | AttentionKind | str
 """The place of a mask: one layer, or every layer of a kind."""
 Allowed = ArrayLike | Callable[[int, int], ArrayLike]
 """Boolean, (query, key) or (head, query, key), or a rule that gives one for any two lengths."""
-# Any stands for Place, so that a mapping of kinds alone or of sites alone fits as well.
+# Any stands for MaskScope, so that a mapping of kinds alone or of sites alone fits as well.
 Masks = Mapping[Any, Allowed]
-"""Masks that replace a model's own, by Place. One for a layer precedes one for its kind."""
+"""Masks that replace a model's own, by MaskScope. One for a layer precedes one for its kind."""
 
 MaskOrRule = BoolArray | Callable[[int, int], Any]
 """A checked mask."""

@@ -15,7 +15,8 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from model.brief import Brief
-from model.trace.attention_map import AttentionKind, FloatArray, Site
+from model.trace.attention_map import AttentionKind, FloatArray, Site, TraceError
+from model.trace.head import Head
 
 Side = Literal["encoder", "decoder"]
 Stage = int | Literal["embedding", "output"]
@@ -62,19 +63,18 @@ class Stream:
         return f"{self.side.capitalize()} {self.stage}"
 
 
-Head = tuple[Site, int]
-Part = Head | Stream
+Activation = Head | Stream
 """The output of a head before W_O, or the hidden states after a stage."""
 
 
-def side_of(part: Part) -> Side:
+def side_of(part: Activation) -> Side:
     """The side whose tokens have the activations: for a head, the side of its queries."""
     if isinstance(part, Stream):
         return part.side
-    return "encoder" if part[0].kind is AttentionKind.ENCODER else "decoder"
+    return "encoder" if part.site.kind is AttentionKind.ENCODER else "decoder"
 
 
-def part_of(key: Any) -> Part:
+def activation_of(key: Any) -> Activation:
     """A head as (kind, layer, head) or (Site, head), or a Stream as (side, stage).
 
     Raises:
@@ -83,16 +83,12 @@ def part_of(key: Any) -> Part:
     try:
         if isinstance(key, Stream):
             return key
-        *where, last = key
-        if len(where) == 1 and not isinstance(where[0], Site):
-            stage = last if isinstance(last, str) else operator.index(last)
-            return Stream(where[0], stage)  # type: ignore[arg-type]
-        site = where[0] if len(where) == 1 else Site(AttentionKind(where[0]), where[1])
-        if len(where) <= 2 and operator.index(last) >= 0:
-            return site, operator.index(last)
-    except (IndexError, TypeError, ValueError) as error:
-        if isinstance(error, PatchError):
-            raise
+        if len(key) == 2 and not isinstance(key[0], Site):
+            side, stage = key
+            return Stream(side, stage if isinstance(stage, str) else operator.index(stage))  # type: ignore[arg-type]
+        return Head.of(key)
+    except (TypeError, TraceError):
+        pass
     raise PatchError(
         'What is patched is a head, as ("cross", 2, 3), or hidden states, as ("encoder", 2) or '
         f'("encoder", "output"); {key!r} is neither.'
@@ -104,7 +100,7 @@ class Patch(Brief):
     """Activations that a run has at some positions in place of its own.
 
     Attributes:
-        part: whose they are, as `part_of` takes it.
+        part: whose they are, as `activation_of` takes it.
         positions: of tokens in the run, from 0; each once.
         values: (position, width): d_v of a head, d_model of hidden states.
 
@@ -117,7 +113,7 @@ class Patch(Brief):
     values: FloatArray
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "part", part_of(self.part))
+        object.__setattr__(self, "part", activation_of(self.part))
         object.__setattr__(self, "positions", tuple(map(operator.index, self.positions)))
         # A copy, or its owner could change what was hashed.
         values = np.array(self.values, dtype=np.float32)

@@ -20,7 +20,7 @@ import torch
 from torch import Tensor
 
 from model.paper.decoding_cache import decoding_position
-from model.record.patches import Patch, PatchError, Stream, part_of, side_of
+from model.record.patches import Patch, PatchError, Stream, activation_of, side_of
 from model.record.recording import CaptureError
 from model.record.scopes import Scope
 from model.trace.attention_map import FloatArray, Site
@@ -69,7 +69,7 @@ class Activations(ActivationHandler):
 
         Raises PatchError if the model has no such part.
         """
-        part = part_of(key)
+        part = activation_of(key)
         if isinstance(part, Stream):
             if part in self._states:
                 return self._states[part]
@@ -84,14 +84,14 @@ class Activations(ActivationHandler):
         """The first sentence's activations of a part, for another run.
 
         Args:
-            key: the part, as `model.record.patches.part_of` takes it.
+            key: the part, as `model.record.patches.activation_of` takes it.
             positions: for each position in the other run, the one here.
         """
         rows = self[key][0]
         missing = [place for place in positions.values() if not 0 <= place < len(rows)]
         if missing:
             raise PatchError(
-                f"{_named(part_of(key))} has {len(rows)} tokens, from 0; there is no token "
+                f"{_named(activation_of(key))} has {len(rows)} tokens, from 0; there is no token "
                 f"{missing[0]}."
             )
         taken: FloatArray = rows[list(positions.values())].float().cpu().numpy()

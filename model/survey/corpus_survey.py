@@ -13,6 +13,7 @@ from model.explain.measures import MEASURES, ON_SOURCE
 from model.record.head_edits import HeadEdit, RuleWeights
 from model.record.weight_rules import Lexicon
 from model.trace.attention_map import AttentionKind, FloatArray, Site
+from model.trace.head import Head
 
 KEYS = (*(measure.key for measure in MEASURES), *(measure.key for measure in ON_SOURCE))
 """The measures of a survey, in the order of its arrays."""
@@ -28,7 +29,6 @@ DECILES = 10
 CHEAP = 1.0
 """Points of BLEU; so much may be lost where a page says how many heads can be rules."""
 
-Place = tuple[Site, int]
 """A head: its site, and its number there."""
 
 _Z = 1.959964
@@ -195,7 +195,7 @@ class Rules(Brief):
         bleu: of what the model writes, greedily, against human translations.
     """
 
-    heads: Mapping[Place, HeadRule]
+    heads: Mapping[Head, HeadRule]
     lexicon: Lexicon
     fitted: int
     judged: int
@@ -205,11 +205,11 @@ class Rules(Brief):
     bleu: Scores
 
     @property
-    def order(self) -> list[Place]:
+    def order(self) -> list[Head]:
         """The heads, those with the cheapest rules first."""
         return sorted(self.heads, key=lambda place: (self.heads[place].cost.mean, place))
 
-    def edits(self, count: int) -> dict[Place, HeadEdit]:
+    def edits(self, count: int) -> dict[Head, HeadEdit]:
         """The cheapest rules, this many, as the heads of an Intervention."""
         return {place: self.heads[place].weights for place in self.order[:count]}
 
@@ -258,26 +258,25 @@ class CorpusSurvey(Brief):
     labels: Mapping[Site, tuple[Label | None, ...]] = field(default_factory=dict)
 
     @property
-    def places(self) -> list[Place]:
+    def places(self) -> list[Head]:
         """Every head, by site."""
-        return [(site, head) for site in self.heads for head in range(len(self.heads[site]))]
+        return [Head(site, head) for site in self.heads for head in range(len(self.heads[site]))]
 
-    def of(self, place: Place) -> HeadProfile:
+    def of(self, place: Head) -> HeadProfile:
         """The profile of a head."""
-        site, head = place
-        return self.heads[site][head]
+        site, number = place
+        return self.heads[site][number]
 
-    def label(self, place: Place) -> Label | None:
+    def label(self, place: Head) -> Label | None:
         """What a head is said to do, everywhere the same; None if too few sentences can tell."""
-        site, head = place
-        return self.labels[site][head] if self.labels else self.of(place).in_words
+        site, number = place
+        return self.labels[site][number] if self.labels else self.of(place).in_words
 
-    def ranked(self, measure: str, *, kind: AttentionKind | None = None) -> list[Place]:
+    def ranked(self, measure: str, *, kind: AttentionKind | None = None) -> list[Head]:
         """The heads by their mean of a measure, largest first; those without it are left out."""
         means = {
-            (site, head): profile.measures[measure].mean
-            for site, profiles in self.heads.items()
-            for head, profile in enumerate(profiles)
-            if measure in profile.measures and kind in (None, site.kind)
+            place: self.of(place).measures[measure].mean
+            for place in self.places
+            if measure in self.of(place).measures and kind in (None, place.site.kind)
         }
         return sorted(means, key=lambda place: -means[place])

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from model.explain.measures import allowed_per_head
 from model.record.head_edits import RuleWeights
 from model.record.weight_rules import BY_DISTANCE, REACH, RULES, Cells, Lexicon, SeenRows
-from model.survey.corpus_survey import Place
 from model.trace.attention_map import AttentionKind, AttentionMap, BoolArray, Site
+from model.trace.head import Head
 from model.trace.trace import Trace
 
 SHARES = tuple(tenth / 10 for tenth in range(1, 10))
@@ -56,7 +56,7 @@ class _Candidate:
 
 def fitted(
     traces: Sequence[Trace], unseen: Sequence[Trace], lexicon: Lexicon
-) -> dict[Place, FittedRule]:
+) -> dict[Head, FittedRule]:
     """The best rule of each head.
 
     Args:
@@ -66,7 +66,7 @@ def fitted(
     """
     tables = _tables(traces)
     scores = _overlaps(traces, tables, lexicon)
-    chosen: dict[Place, RuleWeights] = {}
+    chosen: dict[Head, RuleWeights] = {}
     for kind, (candidates, places, overlaps) in scores.items():
         for head, place in enumerate(places):
             best = _best(candidates, overlaps[:, head])
@@ -80,25 +80,25 @@ def fitted(
     return {place: FittedRule(chosen[place], judged[place]) for place in sorted(chosen)}
 
 
-def overlaps_of(traces: Sequence[Trace], rules: Mapping[Place, RuleWeights]) -> dict[Place, float]:
+def overlaps_of(traces: Sequence[Trace], rules: Mapping[Head, RuleWeights]) -> dict[Head, float]:
     """How far the weights of heads overlap with those of rules, on average over the rows."""
-    sums: dict[Place, float] = dict.fromkeys(rules, 0.0)
+    sums: dict[Head, float] = dict.fromkeys(rules, 0.0)
     rows = dict.fromkeys(rules, 0)
     for trace in traces:
         for site, attention in trace.maps.items():
             lexicon = next((each.lexicon for (s, _), each in rules.items() if s == site), None)
             seen, choice = seen_rows(attention, lexicon)
-            for head in range(attention.n_heads):
-                if (site, head) not in rules:
+            for head in rules:
+                if head.site != site:
                     continue
-                ruled = rules[site, head].weights(seen)
-                common = np.minimum(attention.weights[head], ruled).sum(axis=-1)
-                sums[site, head] += float(common[choice].sum())
-                rows[site, head] += int(choice.sum())
+                ruled = rules[head].weights(seen)
+                common = np.minimum(attention.weights[head.number], ruled).sum(axis=-1)
+                sums[head] += float(common[choice].sum())
+                rows[head] += int(choice.sum())
     return {place: sums[place] / max(rows[place], 1) for place in rules}
 
 
-def _tables(traces: Sequence[Trace]) -> dict[Place, tuple[float, ...]]:
+def _tables(traces: Sequence[Trace]) -> dict[Head, tuple[float, ...]]:
     """The share of weight at each distance of key from query, of every head."""
     sums: dict[Site, Values] = {}
     for trace in traces:
@@ -114,19 +114,19 @@ def _tables(traces: Sequence[Trace]) -> dict[Place, tuple[float, ...]]:
             # Near distances are met more often than far ones.
             spread = np.concatenate([spread, np.broadcast_to(met, spread.shape)], axis=1)
             sums[site] = sums.get(site, 0) + spread
-    tables = {}
+    tables: dict[Head, tuple[float, ...]] = {}
     for site, totals in sums.items():
         for head, (weight, met) in enumerate(zip(*np.split(totals, 2, axis=1), strict=True)):
             table = np.divide(weight, met, out=np.zeros_like(weight), where=met > 0)
-            tables[site, head] = tuple((table / max(table.sum(), 1e-12)).round(4).tolist())
+            tables[Head(site, head)] = tuple((table / max(table.sum(), 1e-12)).round(4).tolist())
     return tables
 
 
-_Scores = dict[AttentionKind, tuple[list[_Candidate], list[Place], Values]]
+_Scores = dict[AttentionKind, tuple[list[_Candidate], list[Head], Values]]
 
 
 def _overlaps(
-    traces: Sequence[Trace], tables: Mapping[Place, tuple[float, ...]], lexicon: Lexicon
+    traces: Sequence[Trace], tables: Mapping[Head, tuple[float, ...]], lexicon: Lexicon
 ) -> _Scores:
     """By kind the candidates, the heads, and the overlap of each with each, (candidate, head)."""
     scores: _Scores = {}
@@ -194,11 +194,11 @@ def seen_rows(attention: AttentionMap, lexicon: Lexicon | None) -> tuple[SeenRow
     return seen, np.count_nonzero(allowed, axis=-1) >= 2
 
 
-def _by_kind(trace: Trace) -> Iterator[tuple[AttentionKind, list[Place], AttentionMap]]:
+def _by_kind(trace: Trace) -> Iterator[tuple[AttentionKind, list[Head], AttentionMap]]:
     """The heads of each kind, as one map."""
     for kind in dict.fromkeys(site.kind for site in trace.maps):
         maps = [each for each in trace.maps.values() if each.site.kind is kind]
-        places = [(each.site, head) for each in maps for head in range(each.n_heads)]
+        places = [Head(each.site, head) for each in maps for head in range(each.n_heads)]
         yield (
             kind,
             places,

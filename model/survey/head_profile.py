@@ -27,7 +27,7 @@ from model.survey.corpus_survey import (
     Held,
     WordPair,
 )
-from model.survey.part import Part
+from model.survey.part import SurveyPart
 from model.trace.attention_map import AttentionKind, FloatArray, Site, Tokens
 from model.trace.token_schemes import WORD_START, joined, special
 from model.trace.word_grouping import words
@@ -45,7 +45,7 @@ MIN_MEETINGS = 8
 """So often two words must meet for a pair to be told."""
 
 
-def summed_up(part: Part, sample: Sample, *, held_out: int | None = None) -> CorpusSurvey:
+def summed_up(part: SurveyPart, sample: Sample, *, held_out: int | None = None) -> CorpusSurvey:
     """The survey of counts.
 
     Args:
@@ -72,7 +72,7 @@ def summed_up(part: Part, sample: Sample, *, held_out: int | None = None) -> Cor
 
 
 def _profile(
-    part: Part,
+    part: SurveyPart,
     site: Site,
     head: int,
     held_out: int,
@@ -131,7 +131,7 @@ def _distribution(values: FloatArray, shown: NDArray[np.intp]) -> Distribution:
 class _Meetings:
     """Which words met, and which looked at which."""
 
-    def __init__(self, part: Part) -> None:
+    def __init__(self, part: SurveyPart) -> None:
         self._part = part
         self._source = [_words(tokens) for tokens in part.sources]
         self._predicted = [_words(tokens) for tokens in part.predictions]

@@ -7,16 +7,17 @@ from collections.abc import Iterator
 import numpy as np
 
 from model.record.weight_rules import Lexicon, SeenRows
-from model.survey.part import Part
+from model.survey.part import SurveyPart
 from model.survey.sentence_index import FOUND_BY, SentenceIndex
 from model.trace.attention_map import AttentionKind, BoolArray
+from model.trace.head import Head
 from model.trace.token_schemes import special
 
 ENDS = ("first", "last")
 """The rules that may mean a special token."""
 
 
-def indexed(part: Part, lexicon: Lexicon | None = None) -> SentenceIndex:
+def indexed(part: SurveyPart, lexicon: Lexicon | None = None) -> SentenceIndex:
     """The index of counts.
 
     Args:
@@ -25,7 +26,7 @@ def indexed(part: Part, lexicon: Lexicon | None = None) -> SentenceIndex:
     """
     n_heads = part.values.shape[2]
     does = {
-        (site, head): np.zeros((len(FOUND_BY[site.kind]), len(part)), np.uint8)
+        Head(site, head): np.zeros((len(FOUND_BY[site.kind]), len(part)), np.uint8)
         for site in part.sites
         for head in range(n_heads)
     }
@@ -43,12 +44,12 @@ def indexed(part: Part, lexicon: Lexicon | None = None) -> SentenceIndex:
                 np.add.at(rows, (follows[:, 1], follows[:, 2]), 1)
                 for place, head in np.argwhere(rows).tolist():
                     mostly = 2 * rows[place, head] >= possible[rule]
-                    does[part.sites[place], head][rule, sentence] = 1 + mostly
+                    does[Head(part.sites[place], head)][rule, sentence] = 1 + mostly
     return SentenceIndex(tuple(source for source, _ in part.texts), does)
 
 
 def _cells(
-    part: Part, sentence: int, lexicon: Lexicon | None
+    part: SurveyPart, sentence: int, lexicon: Lexicon | None
 ) -> Iterator[tuple[AttentionKind, list[int], BoolArray]]:
     """For each kind of attention its sites, and where its rules look, (rule, query, key)."""
     source, read = part.sources[sentence], ("<s>", *part.predictions[sentence][:-1])

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from model.survey.corpus_survey import KEYS, Place
+from model.survey.corpus_survey import KEYS
 from model.trace.attention_map import AttentionKind, FloatArray, Site
+from model.trace.head import Head
 
 UNITS = 8.0
 """A head that looks this many tokens, or has as many bits, farther than another differs by 1."""
@@ -60,9 +61,7 @@ def nearest(
     return sorted(found, key=lambda each: (each.difference, each.site, each.head))[:most]
 
 
-def matched(
-    ones: Mapping[Site, FloatArray], others: Mapping[Site, FloatArray]
-) -> dict[Place, Place]:
+def matched(ones: Mapping[Site, FloatArray], others: Mapping[Site, FloatArray]) -> dict[Head, Head]:
     """For each head of one model, the head of another that behaves most alike on the probes.
 
     Heads of one kind are paired one to one, the least different first; empty for models that were
@@ -72,7 +71,7 @@ def matched(
         ones: measures of the heads of one model, as `probed` gives them.
         others: of the heads of the other.
     """
-    found: dict[Place, Place] = {}
+    found: dict[Head, Head] = {}
     if len({each.shape[1:] for each in (*ones.values(), *others.values())}) != 1:
         return found
     for kind in dict.fromkeys(site.kind for site in ones):
@@ -84,9 +83,9 @@ def matched(
     return found
 
 
-def _of_kind(measured: Mapping[Site, FloatArray], kind: AttentionKind) -> list[Place]:
+def _of_kind(measured: Mapping[Site, FloatArray], kind: AttentionKind) -> list[Head]:
     return [
-        (site, head)
+        Head(site, head)
         for site, heads in measured.items()
         if site.kind is kind
         for head in range(len(heads))

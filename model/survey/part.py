@@ -41,7 +41,7 @@ class SurveyError(ValueError):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Part(Brief):
+class SurveyPart(Brief):
     """The counts over some sentences, read with the model's own translations.
 
     Attributes:
@@ -141,7 +141,7 @@ def counted(
     texts: Sequence[str],
     sampled: Callable[[int], bool],
     sourced: Callable[[int], bool] = lambda _: True,
-) -> Part:
+) -> SurveyPart:
     """The counts over sentences; one that the model cannot read is left out.
 
     Args:
@@ -179,7 +179,7 @@ def counted(
                 trace.predictions.tokens,
                 (trace.source_text, trace.text),
             )
-    return Part(
+    return SurveyPart(
         sites,
         tuple(named[number][0] for number in range(len(places))),
         tuple(named[number][1] for number in range(len(places))),
@@ -200,7 +200,7 @@ def _is_readable(translator: Translator, text: str) -> bool:
     return True
 
 
-def joined(parts: Sequence[Part]) -> Part:
+def joined(parts: Sequence[SurveyPart]) -> SurveyPart:
     """The parts of a survey as one, in their order.
 
     Raises:
@@ -209,7 +209,7 @@ def joined(parts: Sequence[Part]) -> Part:
     if not parts or len({(part.sites, part.values.shape[1:]) for part in parts}) > 1:
         raise SurveyError("A survey is joined from one or more parts, all of one model.")
     before = np.cumsum([0, *(len(part) for part in parts)])
-    return Part(
+    return SurveyPart(
         parts[0].sites,
         tuple(each for part in parts for each in part.sources),
         tuple(each for part in parts for each in part.predictions),

@@ -22,8 +22,9 @@ from model.record.head_editing import TextsRead, editing_heads, reading_texts
 from model.record.head_edits import Gate, HeadEdit, HeadEdits
 from model.record.intervention import Intervention
 from model.record.weight_rules import Lexicon
-from model.survey.corpus_survey import Effect, HeadRule, Place, Rules, Scores
+from model.survey.corpus_survey import Effect, HeadRule, Rules, Scores
 from model.survey.fitting import fitted
+from model.trace.head import Head
 from model.trace.trace import Trace
 from model.translate.translator import Translator
 
@@ -49,7 +50,7 @@ _TOGETHER = 64
 
 Values = NDArray[np.float64]
 
-Edits = Mapping[Place, HeadEdit]
+Edits = Mapping[Head, HeadEdit]
 """Of a model's heads, at once."""
 
 Answers = list[list[Any]]
@@ -160,7 +161,7 @@ def answers(
 
 @torch.inference_mode()
 def _log_probs(
-    translator: Translator, trace: Trace, edits: Sequence[Mapping[Place, HeadEdit]]
+    translator: Translator, trace: Trace, edits: Sequence[Mapping[Head, HeadEdit]]
 ) -> Values:
     """The log-probability of a trace's translation under each of some edits, (edit,)."""
     source, target, labels = translator.trace_ids(trace)
@@ -179,7 +180,7 @@ def _log_probs(
     return np.concatenate(totals).astype(np.float64)
 
 
-def _written(translator: Translator, source: str, edits: Mapping[Place, HeadEdit]) -> str:
+def _written(translator: Translator, source: str, edits: Mapping[Head, HeadEdit]) -> str:
     """What the model writes greedily under edits."""
     return translator.translate(source, search=_GREEDY, under=Intervention(heads=edits)).text
 

@@ -24,7 +24,7 @@ import torch
 from tqdm import tqdm
 
 from model.files import write_whole
-from model.survey.part import Part, SurveyError, counted, joined
+from model.survey.part import SurveyError, SurveyPart, counted, joined
 from model.survey.rule_costs import Answers, Ask, Edits, answers
 from model.survey.survey_file import weights_digest
 from model.translate.translator import Translator, load
@@ -56,7 +56,7 @@ class Task:
     held_out: int
 
     def __call__(self) -> bytes:
-        """The part, as `Part.to_bytes` writes it."""
+        """The part, as `SurveyPart.to_bytes` writes it."""
         return counted(
             _loaded(self.checkpoint), self.texts, self._sampled, self._sourced
         ).to_bytes()
@@ -192,7 +192,7 @@ def counts(
     engine: Engine = Engine(),
     *,
     held_out: int | None = None,
-) -> Part:
+) -> SurveyPart:
     """The counts over all sentences.
 
     Args:
@@ -220,7 +220,7 @@ def counts(
         [len(task.texts) for task in tasks],
         "counting",
     )
-    whole = joined([Part.from_bytes(content) for content in done])
+    whole = joined([SurveyPart.from_bytes(content) for content in done])
     if not len(whole):
         raise SurveyError("The model can read none of these sentences; give others.")
     return whole

@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 
 from model.brief import Brief
 from model.record.weight_rules import RULES
-from model.survey.corpus_survey import Place
 from model.trace.attention_map import AttentionKind, BoolArray, Site
+from model.trace.head import Head
 
 FOUND_BY: Mapping[AttentionKind, tuple[str, ...]] = MappingProxyType(
     {
@@ -70,10 +70,10 @@ class SentenceIndex(Brief):
     """
 
     sources: tuple[str, ...]
-    does: Mapping[Place, NDArray[np.uint8]]
+    does: Mapping[Head, NDArray[np.uint8]]
 
     def found(
-        self, words: str = "", head: Place | None = None, rule: str | None = None
+        self, words: str = "", head: Head | None = None, rule: str | None = None
     ) -> list[tuple[int, Does]]:
         """The numbers of sentences, those in which the head follows the rule most first.
 
@@ -132,7 +132,7 @@ class SentenceIndex(Brief):
         Raises:
             ValueError: if it is damaged, or of other sentences or heads.
         """
-        places = [(site, head) for site, n in sorted(heads.items()) for head in range(n)]
+        places = [Head(site, head) for site, n in sorted(heads.items()) for head in range(n)]
         width = -(-len(sources) // 8)
         sizes = [2 * width * len(FOUND_BY[site.kind]) for site, _ in places]
         try:

@@ -37,7 +37,6 @@ from model.survey.corpus_survey import (
     HeadProfile,
     HeadRule,
     Held,
-    Place,
     Rules,
     Scores,
     WordPair,
@@ -45,6 +44,7 @@ from model.survey.corpus_survey import (
 from model.survey.probes import PROBES
 from model.survey.sentence_index import SentenceIndex
 from model.trace.attention_map import AttentionKind, FloatArray, Site
+from model.trace.head import Head
 
 Columns = Mapping[str, tuple[str, ...]]
 
@@ -406,7 +406,7 @@ def _rules_from_json(content: Mapping[str, Any], columns: Columns) -> Rules:
     )
 
 
-def _rule_from_json(content: Any, lexicon: Lexicon, columns: Columns) -> tuple[Place, HeadRule]:
+def _rule_from_json(content: Any, lexicon: Lexicon, columns: Columns) -> tuple[Head, HeadRule]:
     row = _named(columns, "rules", content)
     site = site_named(row["site"])
     weights = RuleWeights(
@@ -416,7 +416,7 @@ def _rule_from_json(content: Any, lexicon: Lexicon, columns: Columns) -> tuple[P
         lexicon if site.kind is AttentionKind.CROSS else None,
     )
     cost = _effect(_named(columns, "effect", row["cost"]))
-    return (site, _count(row["head"])), HeadRule(weights, _number(row["overlap"]), cost)
+    return Head(site, _count(row["head"])), HeadRule(weights, _number(row["overlap"]), cost)
 
 
 def _scores_to_json(scores: Scores) -> dict[str, Any]:

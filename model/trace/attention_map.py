@@ -230,7 +230,7 @@ def _spelled(tokens: tuple[str, ...], ids: tuple[int, ...], marked: bool) -> Tok
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Head(Brief):
+class HeadAttention(Brief):
     """One head of an `AttentionMap`: its number, from 0, with the map's arrays for this head."""
 
     site: Site
@@ -247,7 +247,7 @@ class Head(Brief):
 
     def __repr__(self) -> str:
         size = f"{len(self.queries)} queries × {len(self.keys)} keys"
-        return f"Head({self.site}.{self.number}, {size})"
+        return f"HeadAttention({self.site}.{self.number}, {size})"
 
     @property
     def name(self) -> str:
@@ -330,7 +330,7 @@ class AttentionMap(ArrayValue, Sized):
         """
         return np.logical_not(self.allowed.any(axis=-1))
 
-    def head(self, number: int) -> Head:
+    def head(self, number: int) -> HeadAttention:
         """One head, counted from 0, without copies; IndexError if there is none."""
         if not 0 <= number < self.n_heads:
             raise IndexError(
@@ -338,7 +338,7 @@ class AttentionMap(ArrayValue, Sized):
             )
         arrays = {name: getattr(self, name) for name in ARRAYS}
         shared = self.allowed.ndim == 2
-        return Head(
+        return HeadAttention(
             self.site,
             number,
             queries=self.queries,

@@ -7,18 +7,18 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-Place = tuple[int | None, int | None]
+PositionPair = tuple[int | None, int | None]
 """The positions of two sequences' tokens at one place; None for a missing token."""
 
 
-def places(first: Sequence[str], second: Sequence[str]) -> list[Place]:
+def places(first: Sequence[str], second: Sequence[str]) -> list[PositionPair]:
     """Both sequences in order, with shared tokens at the same place.
 
     Tokens of a different run share places from its beginning on.
     """
     if tuple(first) == tuple(second):
         return [(position, position) for position in range(len(first))]
-    found: list[Place] = []
+    found: list[PositionPair] = []
     for _, one, other in runs(first, second):
         n_one, n_other = one.stop - one.start, other.stop - other.start
         found += [

@@ -28,6 +28,7 @@ from model.trace.attention_map import (
     read_only,
 )
 from model.trace.forms import NoForm, form
+from model.trace.head import Head
 from model.trace.trace_file import read_fields, write_fields
 
 
@@ -110,6 +111,13 @@ class Trace(ArrayValue, Sized):
         raise TraceError(
             f"The trace has no {kind} attention of layer {layer}; it has {self._listing}."
         )
+
+    @property
+    def heads(self) -> list[Head]:
+        """Every head with a map, in the order of sites."""
+        return [
+            Head(site, number) for site, each in self.maps.items() for number in range(each.n_heads)
+        ]
 
     def layers(self, kind: AttentionKind | str) -> tuple[int, ...]:
         """The recorded layers of one kind, ascending; TraceError if there is no such kind."""

@@ -43,7 +43,7 @@ ROUNDING = 0.02
 _DIGITS = 6
 """The most digits of a layer's number."""
 
-_Part = TypeVar("_Part")
+_Entry = TypeVar("_Entry")
 
 
 def write_fields(fields: Mapping[str, Any], file: str | os.PathLike[str] | BinaryIO) -> None:
@@ -262,8 +262,8 @@ def _sites(entries: Mapping[str, Any]) -> list[Site]:
 
 
 def _take(
-    entries: dict[str, NDArray[Any]], name: str, read: Callable[[str, NDArray[Any]], _Part]
-) -> _Part:
+    entries: dict[str, NDArray[Any]], name: str, read: Callable[[str, NDArray[Any]], _Entry]
+) -> _Entry:
     if name not in entries:
         raise TraceError(f"The file is no saved trace, or lacks its {name}.")
     return read(name, entries.pop(name))

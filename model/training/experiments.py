@@ -26,6 +26,7 @@ from model.paper.search import Search
 from model.record.intervention import Intervention, PositionEdit, PositionError
 from model.survey.parallel_text import Pair
 from model.trace.attention_map import AttentionKind
+from model.trace.head import Head
 from model.trace.trace import Trace
 from model.training.command import Program, command
 from model.training.toy_recipes import UNSEEN, unseen_pairs
@@ -58,7 +59,7 @@ def times(effect: float) -> str:
 def _head(model: Translator, trace: Trace, noun: str) -> Experiment | None:
     site, head, _ = effects_of(model, trace).ranked()[0]
     under = Intervention(heads={(site, head): 0})
-    name = f"{site.kind.short_name} {site.layer}.{head}"
+    name = Head(site, head).short_name
     return _rewritten(model, trace, under, f"Without {name}", noun, f"{site}.{head}")
 
 

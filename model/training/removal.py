@@ -25,12 +25,11 @@ from model.explain.removal_file import save_removal
 from model.paper.decoding import greedy, token_log_probs
 from model.paper.tokenizer import PAD
 from model.record.head_editing import editing_heads
-from model.trace.attention_map import Site, Tokens
+from model.trace.attention_map import Tokens
+from model.trace.head import Head
 from model.training.batches import filled
 from model.training.command import Program, command
 from model.translate.translator import Translator, load
-
-Head = tuple[Site, int]
 
 
 def examples_removal(
@@ -52,7 +51,7 @@ def examples_removal(
     losses: dict[Head, float] = {}
     for trace in traces:
         for site, head, loss in effects_of(translator, trace).ranked():
-            losses[site, head] = losses.get((site, head), 0) + loss
+            losses[Head(site, head)] = losses.get(Head(site, head), 0) + loss
     heads = sorted(losses, key=losses.__getitem__)
     counts, in_order = removal_orders(heads, steps, orders, seed)
     batch = _Batch(

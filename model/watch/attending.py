@@ -121,7 +121,7 @@ def extra_keys_of(
     """The keys that are no tokens, by what queries and keys were put together of."""
     (of_queries, rows), (of_keys, columns) = queries, keys
     parts = parts_of(columns)
-    of_rows = parts_of(rows) or (of_queries.as_part,)
+    of_rows = parts_of(rows) or (of_queries.as_piece,)
     is_self = bool(of_queries.origins & of_keys.origins)
     texts = mode.log.roots_of(spot, {part.root for part in of_rows}) if is_self else set()
     if parts == of_rows:

@@ -46,7 +46,7 @@ class Line:
     mapped: bool = False
     base: Line | None = None
     side: int | None = None
-    parts: Parts | None = None
+    parts: Pieces | None = None
 
     @property
     def root(self) -> Line:
@@ -54,7 +54,7 @@ class Line:
         return self if self.base is None else self.base.root
 
 
-class Part(NamedTuple):
+class Piece(NamedTuple):
     """One of several tensors put together along an axis.
 
     Attributes:
@@ -70,7 +70,7 @@ class Part(NamedTuple):
     plain: bool = True
 
 
-Parts = tuple[Part, ...]
+Pieces = tuple[Piece, ...]
 
 Dim = tuple[tuple[int, Line], ...]
 """An axis of a tensor, which may hold several folded into one: sizes and lines, the outer first."""
@@ -291,7 +291,7 @@ def reduced(out: Tensor, x: View, axes: Sequence[int]) -> Axes:
     return made(out, dims, [x])
 
 
-def parts_of(dim: Dim) -> Parts:
+def parts_of(dim: Dim) -> Pieces:
     """The tensors that were put together along an axis; empty if there was one."""
     line: Line | None = dim[0][1] if dim else None
     while line is not None and line.parts is None:
@@ -300,7 +300,7 @@ def parts_of(dim: Dim) -> Parts:
     return parts if sum(part.length for part in parts) == prod(n for n, _ in dim) else ()
 
 
-def joined(out: Tensor, parts: Sequence[View], axis: int, of_what: Sequence[Part]) -> Axes:
+def joined(out: Tensor, parts: Sequence[View], axis: int, of_what: Sequence[Piece]) -> Axes:
     """Tensors side by side along one axis; `of_what` says what each is, but for its length."""
     axis %= out.dim()
     shape = tuple(out.shape)
@@ -316,7 +316,7 @@ def joined(out: Tensor, parts: Sequence[View], axis: int, of_what: Sequence[Part
             own[axis] = ((len(same_rank), Line(Origin.JOINED)), *own[axis])
         else:
             own[axis] = resize(own[axis], size, shape[axis])
-        pieces: list[Part] = []
+        pieces: list[Piece] = []
         for part, what in zip(parts, of_what, strict=True):
             if len(part.shape) == len(shape) and part.shape[axis]:
                 pieces += parts_of(part.dims[axis]) or (what._replace(length=part.shape[axis]),)

@@ -15,7 +15,7 @@ from torch import Tensor
 from model.paper.masks import rows_without_keys
 from model.record.recording import AttentionRecord, join_heads
 from model.watch.arrangement import UNCERTAIN
-from model.watch.call_sites import Place, Spot
+from model.watch.call_sites import CallSite, Spot
 from model.watch.lineage import Node, Softmax
 from model.watch.texts import Call
 
@@ -27,7 +27,7 @@ Origins = tuple[frozenset[int], frozenset[int]]
 class PlaceCalls:
     """The calls of one place, with the inputs of the first."""
 
-    place: Place
+    place: CallSite
     origins: Origins | None
     keys: tuple[Hashable, ...]
     calls: list[Call] = field(default_factory=list)
@@ -62,7 +62,7 @@ class CallLog:
 
     def __init__(self) -> None:
         self.softmaxes: list[Softmax] = []
-        self.suspicions: Counter[tuple[Place, tuple[int, ...]]] = Counter()
+        self.suspicions: Counter[tuple[CallSite, tuple[int, ...]]] = Counter()
         self.places: dict[Hashable, PlaceCalls] = {}
         self.n_events = 0
         self.reads = 0
@@ -126,7 +126,7 @@ class CallLog:
         self._roots.setdefault(spot.key, set()).update(roots)
         return self._roots[spot.key]
 
-    def add_suspicion(self, place: Place, shape: tuple[int, ...]) -> None:
+    def add_suspicion(self, place: CallSite, shape: tuple[int, ...]) -> None:
         """A product whose left factor looks like weights."""
         self.suspicions[place, shape] += 1
 

@@ -29,7 +29,7 @@ _PASSED = (nn.Softmax, nn.Dropout, nn.Identity)
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class CallSite:
     """The place where an operation ran.
 
     Attributes:
@@ -65,7 +65,7 @@ class Spot:
         differentiated: whether it runs under `torch.func.grad`, `jvp` or the like.
     """
 
-    place: Place
+    place: CallSite
     key: Hashable
     module: nn.Module | None
     n_heads: int | None
@@ -114,7 +114,7 @@ class Places:
             frame = frame.f_back
         file, number = nearest or ("", 0)
         if not modules:
-            place = Place("", "", file, number)
+            place = CallSite("", "", file, number)
             return Spot(place, tuple(inside), None, None, None, stacked, differentiated)
         if outermost is not None and id(modules[-1]) not in self._names:
             self._name(outermost, modules[-1])
@@ -122,7 +122,7 @@ class Places:
             self._run = outermost
             self._n_runs += 1
         innermost = modules[0]
-        place = Place(self._names.get(id(innermost), ""), type(innermost).__name__, file, number)
+        place = CallSite(self._names.get(id(innermost), ""), type(innermost).__name__, file, number)
         hidden = isinstance(innermost, torch.jit.ScriptModule)
         key = None if hidden else (id(innermost), tuple(inside))
         n_heads = _heads_of(modules[:2])

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from model.watch.axes import Part
+from model.watch.axes import Piece
 
 FOREIGN = 1 << 40
 """Numbers from here on are columns of another product, put beside those of the first."""
@@ -31,7 +31,7 @@ class Lost(NamedTuple):
 Columns = tuple[int, ...]
 """A number for each column, below 0 for one that was added; no two added ones are equal."""
 
-Place = Columns | Lost | None
+ColumnOrder = Columns | Lost | None
 """The columns of a tensor; None if all stand where they began."""
 
 
@@ -40,10 +40,10 @@ class Layout(NamedTuple):
 
     shape: tuple[int, ...]
     steps: tuple[int, ...]
-    moved: Place = None
+    moved: ColumnOrder = None
 
     @classmethod
-    def of(cls, x: Tensor, moved: Place = None) -> Layout:
+    def of(cls, x: Tensor, moved: ColumnOrder = None) -> Layout:
         """The layout of a tensor that was just made."""
         return cls(tuple(x.shape), x.stride(), moved)
 
@@ -55,7 +55,7 @@ class Layout(NamedTuple):
         """The storage of a view, as it was made."""
         return x.as_strided(self.shape, self.steps, 0)
 
-    def columns(self, x: Tensor) -> Place:
+    def columns(self, x: Tensor) -> ColumnOrder:
         """The columns of a view of the storage."""
         if isinstance(self.moved, Lost) or x.dim() == 0 or self.made_as(x):
             return self.moved
@@ -107,7 +107,7 @@ def foreign(n: int) -> Columns:
     return tuple(FOREIGN + next(_ids) for _ in range(n))
 
 
-def padded(found: Place, n: int, pads: Sequence[int]) -> Place:
+def padded(found: ColumnOrder, n: int, pads: Sequence[int]) -> ColumnOrder:
     """The columns after `constant_pad_nd` of n columns; the rest of its pads is of other axes."""
     front, back = pads[:2]
     if isinstance(found, Lost):
@@ -121,7 +121,7 @@ def padded(found: Place, n: int, pads: Sequence[int]) -> Place:
     return added(max(front, 0)) + numbers + added(max(back, 0))
 
 
-def aligned(x: Tensor, own: Place, wanted: Place, fill: Tensor) -> Tensor | None:
+def aligned(x: Tensor, own: ColumnOrder, wanted: ColumnOrder, fill: Tensor) -> Tensor | None:
     """A tensor's columns under the numbers of others, which have `fill` where it has none.
 
     None if columns were lost, or the tensor has other rows than `fill`.
@@ -169,7 +169,7 @@ class Extra(NamedTuple):
 
 
 def extra_keys(
-    parts: Sequence[Part], texts: Set[int], events: int, kind_of: Callable[[int], str]
+    parts: Sequence[Piece], texts: Set[int], events: int, kind_of: Callable[[int], str]
 ) -> Extra | None:
     """The keys that are no tokens, among keys that were put together of several tensors.
 
@@ -182,7 +182,7 @@ def extra_keys(
         kind_of: what a root is: "parameter", "constant" or "input".
     """
 
-    def depends(part: Part) -> bool:
+    def depends(part: Piece) -> bool:
         """Whether a tensor may be computed from the text."""
         both_known = part.events and events
         return bool(part.events & events) if both_known else not part.plain
@@ -257,7 +257,11 @@ def as_made(x: Tensor, before: int, after: int) -> Tensor:
 
 
 def keys_met(
-    made: Tensor, of_scores: Place, of_weights: Place, n_keys: int | None, extra: Extra | None
+    made: Tensor,
+    of_scores: ColumnOrder,
+    of_weights: ColumnOrder,
+    n_keys: int | None,
+    extra: Extra | None,
 ) -> Keys | str:
     """The keys of a softmax's output, or the reason why its columns are not known.
 

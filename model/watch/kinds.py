@@ -12,7 +12,7 @@ from torch import Tensor
 from model.record.recording import AttentionRecord
 from model.trace.attention_map import AttentionKind, Site
 from model.watch.call_log import PlaceCalls
-from model.watch.call_sites import Place
+from model.watch.call_sites import CallSite
 
 
 def twin_notes(places: list[PlaceCalls], sites: Sequence[Site]) -> list[tuple[str, ...]]:
@@ -147,7 +147,7 @@ def _grows(latest: Tensor) -> bool:
     return bool((latest.amax(dim=-1) > lowest).any())
 
 
-def _in_one_layer(place: Place, cross: Place) -> bool:
+def _in_one_layer(place: CallSite, cross: CallSite) -> bool:
     """Whether two modules share an owner other than the whole model."""
     mine, theirs = (each.path.split(".")[:-1] for each in (place, cross))
     shared = [a for a, b in zip(mine, theirs, strict=False) if a == b]

@@ -18,11 +18,10 @@ from torch import Tensor
 from torch.multiprocessing.reductions import StorageWeakRef
 
 from model.brief import Brief
-from model.watch.axes import Axes, Dim, Part, View, axes_met, outside, unknown
+from model.watch.axes import Axes, Dim, Piece, View, axes_met, outside, unknown
 from model.watch.axes import made as made_of
-from model.watch.call_sites import Place, Spot
-from model.watch.columns import Layout
-from model.watch.columns import Place as Columns
+from model.watch.call_sites import CallSite, Spot
+from model.watch.columns import ColumnOrder, Layout
 from model.watch.editing import SiteEdit
 
 NO_VALUES = "what it made was multiplied with no values"
@@ -75,8 +74,8 @@ class Scores(Brief):
 
     product: Product | None = None
     summed: tuple[Node, Node] | None = None
-    unmasked: tuple[Tensor, Columns] | None = None
-    masks: tuple[tuple[Tensor, torch.Size, Columns], ...] = ()
+    unmasked: tuple[Tensor, ColumnOrder] | None = None
+    masks: tuple[tuple[Tensor, torch.Size, ColumnOrder], ...] = ()
 
 
 @dataclass(slots=True, eq=False)
@@ -86,7 +85,7 @@ class Softmax:
     `key` and `run` are those of its spot.
     """
 
-    place: Place
+    place: CallSite
     shape: tuple[int, ...]
     reason: str | None
     key: Hashable
@@ -112,7 +111,7 @@ class Candidate(Brief):
 
     weights: Tensor | None
     scores: Tensor | None
-    columns: Columns
+    columns: ColumnOrder
     origin: Scores
     spot: Spot
     softmax: Softmax
@@ -171,9 +170,9 @@ class Node(Brief):
         return View.of(x, self.axes).dims
 
     @property
-    def as_part(self) -> Part:
+    def as_piece(self) -> Piece:
         """What it is as a part of a larger tensor, of length 0."""
-        return Part(0, self.root, self.events, set(self.reads) <= {self.root})
+        return Piece(0, self.root, self.events, set(self.reads) <= {self.root})
 
     @property
     def source(self) -> int:
@@ -197,11 +196,11 @@ class Node(Brief):
             return product is theirs.product
         return mine.summed is not None and mine.summed == theirs.summed
 
-    def columns(self, x: Tensor) -> Columns:
+    def columns(self, x: Tensor) -> ColumnOrder:
         """The columns of one of its views."""
         return None if self.layout is None else self.layout.columns(x)
 
-    def move(self, columns: Columns) -> None:
+    def move(self, columns: ColumnOrder) -> None:
         """Say which columns stand along its last axis."""
         assert self.layout is not None
         self.layout = self.layout._replace(moved=columns)

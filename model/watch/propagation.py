@@ -11,7 +11,7 @@ from torch import Tensor
 
 from model.watch.axes import (
     Axes,
-    Part,
+    Piece,
     View,
     convolved,
     joined,
@@ -24,7 +24,7 @@ from model.watch.axes import (
     resized,
     same,
 )
-from model.watch.columns import Lost, Place, added, foreign, is_whole, padded
+from model.watch.columns import ColumnOrder, Lost, added, foreign, is_whole, padded
 from model.watch.handler import Args, Kwargs, Recorder
 from model.watch.lineage import Node, Scores
 
@@ -95,7 +95,7 @@ def pointwise(mode: Recorder, func: Any, args: Args, kwargs: Kwargs) -> Any:
         put = mode.lineage.follow(node)
         if name == "cat":
             put.reads = tuple(dict.fromkeys(each for n in nodes if n.made for each in n.lineage))
-        parts = [each.as_part for each in nodes]
+        parts = [each.as_piece for each in nodes]
         mode.lineage.put(out, put, axes_of_pointwise(func, out, args, views, parts))
         set_columns(put, out, columns, name)
         if name in _COPIES:
@@ -107,7 +107,7 @@ def pointwise(mode: Recorder, func: Any, args: Args, kwargs: Kwargs) -> Any:
 
 def columns_of_pointwise(
     name: str, args: Args, operands: list[Tensor], nodes: list[Node], lead: Node | None
-) -> Place:
+) -> ColumnOrder:
     """The columns of what follows the leading operand."""
     if lead is None or not lead.leads:
         return None
@@ -135,7 +135,7 @@ def columns_of_pointwise(
     return found
 
 
-def _side_by_side(operands: list[Tensor], nodes: list[Node], lead: Node) -> Place:
+def _side_by_side(operands: list[Tensor], nodes: list[Node], lead: Node) -> ColumnOrder:
     """The columns of tensors put beside one another."""
     numbers: tuple[int, ...] = ()
     for node, x in zip(nodes, operands, strict=True):
@@ -154,7 +154,7 @@ def _side_by_side(operands: list[Tensor], nodes: list[Node], lead: Node) -> Plac
     return numbers
 
 
-def set_columns(node: Node, out: Tensor, columns: Place, name: str) -> None:
+def set_columns(node: Node, out: Tensor, columns: ColumnOrder, name: str) -> None:
     """Note the columns of what an operation gave, which may be a part of what it wrote into."""
     if not node.leads:
         return
@@ -170,7 +170,7 @@ def set_columns(node: Node, out: Tensor, columns: Place, name: str) -> None:
 
 
 def axes_of_pointwise(
-    func: Any, out: Tensor, args: Args, views: list[View], parts: list[Part]
+    func: Any, out: Tensor, args: Args, views: list[View], parts: list[Piece]
 ) -> Axes:
     """The axes of a pointwise function's output."""
     name = func.overloadpacket.__name__
@@ -278,7 +278,7 @@ def _axes_of_other(
         axes = args[1] if len(args) > 1 and args[1] is not None else ()
         return reduced(out, views[0], [axes] if isinstance(axes, int) else axes)
     if name == "stack":
-        return axes_of_pointwise(func, out, args, views, [each.as_part for each in nodes])
+        return axes_of_pointwise(func, out, args, views, [each.as_piece for each in nodes])
     if name == "repeat":
         return repeated(out, views[0])
     return resized(out, views[0])

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from model.brief import Brief, listed
 from model.record.recording import AttentionRecord
 from model.trace.attention_map import Site
-from model.watch.call_sites import Place
+from model.watch.call_sites import CallSite
 
 INVISIBLE = (
     "attention in threads that the model starts itself",
@@ -35,7 +35,7 @@ class WatchedSite(Brief):
     """
 
     site: Site
-    place: Place
+    place: CallSite
     calls: tuple[AttentionRecord, ...]
     notes: tuple[str, ...] = ()
 
@@ -49,7 +49,7 @@ class WatchedSite(Brief):
 class OtherSoftmax:
     """A softmax that was no attention: a router, a classifier, a choice among tokens."""
 
-    place: Place
+    place: CallSite
     shape: tuple[int, ...]
     reason: str
     times: int
@@ -59,7 +59,7 @@ class OtherSoftmax:
 class Suspicion:
     """A product whose left factor has this shape and rows of sum 1, though no softmax was seen."""
 
-    place: Place
+    place: CallSite
     shape: tuple[int, ...]
     times: int
 

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from model.watch.attending import attend, edit_weights, suspect
 from model.watch.axes import View, made, same
-from model.watch.columns import Lost, Place, aligned
+from model.watch.columns import ColumnOrder, Lost, aligned
 from model.watch.handler import Args, Kwargs, Recorder
 from model.watch.lineage import NO_VALUES, Candidate, Node, Product, Scores, Softmax
 from model.watch.masks import FORBIDDEN, far_above, row_shift
@@ -57,7 +57,7 @@ def softmax(mode: Recorder, func: Any, args: Args, kwargs: Kwargs) -> Any:
     return result
 
 
-def _unmasked(unmasked: Tensor, own: Place, x: Tensor, columns: Place) -> Tensor | None:
+def _unmasked(unmasked: Tensor, own: ColumnOrder, x: Tensor, columns: ColumnOrder) -> Tensor | None:
     """Scores before any mask, with the columns that a softmax was given; None if not known."""
     scores = aligned(unmasked, own, columns, x)
     if scores is None or not isinstance(columns, tuple):
@@ -105,7 +105,7 @@ def product(mode: Recorder, func: Any, args: Args, kwargs: Kwargs) -> Any:
 def _masked(
     mode: Recorder,
     scores: Scores,
-    before: tuple[Tensor, Place],
+    before: tuple[Tensor, ColumnOrder],
     added: Tensor,
     *,
     subtracted: bool = False,
@@ -115,7 +115,7 @@ def _masked(
     return scores if allowed is None else _with_mask(scores, before, allowed)
 
 
-def _with_mask(scores: Scores, before: tuple[Tensor, Place], allowed: Tensor) -> Scores:
+def _with_mask(scores: Scores, before: tuple[Tensor, ColumnOrder], allowed: Tensor) -> Scores:
     x, columns = before
     return Scores(
         scores.product,

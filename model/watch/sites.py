@@ -14,7 +14,7 @@ from model.trace.attention_map import AttentionKind, Site
 from model.trace.trace import Trace
 from model.watch.arrangement import UNCERTAIN
 from model.watch.call_log import CallLog, PlaceCalls, heads_joined
-from model.watch.call_sites import Place
+from model.watch.call_sites import CallSite
 from model.watch.editing import Edits, site_edits
 from model.watch.joining import Joined, joined
 from model.watch.kinds import kind_notes, named_sites, twin_notes
@@ -114,7 +114,7 @@ class Watched:
             for reason, n in reasons.items()
         )
 
-    def _kind_of(self, place: Place) -> AttentionKind | None:
+    def _kind_of(self, place: CallSite) -> AttentionKind | None:
         return self._kinds.get(place.path) if isinstance(self._kinds, Mapping) else self._kinds
 
     def recording(self) -> Recording:

@@ -18,6 +18,7 @@ from model.survey.corpus_survey import CorpusSurvey
 from model.survey.probes import probed
 from model.survey.survey_file import read_sentences, save_survey
 from model.trace.attention_map import AttentionKind, Site
+from model.trace.head import Head
 from model.translate.translator import Translator, load
 from tests.kit.apptest import component, tell_state, trigger
 from tests.kit.shown import html, plain
@@ -98,7 +99,7 @@ def test_a_sentence_opens_on_the_heads_page(
 def test_sentences_are_found_by_words_and_by_where_a_head_looks(
     open_app: OpenApp, shelf: Path, survey: CorpusSurvey
 ) -> None:
-    place = Site(AttentionKind.ENCODER, 0), 1
+    place = Head(Site(AttentionKind.ENCODER, 0), 1)
     asked = {"over": "find", "one": "encoder.0.1", "words": "dog", "does": "previous"}
     app = open_app(folder=shelf, page="corpus", sentence=SENTENCE, **asked)
     index = read_sentences(shelf / "en-de")

@@ -12,7 +12,7 @@ import pytest
 
 from model.checkpoints.checkpoint import CheckpointError
 from model.explain.labels_file import save_labels
-from model.record.intervention import UNCHANGED, Intervention, Place
+from model.record.intervention import UNCHANGED, Intervention, MaskScope
 from model.record.mask_rules import MaskError
 from model.serving.queue import RequestQueue
 from model.serving.store import ResultStore
@@ -185,7 +185,7 @@ def test_a_text_that_cannot_be_traced_is_refused_in_a_sentence(
 BATCH = ("The cat eats.", "The dog sat on the mat.")
 
 
-def masked(place: Place, allowed: BoolArray) -> list[Intervention]:
+def masked(place: MaskScope, allowed: BoolArray) -> list[Intervention]:
     """A mask for the first sentence of BATCH, and nothing for the second."""
     return [Intervention(masks={place: allowed}), UNCHANGED]
 

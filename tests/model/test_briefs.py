@@ -113,7 +113,7 @@ def test_a_repr_is_one_line_of_what_matters(values: Mapping[str, Any]) -> None:
     [
         ("trace", f"Trace('{HE}' → '{ER}', encoder 0–1, decoder 0–2, cross 0–2, 4 heads each)"),
         ("attention", "AttentionMap(cross.2, 4 heads, {rows} queries × {columns} keys)"),
-        ("head", "Head(cross.2.1, {rows} queries × {columns} keys)"),
+        ("head", "HeadAttention(cross.2.1, {rows} queries × {columns} keys)"),
         (
             "changed",
             "Intervention(masks={{decoder: Rule(causal_window, width=2), cross.1: bool (3, 3)}}, "

@@ -11,12 +11,12 @@ import numpy as np
 import plotly.graph_objects as go
 
 from model.trace.attention_map import AttentionKind, Site
+from model.trace.head import Head
 from viz.compare.paired import PairedTraces, matched
 from viz.draw import style, themes
 from viz.draw.labels import escape_html
 from viz.draw.panel_figure import panels_figure
 from viz.draw.panels import Panel
-from viz.links.head_refs import Head, head_name
 from viz.links.request import Request
 from viz.save.formats import ExportError
 from viz.save.notebook import Lines
@@ -134,7 +134,7 @@ class HeadDifferences(_OfPair):
         head = self.pair.most_moved
         return (
             f"{self.title}. Small heatmaps of {style.count_of(len(self.pair.heads), 'head')}. "
-            f"{head_name(*head)} differs most: {style.percent(self.pair.moved[head])} of its "
+            f"{head.short_name} differs most: {style.percent(self.pair.moved[head])} of its "
             "weight lies elsewhere."
         )
 
@@ -284,8 +284,8 @@ def _grid(pair: PairedTraces, kind: AttentionKind) -> list[list[Head | None]]:
     sites = {site: each.n_heads for site, each in pair.first.maps.items() if site.kind is kind}
     return [
         [
-            (site, head) if (site, head) in pair.heads else None
-            for head in range(max(sites.values()))
+            head if (head := Head(site, number)) in pair.heads else None
+            for number in range(max(sites.values()))
         ]
         for site in sites
     ]
@@ -345,7 +345,7 @@ class HeadPair(_OfPair):
         head = Site(AttentionKind(asked.attention), request.layer), request.head
         if head not in pair.heads:
             raise ExportError(
-                f"{head[0].head_name(head[1])} is missing, or has no partner in the second model; "
+                f"{Head(*head).name} is missing, or has no partner in the second model; "
                 "choose another head."
             )
         return cls(pair, asked.other_model, head)

@@ -10,11 +10,12 @@ from typing import Literal
 import numpy as np
 
 from model.survey.nearest import one_to_one
-from model.trace.attention_map import AttentionKind, FloatArray, Site, Tokens
+from model.trace.attention_map import AttentionKind, FloatArray, Tokens
+from model.trace.head import Head
 from model.trace.token_runs import pairs
 from model.trace.trace import Trace
 from viz.draw.labels import axis_texts
-from viz.links.head_refs import KINDS, Head
+from viz.links.head_refs import KINDS
 
 Versus = Literal["sentence", "model"]
 
@@ -73,20 +74,9 @@ class PairedTraces:
     @cached_property
     def heads(self) -> dict[Head, Head]:
         """Every head of the first trace that has a partner, with it."""
-        own = {
-            (site, head): (site, head)
-            for site, each in self.first.maps.items()
-            for head in range(each.n_heads)
-        }
-        counts = {site: each.n_heads for site, each in self.second.maps.items()}
-        partnered = self.partners or own
-        return {
-            head: (site, number)
-            for head in own
-            if head in partnered
-            for site, number in [partnered[head]]
-            if number < counts.get(site, 0)
-        }
+        own, others = self.first.heads, set(self.second.heads)
+        partnered = self.partners or dict(zip(own, own, strict=True))
+        return {head: partnered[head] for head in own if partnered.get(head) in others}
 
     def weights(self, head: Head) -> tuple[FloatArray, FloatArray]:
         """The weights of a head and of its partner between aligned tokens, (query, key) each."""
@@ -152,10 +142,5 @@ def matched(first: Trace, second: Trace) -> dict[Head, Head]:
     return found
 
 
-def _stacked(trace: Trace, kind: AttentionKind) -> list[tuple[Site, int]]:
-    return [
-        (site, head)
-        for site, each in trace.maps.items()
-        if site.kind is kind
-        for head in range(each.n_heads)
-    ]
+def _stacked(trace: Trace, kind: AttentionKind) -> list[Head]:
+    return [head for head in trace.heads if head.site.kind is kind]

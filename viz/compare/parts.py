@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from model.record.patches import Side, Stream
+from model.trace.head import Head
 from viz.compare.paired import PairedTraces
 from viz.compare.view import Patches, written_part
 from viz.draw.labels import axis_texts
-from viz.links.head_refs import head_name
 
 
 def parts_of(
@@ -45,12 +45,12 @@ def parts_of(
                 [
                     [
                         [
-                            written_part((site, head)),
-                            head_name(site, head),
-                            pair.moved[site, head] / most,
+                            str(head),
+                            head.short_name,
+                            pair.moved[head] / most,
                         ]
-                        for head in range(found.n_heads)
-                        if (site, head) in pair.moved
+                        for number in range(found.n_heads)
+                        if (head := Head(site, number)) in pair.moved
                     ]
                     for site, found in pair.first.maps.items()
                     if site.kind is kind

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from model.record.patches import Part, Stream, part_of, side_of
-from viz.links.head_refs import KINDS, Head, head_name, read_heads
+from model.record.patches import Activation, Stream, activation_of, side_of
+from model.trace.head import Head
+from viz.links.head_refs import KINDS, read_heads
 from viz.links.parameters import (
     MOST_CHARACTERS,
     View,
@@ -45,7 +46,7 @@ _HEAD = rf"({_KIND})\.[0-9]{{1,3}}\.[0-9]{{1,3}}"
 _STATE = r"(encoder\.([0-9]{1,3}|embedding|output)|decoder\.[0-9]{1,3})(\.at[0-9]{1,4})?"
 _PART = rf"({_HEAD}|{_STATE})"
 
-Patches = tuple[tuple[Part, int | None], ...]
+Patches = tuple[tuple[Activation, int | None], ...]
 """Parts that are put in, each at one token or at all."""
 
 
@@ -103,23 +104,22 @@ def read_patches(written: str) -> Patches:
     return tuple(map(read_part, filter(None, written.split("-"))))
 
 
-def read_part(written: str) -> tuple[Part, int | None]:
+def read_part(written: str) -> tuple[Activation, int | None]:
     """A part and its token as the address writes them."""
     name, _, token = written.partition(".at")
     kind, *numbers = name.split(".")
     key = (kind, *(int(each) if each.isdigit() else each for each in numbers))
-    return part_of(key), int(token) if token else None
+    return activation_of(key), int(token) if token else None
 
 
-def written_part(part: Part, token: int | None = None) -> str:
+def written_part(part: Activation, token: int | None = None) -> str:
     """The same, written."""
-    name = str(part) if isinstance(part, Stream) else f"{part[0]}.{part[1]}"
-    return name if token is None else f"{name}.at{token}"
+    return str(part) if token is None else f"{part}.at{token}"
 
 
-def by_part(patches: Patches) -> dict[Part, list[int] | None]:
+def by_part(patches: Patches) -> dict[Activation, list[int] | None]:
     """The tokens of each part, or None for all."""
-    found: dict[Part, list[int] | None] = {}
+    found: dict[Activation, list[int] | None] = {}
     for part, token in patches:
         places = found.setdefault(part, [])
         if token is None:
@@ -129,11 +129,10 @@ def by_part(patches: Patches) -> dict[Part, list[int] | None]:
     return found
 
 
-def part_name(part: Part, token: int | None, source: list[str], target: list[str]) -> str:
+def part_name(part: Activation, token: int | None, source: list[str], target: list[str]) -> str:
     """A part for people, such as "encoder layer 2 at “brother”"."""
     if not isinstance(part, Stream):
-        site, head = part
-        return f"{head_name(site, head)}".lower()
+        return part.short_name.lower()
     name = part.name.lower()
     if token is None:
         return name

@@ -9,12 +9,13 @@ from typing import Any
 import plotly.graph_objects as go
 
 from model.trace.attention_map import AttentionKind
+from model.trace.head import Head
 from viz.corpus.quantities import QUANTITIES, ranked, value_of
 from viz.corpus.sentences import all_sentence
 from viz.corpus.spread import OfSurvey
 from viz.draw import style, themes
 from viz.draw.labels import escape_html
-from viz.links.head_refs import KINDS, Head, head_name
+from viz.links.head_refs import KINDS
 from viz.save.numbers import Numbers, column_numbers
 from viz.save.picture import Layout
 
@@ -102,7 +103,7 @@ class AllHeads(OfSurvey):
                     "mode": "markers+text",
                     "x": [x for _, x, _ in own],
                     "y": [y for *_, y in own],
-                    "text": [head_name(*place) if place in named else "" for place, *_ in own],
+                    "text": [place.short_name if place in named else "" for place, *_ in own],
                     "textposition": [_beside(x, farthest) for _, x, _ in own],
                     "textfont": {"size": style.SMALL_FONT_SIZE, "color": theme.text},
                     "cliponaxis": False,
@@ -114,10 +115,7 @@ class AllHeads(OfSurvey):
                     },
                     "name": kind.full_name,
                     "showlegend": True,
-                    "customdata": [
-                        [f"{site}.{head}", site.head_name(head), self._label(site, head)]
-                        for (site, head), *_ in own
-                    ],
+                    "customdata": [[str(head), head.name, self._label(head)] for head, *_ in own],
                     "hovertemplate": "<b>%{customdata[1]}</b>%{customdata[2]}<br>"
                     f"{escape_html(_lower(self._across))} %{{x}}<br>"
                     f"{escape_html(_lower(QUANTITIES[self.up].name))} %{{y}}<extra></extra>",
@@ -167,8 +165,8 @@ class AllHeads(OfSurvey):
                     named[place] = None
         return set(named)
 
-    def _label(self, site: Any, head: int) -> str:
-        label = self.survey.label((site, head))
+    def _label(self, head: Head) -> str:
+        label = self.survey.label(head)
         return f"<br>{escape_html(label.text)}" if label and label.earned else ""
 
     def numbers(self) -> Numbers:

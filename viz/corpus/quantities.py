@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from model.explain.measures import EFFECT, MEASURES, ON_SOURCE, Measure
-from model.survey.corpus_survey import CorpusSurvey, Place
+from model.survey.corpus_survey import CorpusSurvey
+from model.trace.head import Head
 from viz.draw import style
 from viz.links.head_refs import KINDS
 
@@ -34,7 +35,7 @@ QUANTITIES: Mapping[str, Measure] = MappingProxyType(
 """Every one by its key."""
 
 
-def value_of(survey: CorpusSurvey, place: Place, key: str) -> float:
+def value_of(survey: CorpusSurvey, place: Head, key: str) -> float:
     """A head's value; nan where it has none."""
     if key in (OVERLAP.key, RULE_COST.key):
         if survey.rules is None:
@@ -47,7 +48,7 @@ def value_of(survey: CorpusSurvey, place: Place, key: str) -> float:
     return profile.measures[key].mean if key in profile.measures else math.nan
 
 
-def ranked(survey: CorpusSurvey, key: str) -> list[tuple[Place, float]]:
+def ranked(survey: CorpusSurvey, key: str) -> list[tuple[Head, float]]:
     """The heads that have a value, largest first."""
     values = [(place, value_of(survey, place, key)) for place in survey.places]
     return sorted(

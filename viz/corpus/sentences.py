@@ -9,13 +9,13 @@ from model.explain.growth import Growth
 from model.explain.labels import MIN_PASSING, RULE, Label
 from model.explain.measures import EFFECT
 from model.record.weight_rules import BY_DISTANCE, RULES
-from model.survey.corpus_survey import CorpusSurvey, Effect, HeadRule, Place
+from model.survey.corpus_survey import CorpusSurvey, Effect, HeadRule
 from model.survey.sentence_index import Does, SentenceIndex
 from model.trace.attention_map import AttentionKind
+from model.trace.head import Head
 from viz.corpus.quantities import QUANTITIES, ranked, written
 from viz.draw import style
 from viz.draw.style import count_of, percent
-from viz.links.head_refs import head_name
 
 UNCHANGED = 0.01
 """Nats; a loss below is written as none."""
@@ -31,7 +31,7 @@ def no_survey(model_name: str, *, is_snapshot: bool = False) -> str:
     )
 
 
-def does(survey: CorpusSurvey, place: Place) -> str:
+def does(survey: CorpusSurvey, place: Head) -> str:
     """What a head does, and how sure that is."""
     label = survey.label(place)
     if label is None:
@@ -57,7 +57,7 @@ def _share(share: float) -> str:
     return percent(min(share, 0.999), 1) if 0.995 <= share < 1 else percent(share)
 
 
-def effect_sentence(survey: CorpusSurvey, place: Place) -> str:
+def effect_sentence(survey: CorpusSurvey, place: Head) -> str:
     """What translations lose without a head, and how that compares with others."""
     effect = survey.of(place).effect
     if not effect.count:
@@ -71,7 +71,7 @@ def effect_sentence(survey: CorpusSurvey, place: Place) -> str:
     )
 
 
-def alignment_sentence(table: AlignmentTable, place: Place) -> str | None:
+def alignment_sentence(table: AlignmentTable, place: Head) -> str | None:
     """How well a head links words, against links made by hand; None where it was not measured."""
     site, head = place
     rates = {
@@ -90,7 +90,7 @@ def alignment_sentence(table: AlignmentTable, place: Place) -> str | None:
     )
 
 
-def came_sentence(growth: Growth, place: Place, label: Label | None) -> str | None:
+def came_sentence(growth: Growth, place: Head, label: Label | None) -> str | None:
     """Since which step of its training a head has done what its label says."""
     for site, head, text, step in growth.lasting_labels():
         if (site, head) == place and label is not None and text == label.text:
@@ -99,10 +99,9 @@ def came_sentence(growth: Growth, place: Place, label: Label | None) -> str | No
 
 
 def found_sentence(
-    index: SentenceIndex, found: list[tuple[int, Does]], words: str, place: Place, rule: str
+    index: SentenceIndex, found: list[tuple[int, Does]], words: str, place: Head, rule: str
 ) -> str:
     """How many sentences were `found`, and in how many of them a head does something."""
-    site, head = place
     every = count_of(len(index.sources), "sentence")
 
     def have(with_words: int) -> str:
@@ -114,7 +113,7 @@ def found_sentence(
         return f"{every}. Type words, or choose where a head looks."
     mostly = sum(level is Does.MOSTLY for _, level in found)
     searched = len(index.found(words)) if words.strip() else len(index.sources)
-    text = f"{head_name(site, head)} looks {RULES[rule].text} in {_so_many(len(found), searched)}"
+    text = f"{place.short_name} looks {RULES[rule].text} in {_so_many(len(found), searched)}"
     if found:
         text += (
             f"; in {_so_many(mostly, len(found))} of them, it does so in at least half of the rows "
@@ -187,11 +186,11 @@ def all_sentence(survey: CorpusSurvey, across: str, up: str) -> str:
     if across == up:
         return text
     if up == EFFECT.key:
-        effect = survey.of((site, head)).effect
+        effect = survey.of(Head(site, head)).effect
         return (
             f"{text} Without it, a translation is {times_less(effect)}." if effect.count else text
         )
-    other = dict(ranked(survey, up)).get((site, head))
+    other = dict(ranked(survey, up)).get(Head(site, head))
     if other is None:
         return text
     return f"{text} Its {_in_sentence(QUANTITIES[up].name)}: {written(up, other)}."

@@ -10,6 +10,7 @@ import plotly.graph_objects as go
 
 from model.survey.corpus_survey import QUANTILES, REACH, CorpusSurvey, HeadProfile
 from model.trace.attention_map import AttentionKind, Site
+from model.trace.head import Head
 from viz.corpus.quantities import QUANTITIES
 from viz.draw import style, themes
 from viz.draw.labels import escape_html
@@ -58,7 +59,7 @@ class OfHead(OfSurvey):
     @property
     def profile(self) -> HeadProfile:
         """All that it says."""
-        return self.survey.of((self.site, self.head))
+        return self.survey.of(Head(self.site, self.head))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

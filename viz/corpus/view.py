@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 from model.record.weight_rules import RULES
 from model.trace.attention_map import AttentionKind
+from model.trace.head import Head
 from viz.corpus.quantities import QUANTITIES
-from viz.links.head_refs import KINDS, Head, heads_parameter
+from viz.links.head_refs import KINDS, heads_parameter
 from viz.links.parameters import View, choice, flag, integer, kept, kept_in, pattern, text
 
 SHOWN = {

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from model.trace.attention_map import AttentionKind, FloatArray, Site
+from model.trace.head import Head
 from model.trace.trace import Trace
 
 NAMED = 4
@@ -30,13 +31,13 @@ class HeadMean:
     heads: tuple[tuple[int, int], ...]
 
 
-def head_mean(trace: Trace, kind: AttentionKind, heads: Iterable[tuple[Site, int]]) -> HeadMean:
+def head_mean(trace: Trace, kind: AttentionKind, heads: Iterable[Head]) -> HeadMean:
     """The mean over those of some heads that are of a kind and in the trace, or else over all."""
     return mean_weights({site: each.weights for site, each in trace.maps.items()}, kind, heads)
 
 
 def mean_weights(
-    weights: Mapping[Site, FloatArray], kind: AttentionKind, heads: Iterable[tuple[Site, int]]
+    weights: Mapping[Site, FloatArray], kind: AttentionKind, heads: Iterable[Head]
 ) -> HeadMean:
     """The same for (head, query, key) weights by site."""
     every = [

@@ -11,6 +11,7 @@ import plotly.graph_objects as go
 
 from model.paper.search import Search
 from model.trace.attention_map import AttentionKind, FloatArray, Tokens
+from model.trace.head import Head
 from model.trace.trace import Trace
 from model.trace.translation import Decoding, DecodingStep
 from viz.decoding.attention import HeadMean, head_mean
@@ -18,7 +19,6 @@ from viz.decoding.certainty import percent
 from viz.decoding.picture import DecodingPicture
 from viz.draw import style, themes
 from viz.draw.labels import axis_labels, escape_html, token_text
-from viz.links.head_refs import Head
 from viz.links.link_interventions import UNCHANGED, Changes
 from viz.links.request import Request
 from viz.save.film import Series, Still

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from model.trace.attention_map import AttentionKind
-from viz.links.head_refs import Head, heads_parameter
+from model.trace.head import Head
+from viz.links.head_refs import heads_parameter
 from viz.links.parameters import View, choice, integer, kept, kept_in
 from viz.links.searches import SearchView
 

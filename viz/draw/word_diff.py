@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from model.trace.attention_map import FloatArray, Tokens
-from model.trace.token_runs import Place, places, runs
+from model.trace.token_runs import PositionPair, places, runs
 from viz.draw import css, themes
 from viz.draw.labels import NOTHING, escape_html, visible
 
@@ -146,7 +146,7 @@ def _split_punctuation(chunk: str) -> Iterator[str]:
     yield from chunk[end:]
 
 
-def aligned(one: tuple[Tokens, FloatArray], other: tuple[Tokens, FloatArray]) -> list[Place]:
+def aligned(one: tuple[Tokens, FloatArray], other: tuple[Tokens, FloatArray]) -> list[PositionPair]:
     """Both targets in order, with shared tokens at the same place; each has a number a token."""
     for tokens, log_probs in (one, other):
         if log_probs.shape != (len(tokens),):

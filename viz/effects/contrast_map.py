@@ -10,12 +10,12 @@ import numpy as np
 
 from model.contrast.results import Contrast
 from model.trace.attention_map import FloatArray, Site
+from model.trace.head import Head
 from viz.draw.labels import lower_first
 from viz.draw.style import count_of
 from viz.effects.contrasted import Contrasted, moved, quoted
 from viz.effects.effect_map import LISTED
 from viz.effects.head_map import HeadMap, head_columns
-from viz.links.head_refs import Head, head_name
 from viz.links.request import Request
 from viz.save.numbers import Numbers
 
@@ -96,9 +96,9 @@ def replaced_sentence(contrast: Contrast, before: str, after: Mapping[Site, Sequ
     """
     word, other = contrast.word, contrast.other
     heads = [
-        head_name(site, head)
+        Head(site, number).short_name
         for site, texts in after.items()
-        for head, text in enumerate(texts)
+        for number, text in enumerate(texts)
         if _count(text, other) > _count(before, other) and _count(text, word) < _count(before, word)
     ]
     if not heads:

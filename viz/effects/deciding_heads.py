@@ -9,15 +9,15 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from model.contrast.results import Head, HeadSet, decided, leads
+from model.contrast.results import HeadSet, decided, leads
 from model.trace.attention_map import AttentionKind, FloatArray
+from model.trace.head import Head
 from viz.charts.axes import label_axis, number_axis
 from viz.charts.chart import Layout, Plot, chart
 from viz.charts.marks import points, rule
 from viz.draw import style
 from viz.draw.labels import escape_html
 from viz.effects.contrasted import Contrasted, example_means, moved, probability, times
-from viz.links.head_refs import head_name
 from viz.links.request import Request
 from viz.save.notebook import Lines
 from viz.save.numbers import Numbers
@@ -125,9 +125,9 @@ class DecidingHeads(Contrasted):
         parts = []
         for kind in AttentionKind:
             own = [
-                f"{site.layer}.{head}"
-                for site, head in sorted(self.found.heads)
-                if site.kind is kind
+                f"{head.site.layer}.{head.number}"
+                for head in sorted(self.found.heads)
+                if head.site.kind is kind
             ]
             if own:
                 parts.append(f"{kind.full_name.lower()} {', '.join(own)}")
@@ -254,7 +254,7 @@ class DecidingHeads(Contrasted):
 
 def set_names(heads: tuple[Head, ...]) -> list[str]:
     """The heads of a set, such as "Cross 3.5", in the order of sites."""
-    return [head_name(site, head) for site, head in sorted(heads)]
+    return [head.short_name for head in sorted(heads)]
 
 
 def _power(power: int) -> str:

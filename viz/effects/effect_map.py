@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 
 from model.explain.ablation_results import Effects
 from model.trace.attention_map import FloatArray, Site
+from model.trace.head import Head
 from viz.draw import style
 from viz.draw.labels import axis_texts, lower_first
 from viz.draw.word_diff import word_diff
 from viz.effects.head_map import CHANGED, LOSS, HeadMap, head_columns
-from viz.links.head_refs import Head
 from viz.links.request import Request
 from viz.save.notebook import Lines
 from viz.save.numbers import Numbers

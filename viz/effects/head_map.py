@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from plotly.colors import sample_colorscale
 
 from model.trace.attention_map import AttentionKind, Site
+from model.trace.head import Head
 from viz.charts.chart import Layout
 from viz.charts.head_grid import ROW, HeadGrid, head_grids
 from viz.charts.marks import Mark, cell_texts, points
@@ -19,7 +20,7 @@ from viz.charts.scale import Scale, around_zero
 from viz.draw import style, themes
 from viz.draw.constants import CONSTANTS
 from viz.draw.labels import lower_first
-from viz.links.head_refs import KINDS, Head
+from viz.links.head_refs import KINDS
 from viz.save.picture import Picture
 
 LOSS = "loss of log-probability"

@@ -10,6 +10,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from model.contrast.results import LogitTerms
+from model.trace.head import Head
 from viz.charts.axes import ALL, label_axis, number_axis
 from viz.charts.chart import Layout, Plot, chart
 from viz.charts.marks import Sheet, bars
@@ -17,7 +18,6 @@ from viz.draw import style
 from viz.draw.labels import axis_texts, escape_html
 from viz.effects.contrasted import Contrasted, quoted, times
 from viz.effects.head_map import head_columns
-from viz.links.head_refs import Head, head_name
 from viz.links.request import Request
 from viz.save.notebook import Lines
 from viz.save.numbers import Numbers
@@ -73,17 +73,17 @@ class LogitWaterfall(Contrasted):
             for layer, value in enumerate(terms.feed_forward)
         ]
         for site, values in terms.decoder.items():
-            listed += [
-                Term(head_name(site, head), float(value), (site, head))
-                for head, value in enumerate(values)
-            ]
+            for number, value in enumerate(values):
+                head = Head(site, number)
+                listed.append(Term(head.short_name, float(value), head))
         for site, by_source in terms.cross.items():
-            for head, each in enumerate(by_source):
+            for number, each in enumerate(by_source):
+                head = Head(site, number)
                 total, most = float(each.sum()), int(np.abs(each).argmax())
-                name = head_name(site, head)
+                name = head.short_name
                 if total * each[most] > 0 and abs(each[most]) >= MOSTLY * abs(total):
                     name = f"{name}, {quoted(source[most])}"
-                listed.append(Term(name, total, (site, head)))
+                listed.append(Term(name, total, head))
         return sorted(listed, key=lambda each: -abs(each.value))
 
     @property

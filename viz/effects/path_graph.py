@@ -11,12 +11,12 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from model.contrast.results import Edge, Head, Paths
+from model.contrast.results import Edge, Paths
 from model.trace.attention_map import Site
+from model.trace.head import Head
 from viz.draw import style, themes
 from viz.draw.labels import axis_texts, escape_html
 from viz.effects.contrasted import Contrasted, example_means, quoted
-from viz.links.head_refs import head_name
 from viz.links.request import Request
 from viz.save.notebook import Lines
 from viz.save.numbers import Numbers
@@ -77,7 +77,7 @@ class PathGraph(Contrasted):
             return quoted(self.contrast.word)
         if isinstance(node, int):
             return quoted(axis_texts(self.contrast.source)[node])
-        return head_name(*node)
+        return node.short_name
 
     def said(self, edge: Edge) -> str:
         """An edge in plain text."""

@@ -9,8 +9,9 @@ from model.explain.attribution import METHODS
 from model.record.head_edits import Gate, HeadEdit, MeanAblation, ReplacedWeights
 from model.record.intervention import Intervention
 from model.trace.attention_map import AttentionKind, FloatArray, Site
+from model.trace.head import Head
 from viz.effects.removal_curve import MEASURES
-from viz.links.head_refs import Head, SwitchedOff, named_heads
+from viz.links.head_refs import SwitchedOff, named_heads
 from viz.links.parameters import View, choice, flag, integer, kept, kept_in, pattern, text
 
 WAYS = {
@@ -156,13 +157,13 @@ class EffectsView(SwitchedOff):
                 uses it.
         """
         edits: dict[Head, HeadEdit] = {}
-        for site, head in self.off:
+        for head in self.off:
             if self.way == "gate":
-                edits[site, head] = Gate(self.gate / 100)
+                edits[head] = Gate(self.gate / 100)
             elif self.way == "mean":
-                edits[site, head] = MeanAblation(tuple(means[site][head].tolist()))
+                edits[head] = MeanAblation(tuple(means[head.site][head.number].tolist()))
             else:
-                edits[site, head] = ReplacedWeights(self.way)  # type: ignore[arg-type]
+                edits[head] = ReplacedWeights(self.way)  # type: ignore[arg-type]
         return Intervention(heads=edits)
 
 

@@ -14,12 +14,13 @@ from model.explain.attribution import METHODS
 from model.numbers import count_of, fixed, percent
 from model.record.intervention import Intervention
 from model.trace.attention_map import AttentionKind, FloatArray
+from model.trace.head import Head
 from viz.draw.labels import axis_texts, lower_first
 from viz.effects.effect_map import change_words, effect_sentences
 from viz.effects.view import EVERY, EffectsView
 from viz.effects.view import VIEW as EFFECTS
 from viz.inquiries.inquiry import Answer, Inquiry, Subject, share_of
-from viz.links.head_refs import MOST_HEADS, Head
+from viz.links.head_refs import MOST_HEADS
 from viz.service import session
 from viz.service.jobs.removing import (
     delete_tokens,
@@ -67,7 +68,7 @@ def without_best(subject: Subject) -> Answer:
         f"Without {lower_first(site.head_name(head))}, which costs {fixed(loss, 2)} of "
         f"log-probability, {subject.change(after)}",
         EFFECTS,
-        EffectsView(off=((site, head),)),
+        EffectsView(off=(Head(site, head),)),
     )
 
 
@@ -85,7 +86,7 @@ def harmful(subject: Subject) -> Answer:
         f"Its {subject.written} becomes likelier without {count_of(likelier, 'head')} of "
         f"{subject.n_heads}, one at a time; most without {name}: {times} times as likely.",
         EFFECTS,
-        EffectsView(off=((site, head),)),
+        EffectsView(off=(Head(site, head),)),
     )
 
 
@@ -162,7 +163,7 @@ STACKS = (
 
 def heads_of(subject: Subject, kind: AttentionKind) -> list[Head]:
     """All heads of a kind of attention."""
-    return [(each.site, head) for each in subject.maps(kind) for head in range(each.n_heads)]
+    return [Head(each.site, head) for each in subject.maps(kind) for head in range(each.n_heads)]
 
 
 def fits_stack(stack: Stack, subject: Subject) -> bool:

@@ -82,8 +82,7 @@ def needed_answer(subject: Subject) -> Answer:
     survey = survey_of(subject)
     assert survey is not None, "it was asked whether it fits"
     place = ranked(survey, EFFECT.key)[0][0]
-    site, head = place
-    sentence = f"{site.head_name(head)}. {effect_sentence(survey, place)}"
+    sentence = f"{place.name}. {effect_sentence(survey, place)}"
     return Answer(sentence, CORPUS, CorpusView(over="head", one=(place,)))
 
 

@@ -35,7 +35,7 @@ from viz.masks.view import MasksView
 from viz.positions.view import VIEW as POSITIONS
 from viz.positions.view import PositionsView
 
-Place = tuple[View, Any]
+Destination = tuple[View, Any]
 
 
 class Term(NamedTuple):
@@ -50,32 +50,32 @@ class Term(NamedTuple):
     key: str
     text: str
     says: str | Callable[[Subject], str]
-    shown: Callable[[Subject], Place]
+    shown: Callable[[Subject], Destination]
 
 
-def heads_of(kind: AttentionKind | None, subject: Subject) -> Place:
+def heads_of(kind: AttentionKind | None, subject: Subject) -> Destination:
     """The heads page, with a kind of attention where the model has that."""
     kinds = [site.kind for site in subject.trace.maps]
     attention = kind if kind in kinds else AttentionKind.CROSS
     return HEADS, HeadsView(attention=str(attention if attention in kinds else kinds[0]))
 
 
-def heads(subject: Subject) -> Place:
+def heads(subject: Subject) -> Destination:
     """The heads page."""
     return heads_of(None, subject)
 
 
-def model(subject: Subject) -> Place:
+def model(subject: Subject) -> Destination:
     """The first page."""
     return DOOR, DoorView()
 
 
-def about(subject: Subject) -> Place:
+def about(subject: Subject) -> Destination:
     """The about page."""
     return ABOUT, AboutView()
 
 
-def one_weight(subject: Subject) -> Place:
+def one_weight(subject: Subject) -> Destination:
     """One weight, from query and key to the softmax, where these are known."""
     if not has_scores(subject):
         return heads(subject)
@@ -83,12 +83,12 @@ def one_weight(subject: Subject) -> Place:
     return found.page, found.view
 
 
-def of_model(page: View, view: Any, subject: Subject) -> Place:
+def of_model(page: View, view: Any, subject: Subject) -> Destination:
     """A page that needs a model, or else the heads page."""
     return (page, view) if subject.is_model else heads(subject)
 
 
-def positions(topic: str, subject: Subject) -> Place:
+def positions(topic: str, subject: Subject) -> Destination:
     """A part of the positions page, or its usual part where the model has no table."""
     view = PositionsView(topic=topic) if subject.is_model and adds_positions(subject) else None
     return of_model(POSITIONS, view or PositionsView(), subject)

@@ -29,6 +29,7 @@ from model.trace.attention_map import (
     FloatArray,
     Site,
 )
+from model.trace.head import Head
 from model.trace.token_schemes import special
 from viz.draw.labels import axis_texts
 from viz.heads.view import VIEW as HEADS
@@ -240,7 +241,7 @@ def overlap(one: FloatArray, other: FloatArray, counted: BoolArray) -> float:
     return float(rows[counted].mean()) if counted.any() else 0.0
 
 
-def _pairs(subject: Subject) -> Iterator[tuple[float, tuple[Site, int], tuple[Site, int]]]:
+def _pairs(subject: Subject) -> Iterator[tuple[float, Head, Head]]:
     for kind in AttentionKind:
         maps = subject.maps(kind)
         heads = [(each, head) for each in maps for head in range(each.n_heads)]
@@ -251,7 +252,7 @@ def _pairs(subject: Subject) -> Iterator[tuple[float, tuple[Site, int], tuple[Si
             both = allowed_per_head(one.allowed)[0] & allowed_per_head(other.allowed)[0]
             counted = both.sum(axis=-1) >= 2
             share = overlap(one.weights[first], other.weights[second], counted)
-            yield share, (one.site, first), (other.site, second)
+            yield share, Head(one.site, first), Head(other.site, second)
 
 
 def twins_answer(subject: Subject) -> Answer:

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from model.trace.attention_map import AttentionKind, Site
+from model.trace.attention_map import AttentionKind
+from model.trace.head import Head
 from viz.links.parameters import Parameter, kept, pattern
 
 KINDS = tuple(kind for kind in AttentionKind if kind is not AttentionKind.MODULE)
 
 MOST_HEADS = 256
 """The most heads in one address; no shipped model has as many."""
-
-Head = tuple[Site, int]
 
 
 def heads_parameter(
@@ -40,21 +39,12 @@ def heads_parameter(
 
 def read_heads(written: str) -> tuple[Head, ...]:
     """The heads in an address, without duplicates."""
-    heads = []
-    for each in filter(None, written.split("-")):
-        kind, layer, head = each.split(".")
-        heads.append((Site(AttentionKind(kind), int(layer)), int(head)))
-    return tuple(dict.fromkeys(heads))
+    return tuple(dict.fromkeys(map(Head.of, filter(None, written.split("-")))))
 
 
 def written_heads(heads: Iterable[Head]) -> str:
     """Heads as an address spells them."""
-    return "-".join(f"{site}.{head}" for site, head in heads)
-
-
-def head_name(site: Site, head: int) -> str:
-    """A head in a list, such as "Cross 3.5"."""
-    return f"{site.kind.short_name} {site.layer}.{head}"
+    return "-".join(str(Head(*head)) for head in heads)
 
 
 ALL_HEADS = "All heads"
@@ -65,7 +55,7 @@ def named_heads(heads: Sequence[Head]) -> str:
     """Heads in a sentence: the names of one or two, or how many they are."""
     if len(heads) > 2:
         return f"{len(heads)} heads"
-    return " and ".join(head_name(*head) for head in heads)
+    return " and ".join(Head(*head).short_name for head in heads)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ import numpy as np
 from model.record.head_edits import Gate
 from model.record.intervention import Intervention
 from model.trace.attention_map import AttentionKind, Site
-from viz.links.head_refs import Head, head_name
+from model.trace.head import Head
 from viz.links.mask_edits import Edit, intervention, parse
 
 NAMED = 2
@@ -67,7 +67,7 @@ class Changes:
         if len(self.off) > NAMED:
             heads = f", without {len(self.off)} heads"
         elif self.off:
-            heads = f", without {' and '.join(head_name(*each) for each in self.off)}"
+            heads = f", without {' and '.join(Head(*each).short_name for each in self.off)}"
         return f"{heads}, under an edited mask" if self.mask else heads
 
     def require_fitting(self, n_source: int, sites: Iterable[Site]) -> None:

@@ -20,11 +20,12 @@ from model.patching.results import CausalTrace, Patched
 from model.record.intervention import Intervention, Side
 from model.trace.attention_map import AttentionMap, FloatArray, Site
 from model.trace.blocks import Blocks
+from model.trace.head import Head
 from model.trace.logit_lens import LogitLens
 from model.trace.terms import EmbeddingParts, HeadMatrices, ScoreTerms
 from model.trace.trace import Trace
 from model.trace.translation import Decoding, Translation
-from viz.links.head_refs import Head, heads_parameter
+from viz.links.head_refs import heads_parameter
 from viz.links.link_interventions import Changes
 from viz.links.mask_edits import parse
 from viz.save.formats import ExportError

@@ -8,13 +8,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from model.trace.attention_map import (
-    AttentionKind,
-    AttentionMap,
-    FloatArray,
-    Site,
-    Tokens,
-)
+from model.trace.attention_map import AttentionKind, AttentionMap, FloatArray, Site, Tokens
+from model.trace.head import Head
 from model.trace.trace import Trace
 from viz.draw import style
 from viz.draw.panels import Panel
@@ -276,7 +271,7 @@ def moved_words(moved: Mapping[Site, FloatArray]) -> str:
     )
 
 
-def most_moved(moved: Mapping[Site, FloatArray]) -> tuple[Site, int]:
+def most_moved(moved: Mapping[Site, FloatArray]) -> Head:
     """The site and number of the head that moved most; the first of equals."""
     site = max(moved, key=lambda each: float(moved[each].max()))
-    return site, int(np.argmax(moved[site]))
+    return Head(site, int(np.argmax(moved[site])))

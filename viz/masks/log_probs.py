@@ -12,7 +12,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from model.trace.attention_map import FloatArray, Tokens
-from model.trace.token_runs import Place
+from model.trace.token_runs import PositionPair
 from viz.draw import style, themes
 from viz.draw.labels import axis_texts, escape_html, side_texts, visible
 from viz.draw.word_diff import aligned
@@ -209,7 +209,7 @@ class LogProbs(InBatch):
 
 
 def _labels(
-    places: Sequence[Place], tokens_a: Tokens, tokens_b: Tokens, narrow: bool
+    places: Sequence[PositionPair], tokens_a: Tokens, tokens_b: Tokens, narrow: bool
 ) -> list[tuple[str, ...]]:
     """What stands at each place: one text that both share, or that of A and that of B."""
     texts_a, texts_b = side_texts(tokens_a, narrow), side_texts(tokens_b, narrow)

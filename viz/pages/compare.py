@@ -23,6 +23,7 @@ from model.patching.results import CausalTrace, Patched
 from model.record.patches import Side, Stream, side_of
 from model.survey.nearest import matched as matched_places
 from model.trace.attention_map import Site
+from model.trace.head import Head
 from model.trace.trace import Trace
 from model.translate.translator import Translator
 from viz.browser.clicks import clicks, handle_clicks
@@ -48,7 +49,6 @@ from viz.compare.view import (
 from viz.compare.words import PatchedWords
 from viz.draw import style
 from viz.draw.labels import axis_texts, escape_markdown
-from viz.links.head_refs import Head, head_name
 from viz.pages.compare_searches import show_searches
 from viz.save.picture import Picture
 from viz.service import session
@@ -496,12 +496,12 @@ def show_labels(question: OfModel, name: str, pair: PairedTraces, head: Head) ->
     known = checkpoints()
     lines = []
     partner = pair.heads[head]
-    for title, checkpoint, (site, number) in (
+    for title, checkpoint, shown in (
         (question.name, question.checkpoint, head),
         (name, None if step else known.get(folder), partner),
     ):
-        if checkpoint is not None and (text := label_of(checkpoint, site, number)):
-            named = f"{title}, {head_name(site, number)}: {text}"
+        if checkpoint is not None and (text := label_of(checkpoint, *shown)):
+            named = f"{title}, {Head(*shown).short_name}: {text}"
             lines.append(escape_markdown(named))
     if lines:
         st.markdown("On many sentences:\n" + "\n".join(f"- {each}" for each in lines))

@@ -8,30 +8,18 @@ import streamlit as st
 
 from model.checkpoints.checkpoint import CheckpointError
 from model.explain.measures import EFFECT
-from model.survey.corpus_survey import CorpusSurvey, Place
+from model.survey.corpus_survey import CorpusSurvey
 from model.survey.survey_file import SURVEY
+from model.trace.head import Head
 from viz.browser.clicks import clicks, handle_clicks
 from viz.corpus.all_heads import AllHeads
 from viz.corpus.quantities import QUANTITIES, known, ranked, value_of, written
 from viz.corpus.rule_curve import RulesCurve
-from viz.corpus.sentences import (
-    all_sentence,
-    does,
-    no_survey,
-    rules_sentence,
-    sample_sentence,
-)
+from viz.corpus.sentences import all_sentence, does, no_survey, rules_sentence, sample_sentence
 from viz.corpus.spread import HeadSpread, short_name
 from viz.corpus.view import SHOWN, VIEW, CorpusView
 from viz.draw.labels import escape_markdown
-from viz.links.head_refs import head_name
-from viz.pages.corpus_find import (
-    asks,
-    drawn_picture,
-    present_found,
-    show_drawing,
-    show_search,
-)
+from viz.pages.corpus_find import asks, drawn_picture, present_found, show_drawing, show_search
 from viz.pages.corpus_head import show_head
 from viz.pages.corpus_parts import open_head, place_of
 from viz.pages.corpus_rules import show_rules
@@ -109,7 +97,7 @@ def show_top(survey: CorpusSurvey, view: CorpusView) -> None:
     columns = dict.fromkeys([by, view.across, view.up, EFFECT.key])
     table = pd.DataFrame(
         {
-            "Head": [head_name(*place) for place in first],
+            "Head": [place.short_name for place in first],
             **{
                 short_name(QUANTITIES[key].name): [
                     "" if (value := value_of(survey, place, key)) != value else written(key, value)
@@ -133,7 +121,7 @@ def show_top(survey: CorpusSurvey, view: CorpusView) -> None:
     st.caption(f"The top {len(first)}. Click a row’s box to see all about that head.")
 
 
-def select_row(key: str, places: list[Place]) -> None:
+def select_row(key: str, places: list[Head]) -> None:
     """Show the head whose row was clicked."""
     rows = st.session_state[key].selection.rows
     if rows and rows[0] < len(places):
@@ -147,10 +135,10 @@ def show_on_stage(question: OfModel, survey: CorpusSurvey, view: CorpusView) -> 
     with stage.picture():
         match view.over:
             case "head":
-                site, head = place_of(survey, view)
-                stage.say(does(survey, (site, head)))
+                place = place_of(survey, view)
+                stage.say(does(survey, place))
                 stage.show(
-                    (HeadSpread(survey, folder, site, head), "corpus-spread"), narrow=is_narrow()
+                    (HeadSpread(survey, folder, *place), "corpus-spread"), narrow=is_narrow()
                 )
             case "find" if asks(view):
                 present_found(question, survey, view)

@@ -8,23 +8,21 @@ import streamlit as st
 
 from model.checkpoints.checkpoint import CheckpointError
 from model.record.weight_rules import RULES
-from model.survey.corpus_survey import CorpusSurvey, Place
+from model.survey.corpus_survey import CorpusSurvey
 from model.survey.sentence_index import FOUND_BY, WORTH_READING, Does, SentenceIndex
 from model.trace.attention_map import AttentionKind, AttentionMap, BoolArray
+from model.trace.head import Head
 from model.trace.trace import Trace
 from viz.browser.matrices import edited, epoch_of, keep_painted, matrices
 from viz.corpus.found_maps import FoundMaps
 from viz.corpus.pattern_heads import DrawnHeads
 from viz.corpus.pattern_search import drawing_panel, drawn_sentence, matches, rule_drawn
-from viz.corpus.sentences import (
-    does,
-    found_sentence,
-)
+from viz.corpus.sentences import does, found_sentence
 from viz.corpus.small_map import small_map
 from viz.corpus.view import CorpusView
 from viz.draw import style
 from viz.draw.labels import escape_markdown
-from viz.links.head_refs import KINDS, head_name
+from viz.links.head_refs import KINDS
 from viz.links.mask_edits import decode, encode
 from viz.pages.corpus_parts import choose_head, in_columns, open_head, place_of, show_map
 from viz.service import session
@@ -129,7 +127,7 @@ def traced(question: OfModel, index: SentenceIndex, found: Found) -> list[Trace]
 
 
 def show_found(
-    question: OfModel, index: SentenceIndex, place: Place, found: Found, key: str
+    question: OfModel, index: SentenceIndex, place: Head, found: Found, key: str
 ) -> list[Trace]:
     """Sentences as small maps of a head; returns their traces."""
     traces = traced(question, index, found)
@@ -181,7 +179,7 @@ def show_drawing(question: OfModel, survey: CorpusSurvey, view: CorpusView) -> N
     with right:
         st.markdown(f"#### {escape_markdown(drawn_sentence(found))}")
         for column, match in zip(st.columns(2), found[:2], strict=False):
-            place = match.site, match.head
+            place = Head(match.site, match.head)
             with column:
                 st.caption(f"{style.percent(match.share)} of its weight there")
                 st.html(small_map(trace.maps[match.site], match.head, dark=is_dark()))
@@ -197,7 +195,7 @@ def show_drawing(question: OfModel, survey: CorpusSurvey, view: CorpusView) -> N
     if found:
         save_button([drawn_heads(question, trace, view)], "corpus-drawn")
     if found and found[0].is_one:
-        show_like(question, attention, drawn, (found[0].site, found[0].head))
+        show_like(question, attention, drawn, Head(found[0].site, found[0].head))
 
 
 def drawn_picture(question: OfModel, view: CorpusView) -> DrawnHeads | None:
@@ -211,7 +209,7 @@ def drawn_heads(question: OfModel, trace: Trace, view: CorpusView) -> DrawnHeads
     return DrawnHeads(trace, AttentionKind(view.drawn_in), view.drawn, target=question.target)
 
 
-def show_like(question: OfModel, attention: AttentionMap, drawn: BoolArray, place: Place) -> None:
+def show_like(question: OfModel, attention: AttentionMap, drawn: BoolArray, place: Head) -> None:
     """Other sentences in which a head does what was drawn, where a rule says what that is."""
     index = session.sentence_index(question.checkpoint)
     rule = rule_drawn(attention, drawn)
@@ -220,6 +218,6 @@ def show_like(question: OfModel, attention: AttentionMap, drawn: BoolArray, plac
     found = index.found("", place, rule)[:ALIKE]
     if found:
         st.subheader(
-            f"Sentences in which {head_name(*place)} looks {RULES[rule].text}", anchor=False
+            f"Sentences in which {place.short_name} looks {RULES[rule].text}", anchor=False
         )
         show_found(question, index, place, found, "corpus-like")

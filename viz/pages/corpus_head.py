@@ -9,8 +9,9 @@ import streamlit as st
 from model.checkpoints.checkpoint import CheckpointError
 from model.explain.alignment_file import read_alignment
 from model.explain.measures import facts_of
-from model.survey.corpus_survey import CorpusSurvey, Place
+from model.survey.corpus_survey import CorpusSurvey
 from model.survey.nearest import Nearest, nearest
+from model.trace.head import Head
 from viz.corpus.quantities import QUANTITIES, written
 from viz.corpus.rule_map import RuleBesideHead
 from viz.corpus.sentences import (
@@ -27,7 +28,6 @@ from viz.draw import style
 from viz.draw.labels import escape_markdown
 from viz.heads.view import VIEW as HEADS
 from viz.heads.view import HeadsView
-from viz.links.head_refs import head_name
 from viz.pages.corpus_parts import choose_head, in_columns, place_of, show_map
 from viz.pages.corpus_rules import show_with_rules
 from viz.registry.pages import ASKED
@@ -93,7 +93,7 @@ def show_head(question: OfModel, survey: CorpusSurvey, view: CorpusView) -> None
     show_nearest(question, survey, place)
 
 
-def came(question: OfModel, survey: CorpusSurvey, place: Place) -> str | None:
+def came(question: OfModel, survey: CorpusSurvey, place: Head) -> str | None:
     """When a head came, in the childhood of a model that has one."""
     with suppress(CheckpointError):
         growth = session.growth(question.checkpoint)
@@ -101,13 +101,13 @@ def came(question: OfModel, survey: CorpusSurvey, place: Place) -> str | None:
     return None
 
 
-def aligned(question: OfModel, place: Place) -> str | None:
+def aligned(question: OfModel, place: Head) -> str | None:
     """How well a head links words, where that was measured."""
     table = read_alignment(question.folder)
     return None if table is None else alignment_sentence(table, place)
 
 
-def show_pairs(survey: CorpusSurvey, place: Place) -> None:
+def show_pairs(survey: CorpusSurvey, place: Head) -> None:
     """The word pairs that say most about a head."""
     pairs = survey.of(place).pairs
     if not pairs:
@@ -128,7 +128,7 @@ def show_pairs(survey: CorpusSurvey, place: Place) -> None:
     st.caption("Pairs of words for which it looks from one to the other more than usual.")
 
 
-def main_measure(survey: CorpusSurvey, place: Place) -> str | None:
+def main_measure(survey: CorpusSurvey, place: Head) -> str | None:
     """The measure that says most about a head: its label's, or its largest share."""
     label = survey.label(place)
     if label is not None and label.measure in survey.of(place).measures:
@@ -136,7 +136,7 @@ def main_measure(survey: CorpusSurvey, place: Place) -> str | None:
     return next(iter(HeadSpread(survey, "", *place).keys), None)
 
 
-def show_sentences(question: OfModel, survey: CorpusSurvey, place: Place) -> None:
+def show_sentences(question: OfModel, survey: CorpusSurvey, place: Head) -> None:
     """Sentences from those where a measure is largest to those where it is smallest."""
     measure = main_measure(survey, place)
     if measure is None:
@@ -156,7 +156,7 @@ def show_sentences(question: OfModel, survey: CorpusSurvey, place: Place) -> Non
 
 
 def show_sentence(
-    question: OfModel, survey: CorpusSurvey, place: Place, measure: str, tenth: int, number: int
+    question: OfModel, survey: CorpusSurvey, place: Head, measure: str, tenth: int, number: int
 ) -> None:
     """One sentence as a small map, which opens on the heads page."""
     site, head = place
@@ -175,7 +175,7 @@ def tenth_name(tenth: int) -> str:
     return "Weakest tenth" if tenth == 0 else f"Tenth {10 - tenth} of 10"
 
 
-def show_nearest(question: OfModel, survey: CorpusSurvey, place: Place) -> None:
+def show_nearest(question: OfModel, survey: CorpusSurvey, place: Head) -> None:
     """The heads that behave most alike, here and in other models."""
     site, head = place
     if site not in survey.probes:
@@ -217,7 +217,7 @@ def comparable(question: OfModel, survey: CorpusSurvey) -> list[tuple[str, Path,
 def show_match(question: OfModel, name: str, folder: Path, match: Nearest) -> None:
     """A button that shows a head like this one."""
     text = (
-        f"{head_name(match.site, match.head)} · {style.fixed(match.difference, 2)} "
+        f"{Head(match.site, match.head).short_name} · {style.fixed(match.difference, 2)} "
         f"({style.fixed(match.by_chance, 2)})"
     )
     shared = {ASKED.name: ""} | ({} if folder == question.folder else {"checkpoint": name})
@@ -225,6 +225,6 @@ def show_match(question: OfModel, name: str, folder: Path, match: Nearest) -> No
         text,
         key=f"corpus-near-{name}-{match.site}-{match.head}",
         on_click=address.open_view,
-        args=(VIEW, CorpusView(over="head", one=((match.site, match.head),))),
+        args=(VIEW, CorpusView(over="head", one=(Head(match.site, match.head),))),
         kwargs=shared,
     )

@@ -6,7 +6,8 @@ from typing import TypeVar
 import streamlit as st
 
 from model.explain.measures import EFFECT
-from model.survey.corpus_survey import CorpusSurvey, Place
+from model.survey.corpus_survey import CorpusSurvey
+from model.trace.head import Head
 from model.trace.trace import Trace
 from viz.corpus.quantities import ranked
 from viz.corpus.small_map import small_map
@@ -14,7 +15,6 @@ from viz.corpus.view import CorpusView
 from viz.draw.labels import escape_markdown
 from viz.heads.view import VIEW as HEADS
 from viz.heads.view import HeadsView
-from viz.links.head_refs import head_name
 from viz.registry.pages import ASKED
 from viz.shell import address
 from viz.shell.theme import is_dark
@@ -23,12 +23,12 @@ from viz.shell.width import is_narrow
 T = TypeVar("T")
 
 
-def open_head(place: Place) -> None:
+def open_head(place: Head) -> None:
     """Show one head of the model."""
     address.change(over="head", one=(place,))
 
 
-def place_of(survey: CorpusSurvey, view: CorpusView) -> Place:
+def place_of(survey: CorpusSurvey, view: CorpusView) -> Head:
     """The head that is shown: the one asked for, or the one with the largest effect."""
     usual = next(iter(ranked(survey, EFFECT.key)), (survey.places[0], 0.0))[0]
     if not view.one:
@@ -38,15 +38,15 @@ def place_of(survey: CorpusSurvey, view: CorpusView) -> Place:
         return place
     address.note(
         "one",
-        f"This model has no {place[0].kind} head {place[0].layer}.{place[1]}; shown instead: "
-        f"{usual[0].head_name(usual[1])}.",
+        f"This model has no {place.site.kind} head {place.site.layer}.{place.number}; shown "
+        f"instead: {usual.name}.",
     )
     return usual
 
 
-def choose_head(survey: CorpusSurvey, place: Place) -> None:
+def choose_head(survey: CorpusSurvey, place: Head) -> None:
     """A menu of all heads."""
-    names = {each: head_name(*each) for each in survey.places}
+    names = {each: each.short_name for each in survey.places}
     key = "corpus-place"
     st.session_state[key] = place
     st.selectbox(
@@ -71,7 +71,7 @@ def in_columns(items: Sequence[T], show: Callable[[T], None]) -> None:
                 show(item)
 
 
-def show_map(trace: Trace, place: Place, key: str) -> None:
+def show_map(trace: Trace, place: Head, key: str) -> None:
     """A head's small map of a sentence, which opens on the heads page."""
     site, head = place
     st.html(small_map(trace.maps[site], head, dark=is_dark()))

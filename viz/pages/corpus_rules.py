@@ -2,11 +2,10 @@
 
 import streamlit as st
 
-from model.survey.corpus_survey import CorpusSurvey, Place
+from model.survey.corpus_survey import CorpusSurvey
+from model.trace.head import Head
 from viz.corpus.rule_curve import SCORES, RulesCurve
-from viz.corpus.sentences import (
-    rules_sentence,
-)
+from viz.corpus.sentences import rules_sentence
 from viz.corpus.view import CorpusView
 from viz.draw.labels import escape_markdown
 from viz.draw.word_diff import translations_html
@@ -50,7 +49,7 @@ def show_rules(question: OfModel, survey: CorpusSurvey, view: CorpusView) -> Non
     show_with_rules(question, tuple(rules.order[: view.ruled]))
 
 
-def show_with_rules(question: OfModel, heads: tuple[Place, ...]) -> None:
+def show_with_rules(question: OfModel, heads: tuple[Head, ...]) -> None:
     """The sentence translated with rules in place of some heads."""
     trace = session.ask(question.record)
     asked = question.version, question.sentence, question.target, heads

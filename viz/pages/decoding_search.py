@@ -9,11 +9,11 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from model.paper.search import Search
+from model.trace.head import Head
 from model.trace.translation import Decoding
 from model.translate.translator import Translator
 from viz.decoding.search_results import SearchResult, SearchWidths, score
 from viz.draw.labels import escape_markdown
-from viz.links.head_refs import head_name
 from viz.links.searches import (
     MOST_SAMPLES,
     RANGES,
@@ -52,9 +52,10 @@ def show_settings(view: SearchView, model: Translator, mark: str = "") -> DeltaG
         choose_heads(
             "Heads switched off",
             {
-                f"{site}.{head}": head_name(site, head)
+                str(head): head.short_name
                 for site in model.sites
-                for head in range(model.model.config.n_heads)
+                for number in range(model.model.config.n_heads)
+                for head in [Head(site, number)]
             },
             view.off,
             key=OFF,

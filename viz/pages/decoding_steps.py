@@ -13,7 +13,6 @@ from viz.decoding.attention import head_mean
 from viz.decoding.payload import pack
 from viz.decoding.steps import OneStep
 from viz.decoding.view import STEP_KINDS, DecodingView
-from viz.links.head_refs import head_name
 from viz.pages.decoding_forced_words import show_beginning
 from viz.service.questions import OfModel
 from viz.service.results import Decoded
@@ -100,11 +99,10 @@ def show_heads(view: DecodingView, decoded: Decoded) -> None:
     choose_heads(
         "Heads whose attention is shown",
         {
-            f"{site}.{head}": head_name(site, head)
+            str(head): head.short_name
             for kind in STEP_KINDS
-            for site in sorted(decoded.trace.maps)
-            if site.kind is kind
-            for head in range(decoded.trace.maps[site].n_heads)
+            for head in decoded.trace.heads
+            if head.site.kind is kind
         },
         view.heads,
         key="step-heads",

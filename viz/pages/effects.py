@@ -12,6 +12,7 @@ from model.contrast.results import Contrast
 from model.explain.ablation_results import Effects
 from model.explain.removal_file import read_removal
 from model.trace.attention_map import AttentionKind, Site, Tokens
+from model.trace.head import Head
 from model.trace.trace import Trace
 from model.translate.translator import Translator
 from viz.browser.clicks import handle_clicks
@@ -27,7 +28,7 @@ from viz.effects.price import price, price_words
 from viz.effects.removal_curve import MEASURES, NO_CURVES, ExamplesCurve, RemovalCurve
 from viz.effects.self_maps import PLAIN
 from viz.effects.view import AGAINST, CURVES, EVERY, MAPS, SENTENCE, VIEW, WAYS, EffectsView
-from viz.links.head_refs import ALL_HEADS, MOST_HEADS, head_name
+from viz.links.head_refs import ALL_HEADS, MOST_HEADS
 from viz.pages.effects_contrast import (
     WHY_NOT,
     ask_why_not,
@@ -257,8 +258,9 @@ def show_removal_on_stage(question: OfModel, view: EffectsView) -> None:
 def show_switches(view: EffectsView, ranked: list[tuple[Site, int, float]]) -> None:
     """Heads to switch off, and behind a button several at once and what is done to them."""
     names = {
-        f"{site}.{head}": f"{head_name(site, head)} ({style.number(loss)})"
-        for site, head, loss in ranked
+        str(head): f"{head.short_name} ({style.number(loss)})"
+        for site, number, loss in ranked
+        for head in [Head(site, number)]
     }
     choose_heads(
         "Heads switched off, largest effects first",
@@ -287,7 +289,7 @@ def show_switches(view: EffectsView, ranked: list[tuple[Site, int, float]]) -> N
 def show_buttons(view: EffectsView, ranked: list[tuple[Site, int, float]]) -> None:
     """Buttons for several heads: those that matter most, all of a layer, none."""
     off = set(view.off)
-    added = [(site, head) for site, head, _ in ranked if (site, head) not in off][:ADDED]
+    added = [head for site, number, _ in ranked if (head := Head(site, number)) not in off][:ADDED]
     st.button(
         f"Switch off the next {ADDED} by effect",
         icon=":material/trending_up:",

@@ -12,6 +12,7 @@ from model.contrast.pairs import least_certain, spelled
 from model.contrast.results import Contrast, Question
 from model.record.intervention import Intervention
 from model.trace.attention_map import FloatArray, Tokens
+from model.trace.head import Head
 from model.trace.trace import Trace
 from viz.browser.clicks import clicks, handle_clicks
 from viz.draw.labels import escape_markdown, token_text
@@ -24,7 +25,7 @@ from viz.effects.two_words import WordsWithoutTokens
 from viz.effects.view import AGAINST, MOST_WORD, QUESTIONS, EffectsView
 from viz.heads.view import VIEW as HEADS
 from viz.heads.view import HeadsView
-from viz.links.head_refs import ALL_HEADS, Head, named_heads, read_heads
+from viz.links.head_refs import ALL_HEADS, named_heads
 from viz.service import session
 from viz.service.jobs.contrasting import (
     add_terms,
@@ -257,8 +258,8 @@ def _open_clicked(chart: str) -> None:
 def open_head(*place: Any) -> None:
     """Open the head of a clicked line or bar; `place` comes from a browser."""
     try:
-        ((kind, layer, head),) = place
-        ((site, number),) = read_heads(f"{kind}.{layer}.{head}")
+        (named,) = place
+        site, number = Head.of(".".join(map(str, named)))
     except (TypeError, ValueError):
         # No picture of this page sends that.
         return

@@ -19,6 +19,7 @@ from model.explain.reading import Reading, ReadTrace, alignment_note, measures_o
 from model.record.head_edits import Gate
 from model.record.intervention import UNCHANGED, Intervention
 from model.trace.attention_map import AttentionKind, FloatArray, Site
+from model.trace.head import Head
 from model.trace.trace import Trace
 from viz.browser.envelope import content_id
 from viz.browser.explorer import explorer
@@ -195,7 +196,7 @@ def show_explorer(question: Question) -> None:
         show_below(prepared, view, losses)
     note_place(question.name, view)
     sites, head = selected_sites(prepared, view)
-    current_head.note(VIEW.name, [(site, head) for site in sites])
+    current_head.note(VIEW.name, [Head(site, head) for site in sites])
     address.write_address()
     shown = "/".join([content_id(payload), view.attention, str(view.layer), str(view.head)])
     # Tests and measurements wait for this.
@@ -389,7 +390,9 @@ def show_every_head(prepared: Prepared, facts: Facts) -> None:
         for digits in [0 if measure.unit == "share" else 2]
     }
     rows = [
-        (site, head) for site in sorted(facts) for head in range(prepared.seen.maps[site].n_heads)
+        Head(site, head)
+        for site in sorted(facts)
+        for head in range(prepared.seen.maps[site].n_heads)
     ]
     st.dataframe(
         # The grid itself would write a hyphen for a minus sign, and −0.
@@ -419,7 +422,7 @@ def table_columns(reading: Reading) -> dict[str, Any]:
     }
 
 
-def select_row(rows: Sequence[tuple[Site, int]]) -> None:
+def select_row(rows: Sequence[Head]) -> None:
     """Select the head whose row was clicked; `rows` are the heads of the table."""
     clicked = st.session_state["every-head"].selection.rows
     if not clicked or clicked[0] >= len(rows):
@@ -464,7 +467,7 @@ def lead_to_corpus(question: Question, site: Site, head: int) -> None:
                 key="to-corpus",
                 icon=CORPUS.icon,
                 on_click=address.open_view,
-                args=(CORPUS, CorpusView(over="head", one=((site, head),))),
+                args=(CORPUS, CorpusView(over="head", one=(Head(site, head),))),
             )
 
 
@@ -667,7 +670,7 @@ def clamp_place(prepared: Prepared) -> None:
             )
     if usual is not None and view.attention == BY_NAME["attention"].default:
         sites, head = selected_sites(prepared, address.read(HeadsView))
-        current_head.open_with(VIEW.name, [(site, head) for site in sites])
+        current_head.open_with(VIEW.name, [Head(site, head) for site in sites])
 
 
 def clamp_off(prepared: Prepared) -> None:

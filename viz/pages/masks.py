@@ -8,6 +8,7 @@ import streamlit as st
 
 from model.record.intervention import Intervention
 from model.trace.attention_map import AttentionKind, FloatArray, Site
+from model.trace.head import Head
 from model.trace.trace import Trace
 from model.translate.sentences import TextError
 from viz.browser.matrices import matrices
@@ -89,7 +90,9 @@ def clamp_view(question: OfModel) -> MasksView:
             name: opening[name] if place == USUAL else place for name, place in places.items()
         }
         if view.masked == MasksView().masked:
-            current_head.open_with(VIEW.name, [(Site(view.kind, places["layer"]), places["head"])])
+            current_head.open_with(
+                VIEW.name, [Head(Site(view.kind, places["layer"]), places["head"])]
+            )
     for name, count in counts(question, view.kind).items():
         places[name] = max(0, min(places[name], count - 1))
     address.change(number=min(view.number, view.n_sentences), **places)
@@ -455,7 +458,7 @@ def show_part(question: OfModel) -> None:
     view = clamp_view(question)
     if not stage.is_on():
         show_choice(question, view)
-    current_head.note(VIEW.name, [(Site(view.kind, view.layer), view.head)])
+    current_head.note(VIEW.name, [Head(Site(view.kind, view.layer), view.head)])
     selection = selection_of(question, view)
     if selection is None:
         return

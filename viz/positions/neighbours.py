@@ -13,9 +13,9 @@ import plotly.graph_objects as go
 from model.explain.measures import SELF, head_facts
 from model.record.intervention import PositionEdit
 from model.trace.attention_map import AttentionKind, Site
+from model.trace.head import Head
 from model.trace.trace import Trace
 from viz.draw import style, themes
-from viz.links.head_refs import head_name
 from viz.save.notebook import Lines, public
 from viz.save.numbers import Numbers, column_numbers
 from viz.save.picture import Layout, Picture
@@ -234,7 +234,7 @@ def neighbour_heads(
 
 
 def _short(head: NeighbourHead) -> str:
-    return f"{head_name(head.site, head.head)} {head.neighbour}"
+    return f"{Head(head.site, head.head).short_name} {head.neighbour}"
 
 
 def _percent(share: float) -> str:

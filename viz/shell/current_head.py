@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from viz.links.head_refs import Head
+from model.trace.head import Head
 from viz.shell import address
 
 _SELECTED, _SHOWN, _OPENING, _LAST = "_head_selected", "_head_shown", "_head_opening", "_head_page"

@@ -7,8 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 import streamlit as st
 
 from model.trace.attention_map import Site
+from model.trace.head import Head
 from model.translate.translator import Translator
-from viz.links.head_refs import MOST_HEADS, Head, read_heads
+from viz.links.head_refs import MOST_HEADS, read_heads
 from viz.shell import address
 
 
@@ -28,10 +29,10 @@ def keep_counted(
     parameter: str, heads: Sequence[Head], counts: Mapping[Site, int], rest: str
 ) -> None:
     """`keep_known` for a model of which it is known how many heads each site has."""
-    known = [(site, head) for site, head in heads if head < counts.get(site, 0)]
+    known = [head for head in heads if head.number < counts.get(head.site, 0)]
     if len(known) < len(heads):
-        site, head = next(each for each in heads if each not in known)
-        address.note(parameter, f"This model has no {site.kind} head {site.layer}.{head}; {rest}")
+        site, number = next(each for each in heads if each not in known)
+        address.note(parameter, f"This model has no {site.kind} head {site.layer}.{number}; {rest}")
     address.change(**{parameter: tuple(known)})
 
 
@@ -54,9 +55,7 @@ def choose_heads(
         parameter: that names them in the address.
         placeholder: shown while none is selected.
     """
-    st.session_state[key] = [
-        written for site, head in selected if (written := f"{site}.{head}") in names
-    ]
+    st.session_state[key] = [written for written in map(str, selected) if written in names]
     st.multiselect(
         label,
         list(names),

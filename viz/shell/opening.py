@@ -122,8 +122,8 @@ def _state(view: View, offer: Offer) -> dict[str, Any]:
     kind, experiment = offer
     match kind:
         case "head" if view.name == HEADS.name:
-            ((site, head),) = off = read_heads(experiment.setting)
-            place = {"attention": str(site.kind), "layer": site.layer, "head": head}
+            ((site, number),) = off = read_heads(experiment.setting)
+            place = {"attention": str(site.kind), "layer": site.layer, "head": number}
             return {**place, "off": off, "compare": "", "cell": "", "only": ""}
         case "head":
             return {

@@ -490,12 +490,12 @@ def test_an_intervention_cannot_be_changed_by_its_heads() -> None:
     [
         (None, "a NoneType does not say which"),
         ([(CROSS, 0, 0)], "a list does not say which"),
-        ({"cross": 0}, "'cross' is neither"),
-        ({(CROSS, 0): 0}, "is neither"),
-        ({("sideways", 0, 0): 0}, "is neither"),
-        ({(CROSS, 0, -1): 0}, "both from 0"),
-        ({(CROSS, -1, 0): 0}, "both from 0"),
-        ({(CROSS, 0, 1.5): 0}, "is neither"),
+        ({"cross": 0}, "'cross' is none of these"),
+        ({(CROSS, 0): 0}, "is none of these"),
+        ({("sideways", 0, 0): 0}, "is none of these"),
+        ({(CROSS, 0, -1): 0}, "all from 0"),
+        ({(CROSS, -1, 0): 0}, "all from 0"),
+        ({(CROSS, 0, 1.5): 0}, "is none of these"),
         (
             {(CROSS, 0, 0): 0, (Site(CROSS, 0), 0): 1},
             "two edits for Cross-attention, layer 0, head 0",

@@ -12,7 +12,8 @@ from model.paper.search import Search
 from model.record.head_edits import HeadError, RuleWeights
 from model.record.intervention import Intervention
 from model.record.weight_rules import BY_DISTANCE, REACH, RULES, Lexicon, SeenRows
-from model.trace.attention_map import AttentionKind, Site
+from model.trace.attention_map import AttentionKind
+from model.trace.head import Head
 from model.translate.translator import Translator
 from tests.kit.tiny_checkpoint import PAIRS
 
@@ -126,7 +127,7 @@ def test_an_impossible_rule_is_refused(arguments: dict[str, Any], message: str) 
         RuleWeights(**arguments)
 
 
-def _everywhere(translator: Translator) -> dict[tuple[Site, int], RuleWeights]:
+def _everywhere(translator: Translator) -> dict[Head, RuleWeights]:
     """A rule for every head, each rule somewhere."""
     lexicon = Lexicon({"▁Hund": {"▁dog": 1.0}})
     found = {}

@@ -11,6 +11,7 @@ from model.record.head_edits import RuleWeights
 from model.record.weight_rules import BY_DISTANCE, Lexicon, SeenRows
 from model.survey.fitting import fitted, overlaps_of
 from model.trace.attention_map import AttentionKind, AttentionMap, Site
+from model.trace.head import Head
 from model.trace.trace import Trace
 from model.translate.translator import Translator
 from tests.kit.tiny_checkpoint import PAIRS
@@ -62,7 +63,7 @@ def test_planted_rules_are_found_and_overlap_whole(traces: list[Trace]) -> None:
 
 
 def test_the_overlap_is_one_less_the_total_variation_distance(traces: list[Trace]) -> None:
-    place, rule = (Site(AttentionKind.CROSS, 0), 1), RuleWeights(("first",))
+    place, rule = Head(Site(AttentionKind.CROSS, 0), 1), RuleWeights(("first",))
     shares = []
     for trace in traces:
         attention = trace.maps[place[0]]

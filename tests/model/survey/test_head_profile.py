@@ -14,7 +14,7 @@ from model.checkpoints.checkpoint import CheckpointError, snapshot_file
 from model.explain.labels import Sample, wilson
 from model.survey.corpus_survey import DECILES, KEYS, REACH, CorpusSurvey, WordPair
 from model.survey.head_profile import PER_DECILE, summed_up
-from model.survey.part import Part
+from model.survey.part import SurveyPart
 from model.survey.survey_file import SURVEY, read_survey, save_survey
 from model.trace.attention_map import AttentionKind, Site
 from tests.kit.surveys import damage_survey
@@ -24,14 +24,14 @@ PREVIOUS, READ, PREDICTED = map(KEYS.index, ("previous", "read_source", "predict
 SAMPLE = Sample("made up", "none", 1200)
 
 
-def _part(n_sentences: int = 1200) -> Part:
+def _part(n_sentences: int = 1200) -> SurveyPart:
     """Of two sites with a head each: "The dog ran." becomes "Der Hund lief."."""
     shape = (n_sentences, 2, 1)
     values = np.full((*shape, len(KEYS)), np.nan, np.float32)
     tells = np.zeros((n_sentences, 2, len(KEYS)), bool)
     distances = np.zeros((2, 1, 2 * REACH + 1), np.int64)
     distances[0, 0, REACH - 1], distances[0, 0, REACH] = 300, 100
-    return Part(
+    return SurveyPart(
         (ENCODER, CROSS),
         ((("▁The", "▁do", "g", "▁ran", ".", "</s>"),) * n_sentences),
         ((("▁Der", "▁Hund", "▁lief", ".", "</s>"),) * n_sentences),

@@ -19,6 +19,7 @@ from model.explain.measures import facts_of
 from model.explain.reading import AS_RECORDED, Reading, read
 from model.paper.search import Search
 from model.trace.attention_map import AttentionKind, AttentionMap, Site, Tokens
+from model.trace.head import Head
 from model.trace.trace import Trace
 from model.translate.translator import load
 from tests.kit.engine import NODE, in_node
@@ -133,7 +134,7 @@ def test_steps_show_the_attention_of_the_heads_that_are_chosen(
     sites = [site for site in trace.maps if site.kind is kind]
     heads = [(site, head) for head in (1, 0, 3, 2) for site in sites][:count]
 
-    def packed(shown: list[tuple[Site, int]]) -> bytes:
+    def packed(shown: list[Head]) -> bytes:
         means = (head_mean(trace, each, shown) for each in (CROSS, DECODER))
         return pack_decoding(decoding, trace.target, *means, name=line)
 

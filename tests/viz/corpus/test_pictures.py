@@ -16,10 +16,11 @@ from model.explain.labels import MIN_PASSING, MIN_SENTENCES, RULE, Label
 from model.explain.labels_file import read_labels
 from model.explain.measures import EFFECT
 from model.record.weight_rules import RULES
-from model.survey.corpus_survey import REACH, CorpusSurvey, Effect, Held, Place
+from model.survey.corpus_survey import REACH, CorpusSurvey, Effect, Held
 from model.survey.fitting import overlaps_of
 from model.survey.survey_file import read_survey, save_survey
 from model.trace.attention_map import AttentionKind, Site
+from model.trace.head import Head
 from model.translate.translator import Translator
 from tests.kit.pictures import require_same
 from tests.kit.surveys import tiny_corpus_survey
@@ -57,7 +58,7 @@ def survey(translator: Translator) -> CorpusSurvey:
     return tiny_corpus_survey(translator)
 
 
-def _labelled(survey: CorpusSurvey, place: Place, held: Held) -> CorpusSurvey:
+def _labelled(survey: CorpusSurvey, place: Head, held: Held) -> CorpusSurvey:
     """The survey with a head that looks at the previous token."""
     site, head = place
     heads = list(survey.heads[site])
@@ -238,7 +239,7 @@ def test_a_point_begins_with_its_head(survey: CorpusSurvey) -> None:
 def test_a_rule_stands_beside_its_head(survey: CorpusSurvey, translator: Translator) -> None:
     assert survey.rules is not None
     trace = translator.trace("The cat sat on the mat.")
-    for place in (survey.rules.order[0], (Site(AttentionKind.CROSS, 1), 2)):
+    for place in (survey.rules.order[0], Head(Site(AttentionKind.CROSS, 1), 2)):
         rule = survey.rules.heads[place]
         picture = RuleBesideHead(trace.maps[place[0]], place[1], rule, trace.source_text)
         own, ruled = picture.panels

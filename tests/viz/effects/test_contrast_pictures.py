@@ -16,6 +16,7 @@ from model.contrast.logit_terms import logit_terms
 from model.contrast.pairs import pair_of
 from model.contrast.paths import paths
 from model.contrast.results import Contrast
+from model.trace.head import Head
 from model.trace.trace import Trace
 from model.translate.translator import Translator
 from tests.kit.pictures import LAYOUTS, require_same, values
@@ -25,7 +26,6 @@ from viz.effects.deciding_heads import DecidingHeads
 from viz.effects.logit_waterfall import SHOWN, LogitWaterfall
 from viz.effects.path_graph import NARROW_EDGES, PathGraph, is_below
 from viz.effects.two_words import WordsWithoutTokens
-from viz.links.head_refs import head_name
 from viz.save.picture import Layout
 
 PLACE, OTHER = 1, "Hund"
@@ -152,7 +152,7 @@ def test_heads_without_which_the_other_word_is_written_are_named(contrast: Contr
     said = replaced_sentence(contrast, before, after)
     assert said == (
         "Without 1 head of 4, one at a time, the model writes “Hund” and not “Katze”: "
-        f"{head_name(site, 1)}."
+        f"{Head(site, 1).short_name}."
     )
     assert replaced_sentence(contrast, before, {other: after[other]}).startswith("No head alone")
 

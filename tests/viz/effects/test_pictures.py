@@ -17,6 +17,7 @@ from model.explain.removal_file import read_removal, save_removal
 from model.record.head_edits import MeanAblation
 from model.record.intervention import Intervention
 from model.trace.attention_map import AttentionKind, FloatArray, Site
+from model.trace.head import Head
 from model.translate.translator import Translator
 from tests.kit.pictures import LAYOUTS, partly, require_same, values
 from viz.draw import themes
@@ -42,7 +43,7 @@ def drawn(
     values_of: Mapping[Site, FloatArray],
     title: str = "T",
     unit: str = LOSS,
-    off: Sequence[tuple[Site, int]] = (),
+    off: Sequence[Head] = (),
     numbered: bool = True,
     narrow: bool = False,
 ) -> go.Figure:
@@ -265,7 +266,7 @@ def test_changed_words_are_counted_once(before: str, after: str, count: int) -> 
 
 def test_heads_in_an_address_become_an_intervention() -> None:
     (off,) = (each for each in VIEW.parameters if each.name == "off")
-    heads = ((Site(AttentionKind.CROSS, 2), 3), (Site(AttentionKind.ENCODER, 0), 1))
+    heads = tuple(map(Head.of, ("cross.2.3", "encoder.0.1")))
     assert off.parse("cross.2.3-encoder.0.1-cross.2.3") == heads
     assert off.write(heads) == "cross.2.3-encoder.0.1"
     view = EffectsView(off=heads, gate=25)

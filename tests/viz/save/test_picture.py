@@ -12,6 +12,7 @@ import pytest
 from model.paper.search import Sampling, Search
 from model.record.intervention import PositionEdit
 from model.trace.attention_map import AttentionKind, Site
+from model.trace.head import Head
 from viz.save.notebook import Lines, assigned, public
 from viz.save.picture import Layout, Picture
 
@@ -23,7 +24,7 @@ class Example(Picture):
     weights: Any
     sentence: str
     head: int | None = None
-    off: Sequence[tuple[Site, int]] = ()
+    off: Sequence[Head] = ()
 
     title = "Example"
     name = "example"

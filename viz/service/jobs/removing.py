@@ -19,9 +19,9 @@ from model.patching.causal_trace import restored
 from model.patching.patch import SentencePair
 from model.patching.results import Patched
 from model.record.intervention import Intervention
-from model.record.patches import Part, Stream
-from model.survey.corpus_survey import Place
+from model.record.patches import Activation, Stream
 from model.trace.attention_map import FloatArray, Site
+from model.trace.head import Head
 from model.trace.trace import Trace
 from model.trace.translation import Translation
 from model.translate.translator import Translator
@@ -109,7 +109,7 @@ def follow_rules(
     brought: tuple[Translation | None, ModelVersion],
     sentence: str,
     target: str,
-    heads: tuple[Place, ...],
+    heads: tuple[Head, ...],
 ) -> Outcome:
     """A sentence with rules in place of some heads; needs a survey."""
     own, version = brought
@@ -144,7 +144,7 @@ def put_in(
     sentence: str,
     target: str,  # for `_without_maps`
     other_sentence: str,
-    parts: tuple[tuple[Part, tuple[int, ...] | None], ...] = (),
+    parts: tuple[tuple[Activation, tuple[int, ...] | None], ...] = (),
 ) -> Patched:
     """The sentence's run with parts of the other's: each with its positions, None for all.
 
