@@ -1,8 +1,9 @@
-// Runs the browser engine in Node: a job in JSON on standard input, its result on standard output.
+// Runs the browser engine in Node: each line of standard input is a job in JSON, each of standard output its result.
 
-import { readFileSync } from "node:fs";
+import { readFileSync, statSync } from "node:fs";
 import { basename, join } from "node:path";
 import { performance } from "node:perf_hooks";
+import { createInterface } from "node:readline";
 
 import { Engine } from "../../viz/browser/engine/engine.js";
 import { distanceBucket } from "../../viz/browser/engine/positions.js";
@@ -17,6 +18,15 @@ const file = (folder, name) => readFileSync(join(folder, name));
 async function loaded(folder, { weights = "model.safetensors", wasm = true } = {}) {
   const config = JSON.parse(file(folder, "config.json"));
   return Engine.load({ config, weights: file(folder, weights), tokenizer: file(folder, "tokenizer.model") }, { wasm });
+}
+
+let kept = { key: "", engine: null };
+
+/** The same engine while one job after another asks for it. */
+async function engineOf(folder, options = {}) {
+  const key = JSON.stringify([folder, options, statSync(join(folder, "config.json")).mtimeMs]);
+  if (key !== kept.key) kept = { key, engine: await loaded(folder, options) };
+  return kept.engine;
 }
 
 /** Bits of masks, which JSON has as lists, as the typed arrays they are in a page. */
@@ -39,7 +49,7 @@ const TASKS = {
   },
 
   async run({ folder, options, calls }) {
-    const engine = await loaded(folder, options);
+    const engine = await engineOf(folder, options);
     const results = [];
     for (const { method, args } of calls) {
       try {
@@ -52,7 +62,7 @@ const TASKS = {
   },
 
   async pack({ page, folder, options, line, template, heads = [] }) {
-    const engine = await loaded(folder, options);
+    const engine = await engineOf(folder, options);
     const trace = await engine.trace(line);
     const envelope = {
       door: () => packedFigure(template, trace, { key: `${basename(folder)} ${line}` }),
@@ -63,7 +73,7 @@ const TASKS = {
 
   /** A trace, and under each reading what is read of it and its envelope. */
   async read({ folder, options, line, under, template, readings }) {
-    const engine = await loaded(folder, options);
+    const engine = await engineOf(folder, options);
     const trace = await engine.trace(line, { under: typed(under) });
     const effects = template && (await engine.effects(trace));
     const read = readings.map((reading) => ({
@@ -78,7 +88,7 @@ const TASKS = {
   },
 
   async translate({ folder, options, lines, search }) {
-    const engine = await loaded(folder, options);
+    const engine = await engineOf(folder, options);
     const began = performance.now();
     const texts = [];
     for (const line of lines) texts.push((await engine.translate(line, { search })).text);
@@ -119,5 +129,11 @@ TASKS.time = async ({ folder, options, line, runs }) => {
   };
 };
 
-const { task, ...job } = JSON.parse(readFileSync(0, "utf-8"));
-process.stdout.write(JSON.stringify(await TASKS[task](job), plain));
+for await (const line of createInterface({ input: process.stdin })) {
+  const { task, ...job } = JSON.parse(line);
+  const answer = await TASKS[task](job).then(
+    (result) => ({ result }),
+    (error) => ({ failed: error.stack }),
+  );
+  process.stdout.write(`${JSON.stringify(answer, plain)}\n`);
+}

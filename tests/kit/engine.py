@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import subprocess
 from pathlib import Path
@@ -16,18 +17,24 @@ NODE = Path(playwright.__file__).parent / "driver" / "node"
 SCRIPT = Path(__file__).with_suffix(".js")
 
 
+@functools.cache
+def _node() -> subprocess.Popen[str]:
+    """One Node for all calls of this process: it ends with the pipe that it reads."""
+    return subprocess.Popen(
+        [NODE, SCRIPT], stdin=subprocess.PIPE, stdout=subprocess.PIPE, encoding="utf-8"
+    )
+
+
 def in_node(task: str, **job: Any) -> Any:
     """The result of a task of engine.js."""
-    done = subprocess.run(
-        [NODE, SCRIPT],
-        input=json.dumps({"task": task, **job}),
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=3600,
-    )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    node = _node()
+    assert node.stdin is not None
+    assert node.stdout is not None
+    node.stdin.write(f"{json.dumps({'task': task, **job})}\n")
+    node.stdin.flush()
+    answer = json.loads(node.stdout.readline())
+    assert "failed" not in answer, answer["failed"]
+    return answer["result"]
 
 
 def weights_of(folder: Path) -> str:
