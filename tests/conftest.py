@@ -41,6 +41,17 @@ def _scan_packages_once() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _one_thread() -> Iterator[None]:
+    """Programs of the training ask for more, which all tests after them would then have.
+
+    Threads of one worker wait for those of another, and a test takes ten times as long.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(torch, "set_num_threads", lambda count: None)
+        yield
+
+
 @pytest.fixture(scope="session")
 def checkpoints(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the tiny checkpoint in it, which no test changes."""

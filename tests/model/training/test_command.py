@@ -45,13 +45,14 @@ def test_an_unexpected_error_keeps_its_traceback() -> None:
         main()
 
 
-def test_a_program_names_itself_and_sets_the_threads_of_torch() -> None:
-    before = torch.get_num_threads()
+def test_a_program_names_itself_and_sets_the_threads_of_torch(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[int] = []
+    monkeypatch.setattr(torch, "set_num_threads", asked.append)
     program = Program(__spec__, "Do it: `python -m it`.\n\nMore.", threads=2)
-    try:
-        program.parse([])
-        assert torch.get_num_threads() == 2
-    finally:
-        torch.set_num_threads(before)
+    program.parse([])
+    program.parse(["--threads", "3"])
+    assert asked == [2, 3]
     assert program.description == "Do it"
     assert "threads" not in Program(__spec__, "", threads=0).parse([])

@@ -110,7 +110,7 @@ def test_a_device_is_compared_with_another_within_bounds(tiny):
     assert not compared(one, other, sentences)["passed"]
 
 
-@pytest.mark.slow
+@pytest.mark.learning
 def test_a_rehearsal_brings_all_models_back(tmp_path):
     for pair in ("en-de", "en-fr"):
         (tmp_path / "data" / pair).mkdir(parents=True)
