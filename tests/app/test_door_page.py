@@ -11,9 +11,9 @@ from streamlit.testing.v1 import AppTest
 
 from model.translate.translator import load
 from tests.kit.apptest import component, tell_state, trigger
+from tests.kit.explorer_payload import Decoded
 from tests.kit.shown import warnings
 from tests.kit.traces import DECODER_WORDS, entries, packed
-from tests.viz.door.test_payload import opened
 from viz.pages.door import KEY
 from viz.registry.pages import DEFAULT_SENTENCE, HOME
 
@@ -24,7 +24,7 @@ SHIPPED = Path(__file__).resolve().parents[2] / "checkpoints"
 
 def sent(app: AppTest) -> dict[str, Any]:
     """What the browser is told of the figure."""
-    header, _ = opened(component(app, KEY).bytes)
+    header = Decoded(component(app, KEY).bytes).header
     return header
 
 
@@ -60,7 +60,7 @@ def test_whole_models_have_both_stacks_and_what_comes_next(open_app: OpenApp, na
     assert len(decoder["blocks"][1]["layers"]) == config.n_decoder_layers
     assert header["norm"] == config.norm
     assert len(header["next"]) == len(decoder["tokens"])
-    assert (encoder["positions"].get("acts", "") == "") == model.positions.is_added
+    assert (not encoder["positions"]["acts"]) == model.positions.is_added
     measured = (SHIPPED / name / "alignment.json").exists()
     assert (header["head"] is not None) == measured
     assert ("made by hand" in header["said"]) == measured

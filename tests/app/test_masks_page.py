@@ -81,11 +81,9 @@ def panel(app: AppTest, key: str, number: int) -> dict[str, Any]:
     return found
 
 
-def values(app: AppTest, key: str, number: int, dtype: type) -> Any:
-    found = Decoded(mounted(app)[key].bytes)
-    each = found.header["panels"][number]
-    shape = len(each["queries"]), len(each["keys"])
-    return np.frombuffer(found.body, dtype, shape[0] * shape[1], each["values"]).reshape(shape)
+def values(app: AppTest, key: str, number: int) -> Any:
+    each = panel(app, key, number)
+    return each["values"].reshape(len(each["queries"]), len(each["keys"]))
 
 
 def paint(app: AppTest, named: str, allowed: BoolArray, **more: Any) -> AppTest:
@@ -157,13 +155,11 @@ def test_the_masks_shown_are_those_of_the_chosen_sentence(
     for number in (1, 2, 3):
         app = open_masks(number=str(number))
         expected = batch_masks(padded, number - 1)
-        assert np.array_equal(values(app, "factors", 0, np.uint8), expected["causal"].cells)
-        assert np.array_equal(values(app, "factors", 2, np.uint8), expected["decoder"].cells)
-        assert np.array_equal(values(app, "others", 0, np.uint8), expected["encoder"].cells)
-        assert np.array_equal(values(app, "others", 1, np.uint8), expected["cross"].cells)
-        assert np.array_equal(
-            values(app, "mask-rows", 0, np.uint8), expected["source-padding"].cells
-        )
+        assert np.array_equal(values(app, "factors", 0), expected["causal"].cells)
+        assert np.array_equal(values(app, "factors", 2), expected["decoder"].cells)
+        assert np.array_equal(values(app, "others", 0), expected["encoder"].cells)
+        assert np.array_equal(values(app, "others", 1), expected["cross"].cells)
+        assert np.array_equal(values(app, "mask-rows", 0), expected["source-padding"].cells)
         assert f"mask of sentence {number} " in headings(app)[0]
 
 
@@ -173,8 +169,8 @@ def test_inside_a_head_the_weights_are_those_that_were_recorded(
     app = open_masks(part="inside", masked="cross", layer="1", head="2")
     targets = [model.translate(sentence).text for sentence in SENTENCES]
     seen = model.trace_batch(SENTENCES, targets).padded[0].attention(CROSS, 1)
-    assert np.allclose(values(app, "with-mask", 2, np.float32), seen.weights[2], atol=1e-6)
-    opened = values(app, "without-mask", 2, np.float32)
+    assert np.allclose(values(app, "with-mask", 2), seen.weights[2], atol=1e-6)
+    opened = values(app, "without-mask", 2)
     assert np.allclose(opened.sum(axis=-1), 1, atol=1e-5)
     assert opened[:, ~seen.allowed[0]].any()
     last = len(model.trace(SENTENCES[0]).target) - 1
@@ -201,11 +197,11 @@ def test_causal_padding_and_both_stand_in_one_row_and_the_model_runs_under_each(
     assert titles == ["A: Causal", "B: Padding", "A and B: Causal and padding", "What differs"]
     shape = own[DECODER].shape
     padding = np.broadcast_to(own[DECODER][-1], shape)
-    drawn = [values(app, "compared", place, np.uint8) for place in range(3)]
+    drawn = [values(app, "compared", place) for place in range(3)]
     causal = np.tril(np.ones(shape, dtype=np.bool_))
     for cells, allowed in zip(drawn, (causal, padding, own[DECODER]), strict=True):
         assert np.array_equal(cells == Cell.ALLOWED, allowed)
-    weights = [values(app, "compared-weights", place, np.float32) for place in range(2)]
+    weights = [values(app, "compared-weights", place) for place in range(2)]
     for each, allowed in zip(weights, (causal, padding), strict=True):
         assert not each[~allowed].any()
         np.testing.assert_allclose(each.sum(axis=-1), 1, atol=1e-5)
@@ -218,13 +214,13 @@ def test_a_mask_has_one_name_and_is_drawn_alike_to_compare_and_to_change(
         if kind not in PRESETS[name].kinds:
             continue
         compared = open_masks(part="compare", masked=str(kind), a=f"preset.{name}")
-        cells = values(compared, "compared", 0, np.uint8)
+        cells = values(compared, "compared", 0)
         title = panel(compared, "compared", 0)["title"].removeprefix("A: ")
         options = compared.selectbox(key="a").options
         assert len(set(options)) == len(options)
         edited = Edit(kind, None, cells == Cell.ALLOWED)
         changed = open_masks(part="change", masked=str(kind), edit=link(edited))
-        assert np.array_equal(values(changed, "editor", 0, np.uint8), cells), name
+        assert np.array_equal(values(changed, "editor", 0), cells), name
         menu = changed.selectbox(key="preset")
         shown = str(menu.options[menu.index]).removesuffix(" (the model’s own)")
         assert shown == title, name
@@ -236,7 +232,7 @@ def test_comparing_begins_with_what_changes_and_shows_which_of_all_heads_moved(
     app = open_masks(part="compare", masked="cross", b="preset.first_token")
     assert list(mounted(app)) == ["compared", "compared-weights", "moved-heads"]
     assert "the translation" in headings(app)[0]
-    moved = values(app, "moved-heads", 0, np.float32)
+    moved = values(app, "moved-heads", 0)
     targets = [model.translate(sentence) for sentence in SENTENCES]
     rule = Intervention(masks={"cross": PRESETS["first_token"].rule()})
     own = model.trace_batch(SENTENCES, targets)
@@ -281,7 +277,7 @@ def test_one_sentence_alone_has_no_padding_and_no_choice_of_sentences(
     app = open_masks(batch=" \n\n")
     assert "needs no padding" in captions(app)
     assert not [box for box in app.selectbox if box.key == "number"]
-    assert set(np.unique(values(app, "factors", 1, np.uint8))) == {Cell.ALLOWED}
+    assert set(np.unique(values(app, "factors", 1))) == {Cell.ALLOWED}
 
 
 def test_more_sentences_than_fit_are_left_out_and_counted(open_masks: OpenMasks) -> None:
@@ -403,7 +399,7 @@ def test_without_any_mask_the_model_looks_at_padding(open_masks: OpenMasks) -> N
     assert menu.options[menu.index] == "No mask"
     (edit,) = edits(app)
     assert edit.allowed.all()
-    before, after = (values(app, "editor", number, np.float32) for number in (1, 2))
+    before, after = (values(app, "editor", number) for number in (1, 2))
     n_source = len(load_source(app))
     assert not before[:, n_source:].any()
     assert after[:n_source, n_source:].any()
@@ -426,7 +422,7 @@ def test_a_stroke_runs_the_model_and_shows_what_changed(
     targets = [model.translate(sentence).text for sentence in SENTENCES]
     under = [Intervention(masks={"cross": allowed}), UNCHANGED, UNCHANGED]
     expected = model.trace_batch(SENTENCES, targets, under=under).padded[0]
-    after = values(app, "editor", 2, np.float32)
+    after = values(app, "editor", 2)
     assert np.allclose(after, expected.attention(CROSS, 0).weights[0], atol=1e-6)
     assert not after[:, 1].any()
     n_source = int(own[CROSS][0].sum())
@@ -511,10 +507,10 @@ def test_an_edit_holds_in_the_chosen_layers_alone(
 ) -> None:
     allowed = closed(own[CROSS], np.s_[:, 0])
     app = open_masks(part="change", masked="cross", edit=link(Edit(CROSS, (1,), allowed)))
-    assert not values(app, "editor", 3, np.float32).any(), "layer 0 is not edited"
+    assert not values(app, "editor", 3).any(), "layer 0 is not edited"
     app.session_state["layer"] = 1
     app.run()
-    assert not values(app, "editor", 2, np.float32)[:, 0].any()
+    assert not values(app, "editor", 2)[:, 0].any()
     assert app.session_state["layers-cross"] == [1]
     app.button_group(key="layers-cross").set_value([0, 1]).run()
     assert edits(app)[0].layers == (0, 1)
@@ -650,8 +646,7 @@ def test_a_link_opens_the_same_mask_again(
 ) -> None:
     allowed = np.random.default_rng(5).random(own[kind].shape) < 0.7
     app = open_masks(part="change", masked=str(kind), edit=link(Edit(kind, None, allowed)))
-    found = Decoded(mounted(app)["editor"].bytes)
-    start = np.frombuffer(found.body, np.bool_, allowed.size, found.header["panels"][0]["start"])
+    start = panel(app, "editor", 0)["start"]
     assert np.array_equal(start.reshape(allowed.shape), allowed)
     shown = {name: app.session_state[name] for name in ("masked", "layer", "head")}
     assert shown == {"masked": str(kind), "layer": 0, "head": 0}

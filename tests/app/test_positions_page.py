@@ -417,12 +417,8 @@ def test_the_four_heatmaps_are_what_the_encoder_reads(
     app = open_positions(topic="words")
     parts = model.embedding_parts(SENTENCE)
     (sent,) = [each.proto.bytes for each in app.get("bidi_component") if each.proto.bytes]
-    found = Decoded(sent)
-    shape = parts.word.shape
-    shown = [
-        np.frombuffer(found.body, np.float32, parts.word.size, panel["values"]).reshape(shape)
-        for panel in found.header["panels"]
-    ]
+    panels = Decoded(sent).header["panels"]
+    shown = [panel["values"].reshape(parts.word.shape) for panel in panels]
     for drawn, wanted in zip(
         shown, (parts.word, parts.scaled, parts.position, parts.sum), strict=True
     ):

@@ -5,6 +5,7 @@ import { basename, join } from "node:path";
 import { performance } from "node:perf_hooks";
 import { createInterface } from "node:readline";
 
+import { opened } from "../../viz/browser/canvas/envelope.js";
 import { Engine } from "../../viz/browser/engine/engine.js";
 import { distanceBucket } from "../../viz/browser/engine/positions.js";
 import { Tokenizer } from "../../viz/browser/engine/tokenizer.js";
@@ -14,6 +15,9 @@ import { readTrace } from "../../viz/browser/live/reading.js";
 import { packedWriting } from "../../viz/browser/live/writing.js";
 
 const file = (folder, name) => readFileSync(join(folder, name));
+
+/** The template that an envelope of Python's gives. */
+const templateOf = (envelope) => opened(Uint8Array.from(Buffer.from(envelope, "base64"))).values;
 
 async function loaded(folder, { weights = "model.safetensors", wasm = true } = {}) {
   const config = JSON.parse(file(folder, "config.json"));
@@ -65,8 +69,8 @@ const TASKS = {
     const engine = await engineOf(folder, options);
     const trace = await engine.trace(line);
     const envelope = {
-      door: () => packedFigure(template, trace, { key: `${basename(folder)} ${line}` }),
-      decoding: () => packedWriting(template, trace, { name: line, heads }),
+      door: () => packedFigure(templateOf(template), trace, { key: `${basename(folder)} ${line}` }),
+      decoding: () => packedWriting(templateOf(template), trace, { name: line, heads }),
     }[page]();
     return Buffer.from(envelope).toString("base64");
   },
@@ -78,7 +82,7 @@ const TASKS = {
     const effects = template && (await engine.effects(trace));
     const read = readings.map((reading) => ({
       seen: readTrace(trace, reading),
-      envelope: template && Buffer.from(packedTrace(template, trace, { effects, reading })).toString("base64"),
+      envelope: template && Buffer.from(packedTrace(templateOf(template), trace, { effects, reading })).toString("base64"),
     }));
     return { trace, read };
   },

@@ -1,4 +1,4 @@
-"""What the explorer was sent, read back by the description of its envelope alone."""
+"""What a component was sent, read back by the description of its envelope alone."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from model.trace.attention_map import BoolArray
+from viz.browser.envelope import PAYLOADS
 
 
 class Decoded:
@@ -16,18 +17,41 @@ class Decoded:
 
     Attributes:
         id: the digits that name its content.
-        header: what is not numbers, as JSON gives it.
-        body: the numbers.
+        header: its values, as payloads.json names them; arrays are flat.
+        sent: the header as JSON, with the places of arrays.
+        body: all arrays as they were sent.
     """
 
     def __init__(self, payload: bytes) -> None:
         assert payload[:4] == b"HSX1"
         self.id = payload[4:20].decode("ascii")
         length = int.from_bytes(payload[20:24], "little")
-        self.header: dict[str, Any] = json.loads(
-            payload[24 : 24 + length].decode("utf-8"), parse_constant=refuse
-        )
+        self.sent = json.loads(payload[24 : 24 + length].decode("utf-8"), parse_constant=refuse)
         self.body = payload[24 + length :]
+        self.header: dict[str, Any] = self._read(PAYLOADS[self.sent["payload"]], self.sent)
+
+    def _read(self, kind: Any, value: Any) -> Any:
+        if value is None:
+            return None
+        if isinstance(kind, list):
+            return [self._read(kind[0], each) for each in value]
+        if isinstance(kind, dict):
+            assert kind.keys() == value.keys()
+            return {name: self._read(each, value[name]) for name, each in kind.items()}
+        match kind.replace(":", " ").replace(",", " ").split()[0]:
+            case "mask" if not isinstance(value[0], int):
+                return [self._read("mask", each) for each in value]
+            case "cells" | "mask":
+                return self._array(value)
+            case "numbers":
+                return [None if np.isnan(each) else float(each) for each in self._array(value)]
+            case "number":
+                return float(self._array(value)[0])
+        return value
+
+    def _array(self, place: list[int]) -> NDArray[Any]:
+        start, count, width = place
+        return np.frombuffer(self.body, {1: "u1", 4: "<f4", 8: "<f8"}[width], count, start)
 
     def kind(self, name: str) -> dict[str, Any]:
         return next(kind for kind in self.header["kinds"] if kind["kind"] == name)
@@ -39,21 +63,16 @@ class Decoded:
         return len(kind["layers"]), kind["heads"], queries, keys
 
     def weights(self, name: str) -> NDArray[Any]:
-        kind, shape = self.kind(name), self.shape(name)
-        number = np.dtype("<f4" if kind["exact"] else "u1")
-        count = int(np.prod(shape))
-        return np.frombuffer(self.body, number, count, kind["weights"]).reshape(shape)
+        found: NDArray[Any] = self.kind(name)["weights"].reshape(self.shape(name))
+        return found
 
     def allowed(self, name: str) -> BoolArray:
-        kind = self.kind(name)
-        layers, heads, queries, keys = self.shape(name)
-        whole = np.ones((layers, heads, queries, keys), dtype=np.bool_)
-        for layer, places in enumerate(kind["allowed"]):
-            for head in range(heads):
-                start = places[head] if isinstance(places, list) else places
-                if start is not None:
-                    mask = np.frombuffer(self.body, np.bool_, queries * keys, start)
-                    whole[layer, head] = mask.reshape(queries, keys)
+        whole = np.ones(self.shape(name), dtype=np.bool_)
+        for layer, masks in zip(whole, self.kind(name)["allowed"], strict=True):
+            masks = masks if isinstance(masks, list) else [masks] * len(layer)
+            for head, mask in zip(layer, masks, strict=True):
+                if mask is not None:
+                    head[:] = mask.reshape(head.shape)
         return whole
 
     def axis(self, name: str, axis: str) -> list[str] | None:

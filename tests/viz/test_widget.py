@@ -59,7 +59,7 @@ def test_the_bytes_are_those_of_the_app_and_travel_as_they_are(widget: ExplorerW
     ours, apps = Decoded(widget._payload), Decoded(packed(read(a_trace())))
     assert ours.body == apps.body
     here = {"selection": None, "canSwitchOff": False, "opensCells": False}
-    assert ours.header | here == apps.header | here
+    assert ours.sent | here == apps.sent | here
     opened = widget.comm.messages[0]
     assert opened["type"] == "comm_open"
     assert opened["data"]["buffer_paths"] == [["_payload"]]

@@ -15,7 +15,7 @@ import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
-from viz.browser.envelope import Body, seal
+from viz.browser.envelope import seal
 from viz.browser.files import fetched
 from viz.browser.messages import message_of
 from viz.draw import themes
@@ -70,13 +70,13 @@ def pack(
     name: str = "",
     stage: bool = False,
 ) -> bytes:
-    """Everything the browser needs, in the envelope of viz.browser.envelope.
+    """Everything the browser needs, the "matrices" of payloads.json.
 
     Arguments as in `matrices`.
     """
-    body = Body()
-    header = {
-        "panels": [_panel(panel, body) for panel in panels],
+    values = {
+        "payload": "matrices",
+        "panels": [_panel(panel) for panel in panels],
         "stage": stage,
         "themes": themes.STAGE_THEMES if stage else themes.THEMES,
         "height": height,
@@ -85,7 +85,7 @@ def pack(
         "name": name,
         "help": f"{PAINTING_HELP[0].upper()}{PAINTING_HELP[1:]}",
     }
-    return seal(header, body)
+    return seal(values)
 
 
 def keep_painted(key: str, written: str) -> None:
@@ -148,13 +148,8 @@ def _nothing() -> None:
     """Streamlit keeps a component's state only for one that has a callback."""
 
 
-def _panel(panel: Panel, body: Body) -> dict[str, Any]:
-    is_category = panel.scale == "category"
-    values = panel.values.astype(np.uint8 if is_category else np.float32)
-
-    def place(array: NDArray[Any] | None) -> int | None:
-        return None if array is None else body.add(array.astype(np.uint8))
-
+def _panel(panel: Panel) -> dict[str, Any]:
+    number = np.uint8 if panel.scale == "category" else np.float32
     return {
         "title": panel.title,
         "note": panel.note,
@@ -172,12 +167,13 @@ def _panel(panel: Panel, body: Body) -> dict[str, Any]:
         "high": panel.high,
         "unit": panel.unit,
         "digits": panel.digits,
-        "values": body.add(values),
-        "shown": place(panel.shown),
-        "base": place(panel.base),
-        "start": place(panel.start),
+        "least": None,
+        "values": panel.values.astype(number),
+        "shown": panel.shown,
+        "base": panel.base,
+        "start": panel.start,
         "byEdit": panel.by_edit,
-        "reasons": place(panel.reasons),
+        "reasons": panel.reasons,
         "pointed": panel.pointed,
         "beside": None if panel.beside is None else list(panel.beside),
         "besideTitle": panel.beside_title,

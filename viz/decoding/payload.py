@@ -1,8 +1,4 @@
-"""A decoding for the browser, which plays it without the server.
-
-`pack` makes an envelope that frame.js reads; its body holds the weights of cross-attention and of
-the decoder's self-attention, (step, key), as 32-bit floats.
-"""
+"""A decoding for the browser, which plays it without the server."""
 
 from __future__ import annotations
 
@@ -11,7 +7,7 @@ from typing import Any
 from model.trace.attention_map import Tokens
 from model.trace.token_schemes import WORD_START, special
 from model.trace.translation import Decoding
-from viz.browser.envelope import Body, seal
+from viz.browser.envelope import seal
 from viz.decoding.attention import HeadMean
 from viz.decoding.tree import fate_words, paths
 from viz.draw import themes
@@ -29,7 +25,7 @@ def pack(
     step: int = 0,
     stage: bool = False,
 ) -> bytes:
-    """A decoding for the browser.
+    """A decoding for the browser, of payloads.json.
 
     Args:
         decoding: of the sentence.
@@ -41,9 +37,9 @@ def pack(
         step: the first one shown, from 0.
         stage: whether the picture fills the window.
     """
-    body = Body()
     ids = decoding.translation.token_ids
-    header = {
+    values = {
+        "payload": "decoding",
         "name": name,
         "epoch": epoch,
         "step": step,
@@ -52,8 +48,8 @@ def pack(
         "source": _tokens(decoding.translation.source),
         # The last token is never read.
         "target": _tokens(target + Tokens(decoding.translation.tokens[-1:], ids[-1:])),
-        "cross": _attention(cross, body),
-        "own": _attention(own, body),
+        "cross": _attention(cross),
+        "own": _attention(own),
         "steps": [
             {
                 "texts": axis_texts(step.likeliest),
@@ -69,7 +65,7 @@ def pack(
             for place, step in enumerate(decoding.steps)
         ],
     }
-    return seal(header, body)
+    return seal(values)
 
 
 def pack_branches(decoding: Decoding, cross: HeadMean | None, *, chart: str) -> bytes:
@@ -80,12 +76,13 @@ def pack_branches(decoding: Decoding, cross: HeadMean | None, *, chart: str) -> 
         cross: row t is what node t looked at; None if the tree is too large for that.
         chart: the key of the tree's chart.
     """
-    body, nodes = Body(), decoding.nodes
-    header = {
+    nodes = decoding.nodes
+    values = {
+        "payload": "branches",
         "chart": chart,
         "themes": themes.THEMES,
         "source": _tokens(decoding.translation.source),
-        "cross": None if cross is None else _attention(cross, body),
+        "cross": None if cross is None else _attention(cross),
         "nodes": [
             {
                 "text": token_text(node.token).removeprefix(CONTINUED),
@@ -99,7 +96,7 @@ def pack_branches(decoding: Decoding, cross: HeadMean | None, *, chart: str) -> 
         ],
         "ends": [path[-1] for path in paths(decoding)],
     }
-    return seal(header, body)
+    return seal(values)
 
 
 def _tokens(tokens: Tokens) -> list[dict[str, Any]]:
@@ -120,5 +117,5 @@ def _joins(tokens: Tokens) -> list[bool]:
     ]
 
 
-def _attention(mean: HeadMean, body: Body) -> dict[str, Any]:
-    return {"name": mean.name, "start": body.add(mean.weights.astype("<f4"))}
+def _attention(mean: HeadMean) -> dict[str, Any]:
+    return {"name": mean.name, "weights": mean.weights}

@@ -1,25 +1,19 @@
-"""Figure 1 with one sentence in it as the browser takes it, which then draws and plays it.
-
-An envelope holds it, which `pack` makes and payload.js reads. In its body lie weights of attention
-as one byte a cell (layer, head, query, key), arcs as 32-bit floats (frame, word, word), shares that
-feed-forward layers add as 32-bit floats (layer, token), and tables of positions as one byte a cell
-(token, dimension).
-"""
+"""Figure 1 with one sentence in it as the browser takes it, which then draws and plays it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
 from model.explain.labels import Label
-from model.trace.attention_map import AttentionKind, AttentionMap, FloatArray, Site
+from model.trace.attention_map import AttentionKind, FloatArray, Site
 from model.trace.blocks import TEMPERATURES, Blocks
 from model.trace.trace import Trace
-from viz.browser.envelope import Body, seal
-from viz.door.arcs import Arcs, Word
+from viz.browser.envelope import seal, steps_of
+from viz.door.arcs import Arcs
 from viz.draw import style, themes
 from viz.draw.labels import axis_texts
 
@@ -73,7 +67,7 @@ class Figure:
 def pack(
     figure: Figure, *, key: str, moment: int = 0, play: bool = False, stage: bool = False
 ) -> bytes:
-    """A figure as the browser takes it.
+    """A figure as the browser takes it, of payloads.json.
 
     Args:
         figure: of one sentence.
@@ -82,54 +76,39 @@ def pack(
         play: whether it plays from there.
         stage: for a picture alone that fills the window.
     """
-    body = Body()
     trace, arcs = figure.trace, figure.arcs
     kinds = list(dict.fromkeys(site.kind for site in trace.maps))
     has_cross = AttentionKind.CROSS in kinds
     stacks = [kind for kind in kinds if kind in NAMES]
-    header = {
+    values = {
+        "payload": "figure",
         "key": key,
         "moment": moment,
         "play": play,
         "stage": stage,
         "themes": themes.STAGE_THEMES if stage else themes.THEMES,
-        "written": _words(arcs.written),
-        "read": _words(arcs.read),
+        "written": [asdict(word) for word in arcs.written],
+        "read": [asdict(word) for word in arcs.read],
         # A token that was predicted is read one position later.
         "offset": int(has_cross and bool(trace.predictions)),
         "rows": 2 if has_cross or arcs.written != arcs.read else 1,
-        "arcs": {"start": body.add(arcs.weights.astype("<f4")), "frames": len(arcs.weights)},
+        "arcs": {"weights": arcs.weights, "frames": len(arcs.weights)},
         "said": arcs.said,
         "later": arcs.later,
         "head": None
         if arcs.head is None
         else [str(arcs.head[0].kind), arcs.head[0].layer, arcs.head[1]],
-        "stacks": [_stack(figure, kind, kinds, body) for kind in stacks],
+        "stacks": [_stack(figure, kind, kinds) for kind in stacks],
         "next": _next(trace, figure.blocks),
         "temperatures": TEMPERATURES,
         "norm": figure.norm,
         "facts": figure.facts,
         "pages": list(figure.pages),
     }
-    return seal(header, body)
+    return seal(values)
 
 
-def _words(words: Sequence[Word]) -> list[dict[str, Any]]:
-    return [
-        {
-            "text": word.text,
-            "tokens": list(word.tokens),
-            "first": word.first,
-            "joins": word.joins,
-            "special": word.special,
-        }
-        for word in words
-    ]
-
-
-def _stack(
-    figure: Figure, kind: AttentionKind, kinds: Sequence[AttentionKind], body: Body
-) -> dict[str, Any]:
+def _stack(figure: Figure, kind: AttentionKind, kinds: Sequence[AttentionKind]) -> dict[str, Any]:
     trace = figure.trace
     name, does = NAMES[kind]
     has_cross = kind is AttentionKind.DECODER and AttentionKind.CROSS in kinds
@@ -137,22 +116,19 @@ def _stack(
     if kind is AttentionKind.DECODER and not has_cross:
         does = "reads and goes on"
     tokens = trace.attention(kind, trace.layers(kind)[0]).queries
-    added = None if figure.blocks is None else figure.blocks.added.get(kind)
     return {
         "kind": str(kind),
         "name": name,
         "does": does,
         "side": kind.query_side or "source",
         "tokens": axis_texts(tokens),
-        "blocks": [_block(figure, each, body) for each in inside],
-        "added": None
-        if added is None
-        else {"start": body.add(added.astype("<f4")), "most": float(added.max())},
-        "positions": _positions(figure, kind, body),
+        "blocks": [_block(figure, each) for each in inside],
+        "added": None if figure.blocks is None else figure.blocks.added.get(kind),
+        "positions": _positions(figure, kind),
     }
 
 
-def _block(figure: Figure, kind: AttentionKind, body: Body) -> dict[str, Any]:
+def _block(figure: Figure, kind: AttentionKind) -> dict[str, Any]:
     trace = figure.trace
     layers = trace.layers(kind)
     maps = [trace.attention(kind, layer) for layer in layers]
@@ -165,24 +141,13 @@ def _block(figure: Figure, kind: AttentionKind, body: Body) -> dict[str, Any]:
         "queries": len(first.queries),
         "keys": len(first.keys),
         "keySide": kind.key_side or "source",
-        "start": _weights(maps, body),
+        "weights": [steps_of(each.weights) for each in maps],
         # Heads that differ in what they may see are drawn as if each saw what any of them may.
-        "allowed": body.add_mask(_allowed(first)),
+        "allowed": first.allowed.reshape(-1, *first.weights.shape[1:]).any(axis=0),
         "labels": [
             _labels(figure.labels.get(Site(kind, layer)), first.n_heads) for layer in layers
         ],
     }
-
-
-def _weights(maps: Sequence[AttentionMap], body: Body) -> int:
-    start = body.length
-    for each in maps:
-        body.add((each.weights * 255 + 0.5).astype(np.uint8))
-    return start
-
-
-def _allowed(seen: AttentionMap) -> Any:
-    return seen.allowed.any(axis=0) if seen.allowed.ndim == 3 else seen.allowed
 
 
 def _labels(labels: Sequence[Label | None] | None, n_heads: int) -> list[str]:
@@ -190,17 +155,19 @@ def _labels(labels: Sequence[Label | None] | None, n_heads: int) -> list[str]:
     return (found + [""] * n_heads)[:n_heads]
 
 
-def _positions(figure: Figure, kind: AttentionKind, body: Body) -> dict[str, Any] | None:
+def _positions(figure: Figure, kind: AttentionKind) -> dict[str, Any] | None:
     table = figure.positions.get(kind)
     if table is None:
-        return {"acts": figure.acts} if figure.acts else None
+        unknown = dict.fromkeys(("cells", "dimensions", "of", "limit"))
+        return {"acts": figure.acts, **unknown} if figure.acts else None
     columns = style.pair_columns(table.shape[1], max(1, table.shape[1] // 32))[:DIMENSIONS]
     shown = table[:, columns]
     limit = float(np.abs(shown).max()) or 1.0
     # 0 lies in the middle, so that nothing is drawn as nothing.
     cells = np.round((shown / limit + 1) * 127.5).astype(np.uint8)
     return {
-        "start": body.add(cells),
+        "acts": None,
+        "cells": cells,
         "dimensions": cells.shape[1],
         "of": table.shape[1],
         "limit": limit,
@@ -223,9 +190,7 @@ def _next(trace: Trace, blocks: Blocks | None) -> list[dict[str, Any]] | None:
                 "texts": axis_texts(likeliest),
                 "shares": shares,
                 "chosen": likeliest.ids.index(own.ids[0]),
-                "normalizers": None
-                if blocks.normalizers is None
-                else [float(each) for each in blocks.normalizers[step]],
+                "normalizers": None if blocks.normalizers is None else blocks.normalizers[step],
             }
         )
     return steps

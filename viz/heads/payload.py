@@ -1,14 +1,11 @@
 """Every head of a trace as the browser takes it.
 
 The browser holds all heads and draws them itself, so moving among them never waits for the server.
-What it is sent is an envelope, which `pack` makes and payload.js reads: in its body lie the weights
-(layer, head, query, key) of each kind of attention, and masks (query, key). Weights travel as
-32-bit floats while there are few, and as one byte a cell where there are many.
+Weights travel as 32-bit floats while there are few, and as one byte a cell where there are many.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -26,14 +23,14 @@ from model.trace.attention_map import (
     Tokens,
     TraceError,
 )
-from viz.browser.envelope import Body, seal
+from viz.browser.envelope import seal, steps_of
 from viz.draw import themes
 from viz.draw.axis_names import caption, key_title, nouns, row_titles
 from viz.draw.constants import CONSTANTS
 from viz.draw.labels import axis_texts
 from viz.heads.head_sentences import HeadWords, words_of
 
-EXACT_CELLS = 500_000
+EXACT_CELLS: int = CONSTANTS["EXACT_CELLS"]
 """Up to so many weights in all, each is sent exactly; beyond, as one byte (to 1/255)."""
 
 JOINT: str = CONSTANTS["JOINT"]
@@ -51,7 +48,7 @@ def pack(
     stage: bool = False,
     opens_cells: bool = True,
 ) -> bytes:
-    """A trace as the browser takes it.
+    """A trace as the browser takes it, the "trace" of payloads.json.
 
     Args:
         seen: the trace as it is read.
@@ -68,7 +65,6 @@ def pack(
     Raises:
         TraceError: if the layers of one kind of attention differ in heads or tokens.
     """
-    body = Body()
     axes = _Axes()
     cells = sum(each.weights.size for each in seen.maps.values())
     opening = opening_heads(seen.maps, labels)
@@ -80,11 +76,12 @@ def pack(
             for site, each in facts.items()
         }
     kinds = [
-        _kind(kind, sites, seen, facts, labels, measured, axes, body, exact=cells <= EXACT_CELLS)
+        _kind(kind, sites, seen, facts, labels, measured, axes, exact=cells <= EXACT_CELLS)
         | {"opening": opening[kind]}
         for kind, sites in _by_kind(seen).items()
     ]
-    header = {
+    values = {
+        "payload": "trace",
         "epoch": epoch,
         "selection": dict(selection or {}),
         "axes": axes.texts,
@@ -101,7 +98,7 @@ def pack(
         "stage": stage,
         "themes": themes.STAGE_THEMES if stage else themes.THEMES,
     }
-    return seal(header, body)
+    return seal(values)
 
 
 def is_joint(seen: ReadTrace) -> bool:
@@ -160,7 +157,6 @@ def _kind(
     labels: Mapping[Site, tuple[Label | None, ...]],
     measured: Sequence[Measure],
     axes: _Axes,
-    body: Body,
     *,
     exact: bool,
 ) -> dict[str, Any]:
@@ -187,9 +183,8 @@ def _kind(
         "keyNoun": key_noun,
         "caption": caption(first, by_prediction=seen.by_prediction, sides=seen.has_sides),
         "words": _words(kind, seen, first),
-        "exact": exact,
-        "weights": _weights(maps, body, exact=exact),
-        "allowed": [_masks(each, body) for each in maps],
+        "weights": [each.weights if exact else steps_of(each.weights) for each in maps],
+        "allowed": [each.allowed for each in maps],
         "facts": [
             _head_facts(site, facts[site], words[site], labels.get(site), measured)
             for site in sites
@@ -222,23 +217,6 @@ def _fitted(words: list[list[Any]], count: int) -> list[Any]:
     return [*words, *([None] * (count - len(words)))]
 
 
-def _weights(maps: list[AttentionMap], body: Body, *, exact: bool) -> int:
-    """Where the weights (layer, head, query, key) begin."""
-    start = body.length
-    for each in maps:
-        # Half a step is added and the rest cut off, which rounds, and needs no second array.
-        body.add(each.weights if exact else (each.weights * 255 + 0.5).astype(np.uint8))
-    return start
-
-
-def _masks(seen: AttentionMap, body: Body) -> int | list[int | None] | None:
-    """Where a layer's mask lies, or one a head where heads differ."""
-    if seen.allowed.ndim == 2:
-        return body.add_mask(seen.allowed)
-    places = [body.add_mask(allowed) for allowed in seen.allowed]
-    return places if len(set(places)) > 1 else places[0]
-
-
 def _head_facts(
     site: Site,
     facts: Mapping[str, NDArray[np.floating]],
@@ -265,12 +243,7 @@ def _head_facts(
                 "tendency": label.text if label and not label.earned else None,
                 "share": label.share if label else "",
                 "reason": label.reason if label else "",
-                "measures": [_number(values.get(each.key, math.nan)) for each in measured],
+                "measures": [values.get(each.key) for each in measured],
             }
         )
     return entries
-
-
-def _number(value: float) -> float | None:
-    # JSON has no word for "not a number".
-    return None if math.isnan(value) else round(value, 6)

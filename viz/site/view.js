@@ -18,8 +18,8 @@ export class SitePage {
   /** @param {object} talk - with the model: the site (site.js). */
   constructor(talk, name, part, hear = {}) {
     this.talk = talk;
-    this.template = name ? opened(talk.openings[name]).header : null;
-    this.kinds = opened(talk.openings.heads).header.kinds;
+    this.template = name ? opened(talk.openings[name]).values : null;
+    this.kinds = opened(talk.openings.heads).values.kinds;
     this.part = part ? new Part(part, hear) : null;
     this.note = element("p", "outcome", { "aria-live": "polite" });
     this.controls = element("div", "controls");

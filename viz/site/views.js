@@ -6,12 +6,12 @@ import { opened } from "../browser/canvas/envelope.js";
 import { percent, signed } from "../browser/canvas/numbers.js";
 import { pairColumns } from "../browser/canvas/pairs.js";
 import { ALL_ON_EVENT } from "../browser/canvas/shared.js";
-import { PackedBody, sealed } from "../browser/live/body.js";
 import { packedFigure } from "../browser/live/figure.js";
 import { textOfTokens } from "../browser/live/grouping.js";
 import { WORD_START, tokenText } from "../browser/live/labels.js";
 import { packedTrace } from "../browser/live/packing.js";
 import { packedPanels } from "../browser/live/panels.js";
+import { sealed } from "../browser/live/sealed.js";
 import { READINGS } from "../browser/explorer/selection.js";
 import { presetMask } from "../browser/engine/masks.js";
 import { engineMasks, fittedEdit, readEdits, writtenEdit } from "./edits.js";
@@ -428,10 +428,7 @@ export class AboutPage extends SitePage {
 
 /** An envelope that was made in English, in the page's language. */
 function inWords(bytes) {
-  const { header, body } = opened(bytes);
-  const packed = new PackedBody();
-  packed.add(body);
-  return sealed(header, packed);
+  return sealed(opened(bytes).values);
 }
 
 /** The values that are there. */

@@ -89,7 +89,7 @@ def test_every_weight_of_a_short_sentence_arrives_exactly() -> None:
     found = decoded(read(trace))
     for site, seen in trace.maps.items():
         assert np.array_equal(found.weights(site.kind)[site.layer], seen.weights)
-        assert found.kind(site.kind)["exact"]
+        assert found.weights(site.kind).dtype == np.float32
 
 
 def test_every_mask_arrives_and_what_is_allowed_everywhere_needs_none() -> None:
@@ -105,22 +105,23 @@ def test_every_mask_arrives_and_what_is_allowed_everywhere_needs_none() -> None:
 def test_a_mask_that_layers_share_is_sent_once() -> None:
     found = decoded(read(a_trace()))
     first, second = found.kind("decoder")["allowed"]
-    assert first == second
-    cells = sum(found.weights(kind).nbytes for kind in KINDS)
-    assert len(found.body) == cells + 4 * 4
+    assert first.ctypes.data == second.ctypes.data
 
 
-def test_heads_that_may_attend_to_different_keys_keep_masks_of_their_own() -> None:
-    trace = a_trace()
+def with_masks_of_heads(trace: Trace) -> Trace:
+    """The same, with a mask for each head of the encoder's layer 1."""
     site = Site(AttentionKind.ENCODER, 1)
     seen = trace.maps[site]
     allowed = np.ones(seen.weights.shape, dtype=bool)
     allowed[1, 0, 2] = allowed[2, 1] = False
-    weights = np.where(allowed, seen.weights, 0)
-    trace = replace(
-        trace, maps={**trace.maps, site: replace(seen, weights=weights, allowed=allowed)}
-    )
+    masked = replace(seen, weights=np.where(allowed, seen.weights, 0), allowed=allowed)
+    return replace(trace, maps={**trace.maps, site: masked})
+
+
+def test_heads_that_may_attend_to_different_keys_keep_masks_of_their_own() -> None:
+    trace = with_masks_of_heads(a_trace())
     found = decoded(read(trace))
+    allowed = trace.maps[Site(AttentionKind.ENCODER, 1)].allowed
     assert np.array_equal(found.allowed("encoder")[1], allowed)
     assert found.allowed("encoder")[0].all()
 
@@ -232,7 +233,6 @@ def long() -> Trace:
 def test_weights_of_a_long_sentence_arrive_as_one_byte_and_to_half_a_step(long: Trace) -> None:
     found = decoded(read(long))
     for site, seen in long.maps.items():
-        assert not found.kind(site.kind)["exact"]
         sent = found.weights(site.kind)
         assert sent.dtype == np.uint8
         difference = np.abs(sent[site.layer] / 255 - seen.weights.astype(np.float64))

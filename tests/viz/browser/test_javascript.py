@@ -24,7 +24,7 @@ from model.trace.trace import Trace
 from model.trace.translation import Decoding, DecodingStep, SearchNode, Translation
 from tests.kit.heads_page import HALF_A_STEP, scale
 from tests.kit.readings import head_of
-from tests.viz.browser.test_explorer import a_trace, packed
+from tests.viz.browser.test_explorer import a_trace, packed, with_masks_of_heads
 from tests.viz.browser.test_matrices import a_mask, a_panel, told
 from viz.browser import matrices
 from viz.browser.files import joined
@@ -274,6 +274,7 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
         "exact": encoded(packed(seen)),
         "pending": encoded(packed(seen, effects={})),
         "coarse": encoded(coarse),
+        "mixed": encoded(packed(read(with_masks_of_heads(a_trace())))),
         "heads": list(heads(seen)),
         "looks": themes.THEMES,
         "colors": list(colors()),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import itertools
-import json
 from dataclasses import asdict
 from typing import Any
 
@@ -23,7 +22,7 @@ from model.trace.head import Head
 from model.trace.trace import Trace
 from model.translate.translator import load
 from tests.kit.engine import NODE, in_node
-from viz.browser.envelope import MAGIC
+from tests.kit.explorer_payload import Decoded
 from viz.decoding.attention import head_mean
 from viz.decoding.payload import pack as pack_decoding
 from viz.heads.payload import pack
@@ -35,17 +34,14 @@ pytestmark = [
 ]
 
 CROSS, DECODER = AttentionKind.CROSS, AttentionKind.DECODER
-START = len(MAGIC) + 20
 
 
-def opened(envelope: bytes) -> tuple[dict[str, Any], bytes]:
-    """An envelope's header and body."""
-    end = START + int.from_bytes(envelope[START - 4 : START], "little")
-    return json.loads(envelope[START:end]), envelope[end:]
+def encoded(envelope: bytes) -> str:
+    return base64.b64encode(envelope).decode()
 
 
 def assert_alike(found: Any, expected: Any, place: str = "") -> None:
-    """Equal, but for the last digits of numbers."""
+    """Equal, but for the last digits of numbers, and of bytes by 1."""
     if isinstance(expected, dict):
         assert found.keys() == expected.keys(), place
         for key, value in expected.items():
@@ -54,15 +50,19 @@ def assert_alike(found: Any, expected: Any, place: str = "") -> None:
         assert len(found) == len(expected), place
         for number, (one, other) in enumerate(zip(found, expected, strict=True)):
             assert_alike(one, other, f"{place}[{number}]")
+    elif isinstance(expected, np.ndarray):
+        assert found.dtype == expected.dtype, place
+        least = 1 if expected.dtype == np.uint8 else 1e-4
+        np.testing.assert_allclose(found.astype(float), expected, rtol=0, atol=least, err_msg=place)
     elif isinstance(expected, float):
         assert found == pytest.approx(expected, abs=1e-4), place
     else:
         assert found == expected, place
 
 
-def in_the_browser(page: str, **job: Any) -> tuple[dict[str, Any], bytes]:
-    """The header and the body of what the browser packs for a page."""
-    return opened(base64.b64decode(in_node("pack", page=page, **job)))
+def in_the_browser(page: str, **job: Any) -> dict[str, Any]:
+    """What the browser packs for a page."""
+    return Decoded(base64.b64decode(in_node("pack", page=page, **job))).header
 
 
 @pytest.mark.parametrize(
@@ -76,44 +76,9 @@ def test_the_engine_packs_the_opening_pictures_as_python_does(name: str) -> None
     line = f"{line} “quoted”, and-so on"
     templates, expected = (openings(model, folder, each) for each in (first, line))
     for page in ("door", "decoding"):
-        template, _ = opened(templates[page])
-        header, body = opened(expected[page])
-        job = {"folder": str(folder), "options": {}, "line": line, "template": template}
-        found, own = in_the_browser(page, **job)
-        floats = body_floats(page, header)
-        for start, count in floats:
-            one, other = (np.frombuffer(each, np.float32, count, start) for each in (own, body))
-            np.testing.assert_allclose(one, other, atol=1e-4)
-        assert len(own) == len(body)
-        bytes_of = bytes_left(len(body), floats)
-        one, other = (np.frombuffer(each, np.uint8)[bytes_of].astype(int) for each in (own, body))
-        assert np.abs(one - other).max(initial=0) <= 1
-        assert_alike(found, header)
-
-
-def body_floats(page: str, header: dict[str, Any]) -> list[tuple[int, int]]:
-    """Where 32-bit floats lie in a body, as their start and their number."""
-    if page == "decoding":
-        n = len(header["steps"])
-        return [
-            (header["cross"]["start"], n * len(header["source"])),
-            (header["own"]["start"], n * n),
-        ]
-    arcs = header["arcs"]["start"], len(header["written"]) * len(header["read"])
-    return [
-        arcs,
-        *(
-            (stack["added"]["start"], len(stack["blocks"][0]["layers"]) * len(stack["tokens"]))
-            for stack in header["stacks"]
-        ),
-    ]
-
-
-def bytes_left(length: int, floats: list[tuple[int, int]]) -> Any:
-    kept = np.ones(length, dtype=bool)
-    for start, count in floats:
-        kept[start : start + 4 * count] = False
-    return kept
+        job = {"folder": str(folder), "options": {}, "line": line}
+        found = in_the_browser(page, **job, template=encoded(templates[page]))
+        assert_alike(found, Decoded(expected[page]).header)
 
 
 TOY = "toy-dates-rotary"
@@ -138,15 +103,10 @@ def test_steps_show_the_attention_of_the_heads_that_are_chosen(
         means = (head_mean(trace, each, shown) for each in (CROSS, DECODER))
         return pack_decoding(decoding, trace.target, *means, name=line)
 
-    (template, _), (expected, body) = (opened(packed(each)) for each in ([], heads))
+    template, expected = packed([]), Decoded(packed(heads)).header
     named = [{"kind": site.kind, "layer": site.layer, "head": head} for site, head in heads]
-    job = {"folder": str(folder), "options": {}, "line": line, "template": template}
-    found, own = in_the_browser("decoding", **job, heads=named)
-    assert [found[each]["name"] for each in ("cross", "own")] == [
-        expected[each]["name"] for each in ("cross", "own")
-    ]
-    one, other = (np.frombuffer(each, np.float32) for each in (own, body))
-    np.testing.assert_allclose(one, other, atol=1e-4)
+    job = {"folder": str(folder), "options": {}, "line": line, "template": encoded(template)}
+    assert_alike(in_the_browser("decoding", **job, heads=named), expected)
 
 
 READINGS = [Reading(*flags) for flags in itertools.product((False, True), repeat=4)]
@@ -174,31 +134,22 @@ def test_the_engine_packs_what_python_packs(name: str) -> None:
         seen = read(given, reading)
         return pack(seen, facts_of(seen.maps), labels, effects=effects)
 
-    template, _ = opened(packed(model.trace(first), {}))
+    template = encoded(packed(model.trace(first), {}))
     losses = effects_of(model, trace).of()
     _, read_there = read_in_the_browser(name, line, template=template)
     for reading, each in zip(READINGS, read_there, strict=True):
-        expected, body = opened(packed(trace, losses, reading))
-        found, own = opened(base64.b64decode(each["envelope"]))
-        assert len(own) == len(body)
+        python, browser = packed(trace, losses, reading), base64.b64decode(each["envelope"])
+        expected, found = (Decoded(one).header for one in (python, browser))
         for kind, same in zip(expected["kinds"], found["kinds"], strict=True):
             # A head that opens was found in the template's own sentence.
             assert kind.pop("opening")
             assert same.pop("opening")
-            n_queries, n_keys = (len(expected["axes"][kind[side]]) for side in ("queries", "keys"))
-            shape = len(kind["layers"]), kind["heads"], n_queries, n_keys
-            one, other = (
-                np.frombuffer(each, np.float32, int(np.prod(shape)), kind["weights"]).reshape(shape)
-                for each in (own, body)
-            )
-            np.testing.assert_allclose(one, other, atol=1e-4)
-            for place in kind["allowed"]:
-                assert place is None or own[place : place + 9] == body[place : place + 9]
+            weights = Decoded(browser).weights(kind["kind"])
             for layer, heads in enumerate(kind["facts"]):
                 for head, facts in enumerate(heads):
                     # Of equally strong pairs, rounding decides which comes first.
                     pairs = facts.pop("pairs"), same["facts"][layer][head].pop("pairs")
-                    strengths = [[other[layer, head, *cell] for cell in each] for each in pairs]
+                    strengths = [[weights[layer, head, *cell] for cell in each] for each in pairs]
                     assert strengths[0] == pytest.approx(strengths[1], abs=1e-4)
         assert_alike(found, expected, str(reading))
 

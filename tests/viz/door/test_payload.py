@@ -1,10 +1,8 @@
-"""What the browser draws is the trace: read back here as payload.js reads it."""
+"""What the browser draws is the trace."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -15,17 +13,12 @@ from model.trace.attention_map import AttentionKind
 from model.trace.blocks import Blocks
 from model.trace.trace import Trace
 from model.translate.translator import Translator
+from tests.kit.explorer_payload import Decoded
 from tests.kit.traces import DECODER_WORDS, ENCODER_WORDS, entries, packed
-from viz.browser.envelope import ID, content_id
+from viz.browser.envelope import content_id
 from viz.door.arcs import arcs_of
 from viz.door.payload import DIMENSIONS, Figure, pack
 from viz.draw.labels import axis_texts
-
-
-def opened(envelope: bytes) -> tuple[dict[str, Any], bytes]:
-    start = ID.stop + 4
-    length = int.from_bytes(envelope[ID.stop : start], "little")
-    return json.loads(envelope[start : start + length]), envelope[start + length :]
 
 
 @pytest.fixture(scope="module")
@@ -48,11 +41,11 @@ def figure(translator: Translator, trace: Trace, blocks: Blocks) -> Figure:
 
 
 def test_every_weight_is_the_traces_own_to_half_a_step(figure: Figure, trace: Trace) -> None:
-    header, body = opened(pack(figure, key="k"))
+    header = Decoded(pack(figure, key="k")).header
     kinds = set()
     for block in [block for stack in header["stacks"] for block in stack["blocks"]]:
         shape = len(block["layers"]), block["heads"], block["queries"], block["keys"]
-        found = np.frombuffer(body, np.uint8, int(np.prod(shape)), block["start"]).reshape(shape)
+        found = block["weights"].reshape(shape)
         for place, layer in enumerate(block["layers"]):
             seen = trace.attention(block["kind"], layer)
             np.testing.assert_allclose(found[place] / 255, seen.weights, atol=0.5 / 255 + 1e-6)
@@ -61,26 +54,23 @@ def test_every_weight_is_the_traces_own_to_half_a_step(figure: Figure, trace: Tr
         if mask is None:
             assert allowed.all()
         else:
-            count = allowed.size
-            assert (np.frombuffer(body, np.uint8, count, mask) == allowed.ravel()).all()
+            assert (mask == allowed.ravel()).all()
         kinds.add(block["kind"])
     assert kinds == {"encoder", "decoder", "cross"}
 
 
 def test_arcs_and_shares_are_exact(figure: Figure, blocks: Blocks) -> None:
-    header, body = opened(pack(figure, key="k"))
+    header = Decoded(pack(figure, key="k")).header
     weights = figure.arcs.weights
-    found = np.frombuffer(body, "<f4", weights.size, header["arcs"]["start"])
+    found = header["arcs"]["weights"]
     assert (found.reshape(weights.shape) == weights).all()
     for stack in header["stacks"]:
         added = blocks.added[AttentionKind(stack["kind"])]
-        found = np.frombuffer(body, "<f4", added.size, stack["added"]["start"])
-        assert (found.reshape(added.shape) == added).all()
-        assert stack["added"]["most"] == pytest.approx(added.max())
+        assert (stack["added"].reshape(added.shape) == added).all()
 
 
 def test_tokens_and_words_are_those_of_the_trace(figure: Figure, trace: Trace) -> None:
-    header, _ = opened(pack(figure, key="k"))
+    header = Decoded(pack(figure, key="k")).header
     encoder, decoder = header["stacks"]
     assert encoder["tokens"] == axis_texts(trace.source)
     assert decoder["tokens"] == axis_texts(trace.target)
@@ -91,7 +81,7 @@ def test_tokens_and_words_are_those_of_the_trace(figure: Figure, trace: Trace) -
 def test_what_comes_next_has_the_token_that_comes_and_its_probability(
     figure: Figure, trace: Trace
 ) -> None:
-    header, _ = opened(pack(figure, key="k"))
+    header = Decoded(pack(figure, key="k")).header
     assert trace.log_probs is not None
     texts = axis_texts(trace.predictions)
     for step, offers in enumerate(header["next"]):
@@ -104,7 +94,7 @@ def test_what_comes_next_has_the_token_that_comes_and_its_probability(
 def test_at_every_temperature_shares_are_the_softmax_of_logits_over_it(
     figure: Figure, translator: Translator, trace: Trace, blocks: Blocks
 ) -> None:
-    header, _ = opened(pack(figure, key="k"))
+    header = Decoded(pack(figure, key="k")).header
     source, target = torch.tensor([trace.source.ids]), torch.tensor([trace.target.ids])
     with torch.inference_mode():
         logits = translator.model(source, target)[0].float()
@@ -129,7 +119,7 @@ def test_a_token_that_is_none_of_the_likeliest_takes_the_last_place(
         probabilities=np.full((len(trace.target), 2), 0.25, np.float32),
     )
     other = Figure(trace=trace, arcs=figure.arcs, blocks=given, positions={}, labels={})
-    header, _ = opened(pack(other, key="k"))
+    header = Decoded(pack(other, key="k")).header
     assert trace.log_probs is not None
     own = trace.predictions.ids[0]
     assert own not in trace.source.ids[:2]
@@ -142,22 +132,24 @@ def test_a_token_that_is_none_of_the_likeliest_takes_the_last_place(
 
 
 def test_positions_are_rows_of_the_models_table(figure: Figure, translator: Translator) -> None:
-    header, body = opened(pack(figure, key="k"))
+    header = Decoded(pack(figure, key="k")).header
     encoder, decoder = header["stacks"]
     assert decoder["positions"] is None
     said = encoder["positions"]
     table = translator.position_table(len(encoder["tokens"]))
     shown = table[:, :DIMENSIONS]
     assert (said["dimensions"], said["of"]) == (DIMENSIONS, table.shape[1])
-    found = np.frombuffer(body, np.uint8, shown.size, said["start"]).reshape(shown.shape)
-    values = (found / 127.5 - 1) * said["limit"]
+    values = (said["cells"].reshape(shown.shape) / 127.5 - 1) * said["limit"]
     np.testing.assert_allclose(values, shown, atol=said["limit"] / 127.5)
 
 
 def test_without_a_table_it_says_how_positions_act(figure: Figure, trace: Trace) -> None:
     acts = Figure(trace=trace, arcs=figure.arcs, positions={}, acts="turns", labels={})
-    header, _ = opened(pack(acts, key="k"))
-    assert [stack["positions"] for stack in header["stacks"]] == [{"acts": "turns"}] * 2
+    header = Decoded(pack(acts, key="k")).header
+    for stack in header["stacks"]:
+        assert {name: each for name, each in stack["positions"].items() if each is not None} == {
+            "acts": "turns"
+        }
     assert header["next"] is None
 
 
@@ -169,7 +161,7 @@ def test_half_a_transformer_is_one_stack(tmp_path: Path, words: list[str], kind:
     file.write_bytes(packed(entries(words, kind)))
     trace = Trace.load(file)
     figure = Figure(trace=trace, arcs=arcs_of(trace, None), positions={}, labels={})
-    header, _ = opened(pack(figure, key="k"))
+    header = Decoded(pack(figure, key="k")).header
     (stack,) = header["stacks"]
     assert stack["kind"] == kind
     assert [each["text"] for each in header["written"]] == stack["tokens"]

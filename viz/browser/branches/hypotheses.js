@@ -1,18 +1,17 @@
 // The hypotheses of a search and moves between them, read from a payload of viz/decoding/payload.py.
 
-import { floats, opened } from "../canvas/envelope.js";
+import { opened } from "../canvas/envelope.js";
 import { shortest, weighted } from "../steps/frame.js";
 
 /** A search's hypotheses. Each is the index (`place`) of its last node. */
 export class Hypotheses {
   constructor(bytes) {
-    const { id, header, body } = opened(bytes);
-    Object.assign(this, header);
-    this.id = id;
-    this.weights = header.cross && floats(body, header.cross.start, header.nodes.length * header.source.length);
+    const { id, values } = opened(bytes);
+    Object.assign(this, values, { id });
+    this.weights = this.cross?.weights;
     // From each node, the next one on the best hypothesis through it.
     this.next = new Map();
-    for (const end of [...header.ends].reverse()) {
+    for (const end of [...this.ends].reverse()) {
       const path = this.path(end);
       path.slice(1).forEach((place, before) => this.next.set(path[before], place));
     }
@@ -27,7 +26,7 @@ export class Hypotheses {
   /** The source tokens with their attention weights at the step that wrote a hypothesis' last token; null without weights. */
   looked(place) {
     const width = this.source.length;
-    return this.weights && weighted(this.source, this.weights.subarray(place * width, (place + 1) * width));
+    return this.weights ? weighted(this.source, this.weights.subarray(place * width, (place + 1) * width)) : null;
   }
 
   /** A sentence about a hypothesis for screen readers. */

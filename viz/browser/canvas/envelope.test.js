@@ -2,21 +2,48 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { bytes, fixtures } from "../../../tests/kit/fixtures.js";
-import { floats, opened, payloadId } from "./envelope.js";
+import { sealed } from "../live/sealed.js";
+import { opened, payloadId } from "./envelope.js";
+import payloads from "./payloads.json" with { type: "json" };
+
+const ENVELOPES = {
+  exact: fixtures.exact,
+  pending: fixtures.pending,
+  coarse: fixtures.coarse,
+  mixed: fixtures.mixed,
+  panels: fixtures.panels.envelope,
+  decoding: fixtures.decoding.envelope,
+  branches: fixtures.branches.envelope,
+  without: fixtures.branches.without,
+  figure: fixtures.figure.envelope,
+};
+const ID_END = 20;
+
+for (const [name, envelope] of Object.entries(ENVELOPES)) {
+  test(`the browser packs ${name} byte for byte as Python does, but for its id`, () => {
+    const content = bytes(envelope);
+    const packed = sealed(opened(content).values);
+    assert.deepEqual(packed.subarray(ID_END), content.subarray(ID_END));
+    assert.notEqual(payloadId(packed), payloadId(sealed(opened(content).values)));
+  });
+}
+
+test("every payload that is described is compared", () => {
+  const compared = Object.values(ENVELOPES).map((envelope) => opened(bytes(envelope)).values.payload);
+  assert.deepEqual([...new Set(compared)].sort(), Object.keys(payloads).sort());
+});
 
 test("an envelope from Python is read", () => {
   const content = bytes(fixtures.exact);
-  const { id, header, body } = opened(content);
+  const { id, values } = opened(content);
   assert.match(id, /^[0-9a-f]{16}$/);
   assert.equal(payloadId(content), id);
-  assert.deepEqual(header.axes[0], fixtures.heads.find(({ attention }) => attention === "encoder").queries);
-  const cells = fixtures.heads.filter(({ attention }) => attention !== "joint").flatMap(({ weights }) => weights);
-  assert.ok(body.length >= 4 * cells.length);
+  assert.deepEqual(values.axes[0], fixtures.heads.find(({ attention }) => attention === "encoder").queries);
 });
 
-test("floats are read from any byte offset", () => {
-  const body = new Uint8Array(11);
-  new DataView(body.buffer).setFloat32(3, 0.25, true);
-  new DataView(body.buffer).setFloat32(7, -2, true);
-  assert.deepEqual([...floats(body, 3, 2)], [0.25, -2]);
+test("values that are missing, or that the description lacks, are refused", () => {
+  const { values } = opened(bytes(fixtures.panels.envelope));
+  const { name, ...rest } = values;
+  assert.throws(() => sealed(rest), /lacks.*: name/);
+  assert.throws(() => sealed({ ...values, extra: name }), /no room.*: extra/);
 });

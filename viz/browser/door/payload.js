@@ -1,15 +1,13 @@
 // Reads the animated Figure 1 from a payload of viz/door/payload.py.
 
-import { floats, opened } from "../canvas/envelope.js";
+import { opened } from "../canvas/envelope.js";
 import { tr } from "../canvas/wording.js";
 
 /** One sentence in one model: its words, the arcs between them, and every block's values. */
 export class Figure {
   constructor(bytes) {
-    const { id, header, body } = opened(bytes);
-    Object.assign(this, header, { id, body });
-    const arcs = header.arcs.frames * header.written.length * header.read.length;
-    this.arcWeights = floats(body, header.arcs.start, arcs);
+    const { id, values } = opened(bytes);
+    Object.assign(this, values, { id });
   }
 
   get encoder() {
@@ -28,11 +26,11 @@ export class Figure {
   /** One head's weights, 0 to 255, with its mask; `place` counts the drawn layers. */
   cells(block, place, head) {
     const size = block.queries * block.keys;
-    const start = block.start + (place * block.heads + head) * size;
+    const start = (place * block.heads + head) * size;
     return {
-      weights: this.body.subarray(start, start + size),
+      weights: block.weights.subarray(start, start + size),
       scale: 1,
-      allowed: block.allowed === null ? null : this.body.subarray(block.allowed, block.allowed + size),
+      allowed: block.allowed,
       nQueries: block.queries,
       nKeys: block.keys,
     };
@@ -41,14 +39,14 @@ export class Figure {
   /** How much a feed-forward layer adds to each token, as a share of the stack's maximum. */
   added(stack, place) {
     const count = stack.tokens.length;
-    return floats(this.body, stack.added.start + 4 * place * count, count).map((share) => share / stack.added.most);
+    const most = Math.max(...stack.added);
+    return stack.added.subarray(place * count, (place + 1) * count).map((share) => share / most);
   }
 
   /** A stack's position table, (dimension, token); 0 to 255 with zero in the middle. */
   positionCells(stack) {
-    const { start, dimensions } = stack.positions;
+    const { cells: table, dimensions } = stack.positions;
     const count = stack.tokens.length;
-    const table = this.body.subarray(start, start + count * dimensions);
     const weights = Uint8Array.from(table, (_, place) => table[(place % count) * dimensions + Math.floor(place / count)]);
     return { weights, scale: 1, allowed: null, nQueries: dimensions, nKeys: count, middle: 127.5 };
   }
@@ -67,7 +65,7 @@ export class Figure {
 
   /** A written word's attention to a source word. */
   arc(frame, written, read) {
-    return this.arcWeights[(frame * this.written.length + written) * this.read.length + read];
+    return this.arcs.weights[(frame * this.written.length + written) * this.read.length + read];
   }
 
   /** The index of a token's word, or -1. The decoder reads each token `offset` positions after writing it. */

@@ -53,11 +53,11 @@ test("at every temperature the next tokens have the probabilities of a softmax",
 
 test("a position table has one column per token", () => {
   const { nQueries, nKeys, weights: cells } = figure.positionCells(figure.encoder);
-  const { start, dimensions } = figure.encoder.positions;
+  const { cells: table, dimensions } = figure.encoder.positions;
   assert.deepEqual([nQueries, nKeys], [dimensions, 3]);
   for (let token = 0; token < 3; token++) {
     for (let dimension = 0; dimension < dimensions; dimension++) {
-      assert.equal(cells[dimension * 3 + token], figure.body[start + token * dimensions + dimension]);
+      assert.equal(cells[dimension * 3 + token], table[token * dimensions + dimension]);
     }
   }
 });

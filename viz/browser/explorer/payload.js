@@ -1,7 +1,7 @@
 // Reads a trace from its payload: the weights of every head, with axes, masks and facts.
 
 import constants from "../../draw/constants.json" with { type: "json" };
-import { floats, opened } from "../canvas/envelope.js";
+import { opened } from "../canvas/envelope.js";
 import { tr } from "../canvas/wording.js";
 
 /**
@@ -12,11 +12,10 @@ import { tr } from "../canvas/wording.js";
  */
 export class Payload {
   constructor(bytes) {
-    const { id, header, body } = opened(bytes);
-    Object.assign(this, header, { id, body });
+    const { id, values } = opened(bytes);
+    Object.assign(this, values, { id });
     this.byName = new Map(this.kinds.map((kind) => [kind.kind, kind]));
     this.joined = new Map();
-    this.read = new Map();
     if (this[constants.JOINT]) this._addJoint();
   }
 
@@ -60,26 +59,14 @@ export class Payload {
     const size = nQueries * nKeys;
     const place = layer * kind.heads + head;
     const mask = kind.allowed[layer];
-    const start = mask === null ? null : Array.isArray(mask) ? mask[head] : mask;
     return {
-      weights: this._weights(kind).subarray(place * size, (place + 1) * size),
-      scale: kind.exact ? 255 : 1,
-      exact: kind.exact,
-      allowed: start === null ? null : this.body.subarray(start, start + size),
+      weights: kind.weights.subarray(place * size, (place + 1) * size),
+      scale: isExact(kind) ? 255 : 1,
+      exact: isExact(kind),
+      allowed: Array.isArray(mask) ? mask[head] : mask,
       nQueries,
       nKeys,
     };
-  }
-
-  _weights(kind) {
-    if (!this.read.has(kind.kind)) {
-      const count = kind.layers.length * kind.heads * this.axes[kind.queries].length * this.axes[kind.keys].length;
-      const weights = kind.exact
-        ? floats(this.body, kind.weights, count)
-        : this.body.subarray(kind.weights, kind.weights + count);
-      this.read.set(kind.kind, weights);
-    }
-    return this.read.get(kind.kind);
   }
 
   _addJoint() {
@@ -128,7 +115,7 @@ export class Payload {
     if (this.joined.has(key)) return this.joined.get(key);
     const nSource = this.axes[this.byName.get("encoder").keys].length;
     const size = this.axes[this.byName.get(constants.JOINT).queries].length;
-    const exact = this.kinds.every((kind) => kind.exact);
+    const exact = this.kinds.every(isExact);
     const weights = exact ? new Float32Array(size * size) : new Uint8Array(size * size);
     const allowed = new Uint8Array(size * size);
     const place = (name, top, left) => {
@@ -153,4 +140,9 @@ export class Payload {
     this.joined.set(key, joined);
     return joined;
   }
+}
+
+/** Whether weights arrived as numbers, or else as one byte each. */
+function isExact({ weights }) {
+  return weights instanceof Float32Array;
 }

@@ -1,9 +1,9 @@
 // A trace of the engine as the animated Figure 1 takes it: the envelope that viz/door/payload.py packs.
 
 import { pairColumns } from "../canvas/pairs.js";
-import { PackedBody, sealed } from "./body.js";
 import { meanWeights, wordWeights, wordsOfText } from "./grouping.js";
 import { tokenText } from "./labels.js";
+import { sealed, stepsOf } from "./sealed.js";
 
 const DIMENSIONS = 14;
 // The picture of the model has room for so many.
@@ -17,25 +17,23 @@ const OFFERED = 5;
  * @param {object} options - `key` of the sentence, `moment`, `play` and `stage` of the payload.
  */
 export function packedFigure(template, trace, { key, moment = 0, play = false, stage = false }) {
-  const body = new PackedBody();
   const written = wordsOfText(trace.predictions.tokens).filter(({ special }) => !special);
   const read = wordsOfText(trace.source.tokens);
   const arcs = wordWeights(arcRows(template, trace), written, read, template.later);
   const sides = { encoder: trace.source, decoder: trace.target, cross: trace.target };
-  const header = {
+  return sealed({
     ...template,
     ...{ key, moment, play, stage, written, read },
-    arcs: { start: body.add(arcs), frames: 1 },
+    arcs: { weights: arcs, frames: 1 },
     stacks: template.stacks.map((stack) => ({
       ...stack,
       tokens: sides[stack.kind].tokens.map(tokenText),
-      blocks: stack.blocks.map((block) => packedBlock(block, trace, body)),
-      added: packedAdded(trace.added[stack.kind], body),
-      positions: packedPositions(stack.positions, trace.positions[stack.kind], body),
+      blocks: stack.blocks.map((block) => packedBlock(block, trace)),
+      added: trace.added[stack.kind],
+      positions: packedPositions(stack.positions, trace.positions[stack.kind]),
     })),
     next: trace.steps.map((step, place) => offered(step, trace.predictions, Math.exp(trace.logProbs[place]), place)),
-  };
-  return sealed(header, body);
+  });
 }
 
 /** The weights that arcs show: of the head that was measured to be the best, or the mean of all. */
@@ -48,12 +46,10 @@ function arcRows({ head }, { maps }) {
   return { weights: weights.subarray(number * size, (number + 1) * size), queries, keys };
 }
 
-function packedBlock(block, { maps }, body) {
+function packedBlock(block, { maps }) {
   const own = maps.filter(({ kind }) => kind === block.kind);
   const [{ queries, keys, allowed }] = own;
-  const start = body.length;
-  for (const { weights } of own) body.addShares(weights);
-  return { ...block, queries, keys, start, allowed: body.addMask(anyAllowed(allowed)) };
+  return { ...block, queries, keys, weights: own.map(({ weights }) => stepsOf(weights)), allowed: anyAllowed(allowed) };
 }
 
 /** What any head may see. */
@@ -65,19 +61,14 @@ function anyAllowed({ bits, heads, queries, keys }) {
   });
 }
 
-function packedAdded(layers, body) {
-  const shares = Float32Array.from(layers.flatMap((layer) => [...layer]));
-  return { start: body.add(shares), most: Math.max(...shares) };
-}
-
-function packedPositions(template, rows, body) {
+function packedPositions(template, rows) {
   if (!template?.dimensions) return template;
   const count = rows[0].length;
   const columns = pairColumns(count, Math.max(1, Math.floor(count / 32))).slice(0, DIMENSIONS);
   const shown = rows.map((row) => columns.map((column) => row[column]));
   const limit = Math.max(...shown.flat().map(Math.abs)) || 1;
   const cells = Uint8Array.from(shown.flat(), (number) => Math.round((number / limit + 1) * 127.5));
-  return { start: body.add(cells), dimensions: columns.length, of: count, limit };
+  return { acts: null, cells, dimensions: columns.length, of: count, limit };
 }
 
 /** What may come next at a step; the token that comes is among them. */

@@ -1,13 +1,12 @@
 // A trace of the engine as the explorer takes it: the envelope that viz/heads/payload.py packs.
 
 import constants from "../../draw/constants.json" with { type: "json" };
-import { PackedBody, sealed } from "./body.js";
 import { headFacts, headNumbers } from "./facts.js";
 import { axisTexts } from "./labels.js";
 import { readTrace } from "./reading.js";
+import { sealed, stepsOf } from "./sealed.js";
 import { headWords } from "./sentences.js";
 
-const EXACT_CELLS = 500_000;
 const COMPLETE = 0.999;
 const ROWS_BY_PREDICTION = "A row shows where the decoder looks in the source to predict that token";
 const BY_PREDICTION = { queryTitle: "Query: target token predicted", besideTitle: "Token just read", besideMark: "←" };
@@ -23,7 +22,6 @@ const BY_PREDICTION = { queryTitle: "Query: target token predicted", besideTitle
  */
 export function packedTrace(template, trace, { effects = null, reading, epoch = 0, selection = {}, stage = false } = {}) {
   const seen = readTrace(trace, reading);
-  const body = new PackedBody();
   const axes = [];
   const axis = (labels) => {
     const texts = axisTexts(labels);
@@ -31,7 +29,7 @@ export function packedTrace(template, trace, { effects = null, reading, epoch = 
     return known < 0 ? axes.push(texts) - 1 : known;
   };
   const cells = seen.maps.reduce((sum, { weights }) => sum + weights.length, 0);
-  const exact = cells <= EXACT_CELLS;
+  const exact = cells <= constants.EXACT_CELLS;
   const losses = new Map((effects?.sites ?? []).map((site) => [`${site.kind}.${site.layer}`, lossOf(site)]));
   const measures = template.measures.map((measure) => readMeasure(measure, seen.reading));
   const kinds = template.kinds.map((kind) => {
@@ -44,16 +42,15 @@ export function packedTrace(template, trace, { effects = null, reading, epoch = 
       beside: seen.beside[kind.kind] ? axis(seen.beside[kind.kind]) : null,
       words: wordsOf(kind.kind, seen),
       caption: captionOfMaps(titled, maps[0]),
-      exact,
-      weights: weightsOf(maps, exact, body),
-      allowed: maps.map((map) => body.addMasks(map)),
+      weights: maps.map(({ weights }) => (exact ? weights : stepsOf(weights))),
+      allowed: maps.map(maskOf),
       facts: maps.map((map, layer) => factsOfMap(map, kind.facts[layer], { measures, onDemand: template.onDemand, seen, losses })),
     };
   });
   // One picture of all three kinds needs one target axis.
   const rowsOf = (kind) => JSON.stringify(seen.maps.find((map) => map.kind === kind)?.rows);
   const joint = template[constants.JOINT] && rowsOf("decoder") === rowsOf("cross");
-  return sealed({ ...template, epoch, selection, stage, axes, kinds, measures, notes: seen.notes, [constants.JOINT]: joint }, body);
+  return sealed({ ...template, epoch, selection, stage, axes, kinds, measures, notes: seen.notes, [constants.JOINT]: joint });
 }
 
 /** A measure as the reading names it. */
@@ -61,10 +58,10 @@ function readMeasure(measure, { words }) {
   return words ? { ...measure, name: measure.name.replace("token", "word"), unit: measure.unit.replace("token", "word") } : measure;
 }
 
-/** Where the weights of a kind begin, layer after layer. */
-function weightsOf(maps, exact, body) {
-  const starts = maps.map(({ weights }) => (exact ? body.add(weights) : body.addShares(weights)));
-  return starts[0] ?? body.length;
+/** The mask of each head. */
+function maskOf({ allowed: { bits, heads, queries, keys } }) {
+  const size = queries * keys;
+  return Array.from({ length: heads }, (_, head) => bits.subarray(head * size, (head + 1) * size));
 }
 
 /** The tokens of the headline that each row and each column stands for; a row stands for the one that it writes. */

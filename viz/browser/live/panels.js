@@ -1,26 +1,25 @@
 // Matrices as their component takes them: the envelope that viz/browser/matrices.py packs.
 
-import { PackedBody, sealed } from "./body.js";
+import { sealed } from "./sealed.js";
 
 const PLAIN = {
   ...{ note: "", sign: "", alt: "", queryTitle: "", keyTitle: "", scale: "weights", names: [], legend: null },
-  ...{ colors: {}, low: 0, high: 1, unit: "", digits: 2, shown: null, base: null, start: null, byEdit: 0 },
+  ...{ colors: {}, low: 0, high: 1, unit: "", digits: 2, least: null, shown: null, base: null, start: null, reasons: null, byEdit: 0 },
   ...{ pointed: "{query} ({row}) → {key} ({column})", beside: null, besideTitle: "" },
 };
 
 /** The envelope of panels, whose values, masks and painted cells are typed arrays; options as in matrices.py. */
 export function packedPanels(panels, { themes, height = 0, abreast = panels.length, stage = false, epoch = 0, name = "", help = "" }) {
-  const body = new PackedBody();
-  const placed = (array) => array && body.add(Uint8Array.from(array));
+  const placed = (array) => array && Uint8Array.from(array);
   const listed = panels.map((given) => {
     const panel = { ...PLAIN, ...given };
     const values = panel.scale === "category" ? Uint8Array.from(panel.values) : Float32Array.from(panel.values);
     return {
       ...panel,
       legend: panel.legend ?? panel.names,
-      values: body.add(values),
+      values,
       ...{ shown: placed(panel.shown), base: placed(panel.base), start: placed(panel.start) },
     };
   });
-  return sealed({ panels: listed, stage, themes, height, abreast, epoch, name, help }, body);
+  return sealed({ payload: "matrices", panels: listed, stage, themes, height, abreast, epoch, name, help });
 }

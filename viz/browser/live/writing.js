@@ -1,8 +1,8 @@
 // A trace of the engine as the player of decoding steps takes it: the envelope that viz/decoding/payload.py packs.
 
-import { PackedBody, sealed } from "./body.js";
 import { isSpecial, meanWeights } from "./grouping.js";
 import { CONTINUED, WORD_START, tokenText } from "./labels.js";
+import { sealed } from "./sealed.js";
 
 // The name of a mean lists so many heads at most.
 const NAMED = 4;
@@ -16,16 +16,15 @@ const NAMED = 4;
  *   whose attention is shown, {kind, layer, head} each; all of a kind where none of it is among them.
  */
 export function packedWriting(template, trace, { name, epoch = 0, step = 0, stage = false, forced = 0, heads = [] }) {
-  const body = new PackedBody();
   const { predictions, target, source, maps } = trace;
   const last = predictions.tokens.length - 1;
-  const header = {
+  return sealed({
     ...template,
     ...{ name, epoch, step, stage },
     source: joinedTexts(source.tokens),
     target: joinedTexts([...target.tokens, predictions.tokens[last]]),
-    cross: packedMean(template.cross, maps.filter(({ kind }) => kind === "cross"), heads, body),
-    own: packedMean(template.own, maps.filter(({ kind }) => kind === "decoder"), heads, body),
+    cross: packedMean(template.cross, maps.filter(({ kind }) => kind === "cross"), heads),
+    own: packedMean(template.own, maps.filter(({ kind }) => kind === "decoder"), heads),
     steps: trace.steps.map(({ tokens, ids, probabilities, rank }, place) => {
       const chosen = ids.indexOf(predictions.ids[place]);
       return {
@@ -38,15 +37,14 @@ export function packedWriting(template, trace, { name, epoch = 0, step = 0, stag
         forced: place < forced,
       };
     }),
-  };
-  return sealed(header, body);
+  });
 }
 
 /** The mean of some heads of a kind, with a name, or of all (viz/decoding/attention.py). */
-function packedMean(every, maps, heads, body) {
+function packedMean(every, maps, heads) {
   const own = heads.filter(({ kind }) => kind === maps[0].kind).sort((one, other) => one.layer - other.layer || one.head - other.head);
   const count = maps.reduce((sum, map) => sum + map.heads, 0);
-  if (!own.length || own.length === count) return { ...every, start: body.add(meanWeights(maps).weights) };
+  if (!own.length || own.length === count) return { ...every, weights: meanWeights(maps).weights };
   const parts = own.map(({ layer, head }) => {
     const { weights, queries, keys } = maps.find((map) => map.layer === layer);
     return { weights: weights.subarray(head * queries * keys, (head + 1) * queries * keys), queries, keys };
@@ -55,7 +53,7 @@ function packedMean(every, maps, heads, body) {
   const listed = own.map(({ layer, head }) => `${layer}.${head}`).join(", ");
   const several = own.length <= NAMED ? `${kind}, mean of the heads ${listed}` : `${kind}, mean of ${own.length} heads`;
   const name = own.length === 1 ? `${kind}, layer ${own[0].layer}, head ${own[0].head}` : several;
-  return { name, start: body.add(meanWeights(parts).weights) };
+  return { name, weights: meanWeights(parts).weights };
 }
 
 /** Texts, and whether each continues the token before it without a space. */

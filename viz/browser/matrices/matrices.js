@@ -49,11 +49,11 @@ class Matrices {
       if (this.ground !== pageGround(this.root)) this.draw();
       return;
     }
-    const { id, header, body } = opened(bytes);
+    const { id, values: header } = opened(bytes);
     const again = this.header?.epoch === header.epoch && this.header.name === header.name;
     this.id = id;
     this.header = header;
-    this.given = header.panels.map((panel) => readPanel(panel, body));
+    this.given = header.panels.map(readPanel);
     this._build(again);
     this.draw();
     this.root.dataset.payload = id;

@@ -1,6 +1,5 @@
 // One matrix among several: categories or numbers, with axes that neighbours may share.
 
-import { floats } from "../canvas/envelope.js";
 import { LABEL_LEAST, Matrix } from "../canvas/matrix.js";
 import { signed } from "../canvas/numbers.js";
 import { Palette, channels, packed } from "../canvas/paint.js";
@@ -112,8 +111,8 @@ export class Panel extends Matrix {
 
   _number(cells, place) {
     if (this.isCategory) return "";
-    const { digits, least = 0.5 * 10 ** -digits } = this.given;
-    return Math.abs(cells.values[place]) < least ? "" : signedNumber(cells.values[place], digits);
+    const { digits, least } = this.given;
+    return Math.abs(cells.values[place]) < (least ?? 0.5 * 10 ** -digits) ? "" : signedNumber(cells.values[place], digits);
   }
 }
 
@@ -128,21 +127,17 @@ export function signedNumber(value, digits) {
 }
 
 /** A panel from matrices.py, with its cells. */
-export function readPanel(panel, body) {
-  const [nQueries, nKeys] = [panel.queries.length, panel.keys.length];
-  const size = nQueries * nKeys;
-  const bytes = (start) => (start === null ? null : body.slice(start, start + size));
-  const cells = { scale: 1, exact: true, nQueries, nKeys, allowed: bytes(panel.shown) };
-  if (panel.scale === "category") cells.weights = bytes(panel.values);
+export function readPanel(panel) {
+  const cells = { scale: 1, exact: true, nQueries: panel.queries.length, nKeys: panel.keys.length, allowed: panel.shown };
+  if (panel.scale === "category") cells.weights = panel.values.slice();
   else {
-    cells.values = floats(body, panel.values, size);
+    cells.values = panel.values;
     const reach = panel.high - panel.low || 1;
     if (panel.scale === "signed") cells.middle = 127.5;
     cells.weights = Uint8Array.from(cells.values, (value) =>
       Math.round((255 * Math.max(0, Math.min(reach, value - panel.low))) / reach),
     );
   }
-  const base = bytes(panel.base);
-  const reasons = bytes(panel.reasons ?? null) ?? base?.map((reason) => reason || panel.byEdit);
-  return { ...panel, cells, base, reasons, start: bytes(panel.start) };
+  const reasons = panel.reasons ?? panel.base?.map((reason) => reason || panel.byEdit);
+  return { ...panel, cells, reasons };
 }

@@ -6,8 +6,8 @@ import { channels, packed } from "../canvas/paint.js";
 import { opened } from "../canvas/envelope.js";
 import { StepPalette, readPanel, roundStep, signedNumber } from "./panel.js";
 
-const { header, body } = opened(bytes(fixtures.panels.envelope));
-const [weights, signed, category] = header.panels.map((panel) => readPanel(panel, body));
+const { panels } = opened(bytes(fixtures.panels.envelope)).values;
+const [weights, signed, category] = panels.map(readPanel);
 
 test("numbers, masks and categories arrive as Python sent them", () => {
   const { values, shown, start } = fixtures.panels;
@@ -24,7 +24,7 @@ test("a number's step is its position between low and high; values outside get t
   for (const [place, value] of signed.cells.values.entries()) {
     assert.equal(signed.cells.weights[place], Math.round((255 * (value + 2)) / 4));
   }
-  const [narrow] = [readPanel({ ...header.panels[1], low: -0.001, high: 0.001 }, body)];
+  const [narrow] = [readPanel({ ...panels[1], low: -0.001, high: 0.001 })];
   assert.ok([...narrow.cells.weights].every((step) => step === 0 || step === 255));
   assert.equal(signed.cells.middle, 127.5);
 });

@@ -1,19 +1,15 @@
 // Reads the steps of a decoding from a payload of viz/decoding/payload.py.
 
-import { floats, opened } from "../canvas/envelope.js";
+import { opened } from "../canvas/envelope.js";
 import { percent } from "../canvas/numbers.js";
 import { tr } from "../canvas/wording.js";
 
 /** A decoding: its steps with their attention weights. */
 export class Writing {
   constructor(bytes) {
-    const { id, header, body } = opened(bytes);
-    Object.assign(this, header);
-    this.id = id;
-    this.count = header.steps.length;
-    const [sources, targets] = [header.source.length, this.count];
-    this.crossWeights = floats(body, header.cross.start, this.count * sources);
-    this.ownWeights = floats(body, header.own.start, this.count * targets);
+    const { id, values } = opened(bytes);
+    Object.assign(this, values, { id });
+    this.count = this.steps.length;
   }
 
   /** One step: both sentences with their weights, the token written, and the other candidates. */
@@ -27,8 +23,8 @@ export class Writing {
     }));
     const written = target[step + 1];
     return {
-      source: row(source, this.crossWeights, source.length),
-      target: row(target.slice(0, step + 1), this.ownWeights, count),
+      source: row(source, this.cross.weights, source.length),
+      target: row(target.slice(0, step + 1), this.own.weights, count),
       written,
       candidates,
       // The token written, if it is not among the likeliest.

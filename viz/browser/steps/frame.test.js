@@ -37,7 +37,7 @@ test("parts of a word join, and special tokens stand alone", () => {
 
 test("a fully masked row has strengths of 0", () => {
   assert.deepEqual(writing.frame(2).source.map((token) => token.strength), [1, 0]);
-  writing.crossWeights.fill(0);
+  writing.cross.weights.fill(0);
   assert.deepEqual(writing.frame(2).source.map((token) => token.strength), [0, 0]);
 });
 
