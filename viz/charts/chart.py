@@ -163,6 +163,13 @@ def chart(
     )
 
 
+def empty_chart(layout: Layout, title: str, sentence: str, *, height: int) -> go.Figure:
+    """One sentence in place of a plot."""
+    nothing = Plot(across=Axis(), up=Axis(), marks=[], height=height)
+    note = style.without_plot(themes.page(layout.dark), escape_html(sentence))
+    return chart(layout, title, nothing, lines=[], **note)
+
+
 def title_lines(title: str, *more: str) -> list[str]:
     """A whole title in lines, for a narrow figure whose title is short, and lines after it."""
     return [*textwrap.wrap(title, LINE), *more]

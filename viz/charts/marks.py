@@ -148,6 +148,7 @@ def points(
     opacity: float = 1,
     edge: float = 0,
     edge_color: Color | Sequence[Color] | None = None,
+    texts: Sequence[str] = (),
     hover: str = "",
     legend: bool = True,
     **more: Any,
@@ -161,7 +162,7 @@ def points(
         sheet.add(
             {
                 "type": "scatter",
-                "mode": "markers",
+                "mode": "markers+text" if texts else "markers",
                 "x": x,
                 "y": sheet.rows if y is None else y,
                 "name": escape_html(name),
@@ -170,6 +171,7 @@ def points(
                     **{"size": size, "symbol": symbol, "opacity": opacity, "line": line},
                     "color": _colors(sheet, color),
                 },
+                **_texts(sheet, texts),
                 **_hover(hover),
                 **more,
             }
@@ -197,10 +199,6 @@ def bars(
         sides: dict[str, Any] = {"x": places, "y": lengths}
         if down:
             sides = {"orientation": "h", "x": lengths, "y": places}
-        ends = {
-            **{"text": list(texts), "textposition": "outside", "cliponaxis": False},
-            "textfont": {"size": style.SMALL_FONT_SIZE, "color": sheet.theme.text},
-        }
         sheet.add(
             {
                 "type": "bar",
@@ -208,7 +206,7 @@ def bars(
                 "name": escape_html(name),
                 "showlegend": legend and bool(name),
                 "marker": {"color": _colors(sheet, color), "line": {"width": 0}},
-                **(ends if texts else {}),
+                **_texts(sheet, texts, textposition="outside", cliponaxis=False),
                 **_hover(hover),
                 **more,
             }
@@ -294,17 +292,18 @@ def cell_texts(
 def frames(
     places: Iterable[tuple[int, int]],
     *,
+    rows: int = 1,
     columns: int = 1,
     color: Color = "accent",
     width: float = 3,
 ) -> Mark:
-    """A frame around each cell (row, column), or around so many from there on."""
+    """A frame around each cell (row, column), or around so many of each from there on."""
 
     def draw(sheet: Sheet) -> None:
         for row, column in places:
             sheet.shape(
                 **{"type": "rect", "x0": column - 0.5, "x1": column + columns - 0.5},
-                **{"y0": row - 0.5, "y1": row + 0.5},
+                **{"y0": row - 0.5, "y1": row + rows - 0.5},
                 line={"color": sheet.theme.color(color), "width": width},
             )
 
@@ -371,6 +370,13 @@ def _colors(sheet: Sheet, color: Color | Sequence[Color]) -> str | list[str]:
     if isinstance(color, str | int):
         return sheet.theme.color(color)
     return [sheet.theme.color(each) for each in color]
+
+
+def _texts(sheet: Sheet, texts: Sequence[str], **more: Any) -> dict[str, Any]:
+    if not texts:
+        return {}
+    font = {"size": style.SMALL_FONT_SIZE, "color": sheet.theme.text}
+    return {"text": [*map(escape_html, texts)], "textfont": font, **more}
 
 
 def _hover(text: str, extra: str = "<extra></extra>") -> dict[str, Any]:

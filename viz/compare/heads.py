@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -10,21 +9,28 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from model.trace.attention_map import AttentionKind, Site
+from model.trace.attention_map import AttentionKind, FloatArray, Site
 from model.trace.head import Head
+from viz.charts.axes import Axis, label_axis
+from viz.charts.chart import Layout, Plot, chart, title_lines
+from viz.charts.head_grid import LINE
+from viz.charts.marks import Sheet, cells, frames
+from viz.charts.scale import around_zero
 from viz.compare.paired import PairedTraces, matched
-from viz.draw import style, themes
-from viz.draw.labels import escape_html
+from viz.draw import style
 from viz.draw.panel_figure import panels_figure
 from viz.draw.panels import Panel
 from viz.links.request import Request
 from viz.save.formats import ExportError
 from viz.save.notebook import Lines
 from viz.save.numbers import Numbers, panels_numbers
-from viz.save.picture import Layout, Picture
+from viz.save.picture import Picture
 
-_ROW, _GAP, _HEADING, _AXIS = 58, 76, 24, 46
-"""Heights in pixels: of a layer's tiles, between two stacked maps, of a map's name and axis."""
+_ROW, _BELOW = 58, style.BOTTOM + 46
+"""Pixels of a layer's tiles, and below the plots."""
+
+Grid = list[list[Head | None]]
+"""The heads of a kind by layer; None without a partner."""
 
 MEASURED = (
     "Each head of the first model stands beside the head of the second that behaves most alike on "
@@ -36,9 +42,6 @@ SEEN = (
     "make two heads the same."
 )
 """How heads of two models become partners."""
-
-_BETWEEN, _LINE = 0.055, 46
-"""Between two maps side by side, as a share of the plot; characters below a narrow title."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -140,105 +143,63 @@ class HeadDifferences(_OfPair):
 
     def figure(self, layout: Layout) -> go.Figure:
         """A mosaic for each kind of attention, then for each a clear map whose cells are heads."""
-        theme, narrow = themes.page(layout.dark), layout.narrow
-        kinds = self.pair.kinds
-        heads = {kind: _grid(self.pair, kind) for kind in kinds}
-        layers = [len(each) for each in heads.values()]
-        row = style.row_height(_ROW, max(layers))
-        heights = [row * count for count in layers]
-        full = sum(heights) + _GAP * (len(kinds) - 1) if narrow else max(heights)
+        grids = {kind: _grid(self.pair, kind) for kind in self.pair.kinds}
+        row = style.row_height(_ROW, max(map(len, grids.values())))
         tiles = {head: self.pair.difference(head) for head in self.pair.heads}
         limit = max(max(float(np.abs(each).max(initial=0)) for each in tiles.values()), 1e-6)
-        spec: dict[str, Any] = {
-            **style.bar_layout(
-                theme,
-                title="How every head differs" if narrow else escape_html(self.title),
-                height=full,
-                top=_HEADING,
-                lines=[
-                    *map(escape_html, textwrap.wrap(self.title, _LINE)),
-                    "Rows – layer, columns – head",
-                ]
-                if narrow
-                else [],
-                axis=_AXIS,
-            ),
-            "plot_bgcolor": style.CLEAR,
-            "coloraxis": {
-                "cmin": -limit,
-                "cmax": limit,
-                "colorscale": theme.signed_colorscale,
-                "colorbar": style.value_bar(theme, limit, "weight, second − first", narrow=narrow),
-            },
-            "annotations": [],
-            "shapes": [],
-        }
-        mosaics, clear = [], []
-        width = (1 - _BETWEEN * (len(kinds) - 1)) / len(kinds)
-        for place, kind in enumerate(kinds):
-            suffix = "" if place == 0 else str(place + 1)
-            grid = heads[kind]
-            queries, keys = self.pair.labels(kind)
-            n_rows, n_columns = len(queries) + 1, len(keys) + 1
-            mosaic = np.full((n_rows * len(grid), n_columns * len(grid[0])), np.nan)
-            names = np.empty((len(grid), len(grid[0]), 2), dtype=object)
-            for layer, each in enumerate(grid):
-                for number, head in enumerate(each):
-                    names[layer, number] = ["", ""]
-                    if head is None:
-                        continue
-                    top, left = layer * n_rows, number * n_columns
-                    mosaic[top : top + n_rows - 1, left : left + n_columns - 1] = tiles[head]
-                    names[layer, number] = [f"{head[0]}.{head[1]}", self._hover(head)]
-            axes = {"xaxis": f"x{suffix}", "yaxis": f"y{suffix}"}
-            mosaics.append(
+        return chart(
+            layout,
+            self.title,
+            [self._plot(kind, grid, tiles, row) for kind, grid in grids.items()],
+            short="How every head differs",
+            lines=title_lines(self.title, LINE),
+            scale=around_zero("weight, second − first", limit),
+            top=24,
+            below=_BELOW,
+            gap=76,
+        )
+
+    def _plot(
+        self, kind: AttentionKind, grid: Grid, tiles: Mapping[Head, FloatArray], row: int
+    ) -> Plot:
+        """A mosaic of tiles, a cell's width apart, and over each a clear cell to point at."""
+        n_layers, n_heads = len(grid), len(grid[0])
+        n_rows, n_columns = (len(each) + 1 for each in self.pair.labels(kind))
+        mosaic = np.full((n_rows * n_layers, n_columns * n_heads), np.nan)
+        names = np.full((n_layers, n_heads, 2), "", dtype=object)
+        boxes: dict[Head, tuple[int, int]] = {}
+        for layer, number in np.ndindex(n_layers, n_heads):
+            if (head := grid[layer][number]) is not None:
+                top, left = boxes[head] = layer * n_rows, number * n_columns
+                mosaic[top : top + n_rows - 1, left : left + n_columns - 1] = tiles[head]
+                names[layer, number] = [str(head), self._hover(head)]
+
+        def pointed(sheet: Sheet) -> None:
+            centers = _centers(n_heads, n_columns), _centers(n_layers, n_rows)
+            sheet.add(
                 {
-                    "type": "heatmap",
-                    "z": mosaic,
-                    "coloraxis": "coloraxis",
-                    "hoverinfo": "skip",
-                    "name": kind.full_name,
-                    **axes,
-                }
-            )
-            centers = (
-                [n_columns * number + n_columns / 2 - 1 for number in range(len(grid[0]))],
-                [n_rows * layer + n_rows / 2 - 1 for layer in range(len(grid))],
-            )
-            clear.append(
-                {
-                    "type": "heatmap",
-                    "x": centers[0],
-                    "y": centers[1],
-                    "z": np.zeros((len(grid), len(grid[0]))),
-                    "opacity": 0,
-                    "showscale": False,
-                    "customdata": names.tolist(),
+                    **{"type": "heatmap", "x": centers[0], "y": centers[1]},
+                    **{"z": np.zeros((n_layers, n_heads)), "opacity": 0, "showscale": False},
+                    **{"customdata": names.tolist(), "meta": str(kind)},
                     "hovertemplate": "%{customdata[1]}<extra></extra>",
-                    "meta": str(kind),
-                    **axes,
                 }
             )
-            top = full - sum(heights[:place]) - _GAP * place if narrow else full
-            across = [0.0, 1.0] if narrow else [place * (width + _BETWEEN), 0.0]
-            across[1] = 1.0 if narrow else min(1.0, across[0] + width)
-            down = [max(0.0, (top - heights[place]) / full), top / full]
-            ends = mosaic.shape[1] - 1.5, mosaic.shape[0] - 1.5
-            spec[f"xaxis{suffix}"] = _axis(
-                "" if narrow else "Head", centers[0], [-0.5, ends[0]], across, f"y{suffix}"
-            )
-            spec[f"yaxis{suffix}"] = _axis(
-                "" if narrow or place else "Layer", centers[1], [ends[1], -0.5], down, f"x{suffix}"
-            )
-            spec["annotations"].append(style.heading(theme, kind.full_name, across[0], down[1]))
-            spec["shapes"] += [
-                _box(theme, layer * n_rows, number * n_columns, len(queries), len(keys), suffix)
-                | ({"line": {"color": theme.accent, "width": 3}} if head == self.framed else {})
-                for layer, each in enumerate(grid)
-                for number, head in enumerate(each)
-                if head is not None
-            ]
-        return go.Figure({"data": [*mosaics, *clear], "layout": spec})
+
+        tile: dict[str, Any] = {"rows": n_rows - 1, "columns": n_columns - 1}
+        others = [place for head, place in boxes.items() if head != self.framed]
+        framed = [place for head, place in boxes.items() if head == self.framed]
+        return Plot(
+            across=_tile_axis("Head", n_heads, n_columns, [-0.5, mosaic.shape[1] - 1.5]),
+            up=_tile_axis("Layer", n_layers, n_rows, [mosaic.shape[0] - 1.5, -0.5]),
+            marks=[
+                cells(mosaic, name=kind.full_name, gap=0),
+                pointed,
+                frames(others, **tile, color="grid", width=1),
+                frames(framed, **tile),
+            ],
+            heading=kind.full_name,
+            height=row * n_layers,
+        )
 
     def _hover(self, head: Head) -> str:
         site, number = head
@@ -279,7 +240,7 @@ def _asked_pair(request: Request) -> PairedTraces:
     return pair
 
 
-def _grid(pair: PairedTraces, kind: AttentionKind) -> list[list[Head | None]]:
+def _grid(pair: PairedTraces, kind: AttentionKind) -> Grid:
     """The heads of a kind by layer, as wide as the widest layer; None without a partner."""
     sites = {site: each.n_heads for site, each in pair.first.maps.items() if site.kind is kind}
     return [
@@ -291,36 +252,16 @@ def _grid(pair: PairedTraces, kind: AttentionKind) -> list[list[Head | None]]:
     ]
 
 
-def _axis(
-    title: str, centers: list[float], ends: list[float], domain: list[float], anchor: str
-) -> dict[str, Any]:
-    labels = list(map(str, range(len(centers))))
-    step = style.label_step(len(labels), 16)
-    return style.axis(
-        title,
-        labels,
-        step,
-        range=ends,
-        domain=domain,
-        anchor=anchor,
-        tickvals=centers[::step],
-        autotickangles=[0],
-    )
+def _centers(count: int, step: int) -> list[float]:
+    """The middles of tiles."""
+    return [step * each + step / 2 - 1 for each in range(count)]
 
 
-def _box(
-    theme: themes.Theme, top: int, left: int, rows: int, columns: int, suffix: str
-) -> dict[str, Any]:
-    return {
-        "type": "rect",
-        "xref": f"x{suffix}",
-        "yref": f"y{suffix}",
-        "x0": left - 0.5,
-        "x1": left + columns - 0.5,
-        "y0": top - 0.5,
-        "y1": top + rows - 0.5,
-        "line": {"color": theme.grid, "width": 1},
-    }
+def _tile_axis(title: str, count: int, step: int, ends: list[float]) -> Axis:
+    places = _centers(count, step)[:: style.label_step(count, 16)]
+    names = [*map(str, range(count))]
+    ticks: dict[str, Any] = {"range": ends, "tickvals": places, "autotickangles": [0]}
+    return label_axis(title, names, room=(16, 16), **ticks)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

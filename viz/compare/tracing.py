@@ -12,15 +12,19 @@ import plotly.graph_objects as go
 from model.patching.results import CausalTrace
 from model.record.patches import Side
 from model.trace.attention_map import FloatArray, Tokens
-from viz.draw import style, themes
-from viz.draw.labels import axis_texts, escape_html, side_texts
+from viz.charts.axes import ALL, label_axis
+from viz.charts.chart import Layout, Plot, chart
+from viz.charts.head_grid import ROW
+from viz.charts.marks import cell_texts, cells, frames
+from viz.charts.scale import weights
+from viz.draw import style
+from viz.draw.labels import axis_texts, escape_html
 from viz.links.request import Request
 from viz.save.notebook import Lines
 from viz.save.numbers import Numbers
-from viz.save.picture import Layout, Picture
+from viz.save.picture import Picture
 
-_ROW, _GAP, _HEADING, _AXIS = 44, 110, 24, 74
-_BETWEEN = 0.09
+_BELOW = style.BOTTOM + 74
 
 SIDES: Mapping[Side, tuple[str, str]] = {
     "encoder": ("Encoder", "Source token"),
@@ -128,104 +132,58 @@ class TracedWord(Picture):
 
     def figure(self, layout: Layout) -> go.Figure:
         """One heatmap a side, the last stage on top; customdata begins with the patch."""
-        theme, narrow = themes.page(layout.dark), layout.narrow
-        maps = {side: self.trace.probabilities(side, self.place) for side in SIDES}
-        rows = [len(each) for each in maps.values()]
-        row = style.row_height(_ROW, max(rows))
-        heights = [row * count for count in rows]
-        full = sum(heights) + _GAP if narrow else max(heights)
-        spec: dict[str, Any] = {
-            **style.bar_layout(
-                theme,
-                title=escape_html(f"Probability of “{self.word}”" if narrow else self.title),
-                height=full,
-                top=_HEADING,
-                lines=["Rows – after which layer, columns – token"] if narrow else [],
-                axis=_AXIS,
-            ),
-            "plot_bgcolor": theme.forbidden,
-            "coloraxis": {
-                "cmin": 0,
-                "cmax": 1,
-                "colorscale": theme.colorscale,
-                "colorbar": style.weight_bar(theme)
-                | {"title": {**style.weight_bar(theme)["title"], "text": "probability"}},
-            },
-            "annotations": [],
-            "shapes": [],
-        }
-        data: list[dict[str, Any]] = []
-        texts: list[dict[str, Any]] = []
-        width = (1 - _BETWEEN) / 2
-        for number, (side, values) in enumerate(maps.items()):
-            suffix = "" if number == 0 else "2"
-            axes = {"xaxis": f"x{suffix}", "yaxis": f"y{suffix}"}
-            stages = list(self._stages(side))
-            tokens = [escape_html(each) for each in side_texts(self._tokens(side), narrow)]
-            named = [
+        row = style.row_height(ROW, max(len(self._stages(side)) for side in SIDES))
+        return chart(
+            layout,
+            self.title,
+            [self._plot(side, row, layout.narrow) for side in SIDES],
+            short=f"Probability of “{self.word}”",
+            lines=["Rows – after which layer, columns – token"],
+            scale=weights("probability"),
+            top=24,
+            below=_BELOW,
+            between=0.09,
+            gap=110,
+            ground="forbidden",
+        )
+
+    def _plot(self, side: Side, row: int, narrow: bool) -> Plot:
+        values = self.trace.probabilities(side, self.place)
+        stages, tokens = list(self._stages(side)), self._tokens(side)
+        across = label_axis(SIDES[side][1], tokens, room=(28, 14))
+        named = [
+            [
                 [
-                    [
-                        written_patch(side, stage, place),
-                        f"{_stage_name(stage)} at <b>{tokens[place]}</b>",
-                    ]
-                    for place in range(len(tokens))
+                    written_patch(side, stage, place),
+                    f"{_stage_name(stage)} at <b>{escape_html(token)}</b>",
                 ]
-                for stage in stages
+                for place, token in enumerate(across.plain(narrow))
             ]
-            data.append(
-                {
-                    "type": "heatmap",
-                    "z": values,
-                    "coloraxis": "coloraxis",
-                    "xgap": 1,
-                    "ygap": 1,
-                    "hoverongaps": False,
-                    "customdata": named,
-                    "hovertemplate": "%{customdata[1]}<br>"
-                    f"“{escape_html(self.word)}” <b>%{{z:.1%}}</b><extra></extra>",
-                    "name": side,
-                    **axes,
-                }
-            )
-            if len(tokens) <= (8 if narrow else 14):
-                texts.append(_percents(values, theme, axes))
-            top = full - heights[0] - _GAP if narrow and number else full
-            across = [0.0, 1.0] if narrow else [number * (width + _BETWEEN), 0.0]
-            across[1] = 1.0 if narrow else min(1.0, across[0] + width)
-            down = [max(0.0, (top - heights[number]) / full), top / full]
-            spec[f"xaxis{suffix}"] = style.axis(
-                "" if narrow else SIDES[side][1],
-                tokens,
-                style.label_step(len(tokens), 14 if narrow else 28),
-                range=[-0.5, len(tokens) - 0.5],
-                domain=across,
-                anchor=f"y{suffix}",
-            )
-            spec[f"yaxis{suffix}"] = style.axis(
-                "",
-                [_stage_name(stage) for stage in stages],
-                1,
-                range=[-0.5, len(stages) - 0.5],
-                domain=down,
-                anchor=f"x{suffix}",
-            )
-            heading = f"{SIDES[side][0]}"
-            spec["annotations"].append(style.heading(theme, heading, across[0], down[1]))
-            spec["shapes"] += [
-                {
-                    "type": "rect",
-                    "xref": f"x{suffix}",
-                    "yref": f"y{suffix}",
-                    "x0": token - 0.5,
-                    "x1": token + 0.5,
-                    "y0": stages.index(stage) - 0.5,
-                    "y1": stages.index(stage) + 0.5,
-                    "line": {"color": theme.beside, "width": 3},
-                }
-                for own, stage, token in self.marked
-                if own == side and stage in stages and token < len(tokens)
-            ]
-        return go.Figure({"data": [*data, *texts], "layout": spec})
+            for stage in stages
+        ]
+        hover = f"%{{customdata[1]}}<br>“{escape_html(self.word)}” <b>%{{z:.1%}}</b>"
+        marked = [
+            (stages.index(stage), token)
+            for own, stage, token in self.marked
+            if own == side and stage in stages and token < len(tokens)
+        ]
+        marks = [
+            cells(values, name=side, hoverongaps=False, customdata=named, hover=hover),
+            frames(marked, color="beside"),
+        ]
+        if len(tokens) <= (8 if narrow else 14):
+            likely = values >= 0.01
+            texts = [*map(style.percent, values[likely].tolist())]
+            marks.append(cell_texts(values, texts, where=likely, size=style.DENSE_FONT_SIZE))
+        return Plot(
+            across=across,
+            up=label_axis(
+                "", [*map(_stage_name, stages)], room=ALL, range=[-0.5, len(stages) - 0.5]
+            ),
+            marks=marks,
+            heading=SIDES[side][0],
+            height=row * len(stages),
+        )
 
     def numbers(self) -> Numbers:
         axes: dict[str, Any] = {"target": self.trace.predictions}
@@ -260,16 +218,3 @@ def chance(probability: float) -> str:
 
 def _stage_name(stage: Any) -> str:
     return f"Layer {stage}" if isinstance(stage, int) else "Embedding"
-
-
-def _percents(values: FloatArray, theme: themes.Theme, axes: dict[str, str]) -> dict[str, Any]:
-    """The probabilities of at least a hundredth, in their cells."""
-    cells = [(x, y, float(values[y, x])) for y, x in zip(*np.nonzero(values >= 0.01), strict=True)]
-    return style.cell_texts(
-        [int(x) for x, *_ in cells],
-        [int(y) for _, y, _ in cells],
-        [style.percent(value) for *_, value in cells],
-        [theme.ink(value) for *_, value in cells],
-        style.DENSE_FONT_SIZE,
-        **axes,
-    )

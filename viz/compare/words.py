@@ -11,16 +11,19 @@ import plotly.graph_objects as go
 
 from model.patching.results import Patched
 from model.record.patches import Stream
+from viz.charts.axes import label_axis, number_axis
+from viz.charts.chart import Layout, Plot, chart
+from viz.charts.marks import line, points
 from viz.compare.tracing import chance
 from viz.compare.view import by_part, listed, part_name, read_patches
 from viz.draw import style, themes
-from viz.draw.labels import axis_texts, escape_html, side_texts
+from viz.draw.labels import axis_texts, side_texts
 from viz.links.request import Request
 from viz.save.notebook import Lines
 from viz.save.numbers import Numbers
-from viz.save.picture import Layout, Picture
+from viz.save.picture import Picture
 
-_HEIGHT, _AXIS = 230, 58
+_HEIGHT, _BELOW = 230, style.BOTTOM + 58
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -89,53 +92,43 @@ class PatchedWords(Picture):
 
     def figure(self, layout: Layout) -> go.Figure:
         """Three dots a word, and a line from the first run to the patched one."""
+        rows, tokens = self._probabilities, self.patched.predictions
+        places = range(len(tokens))
         theme = themes.page(layout.dark)
-        rows = self._probabilities
-        tokens = [escape_html(each) for each in side_texts(self.patched.predictions, layout.narrow)]
-        places = list(range(len(tokens)))
-        spec = {
-            **style.plain_layout(
-                theme,
-                title="Probability of each word" if layout.narrow else self.title,
-                height=_HEIGHT,
-                below=style.BOTTOM + _AXIS,
-                top=0,
-            ),
-            "xaxis": style.axis(
-                "",
-                tokens,
-                style.label_step(len(tokens), 12 if layout.narrow else 40),
-                range=[-0.6, len(tokens) - 0.4],
-            ),
-            "yaxis": style.value_axis(theme, "", range=[-0.04, 1.04], tickformat=".0%"),
-        }
-        line = {
-            "type": "scatter",
-            "mode": "lines",
-            "x": [x for place in places for x in (place, place, None)],
-            "y": [y for place in places for y in (rows[0, place], rows[2, place], None)],
-            "line": {"color": theme.muted, "width": 2},
-            "hoverinfo": "skip",
-            "showlegend": False,
-        }
         looks = (
-            ("First sentence", theme.accent, "circle-open", 13),
+            ("First sentence", "accent", "circle-open", 13),
             ("Second sentence", theme.compared[3], "circle-open", 19),
-            ("First, patched", theme.text, "circle", 9),
+            ("First, patched", "text", "circle", 9),
         )
-        dots = [
-            {
-                "type": "scatter",
-                "mode": "markers",
-                "x": places,
-                "y": values,
-                "name": name,
-                "marker": {"symbol": symbol, "size": size, "color": color, "line": {"width": 2}},
-                "hovertemplate": f"<b>%{{x}}</b><br>{name} <b>%{{y:.1%}}</b><extra></extra>",
-            }
-            for (name, color, symbol, size), values in zip(looks, rows, strict=True)
-        ]
-        return go.Figure({"data": [line, *dots], "layout": spec})
+        plot = Plot(
+            across=label_axis("", tokens, room=(40, 12), range=[-0.6, len(tokens) - 0.4]),
+            up=number_axis(range=[-0.04, 1.04], tickformat=".0%"),
+            marks=[
+                line(
+                    "",
+                    [y for place in places for y in (rows[0, place], rows[2, place], None)],
+                    x=[x for place in places for x in (place, place, None)],
+                    color="muted",
+                    legend=False,
+                ),
+                *(
+                    points(
+                        [*places],
+                        values,
+                        name=name,
+                        color=color,
+                        symbol=symbol,
+                        size=size,
+                        edge=2,
+                        hover=f"<b>%{{x}}</b><br>{name} <b>%{{y:.1%}}</b>",
+                    )
+                    for (name, color, symbol, size), values in zip(looks, rows, strict=True)
+                ),
+            ],
+            height=_HEIGHT,
+        )
+        short = "Probability of each word"
+        return chart(layout, self.title, plot, short=short, lines=[], below=_BELOW)
 
     @property
     def setup(self) -> Lines:

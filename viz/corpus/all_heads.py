@@ -10,14 +10,16 @@ import plotly.graph_objects as go
 
 from model.trace.attention_map import AttentionKind
 from model.trace.head import Head
+from viz.charts.axes import Axis, number_axis
+from viz.charts.chart import Layout, Plot, chart, empty_chart
+from viz.charts.marks import points
 from viz.corpus.quantities import QUANTITIES, ranked, value_of
 from viz.corpus.sentences import all_sentence
 from viz.corpus.spread import OfSurvey
-from viz.draw import style, themes
-from viz.draw.labels import escape_html
+from viz.draw import style
+from viz.draw.labels import escape_html, lower_first
 from viz.links.head_refs import KINDS
 from viz.save.numbers import Numbers, column_numbers
-from viz.save.picture import Layout
 
 _HEIGHT, _BELOW, _NAMED = 430, 84, 4
 """Pixels, and below the plot; the heads that are named, by each of the two measures."""
@@ -52,7 +54,7 @@ class AllHeads(OfSurvey):
 
     @property
     def title(self) -> str:
-        return f"Every head: {_lower(QUANTITIES[self.up].name)} by {_lower(self._across)}"
+        return f"Every head: {lower_first(QUANTITIES[self.up].name)} by {lower_first(self._across)}"
 
     @property
     def name(self) -> str:
@@ -89,61 +91,39 @@ class AllHeads(OfSurvey):
 
     def figure(self, layout: Layout) -> go.Figure:
         """A trace for each kind of attention; a point's customdata begins with its head."""
-        theme, points = themes.page(layout.dark), self.points
-        named = self._named(points)
-        farthest = max((x for _, x, _ in points), default=0.0)
-        data: list[dict[str, Any]] = []
-        for number, kind in enumerate(KINDS):
-            own = [each for each in points if each[0][0].kind is kind]
-            if not own:
-                continue
-            data.append(
-                {
-                    "type": "scatter",
-                    "mode": "markers+text",
-                    "x": [x for _, x, _ in own],
-                    "y": [y for *_, y in own],
-                    "text": [place.short_name if place in named else "" for place, *_ in own],
-                    "textposition": [_beside(x, farthest) for _, x, _ in own],
-                    "textfont": {"size": style.SMALL_FONT_SIZE, "color": theme.text},
-                    "cliponaxis": False,
-                    "marker": {
-                        "size": 12,
-                        "color": theme.heads[number],
-                        "symbol": _SYMBOLS[kind],
-                        "line": {"width": 1, "color": theme.hover},
-                    },
-                    "name": kind.full_name,
-                    "showlegend": True,
-                    "customdata": [[str(head), head.name, self._label(head)] for head, *_ in own],
-                    "hovertemplate": "<b>%{customdata[1]}</b>%{customdata[2]}<br>"
-                    f"{escape_html(_lower(self._across))} %{{x}}<br>"
-                    f"{escape_html(_lower(QUANTITIES[self.up].name))} %{{y}}<extra></extra>",
-                }
+        own, named = self.points, self._named(self.points)
+        if not own:
+            return empty_chart(layout, self.title, "No head has both measures.", height=_HEIGHT)
+        across, up = (lower_first(QUANTITIES[key].name) for key in (self.across, self.up))
+        hover = (
+            "<b>%{customdata[1]}</b>%{customdata[2]}<br>"
+            f"{escape_html(across)} %{{x}}<br>{escape_html(up)} %{{y}}"
+        )
+        farthest = max(x for _, x, _ in own)
+        marks = [
+            points(
+                [x for _, x, _ in heads],
+                [y for *_, y in heads],
+                name=kind.full_name,
+                color=number,
+                size=12,
+                symbol=_SYMBOLS[kind],
+                edge=1,
+                edge_color="hover",
+                texts=[head.short_name if head in named else "" for head, *_ in heads],
+                textposition=[_beside(x, farthest) for _, x, _ in heads],
+                cliponaxis=False,
+                customdata=[[str(head), head.name, self._label(head)] for head, *_ in heads],
+                hover=hover,
             )
-        titles = [_axis(self.across), _axis(self.up)]
-        narrow = layout.narrow
-        spec = {
-            **style.plain_layout(
-                theme,
-                title="" if narrow else escape_html(self.title),
-                height=_HEIGHT,
-                below=_BELOW + (style.LEGEND_HEIGHT if narrow else 0),
-                lines=[f"Across – {titles[0]}", f"Up – {titles[1]}"] if narrow else [],
-            ),
-            "xaxis": style.value_axis(
-                theme, "" if narrow else titles[0], **_format(self.across), hoverformat=".3~g"
-            ),
-            "yaxis": style.value_axis(
-                theme, "" if narrow else titles[1], **_format(self.up), hoverformat=".3~g"
-            ),
-        }
-        for key, axis in ((self.across, "xaxis"), (self.up, "yaxis")):
-            if QUANTITIES[key].unit == "share":
-                spec[axis]["hoverformat"] = ".0%"
-        if not data:
-            spec |= style.without_plot(theme, "No head has both measures.")
-        return go.Figure({"data": data, "layout": spec})
+            for number, kind in enumerate(KINDS)
+            if (heads := [each for each in own if each[0][0].kind is kind])
+        ]
+        axes = [_axis(self.across), _axis(self.up)]
+        lines = [f"Across – {axes[0].title}", f"Up – {axes[1].title}"]
+        plot = Plot(across=axes[0], up=axes[1], marks=marks, height=_HEIGHT)
+        below = (_BELOW, _BELOW + style.LEGEND_HEIGHT)
+        return chart(layout, self.title, plot, short="", lines=lines, below=below)
 
     def _named(self, points: list[tuple[Head, float, float]]) -> set[Head]:
         """The heads that rank first, except where another one's name stands already."""
@@ -188,18 +168,9 @@ def _beside(x: float, farthest: float) -> str:
     return "top right" if x < _LEFT * farthest else "top center"
 
 
-def _axis(key: str) -> str:
+def _axis(key: str) -> Axis:
     measure = QUANTITIES[key]
-    return (
-        measure.name
-        if measure.unit in ("share", "correlation")
-        else (f"{measure.name}, {measure.unit}")
-    )
-
-
-def _format(key: str) -> dict[str, Any]:
-    return {"tickformat": ".0%"} if QUANTITIES[key].unit == "share" else {}
-
-
-def _lower(name: str) -> str:
-    return name[0].lower() + name[1:]
+    if measure.unit == "share":
+        return number_axis(measure.name, tickformat=".0%", hoverformat=".0%")
+    unit = "" if measure.unit == "correlation" else f", {measure.unit}"
+    return number_axis(f"{measure.name}{unit}", hoverformat=".3~g")

@@ -9,18 +9,19 @@ import numpy as np
 import plotly.graph_objects as go
 
 from model.survey.corpus_survey import Rules, Scores
+from viz.charts.axes import number_axis
+from viz.charts.chart import Layout, Plot, chart
+from viz.charts.marks import band, line
 from viz.corpus.sentences import rules_sentence
 from viz.corpus.spread import OfSurvey
-from viz.draw import style, themes
+from viz.draw import style
 from viz.draw.style import count_of
-from viz.draw.themes import pale
 from viz.save.numbers import Arrays, Axes, Numbers
-from viz.save.picture import Layout
 
 SCORES = {"bleu": "BLEU", "log_prob": "Log-probability of a token"}
 
-_HEIGHT, _BELOW = 320, 84
-_HOVER = "%{x} heads<br><b>%{y:.3~g}</b><extra>%{fullData.name}</extra>"
+_BELOW = (84, 84 + style.LEGEND_HEIGHT)
+_HOVER = "%{x} heads<br><b>%{y:.3~g}</b>"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -78,55 +79,31 @@ class RulesCurve(OfSurvey):
 
     def figure(self, layout: Layout) -> go.Figure:
         """The first trace is the rules, cheapest first; the second the same heads removed."""
-        theme, lines, counts = themes.page(layout.dark), self.lines, list(self.rules.counts)
-        rule, gone = theme.heads[0], theme.heads[1]
-
-        def line(name: str, y: Any, color: str, **more: Any) -> dict[str, Any]:
-            return {
-                "type": "scatter",
-                "mode": "lines+markers",
-                "x": counts,
-                "y": y,
-                "name": name,
-                "line": {"color": color, "width": 3},
-                "marker": {"size": 7},
-                "hovertemplate": _HOVER,
-                "showlegend": True,
-                **more,
-            }
-
-        data = [
-            line("rules, cheapest first", lines.ruled, rule),
-            line("the same heads removed", lines.removed, gone),
-        ]
-        for color, name, each in (
-            (rule, "rules in random order", lines.ruled_at_random),
-            (gone, "removed in random order", lines.removed_at_random),
-        ):
-            for number, one in enumerate(each):
-                thin = {"line": {"color": color, "width": 1.2, "dash": "dot"}, "mode": "lines"}
-                data.append(line(name, one, color, **thin, showlegend=not number))
+        lines, counts = self.lines, list(self.rules.counts)
+        bold: dict[str, Any] = {"width": 3, "dots": 7, "hover": _HOVER}
         upper, lower = lines.ruled[0] - np.array([lines.low, lines.high])
         if self.score == "bleu":
             upper, lower = np.clip([upper, lower], 0, 100)
-        edge = {"mode": "lines", "line": {"width": 0}, "hoverinfo": "skip", "showlegend": False}
-        data += [
-            line("", lower, rule, **edge, hovertemplate=None),
-            line("", upper, rule, **edge, hovertemplate=None, fill="tonexty", fillcolor=pale(rule)),
-        ]
-        narrow = layout.narrow
-        spec = {
-            **style.plain_layout(
-                theme,
-                title="" if narrow else self.title,
-                height=_HEIGHT,
-                below=_BELOW + (1 if narrow else 0) * style.LEGEND_HEIGHT,
-                lines=["Across – heads", f"Up – {SCORES[self.score]}"] if narrow else [],
+        marks = [
+            line("rules, cheapest first", lines.ruled, **bold),
+            line("the same heads removed", lines.removed, color=1, **bold),
+            *(
+                line(name, one, color=color, width=1.2, dash="dot", hover=_HOVER, legend=not number)
+                for color, name, each in (
+                    (0, "rules in random order", lines.ruled_at_random),
+                    (1, "removed in random order", lines.removed_at_random),
+                )
+                for number, one in enumerate(each)
             ),
-            "xaxis": style.value_axis(theme, "" if narrow else "Heads", range=[0, counts[-1]]),
-            "yaxis": style.value_axis(theme, "" if narrow else SCORES[self.score]),
-        }
-        return go.Figure({"data": data, "layout": spec})
+            band("", lower, upper, legend=False),
+        ]
+        plot = Plot(
+            across=number_axis("Heads", counts, range=[0, counts[-1]]),
+            up=number_axis(SCORES[self.score]),
+            marks=marks,
+        )
+        lines_below = ["Across – heads", f"Up – {SCORES[self.score]}"]
+        return chart(layout, self.title, plot, short="", lines=lines_below, below=_BELOW)
 
     def numbers(self) -> Numbers:
         lines = self.lines

@@ -11,12 +11,14 @@ import plotly.graph_objects as go
 from model.survey.corpus_survey import QUANTILES, REACH, CorpusSurvey, HeadProfile
 from model.trace.attention_map import AttentionKind, Site
 from model.trace.head import Head
+from viz.charts.axes import ALL, label_axis, number_axis
+from viz.charts.chart import Layout, Plot, chart
+from viz.charts.marks import bars, line, points
 from viz.corpus.quantities import QUANTITIES
-from viz.draw import style, themes
-from viz.draw.labels import escape_html
+from viz.draw import style
 from viz.save.notebook import Lines
 from viz.save.numbers import Numbers, column_numbers, of_head
-from viz.save.picture import Layout, Picture
+from viz.save.picture import Picture
 
 _ROW, _BARS, _BELOW = 38, 220, 64
 _LOW, _HIGH = QUANTILES // 10, QUANTILES - 1 - QUANTILES // 10
@@ -107,61 +109,50 @@ class HeadSpread(OfHead):
 
     def figure(self, layout: Layout) -> go.Figure:
         """A row for each measure."""
-        theme, keys = themes.page(layout.dark), self.keys
+        keys, measures = self.keys, self.profile.measures
         others = [(place, value) for place, key in enumerate(keys) for value in self.others(key)]
-        spreads = [self.profile.measures[key].quantiles for key in keys]
-        names = [escape_html(short_name(QUANTITIES[key].name)) for key in keys]
-        data: list[dict[str, Any]] = [
-            {
-                "type": "scatter",
-                "mode": "markers",
-                "x": [value for _, value in others],
-                "y": [place for place, _ in others],
-                "marker": {
-                    "symbol": "line-ns-open",
-                    "size": 13,
-                    "color": theme.hatch,
-                    "line": {"width": 1.5},
-                },
-                "hoverinfo": "skip",
-                "name": "other heads",
-                "showlegend": True,
-            }
-        ]
-        for place, each in enumerate(spreads):
-            data.append(
-                {
-                    "type": "scatter",
-                    "mode": "lines",
-                    "x": [each[_LOW], each[_HIGH]],
-                    "y": [place, place],
-                    "line": {"color": theme.heads[0], "width": 7},
-                    "opacity": 0.45,
-                    "hoverinfo": "skip",
-                    "showlegend": False,
-                }
-            )
-        data.append(
-            {
-                "type": "scatter",
-                "mode": "markers",
-                "x": [each[QUANTILES // 2] for each in spreads],
-                "y": list(range(len(keys))),
-                "marker": {"size": 13, "color": theme.heads[0]},
-                "name": "this head",
-                "showlegend": True,
-                "customdata": [self.profile.measures[key].mean for key in keys],
-                "hovertemplate": "median <b>%{x:.0%}</b>, mean %{customdata:.0%}<extra></extra>",
-            }
-        )
-        title = "Among all heads" if layout.narrow else escape_html(self.title)
-        spec = style.plain_layout(theme, title=title, height=_ROW * len(keys), below=_BELOW)
-        spec["xaxis"] = style.value_axis(theme, "", range=[-0.02, 1.02], tickformat=".0%")
+        spreads = np.array([measures[key].quantiles for key in keys]).reshape(-1, QUANTILES)
         size = style.SMALL_FONT_SIZE if layout.narrow else style.FONT_SIZE
-        spec["yaxis"] = style.axis(
-            "", names, 1, range=[len(keys) - 0.5, -0.5], tickfont={"size": size}
+        plot = Plot(
+            across=number_axis(range=[-0.02, 1.02], tickformat=".0%"),
+            up=label_axis(
+                "",
+                [short_name(QUANTITIES[key].name) for key in keys],
+                room=ALL,
+                tickfont={"size": size},
+            ),
+            marks=[
+                points(
+                    [value for _, value in others],
+                    [place for place, _ in others],
+                    name="other heads",
+                    symbol="line-ns-open",
+                    size=13,
+                    color="hatch",
+                    edge=1.5,
+                ),
+                *(
+                    line(
+                        "",
+                        [place, place],
+                        x=each[[_LOW, _HIGH]],
+                        width=7,
+                        opacity=0.45,
+                        legend=False,
+                    )
+                    for place, each in enumerate(spreads)
+                ),
+                points(
+                    spreads[:, QUANTILES // 2],
+                    name="this head",
+                    size=13,
+                    customdata=[measures[key].mean for key in keys],
+                    hover="median <b>%{x:.0%}</b>, mean %{customdata:.0%}",
+                ),
+            ],
+            height=_ROW * len(keys),
         )
-        return go.Figure({"data": data, "layout": spec})
+        return chart(layout, self.title, plot, short="Among all heads", lines=[], below=_BELOW)
 
     def numbers(self) -> Numbers:
         keys, measures = self.keys, self.profile.measures
@@ -199,34 +190,28 @@ class LookDistances(OfHead):
 
     def figure(self, layout: Layout) -> go.Figure:
         """A bar for each distance; the ends hold what is farther away."""
-        theme = themes.page(layout.dark)
-        away = list(range(-REACH, REACH + 1))
-        if self.site.kind is AttentionKind.DECODER:
-            away = [each for each in away if each <= 0]
+        away = [*range(-REACH, 1 if self.site.kind is AttentionKind.DECODER else REACH + 1)]
         shares = [self.profile.distances[each + REACH] for each in away]
-        data = {
-            "type": "bar",
-            "x": away,
-            "y": shares,
-            "marker": {
-                "color": [
-                    theme.heads[0] if each == max(shares) else theme.beside for each in shares
-                ]
-            },
-            "hovertemplate": "distance %{x}<br><b>%{y:.1%}</b><extra></extra>",
-        }
-        spec = style.plain_layout(theme, title=self.title, height=_BARS, below=_BELOW // 2)
         ends = {-REACH: f"≤ −{REACH}", REACH: f"≥ {REACH}"}
         ticks = [each for each in away if each % 4 == 0]
-        spec["xaxis"] = style.value_axis(
-            theme,
-            "",
-            tickvals=ticks,
-            ticktext=[ends.get(each, style.fixed(each, 0)) for each in ticks],
+        plot = Plot(
+            across=number_axis(
+                at=away,
+                tickvals=ticks,
+                ticktext=[ends.get(each, style.fixed(each, 0)) for each in ticks],
+            ),
+            up=number_axis(tickformat=".0%", rangemode="tozero"),
+            marks=[
+                bars(
+                    shares,
+                    down=False,
+                    color=[0 if each == max(shares) else "beside" for each in shares],
+                    hover="distance %{x}<br><b>%{y:.1%}</b>",
+                )
+            ],
+            height=_BARS,
         )
-        spec["yaxis"] = style.value_axis(theme, "", tickformat=".0%", rangemode="tozero")
-        spec["bargap"] = 0.15
-        return go.Figure({"data": [data], "layout": spec})
+        return chart(layout, self.title, plot, lines=[], below=_BELOW // 2, bargap=0.15)
 
     def numbers(self) -> Numbers:
         away = list(range(-REACH, REACH + 1))
