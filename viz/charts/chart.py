@@ -151,7 +151,8 @@ def chart(
             "data": [
                 *(trace for sheet in sheets for trace in sheet.first),
                 *chain.from_iterable(chain.from_iterable(zip_longest(*layers, fillvalue=()))),
-                *(trace for sheet in sheets for trace in sheet.last),
+                # What several plots mean by one mark is said once.
+                *{trace["name"]: trace for sheet in sheets[::-1] for trace in sheet.last}.values(),
             ],
             "layout": {
                 **spec,

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from model.trace.attention_map import BoolArray, FloatArray, Tokens
 from viz.charts.axes import Axis, label_axis
 from viz.charts.chart import Layout, Plot, chart, title_lines
-from viz.charts.marks import Mark, Sheet, cells, grey_cells
+from viz.charts.marks import Mark, Sheet, cells, frames, grey_cells, in_legend, points
 from viz.charts.scale import Scale
 from viz.draw import style
 from viz.draw.labels import axis_labels, escape_html, lower_first, side_texts
@@ -21,6 +21,9 @@ _BETWEEN, _BELOW = 0.04, 40
 """The gap between two maps: side by side, as a share of the plot; stacked, in pixels."""
 
 _BAR, _NARROW_BAR = 200, 110
+
+_LARGEST_ROW = 30
+"""The row height in pixels from which on spots grow no more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,6 +96,41 @@ def hatched(
     return draw
 
 
+def spots(
+    name: str, places: Sequence[tuple[int, int]], values: FloatArray, *, ring: bool = False
+) -> Mark:
+    """Dots or rings on cells (row, column), in black or white, named in the legend."""
+    symbol, share, size = ("circle-open", 0.62, 14) if ring else ("circle", 0.24, 8)
+
+    def draw(sheet: Sheet) -> None:
+        assert sheet.scale is not None, "every map has a scale"
+        shown = [float(values[place]) for place in places]
+        points(
+            [column for _, column in places],
+            [row for row, _ in places],
+            symbol=symbol,
+            size=share * min(sheet.height / len(values), _LARGEST_ROW),
+            color=[
+                "text" if np.isnan(value) else sheet.scale.ink(sheet.theme, value)
+                for value in shown
+            ],
+            edge=2,
+        )(sheet)
+        in_legend(name, symbol=symbol, size=size, color="text", edge=2, edge_color="text")(sheet)
+
+    return draw
+
+
+def greatest(values: FloatArray) -> list[tuple[int, int]]:
+    """The largest cells of each row; none if all cells of a row are equal."""
+    return [
+        (row, int(column))
+        for row, each in enumerate(values)
+        if each.min() < each.max()
+        for column in np.flatnonzero(each == each.max())
+    ]
+
+
 def key_axis(title: str, keys: Tokens, layout: Layout, *, abreast: int = 1) -> Axis:
     """Keys above a map, with as many labels as there is room for."""
     return label_axis(
@@ -119,7 +157,7 @@ def token_maps(
     columns: tuple[str, Tokens],
     *,
     short: str = "",
-    marks: Sequence[Mark] = (),
+    framed: int | None = None,
 ) -> go.Figure:
     """One map or two of the same tokens, each on a scale of its own; the first traces are the maps.
 
@@ -130,11 +168,12 @@ def token_maps(
         rows: what rows are, and one token each.
         columns: the same of columns.
         short: the title of a narrow figure, with the whole one in lines below it; "" for none.
-        marks: on every map.
+        framed: a row with a frame.
     """
     names = cell_names(rows[1], columns[1])
     abreast, gap = len(maps), 1 if len(rows[1]) <= style.NUMBERED_ROWS else 0
     labels = keys_height(columns[1], layout, abreast=abreast)
+    frame = [] if framed is None else [frames([(framed, 0)], columns=len(columns[1]))]
     plots = []
     for place, each in enumerate(maps):
         bar = {"xanchor": ("left", "right")[place], "x": place} if layout.narrow else {}
@@ -157,7 +196,7 @@ def token_maps(
             Plot(
                 across=key_axis("", columns[1], layout, abreast=abreast).with_(title=heading),
                 up=label_axis(rows[0], rows[1], shared=True),
-                marks=[*drawn, *each.marks, *marks],
+                marks=[*drawn, *each.marks, *frame],
                 height=style.plot_height(len(rows[1])),
                 scale=scale,
             )

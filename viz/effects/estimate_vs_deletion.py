@@ -6,22 +6,23 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import plotly.graph_objects as go
 
 from model.explain.attribution import METHODS, TELLING, Attributions, Method
 from model.trace.attention_map import AttentionKind, FloatArray, Site
+from viz.charts.chart import Layout
+from viz.charts.token_map import TokenMap, greatest, spots, token_maps
 from viz.draw import style
 from viz.draw.labels import axis_texts, lower_first
-from viz.effects.self_maps import SelfMap, part_name
-from viz.effects.side_by_side import COSTLIEST, GREATEST, Panel, SideBySide, Sides, greatest
+from viz.effects.self_maps import GREATEST, SelfMap, part_name
 from viz.links.request import Request
 from viz.save.formats import ExportError
 from viz.save.notebook import Lines, traced
 from viz.save.numbers import Numbers
 from viz.save.picture import Picture
 
-TRUTH = "Truth"
-LOSS = "loss without the source token"
-"""The unit of the truth."""
+COSTLIEST = "costs most when deleted"
+"""The meaning of a ring on a source token."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -82,7 +83,7 @@ class CrossMaps(Picture):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class MapBesideTruth(CrossMaps, SideBySide):
+class MapBesideTruth(CrossMaps):
     """The truth, and beside it one method's estimate.
 
     Attributes:
@@ -191,45 +192,45 @@ class MapBesideTruth(CrossMaps, SideBySide):
             f"{f'greatest at {tops}' if tops else 'no token stands out'}."
         )
 
-    @property
-    def panels(self) -> list[Panel]:
-        """The truth and the estimate, or the estimate alone.
+    def figure(self, layout: Layout) -> go.Figure:
+        """The truth and the estimate, or the estimate alone; the first traces are their values.
 
         A ring marks in both maps the source token whose deletion costs a target token most, if it
         costs at least TELLING; a dot marks the greatest value of the estimate.
         """
-        truth, estimate, rings = self.attributions.deletion_losses, self.estimate, self._costliest
-        method = self.about_method
-        panels = [
-            Panel(
-                name=TRUTH, short_name="truth", unit=LOSS, values=truth, marks={COSTLIEST: rings}
+        truth, estimate, method = (
+            self.attributions.deletion_losses,
+            self.estimate,
+            self.about_method,
+        )
+        maps = [
+            TokenMap(
+                name="Truth",
+                short_name="truth",
+                unit="loss without the source token",
+                values=truth,
+                marks=[spots(COSTLIEST, self._costliest, truth, ring=True)],
             ),
-            Panel(
+            TokenMap(
                 name=method.title,
                 short_name=lower_first(method.title) if self.alone else "estimate",
                 unit=method.unit,
                 values=estimate,
-                marks={COSTLIEST: rings, GREATEST: greatest(estimate)},
+                marks=[
+                    spots(COSTLIEST, self._costliest, estimate, ring=True),
+                    spots(GREATEST, greatest(estimate), estimate),
+                ],
             ),
         ]
-        return panels[1:] if self.alone else panels
-
-    @property
-    def sides(self) -> Sides:
-        return Sides(
-            rows=self.attributions.predictions,
-            columns=self.attributions.source,
-            row_title="Target token predicted",
-            column_title="Source token",
+        return token_maps(
+            layout,
+            self.title,
+            maps[1:] if self.alone else maps,
+            ("Target token predicted", self.attributions.predictions),
+            ("Source token", self.attributions.source),
+            short="" if self.alone else "Beside the truth",
+            framed=self.token,
         )
-
-    @property
-    def narrow_title(self) -> str:
-        return "" if self.alone else "Beside the truth"
-
-    @property
-    def framed(self) -> int | None:
-        return self.token
 
     def numbers(self) -> Numbers:
         maps, cells = self.attributions, ("target", "source")

@@ -5,22 +5,28 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import plotly.graph_objects as go
 
 from model.explain.attribution import METHODS, Method, SelfAttributions
 from model.trace.attention_map import AttentionKind, Site
+from viz.charts.chart import Layout
+from viz.charts.token_map import TokenMap, greatest, spots, token_maps
 from viz.draw import style
 from viz.draw.axis_names import row_noun
 from viz.draw.labels import axis_texts, lower_first
-from viz.effects.side_by_side import GREATEST, Panel, SideBySide, Sides, greatest
 from viz.save.notebook import Lines, public, traced
 from viz.save.numbers import Numbers
+from viz.save.picture import Picture
 
 PLAIN = "weights"
 """The method that the others are compared with."""
 
+GREATEST = "greatest in this row of the map"
+"""The meaning of a dot on a cell."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
-class SelfMap(SideBySide):
+class SelfMap(Picture):
     """One method's map of a site of self-attention, beside the weights.
 
     Attributes:
@@ -116,44 +122,32 @@ class SelfMap(SideBySide):
             return "The loss is that of all target tokens together."
         return "A row’s loss is that of the token it predicts, not of later ones."
 
-    @property
-    def framed(self) -> int | None:
-        """The row that predicts the target token; rows of the encoder predict nothing."""
-        return self.token if self.attributions.site.kind is AttentionKind.DECODER else None
-
-    @property
-    def panels(self) -> list[Panel]:
+    def figure(self, layout: Layout) -> go.Figure:
         """The weights and the method's map, or one of them; a dot marks a row's greatest value."""
-        maps, head, panels = self.attributions, self.head, []
+        maps, kind, shown = self.attributions, self.attributions.site.kind, []
         for name in [self.method] if self.alone or self.method == PLAIN else [PLAIN, self.method]:
-            values, method = maps.map(name).of(head), METHODS[name]
-            panels.append(
-                Panel(
+            values, method = maps.map(name).of(self.head), METHODS[name]
+            title = lower_first(method.title)
+            shown.append(
+                TokenMap(
                     name=method.title,
-                    short_name=lower_first(method.title)
-                    if name == PLAIN or self.alone
-                    else "estimate",
+                    short_name=title if name == PLAIN or self.alone else "estimate",
                     unit=method.unit,
                     values=values,
-                    marks={GREATEST: greatest(values)},
-                    allowed=maps.allowed_to(head),
+                    marks=[spots(GREATEST, greatest(values), values)],
+                    allowed=maps.allowed_to(self.head),
                 )
             )
-        return panels
-
-    @property
-    def sides(self) -> Sides:
-        tokens, kind = self.attributions.tokens, self.attributions.site.kind
-        return Sides(
-            rows=tokens,
-            columns=tokens,
-            row_title=f"Query: {row_noun(kind)}",
-            column_title=kind.key_noun.capitalize(),
+        return token_maps(
+            layout,
+            self.title,
+            shown,
+            (f"Query: {row_noun(kind)}", maps.tokens),
+            (kind.key_noun.capitalize(), maps.tokens),
+            short="Beside the weights" if len(shown) > 1 else self.about_method.title,
+            # Rows of the encoder predict nothing.
+            framed=self.token if kind is AttentionKind.DECODER else None,
         )
-
-    @property
-    def narrow_title(self) -> str:
-        return "Beside the weights" if len(self.panels) > 1 else self.about_method.title
 
     def numbers(self) -> Numbers:
         maps, cells = self.attributions, ("query", "key")
