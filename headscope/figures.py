@@ -30,6 +30,8 @@ from model.trace.head import Head as _Head
 from model.trace.trace import Trace
 from model.translate.text_models import is_reader, load_reader
 from model.translate.translator import load
+from viz.charts.panel_figure import panel_figure as panel_figure
+from viz.charts.panel_figure import panels_figure as panels_figure
 from viz.compare.heads import HeadDifferences as HeadDifferences
 from viz.compare.heads import HeadPair as HeadPair
 from viz.compare.paired import PairedTraces as PairedTraces
@@ -48,8 +50,6 @@ from viz.decoding.search_results import ComparedSearches as ComparedSearches
 from viz.decoding.search_results import SearchWidths as SearchWidths
 from viz.decoding.search_tree import SearchTree as SearchTree
 from viz.decoding.steps import OneStep as OneStep
-from viz.draw.panel_figure import panel_figure as panel_figure
-from viz.draw.panel_figure import panels_figure as panels_figure
 from viz.effects.alignment_map import AlignmentMap as AlignmentMap
 from viz.effects.contrast_map import ContrastMap as ContrastMap
 from viz.effects.deciding_heads import DecidingHeads as DecidingHeads

@@ -244,28 +244,15 @@ def cells(
     return draw
 
 
-def grey_cells(hidden: NDArray[np.bool_], *, gap: float = 1, **more: Any) -> Mark:
-    """A grey ground over cells."""
-
-    def draw(sheet: Sheet) -> None:
-        grey = sheet.theme.forbidden
-        sheet.add(
-            {
-                "type": "heatmap",
-                "z": np.where(hidden, np.float32(1), np.float32(np.nan)),
-                "zmin": 0,
-                "zmax": 1,
-                "colorscale": [[0, grey], [1, grey]],
-                "showscale": False,
-                "hoverongaps": False,
-                "xgap": gap,
-                "ygap": gap,
-                "name": "not allowed",
-                **more,
-            }
-        )
-
-    return draw
+def grey(hidden: NDArray[np.bool_], theme: themes.Theme, gap: float, **more: Any) -> dict[str, Any]:
+    """A trace of a grey ground over cells."""
+    return {
+        **{"type": "heatmap", "z": np.where(hidden, np.float32(1), np.float32(np.nan))},
+        **{"zmin": 0, "zmax": 1, "colorscale": [[0, theme.forbidden], [1, theme.forbidden]]},
+        **{"showscale": False, "hoverongaps": False, "xgap": gap, "ygap": gap},
+        "name": "not allowed",
+        **more,
+    }
 
 
 def cell_texts(

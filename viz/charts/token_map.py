@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from model.trace.attention_map import BoolArray, FloatArray, Tokens
 from viz.charts.axes import Axis, label_axis
 from viz.charts.chart import Layout, Plot, chart, title_lines
-from viz.charts.marks import Mark, Sheet, cells, frames, grey_cells, in_legend, points
+from viz.charts.marks import Mark, Sheet, cells, frames, grey, in_legend, points
 from viz.charts.scale import Scale
 from viz.draw import style
 from viz.draw.labels import axis_labels, escape_html, lower_first, side_texts
@@ -74,7 +74,7 @@ def hatched(
 
     def draw(sheet: Sheet) -> None:
         hover = style.hover_template(named=named is not None, forbidden=True)
-        grey_cells(forbidden, gap=gap, customdata=named, hovertemplate=hover)(sheet)
+        sheet.add(grey(forbidden, sheet.theme, gap, customdata=named, hovertemplate=hover))
         sheet.add(
             {
                 "type": "scatter",

@@ -15,10 +15,10 @@ from viz.charts.axes import Axis, label_axis
 from viz.charts.chart import Layout, Plot, chart, title_lines
 from viz.charts.head_grid import LINE
 from viz.charts.marks import Sheet, cells, frames
+from viz.charts.panel_figure import panels_figure
 from viz.charts.scale import around_zero
 from viz.compare.paired import PairedTraces, matched
 from viz.draw import style
-from viz.draw.panel_figure import panels_figure
 from viz.draw.panels import Panel
 from viz.links.request import Request
 from viz.save.formats import ExportError

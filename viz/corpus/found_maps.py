@@ -9,8 +9,8 @@ import plotly.graph_objects as go
 
 from model.trace.attention_map import Site
 from model.trace.trace import Trace
+from viz.charts.panel_figure import panels_figure
 from viz.corpus.weights_panel import weights_panel
-from viz.draw.panel_figure import panels_figure
 from viz.draw.panels import Panel
 from viz.save.notebook import Lines
 from viz.save.numbers import Numbers, panels_numbers

@@ -8,10 +8,10 @@ import plotly.graph_objects as go
 
 from model.trace.attention_map import AttentionKind, AttentionMap, BoolArray
 from model.trace.trace import Trace
+from viz.charts.panel_figure import panels_figure
 from viz.corpus.pattern_search import Match, drawing_panel, drawn_sentence, matches
 from viz.corpus.weights_panel import weights_panel
 from viz.draw import style
-from viz.draw.panel_figure import panels_figure
 from viz.draw.panels import Panel
 from viz.links.mask_edits import decode
 from viz.save.notebook import Lines, traced

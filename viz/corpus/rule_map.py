@@ -12,10 +12,10 @@ from model.explain.measures import allowed_per_head
 from model.survey.corpus_survey import HeadRule
 from model.survey.fitting import seen_rows
 from model.trace.attention_map import AttentionMap, BoolArray
+from viz.charts.panel_figure import panels_figure
 from viz.corpus.sentences import rule_text
 from viz.corpus.weights_panel import weights_panel
 from viz.draw import style
-from viz.draw.panel_figure import panels_figure
 from viz.draw.panels import Panel
 from viz.save.numbers import Numbers, panels_numbers
 from viz.save.picture import Layout, Picture

@@ -10,9 +10,9 @@ import plotly.graph_objects as go
 
 from model.explain.reading import site_map
 from model.trace.attention_map import AttentionKind, AttentionMap, Site
+from viz.charts.panel_figure import panel_figure, panels_figure
 from viz.draw import style
 from viz.draw.axis_names import key_title, row_titles, row_words
-from viz.draw.panel_figure import panel_figure, panels_figure
 from viz.draw.panels import Panel
 from viz.heads.one_head import OfTrace
 from viz.save.numbers import Arrays, Axes, Numbers, cell_axes, panels_numbers

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import plotly.graph_objects as go
 
 from model.trace.attention_map import AttentionKind, AttentionMap, Site
+from viz.charts.panel_figure import panels_figure
 from viz.draw.labels import visible
-from viz.draw.panel_figure import panels_figure
 from viz.draw.panels import Panel
 from viz.masks.panels import number_panel, weights_panel
 from viz.save.notebook import Lines, public

@@ -10,7 +10,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from model.trace.trace import Trace
-from viz.draw.panel_figure import panel_figure
+from viz.charts.panel_figure import panel_figure
 from viz.draw.panels import Panel
 from viz.links.request import Request
 from viz.masks.batch_masks import batch_masks, factors, token_grid

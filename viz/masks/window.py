@@ -11,7 +11,7 @@ import numpy as np
 from model.record.intervention import Intervention
 from model.trace.attention_map import AttentionMap
 from model.trace.trace import Trace
-from viz.draw.panel_figure import panel_figure
+from viz.charts.panel_figure import panel_figure
 from viz.draw.style import count_of
 from viz.links.request import Request
 from viz.masks.panels import weights_panel

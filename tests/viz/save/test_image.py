@@ -26,9 +26,9 @@ from model.trace.trace import Trace
 from model.translate.translator import Translator
 from tests.kit.hostile_map import hostile_map
 from tests.kit.readings import attention_heatmap
+from viz.charts.panel_figure import panel_figure
 from viz.draw import themes
 from viz.draw.labels import axis_texts
-from viz.draw.panel_figure import panel_figure
 from viz.heads.one_head import OneHead
 from viz.masks.batch_masks import batch_masks
 from viz.masks.own_masks import OneMask

@@ -1,42 +1,31 @@
-"""Panels as figures to save: one alone, or several side by side."""
+"""Panels as figures: one alone, or several side by side."""
 
 from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
-from dataclasses import dataclass
-from itertools import accumulate
 from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
-from numpy.typing import NDArray
 
 from model.trace.attention_map import Tokens
+from viz.charts.marks import grey
+from viz.charts.panel_plan import (
+    EDGE,
+    FIGURE_TITLE_LINE,
+    LEAST_CELL,
+    NUMBERED_CELL,
+    WIDE,
+    Place,
+    Plan,
+    lie_flat,
+    plan_of,
+)
 from viz.draw import style, themes
 from viz.draw.labels import escape_html, side_texts
 from viz.draw.panels import Panel
 from viz.draw.token_axes import token_layout
-
-_WIDE, _NARROW = 780, 396
-"""Width in pixels of several panels on paper: two columns, one column."""
-
-_SLIDES = (_WIDE, 980, 1180)
-"""The same on a slide: the smallest width that fits all panels side by side, for the largest
-possible text."""
-
-_CELL, _SMALL_CELL, _LEAST_CELL, _NUMBERED_CELL = 30, 20, 13, 28
-"""Pixels of a cell: the most; the most with many cells or in a narrow figure; the least before
-panels are stacked; the least for a number."""
-
-_LEAST_SLOT = 110
-"""The minimum width of a panel's title in pixels."""
-
-_BETWEEN, _BELOW_ROW, _EDGE = 18, 22, 8
-"""Pixels between panels side by side, below a row of them, and at the edges of the figure."""
-
-_TITLE_LINE, _FIGURE_TITLE_LINE = 18, 26
-"""The line height of a panel's title and of the figure's, in pixels."""
 
 _BAR_LENGTH, _BAR_SLOT, _BAR_HEIGHT = 150, 190, 58
 
@@ -70,7 +59,12 @@ def panel_figure(panel: Panel, *, narrow: bool = False, dark: bool = False) -> g
         cells["colorbar"] = bar | {"tickvals": ends, "ticktext": list(map(style.number, ends))}
         if panel.shown is not None and not panel.shown.all():
             data += [
-                _hidden(panel.shown, theme, gap),
+                grey(
+                    ~panel.shown,
+                    theme,
+                    gap,
+                    hovertemplate=style.hover_template(named=False, forbidden=True),
+                ),
                 _legend_entry("not allowed", theme.forbidden, theme),
             ]
     rows, across = panel.query_title, panel.key_title
@@ -98,22 +92,6 @@ def _steps(colors: list[str]) -> list[list[Any]]:
 
 def _legend_entry(name: str, color: str, theme: themes.Theme) -> dict[str, Any]:
     return style.legend_square(theme, escape_html(name), color)
-
-
-def _hidden(shown: NDArray[np.bool_], theme: themes.Theme, gap: int) -> dict[str, Any]:
-    return {
-        "type": "heatmap",
-        "z": np.where(shown, np.float32(np.nan), np.float32(1)),
-        "zmin": 0,
-        "zmax": 1,
-        "colorscale": [[0, theme.forbidden], [1, theme.forbidden]],
-        "showscale": False,
-        "hoverongaps": False,
-        "hovertemplate": "<b>%{y}</b> to <b>%{x}</b><br>not allowed<extra></extra>",
-        "xgap": gap,
-        "ygap": gap,
-        "name": "not allowed",
-    }
 
 
 def panels_figure(
@@ -145,14 +123,14 @@ def panels_figure(
             "There is no cell to draw; a figure needs a panel with a row and a column."
         )
     theme = themes.page(dark)
-    plan = _plan(panels, narrow, slide)
+    plan = plan_of(panels, narrow, slide)
     data: list[dict[str, Any]] = []
     hidden: list[dict[str, Any]] = []
     numbers: list[dict[str, Any]] = []
     legend: dict[str, str] = {}
     bars: dict[tuple[Any, ...], dict[str, Any]] = {}
     layout: dict[str, Any] = {"annotations": []}
-    gap = 1 if plan.cell >= _LEAST_CELL else 0
+    gap = 1 if plan.cell >= LEAST_CELL else 0
     for number, (panel, place) in enumerate(zip(panels, plan.places, strict=True), start=1):
         suffix = "" if number == 1 else str(number)
         axes = {"xaxis": f"x{suffix}", "yaxis": f"y{suffix}"}
@@ -163,9 +141,17 @@ def panels_figure(
         else:
             bars.setdefault((panel.scale, panel.low, panel.high, panel.unit), cells)
             if panel.shown is not None and not panel.shown.all():
-                hidden.append(_hidden(panel.shown, theme, gap) | axes)
+                hidden.append(
+                    grey(
+                        ~panel.shown,
+                        theme,
+                        gap,
+                        hovertemplate=style.hover_template(named=False, forbidden=True),
+                    )
+                    | axes
+                )
                 legend["not allowed"] = theme.forbidden
-            if plan.cell >= _NUMBERED_CELL and panel.scale == "weights":
+            if plan.cell >= NUMBERED_CELL and panel.scale == "weights":
                 numbers.append(_cell_numbers(panel, theme) | axes)
         layout[f"xaxis{suffix}"], layout[f"yaxis{suffix}"] = _panel_axes(
             panel, place, plan, suffix, narrow
@@ -186,128 +172,8 @@ def panels_figure(
     return go.Figure({"data": [*data, *hidden, *numbers, *entries], "layout": frame | layout})
 
 
-@dataclass(frozen=True, slots=True)
-class _Place:
-    """Where a panel lies, in pixels from the upper left corner of the plot.
-
-    Attributes:
-        left: of its first column.
-        top: of its first row.
-        labels: how high the labels above it are.
-        title: its lines.
-        has_rows: whether its rows are named, which they are not again beside the same ones.
-    """
-
-    left: float
-    top: float
-    labels: int
-    title: list[str]
-    has_rows: bool
-
-
-@dataclass(frozen=True, slots=True)
-class _Plan:
-    """Where all panels lie, in a plot of so many pixels, and how large a cell is."""
-
-    places: list[_Place]
-    cell: float
-    width: float
-    height: float
-    label_size: int
-
-
-def _plan(panels: Sequence[Panel], narrow: bool, slide: bool) -> _Plan:
-    width, rows, cell = _rows(panels, narrow, slide)
-    places: list[_Place] = []
-    top = 0.0
-    size = _label_size(cell)
-    for row in rows:
-        gaps = [_label_width(panel, size, narrow) for panel in _named(row)]
-        slots = [max(len(panel.keys) * cell, _LEAST_SLOT) for panel in row]
-        titles = [
-            textwrap.wrap(f"{panel.sign} {panel.title}".strip(), max(8, int(slot / 7.4)))
-            for panel, slot in zip(row, slots, strict=True)
-        ]
-        labels = max(_labels_height(panel, cell, size, narrow) for panel in row)
-        top += labels + _TITLE_LINE * max(map(len, titles)) + 4
-        ends = accumulate(gap + slot + _BETWEEN for gap, slot in zip(gaps, slots, strict=True))
-        places += [
-            _Place(end - slot - _BETWEEN, top, labels, lines, gap > 0)
-            for end, slot, lines, gap in zip(ends, slots, titles, gaps, strict=True)
-        ]
-        top += max(len(panel.queries) for panel in row) * cell + _BELOW_ROW
-    return _Plan(places, cell, width, top - _BELOW_ROW, size)
-
-
-def _rows(
-    panels: Sequence[Panel], narrow: bool, slide: bool
-) -> tuple[float, list[Sequence[Panel]], float]:
-    """The width in pixels, the panels in rows, and the cell size: as few rows as stay readable."""
-    count = len(panels)
-    rooms = (_NARROW,) if narrow else _SLIDES if slide else (_WIDE,)
-    is_small = narrow or max(len(panel.queries) for panel in panels) > style.NUMBERED_ROWS
-    # Rows as even as possible: four panels make two rows of two, not three and one.
-    for abreast in dict.fromkeys(-(-count // rows) for rows in range(1, count + 1)):
-        rows = [panels[start : start + abreast] for start in range(0, count, abreast)]
-        for room in rooms:
-            width = room - 2 * _EDGE
-            cell = min(_cell_size(row, width, narrow) for row in rows)
-            if cell >= _LEAST_CELL:
-                return width, rows, min(cell, _SMALL_CELL if is_small else _CELL)
-    return width, rows, cell
-
-
-def _named(row: Sequence[Panel]) -> list[Panel | None]:
-    """The panels of a row that need row labels; None for one with its left neighbour's rows."""
-    before = [None, *row[:-1]]
-    return [
-        None if left is not None and left.queries == panel.queries else panel
-        for left, panel in zip(before, row, strict=True)
-    ]
-
-
-def _cell_size(row: Sequence[Panel], width: float, narrow: bool) -> float:
-    """The cell size that fits these panels side by side; too small if they do not fit.
-
-    Panels of few columns keep the room of their titles.
-    """
-    size = style.DENSE_FONT_SIZE
-    labels = sum(_label_width(panel, size, narrow) for panel in _named(row))
-    left = width - labels - _BETWEEN * (len(row) - 1)
-    keys = [len(panel.keys) for panel in row]
-    cell = left / sum(keys)
-    few = [n_keys for n_keys in keys if n_keys * cell < _LEAST_SLOT]
-    if few and len(few) < len(keys):
-        cell = (left - _LEAST_SLOT * len(few)) / (sum(keys) - sum(few))
-    elif few and left < _LEAST_SLOT * len(keys):
-        return 0.0 if len(keys) > 1 else cell
-    return cell
-
-
-def _label_size(cell: float) -> int:
-    return style.SMALL_FONT_SIZE if cell >= _NUMBERED_CELL else style.DENSE_FONT_SIZE
-
-
-def _text_width(texts: Sequence[str], size: int) -> float:
-    """The width of the longest text in pixels: a letter is slightly wider than half its height."""
-    return max(map(len, texts)) * size * 0.54
-
-
-def _label_width(panel: Panel | None, size: int, narrow: bool) -> float:
-    return 0.0 if panel is None else _text_width(side_texts(panel.queries, narrow), size) + 10
-
-
-def _labels_height(panel: Panel, cell: float, size: int, narrow: bool) -> int:
-    texts = side_texts(panel.keys, narrow)
-    return size + 8 if _lie_flat(texts, cell, size) else round(_text_width(texts, size)) + 12
-
-
-def _lie_flat(texts: Sequence[str], cell: float, size: int) -> bool:
-    return _text_width(texts, size) + 4 <= cell
-
-
 def _panel_axes(
-    panel: Panel, place: _Place, plan: _Plan, suffix: str, narrow: bool
+    panel: Panel, place: Place, plan: Plan, suffix: str, narrow: bool
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """The axes of a panel in its place; squares whatever the figure's width turns out to be."""
     n_queries, n_keys = panel.values.shape
@@ -328,7 +194,7 @@ def _panel_axes(
         "range": [-0.5, n_keys - 0.5],
         "side": "top",
         "constraintoward": "left",
-        "tickangle": 0 if _lie_flat(keys, plan.cell, plan.label_size) else -90,
+        "tickangle": 0 if lie_flat(keys, plan.cell, plan.label_size) else -90,
     }
     labels = [escape_html(text) for text in side_texts(panel.queries, narrow)]
     down = style.axis("", labels, row_step) | shared
@@ -394,7 +260,7 @@ def _cell_numbers(panel: Panel, theme: themes.Theme) -> dict[str, Any]:
 
 def _frame(
     panels: Sequence[Panel],
-    plan: _Plan,
+    plan: Plan,
     title: str,
     bars: dict[tuple[Any, ...], dict[str, Any]],
     legend: dict[str, str],
@@ -402,7 +268,7 @@ def _frame(
     narrow: bool,
 ) -> dict[str, Any]:
     """The layout around the panels: title, what rows and columns are, colour bars and legend."""
-    width = plan.width + 2 * _EDGE
+    width = plan.width + 2 * EDGE
     heading = textwrap.wrap(title, 40 if narrow else 78)
     rows = _common([(panel.queries, panel.query_title) for panel in panels], _QUERY)
     columns = _common([(panel.keys, panel.key_title) for panel in panels], _KEY)
@@ -410,7 +276,7 @@ def _frame(
     legend_rows = -(-int(sum(len(name) * 7.5 + 52 for name in legend)) // int(width))
     abreast = max(1, int(width // _BAR_SLOT))
     bar_rows = -(-len(bars) // abreast)
-    above = 18 + _FIGURE_TITLE_LINE * len(heading) + style.LINE_HEIGHT * len(lines)
+    above = 18 + FIGURE_TITLE_LINE * len(heading) + style.LINE_HEIGHT * len(lines)
     below = 14 + style.LEGEND_HEIGHT * legend_rows + _BAR_HEIGHT * bar_rows
     height = plan.height + above + below
     for number, ((scale, low, high, unit), cells) in enumerate(bars.items()):
@@ -435,12 +301,12 @@ def _frame(
         theme, title="<br>".join(map(escape_html, heading)), height=0, lines=lines
     )
     # Plotly positions a title by its last line.
-    shared["title"]["pad"]["t"] += _FIGURE_TITLE_LINE * max(0, len(heading) - 1)
-    own_width = {"width": width} if width > _WIDE else {}
+    shared["title"]["pad"]["t"] += FIGURE_TITLE_LINE * max(0, len(heading) - 1)
+    own_width = {"width": width} if width > WIDE else {}
     return shared | {
         **own_width,
         "height": height,
-        "margin": {"l": _EDGE, "r": _EDGE, "t": above, "b": below},
+        "margin": {"l": EDGE, "r": EDGE, "t": above, "b": below},
         "legend": style.legend_below(shared),
     }
 

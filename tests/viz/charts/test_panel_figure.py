@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from model.trace.attention_map import Tokens
+from viz.charts.panel_figure import panels_figure
 from viz.draw import themes
-from viz.draw.panel_figure import panels_figure
 from viz.draw.panels import Panel
 from viz.save import image
 
