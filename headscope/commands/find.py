@@ -13,7 +13,6 @@ from model.checkpoints.shipped import checkpoint_folder
 from model.record.weight_rules import RULES
 from model.survey.corpus_survey import KEYS
 from model.survey.part import SurveyError
-from model.survey.sentence_index import FOUND_BY
 from model.survey.survey_file import read_sentences, read_survey
 from model.trace.head import Head
 from viz.links.head_refs import read_heads, written_heads
@@ -65,10 +64,9 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.looks is not None:
         if head is None or head not in index.does:
             raise SurveyError("--looks needs one of the model's heads: --head encoder.0.5")
-        if arguments.looks not in FOUND_BY[head[0].kind]:
-            raise SurveyError(
-                f"{head[0].kind} heads are found by {', '.join(FOUND_BY[head[0].kind])}."
-            )
+        kind = head.site.kind
+        if arguments.looks not in index.found_by(kind):
+            raise SurveyError(f"{kind} heads are found by {', '.join(index.found_by(kind))}.")
     found = index.found(arguments.words, head, arguments.looks)
     for number, level in found[: arguments.most]:
         print(

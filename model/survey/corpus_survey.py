@@ -29,8 +29,6 @@ DECILES = 10
 CHEAP = 1.0
 """Points of BLEU; so much may be lost where a page says how many heads can be rules."""
 
-"""A head: its site, and its number there."""
-
 _Z = 1.959964
 
 

@@ -95,6 +95,7 @@ class SurveyPart(Brief):
         """The content of a file, which numpy reads without pickle."""
         names = json.dumps(
             {
+                "measures": KEYS,
                 "sites": [str(site) for site in self.sites],
                 "sources": self.sources,
                 "predictions": self.predictions,
@@ -114,13 +115,15 @@ class SurveyPart(Brief):
         """The inverse of `to_bytes`.
 
         Raises:
-            SurveyError: if it is damaged.
+            SurveyError: if it is damaged, or another version counted other measures.
         """
         try:
             with np.load(BytesIO(content), allow_pickle=False) as arrays:
                 if sorted(arrays.files) != sorted(("names", *_ARRAYS)):
                     raise ValueError
                 names = json.loads(arrays["names"].tobytes())
+                if names["measures"] != [*KEYS]:
+                    raise ValueError
                 return cls(
                     tuple(map(site_named, names["sites"])),
                     tuple(map(tuple, names["sources"])),
@@ -130,7 +133,9 @@ class SurveyPart(Brief):
                 )
         except Exception as error:
             # A cut file fails in zipfile, zlib, json or here.
-            raise SurveyError("A part of the survey is damaged; delete it and go on.") from error
+            raise SurveyError(
+                "A part of the survey is damaged, or of another version; delete it and go on."
+            ) from error
 
 
 _ARRAYS = ("values", "tells", "distances", "looks", "effects")

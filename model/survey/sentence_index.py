@@ -11,7 +11,7 @@ from __future__ import annotations
 import lzma
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntEnum
 from functools import lru_cache
 from types import MappingProxyType
@@ -33,7 +33,6 @@ FOUND_BY: Mapping[AttentionKind, tuple[str, ...]] = MappingProxyType(
     }
 )
 """The rules that sentences are found by, for each kind of attention."""
-
 
 WORTH_READING = range(8, 17)
 """Tokens of a sentence in which there is something to see and not too much to read."""
@@ -66,11 +65,17 @@ class SentenceIndex(Brief):
 
     Attributes:
         sources: the sentences.
-        does: by head, for each of FOUND_BY its kind, (rule, sentence), values of Does.
+        does: by head, for each of the rules of its kind, (rule, sentence), values of Does.
+        rules: the names of these, by kind; a file of another version may have more or fewer.
     """
 
     sources: tuple[str, ...]
     does: Mapping[Head, NDArray[np.uint8]]
+    rules: Mapping[AttentionKind, tuple[str, ...]] = field(default_factory=lambda: FOUND_BY)
+
+    def found_by(self, kind: AttentionKind) -> tuple[str, ...]:
+        """The rules by which sentences are found here: of FOUND_BY, those that the index has."""
+        return tuple(name for name in FOUND_BY[kind] if name in self.rules[kind])
 
     def found(
         self, words: str = "", head: Head | None = None, rule: str | None = None
@@ -83,7 +88,7 @@ class SentenceIndex(Brief):
             words: all of which a sentence must have, in any order, whatever their case; "work*"
                 stands for every word that begins like this.
             head: which must follow the rule somewhere.
-            rule: one of FOUND_BY the head's kind.
+            rule: one of `found_by` the head's kind.
 
         Raises:
             KeyError: if the index has no such head.
@@ -94,7 +99,7 @@ class SentenceIndex(Brief):
             there &= self._with(word)
         level = np.full(len(self.sources), Does.MOSTLY, np.uint8)
         if head is not None and rule is not None:
-            level = self.does[head][FOUND_BY[head[0].kind].index(rule)]
+            level = self.does[head][self.rules[head[0].kind].index(rule)]
             there &= level > Does.NEVER
         places = np.flatnonzero(there)
         if not len(places):
@@ -125,7 +130,11 @@ class SentenceIndex(Brief):
 
     @classmethod
     def from_bytes(
-        cls, content: bytes, sources: Sequence[str], heads: Mapping[Site, int]
+        cls,
+        content: bytes,
+        sources: Sequence[str],
+        heads: Mapping[Site, int],
+        rules: Mapping[AttentionKind, tuple[str, ...]],
     ) -> SentenceIndex:
         """The inverse of `to_bytes`, for the sites of a model with their numbers of heads.
 
@@ -134,7 +143,7 @@ class SentenceIndex(Brief):
         """
         places = [Head(site, head) for site, n in sorted(heads.items()) for head in range(n)]
         width = -(-len(sources) // 8)
-        sizes = [2 * width * len(FOUND_BY[site.kind]) for site, _ in places]
+        sizes = [2 * width * len(rules[site.kind]) for site, _ in places]
         try:
             # No more than fits, whatever the content says.
             unpacked = lzma.LZMADecompressor(memlimit=1 << 28).decompress(content, sum(sizes) + 1)
@@ -147,4 +156,4 @@ class SentenceIndex(Brief):
         for place, own in zip(places, np.split(cells, np.cumsum(sizes)[:-1]), strict=True):
             planes = np.unpackbits(own.reshape(2, -1, width), axis=-1, count=len(sources))
             does[place] = planes.sum(axis=0, dtype=np.uint8)
-        return cls(tuple(sources), does)
+        return cls(tuple(sources), does, rules)

@@ -76,6 +76,21 @@ _UNNAMED = {
 }
 """Those of older files, which do not name them."""
 
+_UNNAMED_RULES = {
+    AttentionKind.ENCODER: (
+        *("previous", "same", "next", "two_before", "two_after", "first", "last", "punctuation"),
+        *("again", "own_word"),
+    ),
+    AttentionKind.CROSS: ("first", "last", "punctuation", "aligned", "after_aligned"),
+    AttentionKind.DECODER: (
+        *("previous", "same", "two_before", "first", "punctuation", "again", "own_word"),
+    ),
+}
+"""By what older files find sentences, in their order."""
+
+FORMAT = 2
+"""Of the file: 1 named neither columns nor rules, and no format."""
+
 _DIGITS = 4
 _NUMBERS = ("fitted", "judged", "translated")
 _CURVES = ("log_prob", "bleu")
@@ -92,6 +107,7 @@ def save_survey(directory: Path, survey: CorpusSurvey, index: SentenceIndex | No
     columns = {**_COLUMNS, "probes": [*_measured(survey), *survey.further]}
     content = {
         **survey.unknown,
+        "format": FORMAT,
         "weights": weights_digest(directory),
         "columns": columns,
         "probed": [english for english, _ in PROBES],
@@ -108,6 +124,7 @@ def save_survey(directory: Path, survey: CorpusSurvey, index: SentenceIndex | No
             for site, heads in _all_probes(survey).items()
         },
         "rules": None if survey.rules is None else _rules_to_json(survey.rules),
+        "found_by": {} if index is None else dict(index.rules),
     }
     written = BytesIO()
     with ZipFile(written, "w") as archive:
@@ -122,8 +139,8 @@ def read_survey(directory: Path) -> CorpusSurvey | None:
     """The survey in survey.zip of a checkpoint folder; None without the file.
 
     Raises:
-        CheckpointError: if the file or labels.json is damaged, lacks a part, or is of another model
-            than the folder has by now.
+        CheckpointError: if the file or labels.json is damaged, lacks a part, is of a newer version,
+            or is of another model than the folder has by now.
     """
     path = own_file(directory, SURVEY)
     if not path.exists():
@@ -184,7 +201,7 @@ def read_sentences(directory: Path) -> SentenceIndex | None:
     path = own_file(directory, SURVEY)
     if not path.exists():
         return None
-    heads = _object(path)["heads"]
+    survey = _object(path)
     content = _read(path, _SENTENCES)
     if content is None:
         return None
@@ -192,15 +209,19 @@ def read_sentences(directory: Path) -> SentenceIndex | None:
         return SentenceIndex.from_bytes(
             _read(path, _DOES) or b"",
             [str(source) for source in json.loads(content)],
-            {site_named(name): len(each) for name, each in heads.items()},
+            {site_named(name): len(each) for name, each in survey["heads"].items()},
+            {
+                kind: tuple(map(str, survey["found_by"][kind])) if "found_by" in survey else rules
+                for kind, rules in _UNNAMED_RULES.items()
+            },
         )
     except _DAMAGED:
         raise _damaged(path) from None
 
 
 _PARTS = {
-    *("weights", "columns", "probed", "sample", "held_out", "shown", "heads", "is_german"),
-    *("probes", "rules"),
+    *("format", "weights", "columns", "probed", "sample", "held_out", "shown", "heads"),
+    *("is_german", "probes", "rules", "found_by"),
 }
 
 _DAMAGED = (AttributeError, KeyError, OverflowError, TypeError, ValueError)
@@ -242,6 +263,14 @@ def _object(path: Path) -> dict[str, Any]:
         raise _damaged(path) from None
     if not isinstance(content, dict) or not isinstance(content.get("heads"), dict):
         raise _damaged(path)
+    written = content.get("format", 1)
+    if not isinstance(written, int) or written < 1:
+        raise _damaged(path)
+    if written > FORMAT:
+        raise CheckpointError(
+            f"{path} was written by a newer Headscope. Update this one, or write the file anew "
+            "with headscope survey."
+        )
     return content
 
 

@@ -9,7 +9,7 @@ import streamlit as st
 from model.checkpoints.checkpoint import CheckpointError
 from model.record.weight_rules import RULES
 from model.survey.corpus_survey import CorpusSurvey
-from model.survey.sentence_index import FOUND_BY, WORTH_READING, Does, SentenceIndex
+from model.survey.sentence_index import WORTH_READING, Does, SentenceIndex
 from model.trace.attention_map import AttentionKind, AttentionMap, BoolArray
 from model.trace.head import Head
 from model.trace.trace import Trace
@@ -67,8 +67,8 @@ def show_search(question: OfModel, survey: CorpusSurvey, view: CorpusView) -> No
     if index is None:
         return
     place = place_of(survey, view)
-    kind = place[0].kind
-    if view.does not in ("", *FOUND_BY[kind]):
+    kind = place.site.kind
+    if view.does not in ("", *index.found_by(kind)):
         address.change(does="")
         view = address.read(CorpusView)
     with row(at="bottom"):
@@ -84,7 +84,7 @@ def show_search(question: OfModel, survey: CorpusSurvey, view: CorpusView) -> No
         choose_head(survey, place)
         menu(
             "Looks",
-            {"": "anywhere", **{name: RULES[name].text for name in FOUND_BY[kind]}},
+            {"": "anywhere", **{name: RULES[name].text for name in index.found_by(kind)}},
             key="does",
             width=300,
         )
@@ -112,7 +112,7 @@ def present_found(question: OfModel, survey: CorpusSurvey, view: CorpusView) -> 
     if index is None:
         return
     place = place_of(survey, view)
-    rule = view.does if view.does in FOUND_BY[place[0].kind] else ""
+    rule = view.does if view.does in index.found_by(place.site.kind) else ""
     found = index.found(view.words, place, rule or None)
     said = found_sentence(index, found, view.words, place, rule)
     stage.say(said)
@@ -213,7 +213,7 @@ def show_like(question: OfModel, attention: AttentionMap, drawn: BoolArray, plac
     """Other sentences in which a head does what was drawn, where a rule says what that is."""
     index = session.sentence_index(question.checkpoint)
     rule = rule_drawn(attention, drawn)
-    if index is None or rule is None:
+    if index is None or rule not in index.found_by(place.site.kind):
         return
     found = index.found("", place, rule)[:ALIKE]
     if found:

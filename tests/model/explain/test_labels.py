@@ -16,6 +16,7 @@ from model.checkpoints.checkpoint import CheckpointError
 from model.explain.labels import MIN_PASSING, MIN_SENTENCES, RULE, Finding, Survey, wilson
 from model.explain.labels_file import read_labels, save_labels
 from model.survey.parallel_text import Pair
+from model.trace.attention_map import AttentionKind, Site
 from model.training import labels as command
 from tests.kit.labels import tiny_survey, values
 from tests.kit.tiny_checkpoint import PAIRS, write_tiny_checkpoint
@@ -97,7 +98,6 @@ BROKEN: list[tuple[list[Any], Any]] = [
     (["heads", "nonsense"], []),
     (["heads", "encoder.0"], []),
     (["heads", "encoder.7"], [{"means": {}}] * 4),
-    (["heads", "encoder.0", 0, "label"], "looks at nothing"),
     (["heads", "encoder.0", 0, "label"], "predicted_source"),
     (["heads", "encoder.0", 0, "label"], []),
     (["heads", "encoder.0", 0, "sentences"], 700),
@@ -125,6 +125,18 @@ def test_a_broken_file_is_refused_in_a_sentence(
     (folder / "labels.json").write_text(json.dumps(content), encoding="utf-8")
     with pytest.raises(CheckpointError, match=r"labels\.json is damaged: .*\. Delete it, or"):
         read_labels(folder)
+
+
+def test_measures_and_rules_of_another_version_are_read(tmp_path: Path) -> None:
+    folder = write_tiny_checkpoint(tmp_path / "tiny", steps=0)
+    content = tiny_survey().to_json()
+    head = content["heads"]["encoder.0"][0]
+    head["label"], head["means"] = "looks at nothing", {**head["means"], "later": 0.3}
+    (folder / "labels.json").write_text(json.dumps(content), encoding="utf-8")
+    found = read_labels(folder)
+    assert found is not None
+    finding = found.heads[Site(AttentionKind.ENCODER, 0)][0]
+    assert (finding.label, finding.means["later"]) == (None, 0.3)
 
 
 def test_examples_and_what_else_is_known_are_left_out_and_no_sentence_comes_twice() -> None:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import json
+from dataclasses import replace
 from pathlib import Path
+from zipfile import ZipFile
 
 import numpy as np
 import pytest
@@ -12,13 +15,14 @@ from headscope.__main__ import main
 from model.checkpoints.checkpoint import CheckpointError
 from model.checkpoints.shipped import checkpoint_folder
 from model.record.weight_rules import Lexicon
+from model.survey.corpus_survey import KEYS
 from model.survey.indexing import indexed
 from model.survey.part import MOSTLY, counted
 from model.survey.sentence_index import FOUND_BY, Does, SentenceIndex
-from model.survey.survey_file import SURVEY, read_sentences, save_survey
+from model.survey.survey_file import FORMAT, SURVEY, read_sentences, read_survey, save_survey
 from model.trace.attention_map import AttentionKind, AttentionMap, Site
 from model.translate.translator import Translator
-from tests.kit.surveys import tiny_corpus_survey
+from tests.kit.surveys import damage_survey, tiny_corpus_survey
 from tests.kit.tiny_checkpoint import PAIRS
 
 TEXTS = [source for source, _ in PAIRS]
@@ -158,6 +162,47 @@ def test_the_index_survives_the_file_and_damage_is_refused(
     (tmp_path / SURVEY).write_bytes(content[:-30])
     with pytest.raises(CheckpointError, match="damaged"):
         read_sentences(tmp_path)
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_rules_of_the_index_go_by_their_names(
+    tmp_path: Path, translator: Translator, index: SentenceIndex, named: bool
+) -> None:
+    kind, head = AttentionKind.ENCODER, (ENCODER, 1)
+    if named:
+        # A version that finds by one rule more and one less, in another order.
+        rules = {**FOUND_BY, kind: ("later", *FOUND_BY[kind][:0:-1])}
+        does = {
+            place: each[::-1] if place[0].kind is kind else each
+            for place, each in index.does.items()
+        }
+        index = replace(index, does=does, rules=rules)
+    save_survey(tmp_path, tiny_corpus_survey(translator), index)
+    if not named:
+        damage_survey(tmp_path, lambda content: [content.pop(n) for n in ("found_by", "format")])
+    found = read_sentences(tmp_path)
+    assert found is not None
+    assert found.found_by(kind) == FOUND_BY[kind][named:]
+    assert found.rules == index.rules
+    assert found.found("", head, "same") == index.found("", head, "same") != []
+
+
+def test_a_file_of_a_newer_version_is_said_to_be_one(
+    tmp_path: Path, translator: Translator, index: SentenceIndex
+) -> None:
+    save_survey(tmp_path, tiny_corpus_survey(translator), index)
+    damage_survey(tmp_path, lambda content: content.update(format=FORMAT + 1))
+    for read in (read_survey, read_sentences):
+        with pytest.raises(CheckpointError, match=r"by a newer Headscope\. Update this one"):
+            read(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["de-en", "en-de", "en-de-childhood", "en-de-learned", "en-fr"])
+def test_shipped_surveys_name_their_columns_and_rules(name: str) -> None:
+    with ZipFile(checkpoint_folder(name) / SURVEY) as archive:
+        content = json.loads(archive.read("survey.json"))
+    assert (content["format"], content["columns"]["probes"]) == (FORMAT, list(KEYS))
+    assert content["found_by"] == {str(kind): [*rules] for kind, rules in FOUND_BY.items()}
 
 
 def test_the_command_finds_sentences_and_heads(capsys: pytest.CaptureFixture[str]) -> None:
