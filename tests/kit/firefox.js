@@ -1,5 +1,7 @@
 // What a test says to a page in Firefox; every document has it from its start.
 
+/* global at, click, until -- defined here */
+
 const SECONDS = 30;
 
 globalThis.at = (name) => document.querySelector(name);

@@ -5,10 +5,10 @@
  * @returns {() => void} stops listening.
  */
 export function onReconnect(callback) {
-  const app = document.querySelector("[data-test-connection-state]");
+  const app = /** @type {HTMLElement | null} */ (document.querySelector("[data-test-connection-state]"));
   let isLost = false;
   const observer = new MutationObserver(() => {
-    const isConnected = app.dataset.testConnectionState === "CONNECTED";
+    const isConnected = app?.dataset.testConnectionState === "CONNECTED";
     if (isLost && isConnected) callback();
     isLost = !isConnected;
   });

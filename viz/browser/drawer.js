@@ -7,10 +7,10 @@ class Drawer {
     document.addEventListener("click", this.close);
   }
 
-  close = (event) => {
-    if (!event.target.closest?.('[data-testid="stSidebarNavLink"]')) return;
+  close = (/** @type {Event} */ event) => {
+    if (!(event.target instanceof Element) || !event.target.closest('[data-testid="stSidebarNavLink"]')) return;
     // After Streamlit has handled the click: if it closes the drawer itself, the button is gone.
-    setTimeout(() => document.querySelector('[data-testid="stSidebarCollapseButton"] button')?.click());
+    setTimeout(() => document.querySelector('[data-testid="stSidebarCollapseButton"]')?.querySelector("button")?.click());
   };
 
   update() {}

@@ -1,6 +1,6 @@
 // Stands in for a large script: fetches it once and passes it every update.
 
-/* global CODE: the script's address relative to the page, defined by files.py ahead of this script. */
+/* global CODE -- the script's address relative to the page, defined by files.py ahead of this script. */
 
 const FIRST_PAUSE = 500;
 const LONGEST_PAUSE = 8000;
@@ -8,10 +8,17 @@ const PATIENCE = 5000;
 const LATE = "This part of the page has not loaded yet. If it does not appear, reload the page.";
 
 // Each mounting's latest data; a newer update replaces the object.
+/** @type {WeakMap<Node, HTMLElement>} */
 const lines = new WeakMap();
-let code = null;
-let sheet = null;
+/** @type {Promise<Code> | undefined} */
+let code;
+/** @type {CSSStyleSheet | undefined} */
+let sheet;
 
+/** @typedef {{ default: (component: Mounting<unknown>) => unknown, STYLE: string }} Code */
+
+
+/** @type {() => Promise<Code>} */
 async function fetchCode() {
   for (let tried = 0; ; tried++) {
     try {
@@ -27,14 +34,16 @@ async function fetchCode() {
   }
 }
 
+/** @type {(root: Document | ShadowRoot, style: string) => void} */
 function dress(root, style) {
-  if (sheet === null) {
+  if (!sheet) {
     sheet = new CSSStyleSheet();
     sheet.replaceSync(style);
   }
   if (!root.adoptedStyleSheets.includes(sheet)) root.adoptedStyleSheets.push(sheet);
 }
 
+/** @type {(component: Mounting<unknown>) => Promise<unknown>} */
 export default async function (component) {
   const { parentElement } = component;
   const line = document.createElement("p");
@@ -49,6 +58,6 @@ export default async function (component) {
   line.remove();
   // A newer update is here; Streamlit would take this one's return value as the end of the component.
   if (lines.get(parentElement) !== line) return undefined;
-  dress(parentElement.getRootNode(), STYLE);
+  dress(/** @type {ShadowRoot} */ (parentElement.getRootNode()), STYLE);
   return update(component);
 }

@@ -33,6 +33,8 @@ _IMPORT = re.compile(
     r'(?: with \{ type: "json" \})?;\n',
     re.MULTILINE,
 )
+_COMMENT = re.compile(r"^[ \t]*(?://.*|/\*(?s:.*?)\*/)\n", re.MULTILINE)
+_TYPE = re.compile(r"/\*\* @type .*? \*/ ?")
 _EXPORT = re.compile(r"^export (?=(?:async )?(?:function|class|const|let)\b)", re.MULTILINE)
 _LEFT = re.compile(r"^(?:import|export|@import)\b.*", re.MULTILINE)
 _DEFINED = re.compile(
@@ -61,7 +63,7 @@ def joined(entry: str | Path) -> str:
     """A script or a style sheet with all that it imports, each file once, before what imports it.
 
     A component's script is one module that cannot import its neighbours, and there is no build
-    step. A JSON file becomes a constant of its name.
+    step. A JSON file becomes a constant of its name. Comments, types among them, are left out.
 
     Args:
         entry: a path; one that is relative begins in this folder.
@@ -98,7 +100,7 @@ def _add(path: Path, parts: dict[Path, str], added: set[Path], *, is_entry: bool
         if " as " in (match["names"] or "") or not (match["names"] or usual).startswith(usual):
             raise ValueError(f"{path.name} renames what it imports: {match[0].rstrip()}")
         _add(other, parts, added)
-    text = _EXPORT.sub("", _IMPORT.sub("", text))
+    text = _EXPORT.sub("", _IMPORT.sub("", _TYPE.sub("", _COMMENT.sub("", text))))
     left = _LEFT.search(text)
     if left and not (is_entry and left[0].startswith("export default")):
         raise ValueError(f"{path.name} has a line that cannot be joined: {left[0]}")

@@ -5,6 +5,13 @@ import { mounted } from "./canvas/mount.js";
 const PATIENCE = 5000;
 
 class Focus {
+  turn = -1;
+  /** @type {MutationObserver | undefined} */
+  seen;
+  /** @type {number | undefined} */
+  waiting;
+
+  /** @type {(given: { key: string; turn: number }) => void} */
   update({ key, turn }) {
     if (turn === this.turn) return;
     this.turn = turn;
@@ -16,8 +23,9 @@ class Focus {
     this.waiting = setTimeout(() => this.dispose(), PATIENCE);
   }
 
+  /** @type {(key: string) => HTMLElement | null} */
   _found(key) {
-    const found = document.querySelector(`.st-key-${CSS.escape(key)} :is(input, textarea, button)`);
+    const found = /** @type {HTMLElement | null} */ (document.querySelector(`.st-key-${CSS.escape(key)} :is(input, textarea, button)`));
     found?.focus();
     return found;
   }

@@ -6,6 +6,10 @@ import { mounted } from "./canvas/mount.js";
 import { onReconnect } from "./connection.js";
 
 class Theme {
+  /** @type {Trigger} */
+  tell;
+
+  /** @param {HTMLElement} probe */
   constructor(probe) {
     const ground = () => getComputedStyle(probe).backgroundColor;
     let seen = ground();
@@ -18,6 +22,7 @@ class Theme {
     this.dispose = onReconnect(() => this.tell("changed", "connected"));
   }
 
+  /** @type {(data: unknown, report: Reporter, trigger: Trigger) => void} */
   update(data, report, trigger) {
     this.tell = trigger;
   }

@@ -1,10 +1,11 @@
 // Links to this view outside of the page that embeds it: the address without what embeds.
+/** @type {(component: Mounting<unknown>) => () => void} */
 export default function ({ parentElement }) {
-  const link = parentElement.querySelector("a");
+  const link = /** @type {HTMLAnchorElement} */ (parentElement.querySelector("a"));
   const point = () => {
     const address = new URL(location.href);
     for (const name of ["embed", "embed_options"]) address.searchParams.delete(name);
-    link.href = address;
+    link.href = address.href;
   };
   // Anew whenever it may be followed: a view changes without a run.
   const events = ["pointerenter", "pointerdown", "focus"];

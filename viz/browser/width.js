@@ -6,6 +6,15 @@ import { mounted } from "./canvas/mount.js";
 const QUIET = 150;
 
 class Teller {
+  /** @type {{ columns: number, room: number, gap: number, abreast: number }} */
+  data;
+  told = 0;
+  /** @type {Reporter} */
+  report;
+  /** @type {number | undefined} */
+  waiting;
+
+  /** @param {HTMLElement} root */
   constructor(root) {
     this.root = root;
     this.observer = new ResizeObserver(() => {
@@ -17,6 +26,7 @@ class Teller {
     this.observer.observe(root);
   }
 
+  /** @type {(data: Teller["data"], report: Reporter) => void} */
   update(data, report) {
     this.data = data;
     this.report = report;

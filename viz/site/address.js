@@ -4,8 +4,10 @@ const HOME_PAGE = "door";
 
 /** The address of a site: /heads/?sentence=…, below the folder where its files are. */
 export class PathAddress {
+  /** @param {URL} root @param {string[]} pages */
   constructor(root, pages) {
-    Object.assign(this, { root, pages });
+    this.root = root;
+    this.pages = pages;
   }
 
   read() {
@@ -13,6 +15,7 @@ export class PathAddress {
     return { page: this.pages.includes(name) ? name : HOME_PAGE, query: queryOf(location.search) };
   }
 
+  /** @type {(page: string, query: View) => string} */
   link(page, query) {
     return new URL((page === HOME_PAGE ? "" : `${page}/`) + written(query), this.root).href;
   }
@@ -20,6 +23,7 @@ export class PathAddress {
 
 /** The address of a file, which has no folders: #/heads?sentence=…. */
 export class HashAddress {
+  /** @param {string[]} pages */
   constructor(pages) {
     this.pages = pages;
   }
@@ -30,15 +34,18 @@ export class HashAddress {
     return { page: this.pages.includes(name) ? name : HOME_PAGE, query: queryOf(search) };
   }
 
+  /** @type {(page: string, query: View) => string} */
   link(page, query) {
     return `#/${page === HOME_PAGE ? "" : page}${written(query)}`;
   }
 }
 
+/** @type {(search: string) => View} */
 function queryOf(search) {
   return Object.fromEntries(new URLSearchParams(search));
 }
 
+/** @type {(query: View) => string} */
 function written(query) {
   const search = new URLSearchParams(Object.entries(query).filter(([, value]) => value !== "")).toString();
   return search && `?${search}`;

@@ -1,12 +1,27 @@
 // The files of a model: in this page as text, or fetched from the site.
 
+import { part } from "../browser/canvas/dom.js";
 import { EngineClient } from "../browser/engine/client.js";
 import { inflated } from "../browser/live/inflated.js";
 import { say } from "./words.js";
 
+/**
+ * @typedef {object} Known
+ * @property {{ name: string, card: string }[]} models
+ * @property {Record<string, string>} code - where scripts are.
+ * @property {Record<string, View>} keys - of each page, and of none, with the app's defaults.
+ * @property {Record<string, Phrases>} words - by language.
+ * @property {Record<string, { said: Phrases, headers: Phrases }>} wording
+ */
+/**
+ * @typedef {{ path: string, name: string, reads: string, sentence: string, examples: string[], config: Partial<ModelConfig>,
+ *   files: Record<string, string>, openings: Record<string, string>, [fact: string]: unknown }} Card
+ */
+
+/** @type {Known | null} */
 let known = null;
 
-/** What the page knows of itself: where its code is, which models there are, and its words. */
+/** What the page knows of itself: where its code is, which models there are, and its words. @type {() => Known} */
 export function site() {
   known ??= JSON.parse(textOf("site"));
   return known;
@@ -20,8 +35,9 @@ export function siteRoot() {
   return ROOT;
 }
 
+/** @type {(name: string) => string} */
 export function textOf(name) {
-  return document.querySelector(`#${name}`).textContent;
+  return part(document, `#${name}`).textContent;
 }
 
 /** Whether the model is in this page. */
@@ -31,6 +47,7 @@ export function isPacked() {
 
 /** A file that is not to be had; the message says so in the reader's language. */
 export class FileError extends Error {
+  /** @param {string} message */
   constructor(message, { isAway = false } = {}) {
     super(message);
     // Whether there is no network to fetch it by.
@@ -38,7 +55,8 @@ export class FileError extends Error {
   }
 }
 
-/** The bytes of a file, with how much has come as a share. */
+/** The bytes of a file, with how much has come as a share.
+ * @type {(address: URL, onShare: (share: number) => void) => Promise<Bytes>} */
 async function fetchedBytes(address, onShare) {
   const response = await fetch(address).catch(() => {
     throw new FileError(say("no_network"), { isAway: true });
@@ -46,8 +64,10 @@ async function fetchedBytes(address, onShare) {
   if (!response.ok) throw new FileError(say("no_file", { file: address.pathname, status: response.status }));
   const total = Number(response.headers.get("content-length"));
   const encoded = response.headers.get("content-encoding");
+  /** @type {Bytes[]} */
   const parts = [];
   let length = 0;
+  if (!response.body) return new Uint8Array(await response.arrayBuffer());
   for (const reader = response.body.getReader(); ; ) {
     const { done, value } = await reader.read();
     if (done) break;
@@ -64,7 +84,8 @@ async function fetchedBytes(address, onShare) {
   return bytes;
 }
 
-/** The worker that runs the engine, with the model of a card in it. */
+/** The worker that runs the engine, with the model of a card in it.
+ * @type {(card: Card, onShare: (share: number) => void) => Promise<EngineClient>} */
 export async function startedEngine(card, onShare) {
   const packed = isPacked();
   const address = packed
@@ -75,8 +96,7 @@ export async function startedEngine(card, onShare) {
     worker.addEventListener("error", (event) => reject(new Error(event.message || "its worker did not start")));
   });
   const engine = new EngineClient(worker);
-  engine.end = () => worker.terminate();
-  const bytesOf = (name) =>
+  const bytesOf = (/** @type {string} */ name) =>
     packed ? inflated(textOf(name)) : fetchedBytes(new URL(card.files[name], siteRoot()), name === "weights" ? onShare : () => {});
   const load = async () => {
     const [weights, tokenizer] = await Promise.all([bytesOf("weights"), bytesOf("tokenizer")]);
@@ -85,13 +105,13 @@ export async function startedEngine(card, onShare) {
   await Promise.race([load(), failed]);
   if (packed) {
     URL.revokeObjectURL(address);
-    for (const name of ["tokenizer", "worker"]) document.querySelector(`#${name}`).textContent = "";
-    document.querySelector("#weights").textContent = "";
+    for (const name of ["tokenizer", "worker", "weights"]) part(document, `#${name}`).textContent = "";
   }
   return engine;
 }
 
-/** The card of the model that is asked for, or else of one that is here, with the error that says why. */
+/** The card of the model that is asked for, or else of one that is here, with the error that says why.
+ * @type {(name: string) => Promise<{ card: Card; error: FileError | null }>} */
 export async function cardOrOther(name) {
   try {
     return { card: await cardOf(name), error: null };
@@ -105,7 +125,8 @@ export async function cardOrOther(name) {
   }
 }
 
-/** The card of a model: its configuration, examples, and what its pages open with. */
+/** The card of a model: its configuration, examples, and what its pages open with.
+ * @type {(name: string) => Promise<Card>} */
 export async function cardOf(name) {
   if (isPacked()) return JSON.parse(textOf("card"));
   const { card: path } = site().models.find((each) => each.name === name) ?? site().models[0];

@@ -14,10 +14,14 @@ const OWN_WAY = ["click", "input", "keydown"];
 export class Follower {
   /**
    * @param {string} code - of the speaker, from the address.
-   * @param {Function} show - takes a page and a query; null where the query is too long to be sent.
+   * @param {(page: string, query: View | null) => void} show - the query is null where it is too long to be sent.
    */
   constructor(code, show) {
-    Object.assign(this, { show, seen: "", follows: true });
+    this.show = show;
+    this.seen = "";
+    this.follows = true;
+    /** @type {number | undefined} */
+    this.waiting = undefined;
     this.address = new URL(`speaker/${code}.json`, siteRoot());
     this.button = element("button", "follow", { type: "button" }, say("follow"));
     this.button.addEventListener("click", () => this.turn(!this.follows));
@@ -27,6 +31,7 @@ export class Follower {
     this.turn(true);
   }
 
+  /** @type {(follows: boolean) => void} */
   turn(follows) {
     this.follows = follows;
     this.button.setAttribute("aria-pressed", String(follows));
@@ -53,6 +58,7 @@ export class Follower {
     this.waiting = setTimeout(() => this.ask(), pause);
   }
 
+  /** @type {(text: string) => void} */
   take(text) {
     if (!this.follows || text === this.seen) return;
     this.seen = text;
@@ -62,7 +68,7 @@ export class Follower {
   }
 }
 
-/** The code of a speaker in a query; empty if there is none. */
+/** The code of a speaker in a query; empty if there is none. @type {(query: View) => string} */
 export function speakerOf(query) {
   return CODE.test(query.follow ?? "") ? query.follow : "";
 }

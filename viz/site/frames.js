@@ -2,7 +2,7 @@
 
 addEventListener("message", ({ data, source }) => {
   if (data?.headscope !== "size" || !(data.height > 0 && data.height < 10_000)) return;
-  for (const frame of document.querySelectorAll("iframe[data-headscope]")) {
+  for (const frame of /** @type {NodeListOf<HTMLIFrameElement>} */ (document.querySelectorAll("iframe[data-headscope]"))) {
     if (frame.contentWindow === source) frame.style.height = `${data.height}px`;
   }
 });

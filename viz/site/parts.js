@@ -3,16 +3,22 @@
 import { element } from "../browser/canvas/dom.js";
 import { site, siteRoot } from "./files.js";
 
+/** @type {Record<string, string>} */
 const CLASSES = { door: "door", explorer: "explorer", steps: "decoding-steps", matrices: "matrices", reader: "reader" };
 
 /** A component in a shadow root of its own, which takes data of the kind that Python packs. */
+/** What a component reports and asks is a message of its own. @typedef {{ report?(value: never): void, trigger?(event: string, value: never): void }} Hear */
+/** @typedef {{ mount(component: Mounting<unknown>): unknown, style: string }} Code */
+
 export class Part {
-  /**
-   * @param {string} name - of the component.
-   * @param {object} hear - `report(value)` for the component's state, `trigger(event, value)` for its events.
-   */
+  /** @type {unknown} */
+  data;
+
+  /** @param {string} name - of the component. @param {Hear} hear - for its state and its events. */
   constructor(name, { report = () => {}, trigger = () => {} } = {}) {
-    Object.assign(this, { name, report, trigger });
+    this.name = name;
+    this.report = /** @type {Reporter} */ (report);
+    this.trigger = /** @type {Trigger} */ (trigger);
     // By the second name, components know on a stage how much room they have, as in the app.
     this.host = element("div", `part st-key-picture ${name}`);
     this.root = this.host.attachShadow({ mode: "open" });
@@ -23,6 +29,7 @@ export class Part {
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.data && this.update(this.data));
   }
 
+  /** @type {(data: unknown) => Promise<void>} */
   async update(data) {
     this.data = data;
     const { mount, style } = await codeOf(this.name);
@@ -41,7 +48,7 @@ export class Part {
   }
 }
 
-/** The code of a component: in this page, or a file of the site. */
+/** The code of a component: in this page, or a file of the site. @type {(name: string) => Promise<Code>} */
 async function codeOf(name) {
   const inPage = globalThis.headscopeParts?.[name];
   if (inPage) return inPage;

@@ -1,6 +1,6 @@
 // Keeps the site on the device: its files at once, each model's once it has been used.
 
-/* global SITE: the site's files, written by static.py ahead of this script. */
+/* global SITE -- the site's files, written by static.py ahead of this script. */
 
 const OWN = `headscope-${SITE.version}`;
 // Files with names that change with their content outlive a version of the site.

@@ -8,16 +8,21 @@ import { textOf } from "./files.js";
 import { Part } from "./parts.js";
 import { say } from "./words.js";
 
-/** The talk that comes with the page, in the page's language as far as it has been translated; null if none does. */
+/** @typedef {{ title: string, note: string, page: string, view: View }} Scene */
+/** @typedef {{ title: string, scenes: Scene[] }} Talk */
+
+/** The talk that comes with the page, in the page's language as far as it has been translated; null if none does.
+ * @type {() => Talk | null} */
 export function talkInPage() {
   if (!document.querySelector("#talk")) return null;
+  /** @type {Talk & { texts: Record<string, Talk | undefined> }} */
   const { texts, ...talk } = JSON.parse(textOf("talk"));
   const own = texts[document.documentElement.lang];
   const scenes = talk.scenes.map((scene, place) => ({ ...scene, ...own?.scenes[place] }));
   return { ...talk, title: own?.title ?? talk.title, scenes };
 }
 
-/** Whether a text is probably in another language than the page. */
+/** Whether a text is probably in another language than the page. @type {(text: string) => boolean} */
 function isInAnother(text) {
   const { lang } = document.documentElement;
   return lang === "zh" ? !/\p{Script=Han}/u.test(text) : isForeign(text, lang);
@@ -25,11 +30,15 @@ function isInAnother(text) {
 
 export class TalkPlayer {
   /**
-   * @param {object} talk - as its file has it.
-   * @param {object} on - `page` and `query`, of the present address; `show(page, query)` goes to a scene.
+   * @param {Talk} talk - as its file has it.
+   * @param {{ page: string, query: View, show(page: string, query: View): void }} on - the present address; `show` goes to a
+   *   scene.
    */
   constructor(talk, on) {
-    Object.assign(this, { talk, on });
+    this.talk = talk;
+    this.on = on;
+    /** @type {import("../browser/speaker/keys.js").Touched | null} */
+    this.from = null;
     this.reader = new Part("reader", { trigger: () => this.leave() });
     this.title = element("span", "", { dir: "auto" });
     this.place = element("small");
@@ -59,6 +68,7 @@ export class TalkPlayer {
     return Number.isInteger(number) && number >= 1 && number <= this.talk.scenes.length ? number : 0;
   }
 
+  /** @type {(event: KeyboardEvent) => void} */
   key(event) {
     if (event.key === "Escape" && this.mode === "present") {
       this.show(this.number, "read");
@@ -71,11 +81,13 @@ export class TalkPlayer {
     this.step(move);
   }
 
+  /** @type {(move: Wish) => void} */
   step(move) {
     const to = move.step === 0 ? this.number || 1 : sceneAsked(move, this.number, this.talk.scenes.length);
     if (to) this.show(to, this.mode || "read");
   }
 
+  /** @type {(number: number, mode: string) => void} */
   show(number, mode) {
     const scene = this.talk.scenes[number - 1];
     this.on.show(scene.page, { ...scene.view, scene: String(number), [mode]: "1" });
@@ -104,6 +116,7 @@ export class TalkPlayer {
   }
 }
 
+/** @type {(touch: Touch) => import("../browser/speaker/keys.js").Touched} */
 function placeOf({ clientX: x, clientY: y }) {
   return { x, y, at: performance.now() };
 }

@@ -37,13 +37,10 @@ from model.trace.trace import Trace
 from model.translate.text_models import load_reader
 from model.translate.translator import Translator, load
 from tests.kit.assembly import ASSEMBLED, assembled
-from tests.kit.engine import NODE, ids_of, in_node, run
+from tests.kit.engine import ids_of, in_node, run
 from viz.browser.files import joined
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(not NODE.is_file(), reason="Playwright came without its Node"),
-]
+pytestmark = pytest.mark.slow
 
 SINGLE = sorted(each.name for each in CHECKPOINTS.iterdir() if is_single_stack(each))
 WHOLE = sorted(each.name for each in CHECKPOINTS.iterdir() if each.name not in SINGLE)

@@ -13,7 +13,8 @@ def folder(tmp_path: Path) -> Path:
         "export const [LOW, HIGH] = [1, numbers.MOST];\n"
     )
     (tmp_path / "two.js").write_text(
-        'import { LOW } from "./one.js";\n\nexport async function two() {\n  return LOW;\n}\n'
+        'import { LOW } from "./one.js";\n\n/** One.\n * @type {() => Promise<number>} */\n'
+        "export async function two() {\n  // Low.\n  return /** @type {number} */ (LOW);\n}\n"
     )
     (tmp_path / "all.js").write_text(
         "// Everything.\n\nimport {\n  HIGH,\n  LOW,\n} from "
@@ -26,7 +27,7 @@ def test_each_module_stands_once_before_what_imports_it(folder: Path) -> None:
     text = joined(folder / "all.js")
     assert " ".join(text.split()) == (
         'const numbers = { "MOST": 8 }; const [LOW, HIGH] = [1, numbers.MOST]; '
-        "async function two() { return LOW; } // Everything. export default [HIGH, LOW, two];"
+        "async function two() { return (LOW); } export default [HIGH, LOW, two];"
     )
 
 

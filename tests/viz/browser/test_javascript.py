@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import playwright
 import pytest
 
 from model.explain.measures import MEASURES, Measure, head_facts, written
@@ -22,6 +21,7 @@ from model.trace.attention_map import AttentionKind, AttentionMap, Site, Tokens
 from model.trace.blocks import TEMPERATURES, Blocks
 from model.trace.trace import Trace
 from model.trace.translation import Decoding, DecodingStep, SearchNode, Translation
+from tests.kit.engine import NODE
 from tests.kit.heads_page import HALF_A_STEP, scale
 from tests.kit.readings import head_of
 from tests.viz.browser.test_explorer import a_trace, packed, with_masks_of_heads
@@ -41,7 +41,6 @@ from viz.heads import payload
 from viz.heads.several_heads import JointHeads
 
 VIZ = Path(__file__).parents[3] / "viz"
-NODE = Path(playwright.__file__).parent / "driver" / "node"
 LOOKS = {"light": themes.LIGHT, "dark": themes.DARK}
 WEIGHTS = (0.0, 1e-4, 0.001, 0.01, 0.0499, 0.2, 0.333, 0.5, 0.77, 0.999, 1.0)
 
@@ -315,8 +314,6 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
     "path", sorted(VIZ.rglob("*.test.js")), ids=lambda path: str(path.relative_to(VIZ))
 )
 def test_a_script_passes_its_own_tests(path: Path, environment: Mapping[str, str]) -> None:
-    if not NODE.is_file():
-        pytest.skip(f"Playwright came without its Node, which would be {NODE}")
     done = subprocess.run(
         [NODE, "--test", "--test-reporter=spec", path],
         env=environment,

@@ -21,17 +21,14 @@ from model.trace.attention_map import AttentionKind, AttentionMap, Site, Tokens
 from model.trace.head import Head
 from model.trace.trace import Trace
 from model.translate.translator import load
-from tests.kit.engine import NODE, in_node
+from tests.kit.engine import in_node
 from tests.kit.explorer_payload import Decoded
 from viz.decoding.attention import head_mean
 from viz.decoding.payload import pack as pack_decoding
 from viz.heads.payload import pack
 from viz.site.model import openings
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(not NODE.is_file(), reason="Playwright came without its Node"),
-]
+pytestmark = pytest.mark.slow
 
 CROSS, DECODER = AttentionKind.CROSS, AttentionKind.DECODER
 

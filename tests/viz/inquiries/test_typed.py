@@ -9,10 +9,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import playwright
 import pytest
 
 from model.checkpoints.shipped import CHECKPOINTS
+from tests.kit.engine import NODE
 from viz.inquiries.inquiry import SOURCE, WORD, Subject
 from viz.inquiries.registry import INQUIRIES, find, offered
 from viz.registry.pages import ASKED, DEFAULT_SENTENCE
@@ -22,7 +22,6 @@ from viz.shell.inquiry_field import entries, named_words
 
 HERE = Path(__file__).parent
 FIELD = HERE.parents[2] / "viz" / "browser" / "inquiries"
-NODE = Path(playwright.__file__).parent / "driver" / "node"
 NONE = "-"
 """Stands for a question without an answer."""
 

@@ -7,7 +7,8 @@ import subprocess
 
 import pytest
 
-from tests.viz.browser.test_javascript import NODE, VIZ
+from tests.kit.engine import NODE
+from tests.viz.browser.test_javascript import VIZ
 from tests.viz.shell.test_language import EXAMPLES, FAMILIAR, FOREIGN
 from tests.viz.shell.test_suited import SUITED, UNSUITED, found
 from viz.browser.files import joined

@@ -2,7 +2,7 @@
 // The tree is a Plotly chart; buttons move along it without a pointer.
 
 import constants from "../../draw/constants.json" with { type: "json" };
-import { drawn, element } from "../canvas/dom.js";
+import { drawn, element, part } from "../canvas/dom.js";
 import { payloadId } from "../canvas/envelope.js";
 import { mounted } from "../canvas/mount.js";
 import { pageTheme } from "../canvas/page.js";
@@ -10,10 +10,28 @@ import { heed, lightWithin } from "../canvas/shared.js";
 import { grouped, lit, now } from "../steps/tokens.js";
 import { Hypotheses } from "./hypotheses.js";
 
+/** @typedef {Parameters<Hypotheses["moved"]>[1]} Move */
+
 class Branches {
+  /** @type {Hypotheses} */
+  tree;
+  place = 0;
+  /** @type {ShownTheme} */
+  theme;
+  /** @type {Chart | null} */
+  chart = null;
+  /** @type {Hearing | undefined} */
+  onHover;
+  onPlot = () => this._mark();
+  /** @type {WordRange[] | null} */
+  pointed = null;
+  /** @type {SVGElement | undefined} */
+  ring;
+
+  /** @param {HTMLElement} root */
   constructor(root) {
     this.root = root;
-    const button = (text, label, move) => {
+    const button = (/** @type {string} */ text, /** @type {string} */ label, /** @type {Move} */ move) => {
       const made = element("button", "", { type: "button", "aria-label": label, title: label }, text);
       made.addEventListener("click", () => this._show(this.tree.moved(this.place, move), true));
       return made;
@@ -35,12 +53,13 @@ class Branches {
     // Streamlit adds the chart after this script and replaces it with each new figure.
     this.observer = new MutationObserver(() => this._find());
     this.observer.observe(document.body, { childList: true, subtree: true });
-    this.unheed = heed("pointed", (pointed) => {
+    this.unheed = heed("pointed", (/** @type {WordRange[] | null} */ pointed) => {
       this.pointed = pointed;
       lightWithin(this.root, pointed);
     });
   }
 
+  /** @type {(bytes: Bytes) => void} */
   update(bytes) {
     if (this.tree?.id !== payloadId(bytes)) {
       this.tree = new Hypotheses(bytes);
@@ -64,13 +83,12 @@ class Branches {
   }
 
   _find() {
-    const chart = document.querySelector(`.st-key-${this.tree?.chart} .js-plotly-plot`);
+    const chart = /** @type {Chart | null} */ (document.querySelector(`.st-key-${this.tree?.chart} .js-plotly-plot`));
     // Plotly adds `on` when it draws.
     if (!chart?.on || chart === this.chart) return;
     this._leave();
     this.chart = chart;
-    this.onHover = ({ points: [{ customdata }] }) => customdata && this._show(customdata[0]);
-    this.onPlot = () => this._mark();
+    this.onHover = ({ points: [{ customdata }] }) => Array.isArray(customdata) && this._show(customdata[0]);
     chart.on("plotly_hover", this.onHover);
     chart.on("plotly_afterplot", this.onPlot);
     this._mark();
@@ -82,14 +100,15 @@ class Branches {
     this.chart?.removeListener?.("plotly_afterplot", this.onPlot);
   }
 
+  /** @type {(place: number, aloud?: boolean) => void} */
   _show(place, aloud = false) {
     const { nodes, cross } = this.tree;
     if (!nodes[place]) return;
     this.place = place;
     const path = this.tree.path(place).map((each) => nodes[each]);
-    const [last, looked] = [path.at(-1), this.tree.looked(place)];
+    const [last, looked] = [nodes[place], this.tree.looked(place)];
     this.words.textContent = last.words.join("; ");
-    this.target.replaceChildren(...grouped(path, (token) => (token === last ? now({ ...token, note: "now" }) : plain(token))));
+    this.target.replaceChildren(...grouped(path, (token) => (token === last ? now(token, "now") : plain(token))));
     this.about.textContent = cross
       ? `${cross.name}, while “${last.text}” was written`
       : "This tree is too large to show attention; shorten the sentence or make the beam narrower.";
@@ -102,20 +121,19 @@ class Branches {
 
   /** Rings the dot, in an element beside the figure: changing the figure would redraw it. */
   _mark() {
-    const { _fullLayout: layout, data } = this.chart ?? {};
     this.ring?.remove();
-    const [x, y] = [data?.at(-1).x[this.place], data?.at(-1).y[this.place]];
-    if (!layout?.xaxis?.c2p || x === undefined) return;
-    const { xaxis, yaxis } = layout;
+    const { xaxis, yaxis } = this.chart?._fullLayout ?? {};
+    const { x, y } = this.chart?.data?.at(-1) ?? { x: [], y: [] };
+    if (!this.chart || !xaxis?.c2p || !yaxis || x[this.place] === undefined) return;
     this.ring = drawn("circle", {
-      ...{ cx: xaxis._offset + xaxis.c2p(x), cy: yaxis._offset + yaxis.c2p(y), r: constants.RING },
+      ...{ cx: xaxis._offset + xaxis.c2p(x[this.place]), cy: yaxis._offset + yaxis.c2p(y[this.place]), r: constants.RING },
       ...{ fill: "none", stroke: this.theme.text, "stroke-width": 2.5, "pointer-events": "none" },
     });
-    this.chart.querySelector(".main-svg").append(this.ring);
+    part(this.chart, ".main-svg").append(this.ring);
   }
 }
 
-/** An earlier token of the hypothesis. */
+/** An earlier token of the hypothesis. @type {(token: Token) => HTMLElement} */
 function plain({ text }) {
   return element("span", "token", {}, element("span", "text", { dir: "auto" }, text));
 }

@@ -3,20 +3,37 @@
 /**
  * Sends numbered clicks, each again until the server has answered it: a newer message can replace one that Python
  * has not read.
- *
- * @param {function} placeOf - maps Plotly's point to the list to send; null sends nothing.
- * @param {function} onDrawn - called with the chart whenever it is drawn or clicked.
  */
 export class ChartClicks {
+  /** @type {[number: number, ...place: unknown[]][]} */
+  open = [];
+  number = 0;
+  /** @type {Hearing | undefined} */
+  onClick;
+  /** @type {(() => void) | undefined} */
+  onPlot;
+  chart = "";
+  /** @type {Chart | null} */
+  map = null;
+  /** @type {Reporter} */
+  report = () => {};
+
+  /**
+   * @param {(point: ChartPoint) => unknown[] | null} placeOf - maps Plotly's point to the list to send; null sends nothing.
+   * @param {(chart: Chart | null) => void} onDrawn - called with the chart whenever it is drawn or clicked.
+   */
   constructor(placeOf, onDrawn = () => {}) {
-    Object.assign(this, { placeOf, onDrawn, open: [], number: 0 });
+    this.placeOf = placeOf;
+    this.onDrawn = onDrawn;
     // Streamlit adds the chart after this script and replaces it with each new figure.
     this.observer = new MutationObserver(() => this._find());
     this.observer.observe(document.body, { childList: true, subtree: true });
   }
 
+  /** @type {(given: { chart: string; heard: number }, report: Reporter) => void} */
   update({ chart, heard }, report) {
-    Object.assign(this, { chart, report });
+    this.chart = chart;
+    this.report = report;
     this.number = Math.max(this.number, heard);
     this.open = this.open.filter(([number]) => number > heard);
     this._find();
@@ -29,18 +46,20 @@ export class ChartClicks {
     this.map?.removeListener?.("plotly_afterplot", this.onPlot);
   }
 
+  /** @type {() => void} */
   _find() {
-    const map = document.querySelector(`.st-key-${this.chart} .js-plotly-plot`);
+    const map = /** @type {Chart | null} */ (document.querySelector(`.st-key-${this.chart} .js-plotly-plot`));
     // Plotly adds `on` when it draws.
     if (!map?.on || map === this.map) return;
     this.map = map;
-    this.onClick = ({ points: [point] }) => this._click(this.placeOf(point));
+    this.onClick = (/** @type {ChartEvent} */ { points: [point] }) => this._click(this.placeOf(point));
     this.onPlot = () => this.onDrawn(map);
     map.on("plotly_click", this.onClick);
     map.on("plotly_afterplot", this.onPlot);
     this.onDrawn(map);
   }
 
+  /** @type {(place: unknown[] | null) => void} */
   _click(place) {
     if (!place) return;
     this.number += 1;

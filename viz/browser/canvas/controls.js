@@ -1,16 +1,20 @@
 // Controls that our components share: choices, toggles, zoom buttons, tooltips.
 
 import { element } from "./dom.js";
+import { WAYS } from "./roving.js";
 import { tr } from "./wording.js";
 
 /** A row of buttons that works like radio buttons, with arrow keys too. */
 export class Choices {
+  /** @param {string} label @param {(value: string) => void} onChoose */
   constructor(label, onChoose) {
     this.onChoose = onChoose;
+    this.shown = "";
     this.root = element("div", "choices", { role: "radiogroup", "aria-label": label });
     this.root.addEventListener("keydown", (event) => this._key(event));
   }
 
+  /** @type {(options: [value: string, text: string, reason?: string | null][], chosen: string) => void} */
   show(options, chosen) {
     const same = JSON.stringify(options) === this.shown;
     // A single option leaves nothing to choose.
@@ -19,7 +23,7 @@ export class Choices {
       this.shown = JSON.stringify(options);
       this.root.replaceChildren(
         ...options.map(([value, text, reason]) => {
-          const button = element("button", "", { type: "button", role: "radio", "data-value": value });
+          const button = element("button", "", { type: "button", role: "radio", value });
           button.textContent = text;
           button.disabled = Boolean(reason);
           button.title = reason ?? "";
@@ -28,26 +32,31 @@ export class Choices {
         }),
       );
     }
-    for (const button of this.root.children) {
-      const checked = button.dataset.value === chosen;
+    for (const button of this._buttons()) {
+      const checked = button.value === chosen;
       button.setAttribute("aria-checked", String(checked));
       button.tabIndex = checked ? 0 : -1;
     }
   }
 
+  _buttons() {
+    return /** @type {HTMLButtonElement[]} */ ([...this.root.children]);
+  }
+
+  /** @type {(event: KeyboardEvent) => void} */
   _key(event) {
-    const step = { ArrowLeft: -1, ArrowUp: -1, ArrowRight: 1, ArrowDown: 1 }[event.key];
+    const step = WAYS[event.key];
     if (!step) return;
-    const buttons = [...this.root.children].filter((button) => !button.disabled);
+    const buttons = this._buttons().filter((button) => !button.disabled);
     const at = buttons.findIndex((button) => button.getAttribute("aria-checked") === "true");
     const next = buttons[(at + step + buttons.length) % buttons.length];
     event.preventDefault();
-    this.onChoose(next.dataset.value);
+    this.onChoose(next.value);
     next.focus();
   }
 }
 
-/** A button that is on or off. */
+/** A button that is on or off. @type {(text: string, title: string, onClick: () => void) => HTMLButtonElement} */
 export function toggle(text, title, onClick) {
   const button = element("button", "toggle", { type: "button", "aria-pressed": "false", title });
   button.textContent = text;
@@ -55,9 +64,10 @@ export function toggle(text, title, onClick) {
   return button;
 }
 
-/** The buttons − and +; they call `zoom` with -1 or 1. */
+/** The buttons − and +; they call `zoom` with -1 or 1.
+ * @type {(what: string, zoom: (step: number) => void) => HTMLElement} */
 export function zoomButtons(what, zoom) {
-  const button = (text, label, step) => {
+  const button = (/** @type {string} */ text, /** @type {string} */ label, /** @type {number} */ step) => {
     const made = element("button", "zoom", { type: "button", "aria-label": label, title: label });
     made.textContent = text;
     made.addEventListener("click", () => zoom(step));
@@ -72,7 +82,7 @@ export function zoomButtons(what, zoom) {
   );
 }
 
-/** One line of a tooltip. */
+/** One line of a tooltip. @type {(className: string, text: string) => HTMLElement} */
 export function said(className, text) {
   const line = element("div", className);
   line.textContent = text;
@@ -87,7 +97,8 @@ export class Tooltip {
     this.element = element("div", "tooltip", { hidden: "", "aria-hidden": "true" });
   }
 
-  /** Shows lines at a place `{clientX, clientY}`; hides if the place is null. */
+  /** Shows lines at a place `{clientX, clientY}`; hides if the place is null.
+   * @type {(place: Spot | null, ...lines: Node[]) => void} */
   show(place, ...lines) {
     this.element.hidden = !place;
     if (!place) return;

@@ -1,18 +1,20 @@
 // A drawing in a file of its own: what the app's page and its server do for it elsewhere.
 
 import { inflated } from "../live/inflated.js";
+import { part } from "./dom.js";
 
 /**
  * Draws what a document of viz/save/document.py holds.
  *
- * @param {function} make - the drawing in a shadow root, with `update(bytes, report, trigger)`.
- * @returns {Promise} the drawing, when it stands.
+ * @template {Drawing<Bytes>} Made
+ * @param {(root: ShadowRoot) => Made} make - the drawing in a shadow root, with `update(bytes, report, trigger)`.
+ * @returns {Promise<Made>} the drawing, when it stands.
  */
 export async function drawnDocument(make) {
-  const trouble = document.querySelector("#trouble");
+  const [trouble, payload, place] = ["trouble", "payload", "drawing"].map((id) => part(document, `#${id}`));
   try {
-    const bytes = await inflated(document.querySelector("#payload").textContent);
-    const drawing = make(document.querySelector("#drawing").shadowRoot);
+    const bytes = await inflated(payload.textContent);
+    const drawing = make(/** @type {ShadowRoot} */ (place.shadowRoot));
     const update = () => drawing.update(bytes, () => {}, () => {});
     update();
     // It draws anew where the page's background has changed.
@@ -20,7 +22,7 @@ export async function drawnDocument(make) {
     trouble.remove();
     return drawing;
   } catch (error) {
-    trouble.textContent = `This browser cannot draw the picture (${error.message}); use a browser from 2023 or later.`;
+    trouble.textContent = `This browser cannot draw the picture (${/** @type {Error} */ (error).message}); use a browser from 2023 or later.`;
     throw error;
   }
 }

@@ -2,8 +2,13 @@
 
 const SVG = "http://www.w3.org/2000/svg";
 
-/** A new HTML element. */
-export function element(tag, className, attributes = {}, ...children) {
+/**
+ * A new HTML element.
+ *
+ * @type {<Tag extends keyof HTMLElementTagNameMap>(tag: Tag, className?: string, attributes?: Record<string, string>,
+ *   ...children: (Node | string)[]) => HTMLElementTagNameMap[Tag]}
+ */
+export function element(tag, className = "", attributes = {}, ...children) {
   const made = document.createElement(tag);
   if (className) made.className = className;
   for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
@@ -11,15 +16,21 @@ export function element(tag, className, attributes = {}, ...children) {
   return made;
 }
 
-/** A new SVG element. */
+/**
+ * A new SVG element.
+ *
+ * @type {<Tag extends keyof SVGElementTagNameMap>(tag: Tag, attributes: Record<string, string | number>,
+ *   ...children: (Node | string)[]) => SVGElementTagNameMap[Tag]}
+ */
 export function drawn(tag, attributes, ...children) {
   const made = document.createElementNS(SVG, tag);
-  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, String(value));
   made.append(...children);
   return made;
 }
 
-/** Sizes a canvas in CSS pixels at this screen's resolution; returns its 2D context and the device pixels per CSS pixel. */
+/** Sizes a canvas in CSS pixels at this screen's resolution; returns its 2D context and the device pixels per CSS pixel.
+ * @type {(canvas: HTMLCanvasElement, width: number, height: number) => { context: CanvasRenderingContext2D; density: number }} */
 export function fitted(canvas, width, height) {
   const density = window.devicePixelRatio || 1;
   const [wide, high] = [Math.max(1, Math.round(width * density)), Math.max(1, Math.round(height * density))];
@@ -28,5 +39,20 @@ export function fitted(canvas, width, height) {
   if (canvas.height !== high) canvas.height = high;
   canvas.style.width = `${width}px`;
   canvas.style.height = `${height}px`;
-  return { context: canvas.getContext("2d"), density };
+  return { context: penOf(canvas), density };
+}
+
+/** The 2D context of a canvas. @type {(canvas: HTMLCanvasElement) => CanvasRenderingContext2D} */
+export function penOf(canvas) {
+  return /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
+}
+
+/** The element of a kind in which an event happened. @type {(event: Event, selector: string) => HTMLElement | null} */
+export function aimed(event, selector) {
+  return /** @type {Element} */ (event.target).closest(selector);
+}
+
+/** The element that is known to be there. @type {(root: ParentNode, selector: string) => HTMLElement} */
+export function part(root, selector) {
+  return /** @type {HTMLElement} */ (root.querySelector(selector));
 }

@@ -6,26 +6,46 @@ export const ID_START = 4;
 const ID_LENGTH = 16;
 export const HEADER_START = ID_START + ID_LENGTH + 4;
 
+/** A kind of payload, or of a part of one, as payloads.json describes it.
+ * @typedef {string | Description[] | { [name: string]: Description }} Description */
+
+/** @type {Record<number, Uint8ArrayConstructor | Float32ArrayConstructor | Float64ArrayConstructor>} */
 const NUMBERS = { 1: Uint8Array, 4: Float32Array, 8: Float64Array };
 
-/** The payload's id, read without decoding the rest. */
+/** The payload's id, read without decoding the rest. @type {(bytes: Uint8Array) => string} */
 export function payloadId(bytes) {
   return String.fromCharCode(...bytes.subarray(ID_START, ID_START + ID_LENGTH));
 }
 
-/** The id and the values of an envelope; its arrays are typed arrays, and null stands for what is not a number. */
+/**
+ * The id and the values of an envelope; its arrays are typed arrays, and null stands for what is not a number.
+ *
+ * @type {<Read>(bytes: Uint8Array) => { id: string; values: Read }}
+ */
 export function opened(bytes) {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const length = view.getUint32(HEADER_START - 4, true);
   const header = JSON.parse(new TextDecoder().decode(bytes.subarray(HEADER_START, HEADER_START + length)));
   const body = bytes.subarray(HEADER_START + length);
-  return { id: payloadId(bytes), values: walked(payloads[header.payload], header, (type, place) => found(body, type, place)) };
+  /** @type {Record<string, Description>} */
+  const kinds = payloads;
+  return { id: payloadId(bytes), values: /** @type {never} */ (walked(kinds[header.payload], header, (type, place) => found(body, type, place))) };
 }
 
-function found(body, type, place) {
-  if (type === "mask" && !Number.isInteger(place[0])) return place.map((each) => each && found(body, type, each));
-  if (!["cells", "mask", "number", "numbers"].includes(type)) return place;
-  const [start, count, width] = place;
+/** What is opened of an envelope: its values, and `id`. */
+export class Envelope {
+  /** @param {Uint8Array} bytes */
+  constructor(bytes) {
+    const { id, values } = opened(bytes);
+    Object.assign(this, values, { id });
+  }
+}
+
+/** What a value of a type is: itself, or what is found in its place of the body. @type {(body: Uint8Array, type: string, value: unknown) => unknown} */
+function found(body, type, value) {
+  if (!Array.isArray(value) || !["cells", "mask", "number", "numbers"].includes(type)) return value;
+  if (type === "mask" && !Number.isInteger(value[0])) return value.map((each) => each && found(body, type, each));
+  const [start, count, width] = /** @type {number[]} */ (value);
   const bytes = body.subarray(start, start + count * width);
   if (width === 1) return bytes;
   // A view of wider numbers needs aligned bytes.
@@ -38,14 +58,15 @@ function found(body, type, place) {
 /**
  * Values with each part replaced by what `of` makes of its type and itself.
  *
- * @param {object} kind - a payload of payloads.json, or a part of one.
+ * @type {(kind: Description, value: unknown, of: (type: string, value: unknown) => unknown) => unknown}
  */
 export function walked(kind, value, of) {
   if (value === null) return null;
-  if (Array.isArray(kind)) return value.map((each) => walked(kind[0], each, of));
-  if (typeof kind === "string") return of(/^\w+/.exec(kind)[0], value);
-  const [names, known] = [Object.keys(value), Object.keys(kind)];
-  const others = [...names.filter((name) => !(name in kind)), ...known.filter((name) => !(name in value))];
+  if (Array.isArray(kind)) return /** @type {unknown[]} */ (value).map((each) => walked(kind[0], each, of));
+  if (typeof kind === "string") return of(kind.replace(/\W.*/s, ""), value);
+  const values = /** @type {Record<string, unknown>} */ (value);
+  const [names, known] = [Object.keys(values), Object.keys(kind)];
+  const others = [...names.filter((name) => !(name in kind)), ...known.filter((name) => !(name in values))];
   if (others.length) throw new Error(`A payload lacks these, or has no room for them: ${others.join(", ")}.`);
-  return Object.fromEntries(known.map((name) => [name, walked(kind[name], value[name], of)]));
+  return Object.fromEntries(known.map((name) => [name, walked(kind[name], values[name], of)]));
 }

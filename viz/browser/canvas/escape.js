@@ -9,8 +9,8 @@ import { plainKey, typing } from "./keys.js";
  * @returns {() => void} ends it.
  */
 export function escapable(letGo) {
-  const onKey = (event) => {
-    const isTyping = typing(event) && event.composedPath()[0].type !== "range";
+  const onKey = (/** @type {KeyboardEvent} */ event) => {
+    const isTyping = typing(event) && /** @type {HTMLInputElement} */ (event.composedPath()[0]).type !== "range";
     if (event.defaultPrevented || plainKey(event) !== "Escape" || isTyping || !letGo()) return;
     event.preventDefault();
     event.stopImmediatePropagation();

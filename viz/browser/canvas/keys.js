@@ -1,14 +1,16 @@
 // Keyboard shortcuts that work wherever the focus is.
 
-/** Whether the focused element needs the key itself: a field, a word being moved, or a dialog. */
+/** Whether the focused element needs the key itself: a field, a word being moved, or a dialog.
+ * @type {(event: Event) => boolean} */
 export function typing(event) {
-  const path = event.composedPath();
+  const path = /** @type {HTMLElement[]} */ (event.composedPath());
   const [target] = path;
   const takesKeys = target.isContentEditable || ["INPUT", "TEXTAREA", "SELECT", "LI"].includes(target.tagName);
   return takesKeys || path.some((node) => node.getAttribute?.("role") === "dialog");
 }
 
-/** The event's key, letters in lower case; "[" and "]" for Shift with an arrow; null with Ctrl, Alt or Meta. */
+/** The event's key, letters in lower case; "[" and "]" for Shift with an arrow; null with Ctrl, Alt or Meta.
+ * @type {(event: KeyboardEvent) => string | null} */
 export function plainKey(event) {
   // Many keyboards type "[" with AltGr, which reports Ctrl and Alt.
   const written = event.getModifierState("AltGraph") || (!event.ctrlKey && !event.altKey);

@@ -1,7 +1,7 @@
 // One head, large: tokens on both axes, the exact weight under the pointer, and each row's prediction beside it.
 
 import constants from "../../draw/constants.json" with { type: "json" };
-import { element, fitted } from "./dom.js";
+import { element, fitted, penOf } from "./dom.js";
 import { cellAt } from "./geometry.js";
 import { signed } from "./numbers.js";
 import { HATCH_PERIOD, STRONG, paintCells, weightAt } from "./paint.js";
@@ -20,20 +20,57 @@ const ARROW = 1.125;
 export const MATRIX_ZOOMS = [1, 1.5, 2, 3, 4, 6, 8, 12, 16];
 const LINES_BETWEEN_FROM = 9;
 
-/** A title without its explanation: "Query" for "Query: target token just read". */
+/** A title without its explanation: "Query" for "Query: target token just read". @type {(title: string) => string} */
 function shortTitle(title) {
   return title.split(/\s*[:：]/)[0];
 }
 
+/** The large picture of heads of one kind of attention. @template {MatrixCalls} [Calls=MatrixCalls] */
 export class Matrix {
-  /**
-   * @param {object} on - callbacks: `point(cell, place)`, `pick(query, key)`, and optionally `label(axis, place)`, and
-   *   `beside()` for a click on no cell.
-   */
+  // What is drawn.
+  /** @type {Titles} */
+  kind;
+  /** @type {Layer[]} */
+  heads;
+  /** @type {Palette} */
+  palette;
+  /** @type {string[]} */
+  queries;
+  /** @type {string[]} */
+  keys;
+  /** @type {string[] | null} */
+  beside = null;
+  heightGiven = 0;
+  keepsBeside = false;
+  // How it is laid out, in CSS pixels.
+  rem = 16;
+  family = "";
+  font = "";
+  small = "";
+  numbers = "";
+  size = 0;
+  keySize = 0;
+  slope = 0;
+  /** @type {number | null} */
+  keyStep = null;
+  left = 0;
+  right = 0;
+  top = 0;
+  width = 0;
+  height = 0;
+  cellWidth = 0;
+  cellHeight = 0;
+  view = { width: 0, height: 0 };
+  // Where the reader is.
+  /** @type {Cell | null} */
+  cursor = null;
+  /** @type {Cell | null} */
+  pickedCell = null;
+
+  /** @param {Calls} on */
   constructor(on) {
     this.on = on;
     this.zoom = 0;
-    this.cursor = null;
     // On a stage, cells grow to fill the available space.
     this.fills = false;
     this.canvas = element("canvas", "matrix", { tabindex: "0", role: "application" });
@@ -65,9 +102,12 @@ export class Matrix {
   /**
    * Shows heads of one kind of attention.
    *
-   * @param {object} kind - a payload's axes and titles.
-   * @param {object[]} heads - `{cells, color}`; several are drawn as coloured stripes.
-   * @param {number[]|null} picked - the cell whose query and key the page takes apart.
+   * @param {{ axes: string[][] }} payload
+   * @param {Kind} kind
+   * @param {Layer[]} heads - several are drawn as coloured stripes.
+   * @param {Palette} palette
+   * @param {Cell | null} picked - the cell whose query and key the page takes apart.
+   * @param {number} height
    */
   show(payload, kind, heads, palette, picked, height) {
     this.draw({
@@ -75,14 +115,14 @@ export class Matrix {
       heads,
       palette,
       heightGiven: height,
-      queries: payload.axis(kind.queries),
-      keys: payload.axis(kind.keys),
-      beside: payload.axis(kind.beside),
+      queries: payload.axes[kind.queries],
+      keys: payload.axes[kind.keys],
+      beside: kind.beside === null ? null : payload.axes[kind.beside],
     });
     this.pick(picked);
   }
 
-  /** Redraws with the given fields replaced. */
+  /** Redraws with the given fields replaced. @type {(given: Partial<Matrix<Calls>>) => void} */
   draw(given) {
     Object.assign(this, given);
     this._arrange();
@@ -90,6 +130,7 @@ export class Matrix {
     this._mark(null);
   }
 
+  /** @type {(step: number) => void} */
   zoomBy(step) {
     this.zoom = Math.max(0, Math.min(MATRIX_ZOOMS.length - 1, this.zoom + step));
     this._arrange();
@@ -97,19 +138,23 @@ export class Matrix {
     this.pick(this.pickedCell);
   }
 
-  /** Marks the picked cell. */
+  /** Marks the picked cell. @type {(cell: Cell | null) => void} */
   pick(cell) {
-    const inside = cell && cell[0] < this.queries.length && cell[1] < this.keys.length;
-    this.pickedCell = inside ? cell : null;
-    this.picked.hidden = !inside;
-    if (inside) this._frame(this.picked, this._x(cell[1]), this._y(cell[0]), this.cellWidth, this.cellHeight);
+    this.pickedCell = cell && this.holds(cell) ? cell : null;
+    this.picked.hidden = !this.pickedCell;
+    if (cell && this.pickedCell) this._frame(this.picked, this._x(cell[1]), this._y(cell[0]), this.cellWidth, this.cellHeight);
   }
 
-  /** Lights rows and columns, by their places. */
+  /** Whether there is such a cell. @type {(cell: Cell) => boolean} */
+  holds([query, key]) {
+    return query < this.queries.length && key < this.keys.length;
+  }
+
+  /** Lights rows and columns, by their places. @type {(places: { queries: number[]; keys: number[] }) => void} */
   light({ queries, keys }) {
     if (!this.heads) return;
     const { scrollLeft, scrollTop } = this.root;
-    const band = (x, y, width, height) => {
+    const band = (/** @type {number} */ x, /** @type {number} */ y, /** @type {number} */ width, /** @type {number} */ height) => {
       const made = element("div", "band lit");
       this._frame(made, x, y, width, height);
       return made;
@@ -134,10 +179,10 @@ export class Matrix {
 
   _arrange() {
     this._fonts();
-    const context = this.canvas.getContext("2d");
+    const context = penOf(this.canvas);
     context.font = this.font;
-    const widest = (texts) => Math.max(0, ...texts.map((text) => context.measureText(text).width));
-    const room = Math.max(this.root.parentElement.clientWidth, 120);
+    const widest = (/** @type {string[]} */ texts) => Math.max(0, ...texts.map((text) => context.measureText(text).width));
+    const room = Math.max(this.root.parentElement?.clientWidth ?? 0, 120);
     const narrow = room < 30 * this.rem;
     const title = 1.5 * this.rem;
     const sides = this.beside && (!narrow || this.keepsBeside) ? 2 : 1;
@@ -151,7 +196,7 @@ export class Matrix {
     }
     this.left = title + Math.min(widest(this.queries), most) + 8;
     // A phone has no room for predictions; the tooltip names them.
-    this.right = sides > 1 ? title + Math.min(widest(this.beside) + ARROW * this.rem, most) + 8 : 4;
+    this.right = sides > 1 ? title + Math.min(widest(this.beside ?? []) + ARROW * this.rem, most) + 8 : 4;
     const fit = (room - this.left - this.right) / Math.max(1, this.keys.length);
     const limit = this.fills ? { width: Infinity, height: Infinity } : CELL_MOST;
     const across = Math.min(fit, limit.width) * MATRIX_ZOOMS[this.zoom];
@@ -159,7 +204,7 @@ export class Matrix {
     this.top = title + 10 + this._labelHeight(keysWidest);
     const tall = (this.heightGiven - this.top - 4) / Math.max(1, this.queries.length);
     const scale = MATRIX_ZOOMS[this.zoom];
-    const side = (space, most) => Math.max(CELL_LEAST, Math.min(space, most)) * scale;
+    const side = (/** @type {number} */ space, /** @type {number} */ most) => Math.max(CELL_LEAST, Math.min(space, most)) * scale;
     this.cellWidth = side(fit, limit.width);
     this.cellHeight = side(tall, limit.height);
     this.size = Math.min(this.size, Math.max(LABEL_LEAST * this.rem, this.cellHeight / 1.05));
@@ -167,7 +212,7 @@ export class Matrix {
     this.width = this.left + this.cellWidth * this.keys.length + this.right;
     // A rotated title is never cut: if there are few rows, it extends below them.
     context.font = this.small;
-    const titles = [shortTitle(this.kind.queryTitle), ...(this._hasBeside() ? [this.kind.besideTitle] : [])];
+    const titles = [shortTitle(this.kind.queryTitle), ...(this._hasBeside() ? [this.kind.besideTitle ?? ""] : [])];
     const rows = Math.max(this.cellHeight * this.queries.length, widest(titles));
     this.height = this.top + rows + 4;
     this.stage.style.width = `${this.width}px`;
@@ -181,13 +226,15 @@ export class Matrix {
     };
   }
 
-  /** The width of the longest column label at font size `size`, both in pixels. */
+  /** The width of the longest column label at font size `size`, both in pixels.
+   * @type {(context: Context, size: number) => number} */
   _widestKey(context, size) {
     context.font = `${size}px ${this.family}`;
     return Math.max(0, ...this.keys.map((text) => context.measureText(text).width));
   }
 
-  /** Sizes the column labels: full size, slightly smaller, slanted, then upright; returns the widest. */
+  /** Sizes the column labels: full size, slightly smaller, slanted, then upright; returns the widest.
+   * @type {(context: Context, across: number) => number} */
   _fitKeys(context, across) {
     for (const share of [1, 0.9, 0.8]) {
       this.keySize = Math.max(0.72 * this.rem, share * this.size);
@@ -202,6 +249,7 @@ export class Matrix {
     return Math.min(this._widestKey(context, this.keySize), 9 * this.rem);
   }
 
+  /** @type {(widest: number) => number} */
   _labelHeight(widest) {
     if (this.slope === 0) return this.keySize;
     return this.slope === 45 ? (widest + this.keySize) / Math.SQRT2 : widest;
@@ -217,10 +265,12 @@ export class Matrix {
     return this.cellHeight >= 1.05 * this.size && (!this.slope || this.cellWidth >= 1.15 * this.keySize);
   }
 
+  /** @type {(key: number) => number} */
   _x(key) {
     return this.left + key * this.cellWidth;
   }
 
+  /** @type {(query: number) => number} */
   _y(query) {
     return this.top + query * this.cellHeight;
   }
@@ -252,6 +302,7 @@ export class Matrix {
     this._labels(context, dx, dy, shown);
   }
 
+  /** @type {(context: Context, density: number, dx: number, dy: number, shown: Box) => void} */
   _single(context, density, dx, dy, shown) {
     const width = Math.round(this.keys.length * this.cellWidth * density);
     const height = Math.round(this.queries.length * this.cellHeight * density);
@@ -265,7 +316,8 @@ export class Matrix {
     context.putImageData(image, left, top);
   }
 
-  /** Draws several heads: one stripe per head in each cell, with the weight as opacity. */
+  /** Draws several heads: one stripe per head in each cell, with the weight as opacity.
+   * @type {(context: Context, density: number, dx: number, dy: number, shown: Box) => void} */
   _stripes(context, density, dx, dy, shown) {
     context.setTransform(density, 0, 0, density, 0, 0);
     context.save();
@@ -276,7 +328,7 @@ export class Matrix {
     context.fillRect(shown.left, shown.top, shown.right - shown.left, shown.bottom - shown.top);
     const stripe = this.cellWidth / this.heads.length;
     for (const [index, { cells, color }] of this.heads.entries()) {
-      context.fillStyle = color;
+      context.fillStyle = color ?? this.palette.theme.text;
       for (let query = 0; query < cells.nQueries; query++) {
         for (let key = 0; key < cells.nKeys; key++) {
           const place = query * cells.nKeys + key;
@@ -293,6 +345,7 @@ export class Matrix {
     context.restore();
   }
 
+  /** @type {(context: Context, dx: number, dy: number) => void} */
   _hatched(context, dx, dy) {
     const { allowed, nKeys, nQueries } = this.heads[0].cells;
     if (allowed === null) return;
@@ -305,30 +358,31 @@ export class Matrix {
     }
   }
 
+  /** @type {(context: Context) => CanvasPattern} */
   _hatchPattern(context) {
     const size = 2 * HATCH_PERIOD;
     const { theme } = this.palette;
     const tile = document.createElement("canvas");
     tile.width = tile.height = size;
-    const pen = tile.getContext("2d");
+    const pen = penOf(tile);
     pen.fillStyle = theme.forbidden;
     pen.fillRect(0, 0, size, size);
     pen.fillStyle = theme.hatch;
     for (let place = 0; place < size; place++) pen.fillRect(size - 1 - place, place, 2, 1);
-    return context.createPattern(tile, "repeat");
+    return /** @type {CanvasPattern} */ (context.createPattern(tile, "repeat"));
   }
 
-  /** Draws the lines between cells, on the exact pixels where one cell ends and the next begins. */
+  /** Draws the lines between cells, on the exact pixels where one cell ends and the next begins.
+   * @type {(context: Context, density: number, dx: number, dy: number, shown: Box) => void} */
   _gaps(context, density, dx, dy, shown) {
     const { theme } = this.palette;
-    const whole = (value) => Math.round(value * density);
+    const whole = (/** @type {number} */ value) => Math.round(value * density);
     const [left, top] = [whole(this.left), whole(this.top)];
     const [wide, high] = [whole(this.keys.length * this.cellWidth), whole(this.queries.length * this.cellHeight)];
     const right = Math.min(whole(shown.right), left + wide - whole(dx));
     const bottom = Math.min(whole(shown.bottom), top + high - whole(dy));
-    const at = (place, count, size, start, scrolled) => start + Math.ceil((place * size) / count) - scrolled;
-    const column = (key) => at(key, this.keys.length, wide, left, whole(dx));
-    const row = (query) => at(query, this.queries.length, high, top, whole(dy));
+    const column = (/** @type {number} */ key) => left + Math.ceil((key * wide) / this.keys.length) - whole(dx);
+    const row = (/** @type {number} */ query) => top + Math.ceil((query * high) / this.queries.length) - whole(dy);
     const thin = Math.max(1, Math.round(density));
     context.setTransform(1, 0, 0, 1, 0, 0);
     context.fillStyle = this.heads.length > 1 ? theme.grid : theme.ground;
@@ -351,6 +405,7 @@ export class Matrix {
     context.strokeRect(left - thin / 2, top - thin / 2, right - left + thin, bottom - top + thin);
   }
 
+  /** @type {(context: Context, dx: number, dy: number, shown: Box) => void} */
   _numbers(context, dx, dy, shown) {
     const { theme } = this.palette;
     if (this.cellWidth < NUMBERED.width * this.rem || this.cellHeight < NUMBERED.height * this.rem) return;
@@ -380,7 +435,8 @@ export class Matrix {
     }
   }
 
-  /** Draws a plate in the page's colour behind a text centred on `x`, `y`. */
+  /** Draws a plate in the page's colour behind a text centred on `x`, `y`.
+   * @type {(context: Context, text: string, x: number, y: number) => void} */
   _plate(context, text, x, y) {
     const width = context.measureText(text).width + PLATE.width * this.rem;
     const height = (0.8 + PLATE.height) * this.rem;
@@ -390,19 +446,20 @@ export class Matrix {
     context.fill();
   }
 
-  /** The number in a cell; empty if it would round to 0. */
+  /** The number in a cell; empty if it would round to 0. @type {(cells: Cells, place: number) => string} */
   _number(cells, place) {
     const weight = weightAt(cells, place);
     return weight < constants.LEAST_NUMBER ? "" : signed(weight, 2);
   }
 
+  /** @type {(context: Context, dx: number, dy: number, shown: Box) => void} */
   _labels(context, dx, dy, shown) {
     const { theme } = this.palette;
-    const every = (space, needed) => Math.max(1, Math.ceil(needed / space));
+    const every = (/** @type {number} */ space, /** @type {number} */ needed) => Math.max(1, Math.ceil(needed / space));
     context.font = this.font;
     context.textBaseline = "middle";
     const down = every(this.cellHeight, 1.05 * this.size);
-    const inside = (low, middle, high) => middle >= low - 2 && middle <= high + 2;
+    const inside = (/** @type {number} */ low, /** @type {number} */ middle, /** @type {number} */ high) => middle >= low - 2 && middle <= high + 2;
     for (let query = 0; query < this.queries.length; query += down) {
       const y = this._y(query) + this.cellHeight / 2 - dy;
       if (!inside(shown.top, y, shown.bottom)) continue;
@@ -437,6 +494,7 @@ export class Matrix {
     this._titles(context, shown);
   }
 
+  /** @type {(context: Context, shown: Box) => void} */
   _titles(context, shown) {
     const { theme } = this.palette;
     context.font = this.small;
@@ -446,8 +504,8 @@ export class Matrix {
     const { keyTitle } = this.kind;
     const fits = context.measureText(keyTitle).width <= this.view.width - this.left;
     context.fillText(fits ? keyTitle : shortTitle(keyTitle), this.left, 1);
-    const turned = (title, x, color, top) => {
-      const length = (text) => context.measureText(text).width;
+    const turned = (/** @type {string} */ title, /** @type {number} */ x, /** @type {string} */ color, /** @type {number} */ top) => {
+      const length = (/** @type {string} */ text) => context.measureText(text).width;
       const text = length(title) <= shown.bottom - top ? title : shortTitle(title);
       context.save();
       // A long title may run beside the column labels, but not off the canvas.
@@ -463,10 +521,10 @@ export class Matrix {
     if (!this._hasBeside()) return;
     // In the joint picture, only decoder rows predict.
     const first = Math.max(shown.top, this._y(this.kind.border ?? 0) - this.root.scrollTop);
-    if (first < shown.bottom) turned(this.kind.besideTitle, this.view.width - 0.55 * this.rem, theme.accent, first);
+    if (first < shown.bottom) turned(this.kind.besideTitle ?? "", this.view.width - 0.55 * this.rem, theme.accent, first);
   }
 
-  /** The text, shortened to fit the width. */
+  /** The text, shortened to fit the width. @type {(context: Context, text: string, width: number) => string} */
   _cut(context, text, width) {
     if (context.measureText(text).width <= width) return text;
     let length = text.length;
@@ -474,6 +532,7 @@ export class Matrix {
     return `${text.slice(0, length)}…`;
   }
 
+  /** @type {(event: Spot) => Cell | null} */
   _cellAt(event) {
     const box = this.canvas.getBoundingClientRect();
     const x = event.clientX - box.left;
@@ -482,7 +541,7 @@ export class Matrix {
     return cellAt(this, x + this.root.scrollLeft, y + this.root.scrollTop);
   }
 
-  /** The label under the pointer: its axis and its place; null for none. */
+  /** The label under the pointer: its axis and its place; null for none. @type {(event: Spot) => [Axis, number] | null} */
   _labelAt(event) {
     const box = this.canvas.getBoundingClientRect();
     const [x, y] = [event.clientX - box.left, event.clientY - box.top];
@@ -495,6 +554,7 @@ export class Matrix {
     return isColumn && y < this.top ? ["keys", across] : null;
   }
 
+  /** @type {(event: PointerEvent) => void} */
   _pointed(event) {
     const cell = this._cellAt(event);
     this._mark(cell, event);
@@ -502,18 +562,21 @@ export class Matrix {
     if (label) this.on.label?.(...label);
   }
 
+  /** @type {(event: MouseEvent) => void} */
   _clicked(event) {
     const cell = this._cellAt(event);
     if (cell) this.on.pick(...cell);
     else this.on.beside?.();
   }
 
+  /** @type {(event: KeyboardEvent) => void} */
   _key(event) {
+    /** @type {Record<string, Cell>} */
     const steps = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] };
     if (event.key in steps) {
       const [query, key] = this.cursor ?? this.pickedCell ?? [0, 0];
       const [down, right] = this.cursor ? steps[event.key] : [0, 0];
-      const clamp = (value, count) => Math.max(0, Math.min(count - 1, value));
+      const clamp = (/** @type {number} */ value, /** @type {number} */ count) => Math.max(0, Math.min(count - 1, value));
       this._mark([clamp(query + down, this.queries.length), clamp(key + right, this.keys.length)]);
     } else if ((event.key === "Enter" || event.key === " ") && this.cursor) this.on.pick(...this.cursor);
     else if (event.key === "+" || event.key === "=") this.zoomBy(1);
@@ -523,13 +586,14 @@ export class Matrix {
     event.preventDefault();
   }
 
+  /** @type {(mark: HTMLElement, x: number, y: number, width: number, height: number) => void} */
   _frame(mark, x, y, width, height) {
     mark.style.transform = `translate(${x}px, ${y}px)`;
     mark.style.width = `${width}px`;
     mark.style.height = `${height}px`;
   }
 
-  /** Marks a cell with its row and column, and reports it. */
+  /** Marks a cell with its row and column, and reports it. @type {(cell: Cell | null, event?: Spot) => void} */
   _mark(cell, event) {
     this.cursor = cell;
     for (const mark of [this.row, this.column, this.cell]) mark.hidden = !cell;

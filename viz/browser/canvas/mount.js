@@ -7,18 +7,20 @@
  * takes the new data. The function it returns disposes of the drawing of a root that is no longer on the page:
  * Streamlit also calls it as soon as a newer call has begun, which goes on with the same drawing.
  *
+ * @template Data
  * @param {string} selector - finds the component's root.
- * @param {function} make - makes a root's drawing, with `update(data, report, trigger)` and `dispose()`.
- * @param {string} state - the state that `report(value)` sets in Python; `trigger(event, value)` sends an event.
+ * @param {(root: HTMLElement) => Drawing<Data>} make - makes a root's drawing.
+ * @param {string} [state] - the state that `report(value)` sets in Python; `trigger(event, value)` sends an event.
  */
-export function mounted(selector, make, state) {
+export function mounted(selector, make, state = "") {
+  /** @type {WeakMap<HTMLElement, Drawing<Data>>} */
   const drawings = new WeakMap();
-  return ({ parentElement, data, setStateValue, setTriggerValue }) => {
-    const root = parentElement.querySelector(selector);
+  return (/** @type {Mounting<Data>} */ { parentElement, data, setStateValue, setTriggerValue }) => {
+    const root = /** @type {HTMLElement} */ (parentElement.querySelector(selector));
     // The reader may have left the page before the script loaded; a detached root has no size to draw in.
     if (!root.isConnected) return () => {};
-    if (!drawings.has(root)) drawings.set(root, make(root));
-    const drawing = drawings.get(root);
+    const drawing = drawings.get(root) ?? make(root);
+    drawings.set(root, drawing);
     drawing.update(data, (value) => setStateValue(state, value), setTriggerValue);
     // Streamlit shows a component's HTML before its script: until now, keys had no effect.
     root.removeAttribute("aria-busy");

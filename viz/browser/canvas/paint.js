@@ -7,16 +7,18 @@ export const HATCH_PERIOD = 5;
 // Minimum contrast of text on a stage (WCAG 2).
 export const STRONG = 7;
 
+/** @type {(color: string) => Color} */
 export function channels(color) {
   return [1, 3, 5].map((place) => parseInt(color.slice(place, place + 2), 16));
 }
 
+/** @type {(color: Color) => number} */
 export function packed([red, green, blue]) {
   // Browsers run on little-endian machines: alpha is the highest byte.
   return (0xff000000 | (blue << 16) | (green << 8) | red) >>> 0;
 }
 
-/** The relative luminance of [red, green, blue], 0 to 1 (WCAG 2). */
+/** The relative luminance of [red, green, blue], 0 to 1 (WCAG 2). @type {(color: Color) => number} */
 export function luminance(color) {
   const [red, green, blue] = color.map((channel) => {
     const share = channel / 255;
@@ -27,6 +29,7 @@ export function luminance(color) {
 
 /** One theme's colours: 256 steps for weights, and the gamma that maps a weight to a step. */
 export class Palette {
+  /** @param {ShownTheme} theme @param {number} gamma */
   constructor(theme, gamma) {
     this.theme = theme;
     this.gamma = gamma;
@@ -43,34 +46,37 @@ export class Palette {
     this.grid = packed(channels(theme.grid));
   }
 
+  /** @type {(cells: Cells, index: number) => number} */
   step(cells, index) {
     return this.stepOf(cells.weights[index] * cells.scale);
   }
 
-  /** The step of a weight between 0 and 255; unrounded, because gamma spreads small weights over several steps. */
+  /** The step of a weight between 0 and 255; unrounded, because gamma spreads small weights over several steps.
+   * @type {(scaled: number) => number} */
   stepOf(scaled) {
     const raised = this.gamma === 1 ? scaled : 255 * (scaled / 255) ** this.gamma;
     return Math.max(0, Math.min(255, Math.round(raised)));
   }
 
-  /** Black or white, whichever reads better on this step's colour. */
+  /** Black or white, whichever reads better on this step's colour. @type {(step: number) => string} */
   ink(step) {
     return luminance(this.steps[step]) > constants.INK_THRESHOLD ? "#000000" : "#ffffff";
   }
 
-  /** The contrast of that ink on the step's colour (WCAG 2). */
+  /** The contrast of that ink on the step's colour (WCAG 2). @type {(step: number) => number} */
   contrast(step) {
     const ground = luminance(this.steps[step]) + 0.05;
     return this.ink(step) === "#000000" ? ground / 0.05 : 1.05 / ground;
   }
 }
 
-/** One cell's weight, 0 to 1. */
+/** One cell's weight, 0 to 1. @type {(cells: Cells, place: number) => number} */
 export function weightAt(cells, place) {
   return (cells.weights[place] * cells.scale) / 255;
 }
 
-/** The cell in which each of `size` pixels begins, among `count` cells. */
+/** The cell in which each of `size` pixels begins, among `count` cells.
+ * @type {(size: number, count: number) => Int32Array} */
 function edges(size, count) {
   const starts = new Int32Array(size + 1);
   for (let pixel = 0; pixel <= size; pixel++) starts[pixel] = Math.floor((pixel * count) / size);
@@ -82,6 +88,7 @@ function edges(size, count) {
  *
  * A pixel over several cells shows the largest weight, which keeps thin diagonals visible; signed numbers show the one
  * farthest from the middle. 256 means every cell under the pixel is masked.
+ * @type {(cells: Cells, width: number, height: number, palette: Palette) => Uint16Array}
  */
 export function pooled(cells, width, height, palette) {
   const { weights, allowed, nKeys, nQueries, scale, middle = 0 } = cells;
@@ -112,7 +119,8 @@ export function pooled(cells, width, height, palette) {
   return out;
 }
 
-/** Paints steps from `pooled` into 32-bit pixels, `stride` per row, clipped at the edges. */
+/** Paints steps from `pooled` into 32-bit pixels, `stride` per row, clipped at the edges.
+ * @type {(pixels: Uint32Array, stride: number, rowsInAll: number, steps: Uint16Array, left: number, top: number, width: number, height: number, palette: Palette) => void} */
 export function paintSteps(pixels, stride, rowsInAll, steps, left, top, width, height, palette) {
   const from = Math.max(0, -left);
   const to = Math.min(width, stride - left);
@@ -129,6 +137,7 @@ export function paintSteps(pixels, stride, rowsInAll, steps, left, top, width, h
 /**
  * Paints one head's cells, (query, key), at width × height into 32-bit pixels that show `wide` × `high` of them from
  * (offX, offY) on. Where cells are smaller than pixels, the largest weight shows.
+ * @type {(pixels: Uint32Array, wide: number, high: number, cells: Cells, width: number, height: number, offX: number, offY: number, palette: Palette) => void}
  */
 export function paintCells(pixels, wide, high, cells, width, height, offX, offY, palette) {
   const { nKeys, nQueries, allowed } = cells;

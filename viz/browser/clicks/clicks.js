@@ -3,4 +3,4 @@
 import { ChartClicks } from "../canvas/clicks.js";
 import { mounted } from "../canvas/mount.js";
 
-export default mounted("[aria-hidden]", () => new ChartClicks(({ customdata }) => customdata?.slice(0, 1) ?? null), "clicks");
+export default mounted("[aria-hidden]", () => new ChartClicks(({ customdata }) => (Array.isArray(customdata) ? customdata.slice(0, 1) : null)), "clicks");

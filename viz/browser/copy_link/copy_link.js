@@ -6,7 +6,19 @@ import { mounted } from "../canvas/mount.js";
 const LOOK_AGAIN = 300;
 const SAID = 2500;
 
+/** @typedef {{ size: number, path: string }} Code */
+
 class CopyLink {
+  passing = "";
+  large = qr();
+  printed = made("p", { className: "printed" });
+  largeNotes = made("div", { className: "notes" });
+  /** @type {number | undefined} */
+  waiting;
+  /** @type {Trigger} */
+  tell;
+
+  /** @param {HTMLElement} root */
   constructor(root) {
     this.root = root;
     this.text = made("textarea", { readOnly: true, rows: 3, spellcheck: false });
@@ -25,7 +37,7 @@ class CopyLink {
     this.stage = this._makeStage();
     root.replaceChildren(this.small, this.text, row, this.spoken, this.notes, this.stage);
     // In the capture phase: the popover around this would use the key itself.
-    this.leave = (event) => {
+    this.leave = (/** @type {KeyboardEvent} */ event) => {
       if (event.key !== "Escape") return;
       event.stopPropagation();
       this._showLarge(false);
@@ -38,15 +50,13 @@ class CopyLink {
     const stage = made("dialog", {});
     stage.setAttribute("aria-label", "QR code of the link to this view");
     const heading = made("p", { className: "heading", textContent: "Scan to open this view" });
-    this.large = qr();
-    this.printed = made("p", { className: "printed" });
     const close = made("button", { type: "button", textContent: "Close" });
     close.addEventListener("click", () => this._showLarge(false));
-    this.largeNotes = made("div", { className: "notes" });
     stage.append(heading, this.largeNotes, this.large, this.printed, close);
     return stage;
   }
 
+  /** @type {(given: { link: string; code: Code | null; notes: string[] }, _: Reporter, tell: Trigger) => void} */
   update({ link, code, notes }, _, tell) {
     this.tell = tell;
     this.text.value = link;
@@ -60,6 +70,7 @@ class CopyLink {
     this.root.dataset.painted = link;
   }
 
+  /** @type {(isLarge: boolean) => void} */
   _showLarge(isLarge) {
     if (isLarge) {
       this.stage.showModal();
@@ -107,8 +118,9 @@ class CopyLink {
   }
 }
 
-function made(name, properties) {
-  return Object.assign(document.createElement(name), properties);
+/** @type {<Tag extends keyof HTMLElementTagNameMap>(tag: Tag, properties: object) => HTMLElementTagNameMap[Tag]} */
+function made(tag, properties) {
+  return Object.assign(document.createElement(tag), properties);
 }
 
 function qr() {
@@ -116,11 +128,12 @@ function qr() {
   return drawn("svg", told, drawn("path", {}));
 }
 
+/** @type {(picture: SVGElement, code: Code | null) => void} */
 function draw(picture, code) {
   picture.toggleAttribute("hidden", !code);
   if (!code) return;
   picture.setAttribute("viewBox", `0 0 ${code.size} ${code.size}`);
-  picture.firstChild.setAttribute("d", code.path);
+  picture.firstElementChild?.setAttribute("d", code.path);
 }
 
 export default mounted(".copy-link", (root) => new CopyLink(root));

@@ -1,10 +1,13 @@
 // The blocks of Figure 1 as small canvases: attention heads, feed-forward layers, position tables.
 
-import { fitted } from "../canvas/dom.js";
+import { fitted, penOf } from "../canvas/dom.js";
 import { Palette, channels, packed, pooled } from "../canvas/paint.js";
+
+/** @typedef {"empty" | "full" | "now"} State */
 
 /** A theme's colours for the blocks. */
 export class Inks {
+  /** @param {ShownTheme} theme */
   constructor(theme) {
     this.theme = theme;
     this.usual = new Palette(theme, 0.7);
@@ -14,6 +17,7 @@ export class Inks {
   }
 }
 
+/** @type {(width: number, height: number) => HTMLCanvasElement} */
 function offscreen(width, height) {
   const made = document.createElement("canvas");
   made.width = width;
@@ -21,7 +25,8 @@ function offscreen(width, height) {
   return made;
 }
 
-/** Paints steps from `pooled` with a palette, or in one colour for allowed and one for masked cells. */
+/** Paints steps from `pooled` with a palette, or in one colour for allowed and one for masked cells.
+ * @type {(steps: Uint16Array, width: number, height: number, palette: Palette, empty?: [seen: number, hidden: number]) => ImageData} */
 function painted(steps, width, height, palette, empty) {
   const image = new ImageData(width, height);
   const pixels = new Uint32Array(image.data.buffer);
@@ -34,31 +39,50 @@ function painted(steps, width, height, palette, empty) {
 
 /** All heads of one attention layer, side by side; rows appear one after another. */
 export class AttentionBlock {
+  drawn = "";
+  /** @type {TileSize} */
+  tile = { width: 0, height: 0 };
+  gap = 0;
+  density = 1;
+  /** @type {Context} */
+  context;
+  /** @type {Inks} */
+  inks;
+  /** @type {Uint16Array[]} */
+  steps = [];
+  /** @type {Record<string, HTMLCanvasElement>} */
+  painted = {};
+
+  /** @param {HTMLCanvasElement} canvas @param {Figure} figure @param {FigureBlock} block @param {number} place */
   constructor(canvas, figure, block, place) {
-    Object.assign(this, { canvas, figure, block, place });
-    this.drawn = "";
+    this.canvas = canvas;
+    this.figure = figure;
+    this.block = block;
+    this.place = place;
   }
 
+  /** @type {(tile: TileSize, gap: number, inks: Inks) => void} */
   size(tile, gap, inks) {
     const { heads } = this.block;
-    Object.assign(this, { tile, gap, inks, drawn: "" });
-    const { context, density } = fitted(this.canvas, heads * (tile.width + gap) - gap, tile.height);
-    Object.assign(this, { context, density });
+    const fit = fitted(this.canvas, heads * (tile.width + gap) - gap, tile.height);
+    Object.assign(this, { tile, gap, inks, drawn: "" }, fit);
     this.steps = [];
     this.painted = {};
   }
 
-  /** All heads in one state, painted when first needed: "empty", "full" or "now". */
+  /** All heads in one state, painted when first needed. @type {(state: State) => HTMLCanvasElement} */
   _layer(state) {
     return (this.painted[state] ??= this._paint(state));
   }
 
+  /** @type {(state: State) => HTMLCanvasElement} */
   _paint(state) {
     const { canvas, block, density, inks, tile } = this;
     const [width, height] = [Math.round(tile.width * density), canvas.height];
     const layer = offscreen(canvas.width, height);
-    const context = layer.getContext("2d");
-    const steps = (head) => (this.steps[head] ??= pooled(this.figure.cells(block, this.place, head), width, height, inks.usual));
+    const context = penOf(layer);
+    const steps = (/** @type {number} */ head) => (this.steps[head] ??= pooled(this.figure.cells(block, this.place, head), width, height, inks.usual));
+    /** @type {[number, number]} */
     const blank = [inks.usual.lookup[0], packed(channels(inks.theme.forbidden))];
     // Empty, all heads look alike: they share the mask.
     const empty = state === "empty" ? painted(steps(0), width, height, inks.usual, blank) : null;
@@ -68,6 +92,7 @@ export class AttentionBlock {
     return layer;
   }
 
+  /** @type {(head: number) => number} */
   _left(head) {
     return Math.round(head * (this.tile.width + this.gap) * this.density) / this.density;
   }
@@ -77,7 +102,7 @@ export class AttentionBlock {
    *
    * @param {number} rows - rows computed so far, with a fraction.
    * @param {number} current - the row being computed; -1 for none.
-   * @param {object} marks - followed `rows` and `columns`, as [from, to) or null; `head` outlined, `over` under the pointer.
+   * @param {Marks} marks - followed `rows` and `columns`; `head` outlined, `over` under the pointer.
    */
   draw(rows, current, marks) {
     const { canvas, context, density, block, inks } = this;
@@ -86,8 +111,8 @@ export class AttentionBlock {
     this.drawn = state;
     context.setTransform(1, 0, 0, 1, 0, 0);
     context.drawImage(this._layer("empty"), 0, 0);
-    const edge = (row) => Math.round((Math.min(Math.max(row, 0), block.queries) * canvas.height) / block.queries);
-    const band = (state, from, to) => {
+    const edge = (/** @type {number} */ row) => Math.round((Math.min(Math.max(row, 0), block.queries) * canvas.height) / block.queries);
+    const band = (/** @type {State} */ state, /** @type {number} */ from, /** @type {number} */ to) => {
       if (to > from) context.drawImage(this._layer(state), 0, from, canvas.width, to - from, 0, from, canvas.width, to - from);
     };
     band("full", 0, edge(rows));
@@ -100,6 +125,7 @@ export class AttentionBlock {
     if (marks.over >= 0) this._outline(marks.over, inks.theme.text, 1.5);
   }
 
+  /** @type {(head: number, color: string, width: number) => void} */
   _outline(head, color, width) {
     const { context, tile } = this;
     context.strokeStyle = color;
@@ -107,6 +133,7 @@ export class AttentionBlock {
     context.strokeRect(this._left(head) + width / 2, width / 2, tile.width - width, tile.height - width);
   }
 
+  /** @type {(head: number, marks: Marks) => void} */
   _follow(head, { rows, columns }) {
     const { context, block, tile } = this;
     context.globalAlpha = 0.9;
@@ -123,7 +150,7 @@ export class AttentionBlock {
     context.globalAlpha = 1;
   }
 
-  /** The head and row at a point of the canvas. */
+  /** The head and row at a point of the canvas. @type {(x: number, y: number) => { head: number; row: number }} */
   at(x, y) {
     const { block, tile, gap } = this;
     const head = Math.min(block.heads - 1, Math.max(0, Math.floor(x / (tile.width + gap))));
@@ -134,14 +161,27 @@ export class AttentionBlock {
 
 /** How much a feed-forward layer adds to each token, as bars. */
 export class AddedBlock {
+  drawn = "";
+  density = 1;
+  width = 0;
+  height = 0;
+  /** @type {Context} */
+  context;
+  /** @type {Inks} */
+  inks;
+
+  /** @param {HTMLCanvasElement} canvas @param {Float32Array} shares */
   constructor(canvas, shares) {
-    Object.assign(this, { canvas, shares });
+    this.canvas = canvas;
+    this.shares = shares;
   }
 
+  /** @type {(width: number, height: number, inks: Inks) => void} */
   size(width, height, inks) {
     Object.assign(this, { width, height, inks, drawn: "" }, fitted(this.canvas, width, height));
   }
 
+  /** @type {(rows: number, current: number, followed: Span | null) => void} */
   draw(rows, current, followed) {
     const { context, density, shares, width, height, inks } = this;
     const state = JSON.stringify([Math.round(rows * 40), current, followed]);
@@ -159,7 +199,8 @@ export class AddedBlock {
   }
 }
 
-/** A position table with one column per token. */
+/** A position table with one column per token.
+ * @type {(canvas: HTMLCanvasElement, figure: Figure, stack: FigureStack, width: number, height: number, inks: Inks) => void} */
 export function drawPositions(canvas, figure, stack, width, height, inks) {
   const { context } = fitted(canvas, width, height);
   const steps = pooled(figure.positionCells(stack), canvas.width, canvas.height, inks.plain);

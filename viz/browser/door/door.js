@@ -1,6 +1,6 @@
 // Figure 1 of the paper, animated with a sentence: words, the arcs between them, and every block of the model.
 
-import { element, fitted } from "../canvas/dom.js";
+import { element, fitted, penOf } from "../canvas/dom.js";
 import { escapable } from "../canvas/escape.js";
 import { plainKey, typing } from "../canvas/keys.js";
 import { percent, signed } from "../canvas/numbers.js";
@@ -22,24 +22,93 @@ const ABOVE_BLOCK = 3.5;
 const MOST_LETTERS = 56;
 const LEAST_LETTERS = 17;
 const LEAST_CHIPS = 0.75;
+/** @type {Marks} */
 const NOTHING = { rows: null, columns: null, head: -1, over: -1 };
 const STILL = matchMedia("(prefers-reduced-motion: reduce)");
 
 // Payloads already played: returning from another page does not replay them.
+/** @type {Set<string>} */
 const PLAYED = new Set();
 
+/** @type {(share: number) => string} */
 function chance(share) {
   return share < 0.01 ? `< ${percent(0.01)}` : percent(Math.min(0.99, share));
 }
 
+/** @typedef {ReturnType<Door["_stack"]>} DrawnStack */
+
 export class Door {
+  time = 0;
+  /** @type {Followed | null} */
+  followed = null;
+  pinned = false;
+  /** @type {{ drawing: AttentionBlock, head: number } | null} */
+  over = null;
+  /** @type {Figure} */
+  figure;
+  /** @type {Inks} */
+  inks;
+  /** @type {Timeline} */
+  timeline;
+  reported = 0;
+  asked = false;
+  playing = false;
+  filmed = false;
+  frame = 0;
+  sizing = 0;
+  drawing = 0;
+  /** @type {number | undefined} */
+  waiting;
+  /** @type {number | null} */
+  runsSince = null;
+  width = 0;
+  top = 0;
+  gap = 0;
+  narrow = false;
+  headlineHeight = 0;
+  temperature = -1;
+  /** @type {DrawnStack[]} */
+  stacks = [];
+  /** @type {{ made: HTMLElement, tokens: HTMLElement[], word: FigureWord }[]} */
+  words = [];
+  sources = this.words;
+  /** @type {FigurePlaces} */
+  places;
+  /** @type {ReturnType<Door["_next"]> | null} */
+  next = null;
+  /** @type {HTMLCanvasElement} */
+  underlay;
+  /** @type {HTMLCanvasElement} */
+  overlay;
+  /** @type {HTMLButtonElement} */
+  play;
+  /** @type {HTMLInputElement} */
+  slider;
+  /** @type {HTMLElement} */
+  place;
+  /** @type {HTMLElement} */
+  written;
+  /** @type {HTMLElement} */
+  read;
+  /** @type {HTMLElement} */
+  said;
+  /** @type {HTMLElement} */
+  tip;
+  /** @type {HTMLElement} */
+  spoken;
+  /** @type {{ context: Context, density: number }} */
+  overlaid;
+  /** @type {[width: number, height: number]} */
+  overlaySize = [0, 0];
+  /** @type {Reporter} */
+  report;
+  /** @type {Trigger} */
+  trigger;
+
+  /** @param {HTMLElement} root */
   constructor(root) {
     this.root = root;
-    this.time = 0;
-    this.followed = null;
-    this.pinned = false;
-    this.over = null;
-    this.onKey = (event) => this._key(event);
+    this.onKey = (/** @type {KeyboardEvent} */ event) => this._key(event);
     this.onResize = () => this._sizeSoon();
     this.onPrint = () => this._end();
     root.addEventListener("pointerleave", () => this._let());
@@ -78,7 +147,7 @@ export class Door {
     return Math.round(this.root.getBoundingClientRect().top + scrolled);
   }
 
-  /** Takes Python's message. */
+  /** Takes Python's message. @type {(bytes: Bytes, report: Reporter, trigger: Trigger) => void} */
   update(bytes, report, trigger) {
     Object.assign(this, { report, trigger });
     const figure = new Figure(bytes);
@@ -114,6 +183,7 @@ export class Door {
     this._draw();
   }
 
+  /** @type {(moment: number) => number} */
   _restTime(moment) {
     return moment > 0 ? this.timeline.timeOf(moment) : this.timeline.duration;
   }
@@ -157,14 +227,17 @@ export class Door {
     const { figure } = this;
     this.written = element("p", "written", { dir: "auto" });
     this.read = element("p", "read", { dir: "auto" });
+    /** @type {(words: FigureWord[], side: Side, parent: HTMLElement, offset: number) => Door["words"]} */
     const line = (words, side, parent, offset) => {
-      let group;
+      let group = element("span", "group");
       return words.map((word, place) => {
         const tokens = word.tokens.map((text) => element("span", "piece", {}, text));
         const made = element("span", word.special ? "word special" : "word", {}, ...tokens);
         if (!place || !word.joins) {
-          group = element("span", "group");
-          if (place) parent.append(" ");
+          if (place) {
+            group = element("span", "group");
+            parent.append(" ");
+          }
           parent.append(group);
         }
         group.append(made);
@@ -194,6 +267,7 @@ export class Door {
     return element("div", "controls", {}, this.play, this.slider, this.place, about);
   }
 
+  /** @param {FigureStack} stack */
   _stack(stack) {
     const { figure } = this;
     const depth = figure.depth(stack);
@@ -215,7 +289,7 @@ export class Door {
         added = new AddedBlock(canvas, figure.added(stack, layer));
         row.append(element("span", `wrap ${figure.norm}`, {}, element("span", "block feed-forward", {}, canvas)));
       }
-      layers.push({ row, parts, added, blocks: [...row.querySelectorAll(".block")] });
+      layers.push({ row, parts, added, blocks: /** @type {HTMLElement[]} */ ([...row.querySelectorAll(".block")]) });
     }
     const headings = element("div", "headings", {}, element("span", "number"));
     for (const block of stack.blocks) {
@@ -251,7 +325,8 @@ export class Door {
     return { ...{ stack, made, box, layers, tokens, chips, positions, foot, columns, fed } };
   }
 
-  /** What a stack reads, token by token; in it, the arrow keys follow one token after another. */
+  /** What a stack reads, token by token; in it, the arrow keys follow one token after another.
+   * @type {(stack: FigureStack) => [HTMLElement, HTMLElement[]]} */
   _chips(stack) {
     const { kind, name, side } = stack;
     const chips = element("div", "chips", { role: "listbox", tabindex: "0", "aria-label": tr("{name}: its tokens, to follow", { name }) });
@@ -274,7 +349,8 @@ export class Door {
     return [chips, tokens];
   }
 
-  /** Adds a link to a page, if that page can show this model. */
+  /** Adds a link to a page, if that page can show this model.
+   * @type {(parent: HTMLElement, text: string, page: string, says: string) => void} */
   _link(parent, text, page, says) {
     if (!this.figure.pages.includes(page)) return;
     const link = element("button", "link", { type: "button", title: says, "aria-label": labelled(says, text) }, text);
@@ -282,12 +358,13 @@ export class Door {
     parent.append(" ", link);
   }
 
+  /** @type {(block: FigureBlock, layer: number) => string} */
   _blockName(block, layer) {
     return tr("{name}, layer {layer}, {n} heads: open them", { name: block.name, layer: block.layers[layer], n: block.heads });
   }
 
   _next() {
-    const rows = Array.from({ length: Math.max(...this.figure.next.map(({ texts }) => texts.length)) }, () => {
+    const rows = Array.from({ length: Math.max(...(this.figure.next ?? []).map(({ texts }) => texts.length)) }, () => {
       const [text, share, bar] = [element("span", "text", { dir: "auto" }), element("span", "share"), element("span", "bar")];
       return { made: element("span", "offer", {}, bar, text, share), text, share };
     });
@@ -332,6 +409,7 @@ export class Door {
 
   // ---- following a token -----------------------------------------------------------------------------------------
 
+  /** @type {(made: HTMLElement, side: Side, from: number, to: number) => void} */
   _followable(made, side, from, to) {
     made.addEventListener("pointerenter", (event) => {
       if (event.pointerType === "mouse" && !this.pinned) this._follow({ side, from, to });
@@ -345,11 +423,11 @@ export class Door {
     });
   }
 
-  /** Follows a token wherever the pointer is. */
+  /** Follows a token wherever the pointer is. @type {(followed: Followed) => void} */
   _pin(followed) {
     this.pinned = true;
     this._follow(followed);
-    const { tokens } = this.figure.stacks.find(({ side }) => side === followed.side);
+    const { tokens } = this.figure.stacks.find(({ side }) => side === followed.side) ?? { tokens: [] };
     const word = tokens.slice(followed.from, followed.to).join("");
     this.said.textContent = tr("Following “{word}”. Escape, or a second click, lets it go.", { word });
   }
@@ -364,6 +442,7 @@ export class Door {
     return true;
   }
 
+  /** @type {(followed: Followed | null) => void} */
   _follow(followed) {
     this.followed = followed;
     this._drawSoon();
@@ -376,8 +455,9 @@ export class Door {
     this._drawSoon();
   }
 
+  /** @type {(button: HTMLElement, drawing: AttentionBlock, stack: FigureStack) => void} */
   _pointed(button, drawing, stack) {
-    const within = (event) => {
+    const within = (/** @type {Spot} */ event) => {
       const { left, top } = drawing.canvas.getBoundingClientRect();
       return drawing.at(event.clientX - left, event.clientY - top);
     };
@@ -398,10 +478,11 @@ export class Door {
     });
   }
 
+  /** @type {(drawing: AttentionBlock, head: number, row: number, stack: FigureStack, event: Spot) => void} */
   _tell(drawing, head, row, stack, event) {
     const { block, place, figure } = { ...drawing };
     const { weights, nKeys } = figure.cells(block, place, head);
-    const own = weights.subarray(row * nKeys, (row + 1) * nKeys);
+    const own = Array.from(weights.subarray(row * nKeys, (row + 1) * nKeys));
     const most = own.reduce((best, weight, key) => (weight > own[best] ? key : best), 0);
     const keys = block.keySide === stack.side ? stack.tokens : (figure.encoder?.tokens ?? []);
     const label = block.labels[place][head];
@@ -418,6 +499,7 @@ export class Door {
     this.tip.style.transform = `translate(${left}px, ${y - this.tip.offsetHeight - 14}px)`;
   }
 
+  /** @type {(what: { page: string; [parameter: string]: string | number }) => void} */
   _open(what) {
     if (!this.figure.pages.includes(what.page)) return;
     this._rest();
@@ -439,6 +521,7 @@ export class Door {
     const { root, figure, inks } = this;
     this.width = root.clientWidth;
     if (!this.width) return;
+    /** @type {HTMLElement | null} */
     const picture = figure.stage ? root.closest(".st-key-picture") ?? document.querySelector(".st-key-picture") : null;
     this.top = this._top();
     const room = picture ? roomWithin(picture, root) : Math.max(LEAST_HEIGHT, window.innerHeight - this.top - 14);
@@ -474,11 +557,12 @@ export class Door {
     this._measure();
   }
 
+  /** @type {(narrow: boolean, room: number) => void} */
   _sizeWords(narrow, room) {
     const { figure, root } = this;
-    const probe = document.createElement("canvas").getContext("2d");
+    const probe = penOf(document.createElement("canvas"));
     const family = getComputedStyle(root).fontFamily;
-    const widthOf = (words, weight) => {
+    const widthOf = (/** @type {FigureWord[]} */ words, /** @type {number} */ weight) => {
       probe.font = `${weight} 100px ${family}`;
       const text = words.map(({ text, joins }, place) => (place && !joins ? ` ${text}` : text)).join("");
       return probe.measureText(text).width / 100;
@@ -491,7 +575,7 @@ export class Door {
     this.written.style.fontSize = `${written}px`;
     this.read.style.fontSize = `${read}px`;
     const gap = Math.min(120, Math.max(54, room / 8.2));
-    this.headline = this.written.parentElement;
+    this.headline = /** @type {HTMLElement} */ (this.written.parentElement);
     this.gap = narrow ? 60 : gap;
     this.narrow = narrow;
     this.headline.style.setProperty("--gap", `${this.gap}px`);
@@ -501,7 +585,7 @@ export class Door {
   /** Measures the position of everything, once for all frames. */
   _measure() {
     const room = this.root.getBoundingClientRect();
-    const within = (made) => {
+    const within = (/** @type {HTMLElement} */ made) => {
       const { left, top, width, height } = made.getBoundingClientRect();
       return { left: left - room.left, top: top - room.top, width, height, right: left - room.left + width, bottom: top - room.top + height };
     };
@@ -513,6 +597,7 @@ export class Door {
         layers: layers.map(({ row, parts, blocks }) => ({ row: within(row), blocks: blocks.map(within), parts: parts.map(({ button }) => within(button)) })),
       })),
       next: this.next ? within(this.next.button) : null,
+      ...{ writtenEnd: 0, readStart: 0 },
     };
     this.places.writtenEnd = Math.max(...this.places.written.map(({ bottom }) => bottom), 0);
     this.places.readStart = Math.min(...this.places.read.map(({ top }) => top));
@@ -520,7 +605,8 @@ export class Door {
     this._drawResidual(room);
   }
 
-  /** Draws the residual connections, past every block to where its output is added; they never change. */
+  /** Draws the residual connections, past every block to where its output is added; they never change.
+   * @type {(room: { width: number; height: number }) => void} */
   _drawResidual({ width, height }) {
     const { context, density } = fitted(this.underlay, width, height);
     context.setTransform(density, 0, 0, density, 0, 0);
@@ -556,8 +642,9 @@ export class Door {
   _play() {
     if (this.time >= this.timeline.duration - 1) this.time = 0;
     this.playing = true;
+    /** @type {number | null} */
     let before = null;
-    const step = (now) => {
+    const step = (/** @type {number} */ now) => {
       if (!this.playing) return;
       if (this._waits(now)) {
         before = null;
@@ -574,9 +661,10 @@ export class Door {
     this.frame = requestAnimationFrame(step);
   }
 
-  /** Whether frames wait because the page is running and needs the browser to itself, for LONGEST_WAIT at most. */
+  /** Whether frames wait because the page is running and needs the browser to itself, for LONGEST_WAIT at most.
+   * @type {(now: number) => boolean} */
   _waits(now) {
-    const page = document.querySelector('[data-testid="stApp"]');
+    const page = /** @type {HTMLElement | null} */ (document.querySelector('[data-testid="stApp"]'));
     if (page?.dataset.testScriptState !== "running") this.runsSince = null;
     else this.runsSince ??= now;
     return this.runsSince !== null && now - this.runsSince < LONGEST_WAIT;
@@ -595,7 +683,7 @@ export class Door {
     cancelAnimationFrame(this.frame);
   }
 
-  /** Shows one share of what happens, at rest: a frame of a film. */
+  /** Shows one share of what happens, at rest: a frame of a film. @type {(share: number) => void} */
   show(share) {
     this._rest();
     if (!this.filmed) {
@@ -607,6 +695,7 @@ export class Door {
     this._draw();
   }
 
+  /** @type {(time: number) => void} */
   _go(time) {
     this.time = time;
     this._draw();
@@ -626,10 +715,11 @@ export class Door {
     }, REPORT_PAUSE);
   }
 
+  /** @type {(event: KeyboardEvent) => void} */
   _key(event) {
     const key = plainKey(event);
     if (!this.figure || !key || event.shiftKey) return;
-    const [target] = event.composedPath();
+    const [target] = /** @type {HTMLInputElement[]} */ (event.composedPath());
     // The temperature's slider moves by arrow keys itself.
     if (target.type === "range" && target !== this.slider) return;
     if (target.classList?.contains("chips") && followedBy(event.key, 0, 1) !== null) return;
@@ -646,7 +736,7 @@ export class Door {
     if (asked.plays) this._toggle();
     else {
       this._rest();
-      this._go(asked.time);
+      this._go(asked.time ?? 0);
     }
   }
 
@@ -669,6 +759,7 @@ export class Door {
     this._drawOver(moment, done);
   }
 
+  /** @type {(moment: Moment, done: boolean) => void} */
   _drawControls(moment, done) {
     const { figure, timeline } = this;
     const says = this.playing ? tr("Pause (K)") : tr("Play (K)");
@@ -690,13 +781,14 @@ export class Door {
     }
   }
 
-  /** Fades in each token of the headline, from 0 to 1. */
+  /** Fades in each token of the headline, from 0 to 1. @type {(moment: Moment, token: number) => number} */
   _shareOf(moment, token) {
     if (!this.figure.decoder) return 1;
     const there = this.figure.offset ? moment.written : moment.entered;
     return Math.min(1, Math.max(0, there - token));
   }
 
+  /** @type {(side: Side) => Set<number>} */
   _followedWords(side) {
     const { followed, figure } = this;
     if (!followed || followed.side !== side) return new Set();
@@ -705,6 +797,7 @@ export class Door {
     return found;
   }
 
+  /** @type {(moment: Moment, done: boolean) => void} */
   _drawWords(moment, done) {
     const { figure } = this;
     const current = done || !figure.decoder ? -1 : moment.step;
@@ -722,12 +815,14 @@ export class Door {
     if (figure.rows === 2) this.sources.forEach(({ made }, place) => marked(made, "lit", sources.has(place)));
   }
 
+  /** @type {(moment: Moment, done: boolean) => void} */
   _drawBlocks(moment, done) {
     const { figure, timeline, followed, over } = this;
     for (const { stack, layers, tokens, chips } of this.stacks) {
       const decodes = stack === figure.decoder;
       const n = stack.tokens.length;
       const current = decodes && !done && moment.phase !== "read" ? moment.step : -1;
+      /** @type {Span | null} */
       const band = followed && followed.side === stack.side ? [followed.from, Math.min(followed.to, n)] : null;
       this._scrollTo(chips, tokens, band ? band[0] : current);
       layers.forEach(({ blocks, parts, added }, layer) => {
@@ -737,9 +832,12 @@ export class Door {
         blocks.forEach((block, number) => marked(block, "active", number === part));
         for (const { drawing } of parts) {
           const { block } = drawing;
+          /** @type {Span | null} */
           const columns = followed && followed.side === block.keySide ? [followed.from, Math.min(followed.to, block.keys)] : null;
-          const isHead = figure.head?.[0] === block.kind && figure.head[1] === block.layers[layer];
-          const mark = { ...NOTHING, rows: band, columns, head: isHead ? figure.head[2] : -1 };
+          const [kind, at, head] = figure.head ?? [];
+          const isHead = kind === block.kind && at === block.layers[layer];
+          /** @type {Marks} */
+          const mark = { ...NOTHING, rows: band, columns, head: isHead ? (head ?? -1) : -1 };
           if (over?.drawing === drawing) mark.over = over.head;
           drawing.draw(rows, current, mark);
         }
@@ -755,7 +853,8 @@ export class Door {
     }
   }
 
-  /** Brings a token into sight where not all fit, unless a pointer is on them. */
+  /** Brings a token into sight where not all fit, unless a pointer is on them.
+   * @type {(chips: HTMLElement & { shownToken?: number }, tokens: HTMLElement[], token: number) => void} */
   _scrollTo(chips, tokens, token) {
     if (token === chips.shownToken || !chips.classList.contains("long") || chips.matches(":hover")) return;
     chips.shownToken = token;
@@ -763,14 +862,16 @@ export class Door {
     chips.scrollLeft = chip.offsetLeft - (chips.clientWidth - chip.offsetWidth) / 2;
   }
 
+  /** @type {(moment: Moment) => void} */
   _drawNext(moment) {
-    if (!this.next) return;
+    const offers = this.figure.next;
+    if (!this.next || !offers) return;
     // The previous step's candidates stay, faded, until the next ones come.
     const { followed } = this;
-    const follows = Boolean(followed) && followed.side === "target" && followed.to <= this.figure.next.length;
+    const follows = followed?.side === "target" && followed.to <= offers.length;
     const writes = follows || moment.phase === "write";
     const number = follows ? followed.to - 1 : moment.step - (writes ? 0 : 1);
-    const step = this.figure.next[Math.max(0, number)];
+    const step = offers[Math.max(0, number)];
     const share = writes && !follows ? 1 - (1 - moment.share) ** 3 : 1;
     // Where the slider has no room, nothing would say the temperature.
     const usual = this.temperature < 0 || this.narrow || this.figure.stage || this.filmed;
@@ -789,7 +890,7 @@ export class Door {
     });
   }
 
-  /** Draws arcs and the paths between stacks on top. */
+  /** Draws arcs and the paths between stacks on top. @type {(moment: Moment, done: boolean) => void} */
   _drawOver(moment, done) {
     const { context, density } = this.overlaid;
     context.setTransform(density, 0, 0, density, 0, 0);
@@ -801,7 +902,8 @@ export class Door {
     this._drawArcs(context, moment, done);
   }
 
-  /** The way of a followed token: up its stack, past every layer, and for a written one to what comes next. */
+  /** The way of a followed token: up its stack, past every layer, and for a written one to what comes next.
+   * @type {(context: Context) => void} */
   _drawFollowed(context) {
     const { followed, places, figure, inks } = this;
     if (!followed) return;
@@ -811,8 +913,9 @@ export class Door {
       const chip = tokens[followed.from].getBoundingClientRect();
       const room = this.root.getBoundingClientRect();
       const middle = Math.min(Math.max(chip.left - room.left + chip.width / 2, place.chips.left), place.chips.right);
-      const [x, top] = [place.box.left + 5, place.layers.at(-1).row];
+      const [x, top] = [place.box.left + 5, place.layers[place.layers.length - 1].row];
       const start = place.chips.top - 1;
+      /** @type {Point[]} */
       const points = [[middle, start], [middle, start - 5], [x, start - 5], [x, top.top + top.height / 2]];
       context.globalAlpha = 0.9;
       context.strokeStyle = context.fillStyle = inks.theme.text;
@@ -834,6 +937,7 @@ export class Door {
     context.globalAlpha = 1;
   }
 
+  /** @type {(context: Context, moment: Moment, done: boolean) => void} */
   _drawArcs(context, moment, done) {
     const { figure, places, inks } = this;
     const frame = figure.arcs.frames > 1 ? Math.min(figure.arcs.frames - 1, Math.max(0, Math.ceil(moment.encoded) - 1)) : 0;
@@ -855,7 +959,9 @@ export class Door {
         const [from, to] = [places.written[w], places.read[r]];
         // Between two texts, not across their lines.
         const [startY, endY] = figure.rows === 2 ? [places.writtenEnd + 1, places.readStart - 1] : [from.bottom + 1, to.bottom + 1];
+        /** @type {Point} */
         const start = [from.left + from.width / 2, startY];
+        /** @type {Point} */
         const end = [to.left + to.width / 2, endY];
         const whole = figure.rows === 2 ? between(start, end) : below(start, end, this.gap);
         const [a, b, c, d] = share < 1 ? partOf(whole, 1 - (1 - share) ** 2) : whole;
@@ -873,8 +979,10 @@ export class Door {
     context.globalAlpha = 1;
   }
 
+  /** @type {(context: Context, moment: Moment, done: boolean) => void} */
   _drawWays(context, moment, done) {
     const { figure, places, inks } = this;
+    /** @type {(points: Point[], lit: boolean, flows: number | null) => void} */
     const line = (points, lit, flows) => {
       context.globalAlpha = lit ? 1 : 0.55;
       context.strokeStyle = lit ? inks.theme.now : inks.way;
@@ -913,41 +1021,45 @@ export class Door {
     context.globalAlpha = 1;
   }
 
-  /** Draws the encoder's output going to each layer's cross-attention. */
+  /** Draws the encoder's output going to each layer's cross-attention.
+   * @type {(line: (points: Point[], lit: boolean, flows: number | null) => void, moment: Moment, done: boolean, crossing: number, flow: number) => void} */
   _drawCrossing(line, moment, done, crossing, flow) {
     const { places, figure } = this;
     const from = places.stacks[this.stacks.findIndex(({ stack }) => stack === figure.encoder)].box;
     const { layers } = places.stacks[this.stacks.findIndex(({ stack }) => stack === figure.decoder)];
     const { narrow } = this;
-    const top = layers.at(-1).parts[crossing];
+    const top = layers[layers.length - 1].parts[crossing];
     const bus = narrow ? from.left - 8 : top.left - 8;
+    /** @type {Point[]} */
     const beginning = narrow
       ? [[from.left, from.bottom - 16], [bus, from.bottom - 16]]
       : [[from.left + from.width * 0.62, from.top], [from.left + from.width * 0.62, from.top - 7], [bus, from.top - 7]];
     const lowest = layers[0].parts[crossing];
-    const at = (part) => part.top + part.height / 2;
+    const at = (/** @type {Rectangle} */ part) => part.top + part.height / 2;
     line([...beginning, [bus, at(lowest)]], false, null);
     layers.forEach(({ parts }, layer) => {
       const part = parts[crossing];
       line([[bus, at(part)], [part.left, at(part)]], false, null);
-      const count = parts.length + (figure.decoder.added ? 1 : 0);
+      const count = parts.length + (figure.decoder?.added ? 1 : 0);
       if (done || moment.phase !== "layer" || moment.layer !== layer || partAt(moment.share, count) !== crossing) return;
       line([...beginning, [bus, at(part)], [part.left, at(part)]], true, flow);
     });
   }
 }
 
-/** Sets or removes an element's class, only if that changes it. */
+/** Sets or removes an element's class, only if that changes it.
+ * @type {(made: HTMLElement, name: string, is: boolean) => void} */
 function marked(made, name, is) {
   if (made.classList.contains(name) !== is) made.classList.toggle(name, is);
 }
 
-/** The index of the working block when `share` of a layer is done. */
+/** The index of the working block when `share` of a layer is done. @type {(share: number, count: number) => number} */
 function partAt(share, count) {
   return Math.min(count - 1, Math.floor(share * count));
 }
 
-/** From a curve's ends to the words of a text's other lines, each an end and the height of its word. */
+/** From a curve's ends to the words of a text's other lines, each an end and the height of its word.
+ * @type {(context: Context, ...ends: [end: Point, height: number][]) => void} */
 function leads(context, ...ends) {
   context.lineWidth = 1.5;
   for (const [[x, y], height] of ends) {
@@ -959,14 +1071,14 @@ function leads(context, ...ends) {
   }
 }
 
-/** A path with rounded corners. */
+/** A path with rounded corners. @type {(context: Context, points: Point[], radius?: number) => void} */
 function rounded(context, points, radius = 8) {
   context.moveTo(...points[0]);
   for (let place = 1; place < points.length - 1; place++) context.arcTo(...points[place], ...points[place + 1], radius);
-  context.lineTo(...points.at(-1));
+  context.lineTo(...points[points.length - 1]);
 }
 
-/** The point at a share of a path's length. */
+/** The point at a share of a path's length. @type {(points: Point[], share: number) => Point} */
 function along(points, share) {
   const lengths = points.slice(1).map(([x, y], place) => Math.hypot(x - points[place][0], y - points[place][1]));
   let left = share * lengths.reduce((sum, length) => sum + length, 0);
@@ -981,6 +1093,7 @@ function along(points, share) {
   return points[0];
 }
 
+/** @type {(context: Context, from: Point, to: Point, color: string) => void} */
 function arrow(context, from, to, color) {
   context.globalAlpha = 0.9;
   context.strokeStyle = context.fillStyle = color;

@@ -1,15 +1,10 @@
 // Reads the animated Figure 1 from a payload of viz/door/payload.py.
 
-import { opened } from "../canvas/envelope.js";
+import { Envelope } from "../canvas/envelope.js";
 import { tr } from "../canvas/wording.js";
 
 /** One sentence in one model: its words, the arcs between them, and every block's values. */
-export class Figure {
-  constructor(bytes) {
-    const { id, values } = opened(bytes);
-    Object.assign(this, values, { id });
-  }
-
+export class Figure extends /** @type {Opened<FigureHeader>} */ (Envelope) {
   get encoder() {
     return this.stacks.find(({ kind }) => kind !== "decoder") ?? null;
   }
@@ -18,12 +13,13 @@ export class Figure {
     return this.stacks.find(({ kind }) => kind === "decoder") ?? null;
   }
 
-  /** The number of layers of a stack. */
+  /** The number of layers of a stack. @type {(stack: FigureStack | null) => number} */
   depth(stack) {
     return stack ? stack.blocks[0].layers.length : 0;
   }
 
-  /** One head's weights, 0 to 255, with its mask; `place` counts the drawn layers. */
+  /** One head's weights, 0 to 255, with its mask; `place` counts the drawn layers.
+   * @type {(block: FigureBlock, place: number, head: number) => Cells} */
   cells(block, place, head) {
     const size = block.queries * block.keys;
     const start = (place * block.heads + head) * size;
@@ -36,16 +32,17 @@ export class Figure {
     };
   }
 
-  /** How much a feed-forward layer adds to each token, as a share of the stack's maximum. */
+  /** How much a feed-forward layer adds to each token, as a share of the stack's maximum. @type {(stack: Pick<FigureStack, "tokens" | "added">, place: number) => Float32Array} */
   added(stack, place) {
     const count = stack.tokens.length;
-    const most = Math.max(...stack.added);
-    return stack.added.subarray(place * count, (place + 1) * count).map((share) => share / most);
+    const added = stack.added ?? new Float32Array();
+    const most = Math.max(...added);
+    return added.subarray(place * count, (place + 1) * count).map((share) => share / most);
   }
 
-  /** A stack's position table, (dimension, token); 0 to 255 with zero in the middle. */
+  /** A stack's position table, (dimension, token); 0 to 255 with zero in the middle. @type {(stack: Pick<FigureStack, "tokens" | "positions">) => Cells} */
   positionCells(stack) {
-    const { cells: table, dimensions } = stack.positions;
+    const { cells: table, dimensions } = stack.positions ?? { cells: new Uint8Array(), dimensions: 0 };
     const count = stack.tokens.length;
     const weights = Uint8Array.from(table, (_, place) => table[(place % count) * dimensions + Math.floor(place / count)]);
     return { weights, scale: 1, allowed: null, nQueries: dimensions, nKeys: count, middle: 127.5 };
@@ -56,29 +53,32 @@ export class Figure {
     return this.next?.every(({ normalizers }) => normalizers) ? this.temperatures : [];
   }
 
-  /** The probabilities of a step's next tokens, at the temperature of that index: softmax(logits / temperature). */
+  /** The probabilities of a step's next tokens, at the temperature of that index: softmax(logits / temperature).
+   * @type {(step: NextTokens, place: number) => number[]} */
   sharesAt({ shares, normalizers }, place) {
     const temperature = this.temperatures[place];
     // As they were sent, to the last digit.
-    return temperature === 1 ? shares : shares.map((share) => Math.exp(Math.log(share) / temperature - normalizers[place]));
+    return temperature === 1 ? shares : shares.map((share) => Math.exp(Math.log(share) / temperature - (normalizers?.[place] ?? 0)));
   }
 
-  /** A written word's attention to a source word. */
+  /** A written word's attention to a source word. @type {(frame: number, written: number, read: number) => number} */
   arc(frame, written, read) {
     return this.arcs.weights[(frame * this.written.length + written) * this.read.length + read];
   }
 
-  /** The index of a token's word, or -1. The decoder reads each token `offset` positions after writing it. */
+  /** The index of a token's word, or -1. The decoder reads each token `offset` positions after writing it.
+   * @type {(side: Side, token: number) => number} */
   wordOf(side, token) {
     const [words, place] = this.wordsOf(side, token);
     return words.findIndex(({ first, tokens }) => first <= place && place < first + tokens.length);
   }
 
+  /** @type {(side: Side, token: number) => [FigureWord[], number]} */
   wordsOf(side, token) {
     return side === "target" ? [this.written, token - this.offset] : [this.read, token];
   }
 
-  /** The tokens of a side's word as [from, to), counted as in `wordOf`. */
+  /** The tokens of a side's word as [from, to), counted as in `wordOf`. @type {(side: Side, word: number) => Span} */
   tokensOf(side, word) {
     const { first, tokens } = (side === "target" ? this.written : this.read)[word];
     const start = first + (side === "target" ? this.offset : 0);
@@ -87,25 +87,27 @@ export class Figure {
 
   /** The side of the written words; an encoder alone has only its source. */
   get writtenSide() {
-    return this.decoder ? "target" : "source";
+    return /** @type {Side} */ (this.decoder ? "target" : "source");
   }
 
-  /** One sentence per written word: the word it looks at most. */
+  /** One sentence per written word: the word it looks at most. @type {(frame: number) => string} */
   spoken(frame) {
     return this.written.map((_, place) => this.spokenWord(frame, place)).filter(Boolean).join(" ");
   }
 
-  /** The word that a written word looks at most, in a sentence; empty where it looks at none. */
+  /** The word that a written word looks at most, in a sentence; empty where it looks at none.
+   * @type {(frame: number, place: number) => string} */
   spokenWord(frame, place) {
     const weights = this.read.map((_, read) => (this.rows === 1 && read === place ? 0 : this.arc(frame, place, read)));
     const most = weights.indexOf(Math.max(...weights));
     return most < 0 || weights[most] === 0 ? "" : tr("“{word}” looks most at “{seen}”.", { word: this.written[place].text, seen: this.read[most].text });
   }
 
-  /** A token that is followed, in words: with what it looks at, or what looks at it. */
+  /** A token that is followed, in words: with what it looks at, or what looks at it.
+   * @type {(side: Side, token: number) => string} */
   spokenToken(side, token) {
-    const stack = this.stacks.find((each) => each.side === side);
-    const named = tr("Token {token} of {count}: “{text}”.", { token: token + 1, count: stack.tokens.length, text: stack.tokens[token] });
+    const { tokens } = this.stacks.find((each) => each.side === side) ?? { tokens: [] };
+    const named = tr("Token {token} of {count}: “{text}”.", { token: token + 1, count: tokens.length, text: tokens[token] });
     const frame = this.arcs.frames - 1;
     const word = this.wordOf(side, token);
     if (word < 0) return named;
@@ -114,6 +116,7 @@ export class Figure {
     return [named, ...looking.map((place) => this.spokenWord(frame, place))].filter(Boolean).join(" ");
   }
 
+  /** @type {(frame: number, place: number) => number} */
   _most(frame, place) {
     const weights = this.read.map((_, read) => this.arc(frame, place, read));
     return weights.indexOf(Math.max(...weights));

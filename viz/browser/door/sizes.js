@@ -16,19 +16,21 @@ const AROUND = 150;
 const LEAST_TILE = 9;
 const NUMBER = 16;
 
+/** @typedef {Pick<Figure, "stacks" | "next" | "depth">} Sized */
+
 /**
  * The sizes of a figure.
  *
- * @param {object} figure - a Figure.
+ * @param {Sized} figure
  * @param {number} width - the available width.
  * @param {number} height - the available height, without the words and the controls.
- * @param {number} unit - text size relative to usual; larger on a stage.
- * @returns {object} `narrow`; a head's `tile`, {width, height}; and the `gap` between heads.
+ * @param {number} [unit] - text size relative to usual; larger on a stage.
+ * @returns {{ narrow: boolean, tile: TileSize, gap: number }} a head's `tile` and the `gap` between heads.
  */
 export function sizesOf(figure, width, height, unit = 1) {
   const narrow = width < NARROW * unit || (width < NARROW_UPRIGHT * unit && height > width);
   const rows = Math.max(...figure.stacks.map((stack) => figure.depth(stack)));
-  const wide = (stack) => {
+  const wide = (/** @type {FigureStack} */ stack) => {
     const beside = stack.blocks.length * BETWEEN + (stack.added ? FEED_FORWARD : 0);
     return { heads: stack.blocks.reduce((all, { heads }) => all + heads, 0), fixed: unit * (2 * PADDING + NUMBER + beside) };
   };
@@ -51,13 +53,14 @@ export function sizesOf(figure, width, height, unit = 1) {
   return { narrow, gap: GAP, tile: tileOf(most, (height - unit * AROUND) / rows - unit * LAYER_GAP) };
 }
 
-/** The largest tile that fits, never far from a square. */
+/** The largest tile that fits, never far from a square. @type {(width: number, height: number) => TileSize} */
 function tileOf(width, height) {
   const fits = Math.max(LEAST_TILE, Math.floor(Math.min(width, height * 1.5)));
   return { width: fits, height: Math.max(LEAST_TILE, Math.floor(Math.min(height, fits * 1.6))) };
 }
 
-/** The largest font size between `smallest` and `largest` at which the words fit one line. */
+/** The largest font size between `smallest` and `largest` at which the words fit one line.
+ * @type {(widthAtOne: number, room: number, largest: number, smallest: number) => number} */
 export function letterSize(widthAtOne, room, largest, smallest) {
   return Math.max(smallest, Math.min(largest, Math.floor(room / widthAtOne)));
 }

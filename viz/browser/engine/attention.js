@@ -4,13 +4,26 @@
 // (head or 1, query, key), 1 = may attend; null allows all. A query whose keys are all masked gets
 // weights and an output of zero.
 
+/** @import { Weights } from "./weights.js" */
+
+/** @typedef {(scores: Numbers, q: Numbers, k: Numbers, rows: Int32Array, query: number, head: number) => void} Score */
+/**
+ * @typedef {{ q: Numbers, k: Numbers, v: Numbers, rowsOf(query: number): Int32Array, allowed?: AttentionMask | null,
+ *   bias?: Numbers | null, edits?: Map<number, HeadEffect> | null, positions?: ((query: number) => number) | null,
+ *   record?: { weights: Numbers, scores: Numbers } | null }} Attending
+ */
+
+/** @type {Record<string, (attention: Attention, weights: Weights) => Score>} */
 const SCORINGS = { scaled_dot_product: scaled, dot_product: plain, learned_temperature: tempered, additive, additive_shared: additiveShared };
 
 /** One multi-head attention, with the parameters in `weights` and all layouts made one. */
 export class Attention {
+  /** @param {ModelConfig} config @param {Weights} weights */
   constructor(config, weights) {
     const { n_heads: heads, keyWidth, valueWidth } = config;
-    Object.assign(this, { heads, keyWidth, valueWidth });
+    this.heads = heads;
+    this.keyWidth = keyWidth;
+    this.valueWidth = valueWidth;
     const qkv = fusedProjections(config, weights);
     const [keys, values] = [heads * keyWidth, heads * valueWidth];
     this.qkv = qkv;
@@ -20,7 +33,8 @@ export class Attention {
     this.score = SCORINGS[config.scoring](this, weights);
   }
 
-  /** Queries, keys and values of the same tokens, rotated where positions rotate. */
+  /** Queries, keys and values of the same tokens, rotated where positions rotate.
+   * @type {(x: Numbers, rotations?: Rotation[] | null) => { q: Numbers; k: Numbers; v: Numbers }} */
   project(x, rotations) {
     const [keys, values] = [this.heads * this.keyWidth, this.heads * this.valueWidth];
     const [q, k, v] = columns(this.qkv.product(x), [keys, keys, values]);
@@ -31,16 +45,19 @@ export class Attention {
     return { q, k, v };
   }
 
+  /** @type {(x: Numbers) => Numbers} */
   projectQuery(x) {
     return this.queryProjection.product(x);
   }
 
+  /** @type {(x: Numbers) => { k: Numbers; v: Numbers }} */
   projectKeyValue(x) {
     const [k, v] = columns(this.keyValueProjection.product(x), [this.heads * this.keyWidth, this.heads * this.valueWidth]);
     return { k, v };
   }
 
-  /** Rotates each pair of numbers (Su et al. 2021, equation 34); rows share rotations in turn. */
+  /** Rotates each pair of numbers (Su et al. 2021, equation 34); rows share rotations in turn.
+   * @type {(x: Numbers, rotations: Rotation[]) => void} */
   rotate(x, rotations) {
     const width = this.keyWidth;
     for (let start = 0; start < x.length; start += width) {
@@ -59,7 +76,8 @@ export class Attention {
    * `rowsOf(query)` names the rows of k and v that are a query's keys; `bias` is (head, query, key).
    * The mask and the bias may have fewer queries than q, which then share them in turn. `edits` are
    * edits of heads by their number (heads.js), with `positions` of the queries. `record`, if given,
-   * gets weights and scores, (head, query, key). */
+   * gets weights and scores, (head, query, key).
+   * @type {(given: Attending) => Numbers} */
   attend({ q, k, v, rowsOf, allowed = null, bias = null, edits = null, positions = null, record = null }) {
     const { heads, keyWidth, valueWidth } = this;
     const nQueries = q.length / (heads * keyWidth);
@@ -75,7 +93,7 @@ export class Attention {
         if (bias) addBias(scores, bias, head, query, heads);
         softmax(weights, scores, may);
         const edit = edits?.get(head);
-        edit?.replace?.(weights, may, positions(query));
+        edit?.replace?.(weights, may, positions?.(query) ?? 0);
         const to = (query * heads + head) * valueWidth;
         for (let key = 0; key < n; key += 1) {
           const weight = weights[key];
@@ -94,7 +112,8 @@ export class Attention {
   }
 }
 
-/** One row of a mask; null allows all. */
+/** One row of a mask; null allows all.
+ * @type {(allowed: AttentionMask | null, head: number, query: number) => Uint8Array | null} */
 function maskRow(allowed, head, query) {
   if (!allowed) return null;
   const { bits, heads, queries, keys } = allowed;
@@ -102,6 +121,7 @@ function maskRow(allowed, head, query) {
   return bits.subarray(start, start + keys);
 }
 
+/** @type {(scores: Numbers, bias: Numbers, head: number, query: number, heads: number) => void} */
 function addBias(scores, bias, head, query, heads) {
   const n = scores.length;
   const queries = bias.length / heads / n;
@@ -109,7 +129,8 @@ function addBias(scores, bias, head, query, heads) {
   for (let key = 0; key < n; key += 1) scores[key] += bias[start + key];
 }
 
-/** Softmax over the allowed keys; zeros at all others. */
+/** Softmax over the allowed keys; zeros at all others.
+ * @type {(weights: Numbers, scores: Numbers, may: Uint8Array | null) => void} */
 function softmax(weights, scores, may) {
   let most = -Infinity;
   for (let key = 0; key < scores.length; key += 1) {
@@ -127,6 +148,7 @@ function softmax(weights, scores, may) {
 
 // A scoring writes the scores of one query and head into `scores`.
 
+/** @type {(attention: Attention, scales: number[]) => Score} */
 function product(attention, scales) {
   const { heads, keyWidth } = attention;
   return (scores, q, k, rows, query, head) => {
@@ -140,23 +162,25 @@ function product(attention, scales) {
   };
 }
 
-/** QKᵀ/√d_k (section 3.2.1, equation 1). */
+/** QKᵀ/√d_k (section 3.2.1, equation 1). @type {(attention: Attention) => Score} */
 function scaled(attention) {
   return product(attention, new Array(attention.heads).fill(1 / Math.sqrt(attention.keyWidth)));
 }
 
-/** QKᵀ, without a temperature (Luong et al. 2015). */
+/** QKᵀ, without a temperature (Luong et al. 2015). @type {(attention: Attention) => Score} */
 function plain(attention) {
   return product(attention, new Array(attention.heads).fill(1));
 }
 
-/** QKᵀ/τ with a learned τ for each head (Lee et al. 2021, section 3.2). */
+/** QKᵀ/τ with a learned τ for each head (Lee et al. 2021, section 3.2).
+ * @type {(attention: Attention, weights: Weights) => Score} */
 function tempered(attention, weights) {
   const logs = weights.byHead("attention.log_temperature");
   return product(attention, Array.from(logs, (log) => Math.exp(-log)));
 }
 
-/** wᵀ tanh(q + k) with a learned w for each head (Bahdanau et al. 2015, appendix A.1.2). */
+/** wᵀ tanh(q + k) with a learned w for each head (Bahdanau et al. 2015, appendix A.1.2).
+ * @type {(attention: Attention, weights: Weights) => Score} */
 function additive(attention, weights) {
   const w = weights.byHead("attention.w");
   const { heads, keyWidth } = attention;
@@ -171,6 +195,7 @@ function additive(attention, weights) {
   };
 }
 
+/** @type {(attention: Attention, weights: Weights) => Score} */
 function additiveShared(attention, weights) {
   const v = weights.vector("attention.v");
   const [w, u] = ["w", "u"].map((name) => {
@@ -178,6 +203,7 @@ function additiveShared(attention, weights) {
     return Array.from(v, (_, row) => matrix.row(row).slice());
   });
   const { heads, keyWidth } = attention;
+  /** @type {(rows: Numbers[], x: Numbers, from: number) => number[]} */
   const projected = (rows, x, from) => rows.map((row) => row.reduce((sum, number, i) => sum + number * x[from + i], 0));
   return (scores, q, k, rows, query, head) => {
     const looks = projected(w, q, (query * heads + head) * keyWidth);
@@ -188,7 +214,8 @@ function additiveShared(attention, weights) {
   };
 }
 
-/** The projections as one layer whose rows are W_Q, W_K and W_V, head after head in each. */
+/** The projections as one layer whose rows are W_Q, W_K and W_V, head after head in each.
+ * @type {(config: ModelConfig, weights: Weights) => import("./products.js").Matrix} */
 function fusedProjections(config, weights) {
   const { n_heads: heads, keyWidth, valueWidth } = config;
   const widths = [keyWidth, keyWidth, valueWidth];
@@ -202,7 +229,8 @@ function fusedProjections(config, weights) {
   return weights.layer(["w_qkv"], order);
 }
 
-/** The columns of (token, sum of widths), as an array for each width. */
+/** The columns of (token, sum of widths), as an array for each width.
+ * @type {(x: Numbers, widths: number[]) => Numbers[]} */
 function columns(x, widths) {
   const whole = widths.reduce((sum, width) => sum + width, 0);
   const tokens = x.length / whole;

@@ -2,6 +2,7 @@
 
 /** An error of the engine: `kind` is its class there, such as "TextError" or "Cancelled". */
 export class EngineError extends Error {
+  /** @param {{ kind: string, message: string }} error */
   constructor({ kind, message }) {
     super(message);
     this.kind = kind;
@@ -10,19 +11,26 @@ export class EngineError extends Error {
 
 /** Calls methods of the engine behind a port: a Worker, or one end of a MessageChannel. */
 export class EngineClient {
+  /** @type {Map<number, { resolve(result: unknown): void, reject(error: EngineError): void }>} */
+  waiting = new Map();
+
+  /** @param {Port} port */
   constructor(port) {
     this.port = port;
-    this.waiting = new Map();
     this.last = 0;
     port.onmessage = ({ data: { id, result, error } }) => {
-      const { resolve, reject } = this.waiting.get(id);
+      const request = this.waiting.get(id);
       this.waiting.delete(id);
-      if (error) reject(new EngineError(error));
-      else resolve(result);
+      if (error) request?.reject(new EngineError(error));
+      else request?.resolve(result);
     };
   }
 
-  /** The result of a method, given its arguments; an AbortSignal ends it. */
+  /**
+   * The result of a method, given its arguments; an AbortSignal ends it.
+   *
+   * @type {<Result>(method: string, args: unknown[], options?: { signal?: AbortSignal | null }) => Promise<Result>}
+   */
   call(method, args, { signal = null } = {}) {
     this.last += 1;
     const id = this.last;

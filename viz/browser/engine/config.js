@@ -1,5 +1,6 @@
 // The configuration of a model, and a sentence for each that this engine does not run.
 
+/** @type {Record<string, string[]>} */
 const RUN = {
   scoring: ["scaled_dot_product", "dot_product", "learned_temperature", "additive", "additive_shared"],
   positions: ["sinusoidal", "learned", "rotary", "alibi", "relative_bias"],
@@ -40,12 +41,15 @@ const DEFAULTS = {
 /** The fields of a config.json with their defaults (model/paper/config.py).
  *
  * Throws an Error that says what this engine does not run. */
+/** @type {(fields: Partial<ModelConfig>) => ModelConfig} */
 export function readConfig(fields) {
-  const config = { ...DEFAULTS, ...fields };
+  const config = { vocab_size: 0, ...DEFAULTS, ...fields };
+  /** @type {Record<string, unknown>} */
+  const chosen = config;
   for (const [name, known] of Object.entries(RUN)) {
-    if (!known.includes(config[name])) {
+    if (!known.includes(String(chosen[name]))) {
       throw new Error(
-        `This page does not run models whose ${name} is ${config[name]}; open the model in the app, or choose one ` +
+        `This page does not run models whose ${name} is ${chosen[name]}; open the model in the app, or choose one ` +
           `whose ${name} is ${known.join(" or ")}.`,
       );
     }

@@ -2,17 +2,21 @@
 
 import { randomOf } from "./random.js";
 
+/** @import { Transformer } from "./transformer.js" */
+/** @typedef {ReturnType<Transformer["start"]>} State */
+/** @typedef {{ alpha: number, prefix: number[], limit: number, kept: SearchPath[] | null }} Greed */
+
 const EXTRA_LENGTH = 50;
 
 /** Impossible settings of decoding; the message says which. */
 export class DecodingError extends Error {}
 
-/** ((5 + |Y|) / 6)^α (Wu et al. 2016, equation 14). */
+/** ((5 + |Y|) / 6)^α (Wu et al. 2016, equation 14). @type {(length: number, alpha: number) => number} */
 export function lengthPenalty(length, alpha) {
   return ((5 + length) / 6) ** alpha;
 }
 
-/** Log-probability of a token, in single precision. */
+/** Log-probability of a token, in single precision. @type {(logit: number, largest: number, log: number) => number} */
 export function logProbability(logit, largest, log) {
   return Math.fround(Math.fround(logit - largest) - Math.fround(log));
 }
@@ -22,7 +26,8 @@ export function logProbability(logit, largest, log) {
  *
  * A hypothesis has `ids`, `logProbs`, `score` and `finished`. `turn` is awaited at every step; it may
  * throw to end the search. `kept`, if given, collects every hypothesis that the search held; `memory` is the
- * encoder's output, if it is known. */
+ * encoder's output, if it is known.
+ * @type {(model: Transformer, source: number[], pass: Pass, options: Search, turn?: Turn) => Promise<FoundHypothesis[]>} */
 export async function decode(model, source, pass, options, turn = async () => {}) {
   const { beam = 4, alpha = 0.6, sampling = null, prefix = [], maxLength = null, kept = null, memory } = options;
   const { config } = model;
@@ -42,10 +47,11 @@ export async function decode(model, source, pass, options, turn = async () => {}
     : beamSearch(model, state, pass, { beam, alpha, prefix, limit, kept }, turn);
 }
 
+/** @type {(model: Transformer, state: State, pass: Pass, how: Greed, turn: Turn) => Promise<FoundHypothesis>} */
 async function greedy(model, state, pass, { alpha, prefix, limit, kept }, turn) {
   const { config } = model;
   const barred = unsayable(config);
-  let path = null;
+  let path = /** @type {SearchPath | null} */ (null);
   while (!path || (path.token !== config.eos_id && path.length < limit)) {
     await turn();
     const x = model.step([path?.token ?? config.bos_id], state, pass);
@@ -59,15 +65,16 @@ async function greedy(model, state, pass, { alpha, prefix, limit, kept }, turn) 
       const logProb = logProbability(logits[token], largest, log);
       path = extended(path, token, logProb, (path?.total ?? 0) + logProb);
     });
-    kept?.push(path);
+    if (path) kept?.push(path);
   }
   return hypothesis(path, alpha, config);
 }
 
+/** @type {(model: Transformer, state: State, pass: Pass, how: Omit<Greed, "kept"> & { sampling: Sampling }, turn: Turn) => Promise<FoundHypothesis[]>} */
 async function sampled(model, state, pass, { sampling, alpha, prefix, limit }, turn) {
   const { config } = model;
   const barred = unsayable(config);
-  const paths = Array.from({ length: sampling.samples }, () => null);
+  const paths = Array.from({ length: sampling.samples }, () => /** @type {SearchPath | null} */ (null));
   const randoms = paths.map((_, number) => randomOf(sampling.seed, number));
   state.paths = paths.map(() => []);
   let active = [...paths.keys()];
@@ -81,8 +88,8 @@ async function sampled(model, state, pass, { sampling, alpha, prefix, limit }, t
       paths[active[row]] = extended(path, token, logProb, (path?.total ?? 0) + logProb);
     });
     const stay = [...active.keys()].filter((row) => {
-      const { token, length } = paths[active[row]];
-      return token !== config.eos_id && length < limit;
+      const path = paths[active[row]];
+      return path?.token !== config.eos_id && (path?.length ?? 0) < limit;
     });
     state.paths = stay.map((row) => state.paths[row]);
     active = stay.map((row) => active[row]);
@@ -92,6 +99,7 @@ async function sampled(model, state, pass, { sampling, alpha, prefix, limit }, t
 
 /** The token at a random place, from 0 to below 1, of what may be drawn: temperature first, then the likeliest `topK`,
  * then the fewest whose probabilities reach `topP` (Holtzman et al. 2020, section 3.1). */
+/** @type {(logits: Numbers, barred: Set<number>, sampling: Sampling, random: number) => number} */
 function drawn(logits, barred, { temperature, topK, topP }, random) {
   let largest = -Infinity;
   for (let id = 0; id < logits.length; id += 1) if (!barred.has(id) && logits[id] > largest) largest = logits[id];
@@ -108,19 +116,23 @@ function drawn(logits, barred, { temperature, topK, topP }, random) {
   return shares.findIndex((share) => share === sorted[place] && ties-- === 0);
 }
 
+/** @type {(model: Transformer, state: State, pass: Pass, how: Greed & { beam: number }, turn: Turn) => Promise<FoundHypothesis[]>} */
 async function beamSearch(model, state, pass, { beam, alpha, prefix, limit, kept }, turn) {
   const { config } = model;
   const barred = unsayable(config);
+  /** @type {FoundHypothesis[]} */
   const finished = [];
+  /** @type {(SearchPath | null)[]} */
   let paths = [null];
   for (let length = 1; ; length += 1) {
     await turn();
     const x = model.step(paths.map((path) => path?.token ?? config.bos_id), state, pass);
     // Twice the beam, so that `beam` hypotheses remain even if as many end.
+    /** @type {Largest<{ row: number, token: number, logProb: number }>} */
     const best = new Largest(2 * beam);
     model.output.eachSoftmax(x, (row, logits, largest, log) => {
       const total = paths[row]?.total ?? 0;
-      const offer = (token) => {
+      const offer = (/** @type {number} */ token) => {
         const logProb = logProbability(logits[token], largest, log);
         best.offer(Math.fround(total + logProb), { row, token, logProb });
       };
@@ -133,7 +145,9 @@ async function beamSearch(model, state, pass, { beam, alpha, prefix, limit, kept
         if (logits[token] >= best.least + unrounded && !barred.has(token)) offer(token);
       }
     });
+    /** @type {SearchPath[]} */
     const live = [];
+    /** @type {number[]} */
     const rows = [];
     best.items.forEach(([total, { row, token, logProb }], rank) => {
       if (live.length === beam) return;
@@ -160,25 +174,30 @@ async function beamSearch(model, state, pass, { beam, alpha, prefix, limit, kept
   }
 }
 
-/** The largest of the numbers that were offered, in order; of equal ones, those offered first. */
+/** The largest of the numbers that were offered, in order; of equal ones, those offered first. @template What */
 export class Largest {
+  /** @type {[number: number, what: What][]} */
+  items = [];
+  least = -Infinity;
+
+  /** @param {number} count */
   constructor(count) {
     this.count = count;
-    this.items = [];
-    this.least = -Infinity;
   }
 
+  /** @type {(number: number, what: What) => void} */
   offer(number, what) {
     if (this.items.length === this.count && !(number > this.least)) return;
     let place = this.items.length;
     while (place > 0 && this.items[place - 1][0] < number) place -= 1;
     this.items.splice(place, 0, [number, what]);
     if (this.items.length > this.count) this.items.pop();
-    if (this.items.length === this.count) this.least = this.items.at(-1)[0];
+    if (this.items.length === this.count) this.least = this.items[this.count - 1][0];
   }
 }
 
-/** Whether no live hypothesis can win; `longest` is the length penalty at the limit. */
+/** Whether no live hypothesis can win; `longest` is the length penalty at the limit.
+ * @type {(finished: FoundHypothesis[], live: SearchPath[], longest: number, beam: number) => boolean} */
 function isOver(finished, live, longest, beam) {
   // A prefix that ends with the end token leaves no live hypothesis.
   if (!live.length) return true;
@@ -187,36 +206,42 @@ function isOver(finished, live, longest, beam) {
   return beam === 1 || Math.max(...finished.map(({ score }) => score)) >= live[0].total / longest;
 }
 
-/** A hypothesis and one more token; `total` is the log-probability of all its tokens. */
+/** A hypothesis and one more token; `total` is the log-probability of all its tokens.
+ * @type {(parent: SearchPath | null, token: number, logProb: number, total: number) => SearchPath} */
 function extended(parent, token, logProb, total) {
   return { parent, token, logProb, total, length: (parent?.length ?? 0) + 1 };
 }
 
+/** @type {(path: SearchPath | null, alpha: number, config: ModelConfig) => FoundHypothesis} */
 function hypothesis(path, alpha, config) {
+  /** @type {SearchPath[]} */
   const steps = [];
   for (let step = path; step; step = step.parent) steps.unshift(step);
   return {
     ids: steps.map(({ token }) => token),
     logProbs: steps.map(({ logProb }) => logProb),
-    score: path.total / lengthPenalty(steps.length, alpha),
-    finished: path.token === config.eos_id,
+    score: (path?.total ?? 0) / lengthPenalty(steps.length, alpha),
+    finished: path?.token === config.eos_id,
   };
 }
 
+/** @type {(one: FoundHypothesis, other: FoundHypothesis) => number} */
 function byScore(one, other) {
   return other.score - one.score;
 }
 
-/** Ids that are never written: <pad>, <s> and <unk>. */
+/** Ids that are never written: <pad>, <s> and <unk>. @type {(config: ModelConfig) => Set<number>} */
 export function unsayable(config) {
   return new Set([config.pad_id, config.bos_id, config.unk_id]);
 }
 
+/** @type {(model: Transformer, source: number[], maxLength: number | null) => number} */
 function lengthLimit(model, source, maxLength) {
   const limit = maxLength ?? source.length + EXTRA_LENGTH;
   return Math.min(limit, model.decoder.positions.limit ?? limit);
 }
 
+/** @type {(prefix: number[], config: ModelConfig, limit: number) => void} */
 function requirePrefix(prefix, config, limit) {
   if (prefix.length > limit) {
     throw new DecodingError(
@@ -235,7 +260,8 @@ function requirePrefix(prefix, config, limit) {
   }
 }
 
-/** The tokens of a decoder alone with its greedy continuation of at most `most` more. */
+/** The tokens of a decoder alone with its greedy continuation of at most `most` more.
+ * @type {(model: Transformer, ids: number[], most: number, pass: Pass, turn?: Turn) => Promise<number[]>} */
 export async function write(model, ids, most, pass, turn = async () => {}) {
   const state = model.start([], pass);
   const all = [...ids];

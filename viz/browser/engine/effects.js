@@ -6,16 +6,22 @@
 import { logProbability } from "./decoding.js";
 import { causal } from "./transformer.js";
 
+/** @import { Layer, Transformer } from "./transformer.js" */
+/** @import { Attention } from "./attention.js" */
+
 const QUERIES_TOGETHER = 8192;
 
 /** The drop in log-probability of each label without each head: [{kind, layer, heads, losses}], with
- * losses (head, target), and `logProbs` with all heads. The decoder reads `target` throughout. */
+ * losses (head, target), and `logProbs` with all heads. The decoder reads `target` throughout.
+ * @param {Transformer} model @param {number[]} source @param {number[]} target @param {number[]} labels */
 export async function effectsOf(model, source, target, labels, turn = async () => {}) {
   const { n_heads: heads } = model.config;
   const longest = Math.max(source.length, target.length);
   const count = Math.max(1, Math.floor(QUERIES_TOGETHER / (longest * heads)));
+  /** @type {(AttentionSite & { heads: number, losses: Numbers })[]} */
   const sites = [];
-  let logProbs = null;
+  /** @type {Numbers} */
+  let logProbs = new Float32Array();
   for (let start = 0; start < model.sites.length; start += count) {
     const chosen = model.sites.slice(start, start + count);
     const { hidden, order } = await new Branches(model, chosen, turn).hidden(source, target);
@@ -33,7 +39,8 @@ export async function effectsOf(model, source, target, labels, turn = async () =
   return { logProbs, sites };
 }
 
-/** Log-probability of each label, (text, target). */
+/** Log-probability of each label, (text, target).
+ * @type {(model: Transformer, hidden: Numbers, labels: number[], turn: Turn) => Promise<Numbers>} */
 async function labelled(model, hidden, labels, turn) {
   const width = model.config.d_model;
   const all = new Float32Array(hidden.length / width);
@@ -49,11 +56,17 @@ async function labelled(model, hidden, labels, turn) {
 
 /** A pass that branches: its first text has every head, and each head of `sites` adds a text. */
 class Branches {
+  /** @type {AttentionSite[]} */
+  order = [];
+
+  /** @param {Transformer} model @param {AttentionSite[]} sites @param {Turn} turn */
   constructor(model, sites, turn) {
-    Object.assign(this, { model, turn, order: [] });
+    this.model = model;
+    this.turn = turn;
     this.names = new Set(sites.map(({ kind, layer }) => `${kind}.${layer}`));
   }
 
+  /** @type {(source: number[], target: number[]) => Promise<{ hidden: Numbers; order: AttentionSite[] }>} */
   async hidden(source, target) {
     const { model } = this;
     const { encoder, decoder } = model;
@@ -78,6 +91,7 @@ class Branches {
     return { hidden: decoder.normed(x), order: this.order };
   }
 
+  /** @type {(kind: string, number: number, layer: Layer, x: Numbers, n: number, given: Omit<PositionEffect, "added"> & { allowed: AttentionMask | null }) => Numbers} */
   selfAttended(kind, number, layer, x, n, { rotations, bias, allowed }) {
     const before = x.length;
     return layer.selfResidual.around(this.withRoom({ kind, layer: number }, x, n), (y) => {
@@ -88,26 +102,30 @@ class Branches {
     });
   }
 
+  /** @type {(number: number, layer: Layer, x: Numbers, n: number, memory: Numbers, nSource: number) => Numbers} */
   crossAttended(number, layer, x, n, memory, nSource) {
     const site = { kind: "cross", layer: number };
     const before = x.length;
     const texts = memory.length / (nSource * this.model.config.d_model);
-    const { k, v } = layer.cross.projectKeyValue(memory);
-    return layer.crossResidual.around(this.withRoom(site, x, n), (y) => {
-      const q = layer.cross.projectQuery(y.subarray(0, before));
+    const { cross, crossResidual } = layer.crossing;
+    const { k, v } = cross.projectKeyValue(memory);
+    return crossResidual.around(this.withRoom(site, x, n), (y) => {
+      const q = cross.projectQuery(y.subarray(0, before));
       // Texts that branched in the decoder read the encoder's output of the first.
-      return this.branched(site, layer.cross, layer.cross.attend({ q, k, v, rowsOf: textRows(n, nSource, texts) }), n);
+      return this.branched(site, cross, cross.attend({ q, k, v, rowsOf: textRows(n, nSource, texts) }), n);
     });
   }
 
-  /** The texts, with copies of the first one for the heads of the site. */
+  /** The texts, with copies of the first one for the heads of the site.
+   * @type {(site: AttentionSite, x: Numbers, n: number) => Numbers} */
   withRoom(site, x, n) {
     if (!this.names.has(`${site.kind}.${site.layer}`)) return x;
     this.order.push(site);
     return joined(x, repeated(x.subarray(0, n * this.model.config.d_model), this.model.config.n_heads));
   }
 
-  /** The output of attention for each text, then for the first text without each head. */
+  /** The output of attention for each text, then for the first text without each head.
+   * @type {(site: AttentionSite, attention: Attention, outputs: Numbers, n: number) => Numbers} */
   branched(site, attention, outputs, n) {
     if (!this.names.has(`${site.kind}.${site.layer}`)) return attention.output.product(outputs);
     const { heads, valueWidth } = attention;
@@ -122,8 +140,10 @@ class Branches {
   }
 }
 
-/** The rows of the keys of a text's queries; texts from number `texts` on have the keys of the first. */
+/** The rows of the keys of a text's queries; texts from number `texts` on have the keys of the first.
+ * @type {(nQueries: number, nKeys: number, texts: number) => (query: number) => Int32Array} */
 function textRows(nQueries, nKeys, texts) {
+  /** @type {Int32Array[]} */
   const known = [];
   return (query) => {
     const text = Math.floor(query / nQueries);
@@ -132,12 +152,14 @@ function textRows(nQueries, nKeys, texts) {
   };
 }
 
+/** @type {(x: Numbers, times: number) => Numbers} */
 function repeated(x, times) {
   const all = new Float32Array(x.length * times);
   for (let time = 0; time < times; time += 1) all.set(x, time * x.length);
   return all;
 }
 
+/** @type {(one: Numbers, other: Numbers) => Numbers} */
 function joined(one, other) {
   const both = new Float32Array(one.length + other.length);
   both.set(one);

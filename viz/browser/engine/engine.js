@@ -16,12 +16,25 @@ const LIKELIEST = 10;
 // As in model/trace/blocks.py.
 const TEMPERATURES = [0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2];
 
+/** @typedef {{ config: Partial<ModelConfig>, weights: Bytes, tokenizer: Bytes, targetTokenizer?: Bytes | null }} Files */
+/** @typedef {{ search?: Search, under?: Under, turn?: Turn }} Asked */
+
 /** A checkpoint that runs.
  *
  * `search` is {beam, alpha, sampling, prefix}, as decoding.js takes them. `under` is an intervention: {masks, heads,
  * positions, sourceOrder}, each optional, as masks.js, heads.js and positions.js take them. */
 export class Engine {
-  /** The engine of a checkpoint's files: a config, as an object, and bytes of the others. */
+  /** @type {ModelConfig} */
+  config;
+  /** @type {Tokenizer} */
+  tokenizer;
+  /** @type {Tokenizer} */
+  target;
+  /** @type {Transformer} */
+  model;
+
+  /** The engine of a checkpoint's files: a config, as an object, and bytes of the others.
+   * @type {(files: Files, options?: { wasm?: boolean }) => Promise<Engine>} */
   static async load({ config, weights, tokenizer, targetTokenizer = null }, options = {}) {
     const engine = new Engine();
     engine.config = readConfig(config);
@@ -39,13 +52,14 @@ export class Engine {
     return { config: this.config, sites: this.model.sites, wasm: this.model.output.block.wasm };
   }
 
-  /** The best translation, with `candidates`, all that the search found. */
+  /** The best translation, with `candidates`, all that the search found. @param {string} text @param {Asked} asked */
   async translate(text, { search = {}, under = {}, turn } = {}) {
     return this.searched(text, this.sourceIds(text, under), { search, under, turn });
   }
 
-  /** The same for a source's ids, and the encoder's output if it is known. */
-  async searched(text, source, { search, under, memory, turn }) {
+  /** The same for a source's ids, and the encoder's output if it is known.
+   * @param {string} text @param {number[]} source @param {Asked & { memory?: Numbers }} asked */
+  async searched(text, source, { search = {}, under = {}, memory, turn }) {
     const pass = this.pass(under, { exact: false });
     const maxLength = this.room(source.length, under.positions);
     const found = await decode(this.model, source, pass, { ...search, maxLength, memory }, turn);
@@ -53,6 +67,7 @@ export class Engine {
     return { ...candidates[0], candidates };
   }
 
+  /** @param {string} text @param {number[]} source @param {FoundHypothesis} found */
   translation(text, source, { ids, logProbs, score, finished }) {
     return {
       text: this.target.decode(ids),
@@ -67,21 +82,22 @@ export class Engine {
   }
 
   /** The attention of every head on a sentence and its translation: `target`, or the tokens with `ids`;
-   * without either, the model translates first. */
+   * without either, the model translates first.
+   * @param {string} text @param {Asked & { target?: string | null, ids?: number[] | null }} asked */
   async trace(text, { target = null, ids = null, search = {}, under = {}, turn } = {}) {
     const given = target !== null || ids !== null;
     const source = this.sourceIds(text, under);
     const pass = { ...this.pass(under, { exact: given }), record: new Recording() };
     const memory = this.model.encode(source, pass);
     const written = given ? null : await this.searched(text, source, { search, under, memory, turn });
-    const predictions = written ? written.predictions.ids : (ids ?? this.targetIds(target));
+    const predictions = written ? written.predictions.ids : (ids ?? this.targetIds(target ?? ""));
     const inputs = [this.config.bos_id, ...predictions.slice(0, -1)];
     const hidden = this.model.decode(inputs, memory, pass);
     return {
       source: this.tokens(source, this.tokenizer),
       target: this.tokens(inputs, this.target),
       predictions: this.tokens(predictions, this.target),
-      text: written ? written.text : (target ?? this.target.decode(ids)),
+      text: written ? written.text : (target ?? this.target.decode(predictions)),
       sourceText: text,
       ...this.steps(hidden, predictions),
       maps: pass.record.maps.sort(bySite),
@@ -91,26 +107,31 @@ export class Engine {
     };
   }
 
-  /** Rows of the tables that are added to the embeddings, by stack, under an edit of positions; null where none is. */
+  /** Rows of the tables that are added to the embeddings, by stack, under an edit of positions; null where none is.
+   * @param {number} nSource @param {number} nTarget @param {PositionEdit | null} edit */
   positions(nSource, nTarget, edit) {
-    const rows = (stack, length) => stack.positions.pass({ length, edit }).added ?? null;
+    const rows = (/** @type {Transformer["encoder"]} */ stack, /** @type {number} */ length) => stack.positions.pass({ length, edit }).added ?? null;
     return { encoder: rows(this.model.encoder, nSource), decoder: rows(this.model.decoder, nTarget) };
   }
 
-  /** So many rows of the table that is added to the encoder's embeddings; null where none is. */
+  /** So many rows of the table that is added to the encoder's embeddings; null where none is.
+   * @type {(length: number) => Numbers[] | null} */
   table(length) {
     return this.model.encoder.positions.pass({ length }).added;
   }
 
   /** The log-probability of each label, and every step's `likeliest` tokens with the label's `rank` among
-   * those that can be written (model/translate/translator.py). */
+   * those that can be written (model/translate/translator.py).
+   * @param {Numbers} hidden @param {number[]} labels */
   steps(hidden, labels) {
     const barred = unsayable(this.config);
     const logProbs = new Float32Array(labels.length);
+    /** @type {(Pieces & { probabilities: number[], rank: number, normalizers: number[] })[]} */
     const steps = [];
     this.model.output.eachSoftmax(hidden, (step, logits, largest, log) => {
       const label = labels[step];
       logProbs[step] = logProbability(logits[label], largest, log);
+      /** @type {Largest<number>} */
       const best = new Largest(LIKELIEST);
       let rank = 1;
       for (let id = 0; id < logits.length; id += 1) {
@@ -125,24 +146,27 @@ export class Engine {
     return { logProbs, steps };
   }
 
-  /** The losses of a trace's translation without each head (effects.js). */
+  /** The losses of a trace's translation without each head (effects.js).
+   * @param {Record<"source" | "target" | "predictions", Pieces>} trace @param {{ turn?: Turn }} options */
   async effects({ source, target, predictions }, { turn } = {}) {
     return effectsOf(this.model, source.ids, target.ids, predictions.ids, turn);
   }
 
-  /** Logits of a teacher-forced pass, (target, vocab). */
+  /** Logits of a teacher-forced pass, (target, vocab).
+   * @type {(source: number[], target: number[], under?: Under) => Numbers} */
   logits(source, target, under = {}) {
     const pass = this.pass(under, { exact: true });
     return this.model.output.product(this.model.decode(target, this.model.encode(source, pass), pass));
   }
 
-  /** What an encoder or a decoder alone does with a text, with its trace (model/translate/text_models.py). */
+  /** What an encoder or a decoder alone does with a text, with its trace (model/translate/text_models.py).
+   * @param {string} text @param {Omit<Asked, "search">} asked */
   async read(text, { under = {}, turn } = {}) {
     const writesOn = Boolean(this.config.n_decoder_layers);
     const prompt = this.promptIds(text, writesOn);
     const pass = this.pass(under, { exact: false });
     const stack = writesOn ? this.model.decoder : this.model.encoder;
-    let [ids, written] = [prompt, []];
+    let [ids, written] = [prompt, /** @type {number[]} */ ([])];
     if (writesOn) {
       const whole = await write(this.model, prompt, this.config.max_positions - prompt.length, pass, turn);
       [ids, written] = [whole.slice(0, -1), whole.slice(prompt.length)];
@@ -165,12 +189,15 @@ export class Engine {
     };
   }
 
+  /** @type {(hidden: Numbers) => number[]} */
   likeliest(hidden) {
+    /** @type {number[]} */
     const best = [];
     this.model.output.eachSoftmax(hidden, (_, logits) => best.push(logits.indexOf(Math.max(...logits))));
     return best;
   }
 
+  /** @type {(hidden: Numbers, labels: number[]) => Numbers} */
   logProbs(hidden, labels) {
     const all = new Float32Array(labels.length);
     this.model.output.eachSoftmax(hidden, (token, logits, largest, log) => {
@@ -179,7 +206,8 @@ export class Engine {
     return all;
   }
 
-  /** The intervention of one pass, checked against the model. */
+  /** The intervention of one pass, checked against the model.
+   * @type {(under: Under, options: { exact: boolean }) => Pass & { positions: PositionEdit | null }} */
   pass({ masks = [], heads = [], positions = null }, { exact }) {
     const pass = {
       masks: masks.length ? new Masks(masks, { exact }) : null,
@@ -191,17 +219,20 @@ export class Engine {
     return pass;
   }
 
-  /** The length limit of a translation if the decoder's positions are shifted; else null. */
+  /** The length limit of a translation if the decoder's positions are shifted; else null.
+   * @type {(nSource: number, positions?: Partial<PositionEdit> | null) => number | null} */
   room(nSource, positions) {
     const { shift = 0, side = "both" } = positions ?? {};
     if (shift <= 0 || side === "encoder") return null;
     return Math.max(1, Math.min(nSource + 50, this.config.max_positions - shift));
   }
 
+  /** @type {(ids: number[], tokenizer: Tokenizer) => Pieces} */
   tokens(ids, tokenizer) {
     return { tokens: tokenizer.pieces(ids), ids };
   }
 
+  /** @type {(text: string, under?: Under) => number[]} */
   sourceIds(text, { sourceOrder = null } = {}) {
     const ids = this.tokenizer.encode(text);
     if (!ids.length) throw new TextError("The text is empty; type a sentence to translate.");
@@ -219,10 +250,10 @@ export class Engine {
         `The order must name each of the ${ids.length} tokens before </s> once, from 0 to ${ids.length - 1}; it does not.`,
       );
     }
-    return [...sourceOrder.map((place) => ids[place]), this.config.eos_id];
+    return [...sourceOrder.map((/** @type {number} */ place) => ids[place]), this.config.eos_id];
   }
 
-  /** Ids of a text that the model is to have written, with the end token. */
+  /** Ids of a text that the model is to have written, with the end token. @type {(text: string) => number[]} */
   targetIds(text) {
     const ids = this.target.encode(text);
     if (!ids.length) throw new TextError("The target is empty; type a translation, or leave it to the model.");
@@ -230,6 +261,7 @@ export class Engine {
     return [...ids, this.config.eos_id];
   }
 
+  /** @type {(text: string, writesOn: boolean) => number[]} */
   promptIds(text, writesOn) {
     if (!text.trim()) throw new TextError("The text is empty; type one.");
     const ids = [...(writesOn ? [this.config.bos_id] : []), ...this.tokenizer.encode(text), this.config.eos_id];
@@ -240,6 +272,7 @@ export class Engine {
     return ids;
   }
 
+  /** @type {(ids: number[], text: string, what: string, tokenizer: Tokenizer) => void} */
   requireRoom(ids, text, what, tokenizer) {
     const most = this.config.max_positions;
     if (ids.length < most) return;
@@ -257,7 +290,8 @@ export class Engine {
   }
 }
 
-/** For each temperature, the logarithm of the sum of all probabilities to the power 1 / temperature. */
+/** For each temperature, the logarithm of the sum of all probabilities to the power 1 / temperature.
+ * @type {(logits: Numbers, largest: number, log: number) => number[]} */
 function normalizers(logits, largest, log) {
   return TEMPERATURES.map((temperature) => {
     let sum = 0;
@@ -268,6 +302,7 @@ function normalizers(logits, largest, log) {
 
 const KINDS = ["encoder", "decoder", "cross"];
 
+/** @type {(one: AttentionSite, other: AttentionSite) => number} */
 function bySite(one, other) {
   return KINDS.indexOf(one.kind) - KINDS.indexOf(other.kind) || one.layer - other.layer;
 }

@@ -2,14 +2,16 @@
 
 const COUNT = 2 ** 16;
 
-let table = null;
+/** @type {Float32Array | undefined} */
+let table;
 
-/** The number of these bits. */
+/** The number of these bits. @type {(bits: number) => number} */
 export function fromHalf(bits) {
   table ??= Float32Array.from({ length: COUNT }, (_, each) => number(each));
   return table[bits];
 }
 
+/** @type {(bits: number) => number} */
 function number(bits) {
   const sign = bits & 0x8000 ? -1 : 1;
   const exponent = (bits >> 10) & 31;
@@ -21,7 +23,8 @@ function number(bits) {
 const FLOAT = new Float32Array(1);
 const BITS = new Uint32Array(FLOAT.buffer);
 
-/** The bits of a finite number rounded to half precision, to the even one of two equally near. */
+/** The bits of a finite number rounded to half precision, to the even one of two equally near.
+ * @type {(number: number) => number} */
 export function toHalf(number) {
   FLOAT[0] = number;
   const sign = (BITS[0] >>> 16) & 0x8000;

@@ -4,11 +4,14 @@
 /** An edit of a head that is invalid or does not fit; the message says why and what to do. */
 export class HeadError extends Error {}
 
+/** @type {Record<string, NonNullable<HeadEffect["replace"]>>} */
 const PATTERNS = { uniform, diagonal: nearest((position) => position), first: nearest(() => 0) };
 
 /** The edits of a pass: {kind, layer, head} with a `gate` from 0 to 1, a `mean` or a `pattern`. */
 export class HeadEdits {
+  /** @param {HeadEdit[]} edits */
   constructor(edits) {
+    /** @type {Map<string, Map<number, HeadEffect>>} */
     this.bySite = new Map();
     for (const { kind, layer, head, ...edit } of edits) {
       const site = `${kind}.${layer}`;
@@ -18,7 +21,7 @@ export class HeadEdits {
     }
   }
 
-  /** Throws a HeadError if a head is at none of a model's sites. */
+  /** Throws a HeadError if a head is at none of a model's sites. @type {(sites: AttentionSite[]) => void} */
   requireSites(sites) {
     const known = new Set(sites.map(({ kind, layer }) => `${kind}.${layer}`));
     for (const site of this.bySite.keys()) {
@@ -26,7 +29,8 @@ export class HeadEdits {
     }
   }
 
-  /** The edits at a site by the head's number, or undefined. */
+  /** The edits at a site by the head's number, or undefined.
+   * @type {(site: AttentionSite, attention: { heads: number; valueWidth: number }) => Map<number, HeadEffect> | undefined} */
   at({ kind, layer }, { heads, valueWidth }) {
     const edits = this.bySite.get(`${kind}.${layer}`);
     for (const [head, { width }] of edits ?? []) {
@@ -44,6 +48,7 @@ export class HeadEdits {
   }
 }
 
+/** @type {(edit: HeadChange, site: string, head: number) => HeadEffect} */
 function effect({ gate, mean, pattern }, site, head) {
   if (gate !== undefined) {
     if (!(gate >= 0 && gate <= 1)) {
@@ -54,7 +59,7 @@ function effect({ gate, mean, pattern }, site, head) {
     return { change: (output) => output.forEach((number, place) => (output[place] = gate ? number * gate : 0)) };
   }
   if (mean !== undefined) return { change: (output) => output.set(mean), width: mean.length };
-  if (pattern in PATTERNS) return { replace: PATTERNS[pattern] };
+  if (pattern !== undefined && pattern in PATTERNS) return { replace: PATTERNS[pattern] };
   throw new HeadError(
     `The edit of ${site}, head ${head} must be a gate from 0 to 1, the mean of its outputs, or one of these patterns: ` +
       `${Object.keys(PATTERNS).join(", ")}.`,
@@ -63,12 +68,14 @@ function effect({ gate, mean, pattern }, site, head) {
 
 // A pattern rewrites one row of weights over the keys that it may look at.
 
+/** @type {(weights: Numbers, may: Uint8Array | null) => void} */
 function uniform(weights, may) {
   const count = may ? may.reduce((sum, bit) => sum + bit, 0) : weights.length;
   weights.forEach((_, key) => (weights[key] = !may || may[key] ? 1 / count : 0));
 }
 
-/** All weight on the allowed key that is nearest to a place; of two equally near, the first. */
+/** All weight on the allowed key that is nearest to a place; of two equally near, the first.
+ * @type {(placeOf: (position: number) => number) => NonNullable<HeadEffect["replace"]>} */
 function nearest(placeOf) {
   return (weights, may, position) => {
     const wanted = placeOf(position);

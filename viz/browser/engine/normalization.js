@@ -6,26 +6,35 @@ import { withoutInvisible } from "./invisible.js";
 export const SPACE = "▁";
 
 const TO_ASCII = new Map([
-  ...[..."„“”«»‟″"].map((character) => [character, '"']),
-  ...[..."‚‘’‛‹›′`´"].map((character) => [character, "'"]),
-  ...[..."–—―−‐‑"].map((character) => [character, "-"]),
-  ["…", "..."],
+  ...pairs("„“”«»‟″", '"'),
+  ...pairs("‚‘’‛‹›′`´", "'"),
+  ...pairs("–—―−‐‑", "-"),
+  ...pairs("…", "..."),
 ]);
 const REPLACED = new RegExp(`[${[...TO_ASCII.keys()].join("")}]`, "g");
 
 // What Python's str.split() takes for white space.
 const WHITE = /[\t-\r\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+/;
 
-/** NFC, plain quotes and dashes, single spaces, nothing that takes no room. */
+/** @type {(characters: string, plain: string) => [string, string][]} */
+function pairs(characters, plain) {
+  return [...characters].map((character) => [character, plain]);
+}
+
+/** NFC, plain quotes and dashes, single spaces, nothing that takes no room. @type {(text: string) => string} */
 export function corpusForm(text) {
-  const plain = withoutInvisible(text).normalize("NFC").replace(REPLACED, (character) => TO_ASCII.get(character));
+  const plain = withoutInvisible(text).normalize("NFC").replace(REPLACED, (character) => TO_ASCII.get(character) ?? "");
   return plain.split(WHITE).filter(Boolean).join(" ");
 }
 
+/** @typedef {{ charsmap: Bytes, addDummyPrefix: boolean, removeExtraWhitespaces: boolean, escapeWhitespaces: boolean }} Spec */
+
 /** SentencePiece's normalization, from the fields of its NormalizerSpec. */
 export class Normalizer {
+  /** @param {Spec} spec */
   constructor({ charsmap, addDummyPrefix, removeExtraWhitespaces, escapeWhitespaces }) {
-    Object.assign(this, { addDummyPrefix, removeExtraWhitespaces });
+    this.addDummyPrefix = addDummyPrefix;
+    this.removeExtraWhitespaces = removeExtraWhitespaces;
     this.space = escapeWhitespaces ? SPACE : " ";
     this.trailing = new RegExp(`${this.space}+$`);
     this.units = new Uint32Array(0);
@@ -37,6 +46,7 @@ export class Normalizer {
     }
   }
 
+  /** @type {(text: string) => string} */
   normalized(text) {
     const bytes = new TextEncoder().encode(text);
     const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
@@ -54,8 +64,10 @@ export class Normalizer {
     return this.removeExtraWhitespaces ? spaced.replace(this.trailing, "") : spaced;
   }
 
-  /** The longest rule for the bytes from `at` on: where its replacement starts, and its length. */
+  /** The longest rule for the bytes from `at` on: where its replacement starts, and its length.
+   * @type {(bytes: Uint8Array, at: number) => [start: number, length: number]} */
   longestRule(bytes, at) {
+    /** @type {[number, number]} */
     let found = [0, 0];
     if (!this.units.length) return found;
     let node = offset(this.units[0]);
@@ -70,11 +82,13 @@ export class Normalizer {
     return found;
   }
 
+  /** @type {(start: number) => Uint8Array} */
   replacement(start) {
     return this.replacements.subarray(start, this.replacements.indexOf(0, start));
   }
 }
 
+/** @type {(first: number) => number} */
 function characterSize(first) {
   if (first < 0x80) return 1;
   if (first < 0xe0) return 2;
@@ -83,14 +97,17 @@ function characterSize(first) {
 
 // A unit of the double array: whether a rule ends here, the byte that leads here, and where the
 // node's children are.
+/** @type {(unit: number) => number} */
 function hasLeaf(unit) {
   return (unit >>> 8) & 1;
 }
 
+/** @type {(unit: number) => number} */
 function label(unit) {
   return (unit & 0x800000ff) >>> 0;
 }
 
+/** @type {(unit: number) => number} */
 function offset(unit) {
   return (unit >>> 10) << ((unit & 0x200) >>> 6);
 }

@@ -1,5 +1,9 @@
 // Positional encodings (model/paper/positions.py), each with edited positions as well.
 
+/** @import { Matrix } from "./products.js" */
+/** @import { Weights } from "./weights.js" */
+/** @typedef {{ side: string, causal: boolean }} StackSide */
+
 const BASE = 10000;
 const BUCKETS = 32;
 const FARTHEST = 128;
@@ -7,32 +11,47 @@ const FARTHEST = 128;
 /** Positions that cannot be edited so; the message says what to do. */
 export class PositionError extends Error {}
 
-/** The encoding of one stack. `weights` reads its parameters; `causal` if no token sees later ones. */
+/** The encoding of one stack. `weights` reads its parameters; `causal` if no token sees later ones.
+ * @type {(config: ModelConfig, weights: Weights, stack: StackSide) => Positions} */
 export function positionsOf(config, weights, { side, causal }) {
   return new ENCODINGS[config.positions](config, weights, { side, causal });
 }
 
 /** A row for each position, and how a model uses the rows. */
 class Positions {
+  /** The most positions that there are rows for; null for no limit. @type {number | null} */
+  limit = null;
+  // What `read` of some encoding reads.
+  /** @type {Matrix} */
+  table;
+  pairs = 0;
+  slopes = new Float32Array();
+
+  /** @param {ModelConfig} config @param {Weights} weights @param {StackSide} stack */
   constructor(config, weights, { side, causal }) {
-    Object.assign(this, { side, causal, width: config.d_model, heads: config.n_heads, limit: null });
+    this.side = side;
+    this.causal = causal;
+    this.width = config.d_model;
+    this.heads = config.n_heads;
     this.maxPositions = config.max_positions;
     this.read(config, weights);
   }
 
+  /** Reads the parameters. @type {(config: ModelConfig, weights: Weights) => void} */
   read() {}
 
-  /** Numbers added to the embedding of the token at a position, (d_model); null for none. */
+  /** Numbers added to the embedding of the token at a position, (d_model); null for none. @type {(position: number) => Numbers | null} */
   added() {
     return null;
   }
 
-  /** Cosines and sines of the angles at a position, times a scale, (d_k / 2) each; null for none. */
+  /** Cosines and sines of the angles at a position, times a scale, (d_k / 2) each; null for none.
+   * @type {(position: number, scale: number) => Rotation | null} */
   rotation() {
     return null;
   }
 
-  /** What each head adds to the score of a key at a distance from its query; null for none. */
+  /** What each head adds to the score of a key at a distance from its query; null for none. @type {(distance: number) => Numbers | null} */
   bias() {
     return null;
   }
@@ -42,21 +61,23 @@ class Positions {
    * `added` has a row for each token, `rotations` cosines and sines for each; `bias` is (head, query,
    * key) over all keys so far. Each is null where the encoding has none.
    *
-   * Throws a PositionError where the edit does not fit the pass. */
+   * Throws a PositionError where the edit does not fit the pass.
+   * @type {(given: { length: number; start?: number; edit?: PositionEdit | null; decoding?: boolean }) => PositionEffect} */
   pass({ length, start = 0, edit = null, decoding = false }) {
     const concerned = edit && (edit.side === "both" || edit.side === this.side);
     const own = concerned ? { ...edit, scale: Math.fround(edit.scale) } : UNEDITED;
     const places = this.places(length, start, own, decoding);
-    const scaled = (row) => row && (own.scale === 1 ? row : row.map((number) => number * own.scale));
+    const scaled = (/** @type {Numbers | null} */ row) => row && (own.scale === 1 ? row : row.map((number) => number * own.scale));
     const added = places.map((place) => scaled(this.added(place)));
     const rotations = places.map((place) => this.rotation(place, own.scale));
     return {
-      added: added[0] ? added : null,
-      rotations: rotations[0] ? rotations : null,
+      added: added[0] ? /** @type {Numbers[]} */ (added) : null,
+      rotations: rotations[0] ? /** @type {Rotation[]} */ (rotations) : null,
       bias: this.bias(0) && this.biases(this.places(start + length, 0, own, decoding), start, own.scale),
     };
   }
 
+  /** @type {(length: number, start: number, edit: Pick<PositionEdit, "shift" | "reverse">, decoding: boolean) => number[]} */
   places(length, start, { shift, reverse }, decoding) {
     if (reverse && decoding) {
       throw new PositionError(
@@ -75,6 +96,7 @@ class Positions {
     return reverse ? places.reverse() : places;
   }
 
+  /** @type {(places: number[], start: number, scale: number) => Numbers} */
   biases(places, start, scale) {
     const keys = places.length;
     const queries = keys - start;
@@ -82,7 +104,7 @@ class Positions {
     for (let query = 0; query < queries; query += 1) {
       for (let key = 0; key < keys; key += 1) {
         const added = this.bias(Math.fround(places[key] * scale) - Math.fround(places[start + query] * scale));
-        for (let head = 0; head < this.heads; head += 1) bias[(head * queries + query) * keys + key] = added[head];
+        for (let head = 0; head < this.heads; head += 1) bias[(head * queries + query) * keys + key] = added?.[head] ?? 0;
       }
     }
     return bias;
@@ -91,6 +113,7 @@ class Positions {
 
 const UNEDITED = { scale: 1, shift: 0, reverse: false };
 
+/** @type {(position: number, width: number) => Numbers} */
 function sinusoids(position, width) {
   const row = new Float32Array(width);
   for (let i = 0; i < width; i += 2) {
@@ -102,19 +125,22 @@ function sinusoids(position, width) {
 }
 
 class Sinusoidal extends Positions {
+  /** @param {number} position */
   added(position) {
     return sinusoids(position, this.width);
   }
 }
 
 class Learned extends Positions {
+  /** @param {ModelConfig} config @param {Weights} weights */
   read(config, weights) {
     this.table = weights.matrix(["positions.table"]);
     this.limit = config.max_positions;
   }
 
+  /** @param {number} position */
   added(position) {
-    if (position >= this.limit) {
+    if (position >= (this.limit ?? Infinity)) {
       throw new PositionError(`This model learned ${this.limit} positions and the text needs more; shorten the text.`);
     }
     return this.table.row(position);
@@ -122,10 +148,12 @@ class Learned extends Positions {
 }
 
 class Rotary extends Positions {
+  /** @param {ModelConfig} config */
   read(config) {
     this.pairs = config.keyWidth / 2;
   }
 
+  /** @type {(position: number, scale: number) => Rotation} */
   rotation(position, scale) {
     const cosines = new Float32Array(this.pairs);
     const sines = new Float32Array(this.pairs);
@@ -147,23 +175,27 @@ class Alibi extends Positions {
     );
   }
 
+  /** @param {number} distance */
   bias(distance) {
     return this.slopes.map((slope) => -slope * Math.abs(distance));
   }
 }
 
 class RelativeBias extends Positions {
+  /** @param {ModelConfig} config @param {Weights} weights */
   read(config, weights) {
-    this.buckets = weights.matrix(["positions.buckets"]);
+    this.table = weights.matrix(["positions.buckets"]);
   }
 
+  /** @param {number} distance */
   bias(distance) {
     const bucket = distanceBucket(distance, this.causal);
-    return Float32Array.from({ length: this.heads }, (_, head) => this.buckets.row(head)[bucket]);
+    return Float32Array.from({ length: this.heads }, (_, head) => this.table.row(head)[bucket]);
   }
 }
 
-/** T5's bucket of the distance from a query to a key, from 0 to 31. */
+/** T5's bucket of the distance from a query to a key, from 0 to 31.
+ * @type {(distance: number, causal: boolean) => number} */
 export function distanceBucket(distance, causal) {
   const rounded = roundedToEven(distance);
   const count = causal ? BUCKETS : BUCKETS / 2;
@@ -176,12 +208,14 @@ export function distanceBucket(distance, causal) {
   return first + Math.min(count - 1, Math.floor(Math.fround(exact + Math.fround(growth * (count - exact)))));
 }
 
+/** @type {(number: number) => number} */
 function roundedToEven(number) {
   const below = Math.floor(number);
   if (number - below !== 0.5) return Math.round(number);
   return below % 2 ? below + 1 : below;
 }
 
+/** @type {Record<string, typeof Positions>} */
 const ENCODINGS = {
   sinusoidal: Sinusoidal,
   learned: Learned,

@@ -4,8 +4,10 @@ const VARINT = 0;
 const EIGHT_BYTES = 1;
 const BYTES = 2;
 const FOUR_BYTES = 5;
+const NONE = new Uint8Array(0);
 
-/** The fields of a message in order: [number, value]; a value is a number or bytes. */
+/** The fields of a message in order, each with its value as a number, or as bytes.
+ * @type {(bytes: Bytes) => Generator<[field: number, value: number, bytes: Bytes]>} */
 export function* fieldsOf(bytes) {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   let at = 0;
@@ -26,14 +28,14 @@ export function* fieldsOf(bytes) {
     const number = Math.floor(key / 8);
     const wire = key % 8;
     if (wire === VARINT) {
-      yield [number, varint()];
+      yield [number, varint(), NONE];
     } else if (wire === BYTES) {
       const length = varint();
       if (at + length > bytes.length) throw new RangeError("The message ends within a field.");
-      yield [number, bytes.subarray(at, at + length)];
+      yield [number, 0, bytes.subarray(at, at + length)];
       at += length;
     } else if (wire === FOUR_BYTES) {
-      yield [number, view.getFloat32(at, true)];
+      yield [number, view.getFloat32(at, true), NONE];
       at += 4;
     } else if (wire === EIGHT_BYTES) {
       at += 8;

@@ -8,7 +8,8 @@ const [MIX_LEFT, MIX_RIGHT] = [0xca01f9dd, 0x4973f715];
 // Of PCG64 (O'Neill 2014, XSL-RR).
 const MULTIPLIER = 0x2360ed051fc65da44385df649fccf645n;
 
-/** Hashes numbers of 32 bits, each with another constant. */
+/** Hashes numbers of 32 bits, each with another constant.
+ * @type {(start: number, multiplier: number) => (value: number) => number} */
 function hasher(start, multiplier) {
   let constant = start;
   return (value) => {
@@ -19,12 +20,13 @@ function hasher(start, multiplier) {
   };
 }
 
+/** @type {(one: number, other: number) => number} */
 function mix(one, other) {
   const mixed = Math.imul(MIX_LEFT, one) - Math.imul(MIX_RIGHT, other);
   return (mixed ^ ((mixed >>> 0) >>> SHIFT)) >>> 0;
 }
 
-/** Eight numbers of 32 bits from at most four. */
+/** Eight numbers of 32 bits from at most four. @type {(entropy: number[]) => bigint[]} */
 function seeded(entropy) {
   const hash = hasher(INIT_A, MULT_A);
   const pool = Array.from({ length: POOL }, (_, place) => hash(entropy[place] ?? 0));
@@ -35,12 +37,13 @@ function seeded(entropy) {
   return Array.from({ length: 2 * POOL }, (_, place) => BigInt(last(pool[place % POOL])));
 }
 
-/** A generator of numbers from 0 to below 1: numpy.random.default_rng of at most four whole numbers below 2 ** 32. */
+/** A generator of numbers from 0 to below 1: numpy.random.default_rng of at most four whole numbers below 2 ** 32.
+ * @type {(...seed: number[]) => () => number} */
 export function randomOf(...seed) {
   const words = seeded(seed);
-  const whole = (first) => (words[first + 1] << 96n) | (words[first] << 64n) | (words[first + 3] << 32n) | words[first + 2];
+  const whole = (/** @type {number} */ first) => (words[first + 1] << 96n) | (words[first] << 64n) | (words[first + 3] << 32n) | words[first + 2];
   const added = BigInt.asUintN(128, (whole(4) << 1n) | 1n);
-  const next = (state) => BigInt.asUintN(128, state * MULTIPLIER + added);
+  const next = (/** @type {bigint} */ state) => BigInt.asUintN(128, state * MULTIPLIER + added);
   let state = next(BigInt.asUintN(128, added + whole(0)));
   return () => {
     state = next(state);

@@ -3,16 +3,19 @@
 /** The attention recorded in a pass, one map for each site, and what feed-forward layers add. */
 export class Recording {
   constructor() {
+    /** @type {RecordedMap[]} */
     this.maps = [];
     // By stack, one array a layer: the length of what is added to each token, as a share of its own.
+    /** @type {Record<string, Numbers[]>} */
     this.added = {};
   }
 
-  /** Takes the share that one feed-forward layer adds. */
+  /** Takes the share that one feed-forward layer adds.
+   * @type {(side: string, width: number) => (x: Numbers, update: Numbers) => void} */
   feedForward(side, width) {
     return (x, update) => {
       const shares = Float32Array.from({ length: x.length / width }, (_, token) => {
-        const of = (numbers) => Math.hypot(...numbers.subarray(token * width, (token + 1) * width));
+        const of = (/** @type {Numbers} */ numbers) => Math.hypot(...numbers.subarray(token * width, (token + 1) * width));
         return of(update) / of(x);
       });
       (this.added[side] ??= []).push(shares);
@@ -21,7 +24,8 @@ export class Recording {
 
   /** A map to be filled: weights after the softmax and scores before the mask, (head, query, key).
    *
-   * q, k and v are (token, head * width); `allowed` is a mask as attention.js has it. */
+   * @type {(site: AttentionSite, given: Omit<RecordedMap, "weights" | "scores" | "allowed" | keyof AttentionSite> &
+   *   { allowed: AttentionMask | null }) => RecordedMap} */
   open(site, { heads, queries, keys, allowed, q, k, v }) {
     const map = {
       ...site,

@@ -23,8 +23,11 @@ const HALF_A_CHARACTER = /[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff]
 /** A text that cannot be run; the message says why and what to do. */
 export class TextError extends Error {}
 
+/** @typedef {{ piece: string, score: number, type: number }} Piece */
+
 /** A trained SentencePiece vocabulary, from the bytes of a tokenizer.model. */
 export class Tokenizer {
+  /** @param {Bytes} bytes */
   constructor(bytes) {
     // Node's buffers are not sliced as other arrays are.
     const { pieces, trainer, normalizer } = readModel(new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength));
@@ -32,7 +35,9 @@ export class Tokenizer {
     this.normalizer = new Normalizer(normalizer);
     this.byteFallback = trainer.byteFallback;
     this.unknownSurface = trainer.unknownSurface;
+    /** @type {Map<string, number>} */
     this.ids = new Map();
+    /** @type {Map<number, number>} */
     this.byteIds = new Map();
     pieces.forEach(({ piece, type }, id) => {
       if (type === BYTE) this.byteIds.set(parseInt(piece.slice(3, 5), 16), id);
@@ -48,9 +53,10 @@ export class Tokenizer {
     return this.vocabulary.length;
   }
 
-  /** Token ids of a text, without start and end token. */
+  /** Token ids of a text, without start and end token. @type {(text: string) => number[]} */
   encode(text) {
     if (HALF_A_CHARACTER.test(text)) throw new TextError("The text contains half a character; write it anew.");
+    /** @type {number[]} */
     const ids = [];
     for (const piece of this.cut(this.normalizer.normalized(corpusForm(text)))) {
       const known = this.ids.get(piece);
@@ -61,14 +67,15 @@ export class Tokenizer {
     return ids;
   }
 
-  /** The ids of the bytes of a piece. */
+  /** The ids of the bytes of a piece. @type {(piece: string) => number[]} */
   spelled(piece) {
-    return Array.from(new TextEncoder().encode(piece), (byte) => this.byteIds.get(byte));
+    return Array.from(new TextEncoder().encode(piece), (byte) => this.byteIds.get(byte) ?? UNK);
   }
 
-  /** Text of token ids; special tokens vanish. */
+  /** Text of token ids; special tokens vanish. @type {(ids: number[]) => string} */
   decode(ids) {
     let text = "";
+    /** @type {number[]} */
     let bytes = [];
     const spell = () => {
       text += characters(bytes);
@@ -90,12 +97,12 @@ export class Tokenizer {
     return text;
   }
 
-  /** Each token as SentencePiece spells it. */
+  /** Each token as SentencePiece spells it. @type {(ids: number[]) => string[]} */
   pieces(ids) {
     return ids.map((id) => this.vocabulary[id].piece);
   }
 
-  /** Characters of a text that the vocabulary can spell only as bytes, in order. */
+  /** Characters of a text that the vocabulary can spell only as bytes, in order. @type {(text: string) => string[]} */
   unseenCharacters(text) {
     return [...new Set(corpusForm(text))].filter((character) =>
       this.encode(character).some((id) => id === UNK || this.vocabulary[id].type === BYTE),
@@ -103,7 +110,9 @@ export class Tokenizer {
   }
 }
 
+/** @param {Bytes} bytes */
 function readModel(bytes) {
+  /** @type {Piece[]} */
   const pieces = [];
   const trainer = { modelType: 1, byteFallback: false, unknownSurface: " \u2047 " };
   const normalizer = {
@@ -114,27 +123,27 @@ function readModel(bytes) {
   };
   const text = new TextDecoder("utf-8", { ignoreBOM: true });
   try {
-    for (const [number, value] of fieldsOf(bytes)) {
+    for (const [number, , message] of fieldsOf(bytes)) {
       if (number === 1) {
         const piece = { piece: "", score: 0, type: NORMAL };
-        for (const [field, inner] of fieldsOf(value)) {
+        for (const [field, value, inner] of fieldsOf(message)) {
           if (field === 1) piece.piece = text.decode(inner);
-          if (field === 2) piece.score = inner;
-          if (field === 3) piece.type = inner;
+          if (field === 2) piece.score = value;
+          if (field === 3) piece.type = value;
         }
         pieces.push(piece);
       } else if (number === 2) {
-        for (const [field, inner] of fieldsOf(value)) {
-          if (field === 3) trainer.modelType = inner;
-          if (field === 35) trainer.byteFallback = Boolean(inner);
+        for (const [field, value, inner] of fieldsOf(message)) {
+          if (field === 3) trainer.modelType = value;
+          if (field === 35) trainer.byteFallback = Boolean(value);
           if (field === 44) trainer.unknownSurface = text.decode(inner);
         }
       } else if (number === 3) {
-        for (const [field, inner] of fieldsOf(value)) {
+        for (const [field, value, inner] of fieldsOf(message)) {
           if (field === 2) normalizer.charsmap = inner;
-          if (field === 3) normalizer.addDummyPrefix = Boolean(inner);
-          if (field === 4) normalizer.removeExtraWhitespaces = Boolean(inner);
-          if (field === 5) normalizer.escapeWhitespaces = Boolean(inner);
+          if (field === 3) normalizer.addDummyPrefix = Boolean(value);
+          if (field === 4) normalizer.removeExtraWhitespaces = Boolean(value);
+          if (field === 5) normalizer.escapeWhitespaces = Boolean(value);
         }
       }
     }
@@ -148,13 +157,17 @@ function readModel(bytes) {
   return { pieces, trainer, normalizer };
 }
 
-/** Text of bytes; a byte that belongs to no character becomes U+FFFD by itself. */
+/** Text of bytes; a byte that belongs to no character becomes U+FFFD by itself. @type {(bytes: number[]) => string} */
 function characters(bytes) {
   return spelledBy(Uint8Array.from(bytes), () => "\ufffd");
 }
 
+/** @typedef {(text: string) => string[]} Cut */
+/** @typedef {{ vocabulary: Piece[], ids: Map<string, number> }} Vocabulary */
+/** @type {Record<number, (vocabulary: Vocabulary) => Cut>} */
 const CUTTERS = { 1: unigram, 2: bytePair, 3: words };
 
+/** @type {(text: string) => string[]} */
 function splitWords(text) {
   return text.match(/▁[^▁]*|^[^▁]+/g) ?? [];
 }
@@ -163,7 +176,8 @@ function words() {
   return splitWords;
 }
 
-/** The segmentation with the largest sum of scores (Kudo 2018, section 3.1), by Viterbi. */
+/** The segmentation with the largest sum of scores (Kudo 2018, section 3.1), by Viterbi.
+ * @type {(vocabulary: Vocabulary) => Cut} */
 function unigram({ vocabulary, ids }) {
   const known = vocabulary.filter(({ type }) => type === NORMAL);
   const unknown = Math.fround(Math.min(...known.map(({ score }) => score)) - UNKNOWN_PENALTY);
@@ -171,13 +185,13 @@ function unigram({ vocabulary, ids }) {
 
   return (text) => {
     const best = [{ sum: 0, start: 0 }];
-    const reach = (start, end, score) => {
+    const reach = (/** @type {number} */ start, /** @type {number} */ end, /** @type {number} */ score) => {
       const sum = best[start].sum + score;
       // The sums of a path are kept in single precision, as SentencePiece keeps them.
       if (!best[end] || sum > best[end].sum) best[end] = { sum: Math.fround(sum), start };
     };
     for (let start = 0; start < text.length; ) {
-      const size = text.codePointAt(start) > 0xffff ? 2 : 1;
+      const size = (text.codePointAt(start) ?? 0) > 0xffff ? 2 : 1;
       let alone = false;
       for (let end = start + size; end <= Math.min(text.length, start + longest); end += 1) {
         const id = ids.get(text.slice(start, end));
@@ -194,11 +208,14 @@ function unigram({ vocabulary, ids }) {
   };
 }
 
-/** Characters merged pair by pair, the best pair first (Sennrich et al. 2016, section 3.2). */
+/** Characters merged pair by pair, the best pair first (Sennrich et al. 2016, section 3.2).
+ * @type {(vocabulary: Vocabulary) => Cut} */
 function bytePair({ vocabulary, ids }) {
   const inside = [...ids.keys()].some((piece) => piece.lastIndexOf(SPACE) > 0);
+  /** @type {Map<string, string[]>} */
   const remembered = new Map();
 
+  /** @type {(word: string) => string[]} */
   function merged(word) {
     const parts = [...word];
     for (;;) {

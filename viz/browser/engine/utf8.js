@@ -2,12 +2,15 @@
 
 const LONGEST = 4;
 
-/** The text of bytes; `stray` gives that of a byte which belongs to no character. */
+/** The text of bytes; `stray` gives that of a byte which belongs to no character.
+ * @type {(bytes: Uint8Array, stray: (byte: number) => string) => string} */
 export function spelledBy(bytes, stray) {
   const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
   let text = "";
   for (let place = 0; place < bytes.length; ) {
-    let [character, size] = [null, 0];
+    let size = 0;
+    /** @type {string | null} */
+    let character = null;
     while (character === null && size < LONGEST) {
       size += 1;
       try {

@@ -8,14 +8,19 @@ import { Engine } from "./engine.js";
 
 const METHODS = ["describe", "translate", "trace", "effects", "read", "table"];
 
+/** @typedef {{ id: number, method: string, args?: unknown[] }} Asked */
+
 class Cancelled extends Error {}
 
-/** Answers the messages of a port: a worker's own, or one of a MessageChannel. */
+/** Answers the messages of a port: a worker's own, or one of a MessageChannel. @type {(port: Port) => void} */
 export function serve(port) {
+  /** @type {Set<number>} */
   const cancelled = new Set();
+  /** @type {Engine | null} */
   let engine = null;
   let last = Promise.resolve();
 
+  /** @type {(request: Asked) => Promise<unknown>} */
   async function answer({ id, method, args = [] }) {
     const turn = async () => {
       await nextTask();
@@ -23,20 +28,23 @@ export function serve(port) {
     };
     await turn();
     if (method === "load") {
-      engine = await Engine.load(...args);
+      engine = await Engine.load(.../** @type {Parameters<typeof Engine.load>} */ (args));
       return engine.describe();
     }
     if (!METHODS.includes(method)) throw new Error(`The engine has no method ${method}.`);
     if (!engine) throw new Error("No model is loaded yet; load one first.");
-    const [given, options] = args;
-    return engine[method](given, { ...options, turn });
+    const [given, options = {}] = args;
+    const run = /** @type {Record<string, (given: unknown, options: object) => unknown>} */ (/** @type {unknown} */ (engine))[method];
+    return run.call(engine, given, { .../** @type {object} */ (options), turn });
   }
 
+  /** @type {(request: Asked) => Promise<void>} */
   async function reply(request) {
     try {
       const result = await answer(request);
       port.postMessage({ id: request.id, result }, [...buffersOf(result)]);
-    } catch (error) {
+    } catch (caught) {
+      const error = /** @type {Error} */ (caught);
       port.postMessage({ id: request.id, error: { kind: error.constructor.name, message: error.message } });
     }
     cancelled.delete(request.id);
@@ -48,14 +56,15 @@ export function serve(port) {
   };
 }
 
-/** The buffers of the arrays in a result, which go over to the page without being copied. */
+/** The buffers of the arrays in a result, which go over to the page without being copied.
+ * @type {(value: unknown, found?: Set<ArrayBuffer>) => Set<ArrayBuffer>} */
 function buffersOf(value, found = new Set()) {
-  if (ArrayBuffer.isView(value)) found.add(value.buffer);
+  if (ArrayBuffer.isView(value)) found.add(/** @type {ArrayBuffer} */ (value.buffer));
   else if (value && typeof value === "object") for (const each of Object.values(value)) buffersOf(each, found);
   return found;
 }
 
-/** Lets messages that wait be read. */
+/** Lets messages that wait be read. @type {() => Promise<void>} */
 function nextTask() {
   return new Promise((resolve) => {
     const { port1, port2 } = new MessageChannel();
@@ -67,4 +76,4 @@ function nextTask() {
   });
 }
 
-if (typeof WorkerGlobalScope !== "undefined" && globalThis instanceof WorkerGlobalScope) serve(globalThis);
+if (typeof WorkerGlobalScope !== "undefined" && globalThis instanceof WorkerGlobalScope) serve(/** @type {Port} */ (/** @type {unknown} */ (globalThis)));

@@ -9,7 +9,7 @@ import { payloadId } from "../canvas/envelope.js";
 import { plainKey, typing } from "../canvas/keys.js";
 import { Matrix } from "../canvas/matrix.js";
 import { signed } from "../canvas/numbers.js";
-import { ASK_EVENT, SHOWN_EVENT, pageGround, pageTheme, roomWithin } from "../canvas/page.js";
+import { ASK_EVENT, SHOWN_EVENT, pageGround, pageTheme, pictureOf, roomWithin } from "../canvas/page.js";
 import { Palette } from "../canvas/paint.js";
 import { ALL_ON_EVENT, heed, meets, tell } from "../canvas/shared.js";
 import { countOf, labelled, lowered, tr } from "../canvas/wording.js";
@@ -40,66 +40,52 @@ const HEIGHT_LEAST = 260;
 const ROOM_AROUND_CAPTION = 24;
 
 export class Explorer {
+  /** @type {Payload} */
+  payload;
+  /** @type {Palette} */
+  palette;
+  /** @type {Chosen} */
+  state = {
+    attention: "cross",
+    layer: 0,
+    head: 0,
+    view: "heatmap",
+    cell: null,
+    compare: [],
+    order: "",
+    gamma: 1,
+    only: null,
+    off: [],
+    reading: {},
+  };
+  /** @type {string | null} */
+  reported = null;
+  lastTold = -Infinity;
+  /** @type {string | undefined} */
+  toldOff;
+  size = "";
+  room = 0;
+  /** @type {Partial<Record<Axis, number>> | null} */
+  pointing = null;
+  /** @type {Reporter} */
+  report;
+  /** @type {number | undefined} */
+  waiting;
+
   /**
-   * @param {boolean} canAskPython - whether Python can take a cell apart.
-   * @param {boolean} canRun - whether Python, or the page's own engine, can read the trace in another way and switch heads
-   *   off.
-   * @param {number} height - height in CSS pixels of a picture beside the overview; null ends it with the window. A
-   *   notebook, whose cells scroll through the window, needs a fixed height.
+   * @param {HTMLElement} root
+   * @param {object} options
+   * @param {boolean} [options.canAskPython] - whether Python can take a cell apart.
+   * @param {boolean} [options.canRun] - whether Python, or the page's own engine, can read the trace in another way and
+   *   switch heads off.
+   * @param {number | null} [options.height] - height in CSS pixels of a picture beside the overview; null ends it with the
+   *   window. A notebook, whose cells scroll through the window, needs a fixed height.
    */
   constructor(root, { canAskPython = true, canRun = canAskPython, height = null } = {}) {
     this.root = root;
     this.canAskPython = canAskPython;
     this.canRun = canRun;
     this.height = height;
-    this.state = {
-      attention: "cross",
-      layer: 0,
-      head: 0,
-      view: "heatmap",
-      cell: null,
-      compare: [],
-      order: "",
-      gamma: 1,
-      only: null,
-      off: [],
-      reading: {},
-    };
-    this.reported = null;
-    this._build();
-    this.resized = new ResizeObserver(() => this._resize());
-    this.resized.observe(root);
-    // Content above may appear or grow later; that moves the picture without resizing it.
-    const page = root.getRootNode().host?.closest('[data-testid="stMainBlockContainer"]');
-    if (page) this.resized.observe(page);
-    this.onResize = () => this._resize();
-    window.addEventListener("resize", this.onResize);
-    this.onKey = (event) => this._stageKey(event);
-    this.onAsk = () => this._tellFoot();
-    this.onAllOn = () => this._change({ off: [] });
-    root.addEventListener("keydown", (event) => this._headKey(event));
-    // In the capture phase, ahead of a focused canvas, which uses the arrow keys too.
-    window.addEventListener("keydown", this.onKey, true);
-    document.addEventListener(ASK_EVENT, this.onAsk);
-    document.addEventListener(ALL_ON_EVENT, this.onAllOn);
-    this.unheed = heed("pointed", (words) => this._light(words));
-    this.unescape = escapable(() => this._letGo());
-  }
-
-  dispose() {
-    this.resized.disconnect();
-    window.removeEventListener("resize", this.onResize);
-    window.removeEventListener("keydown", this.onKey, true);
-    document.removeEventListener(ASK_EVENT, this.onAsk);
-    document.removeEventListener(ALL_ON_EVENT, this.onAllOn);
-    this.unheed();
-    this.unescape();
-    clearTimeout(this.waiting);
-  }
-
-  // ---- building -------------------------------------------------------------------------------------------------
-
-  _build() {
     this.attentions = new Choices(tr("Attention"), (attention) => this._changeAttention(attention));
     this.views = new Choices(tr("View"), (view) => this._change({ view }));
     this.compare = toggle(
@@ -200,11 +186,44 @@ export class Explorer {
     // What unfolds stands after the button, which stays under the pointer.
     const toolbar = element("div", "toolbar", {}, this.attentions.root, this.views.root, this.unfold, this.compare, toggles);
     this.root.replaceChildren(toolbar, element("div", "panes", {}, left, right), this.tooltip.element, this.spoken);
+    this.resized = new ResizeObserver(() => this._resize());
+    this.resized.observe(root);
+    // Content above may appear or grow later; that moves the picture without resizing it.
+    const page = this._host?.closest('[data-testid="stMainBlockContainer"]');
+    if (page) this.resized.observe(page);
+    this.onResize = () => this._resize();
+    window.addEventListener("resize", this.onResize);
+    this.onKey = (/** @type {KeyboardEvent} */ event) => this._stageKey(event);
+    this.onAsk = () => this._tellFoot();
+    this.onAllOn = () => this._change({ off: [] });
+    root.addEventListener("keydown", (event) => this._headKey(event));
+    // In the capture phase, ahead of a focused canvas, which uses the arrow keys too.
+    window.addEventListener("keydown", this.onKey, true);
+    document.addEventListener(ASK_EVENT, this.onAsk);
+    document.addEventListener(ALL_ON_EVENT, this.onAllOn);
+    this.unheed = heed("pointed", (/** @type {WordRange[] | null} */ words) => this._light(words));
+    this.unescape = escapable(() => this._letGo());
+  }
+
+  /** The component's element on the page; undefined outside the app. */
+  get _host() {
+    return /** @type {Partial<ShadowRoot>} */ (this.root.getRootNode()).host;
+  }
+
+  dispose() {
+    this.resized.disconnect();
+    window.removeEventListener("resize", this.onResize);
+    window.removeEventListener("keydown", this.onKey, true);
+    document.removeEventListener(ASK_EVENT, this.onAsk);
+    document.removeEventListener(ALL_ON_EVENT, this.onAllOn);
+    this.unheed();
+    this.unescape();
+    clearTimeout(this.waiting);
   }
 
   // ---- changing -------------------------------------------------------------------------------------------------
 
-  /** Takes Python's message; redraws only what differs. */
+  /** Takes Python's message; redraws only what differs. @type {(bytes: Bytes, report: Reporter) => void} */
   update(bytes, report) {
     this.report = report;
     const id = payloadId(bytes);
@@ -224,21 +243,24 @@ export class Explorer {
     } else this._retheme();
   }
 
+  /** @type {(changes: Partial<Chosen>) => void} */
   _change(changes) {
     const before = this.state;
     this.state = legal({ ...before, ...changes }, this.payload);
-    const overview = ["attention", "order", "gamma", "only", "off"].some(
+    const overview = /** @type {const} */ (["attention", "order", "gamma", "only", "off"]).some(
       (name) => JSON.stringify(before[name]) !== JSON.stringify(this.state[name]),
     );
     this.draw(overview);
     this._tell();
   }
 
-  /** Selects a head, and a cell or null, from code; keeps the reader's other settings. */
+  /** Selects a head, and a cell or null, from code; keeps the reader's other settings.
+   * @type {(head: Pick<Chosen, "attention" | "layer" | "head" | "cell">) => void} */
   select({ attention, layer, head, cell }) {
     this._change({ attention, layer, head, cell, compare: [], only: null });
   }
 
+  /** @type {(attention: string) => void} */
   _changeAttention(attention) {
     this._change(withAttention(this.state, attention, this.payload));
   }
@@ -248,6 +270,7 @@ export class Explorer {
     return this.state.compare.length > 0;
   }
 
+  /** @type {(layer: number, head: number, adds: boolean) => void} */
   _select(layer, head, adds) {
     const changes = adds ? withCompared(this.state, layer, head) : { layer, head, compare: [] };
     if (!changes) {
@@ -261,7 +284,7 @@ export class Explorer {
     this._say(summaryOf(this.payload, this.state.attention, this.state.layer, this.state.head));
   }
 
-  /** Selects a cell, or lets it go if it is the selected one. */
+  /** Selects a cell, or lets it go if it is the selected one. @type {(cell: Cell) => void} */
   _pick(cell) {
     const same = this.state.cell?.join() === cell.join();
     this._change({ cell: same ? null : cell });
@@ -312,18 +335,20 @@ export class Explorer {
     this._say(this._isOff() ? tr("{name}: switched off.", { name }) : tr("{name}: switched on again.", { name }));
   }
 
-  /** Keys that act on the selected head, wherever in the explorer the focus is. */
+  /** Keys that act on the selected head, wherever in the explorer the focus is. @type {(event: KeyboardEvent) => void} */
   _headKey(event) {
     if (!this._canSwitchOff() || plainKey(event) !== "x" || typing(event)) return;
     this._switchShown();
     event.preventDefault();
   }
 
-  /** On a stage, arrow keys select a head without a click into the explorer first. */
+  /** On a stage, arrow keys select a head without a click into the explorer first.
+   * @type {(event: KeyboardEvent) => void} */
   _stageKey(event) {
     const key = plainKey(event);
     if (!this.payload?.stage || !key || event.shiftKey || typing(event)) return;
     const { layer, head, attention, view } = this.state;
+    /** @type {Record<string, [down: number, right: number]>} */
     const steps = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] };
     if (key in steps) {
       const [down, right] = steps[key];
@@ -360,6 +385,7 @@ export class Explorer {
     if (this.canAskPython && off !== this.toldOff) tell("off", (this.toldOff = off));
   }
 
+  /** @type {(adding: boolean) => void} */
   _setAdding(adding) {
     const { layer, head } = this.state;
     this._change({ compare: adding ? [[layer, head]] : [] });
@@ -383,7 +409,7 @@ export class Explorer {
       this.report({ ...this._selection(), epoch: this.payload.epoch });
     };
     clearTimeout(this.waiting);
-    const pause = Math.max(0, (this.lastTold ?? -Infinity) + REPORT_PAUSE - now);
+    const pause = Math.max(0, this.lastTold + REPORT_PAUSE - now);
     // After the paint: the message must not delay the picture.
     this.waiting = setTimeout(tell, pause);
   }
@@ -444,8 +470,10 @@ export class Explorer {
     this.root.dataset.painted = JSON.stringify({ id: payload.id, attention, layer, head, view });
   }
 
+  /** @type {(kind: Kind) => void} */
   _drawControls(kind) {
     const { payload, state } = this;
+    /** @type {Parameters<Choices["show"]>[0]} */
     const options = payload.attentions.map((name) => [name, payload.kind(name).short]);
     if (lacksJoint(payload)) {
       options.push([constants.JOINT, tr("All three"), tr("Available when rows of cross-attention are named by the token just read")]);
@@ -476,10 +504,15 @@ export class Explorer {
     );
   }
 
-  /** Shows or hides what is seldom changed. */
+  /** Shows or hides what is seldom changed. @type {(unfolded: boolean) => void} */
   _unfold(unfolded) {
     this.root.classList.toggle("unfolded", unfolded);
     this.unfold.setAttribute("aria-expanded", String(unfolded));
+  }
+
+  /** @type {(name: string) => HTMLButtonElement} */
+  _reading(name) {
+    return /** @type {HTMLButtonElement} */ (this.readings.get(name));
   }
 
   _drawReadings() {
@@ -489,9 +522,9 @@ export class Explorer {
     this.compare.setAttribute("aria-pressed", String(this.adding()));
     this.gamma.disabled = this.state.view === "lines";
     for (const [name, button] of this.readings) button.setAttribute("aria-pressed", String(Boolean(reading[name])));
-    this.readings.get("renormalise").hidden = reading.specials !== false;
+    this._reading("renormalise").hidden = reading.specials !== false;
     // Rows without predictions cannot be named by them.
-    this.readings.get("predicted").hidden = attention !== "cross" || this.payload.kind("cross").beside === null;
+    this._reading("predicted").hidden = attention !== "cross" || this.payload.kind("cross").beside === null;
     this.off.hidden = !this._canSwitchOff();
     const isOff = this._isOff();
     this.off.setAttribute("aria-pressed", String(isOff));
@@ -526,7 +559,7 @@ export class Explorer {
       context.fillText(signed(weight), place, thick + 3);
     }
     this.bar.setAttribute("aria-label", tr("Colour bar: the weight, 0 to 1, the same for every head"));
-    const note = (mark, text) => element("span", "note", {}, element("span", mark, { "aria-hidden": "true" }), text);
+    const note = (/** @type {string} */ mark, /** @type {string} */ text) => element("span", "note", {}, element("span", mark, { "aria-hidden": "true" }), text);
     this.barNote.replaceChildren(tr("weight, same scale for every head"));
     if (this._hasForbidden()) this.barNote.append(note("hatched", tr("not allowed")));
     if (this._hasLabels()) this.barNote.append(note("dot", tr("has a label")));
@@ -541,6 +574,7 @@ export class Explorer {
     return this.payload.kind(this.state.attention).facts.some((layer) => layer.some(({ label }) => label));
   }
 
+  /** @type {() => DrawnHead[]} */
   _drawn() {
     const { attention, layer, head, compare } = this.state;
     const { heads } = this.palette.theme;
@@ -553,6 +587,7 @@ export class Explorer {
     }));
   }
 
+  /** @type {(kind: Kind) => void} */
   _drawLarge(kind) {
     const { payload, state } = this;
     const drawn = this._drawn();
@@ -594,6 +629,7 @@ export class Explorer {
     this.lines.canvas.setAttribute("aria-label", `${alt} ${tr("Arrow keys move among tokens, Escape shows all lines again.")}`);
   }
 
+  /** @type {(kind: Kind, drawn: DrawnHead[], isCut?: boolean) => void} */
   _writeCaption(kind, drawn, isCut = false) {
     const read = { lines: this.state.view === "lines", several: drawn.length > 1, isCut, canAskPython: this._opensCells() };
     this.caption.textContent = captionOf(this.payload, kind, read);
@@ -610,13 +646,16 @@ export class Explorer {
     this.hint.textContent = [...(isFull ? [] : [compareHint()]), tr("Escape ends the comparison.")].join(" ");
   }
 
-  /** Describes the selected head on this sentence, with the numbers behind it; compared heads in one line each. */
+  /** Describes the selected head on this sentence, with the numbers behind it; compared heads in one line each.
+   * @type {(kind: Kind, drawn: DrawnHead[]) => void} */
   _drawWords(kind, drawn) {
     const { payload, state } = this;
+    /** @type {HTMLElement[]} */
     const rows = [];
+    /** @type {string[]} */
     const numbers = [];
-    const add = (term, ...said) => rows.push(element("dt", "", {}, term), element("dd", "", {}, ...said));
-    const short = (name, facts) => {
+    const add = (/** @type {string} */ term, /** @type {(Node | string)[]} */ ...said) => rows.push(element("dt", "", {}, term), element("dd", "", {}, ...said));
+    const short = (/** @type {string} */ name, /** @type {HeadFacts} */ facts) => {
       add(name, facts.label ? element("strong", "", {}, facts.label) : facts.sentence);
       numbers.push(labelled(name, tr("{text}.", { text: facts.numbers })));
     };
@@ -634,10 +673,10 @@ export class Explorer {
       if (payload.surveyed) add(facts.label ? tr("Mostly") : tr("On average"), label, share);
       // Only models of text have surveys; pictures and sounds are not sentences.
       add(payload.surveyed ? tr("On this sentence") : tr("In words"), facts.sentence);
-      const pairs = facts.pairs.map((pair) => pairOf(payload, kind, pair));
+      const pairs = (facts.pairs ?? []).map((pair) => pairOf(payload, kind, pair));
       add(tr("Strongest"), pairs.join("; ") || tr("no pair stands out"));
-      add(tr("Ignores"), ignoredOf(payload, kind, facts.ignored));
-      const weights = facts.pairs.map((pair) => `${pairOf(payload, kind, pair)} ${this._weight(...pair)}`);
+      add(tr("Ignores"), ignoredOf(payload, kind, facts.ignored ?? []));
+      const weights = (facts.pairs ?? []).map((pair) => `${pairOf(payload, kind, pair)} ${this._weight(...pair)}`);
       numbers.push(`${facts.numbers}.`, facts.reason, ...(weights.length ? [tr("Weights: {weights}.", { weights: weights.join("; ") })] : []));
       numbers.push(tr("A token is ignored if it gets less than a fifth of an even share of the weight."));
     }
@@ -647,17 +686,19 @@ export class Explorer {
     this.about.hidden = !numbers.length;
   }
 
+  /** @type {(query: number, key: number) => string} */
   _weight(query, key) {
     const { attention, layer, head } = this.state;
     const cells = this.payload.cells(attention, layer, head);
     return written(cells.weights[query * cells.nKeys + key], cells.exact);
   }
 
-  /** The link from a clicked cell to the section below that takes it apart. */
+  /** The link from a clicked cell to the section below that takes it apart.
+   * @type {(kind: Kind, drawn: DrawnHead[]) => void} */
   _drawInside(kind, drawn) {
     const { cell } = this.state;
     this.inside.hidden = !cell || !this._opensCells() || drawn.length > 1 || this.state.view === "lines" || !this.scrollHost();
-    if (this.inside.hidden) return;
+    if (this.inside.hidden || !cell) return;
     const [query, key] = cell;
     const { cells } = drawn[0];
     const weight = written(cells.weights[query * cells.nKeys + key], cells.exact);
@@ -672,10 +713,9 @@ export class Explorer {
 
   /** The picture's height: beside the overview it ends on the first screen. */
   _roomBelow() {
-    const host = this.root.getRootNode().host;
-    const picture = this.payload.stage && host?.closest(".st-key-picture");
+    const picture = this.payload.stage ? pictureOf(this.root) : null;
     if (picture) return roomWithin(picture, this.drawing);
-    const scroller = host?.closest('[data-testid="stMain"]');
+    const scroller = this._host?.closest('[data-testid="stMain"]');
     const above = this.height ? this.root.getBoundingClientRect().top : -(scroller?.scrollTop ?? window.scrollY);
     const top = this.drawing.getBoundingClientRect().top - above;
     const room = this._screen() - top;
@@ -683,6 +723,7 @@ export class Explorer {
     return Math.max(HEIGHT_LEAST, room - this.foot.offsetHeight - ROOM_AROUND_CAPTION);
   }
 
+  /** @type {(kind: Kind, drawn: DrawnHead[]) => void} */
   _drawLegend(kind, drawn) {
     this.legend.hidden = drawn.length < 2;
     this.legend.replaceChildren();
@@ -690,7 +731,7 @@ export class Explorer {
     for (const { layer, head, color } of drawn) {
       const name = headName(kind, layer, head);
       const swatch = element("span", "swatch", { "aria-hidden": "true" });
-      swatch.style.background = color;
+      swatch.style.background = color ?? "";
       const button = element("button", "", { type: "button", "aria-label": tr("Remove {name} from the picture", { name }) });
       button.textContent = "×";
       button.addEventListener("click", () => this._select(layer, head, true));
@@ -700,10 +741,12 @@ export class Explorer {
 
   // ---- tooltips ---------------------------------------------------------------------------------------------------
 
+  /** @type {(text: string) => void} */
   _say(text) {
     this.spoken.textContent = text;
   }
 
+  /** @type {(tile: import("./overview.js").Tile | undefined, place?: Spot, spoken?: boolean) => void} */
   _tileTip(tile, place, spoken) {
     if (!tile) {
       this.tooltip.show(null);
@@ -715,27 +758,29 @@ export class Explorer {
     if (facts?.label) lines.push(said("strong", facts.label));
     if (facts?.sentence) lines.push(said("", facts.sentence), said("beside", facts.numbers));
     for (const [name, part] of facts?.parts ?? []) lines.push(said("", labelled(name, part.label ?? part.sentence)));
-    this.tooltip.show(place, ...lines);
+    this.tooltip.show(place ?? null, ...lines);
     if (spoken) this._say(summaryOf(this.payload, this.state.attention, tile.layer, tile.head));
   }
 
-  /** Lets every picture of the page light the words that are pointed at here; null for none. */
+  /** Lets every picture of the page light the words that are pointed at here; null for none.
+   * @type {(at: Partial<Record<Axis, number>> | null) => void} */
   _pointAt(at) {
-    const words = Object.entries(at ?? {}).flatMap(([axis, place]) => this.payload.words(this.state.attention, axis)[place] ?? []);
+    const words = /** @type {[Axis, number][]} */ (Object.entries(at ?? {})).flatMap(([axis, place]) => this.payload.words(this.state.attention, axis)[place] ?? []);
     this.pointing = at;
     tell("pointed", words.length ? words : null);
     this.pointing = null;
   }
 
-  /** Lights words, `{side, first, end}` each, that are pointed at on this page; null for none. */
+  /** Lights words, `{side, first, end}` each, that are pointed at on this page; null for none.
+   * @type {(words: WordRange[] | null) => void} */
   _light(words) {
     if (!this.payload) return;
     const { attention } = this.state;
     // Of a cell that is pointed at here, the row and the column are known, and not only their words.
     const { queries, keys } = this.pointing ?? {};
     const isCell = queries !== undefined && keys !== undefined;
-    const places = (axis) => {
-      if (isCell) return [this.pointing[axis]];
+    const places = (/** @type {Axis} */ axis) => {
+      if (isCell) return [axis === "queries" ? queries : keys];
       const there = this.payload.words(attention, axis);
       return there.flatMap((word, place) => (word && words && meets(word, words) ? [place] : []));
     };
@@ -745,6 +790,7 @@ export class Explorer {
     this.lines.light(lit);
   }
 
+  /** @type {(cell: Cell | null, place?: Spot, spoken?: boolean) => void} */
   _cellTip(cell, place, spoken) {
     this._pointAt(cell && { queries: cell[0], keys: cell[1] });
     if (!cell) {
@@ -765,11 +811,12 @@ export class Explorer {
       lines.push(line);
     }
     const beside = this.payload.axis(kind.beside)?.[cell[0]];
-    if (beside) lines.push(said("beside", labelled(lowered(kind.besideTitle), beside)));
-    this.tooltip.show(place, ...lines);
+    if (beside) lines.push(said("beside", labelled(lowered(kind.besideTitle ?? ""), beside)));
+    this.tooltip.show(place ?? null, ...lines);
     if (spoken) this._say(lines.map((line) => line.textContent).join(", "));
   }
 
+  /** @type {(token: SideToken | null) => void} */
   _tokenTip(token) {
     this._pointAt(token && { [token.side === "query" ? "queries" : "keys"]: token.index });
     if (!token) return;

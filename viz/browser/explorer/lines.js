@@ -1,7 +1,7 @@
 // A head as lines between two columns of tokens. Thickness and opacity show the weight and nothing else.
 
 import constants from "../../draw/constants.json" with { type: "json" };
-import { element, fitted } from "../canvas/dom.js";
+import { element, fitted, penOf } from "../canvas/dom.js";
 import { signed } from "../canvas/numbers.js";
 import { weightAt } from "../canvas/paint.js";
 
@@ -9,12 +9,42 @@ import { weightAt } from "../canvas/paint.js";
 const LINE_MOST = 0.875;
 
 export class Lines {
-  /** @param {object} on - callbacks: `point(token)`, and `pin()` when another token is pinned, or none. */
+  /** @type {ExplorerPayload} */
+  payload;
+  /** @type {Kind} */
+  kind;
+  /** @type {Layer[]} */
+  heads = [];
+  /** @type {Palette} */
+  palette;
+  axes = "";
+  /** @type {string[]} */
+  queries = [];
+  /** @type {string[]} */
+  keys = [];
+  heightGiven = 0;
+  rem = 16;
+  title = 0;
+  step = 0;
+  size = 0;
+  width = 0;
+  height = 0;
+  left = 0;
+  right = 0;
+  thickest = 0;
+  /** @type {SideToken | null} */
+  pinned = null;
+  /** @type {SideToken | null} */
+  hovered = null;
+  /** @type {Places} */
+  lit = { queries: [], keys: [] };
+
+  /**
+   * @param {{ point(token: SideToken | null): void, pin(): void }} on - `pin` is called when another token is pinned, or
+   *   none.
+   */
   constructor(on) {
     this.on = on;
-    this.pinned = null;
-    this.hovered = null;
-    this.lit = { queries: [], keys: [] };
     // On a stage, rows and lines grow to fill the available space.
     this.fills = false;
     this.canvas = element("canvas", "lines", { tabindex: "0", role: "application" });
@@ -25,7 +55,11 @@ export class Lines {
     this.canvas.addEventListener("keydown", (event) => this._key(event));
   }
 
-  /** Shows heads, `{cells, color}`, of one kind of attention. */
+  /**
+   * Shows heads of one kind of attention.
+   *
+   * @type {(payload: ExplorerPayload, kind: Kind, heads: Layer[], palette: Palette, height: number) => void}
+   */
   show(payload, kind, heads, palette, height) {
     const axes = `${payload.id}/${kind.kind}`;
     if (this.axes !== axes && this.pinned) {
@@ -33,8 +67,8 @@ export class Lines {
       this.on.pin();
     }
     Object.assign(this, { payload, kind, heads, palette, axes, heightGiven: height, hovered: null });
-    this.queries = payload.axis(kind.queries);
-    this.keys = payload.axis(kind.keys);
+    this.queries = payload.axes[kind.queries];
+    this.keys = payload.axes[kind.keys];
     this._arrange();
     this.paint();
   }
@@ -47,18 +81,18 @@ export class Lines {
     const fitting = (this.heightGiven - this.title - 8) / most;
     this.step = Math.max(0.9 * rem, this.fills ? fitting : Math.min(3.2 * rem, fitting));
     this.size = Math.min(1.05 * rem, Math.max(0.7 * rem, 0.72 * this.step));
-    this.width = Math.max(Math.min(this.root.parentElement.clientWidth, (this.fills ? 100 : 56) * rem), 200);
+    this.width = Math.max(Math.min(this.root.parentElement?.clientWidth ?? 0, (this.fills ? 100 : 56) * rem), 200);
     this.height = this.title + most * this.step + 8;
     this.root.style.maxHeight = `${this.heightGiven}px`;
-    const context = this.canvas.getContext("2d");
+    const context = penOf(this.canvas);
     context.font = `${this.size}px ${getComputedStyle(this.root).fontFamily}`;
-    const widest = (texts) => Math.max(0, ...texts.map((text) => context.measureText(text).width));
-    const column = (texts) => Math.min(widest(texts) + 3.4 * rem, 0.36 * this.width);
+    const widest = (/** @type {string[]} */ texts) => Math.max(0, ...texts.map((text) => context.measureText(text).width));
+    const column = (/** @type {string[]} */ texts) => Math.min(widest(texts) + 3.4 * rem, 0.36 * this.width);
     this.left = column(this.queries);
     this.right = this.width - column(this.keys);
   }
 
-  /** Lights tokens, by their places, that are pointed at elsewhere. */
+  /** Lights tokens, by their places, that are pointed at elsewhere. @type {(lit: Places) => void} */
   light(lit) {
     if (JSON.stringify(lit) === JSON.stringify(this.lit)) return;
     this.lit = lit;
@@ -69,6 +103,7 @@ export class Lines {
     return this.hovered ?? this.pinned;
   }
 
+  /** @type {(index: number) => number} */
   _y(index) {
     return this.title + (index + 0.5) * this.step;
   }
@@ -91,6 +126,7 @@ export class Lines {
     this._tokens(context, theme, focus);
   }
 
+  /** @type {(context: Context, cells: Cells, shift: number, focus: SideToken | null) => void} */
   _strokes(context, cells, shift, focus) {
     const middle = (this.left + this.right) / 2;
     for (let query = 0; query < cells.nQueries; query++) {
@@ -109,9 +145,11 @@ export class Lines {
     }
   }
 
+  /** @type {(context: Context, theme: Theme, focus: SideToken | null) => void} */
   _tokens(context, theme, focus) {
     const family = getComputedStyle(this.root).fontFamily;
     context.textBaseline = "middle";
+    /** @type {(texts: string[], side: SideToken["side"], x: number, align: "left" | "right") => void} */
     const column = (texts, side, x, align) => {
       for (const [index, text] of texts.entries()) {
         const isLit = !focus && this.lit[side === "query" ? "queries" : "keys"].includes(index);
@@ -141,6 +179,7 @@ export class Lines {
     context.fillText(this.kind.keyTitle, this.width, 1);
   }
 
+  /** @type {(event: Spot) => SideToken | null} */
   _tokenAt(event) {
     const box = this.canvas.getBoundingClientRect();
     const x = event.clientX - box.left;
@@ -150,6 +189,7 @@ export class Lines {
     return side && index >= 0 && index < count ? { side, index } : null;
   }
 
+  /** @type {(token: SideToken | null) => void} */
   _hover(token) {
     if (token?.side === this.hovered?.side && token?.index === this.hovered?.index) return;
     this.hovered = token;
@@ -157,12 +197,14 @@ export class Lines {
     this.on.point(this.focus);
   }
 
+  /** @type {(event: PointerEvent) => void} */
   _pointed(event) {
     const token = this._tokenAt(event);
     this.canvas.style.cursor = token ? "pointer" : "default";
     this._hover(token);
   }
 
+  /** @type {(token: SideToken | null) => void} */
   _pin(token) {
     const same = token && this.pinned?.side === token.side && this.pinned?.index === token.index;
     this.pinned = same ? null : token;
@@ -179,13 +221,17 @@ export class Lines {
     return true;
   }
 
+  /** @type {(event: MouseEvent) => void} */
   _clicked(event) {
     this._pin(this._tokenAt(event));
   }
 
+  /** @type {(event: KeyboardEvent) => void} */
   _key(event) {
+    /** @type {SideToken} */
     const at = this.pinned ?? { side: "query", index: -1 };
-    const count = (side) => (side === "query" ? this.queries.length : this.keys.length);
+    const count = (/** @type {SideToken["side"]} */ side) => (side === "query" ? this.queries.length : this.keys.length);
+    /** @type {Record<string, number>} */
     const moved = { ArrowUp: at.index - 1, ArrowDown: at.index + 1 };
     if (event.key in moved) {
       const index = Math.max(0, Math.min(count(at.side) - 1, moved[event.key]));
@@ -201,7 +247,8 @@ export class Lines {
   }
 }
 
-/** The weight between a token, `{side, index}`, and one of the other side. */
+/** The weight between a token, `{side, index}`, and one of the other side.
+ * @type {(cells: Cells, token: SideToken, index: number) => number} */
 export function weightBetween(cells, token, index) {
   const [query, key] = token.side === "query" ? [token.index, index] : [index, token.index];
   return weightAt(cells, query * cells.nKeys + key);

@@ -15,16 +15,49 @@ const MARK = { radius: 2.6, room: 4 };
 const ZOOM_STEPS = [1, 1.5, 2, 3, 4, 6, 8, 12];
 const FINEST_CELL = 6;
 
+/**
+ * @typedef {{ attention: string, layer: number, head: number, value?: number | null, column: number, row: number, x: number,
+ *   y: number, width: number, height: number }} Tile
+ */
+/** A tile on the canvas, and where. @typedef {{ tile: Tile, x: number, y: number }} Named */
+/**
+ * @typedef {object} Calls
+ * @property {(layer: number, head: number, adds: boolean) => void} select
+ * @property {(tile: Tile | undefined, place?: Spot, isSpoken?: boolean) => void} point
+ * @property {(only: Only) => void} only
+ * @property {() => void} activate
+ */
+
 export class Overview {
-  /**
-   * @param {object} on - callbacks: `select(layer, head, adds)`, `point(tile, place, spoken)`, `only(filter)`, `activate()`.
-   */
+  /** @type {ExplorerPayload} */
+  payload;
+  /** @type {Chosen} */
+  state;
+  /** @type {Palette} */
+  palette;
+  screen = 0;
+  arrangement = "";
+  /** @type {Tile[]} */
+  tiles = [];
+  /** @type {Tile | null} */
+  cursor = null;
+  /** @type {Places} */
+  lit = { queries: [], keys: [] };
+  /** @type {Map<string, Uint16Array>} */
+  pooledTiles = new Map();
+  gutter = 0;
+  header = 0;
+  above = 0;
+  markRoom = 0;
+  measureRoom = 0;
+  width = 0;
+  height = 0;
+  view = { width: 0, height: 0 };
+
+  /** @param {Calls} on */
   constructor(on) {
     this.on = on;
     this.zoom = 0;
-    this.tiles = [];
-    this.lit = { queries: [], keys: [] };
-    this.pooledTiles = new Map();
     this.canvas = element("canvas", "overview", { tabindex: "0", role: "application" });
     this.rings = element("div", "rings");
     this.ring = element("div", "ring selected");
@@ -55,6 +88,8 @@ export class Overview {
   /**
    * Shows a trace's heads of one kind of attention; `order` is a measure's key or "", `only` one layer, one head or
    * null, and `screen` the height of the visible part of the page.
+   *
+   * @type {(payload: ExplorerPayload, state: Chosen, palette: Palette, screen: number) => void}
    */
   show(payload, state, palette, screen) {
     if (this.payload?.id !== payload.id) {
@@ -70,6 +105,7 @@ export class Overview {
     this.paint();
   }
 
+  /** @type {(step: number) => void} */
   zoomBy(step) {
     this.zoom = Math.max(0, Math.min(ZOOM_STEPS.length - 1, this.zoom + step));
     this._arrange();
@@ -77,7 +113,7 @@ export class Overview {
     this.paint();
   }
 
-  /** A head's tile; undefined if it is not shown. */
+  /** A head's tile; undefined if it is not shown. @type {(layer: number, head: number) => Tile | undefined} */
   tile(layer, head) {
     return this.tiles.find((tile) => tile.layer === layer && tile.head === head);
   }
@@ -109,18 +145,20 @@ export class Overview {
     else if (tile.y + tile.height > scroll.scrollTop + view.height) scroll.scrollTop = tile.y + tile.height - view.height;
   }
 
-  /** Lights rows and columns, by their places, in every tile. */
+  /** Lights rows and columns, by their places, in every tile. @type {(lit: Places) => void} */
   light(lit) {
     if (JSON.stringify(lit) === JSON.stringify(this.lit)) return;
     this.lit = lit;
     this.paint();
   }
 
-  /** Whether every head of a tile is switched off. */
+  /** Whether every head of a tile is switched off.
+   * @type {(head: { attention: string; layer: number; head: number }) => boolean} */
   isOff({ attention, layer, head }) {
     return headsAt(this.payload, attention, layer, head).every((each) => this.state.off.includes(each));
   }
 
+  /** @type {(ring: HTMLElement, tile: Tile) => void} */
   _place(ring, tile) {
     ring.style.transform = `translate(${tile.x - 3}px, ${tile.y - 3 - this.markRoom}px)`;
     ring.style.width = `${tile.width + 6}px`;
@@ -135,7 +173,7 @@ export class Overview {
     const heads = headsShown(this.payload, this.state);
     const flows = Boolean(measure || only);
     this.root.classList.toggle("flows", flows);
-    const room = Math.max(this.root.parentElement.clientWidth, 200);
+    const room = Math.max((this.root.parentElement?.clientWidth ?? 0), 200);
     // Room for "Layer 0", which is longer in some languages.
     const named = Math.max(3.6, 0.5 * tr("Layer {layer}", { layer: 0 }).length + 0.1);
     this.gutter = flows ? 0 : Math.ceil((room < 420 ? 1.6 : named) * rem);
@@ -187,6 +225,7 @@ export class Overview {
     this.reveal();
   }
 
+  /** @type {(kind: Kind, flows: boolean, step: number) => void} */
   _label(kind, flows, step) {
     this.columns.replaceChildren();
     this.rows.replaceChildren();
@@ -210,7 +249,7 @@ export class Overview {
       button.addEventListener("click", () => this.on.only({ layer }));
       this.rows.append(button);
     }
-    for (const names of [this.columns, this.rows]) roving([...names.children]);
+    for (const names of [this.columns, this.rows]) roving(/** @type {HTMLElement[]} */ ([...names.children]));
   }
 
   paint() {
@@ -221,6 +260,7 @@ export class Overview {
     const image = context.createImageData(wide, high);
     const pixels = new Uint32Array(image.data.buffer);
     const [offsetX, offsetY] = [this.root.scrollLeft, this.root.scrollTop];
+    /** @type {Named[]} */
     const named = [];
     for (const tile of this.tiles) {
       const [x, y] = [tile.x - offsetX, tile.y - offsetY];
@@ -243,6 +283,7 @@ export class Overview {
     );
   }
 
+  /** @type {(context: Context, density: number, named: Named[]) => void} */
   _lightUp(context, density, named) {
     const { queries, keys } = this.lit;
     if (!queries.length && !keys.length) return;
@@ -261,7 +302,8 @@ export class Overview {
     context.restore();
   }
 
-  /** Dims and crosses out the heads that are switched off. */
+  /** Dims and crosses out the heads that are switched off.
+   * @type {(context: Context, density: number, named: Named[]) => void} */
   _cross(context, density, named) {
     context.save();
     context.scale(density, density);
@@ -283,11 +325,13 @@ export class Overview {
     context.restore();
   }
 
+  /** * @type {(head: Pick<Tile, "attention" | "layer" | "head">) => boolean} */
   _isMarked({ attention, layer, head }) {
     return Boolean(this.payload.facts(attention, layer, head)?.label);
   }
 
-  /** A dot above every labelled head, where it hides no weight. */
+  /** A dot above every labelled head, where it hides no weight.
+   * @type {(context: Context, density: number, named: Named[]) => void} */
   _mark(context, density, named) {
     context.save();
     context.scale(density, density);
@@ -303,17 +347,21 @@ export class Overview {
     context.restore();
   }
 
+  /** @type {(tile: Tile, size: number) => Uint16Array} */
   _steps(tile, size) {
     const key = `${tile.attention}/${tile.layer}/${tile.head}/${size}/${this.palette.gamma}`;
-    if (!this.pooledTiles.has(key)) {
+    let steps = this.pooledTiles.get(key);
+    if (!steps) {
       // Zooming paints ever larger tiles, so the cache has a limit.
       if (this.pooledTiles.size > 512) this.pooledTiles.clear();
       const cells = this.payload.cells(tile.attention, tile.layer, tile.head);
-      this.pooledTiles.set(key, pooled(cells, size, size, this.palette));
+      steps = pooled(cells, size, size, this.palette);
+      this.pooledTiles.set(key, steps);
     }
-    return this.pooledTiles.get(key);
+    return steps;
   }
 
+  /** @type {(context: Context, density: number, named: Named[]) => void} */
   _name(context, density, named) {
     const rem = parseFloat(getComputedStyle(document.documentElement).fontSize);
     const kind = this.payload.kind(this.state.attention);
@@ -333,6 +381,7 @@ export class Overview {
     context.restore();
   }
 
+  /** @type {(event: Spot) => Tile | undefined} */
   _at(event) {
     const box = this.canvas.getBoundingClientRect();
     const x = event.clientX - box.left + this.root.scrollLeft;
@@ -343,6 +392,7 @@ export class Overview {
     });
   }
 
+  /** @type {(event: PointerEvent) => void} */
   _point(event) {
     const tile = this._at(event);
     this.pointed.hidden = !tile;
@@ -355,6 +405,7 @@ export class Overview {
     this.on.point(undefined);
   }
 
+  /** @type {(event: MouseEvent) => void} */
   _click(event) {
     const tile = this._at(event);
     if (!tile) return;
@@ -362,7 +413,9 @@ export class Overview {
     this.on.select(tile.layer, tile.head, event.shiftKey || event.ctrlKey || event.metaKey);
   }
 
+  /** @type {(event: KeyboardEvent) => void} */
   _key(event) {
+    /** @type {Record<string, [right: number, down: number]>} */
     const steps = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
     const current = this._current() ?? this.tiles[0];
     if (event.altKey || !current) return;
@@ -370,7 +423,7 @@ export class Overview {
       const [right, down] = steps[event.key];
       const next = this.tiles.find((tile) => tile.column === current.column + right && tile.row === current.row + down);
       if (next) this._moveTo(next);
-    } else if (event.key === "Home" || event.key === "End") this._moveTo(this.tiles.at(event.key === "Home" ? 0 : -1));
+    } else if (event.key === "Home" || event.key === "End") this._moveTo(this.tiles[event.key === "Home" ? 0 : this.tiles.length - 1]);
     else if (event.key === "+" || event.key === "=") this.zoomBy(1);
     else if (event.key === "-") this.zoomBy(-1);
     else if (event.key === "Enter" || event.key === " ") this.on.activate();
@@ -387,7 +440,7 @@ export class Overview {
     return this.tile(layer, head);
   }
 
-  /** Selects a head, or, while heads are compared, goes to it and leaves those as they are. */
+  /** Selects a head, or, while heads are compared, goes to it and leaves those as they are. @type {(tile: Tile) => void} */
   _moveTo(tile) {
     if (!this.state.compare.length) {
       this.on.select(tile.layer, tile.head, false);

@@ -1,22 +1,26 @@
 // Reads a trace from its payload: the weights of every head, with axes, masks and facts.
 
 import constants from "../../draw/constants.json" with { type: "json" };
-import { opened } from "../canvas/envelope.js";
+import { Envelope } from "../canvas/envelope.js";
 import { tr } from "../canvas/wording.js";
 
 /**
  * A trace as the page shows it.
  *
- * `cells(attention, layer, head)` returns `{weights, scale, allowed, nQueries, nKeys}`: `weights` is (query, key) in
+ * Of what `cells(attention, layer, head)` returns, `weights` is (query, key) in
  * rows, weight × `scale` lies between 0 and 255, `allowed` is (query, key), or null if nothing is masked.
  */
-export class Payload {
+export class Payload extends /** @type {Opened<ExplorerHeader>} */ (Envelope) {
+  /** @type {Map<string, Kind>} */
+  byName = new Map();
+  /** @type {Map<string, ExactCells>} */
+  joined = new Map();
+
+  /** @param {Bytes} bytes */
   constructor(bytes) {
-    const { id, values } = opened(bytes);
-    Object.assign(this, values, { id });
-    this.byName = new Map(this.kinds.map((kind) => [kind.kind, kind]));
-    this.joined = new Map();
-    if (this[constants.JOINT]) this._addJoint();
+    super(bytes);
+    for (const kind of this.kinds) this.byName.set(kind.kind, kind);
+    if (this.joint) this._addJoint();
   }
 
   /** The kinds of attention that can be shown. */
@@ -24,35 +28,46 @@ export class Payload {
     return [...this.byName.keys()];
   }
 
+  /** @type {(attention: string) => Kind} */
   kind(attention) {
-    return this.byName.get(attention);
+    return /** @type {Kind} */ (this.byName.get(attention));
   }
 
+  /** A kind of the trace, and not of the joint picture. @type {(attention: string) => SentKind} */
+  sent(attention) {
+    return /** @type {SentKind} */ (this.byName.get(attention));
+  }
+
+  /** @type {(index: number | null) => string[]} */
   axis(index) {
-    return index === null ? null : this.axes[index];
+    return index === null ? [] : this.axes[index];
   }
 
-  /** The tokens that each of the "queries" or "keys" stands for, `{side, first, end}` or null. */
+  /** The tokens that each of the "queries" or "keys" stands for, `{side, first, end}` or null.
+   * @type {(attention: string, axis: Axis) => (WordRange | null)[]} */
   words(attention, axis) {
     if (attention === constants.JOINT) return ["encoder", "decoder"].flatMap((kind) => this.words(kind, axis));
-    return this.kind(attention).words[axis].map((word) => word && { side: word[0], first: word[1], end: word[2] });
+    return this.sent(attention).words[axis].map((word) => word && { side: word[0], first: word[1], end: word[2] });
   }
 
-  /** A token of an axis, with its position if the axis repeats it. */
+  /** A token of an axis, with its position if the axis repeats it. @type {(index: number, place: number) => string} */
   named(index, place) {
     const axis = this.axes[index];
     const text = axis[place];
     return axis.indexOf(text) === axis.lastIndexOf(text) ? text : `${text} (${place})`;
   }
 
+  /** @type {(attention: string, layer: number, head: number) => HeadFacts | null} */
   facts(attention, layer, head) {
     return this.kind(attention).facts[layer]?.[head] ?? null;
   }
 
+  /** @type {(attention: string, layer: number, head: number) => ExactCells} */
   cells(attention, layer, head) {
-    return attention === constants.JOINT ? this._joint(layer, head) : this._cells(this.kind(attention), layer, head);
+    return attention === constants.JOINT ? this._joint(layer, head) : this._cells(this.sent(attention), layer, head);
   }
 
+  /** @type {(kind: SentKind, layer: number, head: number) => ExactCells} */
   _cells(kind, layer, head) {
     const nQueries = this.axes[kind.queries].length;
     const nKeys = this.axes[kind.keys].length;
@@ -70,7 +85,7 @@ export class Payload {
   }
 
   _addJoint() {
-    const [encoder, decoder, cross] = ["encoder", "decoder", "cross"].map((name) => this.byName.get(name));
+    const [encoder, decoder, cross] = ["encoder", "decoder", "cross"].map((name) => this.sent(name));
     const deeper = encoder.layers.length > decoder.layers.length ? encoder : decoder;
     this.axes.push([...this.axes[encoder.keys], ...this.axes[decoder.keys]]);
     const axis = this.axes.length - 1;
@@ -84,7 +99,7 @@ export class Payload {
     const facts = deeper.layers.map((_, layer) =>
       Array.from({ length: heads }, (_, head) => {
         const heads = parts.filter((part) => part.facts[layer]?.[head]);
-        const named = heads.map((part) => [part.short, part.facts[layer][head]]);
+        const named = heads.map((part) => /** @type {[string, HeadFacts]} */ ([part.short, part.facts[layer][head]]));
         return { parts: named, sentence: "", numbers: "", label: null, tendency: null, reason: "", measures: [] };
       }),
     );
@@ -110,16 +125,18 @@ export class Payload {
     });
   }
 
+  /** @type {(layer: number, head: number) => ExactCells} */
   _joint(layer, head) {
     const key = `${layer}/${head}`;
-    if (this.joined.has(key)) return this.joined.get(key);
-    const nSource = this.axes[this.byName.get("encoder").keys].length;
-    const size = this.axes[this.byName.get(constants.JOINT).queries].length;
+    const known = this.joined.get(key);
+    if (known) return known;
+    const nSource = this.axes[this.sent("encoder").keys].length;
+    const size = this.axes[this.kind(constants.JOINT).queries].length;
     const exact = this.kinds.every(isExact);
     const weights = exact ? new Float32Array(size * size) : new Uint8Array(size * size);
     const allowed = new Uint8Array(size * size);
-    const place = (name, top, left) => {
-      const kind = this.byName.get(name);
+    const place = (/** @type {string} */ name, /** @type {number} */ top, /** @type {number} */ left) => {
+      const kind = this.sent(name);
       if (layer >= kind.layers.length || head >= kind.heads) return;
       const part = this._cells(kind, layer, head);
       // Parts of a trace may differ in precision; the joint picture takes the lowest.
@@ -142,7 +159,7 @@ export class Payload {
   }
 }
 
-/** Whether weights arrived as numbers, or else as one byte each. */
+/** Whether weights arrived as numbers, or else as one byte each. @type {(kind: SentKind) => boolean} */
 function isExact({ weights }) {
   return weights instanceof Float32Array;
 }

@@ -7,18 +7,22 @@ import { weightBetween } from "./lines.js";
 import { written } from "./written.js";
 import { countOf, labelled, lowered, tr } from "../canvas/wording.js";
 
+/** @typedef {{ name: string, layer: number, head: number, facts: HeadFacts, kind: Kind }} Entry */
+/** @typedef {{ name: string, facts: HeadFacts, label: string, said: string }} Described */
+
 const MOST_IGNORED = 5;
 
 // The lead in weight over every other compared head that lets a cell distinguish a head.
 const APART = 0.2;
 
-/** The picture's title. */
+/** The picture's title. @type {(kind: Kind, state: Pick<Chosen, "layer" | "head" | "compare">) => string} */
 export function titleOf(kind, { layer, head, compare }) {
   return compare.length > 1
     ? tr("{name}, {n} heads", { name: kind.name, n: compare.length })
     : tr("{name}, layer {layer}, head {head}", { name: kind.name, layer: kind.layers[layer], head });
 }
 
+/** @type {(kind: Kind, layer: number, head: number) => string} */
 export function headName(kind, layer, head) {
   return tr("Layer {layer}, head {head}", { layer: kind.layers[layer], head });
 }
@@ -26,8 +30,9 @@ export function headName(kind, layer, head) {
 /**
  * The picture's caption: how to read it.
  *
- * @param {boolean} isCut - whether some tokens are not named.
- * @param {boolean} canAskPython - whether Python can take a cell apart.
+ * `isCut` is whether some tokens are not named, `canAskPython` whether Python can take a cell apart.
+ *
+ * @type {(payload: ExplorerPayload, kind: Kind, read: Record<"lines" | "several" | "isCut" | "canAskPython", boolean>) => string}
  */
 export function captionOf(payload, kind, { lines, several, isCut, canAskPython }) {
   const reading = lines
@@ -40,7 +45,8 @@ export function captionOf(payload, kind, { lines, several, isCut, canAskPython }
   return [reading, ...payload.notes, hidden, click].filter(Boolean).join(" ");
 }
 
-/** The alternative text; for one head it equals Python's `alt_text`. */
+/** The alternative text; for one head it equals Python's `alt_text`.
+ * @type {(payload: ExplorerPayload, kind: Kind, drawn: DrawnHead[]) => string} */
 export function altOf(payload, kind, drawn) {
   const [queries, keys] = [payload.axis(kind.queries), payload.axis(kind.keys)];
   const sizes = tr("{rows} by {columns}", { rows: countOf(queries.length, kind.queryNoun), columns: countOf(keys.length, kind.keyNoun) });
@@ -58,12 +64,13 @@ export function altOf(payload, kind, drawn) {
   return heads.join(" ");
 }
 
-/** A head's name, label and description on this sentence. */
+/** A head's name, label and description on this sentence.
+ * @type {(payload: ExplorerPayload, attention: string, layer: number, head: number) => string} */
 export function summaryOf(payload, attention, layer, head) {
   const facts = payload.facts(attention, layer, head);
   const parts = (facts?.parts ?? []).map(([name, part]) => labelled(name, part.label ?? part.sentence));
   const name = headName(payload.kind(attention), layer, head);
-  return [name, facts?.label, facts?.sentence, ...parts].filter(Boolean).reduce(labelled);
+  return [name, facts?.label, facts?.sentence, ...parts].flatMap((part) => part || []).reduce((one, other) => labelled(one, other));
 }
 
 /**
@@ -71,21 +78,24 @@ export function summaryOf(payload, attention, layer, head) {
  *
  * Heads that share a label or a sentence are described by the cell that distinguishes them; if no cell does, `said` and
  * `label` are empty.
+ *
+ * @type {(payload: ExplorerPayload, attention: string, heads: Omit<DrawnHead, "color" | "cells">[]) => Described[]}
  */
 export function comparedOf(payload, attention, heads) {
+  /** @type {Entry[]} */
   const entries = heads.flatMap(({ layer, head }) => {
     const name = headName(payload.kind(attention), layer, head);
     const facts = payload.facts(attention, layer, head);
     if (!facts?.parts) return facts ? [{ name, layer, head, facts, kind: payload.kind(attention) }] : [];
     return facts.parts.map(([short, part]) => {
-      const kind = payload.kinds.find((each) => each.short === short);
+      const kind = payload.kinds.find((each) => each.short === short) ?? payload.kinds[0];
       return { name: `${name}, ${lowered(short)}`, layer, head, facts: part, kind };
     });
   });
   return entries.map((entry) => {
     const { name, facts } = entry;
     const others = entries.filter((each) => each !== entry && each.kind === entry.kind);
-    const text = ({ label, sentence }) => label ?? sentence;
+    const text = (/** @type {HeadFacts} */ { label, sentence }) => label ?? sentence;
     if (!others.some((other) => text(other.facts) === text(facts))) {
       return { name, facts, label: facts.label ?? "", said: facts.label ? "" : facts.sentence };
     }
@@ -94,7 +104,8 @@ export function comparedOf(payload, attention, heads) {
   });
 }
 
-/** The cell in which a head differs most from others of its kind, in words; empty if it differs little. */
+/** The cell in which a head differs most from others of its kind, in words; empty if it differs little.
+ * @type {(payload: ExplorerPayload, entry: Entry, others: Entry[]) => string} */
 function apart(payload, { kind, layer, head }, others) {
   const cells = payload.cells(kind.kind, layer, head);
   const theirs = others.map((other) => payload.cells(kind.kind, other.layer, other.head));
@@ -109,14 +120,15 @@ function apart(payload, { kind, layer, head }, others) {
   return `${pair} (${signed(weightAt(cells, place), 2)}; ${rest} ${signed(next, 2)})`;
 }
 
-/** Query and key in words; with cross-attention, also the token about to be written. */
+/** Query and key in words; with cross-attention, also the token about to be written.
+ * @type {(payload: ExplorerPayload, kind: Kind, cell: Cell) => string} */
 export function pairOf(payload, kind, [query, key]) {
   const next = kind.kind === "cross" && kind.besideMark === "→" ? payload.axis(kind.beside)?.[query] : null;
   const [read, seen] = [payload.named(kind.queries, query), payload.named(kind.keys, key)];
   return next ? tr("having read “{read}”, about to write “{next}”: looks at “{seen}”", { read, next, seen }) : `${read} → ${seen}`;
 }
 
-/** The ignored keys, in words. */
+/** The ignored keys, in words. @type {(payload: ExplorerPayload, kind: Kind, keys: number[]) => string} */
 export function ignoredOf(payload, kind, keys) {
   if (!keys.length) return tr(`no ${kind.keyNoun}`);
   if (keys.length === payload.axis(kind.keys).length) return tr(`every ${kind.keyNoun} that is shown`);
@@ -125,24 +137,25 @@ export function ignoredOf(payload, kind, keys) {
   return shown.join(", ") + (more > 0 ? tr(" and {n} more", { n: more }) : "");
 }
 
-/** The tokens of a cell with their positions. */
+/** The tokens of a cell with their positions. @type {(payload: ExplorerPayload, kind: Kind, cell: Cell) => string} */
 export function cellName(payload, kind, [query, key]) {
   return tr("{query} ({row}) to {key} ({column})", { query: payload.axis(kind.queries)[query], row: query, key: payload.axis(kind.keys)[key], column: key });
 }
 
-/** A cell's content in words. */
+/** A cell's content in words. @type {(cells: ExactCells, cell: Cell) => string} */
 export function cellValue(cells, [query, key]) {
   const place = query * cells.nKeys + key;
   if (cells.allowed !== null && !cells.allowed[place]) return tr("not allowed");
   return tr("weight {weight}", { weight: written(cells.weights[place], cells.exact) });
 }
 
-/** A token, `{side, index}`, and the three of the other side with most weight. */
+/** A token, `{side, index}`, and the three of the other side with most weight.
+ * @type {(payload: ExplorerPayload, kind: Kind, cells: Cells, token: SideToken) => string} */
 export function tokenOf(payload, kind, cells, token) {
   const [own, other] = token.side === "query" ? [kind.queries, kind.keys] : [kind.keys, kind.queries];
   const weights = payload
     .axis(other)
-    .map((text, index) => [text, weightBetween(cells, token, index)])
+    .map((text, index) => /** @type {const} */ ([text, weightBetween(cells, token, index)]))
     .sort((one, two) => two[1] - one[1])
     .slice(0, 3)
     .map(([text, weight]) => `${text} ${signed(weight, 2)}`);

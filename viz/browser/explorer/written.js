@@ -3,7 +3,8 @@
 import { percent, precise, signed } from "../canvas/numbers.js";
 import { tr } from "../canvas/wording.js";
 
-/** A weight in words: four digits if exact, two if it was stored in one byte. */
+/** A weight in words: four digits if exact, two if it was stored in one byte.
+ * @type {(weight: number, exact: boolean) => string} */
 export function written(weight, exact) {
   if (!exact) return tr("about {weight}", { weight: signed(weight / 255, 2) });
   if (weight === 0 || weight === 1) return String(weight);
@@ -12,7 +13,7 @@ export function written(weight, exact) {
   return `${signed(Number(digits), 2)}e${power}`;
 }
 
-/** A head's measure in its unit; null if it does not apply. */
+/** A head's measure in its unit; null if it does not apply. @type {(measure: Measure, value: number | null) => string} */
 export function writtenMeasure(measure, value) {
   if (value === null) return "–";
   if (measure.unit === "share") return percent(value);

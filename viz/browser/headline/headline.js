@@ -9,14 +9,36 @@ import { headNames, marked, turned } from "./turning.js";
 
 const TURN = { duration: 280, delay: 110 };
 
+/** @import { Fate, Word } from "./turning.js" */
+/** What came of switching heads off. @typedef {{ off: string, words?: Word[], price?: string, more: string[] }} Outcome */
+/** @typedef {{ text: string, words: Word[], tokens: Tokens, colors: Record<string, string>, stage: boolean }} Data */
+
 class Headline {
+  /** @type {Data} */
+  data;
+  /** @type {HTMLElement} */
+  line;
+  /** @type {Word[]} */
+  words = [];
+  /** @type {Word[]} */
+  shown = [];
+  /** @type {WordRange[] | null} */
+  pointed = null;
+  /** @type {string | null} */
+  off = null;
+  /** @type {Outcome | null} */
+  outcome = null;
+  /** @type {boolean | null} */
+  asks = null;
+  turns = 0;
+  plots = new Plots();
+
   constructor() {
-    Object.assign(this, { pointed: null, off: null, outcome: null, turns: 0, plots: new Plots() });
     this.ends = [
-      heed("pointed", (pointed) => this._light(pointed)),
-      heed("off", (off) => this._take({ off })),
-      heed("without", (outcome) => this._take({ outcome })),
-      heed("asks", (asks) => {
+      heed("pointed", (/** @type {WordRange[] | null} */ pointed) => this._light(pointed)),
+      heed("off", (/** @type {string | null} */ off) => this._take({ off })),
+      heed("without", (/** @type {Outcome | null} */ outcome) => this._take({ outcome })),
+      heed("asks", (/** @type {boolean | null} */ asks) => {
         this.asks = asks;
         if (this.line) this._offer();
       }),
@@ -36,6 +58,7 @@ class Headline {
     tell("tokens", null);
   }
 
+  /** @type {(data: Data) => void} */
   update(data) {
     this.data = data;
     tell("tokens", data.tokens);
@@ -43,6 +66,7 @@ class Headline {
     this._find();
   }
 
+  /** @type {(told: { off?: string | null; outcome?: Outcome | null }) => void} */
   _take(told) {
     Object.assign(this, told);
     if (this.line) this._turn();
@@ -50,17 +74,21 @@ class Headline {
 
   /** Makes words of the text, wherever the page has put it anew. */
   _find() {
-    const line = document.querySelector(".answer [dir=auto]");
+    const line = /** @type {HTMLElement | null} */ (document.querySelector(".answer [dir=auto]"));
     if (!line || line.textContent !== this.data?.text || (line === this.line && this.words === this.data.words)) return;
-    Object.assign(this, { line, words: this.data.words, shown: this.data.words });
-    const answer = line.closest(".answer");
-    for (const [name, color] of Object.entries(this.data.colors)) answer.style.setProperty(`--${name}`, color);
+    this.line = line;
+    this.words = this.shown = this.data.words;
+    for (const [name, color] of Object.entries(this.data.colors)) this._answer.style.setProperty(`--${name}`, color);
     if (!this.words.length) return;
     this._rest(this.words);
     this._turn();
   }
 
   // ---- what it becomes without heads -----------------------------------------------------------------------------
+
+  get _answer() {
+    return /** @type {HTMLElement} */ (this.line.closest(".answer"));
+  }
 
   /** What came of the heads that are off now; null where none is, or nothing has come yet. */
   get _came() {
@@ -82,15 +110,17 @@ class Headline {
       this._rest(next);
       return;
     }
-    const moving = fates.map(([fate, word]) => [fate, this._word(word, fate)]);
-    this.line.replaceChildren(...moving.flatMap(([, parts]) => parts));
+    const moving = fates.map(([fate, word]) => ({ fate, parts: this._word(word, fate) }));
+    this.line.replaceChildren(...moving.flatMap(({ parts }) => parts));
     const ends = moving
-      .filter(([fate]) => fate !== "same")
-      .map(([fate, [span]], place) => {
+      .filter(({ fate }) => fate !== "same")
+      .map(({ fate, parts }, place) => {
+        const span = /** @type {HTMLElement} */ (parts[0]);
         const frames = [
           { width: "0", opacity: 0 },
           { width: `${span.getBoundingClientRect().width}px`, opacity: 1 },
         ];
+        /** @type {KeyframeAnimationOptions} */
         const timing = { duration: TURN.duration, delay: place * TURN.delay, easing: "ease-out", fill: "both" };
         return span.animate(fate === "new" ? frames : frames.reverse(), timing).finished;
       });
@@ -100,7 +130,7 @@ class Headline {
     );
   }
 
-  /** Writes words as an ordinary line of text. */
+  /** Writes words as an ordinary line of text. @type {(words: Word[]) => void} */
   _rest(words) {
     this.line.replaceChildren(...words.flatMap((word) => this._word(word)));
     this.line.dataset.without = this._came ? this._came.off : "";
@@ -108,7 +138,8 @@ class Headline {
     this._light(this.pointed);
   }
 
-  /** A word with the space before it: apart where the line stands, in one piece while the word comes or goes. */
+  /** A word with the space before it: apart where the line stands, in one piece while the word comes or goes.
+   * @type {(word: Word, fate?: Fate) => (Node | string)[]} */
   _word(word, fate = "same") {
     const { text, joins, first, end, doubtful, said, isNew } = word;
     const space = joins || word === this.shown[0] ? "" : " ";
@@ -126,7 +157,7 @@ class Headline {
       pointable(span, { side: "target", first, end });
       // Whoever marks the text to copy it asks nothing.
       span.addEventListener("click", () => {
-        if (this._canAsk && getSelection().isCollapsed) document.dispatchEvent(new CustomEvent(ASK_WHY_EVENT, { detail: first + 1 }));
+        if (this._canAsk && getSelection()?.isCollapsed) document.dispatchEvent(new CustomEvent(ASK_WHY_EVENT, { detail: first + 1 }));
       });
     }
     return space ? [space, span] : [span];
@@ -138,7 +169,7 @@ class Headline {
 
   /** Says of each word how likely it was and, where that can be asked, that a click asks why. */
   _offer() {
-    for (const word of this.line.querySelectorAll(".word")) {
+    for (const word of /** @type {NodeListOf<HTMLElement>} */ (this.line.querySelectorAll(".word"))) {
       const asks = Boolean(this._canAsk && word.dataset.range);
       word.classList.toggle("asks", asks);
       word.title = [word.dataset.said, asks && "click to ask why"].filter(Boolean).join(" · ");
@@ -147,13 +178,14 @@ class Headline {
 
   /** What it costs to have heads off, in the place of the model's facts. */
   _price() {
-    const answer = this.line.closest(".answer");
+    const answer = this._answer;
     const height = answer.offsetHeight;
     this._write(answer);
     // On a stage the picture below has a fixed place, and hears of nothing that moves it.
     if (answer.offsetHeight !== height) window.dispatchEvent(new Event("resize"));
   }
 
+  /** @type {(answer: HTMLElement) => void} */
   _write(answer) {
     answer.querySelector(".price")?.remove();
     answer.classList.toggle("without", Boolean(this.off));
@@ -173,10 +205,11 @@ class Headline {
 
   // ---- what is pointed at ----------------------------------------------------------------------------------------
 
+  /** @type {(pointed: WordRange[] | null) => void} */
   _light(pointed) {
     this.pointed = pointed;
     if (this.line) lightWithin(this.line, pointed);
-    this.plots?.light(pointed);
+    this.plots.light(pointed);
   }
 }
 

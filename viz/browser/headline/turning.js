@@ -1,12 +1,21 @@
 // How one translation turns into another, word by word.
 
 /**
+ * A word of a translation, with its tokens.
+ *
+ * @typedef {{ text: string, joins: boolean, first: number, end: number, doubtful?: boolean, said?: string,
+ *   isNew?: boolean }} Word
+ */
+/** @typedef {"same" | "gone" | "new"} Fate */
+
+/**
  * What becomes of the words of two texts, in reading order: `[fate, word]`, where fate is "same", "gone" or "new".
  *
  * What both share is a longest common subsequence; of a word that stays, the one of the second text is given.
+ * @type {(before: Word[], after: Word[]) => [Fate, Word][]}
  */
 export function turned(before, after) {
-  const key = ({ text, joins }) => `${joins ? "" : " "}${text}`;
+  const key = (/** @type {Word} */ { text, joins }) => `${joins ? "" : " "}${text}`;
   const [old, next] = [before.map(key), after.map(key)];
   // common[i][j]: how much the rest of one shares with the rest of the other.
   const common = Array.from({ length: old.length + 1 }, () => new Uint16Array(next.length + 1));
@@ -15,6 +24,7 @@ export function turned(before, after) {
       common[i][j] = old[i] === next[j] ? common[i + 1][j + 1] + 1 : Math.max(common[i + 1][j], common[i][j + 1]);
     }
   }
+  /** @type {[Fate, Word][]} */
   const fates = [];
   let [i, j] = [0, 0];
   while (i < old.length || j < next.length) {
@@ -27,14 +37,15 @@ export function turned(before, after) {
   return fates;
 }
 
-/** The words of a text, each with whether another text has it too. */
+/** The words of a text, each with whether another text has it too. @type {(words: Word[], before: Word[]) => Word[]} */
 export function marked(words, before) {
   return turned(before, words)
     .filter(([fate]) => fate !== "gone")
     .map(([fate, word]) => ({ ...word, isNew: fate === "new" }));
 }
 
-/** Heads as an address has them, in words: the names of one or two, or how many they are. */
+/** Heads as an address has them, in words: the names of one or two, or how many they are.
+ * @type {(off: string) => string} */
 export function headNames(off) {
   const heads = off.split("-");
   if (heads.length > 2) return `${heads.length} heads`;

@@ -4,6 +4,7 @@ import { mounted } from "../canvas/mount.js";
 import { tell } from "../canvas/shared.js";
 
 class Without {
+  /** @type {(given: { outcome: unknown }) => void} */
   update({ outcome }) {
     tell("without", outcome);
   }

@@ -5,46 +5,36 @@ import { mounted } from "../canvas/mount.js";
 import { ASK_WHY_EVENT, tell } from "../canvas/shared.js";
 import { matching, refusal } from "./matching.js";
 
-const IS_MAC = /mac|iphone|ipad/i.test(navigator.userAgentData?.platform ?? navigator.platform);
+const IS_MAC = /mac|iphone|ipad/i.test(navigator.platform);
 const WHY = "why-not";
 const UNASKED = "There is no sentence to ask about yet.";
 
+/** @import { Answer, Question, Words } from "./matching.js" */
+
 class Inquiries {
+  told = "";
+  /** @type {Question[]} */
+  questions = [];
+  /** @type {Words} */
+  words = {};
+  /** @type {Answer[]} */
+  found = [];
+  /** @type {HTMLElement[]} */
+  options = [];
+  chosen = 0;
+  /** @type {string[]} */
+  charts = [];
+  /** @type {Trigger} */
+  toServer;
+
+  /** @param {HTMLElement} root */
   constructor(root) {
     this.root = root;
-    this.chosen = 0;
-    this.charts = [];
-    this.onKey = (event) => this._key(event);
+    this.onKey = (/** @type {KeyboardEvent} */ event) => this._key(event);
     window.addEventListener("keydown", this.onKey, true);
     // A word that is clicked asks, too.
-    this.onAskWhy = ({ detail }) => this._tell(`${WHY}.${detail}`);
+    this.onAskWhy = (/** @type {CustomEvent<number>} */ { detail }) => this._tell(`${WHY}.${detail}`);
     document.addEventListener(ASK_WHY_EVENT, this.onAskWhy);
-    this._build();
-  }
-
-  dispose() {
-    window.removeEventListener("keydown", this.onKey, true);
-    document.removeEventListener(ASK_WHY_EVENT, this.onAskWhy);
-    tell("asks", false);
-  }
-
-  update({ questions, words, about, charts }, _, toServer) {
-    this.toServer = toServer;
-    this.charts = charts;
-    this.root.classList.remove("answering");
-    const told = JSON.stringify([questions, words, about]);
-    if (told === this.told) return;
-    this.told = told;
-    this.questions = questions;
-    this.words = words;
-    tell("asks", questions.some(([key]) => key === WHY));
-    this.about.textContent = about;
-    this.about.title = about;
-    this._show();
-  }
-
-  _build() {
-    this.questions = [];
     const keys = element("kbd", "", { "aria-hidden": "true" }, IS_MAC ? "⌘K" : "Ctrl K");
     this.open = element(
       "button",
@@ -92,6 +82,28 @@ class Inquiries {
     this.root.replaceChildren(this.open, this.dialog);
   }
 
+  dispose() {
+    window.removeEventListener("keydown", this.onKey, true);
+    document.removeEventListener(ASK_WHY_EVENT, this.onAskWhy);
+    tell("asks", false);
+  }
+
+  /** @type {(given: { questions: Question[]; words: Words; about: string; charts: string[] }, _: Reporter, toServer: Trigger) => void} */
+  update({ questions, words, about, charts }, _, toServer) {
+    this.toServer = toServer;
+    this.charts = charts;
+    this.root.classList.remove("answering");
+    const told = JSON.stringify([questions, words, about]);
+    if (told === this.told) return;
+    this.told = told;
+    this.questions = questions;
+    this.words = words;
+    tell("asks", questions.some(([key]) => key === WHY));
+    this.about.textContent = about;
+    this.about.title = about;
+    this._show();
+  }
+
   _open() {
     if (this.dialog.open) return;
     this.field.value = "";
@@ -100,7 +112,7 @@ class Inquiries {
     this._show();
     this.field.focus();
     // An answer is often a chart, whose code takes longer to load than its page.
-    const load = () => this.charts.splice(0).map((path) => import(new URL(path, document.baseURI)).catch(() => {}));
+    const load = () => this.charts.splice(0).map((path) => import(new URL(path, document.baseURI).href).catch(() => {}));
     (window.requestIdleCallback ?? setTimeout)(load);
   }
 
@@ -121,6 +133,7 @@ class Inquiries {
     this._choose(Math.min(this.chosen, this.found.length - 1));
   }
 
+  /** @type {(place: number) => void} */
   _choose(place) {
     this.options[this.chosen]?.removeAttribute("aria-selected");
     this.chosen = Math.max(0, place);
@@ -133,6 +146,7 @@ class Inquiries {
     this.field.setAttribute("aria-activedescendant", option.id);
   }
 
+  /** @type {(way: number) => void} */
   _move(way) {
     const count = this.found.length;
     if (!count) return;
@@ -140,6 +154,7 @@ class Inquiries {
     this.options[this.chosen].scrollIntoView({ block: "nearest" });
   }
 
+  /** @type {(place: number) => void} */
   _ask(place) {
     const question = this.found[place];
     if (!question) return;
@@ -147,11 +162,13 @@ class Inquiries {
     this._tell(question[0]);
   }
 
+  /** @type {(key: string) => void} */
   _tell(key) {
     this.root.classList.add("answering");
     this.toServer("asked", key);
   }
 
+  /** @type {(event: KeyboardEvent) => void} */
   _fieldKey(event) {
     if (event.key === "ArrowDown") this._move(1);
     else if (event.key === "ArrowUp") this._move(-1);
@@ -160,6 +177,7 @@ class Inquiries {
     event.preventDefault();
   }
 
+  /** @type {(event: KeyboardEvent) => void} */
   _key(event) {
     const isAsking = event.key?.toLowerCase() === "k" && (event.ctrlKey || event.metaKey) && !event.shiftKey && !event.altKey;
     if (isAsking) {

@@ -35,9 +35,24 @@ const SHOWN = 0.55;
 // What the same words in all add to a fit.
 const SAME = 0.08;
 
+/** A key, a text, the text before words were put in, and the text where words are named.
+ * @typedef {[key: string, text: string, template?: string, named?: string]} Question */
+/** @typedef {[key: string, text: string]} Answer */
+/** A word and the place of its first token, from 1. @typedef {[text: string, place: number]} Named */
+/** @typedef {{ written?: Named[], read?: Named[] }} Words */
+/** An idea that was typed: its names, each with how surely it is meant, and the places of named words, 0 for none.
+ * @typedef {{ names: [string, number][], slots: { word: number, source: number } }} Idea */
+/** @typedef {{ words: string[], ideas: Set<string>, kind: string }} Phrased */
+/** @typedef {{ question: Question, place: number, phrases: Phrased[], all: Set<string> }} Entry */
+/** @typedef {{ entries: Entry[], known: Set<string>, counts: Map<string, number>, weight: (idea: string) => number }} Index */
+/** @typedef {{ share: number, total: number }} Fit */
+
+/** @type {Record<string, string[] | undefined>} */
+const WAYS = ways;
+
 const SLOT = /\{(word|source)\}/;
 
-/** The words of a text: small letters and digits without accents. */
+/** The words of a text: small letters and digits without accents. @type {(text: string) => string[]} */
 export function wordsOf(text) {
   return text
     .normalize("NFKD")
@@ -50,7 +65,8 @@ export function wordsOf(text) {
     .filter(Boolean);
 }
 
-/** Whether one word becomes the other by one letter more or less, by two swapped, or, in a long word, by one changed. */
+/** Whether one word becomes the other by one letter more or less, by two swapped, or, in a long word, by one changed.
+ * @type {(typed: string, word: string) => boolean} */
 export function isMistyped(typed, word) {
   if (typed.length < 3 || typed === word || Math.abs(typed.length - word.length) > 1 || typed[0] !== word[0]) return false;
   let start = 0;
@@ -64,7 +80,7 @@ export function isMistyped(typed, word) {
   );
 }
 
-/** A word without the endings of its other forms. */
+/** A word without the endings of its other forms. @type {(word: string) => string} */
 export function stem(word) {
   if (word.length < 4 || /[<>{]/.test(word)) return word;
   return word
@@ -76,35 +92,42 @@ export function stem(word) {
     .replace(/(\w{3,})e$/, "$1");
 }
 
+/** @type {Map<string, string>} */
 const NAMES = new Map();
 for (const kind of KINDS) {
   const [name, ...others] = kind.split(" ");
   for (const word of [name, ...others]) NAMES.set(stem(word), name);
 }
 
+/** @type {(word: string) => string} */
 const nameOf = (word) => NAMES.get(stem(word)) ?? stem(word);
 
-/** What kind of question it is: one of those of FRAMES, or "" for a text that is none. */
+/** What kind of question it is: one of those of FRAMES, or "" for a text that is none. @type {(text: string) => string} */
 export function kindOf(text) {
   const plain = ` ${wordsOf(text).join(" ")} `;
   return FRAMES.find(([, frame]) => frame.test(plain))?.[0] ?? "";
 }
 
+/** @type {(word: string) => boolean} */
 const isCommon = (word) => COMMON.has(word) || /^\d+$/.test(word);
 
+/** @type {(text: string) => Set<string>} */
 const ideasOf = (text) => new Set(wordsOf(text).filter((word) => !isCommon(word)).map(nameOf));
 
+/** @type {WeakMap<Question[], Index>} */
 const indexed = new WeakMap();
 
-/** Questions by their ideas; made once for a list of them. */
+/** Questions by their ideas; made once for a list of them. @type {(questions: Question[]) => Index} */
 function indexOf(questions) {
-  if (indexed.has(questions)) return indexed.get(questions);
+  const made = indexed.get(questions);
+  if (made) return made;
   const known = new Set(COMMON);
+  /** @type {Map<string, number>} */
   const counts = new Map();
   const entries = questions.map((question, place) => {
     const [key, text, template = text, named = ""] = question;
     const kind = kindOf(template);
-    const listed = [template, named, ...(ways[key] ?? [])].filter(Boolean);
+    const listed = [template, named, ...(WAYS[key] ?? [])].filter(Boolean);
     const phrases = listed.map((phrase) => ({ words: wordsOf(phrase), ideas: ideasOf(phrase), kind: kindOf(phrase) || kind }));
     for (const phrase of listed) for (const word of wordsOf(phrase)) known.add(word);
     const all = new Set(phrases.flatMap(({ ideas }) => [...ideas]));
@@ -112,13 +135,13 @@ function indexOf(questions) {
     return { question, place, phrases, all };
   });
   for (const kind of KINDS) for (const word of kind.split(" ")) known.add(word);
-  const weight = (idea) => Math.min(MOST, Math.log(1 + questions.length / (counts.get(idea) ?? 0.5)));
+  const weight = (/** @type {string} */ idea) => Math.min(MOST, Math.log(1 + questions.length / (counts.get(idea) ?? 0.5)));
   const index = { entries, known, weight, counts };
   indexed.set(questions, index);
   return index;
 }
 
-/** What was typed with words of every question spelled right. */
+/** What was typed with words of every question spelled right. @type {(typed: string, index: Index) => string[]} */
 function corrected(typed, index) {
   return wordsOf(typed).map((word) => {
     if (index.known.has(word) || /\d/.test(word)) return word;
@@ -126,8 +149,10 @@ function corrected(typed, index) {
   });
 }
 
-/** The ideas of words that were typed: names, each with how surely it is meant, and the places of named words. */
+/** The ideas of words that were typed: names, each with how surely it is meant, and the places of named words.
+ * @type {(typed: string, index: Index, words: Words) => Idea[]} */
 function typedIdeas(typed, index, words) {
+  /** @type {Idea[]} */
   const found = [];
   const raw = corrected(typed, index);
   const quotes = new Set(quoted(typed).flatMap(wordsOf));
@@ -140,8 +165,9 @@ function typedIdeas(typed, index, words) {
     else if (isCommon(word)) return;
     else if (index.counts.has(nameOf(word))) found.push({ names: [[nameOf(word), 1]], slots });
     else if (isNamed) found.push({ names: [], slots });
-    else if (halves(word, index.known)) for (const half of halves(word, index.known)) found.push({ names: [[nameOf(half), 1]], slots });
+    else if (halves(word, index.known)) for (const half of halves(word, index.known) ?? []) found.push({ names: [[nameOf(half), 1]], slots });
     else {
+      /** @type {Idea["names"]} */
       const names = [];
       const isLast = place === raw.length - 1 && !/[\s?.!]$/.test(typed);
       for (const other of index.known) {
@@ -155,7 +181,8 @@ function typedIdeas(typed, index, words) {
   return found;
 }
 
-/** The two known words of which a word is made, such as "multihead"; null for none. */
+/** The two known words of which a word is made, such as "multihead"; null for none.
+ * @type {(word: string, known: Set<string>) => string[] | null} */
 function halves(word, known) {
   for (let cut = 4; cut <= word.length - 4; cut++) {
     const parts = [word.slice(0, cut), word.slice(cut)];
@@ -164,14 +191,16 @@ function halves(word, known) {
   return null;
 }
 
+/** @type {(text: string) => string[]} */
 const quoted = (text) => [...text.matchAll(/["“„”«'‘]([^"“”„»'’]+)["“”»'’]/gu)].map((match) => match[1]);
 
-/** The place of a word of the sentence, from 1; 0 for none. */
+/** The place of a word of the sentence, from 1; 0 for none. @type {(word: string, listed?: Named[]) => number} */
 function placeOf(word, listed = []) {
   const found = word && listed.find(([text]) => wordsOf(text).join(" ") === word);
   return found ? found[1] : 0;
 }
 
+/** @type {(idea: Idea, ideas: Set<string>) => number} */
 function likeness(idea, ideas) {
   let best = 0;
   for (const [name, sure] of idea.names) if (ideas.has(name)) best = Math.max(best, sure);
@@ -179,6 +208,7 @@ function likeness(idea, ideas) {
   return best;
 }
 
+/** @type {(entry: Entry, phrase: Phrased, ideas: Idea[], kind: string, weight: Index["weight"]) => Fit} */
 function score(entry, phrase, ideas, kind, weight) {
   let covered = 0;
   let typed = 0;
@@ -210,25 +240,26 @@ function score(entry, phrase, ideas, kind, weight) {
   return { share, total: share * fits * (0.55 + 0.45 * (had / meant)) };
 }
 
-/** How many words two texts share, of all of theirs. */
+/** How many words two texts share, of all of theirs. @type {(one: string[], other: string[]) => number} */
 function alike(one, other) {
   const both = one.filter((word) => other.includes(word)).length;
   return both / (one.length + other.length - both);
 }
 
-/** How well a text fits that has only words of every question. */
+/** How well a text fits that has only words of every question. @type {(typed: string[], phrase: Phrased) => Fit} */
 function scoreOfCommon(typed, { words, ideas }) {
   const share = ideas.size ? 0 : alike(typed, words);
   return { share, total: share };
 }
 
-/** A question with the words that were named put into it, as [key, text]. */
+/** A question with the words that were named put into it, as [key, text].
+ * @type {(question: Question, ideas: Idea[], words: Words) => Answer} */
 function withWords([key, text, template = text, named = ""], ideas, words) {
   for (const pattern of [named, template]) {
-    const side = SLOT.exec(pattern)?.[1];
+    const side = /** @type {"word" | "source" | undefined} */ (SLOT.exec(pattern)?.[1]);
     const place = side && !pattern.includes("{other}") && ideas.find(({ slots }) => slots[side])?.slots[side];
-    if (!place) continue;
-    const [shown] = words[side === "word" ? "written" : "read"].find(([, at]) => at === place);
+    const [shown] = words[side === "word" ? "written" : "read"]?.find(([, at]) => at === place) ?? [];
+    if (!place || shown === undefined) continue;
     return [`${key}.${place}`, pattern.replace(`{${side}}`, shown)];
   }
   return [key, text];
@@ -236,7 +267,8 @@ function withWords([key, text, template = text, named = ""], ideas, words) {
 
 const BETWEEN = /^(?:and not|but not|instead of|rather than|and why not|over|not|vs\.?|versus|or)$/i;
 
-/** The two words of a question such as "Why X and not Y?", each as it was typed; null where it is none. */
+/** The two words of a question such as "Why X and not Y?", each as it was typed; null where it is none.
+ * @type {(typed: string) => [string, string] | null} */
 export function pairOf(typed) {
   const plain = typed.trim().replace(/[?!.…]+$/u, "").replace(/["“”„«»]|(?<!\p{L})['‘’]|['‘’](?!\p{L})/gu, "");
   const match =
@@ -250,20 +282,22 @@ export function pairOf(typed) {
 
 const CONTRAST = "why-not";
 
-/** The question of a word against another, about the written word that was typed. */
+/** The question of a word against another, about the written word that was typed.
+ * @type {(typed: string, questions: Question[], words: Words) => Answer | null} */
 function contrast(typed, questions, words) {
   const pair = pairOf(typed);
   const asked = pair && questions.find(([key]) => key === CONTRAST);
-  if (!asked) return null;
+  if (!pair || !asked) return null;
   const places = pair.map((word) => placeOf(wordsOf(word).join(" "), words.written));
   const [place, other] = places[0] ? [places[0], pair[1]] : places[1] ? [places[1], pair[0]] : nearest(pair, words);
   if (!place || !other) return null;
-  const [shown] = words.written.find(([, at]) => at === place);
-  const text = asked[3].replace("{word}", shown).replace("{other}", other);
+  const [shown = ""] = words.written?.find(([, at]) => at === place) ?? [];
+  const text = (asked[3] ?? "").replace("{word}", shown).replace("{other}", other);
   return [`${CONTRAST}.${place}.${other}`, text];
 }
 
-/** "Why not neues?" is about "neuen": the word that begins most alike. */
+/** "Why not neues?" is about "neuen": the word that begins most alike.
+ * @type {(pair: [string, string], words: Words) => [number, string]} */
 function nearest([word, other], words) {
   if (word) return [0, ""];
   let most = 2;
@@ -276,7 +310,8 @@ function nearest([word, other], words) {
   return [place, other];
 }
 
-/** Whether it asks for one word against another, of which the questions know none. */
+/** Whether it asks for one word against another, of which the questions know none.
+ * @type {(typed: string, index: Index) => boolean} */
 function isStrange(typed, index) {
   const pair = pairOf(typed);
   return pair !== null && pair.some((word) => /\p{L}/u.test(word) && !wordsOf(word).some((each) => index.counts.has(nameOf(each))));
@@ -285,9 +320,7 @@ function isStrange(typed, index) {
 /**
  * The questions that fit what was typed, best first, each as [key, text]; all, as they stand, before anything is typed.
  *
- * @param {string} typed - by a person.
- * @param {Array} questions - each a key, a text, the text before words were put in, and the text where words are named.
- * @param {object} words - that were "written" and "read", each a word and the place of its first token from 1.
+ * @type {(typed: string, questions: Question[], words?: Words) => Answer[]}
  */
 export function matching(typed, questions, words = {}) {
   if (!wordsOf(typed).length) return questions.map(([key, text]) => [key, text]);
@@ -304,7 +337,7 @@ export function matching(typed, questions, words = {}) {
         const found = ideas.length ? score(entry, phrase, ideas, kind, index.weight) : scoreOfCommon(plain, phrase);
         return { ...found, total: found.total * (1 + SAME * alike(plain, phrase.words)) };
       })
-      .reduce((one, other) => (other.total > one.total ? other : one), { share: 0, total: 0 });
+      .reduce((/** @type {Fit} */ one, /** @type {Fit} */ other) => (other.total > one.total ? other : one), { share: 0, total: 0 });
     if (best.share >= ENOUGH && (!kind || best.total >= WHOLE)) scored.push({ entry, ...best });
   }
   scored.sort((one, other) => other.total - one.total || one.entry.place - other.entry.place);
@@ -313,7 +346,7 @@ export function matching(typed, questions, words = {}) {
   return pair ? [pair, ...found.filter(([key]) => !key.startsWith(CONTRAST))] : found;
 }
 
-/** What to say where nothing fits: why, and what can be asked. */
+/** What to say where nothing fits: why, and what can be asked. @type {(typed: string, words?: Words) => string} */
 export function refusal(typed, words = {}) {
   const [word, other] = pairOf(typed) ?? [];
   const written = (words.written ?? []).map(([text]) => text).filter((text) => /\p{L}/u.test(text));

@@ -112,6 +112,7 @@ export const KINDS = [
 ];
 
 /** Kinds of questions by how they are put, most particular first; each tested on plain words between spaces. */
+/** @type {[kind: string, frame: RegExp][]} */
 export const FRAMES = [
   ["count", / (how many|number of|how much|count) /],
   ["if", / (what if|what happens|what would|what will happen|suppose|without|if i|if it|if the|if you) /],

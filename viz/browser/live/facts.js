@@ -11,6 +11,7 @@ const ROUNDING = 1e-9;
 const SMALLEST = 2 ** -126;
 
 /** The places that a share of weight is on; each gives rows of [share, whether the row counts]. */
+/** @type {Record<string, (rows: HeadRows) => RowShare[] | null>} */
 export const PLACES = {
   previous: neighbour(-1),
   same: neighbour(0),
@@ -20,6 +21,7 @@ export const PLACES = {
   punctuation: among((token) => /^▁?\p{P}+$/u.test(token)),
 };
 
+/** @type {Record<string, [kinds: string[], of: (rows: HeadRows) => number]>} */
 const MEASURED = {
   entropy: [EVERY, (rows) => rows.entropy()],
   entropy_share: [EVERY, (rows) => rows.entropyShare()],
@@ -34,7 +36,7 @@ const MEASURED = {
   diagonal: [EVERY, (rows) => rows.diagonal()],
 };
 
-/** Every measure of one head by key; NaN where it does not apply. */
+/** Every measure of one head by key; NaN where it does not apply. @type {(head: MeasuredHead) => Facts} */
 export function headFacts(head) {
   const rows = new HeadRows(head);
   return Object.fromEntries(
@@ -42,33 +44,41 @@ export function headFacts(head) {
   );
 }
 
-/** The shares of a head that spreads its weight evenly over all that it may look at. */
+/** The shares of a head that spreads its weight evenly over all that it may look at.
+ * @type {(head: MeasuredHead) => Facts} */
 export function evenShares(head) {
   const rows = new HeadRows(head);
   const even = new HeadRows({ ...head, weights: rows.even() });
-  const known = Object.entries(PLACES).map(([key, place]) => [key, place(even)]);
-  return Object.fromEntries(known.filter(([, there]) => there).map(([key, there]) => [key, mean(there)]));
+  const known = Object.entries(PLACES).map(([key, place]) => ({ key, there: place(even) }));
+  return Object.fromEntries(known.flatMap(({ key, there }) => (there ? [[key, mean(there)]] : [])));
 }
 
-/** Whether a measure applies to a kind of attention. */
+/** Whether a measure applies to a kind of attention. @type {(key: string, kind: string) => boolean} */
 export function appliesTo(key, kind) {
   return MEASURED[key]?.[0].includes(kind) ?? false;
 }
 
 /** The rows of one head, with what several measures need of them. */
 export class HeadRows {
+  /** @param {Omit<MeasuredHead, "kind">} head */
   constructor({ queries, keys, weights, allowed, tokens }) {
-    Object.assign(this, { queries, keys, weights, allowed, tokens });
+    this.queries = queries;
+    this.keys = keys;
+    this.weights = weights;
+    this.allowed = allowed;
+    this.tokens = tokens;
     this.choices = this.each((query) => this.sum(query, (_, key) => allowed[query * keys + key]));
     this.sums = this.each((query) => this.sum(query, (weight) => weight));
     this.live = this.sums.map((sum) => sum > 0);
     this.total = this.sums.map((sum) => sum || 1);
   }
 
+  /** @type {<Value>(of: (query: number) => Value) => Value[]} */
   each(of) {
     return Array.from({ length: this.queries }, (_, query) => of(query));
   }
 
+  /** @type {(query: number, of: (weight: number, key: number) => number) => number} */
   sum(query, of) {
     let sum = 0;
     for (let key = 0; key < this.keys; key += 1) sum += of(this.weights[query * this.keys + key], key);
@@ -92,7 +102,7 @@ export class HeadRows {
   }
 
   entropyShare() {
-    const most = (query) => Math.log2(Math.max(this.choices[query], 2));
+    const most = (/** @type {number} */ query) => Math.log2(Math.max(this.choices[query], 2));
     return mean(
       this.entropies().map((value, query) => [value / most(query), this.live[query] && this.choices[query] >= 2]),
     );
@@ -100,15 +110,15 @@ export class HeadRows {
 
   distance() {
     if (this.queries !== this.keys) return NaN;
-    const away = (query) => this.sum(query, (weight, key) => weight * Math.abs(query - key)) / this.total[query];
+    const away = (/** @type {number} */ query) => this.sum(query, (weight, key) => weight * Math.abs(query - key)) / this.total[query];
     return mean(this.each((query) => [away(query), this.live[query]]));
   }
 
   diagonal() {
-    const moment = (power) =>
+    const moment = (/** @type {number} */ power) =>
       this.each((query) => this.sum(query, (weight, key) => weight * key ** power) / this.total[query]);
     const [first, second] = [moment(1), moment(2)];
-    const over = (of) => mean(this.each((query) => [of(query), this.live[query]]));
+    const over = (/** @type {(query: number) => number} */ of) => mean(this.each((query) => [of(query), this.live[query]]));
     const query = over((place) => place);
     const key = over((place) => first[place]);
     const queryVariance = over((place) => place * place) - query * query;
@@ -135,6 +145,7 @@ export class HeadRows {
   }
 }
 
+/** @type {(key: string) => (rows: HeadRows) => number} */
 function weightOn(key) {
   return (rows) => {
     const there = PLACES[key](rows);
@@ -143,17 +154,19 @@ function weightOn(key) {
   };
 }
 
+/** @type {(offset: number) => (rows: HeadRows) => RowShare[] | null} */
 function neighbour(offset) {
   return (rows) => {
     if (rows.queries !== rows.keys) return null;
     const within = rows.each((query) => query).filter((query) => query + offset >= 0 && query + offset < rows.keys);
     return within.map((query) => {
       const cell = query * rows.keys + query + offset;
-      return [rows.weights[cell], rows.allowed[cell] && rows.choices[query] >= 2];
+      return [rows.weights[cell], rows.allowed[cell] === 1 && rows.choices[query] >= 2];
     });
   };
 }
 
+/** @type {(counts: (token: string) => boolean) => (rows: HeadRows) => RowShare[] | null} */
 function among(counts) {
   return (rows) => {
     const columns = rows.tokens.map((token, key) => (counts(token) ? key : -1)).filter((key) => key >= 0);
@@ -166,12 +179,14 @@ function among(counts) {
   };
 }
 
+/** @type {(values: RowShare[]) => number} */
 function mean(values) {
   const counting = values.filter(([, counts]) => counts);
   return counting.length ? counting.reduce((sum, [value]) => sum + value, 0) / counting.length : NaN;
 }
 
-/** A number with so many decimals, to the even one of two equally near, with a true minus sign. */
+/** A number with so many decimals, to the even one of two equally near, with a true minus sign.
+ * @type {(value: number, digits: number) => string} */
 export function decimals(value, digits) {
   const scaled = value * 10 ** digits;
   const below = Math.floor(scaled);
@@ -181,20 +196,21 @@ export function decimals(value, digits) {
   return (Number(text) ? text : text.replace("-", "")).replace("-", "−");
 }
 
-/** A value with its unit: "38%", "1.23 bits", "1.4 tokens", "0.81". */
+/** A value with its unit: "38%", "1.23 bits", "1.4 tokens", "0.81". @type {(unit: string, value: number) => string} */
 export function withUnit(unit, value) {
   if (unit === "share") return `${decimals(100 * value, 0)}%`;
   if (unit === "bits") return `${decimals(value, 2)} bits`;
   return unit === "tokens" || unit === "words" ? `${decimals(value, 1)} ${unit}` : decimals(value, 2);
 }
 
-/** A head in numbers, in one line: how wide its rows are, where most of their weight is, how far. */
+/** A head in numbers, in one line: how wide its rows are, where most of their weight is, how far.
+ * @type {(kind: string, facts: Facts, measures: Measure[]) => string} */
 export function headNumbers(kind, facts, measures) {
   const known = new Map(
     measures.filter(({ key }) => appliesTo(key, kind) && !Number.isNaN(facts[key])).map((measure) => [measure.key, measure]),
   );
-  const value = (key) => withUnit(known.get(key).unit, facts[key]);
-  const named = (key) => `${known.get(key).name[0].toLowerCase()}${known.get(key).name.slice(1)}`;
+  const value = (/** @type {string} */ key) => withUnit(known.get(key)?.unit ?? "", facts[key]);
+  const named = (/** @type {string} */ key) => (known.get(key)?.name ?? "").replace(/^./, (letter) => letter.toLowerCase());
   const parts = [];
   if (known.has("entropy")) {
     parts.push(value("entropy") + (known.has("entropy_share") ? ` (${value("entropy_share")} of the maximum)` : ""));

@@ -6,18 +6,19 @@ import { WORD_START, plainLabel } from "./labels.js";
 // Tokens of a word, on average, from which on each token is shown by itself (viz/door/arcs.py).
 const LETTERS = 3;
 
-/** Whether a token is no part of the text. */
+/** Whether a token is no part of the text. @type {(token: string) => boolean} */
 export function isSpecial(token) {
   return token === "<s>" || token === "</s>" || token === "<pad>";
 }
 
-/** Whether a token is all punctuation. */
+/** Whether a token is all punctuation. @type {(token: string) => boolean} */
 export function isPunctuation(token) {
   return /^▁?\p{P}+$/u.test(token);
 }
 
-/** The tokens of each word as [first, end). */
+/** The tokens of each word as [first, end). @type {(tokens: string[]) => TokenSpan[]} */
 export function wordSpans(tokens) {
+  /** @type {TokenSpan[]} */
   const spans = [];
   let first = 0;
   for (let place = 1; place <= tokens.length; place += 1) {
@@ -30,7 +31,8 @@ export function wordSpans(tokens) {
   return spans;
 }
 
-/** The words between two spaces: each punctuation mark before the word, the word, each after. */
+/** The words between two spaces: each punctuation mark before the word, the word, each after.
+ * @type {(tokens: string[], first: number, end: number) => TokenSpan[]} */
 function partsOf(tokens, first, end) {
   let cuts = Array.from({ length: end - first + 1 }, (_, place) => first + place);
   if (end - first > 1 && tokens[first] === WORD_START) cuts.splice(1, 1);
@@ -42,7 +44,8 @@ function partsOf(tokens, first, end) {
   return cuts.slice(1).map((right, place) => [cuts[place], right]);
 }
 
-/** The words of a text as the picture of the model shows them: {text, tokens, first, joins, special}. */
+/** The words of a text as the picture of the model shows them: {text, tokens, first, joins, special}.
+ * @type {(tokens: string[]) => TextWord[]} */
 export function wordsOfText(tokens) {
   let spans = wordSpans(tokens);
   if (spans.length * LETTERS <= tokens.length) spans = tokens.map((_, place) => [place, place + 1]);
@@ -59,9 +62,12 @@ export function wordsOfText(tokens) {
   });
 }
 
-/** The text of neighbouring tokens, whose bytes become characters; bytes that are none stay. */
+/** The text of neighbouring tokens, whose bytes become characters; bytes that are none stay.
+ * @type {(tokens: string[]) => string} */
 export function textOfTokens(tokens) {
-  let [text, bytes] = ["", []];
+  let text = "";
+  /** @type {number[]} */
+  let bytes = [];
   const flush = () => {
     text += spelledBy(Uint8Array.from(bytes), (byte) => `<0x${byte.toString(16).toUpperCase()}>`);
     bytes = [];
@@ -78,11 +84,13 @@ export function textOfTokens(tokens) {
   return text;
 }
 
+/** @type {(token: string) => string} */
 function bare(token) {
   return token === WORD_START ? "\u00a0" : plainLabel(token.replaceAll(WORD_START, ""));
 }
 
-/** Weights (query, key) summed over a word's keys and averaged over its rows, (written word, read word). */
+/** Weights (query, key) summed over a word's keys and averaged over its rows, (written word, read word).
+ * @type {(rows: WeightRows, written: TextWord[], read: TextWord[], later: number) => Numbers} */
 export function wordWeights({ weights, queries, keys }, written, read, later) {
   const all = new Float32Array(written.length * read.length);
   written.forEach(({ first, tokens }, place) => {
@@ -98,7 +106,8 @@ export function wordWeights({ weights, queries, keys }, written, read, later) {
   return all;
 }
 
-/** One head's weights, or the mean over all heads of several maps of one shape, (query, key). */
+/** One head's weights, or the mean over all heads of several maps of one shape, (query, key).
+ * @type {(maps: WeightRows[]) => WeightRows & { heads: number }} */
 export function meanWeights(maps) {
   const [{ queries, keys }] = maps;
   const size = queries * keys;

@@ -1,6 +1,6 @@
 // Bytes that stand in a page as text.
 
-/** The bytes of base64 text that holds them deflated. */
+/** The bytes of base64 text that holds them deflated. @type {(text: string) => Promise<Bytes>} */
 export async function inflated(text) {
   const letters = atob(text);
   const packed = new Uint8Array(letters.length);

@@ -11,19 +11,20 @@ const UNSEEN = /[\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Cs}\p{Zl}\p{Zp}\u115f\u1160\u2800\u3
 const RIGHT_TO_LEFT =
   /[\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}]/u;
 
-/** A token as a reader knows it: "▁cat" is "cat", "ze" is "…ze", and a space alone is "␣". */
+/** A token as a reader knows it: "▁cat" is "cat", "ze" is "…ze", and a space alone is "␣".
+ * @type {(token: string) => string} */
 export function tokenText(token) {
   if (SPECIAL.test(token)) return token;
   if (token.startsWith(WORD_START)) return plainLabel(token.slice(1) || SPACE_SIGN);
   return plainLabel(/^[\p{L}\p{N}\p{M}]/u.test(token) ? CONTINUED + token : token);
 }
 
-/** One plain text for each token or label; labels have an id below 0. */
+/** One plain text for each token or label; labels have an id below 0. @type {(labels: Pieces) => string[]} */
 export function axisTexts({ tokens, ids }) {
   return tokens.map((token, place) => (ids[place] < 0 ? plainLabel(token) : tokenText(token)));
 }
 
-/** A label other than a token as short plain text. */
+/** A label other than a token as short plain text. @type {(label: string) => string} */
 export function plainLabel(label) {
   const spaced = label.replace(/[▁\p{Zs}]/gu, SPACE_SIGN);
   let shown = [...spaced].map(visibleCharacter).join("") || "∅";
@@ -32,10 +33,10 @@ export function plainLabel(label) {
   return RIGHT_TO_LEFT.test(shown) ? `\u2068${shown}\u2069` : shown;
 }
 
-/** A character, or a sign for it where nobody would see it. */
+/** A character, or a sign for it where nobody would see it. @type {(character: string) => string} */
 export function visibleCharacter(character) {
   if (character === "\x7f") return "\u2421";
   if (character < " ") return String.fromCharCode(0x2400 + character.charCodeAt(0));
   if (!UNSEEN.test(character)) return character;
-  return `⟨U+${character.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}⟩`;
+  return `⟨U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0")}⟩`;
 }

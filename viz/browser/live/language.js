@@ -7,6 +7,7 @@ import languages from "./languages.json" with { type: "json" };
 const AHEAD = 2;
 const WEIGHT_STEP = 1 / 12;
 
+/** @type {(text: string) => Bytes} */
 const decoded = (text) => Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
 
 /** The weights of sequences of bytes, each byte spelled as one character; from py3langid (BSD licence). */
@@ -16,7 +17,7 @@ const gramWeights = (() => {
 })();
 const LONGEST_GRAM = Math.max(...[...gramWeights.keys()].map((gram) => gram.length));
 
-/** Whether there are weights for a language. */
+/** Whether there are weights for a language. @type {(language: string) => boolean} */
 export function isKnown(language) {
   return languages.names.includes(language);
 }
@@ -42,7 +43,7 @@ export function isForeign(text, language) {
     }
   }
   const scores = languages.names.map(() => 0);
-  for (const [gram, count] of counts) gramWeights.get(gram).forEach((weight, place) => (scores[place] += Math.log1p(count) * weight * WEIGHT_STEP));
+  for (const [gram, count] of counts) gramWeights.get(gram)?.forEach((weight, place) => (scores[place] += Math.log1p(count) * weight * WEIGHT_STEP));
   const others = scores.filter((_, place) => place !== own);
   return (Math.max(...others) - scores[own]) / Math.sqrt(bytes.length || 1) > AHEAD;
 }

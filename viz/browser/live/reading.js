@@ -27,23 +27,27 @@ export const NOTES = {
  * A trace of the engine as it is read: its `maps`, each with its labels `rows` and `columns` as {tokens, ids} and without
  * scores and vectors; labels to the right of rows in `beside`, by kind; the tokens of each label in `spans` and
  * `besideSpans`, as [first, end); `notes`; and whether rows are named `byPrediction`.
+ *
+ * @param {Pick<EngineTrace, "source" | "target" | "predictions"> & { maps: RecordedMap[] }} trace
  */
 export function readTrace(trace, reading = AS_RECORDED) {
   const source = new Axis(trace.source, reading);
   const input = new Axis(trace.target, reading);
   const output = new Axis(trace.predictions, reading);
   const byPrediction = reading.predicted && output.length > 0;
+  /** @type {Record<string, [rows: Axis, columns: Axis]>} */
   const axesOf = { encoder: [source, source], decoder: [input, input], cross: [byPrediction ? output : input, source] };
   const maps = trace.maps.map((map) => readMap(map, ...axesOf[map.kind], reading));
   // A word's last token predicts the next word; the token read before a word predicts the word's first token.
   const following = input.kept.map((group) => input.ends[group] - 1);
   const before = output.kept.map((group) => output.starts[group]);
+  /** @type {Record<string, [axis: Axis, places: number[]]>} */
   const besideOf = { decoder: [output, following], cross: byPrediction ? [input, before] : [output, following] };
-  const beside = Object.entries(besideOf).map(([kind, [axis, places]]) => [kind, places.map((place) => axis.groupOf(place)), axis]);
+  const beside = Object.entries(besideOf).map(([kind, [axis, places]]) => ({ kind, groups: places.map((place) => axis.groupOf(place)), axis }));
   return {
     maps,
-    beside: Object.fromEntries(beside.map(([kind, groups, axis]) => [kind, axis.labelled(groups)])),
-    besideSpans: Object.fromEntries(beside.map(([kind, groups, axis]) => [kind, axis.spansOf(groups)])),
+    beside: Object.fromEntries(beside.map(({ kind, groups, axis }) => [kind, axis.labelled(groups)])),
+    besideSpans: Object.fromEntries(beside.map(({ kind, groups, axis }) => [kind, axis.spansOf(groups)])),
     spans: { source: source.spans, input: input.spans, output: output.spans },
     notes: notesOf(trace, reading, byPrediction),
     byPrediction,
@@ -53,12 +57,15 @@ export function readTrace(trace, reading = AS_RECORDED) {
 
 /** The tokens of one axis in groups, each shown as one; `kept` are the shown groups. */
 class Axis {
+  /** @param {Pieces} tokens @param {ReadingOf} reading */
   constructor(tokens, { words, specials }) {
     this.length = tokens.tokens.length;
     const grouped = words && isMarked(tokens);
+    /** @type {TokenSpan[]} */
     const spans = grouped ? wordSpans(tokens.tokens) : tokens.tokens.map((_, place) => [place, place + 1]);
     this.starts = spans.map(([first]) => first);
     this.ends = spans.map(([, end]) => end);
+    /** @type {[label: string, id: number][]} */
     this.labels = grouped ? spans.map((span) => wordLabel(tokens, span)) : tokens.tokens.map((token, place) => [token, tokens.ids[place]]);
     // A special token is a group by itself.
     this.kept = [...this.starts.keys()].filter((group) => specials || !isSpecial(tokens.tokens[this.starts[group]]));
@@ -72,15 +79,17 @@ class Axis {
     return this.kept.length === this.starts.length;
   }
 
-  /** The group that holds a token. */
+  /** The group that holds a token. @type {(place: number) => number} */
   groupOf(place) {
     return this.ends.findIndex((end) => place < end);
   }
 
+  /** @type {(groups: number[]) => Pieces} */
   labelled(groups) {
     return { tokens: groups.map((group) => this.labels[group][0]), ids: groups.map((group) => this.labels[group][1]) };
   }
 
+  /** @type {(groups: number[]) => TokenSpan[]} */
   spansOf(groups) {
     return groups.map((group) => [this.starts[group], this.ends[group]]);
   }
@@ -94,12 +103,13 @@ class Axis {
   }
 }
 
-/** Whether tokens mark the start of words; without marks, words are unknown. */
+/** Whether tokens mark the start of words; without marks, words are unknown. @type {(tokens: Pieces) => boolean} */
 function isMarked({ tokens }) {
   return tokens.some((token) => token.startsWith(WORD_START));
 }
 
-/** The label and the id of a word; a single token keeps both unless it continues a word. */
+/** The label and the id of a word; a single token keeps both unless it continues a word.
+ * @type {(tokens: Pieces, span: TokenSpan) => [label: string, id: number]} */
 function wordLabel({ tokens, ids }, [first, end]) {
   const token = tokens[first];
   if (end - first === 1 && (token.startsWith(WORD_START) || isSpecial(token) || isPunctuation(token))) return [token, ids[first]];
@@ -107,7 +117,8 @@ function wordLabel({ tokens, ids }, [first, end]) {
   return [text.startsWith(WORD_START) ? text.slice(WORD_START.length) : text, NO_ID];
 }
 
-/** A map with rows and columns joined and left out; keys are summed and queries averaged. */
+/** A map with rows and columns joined and left out; keys are summed and queries averaged.
+ * @type {(map: RecordedMap, rows: Axis, columns: Axis, reading: ReadingOf) => ReadMap} */
 function readMap({ kind, layer, heads, weights, allowed }, rows, columns, reading) {
   const labels = { rows: rows.shown, columns: columns.shown };
   if ([rows, columns].every(({ isGrouped, isWhole }) => isWhole && !isGrouped)) {
@@ -128,7 +139,7 @@ function readMap({ kind, layer, heads, weights, allowed }, rows, columns, readin
       // Rows without an allowed key do not count in the mean.
       let looking = 0;
       for (let query = rows.starts[group]; query < rows.ends[group]; query += 1) {
-        const cells = (each) => (each * rows.length + query) * columns.length;
+        const cells = (/** @type {number} */ each) => (each * rows.length + query) * columns.length;
         const bits = allowed.bits.subarray(cells(mask), cells(mask) + columns.length);
         looking += Number(bits.includes(1));
         columns.kept.forEach((other, column) => {
@@ -147,7 +158,9 @@ function readMap({ kind, layer, heads, weights, allowed }, rows, columns, readin
   return read;
 }
 
+/** @type {(trace: Record<"source" | "target" | "predictions", Pieces>, reading: ReadingOf, byPrediction: boolean) => string[]} */
 function notesOf({ source, target, predictions }, { words, specials, renormalise }, byPrediction) {
+  /** @type {string[]} */
   const notes = [];
   if (words) notes.push(isMarked(source) || isMarked(target) ? NOTES.words : NOTES.noWords);
   if (!specials) {

@@ -9,6 +9,7 @@ const [DIFFERENT, ALIKE, IN_ORDER] = [0.65, 0.2, 0.5];
 const IGNORED = 0.2;
 const MOST_PAIRS = 3;
 
+/** @type {Record<string, string>} */
 const NAMES = {
   previous: "the one before it",
   same: "itself",
@@ -19,7 +20,8 @@ const NAMES = {
 };
 const COUNTS = ["no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"];
 
-/** What a head does on a sentence: a `sentence`, its strongest `pairs` and the keys `ignored`. */
+/** What a head does on a sentence: a `sentence`, its strongest `pairs` and the keys `ignored`.
+ * @type {(head: MeasuredHead, facts: Facts, reading: ReadingOf) => { sentence: string; pairs: Cell[]; ignored: number[] }} */
 export function headWords(head, facts, { words, specials }) {
   const rows = new HeadRows(head);
   const sentence = sentenceOf(facts, evenShares(head), words ? "word" : "token");
@@ -28,6 +30,7 @@ export function headWords(head, facts, { words, specials }) {
   return { sentence: isHidden ? hidden : sentence, pairs: pairsOf(rows), ignored: ignoredBy(rows) };
 }
 
+/** @type {(facts: Facts, even: Facts, noun: string) => string} */
 function sentenceOf(facts, even, noun) {
   if (Number.isNaN(facts.entropy)) return "There is no row to describe.";
   if (Number.isNaN(facts.entropy_share)) return `A row has only one ${noun} to look at.`;
@@ -36,10 +39,11 @@ function sentenceOf(facts, even, noun) {
   return `A row looks at about ${COUNTS[count] ?? count} ${noun}${count === 1 ? "" : "s"}${manner(facts, even)}.`;
 }
 
+/** @type {(facts: Facts, even: Facts) => string} */
 function manner(facts, even) {
   const above = Object.keys(PLACES)
     .filter((key) => key in even && !Number.isNaN(facts[key]))
-    .map((key) => [key, even[key] < 1 ? (facts[key] - even[key]) / (1 - even[key]) : 0]);
+    .map((key) => /** @type {const} */ ([key, even[key] < 1 ? (facts[key] - even[key]) / (1 - even[key]) : 0]));
   if (above.length) {
     const [place, lean] = above.reduce((best, each) => (each[1] > best[1] ? each : best));
     if (lean >= LEANS) return `, ${facts[place] >= MOSTLY ? "mostly" : "often"} at ${NAMES[place]}`;
@@ -50,8 +54,9 @@ function manner(facts, even) {
   return facts.pairing <= ALIKE ? "; all rows look at nearly the same ones" : "";
 }
 
-/** The rows that single out a key the most, as [query, key], the strongest first. */
+/** The rows that single out a key the most, as [query, key], the strongest first. @type {(rows: HeadRows) => Cell[]} */
 function pairsOf(rows) {
+  /** @type {[query: number, key: number, weight: number][]} */
   const singled = [];
   for (let query = 0; query < rows.queries; query += 1) {
     const own = rows.weights.subarray(query * rows.keys, (query + 1) * rows.keys);
@@ -63,8 +68,9 @@ function pairsOf(rows) {
   return singled.slice(0, MOST_PAIRS).map(([query, key]) => [query, key]);
 }
 
-/** The keys that get next to no weight, in their order. */
+/** The keys that get next to no weight, in their order. @type {(rows: HeadRows) => number[]} */
 function ignoredBy(rows) {
+  /** @type {number[]} */
   const ignored = [];
   for (let key = 0; key < rows.keys; key += 1) {
     let [even, counting, received] = [0, 0, 0];

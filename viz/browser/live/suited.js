@@ -2,6 +2,7 @@
 
 import { withoutInvisible } from "../engine/invisible.js";
 
+/** @type {Record<string, number | undefined>} */
 const LONGEST_WORD = { de: 40 };
 const LONGEST_USUALLY = 22;
 const CAPITALS = 0.75;
@@ -18,20 +19,23 @@ const HIDDEN = /[\p{Co}\p{Cn}]/gu;
  * What in a text no model of sentences has learned to read: `says`, keys of the site's catalogues with their values, one
  * for each thing; and the text without it, as far as this matters to a guess of its language.
  *
- * @param {string} language - the code of the language that the model reads.
+ * `language` is the code of the language that the model reads.
+ *
+ * @type {(text: string, language: string) => { says: [key: string, values: Values][]; text: string }}
  */
 export function unsuited(text, language) {
+  /** @type {[key: string, values: Values][]} */
   const says = [];
   text = withoutInvisible(text);
   const hidden = [...new Set(text.match(HIDDEN))];
   if (hidden.length) {
-    const names = hidden.slice(0, MOST_NAMED).map((each) => `U+${each.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}`);
+    const names = hidden.slice(0, MOST_NAMED).map((each) => `U+${codePoint(each).toString(16).toUpperCase().padStart(4, "0")}`);
     says.push(["reads_hidden", { names: names.join(", ") + (hidden.length > MOST_NAMED ? " …" : "") }]);
     for (const each of hidden) text = text.replaceAll(each, "");
   }
-  if ((text.match(EMOJI) ?? []).some((each) => each.codePointAt(0) >= 0x2600)) {
+  if ((text.match(EMOJI) ?? []).some((each) => codePoint(each) >= 0x2600)) {
     says.push(["reads_no_emoji", {}]);
-    text = text.replace(EMOJI, (each) => (each.codePointAt(0) >= 0x2600 ? " " : each)).replaceAll(KEYCAP, "");
+    text = text.replace(EMOJI, (each) => (codePoint(each) >= 0x2600 ? " " : each)).replaceAll(KEYCAP, "");
   }
   if (text.search(LINK) >= 0) {
     says.push(["reads_no_addresses", {}]);
@@ -50,6 +54,12 @@ export function unsuited(text, language) {
   return { says, text };
 }
 
+/** @type {(character: string) => number} */
+function codePoint(character) {
+  return character.codePointAt(0) ?? 0;
+}
+
+/** @type {(text: string) => boolean} */
 function isInCapitals(text) {
   const words = (text.match(WORD) ?? []).filter((each) => each.length > 1);
   // tHE and THE, but neither The, the, McCoy nor one eBay.

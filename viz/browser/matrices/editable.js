@@ -1,11 +1,20 @@
 // A matrix to paint on.
 
+/** @import { Place } from "./mask.js" */
+/** @import { Calls, Given } from "./panel.js" */
+
 import { nearestCell } from "../canvas/geometry.js";
 import { PaintedMask } from "./mask.js";
 import { Panel } from "./panel.js";
 
 /** A panel whose cells a person allows or forbids, by cell, row, column or rectangle, with undo and redo. */
 export class EditablePanel extends Panel {
+  mask = new PaintedMask([], 0);
+  paints = false;
+  /** @type {Cell | null} */
+  anchor = null;
+
+  /** @param {Calls} on @param {Given} given */
   constructor(on, given) {
     super(on, given);
     this.canvas.classList.add("editable");
@@ -14,15 +23,15 @@ export class EditablePanel extends Panel {
     this.canvas.addEventListener("pointercancel", () => this._end());
   }
 
-  /** Starts from a panel's mask. */
+  /** Starts from a panel's mask. @type {(given: Given) => void} */
   start({ start, keys }) {
-    this.mask = new PaintedMask(start, keys.length);
+    this.mask = new PaintedMask(start ?? [], keys.length);
   }
 
   /** The cells as categories. */
   recolor() {
     const { cells, reasons } = this.given;
-    this.mask.reasons(cells.weights, reasons);
+    this.mask.reasons(cells.weights, reasons ?? []);
   }
 
   undo() {
@@ -34,7 +43,7 @@ export class EditablePanel extends Panel {
   }
 
   reset() {
-    this.mask.reset(this.given.base);
+    if (this.given.base) this.mask.reset(this.given.base);
     this._changed();
   }
 
@@ -44,7 +53,8 @@ export class EditablePanel extends Panel {
     this.on.edited();
   }
 
-  /** The cell nearest to the pointer, and whether the pointer is on a row or column label. */
+  /** The cell nearest to the pointer, and whether the pointer is on a row or column label.
+   * @type {(event: Spot) => { cell: Cell; onQueries: boolean; onKeys: boolean }} */
   _spotAt(event) {
     const box = this.canvas.getBoundingClientRect();
     const x = event.clientX - box.left;
@@ -53,6 +63,7 @@ export class EditablePanel extends Panel {
     return { cell, onQueries: x < this.left, onKeys: y < this.top };
   }
 
+  /** @type {(event: PointerEvent) => void} */
   _begin(event) {
     const { cell, onQueries, onKeys } = this._spotAt(event);
     if (event.button !== 0 || (onQueries && onKeys)) return;
@@ -64,6 +75,7 @@ export class EditablePanel extends Panel {
     super._pointed(event);
   }
 
+  /** @type {(to: Cell) => void} */
   _stroke(to) {
     this.mask.stroke(to);
     this.recolor();
@@ -77,6 +89,7 @@ export class EditablePanel extends Panel {
     this.on.edited();
   }
 
+  /** @type {(event: PointerEvent) => void} */
   _pointed(event) {
     if (this.paints) this._stroke(this._spotAt(event).cell);
     super._pointed(event);
@@ -84,9 +97,10 @@ export class EditablePanel extends Panel {
 
   _clicked() {}
 
+  /** @type {(event: KeyboardEvent) => void} */
   _key(event) {
     const control = event.ctrlKey || event.metaKey;
-    const turn = (from, to) => {
+    const turn = (/** @type {Place} */ from, /** @type {Place} */ to) => {
       this.mask.begin(from);
       this.mask.stroke(to);
       this._changed();

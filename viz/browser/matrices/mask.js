@@ -2,15 +2,26 @@
 
 const UNDO_MOST = 200;
 
+/** A cell of a stroke; null for its whole column or row. @typedef {[query: number | null, key: number | null]} Place */
+
 export class PaintedMask {
+  /** @type {Uint8Array[]} */
+  done = [];
+  /** @type {Uint8Array[]} */
+  undone = [];
+  before = new Uint8Array();
+  /** @type {Place} */
+  from = [0, 0];
+  allows = false;
+
+  /** @param {ArrayLike<number>} allowed @param {number} nKeys */
   constructor(allowed, nKeys) {
+    /** @type {Uint8Array} */
     this.allowed = Uint8Array.from(allowed);
     this.nKeys = nKeys;
-    this.done = [];
-    this.undone = [];
   }
 
-  /** Begins a stroke at `[query, key]`; null means the whole column or row. */
+  /** Begins a stroke. @type {(from: Place) => void} */
   begin(from) {
     this._keep();
     this.before = this.allowed.slice();
@@ -19,11 +30,11 @@ export class PaintedMask {
     this.allows = !this.allowed[(from[0] ?? 0) * this.nKeys + (from[1] ?? 0)];
   }
 
-  /** Extends the stroke: it now fills the rectangle from its start to here. */
+  /** Extends the stroke: it now fills the rectangle from its start to here. @type {(to: Place) => void} */
   stroke(to) {
     // Starts from the mask before the stroke, because a rectangle can shrink.
     this.allowed.set(this.before);
-    const span = (side, count) => {
+    const span = (/** @type {0 | 1} */ side, /** @type {number} */ count) => {
       const [one, other] = [this.from[side], to[side]];
       return one === null || other === null ? [0, count - 1] : [Math.min(one, other), Math.max(one, other)];
     };
@@ -43,13 +54,15 @@ export class PaintedMask {
     return this._swap(this.undone, this.done);
   }
 
-  /** Returns to the model's mask; `base` holds its reasons for forbidding, 0 = allowed. */
+  /** Returns to the model's mask; `base` holds its reasons for forbidding, 0 = allowed.
+   * @type {(base: Uint8Array) => void} */
   reset(base) {
     this._keep();
     this.allowed = base.map((reason) => Number(reason === 0));
   }
 
-  /** Writes into `cells` why each is forbidden, if it is, or 0. */
+  /** Writes into `cells` why each is forbidden, if it is, or 0.
+   * @type {(cells: Cells["weights"], reasons: ArrayLike<number>) => void} */
   reasons(cells, reasons) {
     for (let place = 0; place < cells.length; place++) cells[place] = this.allowed[place] ? 0 : reasons[place];
   }
@@ -61,10 +74,12 @@ export class PaintedMask {
     return btoa(Array.from(bits, (byte) => String.fromCharCode(byte)).join(""));
   }
 
+  /** @type {(from: Uint8Array[], to: Uint8Array[]) => boolean} */
   _swap(from, to) {
-    if (!from.length) return false;
+    const mask = from.pop();
+    if (!mask) return false;
     to.push(this.allowed);
-    this.allowed = from.pop();
+    this.allowed = mask;
     return true;
   }
 

@@ -6,16 +6,42 @@ import { element } from "../canvas/dom.js";
 import { opened, payloadId } from "../canvas/envelope.js";
 import { MATRIX_ZOOMS } from "../canvas/matrix.js";
 import { mounted } from "../canvas/mount.js";
-import { pageGround, pageTheme, roomWithin } from "../canvas/page.js";
+import { pageGround, pageTheme, pictureOf, roomWithin } from "../canvas/page.js";
 import { axisWords, heed, placesLit, tell } from "../canvas/shared.js";
 import { EditablePanel } from "./editable.js";
 import { Panel, StepPalette, readPanel, signedNumber } from "./panel.js";
 import { labelled, tr } from "../canvas/wording.js";
 
+/** @import { Given, Sent } from "./panel.js" */
+/** @typedef {{ panels: Sent[], stage: boolean, themes: Themes, height: number, abreast: number, epoch: number, name: string, help: string }} Header */
+
 class Matrices {
+  id = "";
+  /** @type {Header} */
+  header;
+  /** @type {Given[]} */
+  given = [];
+  /** @type {Panel[]} */
+  panels = [];
+  /** @type {EditablePanel | undefined} */
+  editable;
+  undo = element("button", "toggle", { type: "button", title: tr("Undo the last stroke (Ctrl+Z)") }, tr("Undo"));
+  redo = element("button", "toggle", { type: "button", title: tr("Redo the stroke (Ctrl+Y)") }, tr("Redo"));
+  size = "";
+  ground = "";
+  /** @type {Tokens | null} */
+  tokens = null;
+  /** The panel, the cell and the place of the pointer. @type {[number, Cell, Spot | undefined] | null} */
+  pointed = null;
+  pointing = false;
+  /** @type {Reporter} */
+  report;
+  /** @type {number | undefined} */
+  waiting;
+
+  /** @param {HTMLElement} root */
   constructor(root) {
     this.root = root;
-    this.panels = [];
     this.zoom = 0;
     this.row = element("div", "row");
     this.legend = element("div", "keys");
@@ -30,8 +56,8 @@ class Matrices {
     this.onResize = () => this._resize();
     window.addEventListener("resize", this.onResize);
     this.ends = [
-      heed("tokens", (tokens) => (this.tokens = tokens)),
-      heed("pointed", (words) => this._light(words)),
+      heed("tokens", (/** @type {Tokens | null} */ tokens) => (this.tokens = tokens)),
+      heed("pointed", (/** @type {WordRange[] | null} */ words) => this._light(words)),
     ];
   }
 
@@ -42,14 +68,14 @@ class Matrices {
     clearTimeout(this.waiting);
   }
 
-  /** Takes Python's message. */
+  /** Takes Python's message. @type {(bytes: Bytes, report: Reporter) => void} */
   update(bytes, report) {
     this.report = report;
     if (this.id === payloadId(bytes)) {
       if (this.ground !== pageGround(this.root)) this.draw();
       return;
     }
-    const { id, values: header } = opened(bytes);
+    const { id, values: header } = /** @type {{ id: string, values: Header }} */ (opened(bytes));
     const again = this.header?.epoch === header.epoch && this.header.name === header.name;
     this.id = id;
     this.header = header;
@@ -59,7 +85,8 @@ class Matrices {
     this.root.dataset.payload = id;
   }
 
-  /** Builds the panels; the painted one keeps its strokes as long as Python sends the same epoch. */
+  /** Builds the panels; the painted one keeps its strokes as long as Python sends the same epoch.
+   * @type {(again: boolean) => void} */
   _build(again) {
     const old = this.editable;
     const same =
@@ -67,6 +94,7 @@ class Matrices {
       this.given.every(({ base }, index) => (base === null) === !(this.panels[index] instanceof EditablePanel));
     if (!same) {
       this.panels = this.given.map((given, index) => {
+        /** @type {ConstructorParameters<typeof Panel>[0]} */
         const on = {
           point: (cell, place, spoken) => this._point(index, cell, place, spoken),
           pick: () => {},
@@ -77,47 +105,34 @@ class Matrices {
         };
         return given.base === null ? new Panel(on, given) : new EditablePanel(on, given);
       });
-      this.row.replaceChildren(...this.panels.map((panel) => this._frame(panel)));
+      this.row.replaceChildren(...this.panels.map(({ frame }) => frame));
     }
     this.editable = this.panels.find((panel) => panel instanceof EditablePanel);
     this.tools.hidden = !this.editable;
     if (this.editable) {
       const given = this.given[this.panels.indexOf(this.editable)];
-      if (!again || old !== this.editable || old.mask.allowed.length !== given.base.length) {
+      if (!again || old !== this.editable || old.mask.allowed.length !== given.base?.length) {
         this.editable.start(given);
       }
       if (!this.tools.childElementCount) this._buildTools();
     }
   }
 
-  _frame(panel) {
-    panel.title = element("h4", "title");
-    panel.note = element("p", "shape");
-    panel.sign = element("span", "sign", { "aria-hidden": "true" });
-    const heading = element("div", "heading", {}, panel.sign, panel.title);
-    panel.room = element("div", "room", {}, panel.root);
-    panel.frame = element("section", "panel", {}, heading, panel.note, panel.room);
-    return panel.frame;
-  }
-
   _buildTools() {
-    const tool = (text, title, act) => {
-      const button = element("button", "toggle", { type: "button", title });
-      button.textContent = text;
-      button.addEventListener("click", act);
-      return button;
-    };
-    this.undo = tool(tr("Undo"), tr("Undo the last stroke (Ctrl+Z)"), () => this.editable.undo());
-    this.redo = tool(tr("Redo"), tr("Redo the stroke (Ctrl+Y)"), () => this.editable.redo());
-    const reset = tool(tr("Reset"), tr("Back to the model's own mask"), () => this.editable.reset());
+    const reset = element("button", "toggle", { type: "button", title: tr("Back to the model's own mask") }, tr("Reset"));
+    this.undo.addEventListener("click", () => this.editable?.undo());
+    this.redo.addEventListener("click", () => this.editable?.redo());
+    reset.addEventListener("click", () => this.editable?.reset());
     this.tools.append(this.undo, this.redo, reset);
   }
 
+  /** @type {(step: number) => void} */
   _zoomBy(step) {
     this.zoom = Math.max(0, Math.min(MATRIX_ZOOMS.length - 1, this.zoom + step));
     this.draw();
   }
 
+  /** @type {(index: number, left: number, top: number) => void} */
   _scrolled(index, left, top) {
     for (const [other, panel] of this.panels.entries()) {
       if (other === index || (panel.root.scrollLeft === left && panel.root.scrollTop === top)) continue;
@@ -144,7 +159,6 @@ class Matrices {
     const theme = pageTheme(this.root, this.header.themes);
     const name = theme.name;
     const rem = parseFloat(getComputedStyle(document.documentElement).fontSize);
-    const [pointed, cell, event] = this.pointed ?? [];
     // Redrawing a panel clears its pointer; the neighbours ignore that.
     this.pointing = true;
     for (const [index, given] of this.given.entries()) {
@@ -161,31 +175,32 @@ class Matrices {
       const colors = given.scale === "category" ? given.colors[name] : theme[given.scale];
       const palette = new StepPalette(theme, colors, given.scale === "category");
       panel.given = given;
-      if (panel === this.editable) panel.recolor();
+      if (panel === this.editable) this.editable.recolor();
       panel.update(given, palette, height, this.zoom);
       const help = panel === this.editable ? this.header.help : tr("Arrow keys move among cells.");
       panel.canvas.setAttribute("aria-label", `${given.alt} ${help}`);
     }
     this.pointing = false;
     this.tooltip.show(null);
-    if (this.editable) this._drawTools();
-    if (cell) this.panels[pointed]?.remark(cell, event);
+    this._drawTools();
+    if (this.pointed) this.panels[this.pointed[0]]?.remark(this.pointed[1], this.pointed[2]);
     this._marked();
   }
 
   /** The stage's picture area; null elsewhere. */
   _picture() {
-    return this.header.stage ? (this.root.getRootNode().host?.closest(".st-key-picture") ?? null) : null;
+    return this.header.stage ? pictureOf(this.root) : null;
   }
 
-  /** The height of each matrix in pixels: as Python says, or on a stage what titles and legend leave. */
+  /** The height of each matrix in pixels: as Python says, or on a stage what titles and legend leave.
+   * @type {(rem: number) => number} */
   _height(rem) {
     const { stage, height } = this.header;
     this.root.classList.toggle("on-stage", stage);
     // On a phone in portrait, one below the other.
     const columns = this.root.clientWidth < constants.NARROW ? 1 : this.header.abreast;
     const stacked = Math.ceil(this.panels.length / columns);
-    this.row.style.setProperty("--columns", columns);
+    this.row.style.setProperty("--columns", String(columns));
     for (const panel of this.panels) panel.fills = stage;
     const picture = this._picture();
     if (!picture) return height ? height * rem : Math.max(300, 0.55 * window.innerHeight);
@@ -195,10 +210,11 @@ class Matrices {
   }
 
   _drawTools() {
-    this.undo.disabled = !this.editable.mask.done.length;
-    this.redo.disabled = !this.editable.mask.undone.length;
+    this.undo.disabled = !this.editable?.mask.done.length;
+    this.redo.disabled = !this.editable?.mask.undone.length;
   }
 
+  /** @type {(theme: Theme, name: "light" | "dark") => void} */
   _drawLegend(theme, name) {
     const shown = new Map();
     for (const given of this.given) {
@@ -208,7 +224,7 @@ class Matrices {
         for (const place of places) {
           const text = given.legend[place];
           const { weights, allowed } = given.cells;
-          const isHatched = allowed !== null && weights.every((each, cell) => each !== place || !allowed[cell]);
+          const isHatched = allowed !== null && weights.every((/** @type {number} */ each, /** @type {number} */ cell) => each !== place || !allowed[cell]);
           shown.set(text, () => this._swatch(isHatched && place !== given.byEdit ? null : given.colors[name][place], text));
         }
       } else {
@@ -222,25 +238,29 @@ class Matrices {
     this.legend.replaceChildren(...[...shown.values()].map((make) => make()));
   }
 
-  /** A colour of the legend, or null for the hatching of cells that are not allowed. */
+  /** A colour of the legend, or null for the hatching of cells that are not allowed.
+   * @type {(color: string | null, text: string) => HTMLElement} */
   _swatch(color, text) {
     const swatch = element("span", color ? "swatch" : "hatched", { "aria-hidden": "true" });
     if (color) swatch.style.background = color;
     return element("span", "key", {}, swatch, text);
   }
 
+  /** @type {(theme: Theme, given: Given) => HTMLElement} */
   _bar(theme, given) {
     const bar = element("span", "gradient", { "aria-hidden": "true" });
-    bar.style.background = `linear-gradient(to right, ${theme[given.scale].join(", ")})`;
+    bar.style.background = `linear-gradient(to right, ${(given.scale === "signed" ? theme.signed : theme.weights).join(", ")})`;
     const [low, high] = [given.low, given.high].map((end) => signedNumber(end, Number.isInteger(end) ? 0 : given.digits));
     return element("span", "key", {}, labelled(given.unit, low), bar, high);
   }
 
-  /** Shows the pointer in every panel with axes of the same length. */
+  /** Shows the pointer in every panel with axes of the same length.
+   * @type {(index: number, cell: Cell | null, place?: Spot, spoken?: boolean) => void} */
   _point(index, cell, place, spoken) {
     if (this.pointing) return;
     this.pointing = true;
     const own = this.panels[index];
+    /** @type {HTMLElement[]} */
     const lines = [];
     for (const panel of this.panels) {
       const alike = panel.queries.length === own.queries.length && panel.keys.length === own.keys.length;
@@ -255,13 +275,15 @@ class Matrices {
       return;
     }
     const [query, key] = cell;
+    /** @type {Record<string, string | number>} */
     const labels = { query: own.queries[query], row: query, key: own.keys[key], column: key };
-    const heading = own.given.pointed.replace(/{(\w+)}/g, (_, name) => labels[name]);
-    this.tooltip.show(place, said("strong", heading), ...lines);
+    const heading = own.given.pointed.replace(/{(\w+)}/g, (_, name) => String(labels[name]));
+    this.tooltip.show(place ?? null, said("strong", heading), ...lines);
     if (spoken) this.spoken.textContent = [heading, ...lines.map((line) => line.textContent)].join(", ");
   }
 
-  /** Lets every picture of the page light the words of a cell; null for none. */
+  /** Lets every picture of the page light the words of a cell; null for none.
+   * @type {(panel: Panel, cell: Cell | null) => void} */
   _pointAt(panel, cell) {
     const words = cell
       ? [axisWords(panel.queries, this.tokens)[cell[0]], axisWords(panel.keys, this.tokens)[cell[1]]].filter(Boolean)
@@ -269,11 +291,11 @@ class Matrices {
     tell("pointed", words.length ? words : null);
   }
 
-  /** Lights the words that are pointed at elsewhere. */
+  /** Lights the words that are pointed at elsewhere. @type {(words: WordRange[] | null) => void} */
   _light(words) {
     for (const panel of this.panels) {
       if (!panel.queries) continue;
-      const places = (texts) => (this.pointing ? [] : placesLit(axisWords(texts, this.tokens), words));
+      const places = (/** @type {string[]} */ texts) => (this.pointing ? [] : placesLit(axisWords(texts, this.tokens), words));
       panel.light({ queries: places(panel.queries), keys: places(panel.keys) });
     }
   }
@@ -288,6 +310,7 @@ class Matrices {
     clearTimeout(this.waiting);
     // After the paint, and only once for quick strokes.
     this.waiting = setTimeout(() => {
+      if (!this.editable) return;
       const { mask, queries, keys } = this.editable;
       this.report({ name: this.header.name, rows: queries.length, columns: keys.length, bits: mask.bits() });
     }, 60);

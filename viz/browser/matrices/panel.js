@@ -1,12 +1,35 @@
 // One matrix among several: categories or numbers, with axes that neighbours may share.
 
+import { element } from "../canvas/dom.js";
 import { LABEL_LEAST, Matrix } from "../canvas/matrix.js";
 import { signed } from "../canvas/numbers.js";
 import { Palette, channels, packed } from "../canvas/paint.js";
 import { tr } from "../canvas/wording.js";
 
+/**
+ * A panel as matrices.py sends it.
+ *
+ * @typedef {{ queries: string[], keys: string[], beside: string[] | null, values: Uint8Array | Float32Array, shown: Uint8Array | null,
+ *   base: Uint8Array | null, reasons: Uint8Array | null, start: Uint8Array | null, scale: "category" | "weights" | "signed",
+ *   low: number, high: number, digits: number, least: number | null, unit: string, names: string[], legend: string[],
+ *   colors: { light: string[], dark: string[] }, byEdit: number, title: string, note: string, sign: string, alt: string,
+ *   pointed: string, queryTitle: string, keyTitle: string, besideTitle: string }} Sent
+ */
+/** @typedef {Cells & { values: Uint8Array | Float32Array }} PanelCells */
+/** @typedef {ReturnType<typeof readPanel>} Given */
+
+/**
+ * @typedef {object} Own
+ * @property {(left: number, top: number) => void} scrolled
+ * @property {(step: number) => void} zoomed
+ * @property {() => void} stroked
+ * @property {() => void} edited
+ */
+/** @typedef {MatrixCalls & Own} Calls */
+
 /** The colours of a panel's cells, one per step. */
 export class StepPalette extends Palette {
+  /** @param {ShownTheme} theme @param {string[]} colors @param {boolean} isCategory */
   constructor(theme, colors, isCategory) {
     super({ ...theme, weights: colors.length > 1 ? colors : [...colors, ...colors] }, 1);
     if (!isCategory) return;
@@ -14,39 +37,49 @@ export class StepPalette extends Palette {
     this.lookup = Uint32Array.from(this.steps, packed);
   }
 
+  /** @type {(cells: Cells, index: number) => number} */
   step(cells, index) {
     return cells.weights[index];
   }
 }
 
+/** @extends {Matrix<Calls>} */
 export class Panel extends Matrix {
-  /**
-   * @param {object} on - callbacks of Matrix, plus `scrolled(left, top)` and `zoomed(step)`.
-   * @param {object} given - a panel from matrices.py.
-   */
+  title = element("h4", "title");
+  note = element("p", "shape");
+  sign = element("span", "sign", { "aria-hidden": "true" });
+  room = element("div", "room");
+  frame = element("section", "panel");
+  slope = 0;
+  /** @type {Spot | undefined} */
+  event;
+
+  /** @param {Calls} on @param {Given} given */
   constructor(on, given) {
     super(on);
     this.given = given;
     // Even a narrow matrix keeps its predictions, because its neighbours show theirs.
     this.keepsBeside = true;
-    this.root.addEventListener("scroll", () => on.scrolled?.(this.root.scrollLeft, this.root.scrollTop));
+    this.room.append(this.root);
+    this.frame.append(element("div", "heading", {}, this.sign, this.title), this.note, this.room);
+    this.root.addEventListener("scroll", () => on.scrolled(this.root.scrollLeft, this.root.scrollTop));
   }
 
   get isCategory() {
     return this.given.scale === "category";
   }
 
-  /** Zooms all panels together. */
+  /** Zooms all panels together. @type {(step: number) => void} */
   zoomBy(step) {
     this.on.zoomed(step);
   }
 
-  /** Restores the mark after a redraw: the cursor survives a new answer. */
+  /** Restores the mark after a redraw: the cursor survives a new answer. @type {(cell: Cell, event?: Spot) => void} */
   remark(cell, event) {
-    const inside = cell && cell[0] < this.queries.length && cell[1] < this.keys.length;
-    if (inside) this._mark(cell, event);
+    if (this.holds(cell)) this._mark(cell, event);
   }
 
+  /** @type {(cell: Cell | null, event?: Spot) => void} */
   _mark(cell, event) {
     this.event = event;
     super._mark(cell, event);
@@ -63,6 +96,8 @@ export class Panel extends Matrix {
   /**
    * Column labels are vertical, because the last slanted one would be cut; they shrink before one is left out.
    * Numbers are horizontal; if not all fit, only round ones are printed.
+   *
+   * @type {(context: Context, across: number) => number}
    */
   _fitKeys(context, across) {
     const widest = super._fitKeys(context, across);
@@ -71,7 +106,7 @@ export class Panel extends Matrix {
       this.slope = 0;
       this.keySize = Math.max(0.8 * this.rem, Math.min(this.size, 0.9 * this.rem));
       context.font = `${this.keySize}px ${this.family}`;
-      this.keyStep = roundStep((context.measureText(this.keys.at(-1)).width + 0.8 * this.rem) / across);
+      this.keyStep = roundStep((context.measureText(this.keys[this.keys.length - 1]).width + 0.8 * this.rem) / across);
       return this.keySize;
     }
     if (this.slope === 0) return widest;
@@ -80,7 +115,8 @@ export class Panel extends Matrix {
     return Math.min(this._widestKey(context, this.keySize), 9 * this.rem);
   }
 
-  /** Draws the panel's cells with the palette of its scale. */
+  /** Draws the panel's cells with the palette of its scale.
+   * @type {(given: Given, palette: Palette, height: number, zoom: number) => void} */
   update(given, palette, height, zoom) {
     this.given = given;
     this.zoom = zoom;
@@ -100,7 +136,7 @@ export class Panel extends Matrix {
     });
   }
 
-  /** A cell's content in words. */
+  /** A cell's content in words. @type {(query: number, key: number) => string} */
   says(query, key) {
     const place = query * this.keys.length + key;
     const { cells, names, digits } = this.given;
@@ -109,34 +145,35 @@ export class Panel extends Matrix {
     return signedNumber(cells.values[place], digits + 2);
   }
 
-  _number(cells, place) {
+  /** @type {(cells: Cells, place: number) => string} */
+  _number(_, place) {
     if (this.isCategory) return "";
-    const { digits, least } = this.given;
-    return Math.abs(cells.values[place]) < (least ?? 0.5 * 10 ** -digits) ? "" : signedNumber(cells.values[place], digits);
+    const { digits, least, cells } = this.given;
+    const { values } = cells;
+    return Math.abs(values[place]) < (least ?? 0.5 * 10 ** -digits) ? "" : signedNumber(values[place], digits);
   }
 }
 
-/** The smallest of 1, 2, 5, 10, 20, 50 … that is at least `least`. */
+/** The smallest of 1, 2, 5, 10, 20, 50 … that is at least `least`. @type {(least: number) => number} */
 export function roundStep(least) {
   const power = 10 ** Math.max(0, Math.floor(Math.log10(least)));
-  return [1, 2, 5, 10].find((factor) => factor * power >= least) * power;
+  return ([1, 2, 5].find((factor) => factor * power >= least) ?? 10) * power;
 }
 
+/** @type {(value: number, digits: number) => string} */
 export function signedNumber(value, digits) {
   return Number.isNaN(value) ? tr("not a number") : signed(value, digits);
 }
 
-/** A panel from matrices.py, with its cells. */
+/** A panel from matrices.py, with its cells. @param {Sent} panel */
 export function readPanel(panel) {
-  const cells = { scale: 1, exact: true, nQueries: panel.queries.length, nKeys: panel.keys.length, allowed: panel.shown };
-  if (panel.scale === "category") cells.weights = panel.values.slice();
-  else {
-    cells.values = panel.values;
+  const { values } = panel;
+  /** @type {PanelCells} */
+  const cells = { scale: 1, nQueries: panel.queries.length, nKeys: panel.keys.length, allowed: panel.shown, values, weights: values.slice() };
+  if (panel.scale !== "category") {
     const reach = panel.high - panel.low || 1;
     if (panel.scale === "signed") cells.middle = 127.5;
-    cells.weights = Uint8Array.from(cells.values, (value) =>
-      Math.round((255 * Math.max(0, Math.min(reach, value - panel.low))) / reach),
-    );
+    cells.weights = Uint8Array.from(values, (value) => Math.round((255 * Math.max(0, Math.min(reach, value - panel.low))) / reach));
   }
   const reasons = panel.reasons ?? panel.base?.map((reason) => reason || panel.byEdit);
   return { ...panel, cells, reasons };

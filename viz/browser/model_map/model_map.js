@@ -8,7 +8,7 @@ const CELLS = 4;
 const CELL = 4.5;
 const EDGE = 3;
 
-/** Which cells of a small map stand for a kind of attention, (query, key). */
+/** Which cells of a small map stand for a kind of attention. @type {Record<string, (query: number, key: number) => boolean>} */
 const PATTERNS = {
   encoder: (query, key) => Math.abs(query - key) <= 0 || (query === 0 && key === 3),
   decoder: (query, key) => key <= query,
@@ -16,7 +16,9 @@ const PATTERNS = {
   module: (query, key) => query === key,
 };
 
+/** @type {(kind: string) => SVGElement[]} */
 function cells(kind) {
+  /** @type {SVGElement[]} */
   const found = [];
   for (let query = 0; query < CELLS; query++) {
     for (let key = 0; key < CELLS; key++) {
@@ -43,15 +45,24 @@ function waves() {
   });
 }
 
+/** @type {Record<string, () => SVGElement[]>} */
 const SHAPES = { positions: waves, next: bars };
 
+/** @typedef {{ key: string, name: string, lit: boolean }[]} Stack */
+
 class ModelMap {
+  told = "";
+  /** @type {Trigger} */
+  tell;
+
+  /** @param {HTMLElement} root */
   constructor(root) {
     this.root = root;
   }
 
   dispose() {}
 
+  /** @type {(given: { blocks: Stack[] }, _: Reporter, tell: Trigger) => void} */
   update({ blocks }, _, tell) {
     this.tell = tell;
     const told = JSON.stringify(blocks);
@@ -63,6 +74,7 @@ class ModelMap {
     roving(buttons, Math.max(0, buttons.findIndex((button) => button.matches(".lit"))));
   }
 
+  /** @type {(stack: Stack) => HTMLElement} */
   _stack(stack) {
     const made = stack.map(({ key, name, lit }) => {
       const shape = drawn("svg", { viewBox: "0 0 24 24", "aria-hidden": "true" }, ...(SHAPES[key] ?? (() => cells(key)))());

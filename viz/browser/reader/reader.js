@@ -20,24 +20,24 @@ const HEADER = 64;
 const GAP = 16;
 const TAKEN_OVER = ["wheel", "touchmove", "pointerdown", "keydown"];
 
+/**
+ * @typedef {{ talk: string, number: number, count: number, title: string, note: string, remark?: string,
+ *   views?: View[] }} Data
+ */
+
 class Reader {
+  /** @type {Data | undefined} */
+  data;
+  returns = false;
+  /** Lets the page go that is kept at the picture. @type {(() => void) | undefined} */
+  settle;
+  /** @type {Trigger} */
+  tell;
+
+  /** @param {HTMLElement} root */
   constructor(root) {
     this.root = root;
-    this._build();
-    this.onAddress = () => this._look();
-    window.addEventListener("headscope-address", this.onAddress);
-    this.resized = new ResizeObserver(() => this._makeRoom());
-    this.resized.observe(root);
-  }
-
-  dispose() {
-    window.removeEventListener("headscope-address", this.onAddress);
-    this.resized.disconnect();
-    document.documentElement.style.removeProperty(ROOM);
-  }
-
-  _build() {
-    const button = (text, key, act) => {
+    const button = (/** @type {string} */ text, /** @type {string} */ key, /** @type {() => void} */ act) => {
       const made = element("button", "", { type: "button" }, text);
       if (key) made.append(element("kbd", "", { "aria-hidden": "true" }, key));
       if (key) made.setAttribute("aria-keyshortcuts", key);
@@ -61,13 +61,24 @@ class Reader {
     const words = element("div", "words", { "aria-live": "polite" }, this.place, this.title);
     const buttons = element("div", "buttons", {}, this.back, this.next, this.leave);
     this.root.replaceChildren(words, element("div", "text", {}, this.left, this.remark, this.note), buttons);
+    this.onAddress = () => this._look();
+    window.addEventListener("headscope-address", this.onAddress);
+    this.resized = new ResizeObserver(() => this._makeRoom());
+    this.resized.observe(root);
   }
 
+  dispose() {
+    window.removeEventListener("headscope-address", this.onAddress);
+    this.resized.disconnect();
+    document.documentElement.style.removeProperty(ROOM);
+  }
+
+  /** @type {(data: Data, _: Reporter, tell: Trigger) => void} */
   update(data, _, tell) {
     this.tell = tell;
     const { talk, number, count, title, note } = data;
     const came = !this.data;
-    const other = came || this.returns || this.data.number !== number || this.data.title !== title;
+    const other = this.returns || this.data?.number !== number || this.data.title !== title;
     this.returns = false;
     this.data = data;
     this.place.textContent = number ? `${talk} · ${tr("{step} of {count}", { step: number, count })}` : countOf(count, "scene");
@@ -86,7 +97,8 @@ class Reader {
   }
 
   _look() {
-    const left = this.data?.views ? hasLeft(this.data) : false;
+    const { number = 0, views } = this.data ?? {};
+    const left = views ? hasLeft({ number, views }) : false;
     if (left === null) return;
     this.left.hidden = !left;
     this.root.classList.toggle("strayed", left);
@@ -97,7 +109,8 @@ class Reader {
     document.documentElement.style.setProperty(ROOM, `${this.root.offsetHeight}px`);
   }
 
-  /** Scrolls to the marked cell if the text covers it, and shows as much of its heatmap as fits. */
+  /** Scrolls to the marked cell if the text covers it, and shows as much of its heatmap as fits.
+   * @type {(page: Element, picture: Element) => void} */
   _bringCell(page, picture) {
     const roots = rootsIn(picture);
     const [cell, heatmap] = [MARKED, HEATMAP].map((part) => roots.map((root) => root.querySelector(part)).find(Boolean));
@@ -111,7 +124,7 @@ class Reader {
   /** Keeps the picture in view while it loads and grows, until the reader scrolls or uses it. */
   _bringPicture() {
     this.settle?.();
-    const page = document.querySelector(PAGE) ?? document.scrollingElement;
+    const page = document.querySelector(PAGE) ?? document.documentElement;
     const show = () => {
       const picture = page.querySelector(PICTURE);
       const above = page.querySelector(SENTENCE)?.getBoundingClientRect().bottom ?? HEADER;
@@ -130,16 +143,18 @@ class Reader {
     const drawn = new MutationObserver(show);
     const grown = new ResizeObserver(show);
     for (const block of page.children) grown.observe(block);
-    this.settle = () => {
+    const settle = () => {
       grown.disconnect();
       drawn.disconnect();
-      for (const name of TAKEN_OVER) page.removeEventListener(name, this.settle);
+      for (const name of TAKEN_OVER) page.removeEventListener(name, settle);
     };
-    for (const name of TAKEN_OVER) page.addEventListener(name, this.settle, { passive: true });
+    for (const name of TAKEN_OVER) page.addEventListener(name, settle, { passive: true });
+    this.settle = settle;
   }
 }
 
-/** The shadow roots of our components within a picture, or of one that is the picture, outside the app. */
+/** The shadow roots of our components within a picture, or of one that is the picture, outside the app.
+ * @type {(picture: Element) => ShadowRoot[]} */
 function rootsIn(picture) {
   return [picture, ...picture.querySelectorAll(COMPONENT)].flatMap(({ shadowRoot }) => shadowRoot ?? []);
 }

@@ -3,9 +3,11 @@
 import { mounted } from "../canvas/mount.js";
 
 class NotesButton {
+  /** @param {HTMLElement} button */
   constructor(button) {
-    const said = button.nextElementSibling;
+    const said = /** @type {HTMLElement} */ (button.nextElementSibling);
     button.onclick = () => {
+      /** @type {{ blocked?: boolean }} */
       const detail = {};
       window.dispatchEvent(new CustomEvent("headscope-notes", { detail }));
       said.hidden = detail.blocked === false;

@@ -2,19 +2,21 @@
 
 import { asked } from "./keys.js";
 
-const show = (id, text) => { document.getElementById(id).textContent = text };
+const at = (/** @type {string} */ id) => /** @type {HTMLButtonElement} */ (document.getElementById(id));
+const show = (/** @type {string} */ id, /** @type {string} */ text) => { at(id).textContent = text };
 const channel = new BroadcastChannel(window.name);
 let begun = Date.now();
 const tick = () => {
   const seconds = Math.floor((Date.now() - begun) / 1000);
   const minutes = Math.floor(seconds / 60) % 60;
   const hours = Math.floor(seconds / 3600);
-  const two = (number) => String(number).padStart(2, "0");
+  const two = (/** @type {number} */ number) => String(number).padStart(2, "0");
   show("time", hours ? `${hours}:${two(minutes)}:${two(seconds % 60)}` : `${minutes}:${two(seconds % 60)}`);
 };
 setInterval(tick, 500);
 // The preview of the next scene is a small copy of the app; it stays open and is sent each view.
-const picture = document.getElementById("next-picture");
+const picture = at("next-picture");
+/** @type {(next: { page: string; view: View } | null, root: string) => void} */
 const look = (next, root) => {
   picture.hidden = !next;
   if (!next) return;
@@ -22,7 +24,7 @@ const look = (next, root) => {
   const wish = JSON.stringify({ page, view });
   if (wish === picture.dataset.wish) return;
   picture.dataset.wish = wish;
-  let frame = picture.firstChild;
+  let frame = picture.querySelector("iframe");
   if (!frame) {
     frame = document.createElement("iframe");
     frame.id = "headscope-ahead";
@@ -30,12 +32,17 @@ const look = (next, root) => {
     picture.append(frame);
     return;
   }
-  frame.contentWindow.headscopeLook = { page, view };
-  frame.contentWindow.dispatchEvent(new Event("headscope-look"));
+  const { contentWindow } = frame;
+  if (!contentWindow) return;
+  contentWindow.headscopeLook = { page, view };
+  contentWindow.dispatchEvent(new Event("headscope-look"));
 };
 channel.onmessage = ({ data }) => {
   if (data.ask || data.go || data.step) return;
-  if (data.left) return show("place", "The talk’s window was closed or is loading…");
+  if (data.left) {
+    show("place", "The talk’s window was closed or is loading…");
+    return;
+  }
   const { number, count, title, note, next, root, away } = data;
   show("place", number ? `Scene ${number} of ${count}` : `No scene yet; the talk has ${count}`);
   show("away", away ? "The stage has left this scene’s view." : "");
@@ -44,14 +51,14 @@ channel.onmessage = ({ data }) => {
   show("next", next ? `Next: ${next.title}` : "End of talk");
   show("next-note", next?.note ?? "");
   look(next, root);
-  document.getElementById("back").disabled = number <= 1;
-  document.getElementById("forth").disabled = number >= count;
+  at("back").disabled = number <= 1;
+  at("forth").disabled = number >= count;
 };
-document.getElementById("again").onclick = () => { begun = Date.now(); tick() };
-document.getElementById("back").onclick = () => channel.postMessage({ step: -1 });
-document.getElementById("forth").onclick = () => channel.postMessage({ step: 1 });
+at("again").onclick = () => { begun = Date.now(); tick() };
+at("back").onclick = () => channel.postMessage({ step: -1 });
+at("forth").onclick = () => channel.postMessage({ step: 1 });
 document.addEventListener("keydown", (event) => {
-  if (event.key === " " && event.target.closest("button")) return;
+  if (event.key === " " && event.target instanceof Element && event.target.closest("button")) return;
   const wish = asked(event);
   if (!wish) return;
   event.preventDefault();

@@ -16,7 +16,7 @@ export function joinSteps() {
   const act = () => (acted = true);
   for (const name of ACTS) window.addEventListener(name, act, { capture: true, passive: true });
   const push = history.pushState;
-  history.pushState = function (...entry) {
+  history.pushState = function (/** @type {Parameters<typeof push>} */ ...entry) {
     if (acted) push.apply(this, entry);
     else history.replaceState(...entry);
     acted = false;

@@ -6,7 +6,7 @@ import { asked, sceneAsked } from "./keys.js";
 import { hideRing, noteClick } from "./rings.js";
 import { joinSteps } from "./steps.js";
 
-/* global NOTES: the address of the notes relative to the page, defined by speaker.py ahead of this script. */
+/* global NOTES -- the address of the notes relative to the page, defined by speaker.py ahead of this script. */
 
 const PREFIX = "headscope-talk-";
 const WINDOW = "headscope-window";
@@ -37,7 +37,8 @@ function moves() {
   return window.headscopeMoves;
 }
 
-/** Whether a window shows the notes; it may also be empty, or show the browser's own page about an error. */
+/** Whether a window shows the notes; it may also be empty, or show the browser's own page about an error.
+ * @type {(opened: Window) => boolean} */
 function isNotes(opened) {
   try {
     return opened.document.getElementById("headscope-notes") !== null;
@@ -46,21 +47,48 @@ function isNotes(opened) {
   }
 }
 
+/**
+ * @typedef {object} Data
+ * @property {boolean} on - whether the stage is.
+ * @property {boolean} read - whether the talk is read.
+ * @property {number} heard - the last move that Python knows.
+ * @property {string} visit
+ * @property {boolean} waiting
+ * @property {Record<string, string | null>} keep - talks to store, null for one to forget.
+ * @property {string | null} followed
+ * @property {number} number
+ * @property {number} count
+ * @property {string} title
+ * @property {string} note
+ * @property {object | null} next
+ */
+
 class Talk {
+  /** @type {Data} */
+  data;
+  /** @type {Trigger} */
+  tell;
+  visit = "";
+  away = false;
+  looked = "";
+  /** @type {number | undefined} */
+  waiting;
+  /** @type {Map<string, string | null>} */
+  kept = new Map();
+
   constructor() {
     joinSteps();
-    this.kept = new Map();
     this.look = () => this._look();
     window.addEventListener("headscope-look", this.look);
     this.name = windowName();
     this.channel = new BroadcastChannel(AHEAD ? `${this.name}-ahead` : this.name);
     this.channel.onmessage = ({ data }) => this._hear(data);
-    this.press = (event) => this._press(event);
-    this.open = (event) => this._open(event);
-    this.step = (event) => this._go({ step: event.detail });
-    this.wander = (event) => this._wander(event.detail);
+    this.press = (/** @type {KeyboardEvent} */ event) => this._press(event);
+    this.open = (/** @type {{ detail: { blocked?: boolean } }} */ event) => this._open(event);
+    this.step = (/** @type {CustomEvent<number>} */ event) => this._go({ step: event.detail });
+    this.wander = (/** @type {CustomEvent<boolean>} */ event) => this._wander(event.detail);
     this.leave = () => this.channel.postMessage({ left: true });
-    this.hide = (event) => hideRing(event, Boolean(this.data?.on));
+    this.hide = (/** @type {KeyboardEvent} */ event) => hideRing(event, Boolean(this.data?.on));
     window.addEventListener("pointerup", noteClick, true);
     window.addEventListener("keydown", this.hide, true);
     document.addEventListener("keydown", this.press);
@@ -84,6 +112,7 @@ class Talk {
     this.channel.close();
   }
 
+  /** @type {(data: Data, _: Reporter, tell: Trigger) => void} */
   update(data, _, tell) {
     this.data = data;
     this.tell = tell;
@@ -101,13 +130,14 @@ class Talk {
     this.visit = this.data.visit;
     const kept = storage("localStorage");
     const names = kept ? Object.keys(kept).filter((name) => name.startsWith(PREFIX)) : [];
-    const talks = names.map((name) => [name.slice(PREFIX.length), kept.getItem(name)]);
+    const talks = names.map((name) => [name.slice(PREFIX.length), kept?.getItem(name)]);
     if (talks.length || this.data.waiting) this.tell("kept", talks);
     const followed = storage("sessionStorage")?.getItem(FOLLOWED);
     // A window opened from this one has a copy of what this one keeps, and phones follow one speaker.
     if (followed && this.data.followed === null && !AHEAD) this.tell("followed", followed);
   }
 
+  /** @type {(secret: string | null) => void} */
   _keepFollowed(secret) {
     if (secret === null || AHEAD) return;
     try {
@@ -117,12 +147,14 @@ class Talk {
     }
   }
 
+  /** @type {(talks: Data["keep"]) => void} */
   _keep(talks) {
     const kept = storage("localStorage");
     for (const [mark, text] of Object.entries(talks)) {
       if (this.kept.get(mark) === text) continue;
       this.kept.set(mark, text);
       try {
+        if (!kept) throw new Error("no storage");
         if (text === null) kept.removeItem(PREFIX + mark);
         else kept.setItem(PREFIX + mark, text);
       } catch {
@@ -133,6 +165,7 @@ class Talk {
 
   // ---- moving among scenes ----------------------------------------------------------------------
 
+  /** @type {(event: KeyboardEvent) => void} */
   _press(event) {
     if (!(this.data?.on || this.data?.read) || AHEAD || event.defaultPrevented) return;
     const path = event.composedPath().filter((each) => each instanceof Element);
@@ -150,6 +183,7 @@ class Talk {
     this._go(wish);
   }
 
+  /** @type {(wish: Wish) => void} */
   _go({ number, step }) {
     // A key may be pressed before the previous key's scene is loaded.
     const { count, heard, number: shown } = this.data;
@@ -162,7 +196,8 @@ class Talk {
     this._tellMove();
   }
 
-  /** Sends the move until Python confirms it: Streamlit drops messages while another page opens. */
+  /** Sends the move until Python confirms it: Streamlit drops messages while another page opens.
+   * @type {(wait?: number) => void} */
   _tellMove(wait = AGAIN) {
     clearTimeout(this.waiting);
     if (moves().wanted === null) return;
@@ -170,6 +205,7 @@ class Talk {
     this.waiting = setTimeout(() => this._tellMove(2 * wait), wait);
   }
 
+  /** @type {(heard: number) => void} */
   _hearOfMoves(heard) {
     if (heard >= moves().told) moves().wanted = null;
     if (moves().wanted === null) clearTimeout(this.waiting);
@@ -186,16 +222,18 @@ class Talk {
 
   // ---- the notes --------------------------------------------------------------------------------
 
+  /** @type {(event: { detail: { blocked?: boolean } }) => void} */
   _open(event) {
     // An open notes window is kept, even if this page was reloaded.
     const notes = window.open("", this.name, "popup,width=900,height=700");
     event.detail.blocked = !notes;
     if (!notes) return;
-    if (!isNotes(notes)) notes.location.replace(new URL(NOTES, document.baseURI));
+    if (!isNotes(notes)) notes.location.replace(new URL(NOTES, document.baseURI).href);
     notes.focus();
     this._show();
   }
 
+  /** @type {(away: boolean) => void} */
   _wander(away) {
     if (away === this.away) return;
     this.away = away;
@@ -208,10 +246,11 @@ class Talk {
     this.channel.postMessage({ number, count, title, note, next, root, away: Boolean(this.away) });
   }
 
+  /** @type {(message: { ask?: boolean; go?: boolean } & Wish) => void} */
   _hear(message) {
     if (!this.data) return;
     if (message?.ask) this._show();
-    if (Number.isInteger(message?.number) && message.go) this._go({ number: message.number });
+    if (message?.number !== undefined && Number.isInteger(message.number) && message.go) this._go({ number: message.number });
     if (message?.step === 1 || message?.step === -1) this._go({ step: message.step });
   }
 }

@@ -6,11 +6,13 @@ const WITHIN = ".st-key-picture, .st-key-stage-text";
 
 /** Keeps the height of notices above the picture in a variable of the page, which its style sheet reads. */
 export class NoticeRoom {
+  /** @type {Element[]} */
+  notices = [];
+
   constructor() {
     this.resized = new ResizeObserver(() => this._measure());
     this.changed = new MutationObserver(() => this._watch());
     this.changed.observe(document.querySelector("[data-testid=stMain]") ?? document.body, { childList: true, subtree: true });
-    this.notices = [];
     this.room = 0;
     this._watch();
   }

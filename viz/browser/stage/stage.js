@@ -17,7 +17,8 @@ const TOUCH = matchMedia("(hover: none) and (pointer: coarse)");
 const [LEFT, RIGHT] = ["M10 3 5 8l5 5", "m6 3 5 5-5 5"];
 const CORNERS = "M2 6V2h4M10 2h4v4M14 10v4h-4M6 14H2v-4";
 
-/** A button with an icon; its title names the key, except on touch screens. */
+/** A button with an icon; its title names the key, except on touch screens.
+ * @type {(className: string, name: string, key: string, path: string, onClick: () => void) => HTMLButtonElement} */
 function iconButton(className, name, key, path, onClick) {
   const said = TOUCH.matches ? name : `${name} (${key})`;
   const made = element("button", className, { type: "button", "aria-label": said, title: said });
@@ -27,18 +28,47 @@ function iconButton(className, name, key, path, onClick) {
   return made;
 }
 
+/**
+ * @typedef {{ turn: number, themes: Themes, scene: Scene | null, help: string, shown: string | null, keys: string[],
+ *   scrolls: boolean, source: string, translation: string, aside: string, languages: [string, string] }} Data
+ */
+
 class Around {
+  /** @type {Data} */
+  data;
+  turn = 0;
+  /** @type {[turn: number, key: string][]} */
+  presses = [];
+  helped = "";
+  /** @type {import("../speaker/keys.js").Touched | null} */
+  touched = null;
+  /** @type {number | undefined} */
+  waiting;
+  /** @type {Reporter} */
+  report;
+
+  /** @param {HTMLElement} root */
   constructor(root) {
     this.root = root;
-    this.turn = 0;
-    this.presses = [];
     this.notices = new NoticeRoom();
-    this._build();
-    this.onKey = (event) => this._key(event);
-    this.onShown = (event) => this._follow(event.detail);
+    this.shown = element("p", "shown", { "aria-live": "polite" });
+    this.sentence = element("p", "sentence");
+    this.map = drawn("svg", { class: "map", "aria-hidden": "true" });
+    this.help = element("p", "help gone");
+    this.full = iconButton("full", "Full screen", "F", CORNERS, () => this._toggleFull());
+    this.before = iconButton("step", "Previous scene", "Page Up", LEFT, () => askForScene(-1));
+    this.after = iconButton("step", "Next scene", "Page Down", RIGHT, () => askForScene(1));
+    this.place = element("span", "place");
+    this.steps = element("div", "steps", { hidden: "" }, this.before, this.place, this.after);
+    this.title = element("p", "scene-title", { dir: "auto", hidden: "" });
+    const words = element("div", "words", {}, this.shown, this.sentence);
+    const foot = element("div", "stage-foot", {}, words, this.help, this.map, this.steps, this.full);
+    this.root.replaceChildren(this.title, foot);
+    this.onKey = (/** @type {KeyboardEvent} */ event) => this._key(event);
+    this.onShown = (/** @type {CustomEvent<Shown>} */ event) => this._follow(event.detail);
     this.onAddress = () => this._title();
-    this.onTouch = (event) => this._touch(event);
-    this.onLift = (event) => this._lift(event);
+    this.onTouch = (/** @type {TouchEvent} */ event) => this._touch(event);
+    this.onLift = (/** @type {TouchEvent} */ event) => this._lift(event);
     // In the capture phase, ahead of a focused canvas, which uses these keys too.
     window.addEventListener("keydown", this.onKey, true);
     document.addEventListener(SHOWN_EVENT, this.onShown);
@@ -57,23 +87,7 @@ class Around {
     clearTimeout(this.waiting);
   }
 
-  _build() {
-    this.shown = element("p", "shown", { "aria-live": "polite" });
-    this.sentence = element("p", "sentence");
-    this.map = drawn("svg", { class: "map", "aria-hidden": "true" });
-    this.help = element("p", "help gone");
-    this.full = iconButton("full", "Full screen", "F", CORNERS, () => this._toggleFull());
-    this.before = iconButton("step", "Previous scene", "Page Up", LEFT, () => askForScene(-1));
-    this.after = iconButton("step", "Next scene", "Page Down", RIGHT, () => askForScene(1));
-    this.place = element("span", "place");
-    this.steps = element("div", "steps", { hidden: "" }, this.before, this.place, this.after);
-    this.title = element("p", "scene-title", { dir: "auto", hidden: "" });
-    const words = element("div", "words", {}, this.shown, this.sentence);
-    const foot = element("div", "stage-foot", {}, words, this.help, this.map, this.steps, this.full);
-    this.root.replaceChildren(this.title, foot);
-  }
-
-  /** Takes Python's message. */
+  /** Takes Python's message. @type {(data: Data, report: Reporter) => void} */
   update(data, report) {
     this.report = report;
     this.data = data;
@@ -91,8 +105,9 @@ class Around {
     else document.dispatchEvent(new CustomEvent(ASK_EVENT));
   }
 
+  /** @type {(data: Data) => void} */
   _write({ source, translation, aside, languages: [from, to] }) {
-    const words = (text, lang) => {
+    const words = (/** @type {string} */ text, /** @type {string} */ lang) => {
       const made = element("span", "", { dir: "auto", ...(lang && { lang }) });
       made.textContent = text;
       return made;
@@ -105,7 +120,7 @@ class Around {
     this.sentence.replaceChildren(...parts);
   }
 
-  /** Names the view and marks its heads on the map. */
+  /** Names the view and marks its heads on the map. @type {(shown: Shown) => void} */
   _follow({ text, map }) {
     this.shown.textContent = text;
     this.map.replaceChildren();
@@ -141,6 +156,7 @@ class Around {
     window.dispatchEvent(new CustomEvent("headscope-left", { detail: left }));
   }
 
+  /** @type {(event: TouchEvent) => void} */
   _touch(event) {
     const path = event.composedPath().filter((each) => each instanceof Element);
     const drags = path.some((each) => {
@@ -154,7 +170,7 @@ class Around {
     this.touched = starts ? { x: touch.clientX, y: touch.clientY, at: event.timeStamp } : null;
   }
 
-  /** A quick sideways swipe; to the left is the next scene. */
+  /** A quick sideways swipe; to the left is the next scene. @type {(event: TouchEvent) => void} */
   _lift(event) {
     if (!this.touched || event.touches.length) return;
     const [touch] = event.changedTouches;
@@ -165,7 +181,7 @@ class Around {
 
   // ---- help -----------------------------------------------------------------------------------------------------
 
-  /** Help stays hidden until the speaker asks for it. */
+  /** Help stays hidden until the speaker asks for it. @type {(text: string) => void} */
   _writeHelp(text) {
     this.helped = text;
     // Lines break between keys, never inside one.
@@ -182,6 +198,7 @@ class Around {
 
   // ---- keys -----------------------------------------------------------------------------------------------------
 
+  /** @type {(event: KeyboardEvent) => void} */
   _key(event) {
     const key = plainKey(event);
     if (!key || typing(event)) return;
@@ -202,13 +219,15 @@ class Around {
     event.stopPropagation();
   }
 
-  /** Reports a key to Python, with any unconfirmed ones: an interrupted run gets no message. */
+  /** Reports a key to Python, with any unconfirmed ones: an interrupted run gets no message.
+   * @type {(key: string) => void} */
   _press(key) {
     this.turn += 1;
     this.presses = [...this.presses, [this.turn, key]];
     this.report(this.presses);
   }
 
+  /** @type {(direction: number) => void} */
   _scroll(direction) {
     const page = document.querySelector('[data-testid="stMain"]');
     page?.scrollBy({ top: direction * SCROLLED * window.innerHeight });

@@ -6,7 +6,7 @@ import { payloadId } from "../canvas/envelope.js";
 import { plainKey, typing } from "../canvas/keys.js";
 import { mounted } from "../canvas/mount.js";
 import { moveAmong } from "../canvas/roving.js";
-import { ASK_EVENT, SHOWN_EVENT, pageTheme, roomWithin } from "../canvas/page.js";
+import { ASK_EVENT, SHOWN_EVENT, pageTheme, pictureOf, roomWithin } from "../canvas/page.js";
 import { Writing, keyAsked, shortest, spokenStep } from "./frame.js";
 import { heed, lightWithin } from "../canvas/shared.js";
 import { grouped, lit, now } from "./tokens.js";
@@ -19,17 +19,62 @@ const REPORT_PAUSE = 250;
 const LEAST_ZOOM = 0.4;
 const SMALLER = 0.94;
 
+/** @typedef {import("./frame.js").Candidate} Candidate */
+
 class Steps {
+  /** @type {Writing} */
+  writing;
+  /** @type {Reporter} */
+  report;
+  /** @type {Trigger} */
+  trigger;
+  step = 0;
+  reported = 0;
+  /** @type {WordRange[] | null} */
+  pointed = null;
+  width = 0;
+  /** @type {number | undefined} */
+  playing;
+  /** @type {number | undefined} */
+  waiting;
+
+  /** @param {HTMLElement} root */
   constructor(root) {
     this.root = root;
-    this.step = 0;
-    this._build();
-    this.onKey = (event) => this._key(event);
+    const row = (/** @type {string} */ className, /** @type {string} */ label) => {
+      const tokens = element("div", "tokens", { dir: "auto" });
+      const name = element("p", "row-name");
+      const made = element("section", `row ${className}`, { "aria-label": label }, name, tokens);
+      return { made, name, tokens };
+    };
+    this.source = row("source", tr("Source sentence"));
+    this.target = row("target", tr("Translation so far"));
+    this.candidates = element("ol", "candidates", { "aria-label": tr("The likeliest tokens; choose one to continue from it") });
+    this.candidates.addEventListener("keydown", (event) => this._among(event));
+    this.other = element("p", "other", { hidden: "" });
+    const button = (/** @type {string} */ className, /** @type {string} */ label, /** @type {() => void} */ onClick) => {
+      const made = element("button", className, { type: "button", "aria-label": label, title: label });
+      made.addEventListener("click", onClick);
+      return made;
+    };
+    this.back = button("step-by", tr("Previous step (←)"), () => this._go(this.step - 1));
+    this.back.textContent = "◀";
+    this.forth = button("step-by", tr("Next step (→)"), () => this._go(this.step + 1));
+    this.forth.textContent = "▶";
+    this.play = button("play", tr("Play (K)"), () => this._toggle());
+    this.slider = element("input", "slider", { type: "range", min: "1", step: "1", "aria-label": tr("Step") });
+    this.slider.addEventListener("input", () => this._go(Number(this.slider.value) - 1));
+    this.place = element("span", "place");
+    this.controls = element("div", "controls", {}, this.play, this.slider, this.back, this.forth, this.place);
+    this.spoken = element("div", "spoken", { "aria-live": "polite" });
+    const next = element("section", "next", { "aria-label": tr("Next token") }, this.candidates, this.other);
+    this.root.replaceChildren(this.controls, this.source.made, this.target.made, next, this.spoken);
+    this.onKey = (/** @type {KeyboardEvent} */ event) => this._key(event);
     this.onAsk = () => this._tellFoot();
     // In the capture phase, ahead of the stage, which uses arrow keys too.
     window.addEventListener("keydown", this.onKey, true);
     document.addEventListener(ASK_EVENT, this.onAsk);
-    this.unheed = heed("pointed", (pointed) => {
+    this.unheed = heed("pointed", (/** @type {WordRange[] | null} */ pointed) => {
       this.pointed = pointed;
       lightWithin(this.root, pointed);
     });
@@ -53,37 +98,7 @@ class Steps {
     clearTimeout(this.waiting);
   }
 
-  _build() {
-    const row = (className, label) => {
-      const tokens = element("div", "tokens", { dir: "auto" });
-      const name = element("p", "row-name");
-      const made = element("section", `row ${className}`, { "aria-label": label }, name, tokens);
-      return { made, name, tokens };
-    };
-    this.source = row("source", tr("Source sentence"));
-    this.target = row("target", tr("Translation so far"));
-    this.candidates = element("ol", "candidates", { "aria-label": tr("The likeliest tokens; choose one to continue from it") });
-    this.candidates.addEventListener("keydown", (event) => this._among(event));
-    this.other = element("p", "other", { hidden: "" });
-    const button = (className, label, onClick) => {
-      const made = element("button", className, { type: "button", "aria-label": label, title: label });
-      made.addEventListener("click", onClick);
-      return made;
-    };
-    this.back = button("step-by", tr("Previous step (←)"), () => this._go(this.step - 1));
-    this.back.textContent = "◀";
-    this.forth = button("step-by", tr("Next step (→)"), () => this._go(this.step + 1));
-    this.forth.textContent = "▶";
-    this.play = button("play", tr("Play (K)"), () => this._toggle());
-    this.slider = element("input", "slider", { type: "range", min: "1", step: "1", "aria-label": tr("Step") });
-    this.slider.addEventListener("input", () => this._go(Number(this.slider.value) - 1));
-    this.place = element("span", "place");
-    this.controls = element("div", "controls", {}, this.play, this.slider, this.back, this.forth, this.place);
-    this.spoken = element("div", "spoken", { "aria-live": "polite" });
-    const next = element("section", "next", { "aria-label": tr("Next token") }, this.candidates, this.other);
-    this.root.replaceChildren(this.controls, this.source.made, this.target.made, next, this.spoken);
-  }
-
+  /** @type {(bytes: Bytes, report: Reporter, trigger: Trigger) => void} */
   update(bytes, report, trigger) {
     [this.report, this.trigger] = [report, trigger];
     if (this.writing?.id !== payloadId(bytes)) {
@@ -122,7 +137,7 @@ class Steps {
     this.target.tokens.style.minHeight = "";
     this.target.tokens.replaceChildren(...grouped(frame.target, lit));
     this._list(frame.candidates);
-    const picture = stage ? this.root.getRootNode().host?.closest(".st-key-picture") : null;
+    const picture = stage ? pictureOf(this.root) : null;
     const fits = () => !picture || this.root.getBoundingClientRect().height <= roomWithin(picture, this.root);
     // Smaller text wraps differently, so sizes are tried in turn.
     for (let zoom = 1; zoom > LEAST_ZOOM; zoom *= SMALLER) {
@@ -137,8 +152,10 @@ class Steps {
     const { count, stage } = this.writing;
     const frame = this.writing.frame(this.step);
     this.source.tokens.replaceChildren(...grouped(frame.source, lit, "source"));
-    const written = { ...frame.written, note: frame.forced ? tr("given") : tr("now") };
-    this.target.tokens.replaceChildren(...grouped([...frame.target, written], (token) => token.note ? now(token) : lit(token), "target", -1));
+    const written = { ...frame.written, weight: 0, strength: 0 };
+    const note = frame.forced ? tr("given") : tr("now");
+    const made = (/** @type {WeighedToken} */ token) => (token === written ? now(token, note) : lit(token));
+    this.target.tokens.replaceChildren(...grouped([...frame.target, written], made, "target", -1));
     lightWithin(this.root, this.pointed);
     this._list(frame.candidates);
     this.other.hidden = !frame.other;
@@ -157,9 +174,10 @@ class Steps {
     this.root.dataset.painted = this.writing.id;
   }
 
-  /** Lists the candidates as buttons; existing buttons are reused and keep the focus. */
+  /** Lists the candidates as buttons; existing buttons are reused and keep the focus.
+   * @type {(candidates: Candidate[]) => void} */
   _list(candidates) {
-    while (this.candidates.children.length > candidates.length) this.candidates.lastChild.remove();
+    while (this.candidates.children.length > candidates.length) this.candidates.lastChild?.remove();
     while (this.candidates.children.length < candidates.length) {
       const place = this.candidates.children.length;
       const button = element("button", "candidate", { type: "button" });
@@ -169,8 +187,8 @@ class Steps {
       this.candidates.append(element("li", "", {}, button));
     }
     for (const [place, { text: name, probability, chosen, key }] of candidates.entries()) {
-      const button = this.candidates.children[place].firstChild;
-      const [number, word, bar, share] = button.children;
+      const button = /** @type {HTMLButtonElement} */ (this.candidates.children[place].firstChild);
+      const [number, word, bar, share] = /** @type {HTMLElement[]} */ ([...button.children]);
       [number.textContent, word.textContent, share.textContent] = [key, name, shortest(probability)];
       bar.style.setProperty("--share", String(probability));
       button.classList.toggle("chosen", chosen);
@@ -188,12 +206,14 @@ class Steps {
 
   // ---- moving -------------------------------------------------------------------------------------------------------
 
+  /** @type {(step: number) => void} */
   _go(step) {
     this._rest();
     this._show(step);
     this._tell();
   }
 
+  /** @type {(step: number) => void} */
   _show(step) {
     this.step = Math.min(Math.max(step, 0), this.writing.count - 1);
     this._draw();
@@ -226,7 +246,7 @@ class Steps {
 
   _rest() {
     clearTimeout(this.playing);
-    this.playing = null;
+    this.playing = undefined;
     this.play.setAttribute("aria-label", tr("Play (K)"));
     this.root.classList.remove("playing");
   }
@@ -241,6 +261,7 @@ class Steps {
     }, REPORT_PAUSE);
   }
 
+  /** @type {(place: number) => void} */
   _take(place) {
     if (this.writing.steps[this.step].chosen === place) return;
     this._rest();
@@ -248,11 +269,12 @@ class Steps {
     this.trigger("taken", { name: this.writing.name, step: this.step, place });
   }
 
-  /** Up and down move among the candidates, which are one stop of the Tab key. */
+  /** Up and down move among the candidates, which are one stop of the Tab key. @type {(event: KeyboardEvent) => void} */
   _among(event) {
     moveAmong(event, [...this.candidates.querySelectorAll("button")], plainKey(event));
   }
 
+  /** @type {(event: KeyboardEvent) => void} */
   _key(event) {
     const key = plainKey(event);
     const inside = event.composedPath().includes(this.root);
@@ -265,7 +287,7 @@ class Steps {
     event.stopPropagation();
     if (asked.plays) this._toggle();
     else if (asked.place !== undefined) this._take(asked.place);
-    else this._go(asked.step);
+    else if (asked.step !== undefined) this._go(asked.step);
   }
 }
 

@@ -7,21 +7,26 @@ import { shortest } from "./frame.js";
 /**
  * Elements for tokens, grouped by word so that lines break between words.
  *
- * @param {string} side - of the sentence that they are, so that pointing at one lights its word; "" for none.
+ * @template {Token} T
+ * @param {T[]} tokens
+ * @param {(token: T) => HTMLElement} made
+ * @param {Side | ""} side - of the sentence that they are, so that pointing at one lights its word; "" for none.
  * @param {number} start - the position of the first of them on that side.
  */
 export function grouped(tokens, made, side = "", start = 0) {
+  /** @type {HTMLElement[]} */
   const words = [];
   for (const [place, token] of tokens.entries()) {
     if (!token.joins || !words.length) words.push(element("span", "word"));
     const each = made(token);
     if (side) pointable(each, { side, first: start + place, end: start + place + 1 });
-    words.at(-1).append(each);
+    words.at(-1)?.append(each);
   }
   return words;
 }
 
-/** A token with its weight as a colour, as the length of a line, and as a number. */
+/** A token with its weight as a colour, as the length of a line, and as a number.
+ * @type {(token: WeighedToken) => HTMLElement} */
 export function lit({ text, weight, strength }) {
   const made = element("span", "token");
   made.append(element("span", "text", { dir: "auto" }, text), element("span", "line"), element("span", "weight", {}, shortest(weight)));
@@ -30,7 +35,7 @@ export function lit({ text, weight, strength }) {
   return made;
 }
 
-/** The token being written. */
-export function now({ text, note }) {
+/** The token being written. @type {(token: Token, note: string) => HTMLElement} */
+export function now({ text }, note) {
   return element("span", "token written", {}, element("span", "text", { dir: "auto" }, text), element("span", "weight", {}, note));
 }

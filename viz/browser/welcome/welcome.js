@@ -6,15 +6,27 @@ import { storage } from "../canvas/stored.js";
 
 const DISMISSED = "headscope-dismissed-";
 
+/** @typedef {[term: string, sentence: string][]} Terms */
+
 class Welcome {
+  /** Includes dismissals that could not be stored, while the page is open. @type {Set<string>} */
+  gone = new Set();
+  told = "";
+  isTold = false;
+  /** @type {Record<string, HTMLElement>} */
+  lines = {};
+  list = element("dl", "", { hidden: "" });
+  /** @type {Trigger} */
+  tell;
+
+  /** @param {HTMLElement} root */
   constructor(root) {
     this.root = root;
-    // Includes dismissals that could not be stored, while the page is open.
-    this.gone = new Set();
   }
 
   dispose() {}
 
+  /** @type {(given: { talk: string; question: string; terms: Terms; dismissed: string[] | null }, _: Reporter, tell: Trigger) => void} */
   update({ talk, question, terms, dismissed }, _, tell) {
     this.tell = tell;
     this.isTold = dismissed !== null;
@@ -27,6 +39,7 @@ class Welcome {
     this._show();
   }
 
+  /** @type {(talk: string, question: string, terms: Terms) => void} */
   _build(talk, question, terms) {
     const read = element("button", "link", { type: "button" }, `Read “${talk}”`);
     read.addEventListener("click", () => {
@@ -35,23 +48,21 @@ class Welcome {
     });
     const ask = element("button", "link", { type: "button", "aria-expanded": "false" }, question);
     ask.addEventListener("click", () => {
-      list.hidden = !list.hidden;
-      ask.setAttribute("aria-expanded", String(!list.hidden));
+      this.list.hidden = !this.list.hidden;
+      ask.setAttribute("aria-expanded", String(!this.list.hidden));
     });
-    const list = element("dl", "", { hidden: "" });
-    for (const [term, sentence] of terms) {
-      const entry = element("div", "", {}, element("dt", "", {}, term), element("dd", "", {}, sentence));
-      list.append(entry);
-    }
+    const entries = terms.map(([term, sentence]) => element("div", "", {}, element("dt", "", {}, term), element("dd", "", {}, sentence)));
+    this.list.replaceChildren(...entries);
+    this.list.hidden = true;
     this.lines = {
       reading: this._line("reading", "the offer to read", "New here? ", read),
       glossary: this._line("glossary", "the glossary", "", ask),
     };
-    this.list = list;
-    this.root.replaceChildren(...Object.values(this.lines), list);
+    this.root.replaceChildren(...Object.values(this.lines), this.list);
   }
 
-  /** A line with a button and a cross; a phone shows only those. */
+  /** A line with a button and a cross; a phone shows only those.
+   * @type {(name: string, what: string, before: string, button: HTMLElement) => HTMLElement} */
   _line(name, what, before, button) {
     const close = element("button", "close", { type: "button", "aria-label": `Dismiss ${what} for good` }, "×");
     close.title = "Do not show this again";
@@ -59,16 +70,17 @@ class Welcome {
     return element("p", "", {}, element("span", "", {}, element("span", "more", {}, before), button), close);
   }
 
+  /** @type {(name: string) => void} */
   _dismiss(name) {
     this.gone.add(name);
     try {
-      storage("localStorage").setItem(DISMISSED + name, "1");
+      storage("localStorage")?.setItem(DISMISSED + name, "1");
     } catch {
       // Without storage, it returns with the next visit.
     }
     if (this.isTold) this.tell("dismissed", name);
     this._show();
-    this.root.querySelector("p:not([hidden]) .close")?.focus();
+    /** @type {HTMLElement | null} */ (this.root.querySelector("p:not([hidden]) .close"))?.focus();
   }
 
   _show() {

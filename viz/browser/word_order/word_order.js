@@ -1,17 +1,28 @@
 // A row of words to drag with the pointer or move with the arrow keys.
 
+import { aimed, element } from "../canvas/dom.js";
 import { mounted } from "../canvas/mount.js";
 import { wordAfter } from "../canvas/sorting.js";
 
 class WordOrder {
+  turn = 0;
+  /** @type {string[]} */
+  texts = [];
+  /** @type {number[]} */
+  order = [];
+  shown = "";
+  /** @type {HTMLElement | null} */
+  taken = null;
+  list = element("ol", "", { "aria-label": "Words; the left and right arrow keys move the one in focus" });
+  spoken = element("div", "spoken", { "aria-live": "polite" });
+  /** @type {number | undefined} */
+  waiting;
+  /** @type {Reporter} */
+  report;
+
+  /** @param {HTMLElement} root */
   constructor(root) {
     this.root = root;
-    this.turn = 0;
-    this.list = document.createElement("ol");
-    this.list.setAttribute("aria-label", "Words; the left and right arrow keys move the one in focus");
-    this.spoken = document.createElement("div");
-    this.spoken.className = "spoken";
-    this.spoken.setAttribute("aria-live", "polite");
     root.replaceChildren(this.list, this.spoken);
     this.list.addEventListener("pointerdown", (event) => this._take(event));
     this.list.addEventListener("pointermove", (event) => this._drag(event));
@@ -24,6 +35,7 @@ class WordOrder {
     clearTimeout(this.waiting);
   }
 
+  /** @type {(given: { texts: string[]; order: number[]; turn: number }, report: Reporter) => void} */
   update({ texts, order, turn }, report) {
     this.report = report;
     const other = JSON.stringify(texts) !== JSON.stringify(this.texts);
@@ -42,19 +54,13 @@ class WordOrder {
   _draw() {
     this.shown = JSON.stringify([this.texts, this.order]);
     this.list.replaceChildren(
-      ...this.order.map((word) => {
-        const item = document.createElement("li");
-        item.tabIndex = 0;
-        item.dataset.word = word;
-        item.textContent = this.texts[word];
-        return item;
-      }),
+      ...this.order.map((word) => element("li", "", { tabindex: "0", "data-word": String(word) }, this.texts[word])),
     );
     this._number();
   }
 
   _number() {
-    for (const [place, item] of [...this.list.children].entries()) {
+    for (const [place, item] of this._items().entries()) {
       const moved = Number(item.dataset.word) !== place;
       item.classList.toggle("moved", moved);
       const from = moved ? `, was ${Number(item.dataset.word) + 1}` : "";
@@ -63,10 +69,15 @@ class WordOrder {
     this.root.dataset.order = this.order.join();
   }
 
-  _standing() {
-    return [...this.list.children].map((item) => Number(item.dataset.word));
+  _items() {
+    return /** @type {HTMLElement[]} */ ([...this.list.children]);
   }
 
+  _standing() {
+    return this._items().map((item) => Number(item.dataset.word));
+  }
+
+  /** @type {(wait: number) => void} */
   _moved(wait) {
     this.turn += 1;
     this.order = this._standing();
@@ -76,21 +87,24 @@ class WordOrder {
     this.waiting = setTimeout(() => this.report({ places: this.order, turn: this.turn }), wait);
   }
 
+  /** @type {(item: HTMLElement) => void} */
   _say(item) {
     this.spoken.textContent = item.getAttribute("aria-label");
   }
 
+  /** @type {(event: PointerEvent) => void} */
   _take(event) {
-    const item = event.target.closest("li");
+    const item = aimed(event, "li");
     if (!item || event.button !== 0) return;
     this.taken = item;
     item.classList.add("taken");
     this.list.setPointerCapture(event.pointerId);
   }
 
+  /** @type {(event: PointerEvent) => void} */
   _drag(event) {
     if (!this.taken) return;
-    const words = [...this.list.children];
+    const words = this._items();
     const boxes = words.map((word) => word.getBoundingClientRect());
     const after = words[wordAfter(boxes, words.indexOf(this.taken), event.clientX, event.clientY)];
     if (after !== this.taken.nextElementSibling) this.list.insertBefore(this.taken, after ?? null);
@@ -106,9 +120,10 @@ class WordOrder {
     this._say(item);
   }
 
+  /** @type {(event: KeyboardEvent) => void} */
   _key(event) {
-    const item = event.target.closest("li");
-    const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+    const item = aimed(event, "li");
+    const step = event.key === "ArrowLeft" ? -1 : event.key === "ArrowRight" ? 1 : 0;
     if (!item || !step) return;
     event.preventDefault();
     const other = step < 0 ? item.previousElementSibling : item.nextElementSibling;

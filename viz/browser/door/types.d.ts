@@ -1,0 +1,87 @@
+// Figure 1's payload, as viz/door/payload.py writes it.
+
+interface FigureWord {
+  text: string;
+  tokens: string[];
+  first: number;
+  joins: boolean;
+  special: boolean;
+}
+
+interface FigureBlock {
+  kind: string;
+  name: string;
+  layers: number[];
+  heads: number;
+  queries: number;
+  keys: number;
+  keySide: Side;
+  weights: Uint8Array;
+  allowed: Uint8Array | null;
+  labels: (string | null)[][];
+}
+
+type FigurePositions = { acts?: string; cells: Uint8Array; dimensions: number; of: number; limit: number };
+
+interface FigureStack {
+  kind: string;
+  name: string;
+  does: string;
+  side: Side;
+  tokens: string[];
+  blocks: FigureBlock[];
+  added: Float32Array | null;
+  positions: FigurePositions | null;
+}
+
+type NextTokens = { texts: string[]; shares: number[]; chosen: number; normalizers: number[] | null };
+
+interface FigureHeader {
+  key: string;
+  moment: number;
+  play: boolean;
+  stage: boolean;
+  themes: Themes;
+  written: FigureWord[];
+  read: FigureWord[];
+  offset: number;
+  rows: number;
+  arcs: { weights: Float32Array; frames: number };
+  said: string;
+  head: [kind: string, layer: number, head: number] | null;
+  stacks: FigureStack[];
+  next: NextTokens[] | null;
+  temperatures: number[];
+  norm: string;
+  facts: string;
+  pages: string[];
+}
+
+type Figure = import("./payload.js").Figure;
+type Inks = import("./blocks.js").Inks;
+type Moment = ReturnType<import("./timeline.js").Timeline["at"]>;
+
+/** Tokens of a side as [from, to). */
+type Followed = { side: Side; from: number; to: number };
+type Span = [from: number, to: number];
+type Marks = { rows: Span | null; columns: Span | null; head: number; over: number };
+type Point = [x: number, y: number];
+type Curve = [Point, Point, Point, Point];
+type Rectangle = { left: number; top: number; width: number; height: number; right: number; bottom: number };
+type TileSize = { width: number; height: number };
+
+/** Where everything lies in the component, in CSS pixels. */
+interface FigurePlaces {
+  written: Rectangle[];
+  read: Rectangle[];
+  writtenEnd: number;
+  readStart: number;
+  stacks: {
+    box: Rectangle;
+    chips: Rectangle;
+    foot: Rectangle;
+    made: Rectangle;
+    layers: { row: Rectangle; blocks: Rectangle[]; parts: Rectangle[] }[];
+  }[];
+  next: Rectangle | null;
+}
