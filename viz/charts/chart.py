@@ -60,7 +60,7 @@ class Plot:
     up: Axis
     marks: Sequence[Mark]
     heading: str = ""
-    height: int = HEIGHT
+    height: float = HEIGHT
     scale: Scale | None = None
     heading_size: int = style.FONT_SIZE
 
@@ -76,7 +76,10 @@ def chart(
     top: int = 0,
     below: int | tuple[int, int] = style.BOTTOM,
     under_bars: int | tuple[int, int] = 0,
+    always: Sequence[str] = (),
+    abreast: int | None = None,
     between: float = 0.055,
+    beside: tuple[float, float] = (0, 0),
     gap: int = 70,
     ground: str = style.CLEAR,
     **more: Any,
@@ -98,22 +101,27 @@ def chart(
         below: pixels below them, for axis titles, legend and colour bar; where narrow ones need
             others, both.
         under_bars: how many of these lie below colour bars of plots' own, likewise.
+        always: lines below the title of every figure, after those of a narrow one, already safe
+            to show.
+        abreast: how many plots stand side by side, those of one height; None for all.
         between: the room between two plots, as a share of the width.
+        beside: the room for texts at the right of each plot, the same; wide and narrow.
         gap: pixels between two plots that stand below each other.
         ground: the colour behind the marks.
         more: settings of Plotly's layout.
     """
     plots = [plots] if isinstance(plots, Plot) else plots
     theme, narrow = themes.page(layout.dark), layout.narrow
-    full, places = _places(plots, narrow, between, gap)
+    columns = 1 if narrow else abreast or len(plots)
+    full, places = _places(plots, columns, between, beside[narrow], gap)
     if lines is None:
         lines = [f"Across – {plots[0].across.line}", f"Up – {plots[0].up.line}"]
     shared = style.layout(
         theme,
         title=escape_html(title if not narrow or short is None else short),
-        height=full,
+        height=round(full),
         top=top,
-        lines=[*map(escape_html, lines)] if narrow else [],
+        lines=[*(map(escape_html, lines) if narrow else ()), *always],
     )
     spec = {**style.with_bottom(shared, _one(below, narrow)), "plot_bgcolor": theme.color(ground)}
     if scale is None:
@@ -127,15 +135,15 @@ def chart(
             theme=theme,
             narrow=narrow,
             number=number,
-            height=plot.height,
+            height=round(plot.height),
             at=plot.across.at,
             rows=plot.up.at,
             scale=plot.scale or scale,
             bar_y=_one(under_bars, narrow) / spec["height"],
         )
-        first = narrow or not number
+        first = not number % columns
         x = plot.across.drawn(theme, narrow, first=True)
-        y = plot.up.drawn(theme, narrow, rows=plot.height, first=first)
+        y = plot.up.drawn(theme, narrow, rows=round(plot.height), first=first)
         if len(plots) > 1:
             x = {"domain": across, "anchor": f"y{sheet.suffix}"} | x
             y = {"domain": down, "anchor": f"x{sheet.suffix}"} | y
@@ -184,18 +192,19 @@ Ends = list[float]
 
 
 def _places(
-    plots: Sequence[Plot], narrow: bool, between: float, gap: int
-) -> tuple[int, list[tuple[Ends, Ends]]]:
+    plots: Sequence[Plot], columns: int, between: float, beside: float, gap: float
+) -> tuple[float, list[tuple[Ends, Ends]]]:
     """The height of all plots in pixels, and where each lies across and up, as shares."""
-    heights = [plot.height for plot in plots]
-    count = len(plots)
-    full = sum(heights) + gap * (count - 1) if narrow else max(heights)
-    width = (1 - between * (count - 1)) / count
+    rows = [plots[start : start + columns] for start in range(0, len(plots), columns)]
+    heights = [max(plot.height for plot in row) for row in rows]
+    full = sum(heights) + gap * (len(rows) - 1)
+    slot = (1 - between * (columns - 1)) / columns
     places: list[tuple[Ends, Ends]] = []
     top = full
-    for number, height in enumerate(heights):
-        left = 0.0 if narrow else number * (width + between)
-        across = [left, 1.0 if narrow else min(1.0, left + width)]
-        places.append((across, [max(0.0, (top - height) / full), top / full]))
-        top -= height + gap if narrow else 0
+    for row, height in zip(rows, heights, strict=True):
+        for column, plot in enumerate(row):
+            left = column * (slot + between)
+            across = [left, min(1.0, left + slot - beside)]
+            places.append((across, [max(0.0, (top - plot.height) / full), top / full]))
+        top -= height + gap
     return full, places

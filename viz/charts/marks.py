@@ -309,16 +309,21 @@ def notes(x: float, texts: Sequence[str], **more: Any) -> Mark:
 
 
 def rule(
-    *, x: float | None = None, y: float | None = None, color: Color = "muted", **line: Any
+    *,
+    x: float | None = None,
+    y: float | None = None,
+    color: Color = "muted",
+    layer: str = "below",
+    **line: Any,
 ) -> Mark:
-    """A line through the whole plot at a number, with settings of Plotly's."""
+    """A line through the whole plot at a number, below or above all else; `line` is Plotly's."""
 
     def draw(sheet: Sheet) -> None:
         ends = {"xref": "paper", "x0": 0, "x1": 1, "y0": y, "y1": y}
         if y is None:
             ends = {"x0": x, "x1": x, "yref": f"y{sheet.suffix} domain", "y0": 0, "y1": 1}
         style_of = {"color": sheet.theme.color(color), **line}
-        sheet.shape(type="line", layer="below", **ends, line=style_of)
+        sheet.shape(type="line", layer=layer, **ends, line=style_of)
 
     return draw
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from viz.draw import style
 from viz.draw.labels import escape_html
 from viz.draw.themes import Theme
+
+_CLIPPED_BAR = 170
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,3 +111,10 @@ def weights(title: str = "weight") -> Scale:
 def around_zero(title: str, limit: float, **more: Any) -> Scale:
     """Numbers from -limit to limit."""
     return Scale(title=title, low=-limit, high=limit, **more)
+
+
+def clipped(title: str, values: Sequence[NDArray[np.floating[Any]]], **more: Any) -> Scale:
+    """Numbers around 0, the largest of which share the end colours; see `style.clipped_limit`."""
+    limit = style.clipped_limit(values)
+    ticks = {-limit: f"≤ −{limit:.3g}", 0: "0", limit: f"≥ {limit:.3g}"}
+    return around_zero(title, limit, ticks=ticks, lengths=(_CLIPPED_BAR, _CLIPPED_BAR), **more)

@@ -7,19 +7,22 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from model.trace.attention_map import FloatArray
-from viz.draw import style, themes
+from viz.charts.axes import Axis, number_axis
+from viz.charts.chart import HEIGHT, Plot, chart
+from viz.charts.marks import Mark
+from viz.draw import style
 from viz.save.notebook import Lines
 from viz.save.numbers import Numbers
-from viz.save.picture import Picture
+from viz.save.picture import Layout, Picture
 
 SQUARE_HEIGHT, NARROW_SQUARE_HEIGHT = style.COMFORTABLE_HEIGHT, 280
-SQUARE = {"scaleanchor": "y", "constrain": "domain", "constraintoward": "left"}
+SQUARE: dict[str, Any] = {"scaleanchor": "y", "constrain": "domain", "constraintoward": "left"}
 """An axis with the same scale as the other."""
 
-_CURVE_HEIGHT = 320
 _AXIS_HEIGHT, _NARROW_AXIS_HEIGHT = 54, 30
 
 
@@ -77,20 +80,26 @@ def table_numbers(table: FloatArray, dimensions: Sequence[int] | None = None) ->
     )
 
 
-def columns_in(room: int, values: NDArray[np.floating[Any]]) -> tuple[dict[str, Any], str]:
-    """A heatmap's columns where `room` of them fit, and how many are left out, in words.
+def columns_in(
+    room: int, values: NDArray[np.floating[Any]]
+) -> tuple[NDArray[np.floating[Any]], dict[str, Any], str]:
+    """A heatmap's columns where `room` of them fit.
 
     Where a browser has fewer pixels than columns, it leaves out any; so whole pairs are left out,
-    evenly, and those that stay are drawn wider. Their numbers are the heatmap's customdata.
+    evenly, and those that stay are drawn wider.
+
+    Returns:
+        the columns, where they lie for `cells` with their numbers as its customdata, and how many
+        are left out, in words.
     """
     rows, count = values.shape
     step = math.ceil(count / room)
     columns = style.pair_columns(count, step)
-    numbers = np.tile(columns, (rows, 1))
-    cells = {"z": values if step == 1 else values[:, columns], "customdata": numbers}
+    placed: dict[str, Any] = {"customdata": np.tile(columns, (rows, 1))}
     if step == 1:
-        return cells, ""
-    return {**cells, "x0": (step - 1) / 2, "dx": step}, f", one pair in {step}"
+        return values, placed, ""
+    placed |= {"x0": (step - 1) / 2, "dx": step}
+    return values[:, columns], placed, f", one pair in {step}"
 
 
 def limit_of(values: NDArray[np.floating[Any]]) -> float:
@@ -99,42 +108,39 @@ def limit_of(values: NDArray[np.floating[Any]]) -> float:
     return float(np.abs(values).max()) or 1.0
 
 
-def numbered_axis(title: str, length: int, **more: Any) -> dict[str, Any]:
+def place_axis(title: str, length: int, *, down: bool = False, **more: Any) -> Axis:
     """An axis over 0, 1, … with labels at round numbers."""
-    return {
-        "title": style.axis_title(title),
-        "range": [-0.5, length - 0.5],
-        "tickmode": "auto",
-        "nticks": 9,
-        "tickformat": "d",
-        "ticks": "",
-        "ticklabelstandoff": 6,
-        "tickfont": {"size": style.SMALL_FONT_SIZE},
-        "showgrid": False,
-        "zeroline": False,
-        "automargin": True,
-        **more,
-    }
+    ends = [length - 0.5, -0.5] if down else [-0.5, length - 0.5]
+    ticks = {"nticks": 9, "tickformat": "d", "ticks": "", "ticklabelstandoff": 6, "showgrid": False}
+    return number_axis(title, range=ends, **ticks, **more)
 
 
-def curve_axis(theme: themes.Theme, title: str, **more: Any) -> dict[str, Any]:
-    """An axis of curves."""
-    return style.value_axis(theme, title, nticks=7, zerolinecolor=theme.muted, **more)
-
-
-def curve_layout(
-    theme: themes.Theme,
+def curves(
+    layout: Layout,
     title: str,
+    across: Axis,
+    up: Axis,
+    marks: Sequence[Mark],
     *,
-    height: int = _CURVE_HEIGHT,
-    legend_rows: int = 0,
-    narrow: bool = False,
-    lines: Sequence[str] = (),
-) -> dict[str, Any]:
-    """The layout of curves: the title above the plot, the legend below it in rows."""
-    axis = _NARROW_AXIS_HEIGHT if narrow else _AXIS_HEIGHT
-    below = axis + style.LEGEND_HEIGHT * legend_rows
-    return style.plain_layout(theme, title=title, height=height, below=below, lines=lines)
+    height: int = HEIGHT,
+    legend: tuple[int, int] = (0, 0),
+    **more: Any,
+) -> go.Figure:
+    """Lines over numbers, with so many rows of legend below them, wide and narrow."""
+    wide, narrow = (style.LEGEND_HEIGHT * rows for rows in legend)
+    return chart(
+        layout,
+        title,
+        Plot(across=across, up=up, marks=marks, height=height),
+        lines=[f"Across – {across.line}, up – {up.line}"],
+        below=(_AXIS_HEIGHT + wide, _NARROW_AXIS_HEIGHT + narrow),
+        **more,
+    )
+
+
+def curve_axis(title: str, at: Any = None, **more: Any) -> Axis:
+    """An axis of curves."""
+    return number_axis(title, at, nticks=7, **more)
 
 
 def position_range(length: int) -> list[float]:

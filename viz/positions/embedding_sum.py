@@ -11,8 +11,13 @@ import plotly.graph_objects as go
 from model.explain.position_measures import Values
 from model.trace.attention_map import FloatArray, Tokens
 from model.trace.terms import EmbeddingParts
-from viz.draw import style, themes
-from viz.draw.labels import axis_texts, escape_html, side_texts
+from viz.charts.axes import label_axis, number_axis
+from viz.charts.chart import Plot, chart
+from viz.charts.marks import cells
+from viz.charts.scale import clipped
+from viz.charts.texts import corner_note, texts
+from viz.draw import style
+from viz.draw.labels import axis_texts, lower_first
 from viz.draw.panels import Panel
 from viz.links.request import Request
 from viz.positions.axes import columns_in
@@ -20,20 +25,14 @@ from viz.save.notebook import Lines
 from viz.save.numbers import Numbers
 from viz.save.picture import Layout, Picture
 
-_HOVER = "<b>%{y}</b><br>dimension <b>%{customdata}</b><br>value <b>%{z:.6~g}</b><extra></extra>"
-
-_PANEL_WIDTH, _NARROW_PANEL_WIDTH = 0.185, 0.84
-"""The width of each heatmap as a share of its part; the rest holds the norms."""
+_HOVER = "<b>%{y}</b><br>dimension <b>%{customdata}</b><br>value <b>%{z:.6~g}</b>"
 
 _NARROW_PANEL_HEIGHT, _PANEL_GAP = 230, 34
 _MAX_PANEL_HEIGHT = 720
 _ROOM, _NARROW_ROOM = 160, 256
 """Columns that are at least a pixel wide."""
 
-_BAR, _BAR_HEIGHT = 170, 62
-
-_AXIS_ROOM, _NARROW_AXIS_ROOM = 44, 20
-"""Pixels below the plot for an axis' labels and title."""
+_BAR_HEIGHT = 62
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -136,112 +135,82 @@ class EmbeddingSum(Picture):
 
     def figure(self, layout: Layout) -> go.Figure:
         """The first four traces are the four, or pairs of them; each row's norm is at its right."""
-        parts, panels = self.parts, _panels(self.parts)
-        theme = themes.page(layout.dark)
+        parts, narrow = self.parts, layout.narrow
+        panels = _panels(parts)
         n_tokens, d_model = parts.word.shape
-        height = min(style.plot_height(n_tokens), _MAX_PANEL_HEIGHT)
-        if layout.narrow:
-            height = min(height, _NARROW_PANEL_HEIGHT)
-        full = 4 * height + 3 * _PANEL_GAP if layout.narrow else height
-        room = _NARROW_ROOM if layout.narrow else _ROOM
-        left_out = columns_in(room, parts.word)[1]
-        labels = [escape_html(text) for text in side_texts(parts.tokens, layout.narrow)]
+        height = style.plot_height(n_tokens)
+        height = min(height, _NARROW_PANEL_HEIGHT if narrow else _MAX_PANEL_HEIGHT)
         step = style.label_step(n_tokens, height // style.MIN_ROW_HEIGHT)
-        # A phone has no room for two colour bars beside each other.
-        below = _NARROW_AXIS_ROOM + _BAR_HEIGHT if layout.narrow else _AXIS_ROOM
-        spec: dict[str, Any] = {
-            **style.bar_layout(
-                theme,
-                title=self.title,
-                height=full,
-                top=style.SMALL_FONT_SIZE + 10,
-                lines=[f"Rows – token, columns – dimension{left_out}"] if layout.narrow else [],
-                axis=below,
-            ),
-            "plot_bgcolor": style.CLEAR,
-            "coloraxis": style.clipped_axis(theme, [parts.word], "word", length=_BAR),
-            "coloraxis2": style.clipped_axis(
-                theme,
-                [parts.scaled, parts.position, parts.sum],
-                "scaled word, position and sum",
-                length=_BAR,
-            ),
-            "annotations": [],
-        }
-        data: list[Any] = []
-        numbers: list[Any] = []
+        rows = np.arange(0, n_tokens, step)
+        dense = {"size": style.DENSE_FONT_SIZE}
+        tight: dict[str, Any] = {"tickfont": dense} if narrow else {}
+        word = clipped("word", [parts.word])
+        plots = []
         for place, (name, values) in enumerate(panels.items()):
-            suffix = "" if place == 0 else str(place + 1)
-            across, down = _domains(place, layout.narrow, height, full)
-            cells, _ = columns_in(room, values)
-            data.append(
-                go.Heatmap(
-                    **cells,
-                    coloraxis="coloraxis" if place == 0 else "coloraxis2",
-                    hovertemplate=_HOVER,
-                    xaxis=f"x{suffix}",
-                    yaxis=f"y{suffix}",
-                    name=name,
+            drawn, placed, left_out = columns_in(_NARROW_ROOM if narrow else _ROOM, values)
+            norms = [f" {_written(norm)}" for norm in _norms(values)[::step]]
+            plots.append(
+                Plot(
+                    across=number_axis(
+                        f"Dimension{left_out}",
+                        range=[-0.5, d_model - 0.5],
+                        nticks=4,
+                        tickformat="d",
+                        ticks="",
+                        tickfont=dense,
+                        ticklabelstandoff=4,
+                        showticklabels=place == len(panels) - 1 or not narrow,
+                        showgrid=False,
+                        automargin=False,
+                    ),
+                    up=label_axis(
+                        "Token",
+                        parts.tokens,
+                        shared=True,
+                        matches="y" if place else None,
+                        **tight,
+                    ),
+                    marks=[
+                        cells(
+                            drawn,
+                            name=name,
+                            gap=0,
+                            hover=_HOVER,
+                            scale=None if place else word,
+                            **placed,
+                        ),
+                        texts(
+                            np.full(len(rows), d_model - 0.5),
+                            rows,
+                            norms,
+                            name=f"norms: {name}",
+                            at="middle right",
+                            size=dense["size"] if narrow or step > 1 else style.SMALL_FONT_SIZE,
+                        ),
+                        corner_note("norm", right=3),
+                    ],
+                    heading=name,
+                    height=height,
                 )
             )
-            rows = np.arange(0, n_tokens, step)
-            numbers.append(
-                go.Scatter(
-                    x=np.full(len(rows), d_model - 0.5),
-                    y=rows,
-                    mode="text",
-                    text=[f" {_written(norm)}" for norm in _norms(values)[::step]],
-                    textposition="middle right",
-                    textfont={
-                        "size": style.DENSE_FONT_SIZE
-                        if layout.narrow or step > 1
-                        else style.SMALL_FONT_SIZE,
-                        "color": theme.text,
-                    },
-                    cliponaxis=False,
-                    hoverinfo="skip",
-                    showlegend=False,
-                    xaxis=f"x{suffix}",
-                    yaxis=f"y{suffix}",
-                    name=f"norms: {name}",
-                )
-            )
-            last = place == 3 or not layout.narrow
-            spec[f"xaxis{suffix}"] = {
-                "domain": across,
-                "anchor": f"y{suffix}",
-                "range": [-0.5, d_model - 0.5],
-                "nticks": 4,
-                "tickformat": "d",
-                "ticks": "",
-                "tickfont": {"size": style.DENSE_FONT_SIZE},
-                "ticklabelstandoff": 4,
-                "title": style.axis_title("" if layout.narrow else f"Dimension{left_out}", 6),
-                "showticklabels": last,
-                "showgrid": False,
-                "zeroline": False,
-            }
-            spec[f"yaxis{suffix}"] = style.axis(
-                "Token" if place == 0 and not layout.narrow else "",
-                labels,
-                step,
-                range=[n_tokens - 0.5, -0.5],
-                domain=down,
-                anchor=f"x{suffix}",
-                showticklabels=layout.narrow or place == 0,
-                **({} if place == 0 else {"matches": "y"}),
-                **({"tickfont": {"size": style.DENSE_FONT_SIZE}} if layout.narrow else {}),
-            )
-            muted = {"size": style.SMALL_FONT_SIZE, "color": theme.muted}
-            spec["annotations"] += [
-                style.heading(theme, name, across[0], down[1]),
-                style.heading(theme, "norm", across[1], down[1], xshift=3, font=muted),
-            ]
-        if layout.narrow:
-            spec["coloraxis"]["colorbar"]["y"] = _BAR_HEIGHT / spec["height"]
-        else:
-            spec["coloraxis2"]["colorbar"]["x"] = 1 / 3
-        return go.Figure({"data": data + numbers, "layout": spec})
+        return chart(
+            layout,
+            self.title,
+            plots,
+            lines=[f"Rows – token, columns – {lower_first(plots[0].across.title)}"],
+            scale=clipped(
+                "scaled word, position and sum",
+                [parts.scaled, parts.position, parts.sum],
+                bar={} if narrow else {"x": 1 / 3},
+            ),
+            top=style.SMALL_FONT_SIZE + 10,
+            below=(style.BOTTOM + 44, style.BOTTOM + 20 + _BAR_HEIGHT),
+            # A phone has no room for two colour bars beside each other.
+            under_bars=(0, _BAR_HEIGHT),
+            between=0,
+            beside=(0.065, 0.16),
+            gap=_PANEL_GAP,
+        )
 
     def numbers(self) -> Numbers:
         cells, parts = ("token", "dimension"), self.parts
@@ -283,14 +252,6 @@ def _factor(parts: EmbeddingParts) -> float:
     word, scaled = parts.word.astype(np.float64), parts.scaled.astype(np.float64)
     size = float(np.square(word).sum())
     return round(float((word * scaled).sum()) / size, 6) if size else 1.0
-
-
-def _domains(place: int, narrow: bool, height: int, full: int) -> tuple[list[float], list[float]]:
-    """A heatmap's place, across and up, as shares of the plot."""
-    if narrow:
-        top = full - place * (height + _PANEL_GAP)
-        return [0, _NARROW_PANEL_WIDTH], [max(0.0, (top - height) / full), top / full]
-    return [place / 4, place / 4 + _PANEL_WIDTH], [0, 1]
 
 
 def _norms(values: FloatArray) -> Values:

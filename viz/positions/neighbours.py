@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import plotly.graph_objects as go
 
 from model.explain.measures import SELF, head_facts
@@ -15,7 +14,10 @@ from model.record.intervention import PositionEdit
 from model.trace.attention_map import AttentionKind, Site
 from model.trace.head import Head
 from model.trace.trace import Trace
-from viz.draw import style, themes
+from viz.charts.axes import label_axis, number_axis
+from viz.charts.chart import Plot, chart
+from viz.charts.marks import bars
+from viz.draw import style
 from viz.save.notebook import Lines, public
 from viz.save.numbers import Numbers, column_numbers
 from viz.save.picture import Layout, Picture
@@ -29,8 +31,6 @@ MOST_HEADS = 8
 """The largest number of heads shown."""
 
 _HOVER = "%{y}<br>share <b>%{x:.1f}%</b><extra>%{fullData.name}</extra>"
-_AXIS_ROOM, _NARROW_AXIS_ROOM = 44, 20
-"""Pixels below the plot for an axis' labels and title."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,56 +129,39 @@ class NeighbourHeads(Picture):
     def figure(self, layout: Layout) -> go.Figure:
         """Two bars per head: its share before and after."""
         heads = self._shown
-        theme = themes.page(layout.dark)
+        share = number_axis(
+            "Share of the weight on that token",
+            # A little more, or the last label would be left out.
+            range=[0, 101],
+            ticksuffix="%",
+            nticks=6,
+            zeroline=True,
+        )
         names = [_short(each) if layout.narrow else each.name for each in heads]
-        data = [
-            {
-                "type": "bar",
-                "orientation": "h",
-                "x": [100 * share for share in shares],
-                "y": np.arange(len(heads)),
-                "marker": {"color": color, "line": {"width": 0}},
-                "hovertemplate": _HOVER,
-                "name": name,
-                "showlegend": True,
-            }
-            for name, color, shares in (
-                ("the model’s own positions", theme.beside, [each.before for each in heads]),
-                ("edited positions", theme.positive, [each.after for each in heads]),
-            )
-        ]
-        share = "Share of the weight on that token"
-        below = (_NARROW_AXIS_ROOM if layout.narrow else _AXIS_ROOM) + 10 + style.LEGEND_HEIGHT
-        below += style.LEGEND_HEIGHT if layout.narrow else 0
-        spec = {
-            **style.plain_layout(
-                theme,
-                title=self.title,
+        before, after = (
+            [100 * share for share in shares]
+            for shares in zip(*((each.before, each.after) for each in heads), strict=True)
+        )
+        own, edited = "the model’s own positions", "edited positions"
+        return chart(
+            layout,
+            self.title,
+            Plot(
+                across=share,
+                up=label_axis(
+                    "Head and neighbour", names, tickfont={"size": style.SMALL_FONT_SIZE}
+                ),
+                marks=[
+                    bars(before, name=own, hover=_HOVER),
+                    bars(after, name=edited, color="positive", hover=_HOVER),
+                ],
                 height=style.plot_height(len(heads)),
-                below=below,
-                lines=[share] if layout.narrow else [],
             ),
-            "barmode": "group",
-            "bargap": 0.3,
-            "xaxis": style.value_axis(
-                theme,
-                "" if layout.narrow else share,
-                # A little more, or the last label would be left out.
-                range=[0, 101],
-                ticksuffix="%",
-                nticks=6,
-                zeroline=True,
-                zerolinecolor=theme.muted,
-            ),
-            "yaxis": style.axis(
-                "" if layout.narrow else "Head and neighbour",
-                names,
-                1,
-                range=[len(heads) - 0.5, -0.5],
-                tickfont={"size": style.SMALL_FONT_SIZE},
-            ),
-        }
-        return go.Figure({"data": data, "layout": spec})
+            lines=[share.title],
+            below=(54 + style.LEGEND_HEIGHT, 30 + 2 * style.LEGEND_HEIGHT),
+            barmode="group",
+            bargap=0.3,
+        )
 
     def numbers(self) -> Numbers:
         heads = self.heads

@@ -12,17 +12,16 @@ from numpy.typing import NDArray
 
 from model.explain.position_measures import Values
 from model.trace.attention_map import AttentionKind
-from viz.draw import style, themes
-from viz.draw.labels import escape_html
+from viz.charts.axes import label_axis, number_axis
+from viz.charts.chart import Plot, chart
+from viz.charts.marks import bars
+from viz.draw import style
 from viz.links.request import Request
 from viz.save.notebook import Lines
 from viz.save.numbers import Numbers, column_numbers
 from viz.save.picture import Layout, Picture
 
 _HOVER = "head <b>%{x}</b><br>share <b>%{y:.1f}%</b><extra>%{fullData.name}</extra>"
-_HEIGHT = 320
-_AXIS_ROOM, _NARROW_AXIS_ROOM = 44, 20
-"""Pixels below the plot for an axis' labels and title."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -86,57 +85,42 @@ class TermShares(Picture):
         )
 
     def figure(self, layout: Layout) -> go.Figure:
-        shares, n_heads = self.shares, self._n_heads
-        theme = themes.page(layout.dark)
-        data = [
-            {
-                "type": "bar",
-                "x": np.arange(n_heads),
-                "y": 100 * np.asarray(share),
-                "marker": {"color": theme.heads[place % len(theme.heads)], "line": {"width": 0}},
-                "hovertemplate": _HOVER,
-                "name": escape_html(_title(name)),
-                "showlegend": True,
-            }
-            for place, (name, share) in enumerate(shares.items())
+        n_heads = self._n_heads
+        percents = {name: 100 * np.asarray(share) for name, share in self.shares.items()}
+        every = np.stack(list(percents.values()))
+        ends = [
+            min(0.0, float(np.minimum(every, 0).sum(axis=0).min()) * 1.05),
+            max(100.0, float(np.maximum(every, 0).sum(axis=0).max()) * 1.02),
         ]
-        rows = -(-len(shares) // (2 if layout.narrow else 5))
-        below = (
-            (_NARROW_AXIS_ROOM if layout.narrow else _AXIS_ROOM) + 10 + style.LEGEND_HEIGHT * rows
-        )
-        percents = 100 * np.stack([np.asarray(share) for share in shares.values()])
-        spec = {
-            **style.plain_layout(
-                theme,
-                title=self.title,
-                height=_HEIGHT,
-                below=below,
-                lines=["Encoder layer 0, share by head"] if layout.narrow else [],
-            ),
-            # Terms that work against the others hang below 0.
-            "barmode": "relative",
-            "bargap": 0.25,
-            "xaxis": style.axis(
-                "" if layout.narrow else "Head of encoder layer 0",
-                [str(head) for head in range(n_heads)],
-                style.label_step(n_heads, 12 if layout.narrow else 48),
-                range=[-0.5, n_heads - 0.5],
-                autotickangles=[0],
-            ),
-            "yaxis": style.value_axis(
-                theme,
-                "" if layout.narrow else "Share of the scores’ variance",
-                ticksuffix="%",
-                range=[
-                    min(0.0, float(np.minimum(percents, 0).sum(axis=0).min()) * 1.05),
-                    max(100.0, float(np.maximum(percents, 0).sum(axis=0).max()) * 1.02),
+        wide, narrow = (-(-len(every) // entries) for entries in (5, 2))
+        return chart(
+            layout,
+            self.title,
+            Plot(
+                across=label_axis(
+                    "Head of encoder layer 0",
+                    [str(head) for head in range(n_heads)],
+                    room=(48, 12),
+                    autotickangles=[0],
+                ),
+                up=number_axis(
+                    "Share of the scores’ variance",
+                    range=ends,
+                    ticksuffix="%",
+                    nticks=7,
+                    zeroline=True,
+                ),
+                marks=[
+                    bars(share, down=False, name=_title(name), color=place, hover=_HOVER)
+                    for place, (name, share) in enumerate(percents.items())
                 ],
-                nticks=7,
-                zeroline=True,
-                zerolinecolor=theme.muted,
             ),
-        }
-        return go.Figure({"data": data, "layout": spec})
+            lines=["Encoder layer 0, share by head"],
+            below=(54 + style.LEGEND_HEIGHT * wide, 30 + style.LEGEND_HEIGHT * narrow),
+            # Terms that work against the others hang below 0.
+            barmode="relative",
+            bargap=0.25,
+        )
 
     def numbers(self) -> Numbers:
         columns = {f"share_{name}": share for name, share in self.shares.items()}

@@ -5,14 +5,18 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from model.trace.attention_map import Tokens
-from viz.draw import style, themes
-from viz.draw.labels import escape_html, side_texts
+from viz.charts.axes import number_axis
+from viz.charts.chart import Plot, chart
+from viz.charts.marks import bars, points
+from viz.charts.token_map import key_axis, keys_height
+from viz.draw import style
 from viz.draw.word_diff import word_diff
 from viz.save.notebook import Lines
 from viz.save.numbers import Numbers, array_name, column_numbers
@@ -95,55 +99,33 @@ class ShuffledDistances(Picture):
         tokens, distances = self.tokens, self.distances
         if any(len(values) != len(tokens) for values in distances.values()):
             raise ValueError(f"Each of the {len(tokens)} tokens needs one distance.")
-        theme = themes.page(layout.dark)
-        labels = [escape_html(text) for text in side_texts(tokens, layout.narrow)]
         # The first as bars, the others as points on them: a point is visible even at 0.
-        bar = {"type": "bar", "width": _BAR_WIDTH}
-        points = {"type": "scatter", "mode": "markers", "cliponaxis": False}
-        data = [
-            {
-                **(points if place else bar),
-                "x": np.arange(len(tokens)),
-                "y": values,
-                "marker": {"color": theme.heads[place], "line": {"width": 0}}
-                | ({"size": _POINT, "symbol": "diamond"} if place else {}),
-                "name": name,
-                "hovertemplate": _HOVER,
-            }
-            for place, (name, values) in enumerate(distances.items())
-        ]
-        spec = style.layout(
-            theme,
-            title=self.title if not layout.narrow else "How far each row moved",
-            height=_HEIGHT,
-            top=style.labels_height(
-                side_texts(tokens, layout.narrow),
-                style.NARROW_PLOT_WIDTH if layout.narrow else style.PLOT_WIDTH,
-            ),
-            lines=["Distance by token, in the new order"] if layout.narrow else [],
-        )
-        spec = style.with_bottom(spec, _BELOW) | {
-            "legend": {**spec["legend"], "x": 0, "xref": "container", "xanchor": "left", "y": 0},
-            "plot_bgcolor": style.CLEAR,
-            "xaxis": style.axis(
-                "" if layout.narrow else "Token, in the new order",
-                labels,
-                style.label_step(
-                    len(tokens),
-                    style.NARROW_LABELLED_COLUMNS if layout.narrow else style.LABELLED_COLUMNS,
-                ),
-                side="top",
-            ),
-            "yaxis": {
-                "title": style.axis_title("" if layout.narrow else "Distance"),
-                "tickfont": {"size": style.SMALL_FONT_SIZE},
-                "rangemode": "tozero",
-                "gridcolor": theme.grid,
-                "automargin": True,
-            },
-            "showlegend": True,
+        (first, lengths), *others = distances.items()
+        marks = [bars(lengths, down=False, name=first, color=0, hover=_HOVER, width=_BAR_WIDTH)]
+        look: dict[str, Any] = {
+            "size": _POINT,
+            "symbol": "diamond",
+            "hover": _HOVER,
+            "cliponaxis": False,
         }
-        return go.Figure({"data": data, "layout": spec})
+        marks += [
+            points(np.arange(len(tokens)), values, name=name, color=place, **look)
+            for place, (name, values) in enumerate(others, start=1)
+        ]
+        return chart(
+            layout,
+            self.title,
+            Plot(
+                across=key_axis("Token, in the new order", tokens, layout).with_(range=None),
+                up=number_axis("Distance", rangemode="tozero", zeroline=True),
+                marks=marks,
+                height=_HEIGHT,
+            ),
+            short="How far each row moved",
+            lines=["Distance by token, in the new order"],
+            top=keys_height(tokens, layout),
+            below=_BELOW,
+        )
 
     def numbers(self) -> Numbers:
         columns = {f"distance_{array_name(name)}": each for name, each in self.distances.items()}

@@ -11,7 +11,10 @@ import plotly.graph_objects as go
 from model.explain import position_measures
 from model.explain.position_measures import EQUAL, ROUND, likeness, rotation_deviation
 from model.trace.attention_map import FloatArray
-from viz.draw import style, themes
+from viz.charts.chart import Plot, chart
+from viz.charts.marks import band, cells, line
+from viz.charts.scale import around_zero
+from viz.draw import style
 from viz.links.request import Request
 from viz.positions.axes import (
     NARROW_SQUARE_HEIGHT,
@@ -19,15 +22,15 @@ from viz.positions.axes import (
     SQUARE_HEIGHT,
     TablePicture,
     curve_axis,
-    curve_layout,
+    curves,
     limit_of,
-    numbered_axis,
+    place_axis,
     position_range,
 )
 from viz.save.numbers import Numbers, column_numbers
 from viz.save.picture import Layout
 
-_PAIR_HOVER = "positions <b>%{y}</b> and <b>%{x}</b><br><b>%{z:.6~g}</b><extra></extra>"
+_PAIR_HOVER = "positions <b>%{y}</b> and <b>%{x}</b><br><b>%{z:.6~g}</b>"
 _OFFSET_HOVER = (
     "offset <b>%{x}</b><br>mean <b>%{y:.6~g}</b><br>"
     "from %{customdata[0]:.6~g} to %{customdata[1]:.6~g}<extra></extra>"
@@ -126,35 +129,24 @@ class Similarity(_Alike):
 
     def figure(self, layout: Layout) -> go.Figure:
         """One colour scale on both sides of 0."""
-        theme = themes.page(layout.dark)
         alike = likeness(self.rows, cosine=self.cosine).astype(np.float32)
-        limit = 1.0 if self.cosine else limit_of(alike)
-        length = len(alike)
-        name = self.measure
-        heatmap = {
-            "type": "heatmap",
-            "z": alike,
-            "zmin": -limit,
-            "zmax": limit,
-            "colorscale": theme.signed_colorscale,
-            "colorbar": style.value_bar(theme, limit, name, narrow=layout.narrow),
-            "hovertemplate": _PAIR_HOVER,
-            "name": name,
-        }
-        side = "" if layout.narrow else "Position"
-        spec = {
-            **style.bar_layout(
-                theme,
-                title=f"{name.capitalize()} of every two positions",
+        name, length = self.measure, len(alike)
+        return chart(
+            layout,
+            f"{name.capitalize()} of every two positions",
+            Plot(
+                across=place_axis("Position", length, side="top", **SQUARE),
+                up=place_axis(
+                    "Position", length, down=True, constrain="domain", constraintoward="top"
+                ),
+                marks=[cells(alike, name=name, gap=0, hover=_PAIR_HOVER)],
                 height=NARROW_SQUARE_HEIGHT if layout.narrow else SQUARE_HEIGHT,
-                top=style.FONT_SIZE + 10,
-                lines=["Rows and columns – position"] if layout.narrow else [],
             ),
-            "xaxis": numbered_axis(side, length, side="top") | SQUARE,
-            "yaxis": numbered_axis(side, length)
-            | {"range": [length - 0.5, -0.5], "constrain": "domain", "constraintoward": "top"},
-        }
-        return go.Figure({"data": [heatmap], "layout": spec})
+            lines=["Rows and columns – position"],
+            scale=around_zero(name, 1.0 if self.cosine else limit_of(alike)),
+            top=style.FONT_SIZE + 10,
+            ground="grid",
+        )
 
     def numbers(self) -> Numbers:
         alike = likeness(self.rows, cosine=self.cosine)
@@ -228,53 +220,25 @@ class ByOffset(_Alike):
 
     def figure(self, layout: Layout) -> go.Figure:
         """A curve; the band shades everything between least and greatest, unless they are equal."""
-        offsets = self.by_offset
-        theme = themes.page(layout.dark)
-        name = self.measure
-        edge = {
-            "type": "scatter",
-            "x": offsets.offsets,
-            "mode": "lines",
-            "line": {"width": 0},
-            "hoverinfo": "skip",
-        }
-        band = [
-            {**edge, "y": offsets.low, "showlegend": False, "name": "least"},
-            {
-                **edge,
-                "y": offsets.high,
-                "fill": "tonexty",
-                "fillcolor": theme.hatch,
-                "name": "from least to greatest",
-            },
-        ]
-        data = [
-            *([] if self.depends_on_offset else band),
-            {
-                "type": "scatter",
-                "x": offsets.offsets,
-                "y": offsets.mean,
-                "mode": "lines" if len(self.rows) > 1 else "markers",
-                "line": {"color": theme.accent, "width": 2},
-                "customdata": np.stack([offsets.low, offsets.high], axis=-1),
-                "hovertemplate": _OFFSET_HOVER,
-                "name": "mean",
-            },
-        ]
-        spec = {
-            **curve_layout(
-                theme,
-                f"{name.capitalize()} by offset",
-                legend_rows=0 if self.depends_on_offset else 1,
-                narrow=layout.narrow,
-                lines=[f"Across – offset, up – {name}"] if layout.narrow else [],
-            ),
-            "xaxis": curve_axis(theme, "" if layout.narrow else "Offset k")
-            | {"range": position_range(len(self.rows))},
-            "yaxis": curve_axis(theme, "" if layout.narrow else name.capitalize())
-            | {"zeroline": True},
-        }
-        return go.Figure({"data": data, "layout": spec})
+        offsets, has_band = self.by_offset, not self.depends_on_offset
+        mean = line(
+            "mean",
+            offsets.mean,
+            color="accent",
+            hover=_OFFSET_HOVER,
+            legend=has_band,
+            customdata=np.stack([offsets.low, offsets.high], axis=-1),
+            mode="lines" if len(self.rows) > 1 else "markers",
+        )
+        shade = band("from least to greatest", offsets.low, offsets.high, color="hatch")
+        return curves(
+            layout,
+            f"{self.measure.capitalize()} by offset",
+            curve_axis("Offset k", offsets.offsets, range=position_range(len(self.rows))),
+            curve_axis(self.measure.capitalize(), zeroline=True),
+            [*([shade] if has_band else []), mean],
+            legend=(has_band, has_band),
+        )
 
     def numbers(self) -> Numbers:
         offsets, name = self.by_offset, self.measure.replace(" ", "_")

@@ -5,20 +5,25 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, TypeGuard
+from typing import TypeGuard
 
 import plotly.graph_objects as go
 
 from model.explain.position_measures import Values, require_table, row_norms, wavelengths
 from model.trace.attention_map import FloatArray, Tokens
-from viz.draw import style, themes
-from viz.draw.labels import escape_html, side_texts
+from viz.charts.axes import label_axis
+from viz.charts.chart import Plot, chart
+from viz.charts.marks import Mark, cells, rule
+from viz.charts.scale import around_zero
+from viz.charts.texts import note
+from viz.draw import style
+from viz.draw.labels import lower_first, side_texts
 from viz.links.request import Request
 from viz.positions.axes import (
     FormulaPicture,
     columns_in,
     limit_of,
-    numbered_axis,
+    place_axis,
     positions_words,
     table_numbers,
 )
@@ -36,7 +41,7 @@ _ROOM, _NARROW_ROOM = 640, 200
 NAMED_POSITIONS = 64
 """With more positions, the axis has numbers instead of tokens."""
 
-_AT_DIMENSION = "<br>dimension <b>%{customdata}</b><br>value <b>%{z:.6~g}</b><extra></extra>"
+_AT_DIMENSION = "<br>dimension <b>%{customdata}</b><br>value <b>%{z:.6~g}</b>"
 _TABLE_HOVER = f"position <b>%{{y}}</b>{_AT_DIMENSION}"
 _TOKEN_HOVER = f"<b>%{{y}}</b>{_AT_DIMENSION}"
 
@@ -124,51 +129,36 @@ class _Heatmap(Picture):
         """
         table, tokens, trained = self.rows, self.tokens, self.trained
         require_table(table)
-        theme = themes.page(layout.dark)
         length, d_model = table.shape
         if tokens is not None and len(tokens) > length:
             raise ValueError(
                 f"Each token needs a position: there are {len(tokens)} tokens and {length} "
                 "positions."
             )
-        named = tokens is not None and length <= NAMED_POSITIONS
-        limit = limit_of(table)
-        height = style.plot_height(length) if named else style.COMFORTABLE_HEIGHT
-        cells, left_out = columns_in(_NARROW_ROOM if layout.narrow else _ROOM, table)
-        rows, columns = ("Token" if named else "Position"), f"Dimension{left_out}"
-        downward = {"range": [length - 0.5, -0.5]}
-        if named and tokens is not None:
-            texts = [escape_html(text) for text in side_texts(tokens, layout.narrow)]
+        room = _NARROW_ROOM if layout.narrow else _ROOM
+        values, placed, left_out = columns_in(room, table)
+        columns = f"Dimension{left_out}"
+        up = place_axis("Position", length, down=True)
+        height, hover = style.COMFORTABLE_HEIGHT, _TABLE_HOVER
+        if tokens is not None and length <= NAMED_POSITIONS:
+            texts = side_texts(tokens, layout.narrow)
             texts += [str(position) for position in range(len(tokens), length)]
-            step = style.label_step(length, height // style.MIN_ROW_HEIGHT)
-            down = style.axis("" if layout.narrow else rows, texts, step, **downward)
-        else:
-            down = numbered_axis("" if layout.narrow else rows, length) | downward
-        heatmap = {
-            "type": "heatmap",
-            **cells,
-            "zmin": -limit,
-            "zmax": limit,
-            "colorscale": theme.signed_colorscale,
-            "colorbar": style.value_bar(theme, limit, "value", narrow=layout.narrow),
-            "hovertemplate": _TOKEN_HOVER if named else _TABLE_HOVER,
-            "name": "encoding",
-        }
-        spec = {
-            **style.bar_layout(
-                theme,
-                title=escape_html(self.heading),
-                height=height,
-                top=style.FONT_SIZE + 10,
-                lines=[f"Rows – {rows.lower()}", f"Columns – {columns.lower()}"]
-                if layout.narrow
-                else [],
+            up = label_axis("Token", texts)
+            height, hover = style.plot_height(length), _TOKEN_HOVER
+        marks = [cells(values, name="encoding", gap=0, hover=hover, **placed)]
+        if _has_untrained(trained, length):
+            marks += _untrained_marks(trained, length)
+        return chart(
+            layout,
+            self.heading,
+            Plot(
+                across=place_axis(columns, d_model, side="top"), up=up, marks=marks, height=height
             ),
-            "xaxis": numbered_axis("" if layout.narrow else columns, d_model, side="top"),
-            "yaxis": down,
-            **(_untrained_mark(theme, trained, length) if _has_untrained(trained, length) else {}),
-        }
-        return go.Figure({"data": [heatmap], "layout": spec})
+            lines=[f"Rows – {up.line}", f"Columns – {lower_first(columns)}"],
+            scale=around_zero("value", limit_of(table)),
+            top=style.FONT_SIZE + 10,
+            ground="grid",
+        )
 
     def numbers(self) -> Numbers:
         return table_numbers(self.rows)
@@ -266,32 +256,21 @@ def _rows(first: int, end: int) -> str:
     return f"row {first}" if end - first == 1 else f"rows {first} to {end - 1}"
 
 
-def _untrained_mark(theme: themes.Theme, trained: int, length: int) -> dict[str, Any]:
+def _untrained_marks(trained: int, length: int) -> list[Mark]:
     """A line above the rows that training never reached, and what they are."""
     # Below the line where there is room for a text, else above it.
     below = length - trained >= length / 8
-    line = {
-        "type": "line",
-        "xref": "paper",
-        "x0": 0,
-        "x1": 1,
-        "y0": trained - 0.5,
-        "y1": trained - 0.5,
-        "line": {"color": theme.text, "width": 1.5, "dash": "dash"},
-    }
-    text = {
-        "text": f"{'↓ ' if not below else ''}never trained: still random",
-        "xref": "paper",
-        "x": 0.5,
-        "y": trained - 0.5,
-        "yanchor": "top" if below else "bottom",
-        "yshift": -6 if below else 6,
-        "showarrow": False,
-        "bgcolor": theme.hover,
-        "borderpad": 3,
-        "font": {"size": style.SMALL_FONT_SIZE, "color": theme.text},
-    }
-    return {"shapes": [line], "annotations": [text]}
+    text = note(
+        f"{'↓ ' if not below else ''}never trained: still random",
+        xref="paper",
+        x=0.5,
+        y=trained - 0.5,
+        yanchor="top" if below else "bottom",
+        yshift=-6 if below else 6,
+        ground="hover",
+        borderpad=3,
+    )
+    return [rule(y=trained - 0.5, color="text", width=1.5, dash="dash", layer="above"), text]
 
 
 def _between(words: str, values: Values) -> str:

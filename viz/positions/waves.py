@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
+from numpy.typing import NDArray
 
 from model.explain.position_measures import (
     BASE,
@@ -21,6 +22,7 @@ from model.explain.position_measures import (
     wavelengths,
 )
 from model.trace.attention_map import FloatArray
+from viz.charts.marks import Mark, line, points, rule
 from viz.draw import style, themes
 from viz.links.request import Request
 from viz.positions.axes import (
@@ -30,7 +32,7 @@ from viz.positions.axes import (
     FormulaPicture,
     TablePicture,
     curve_axis,
-    curve_layout,
+    curves,
     length_words,
     limit_of,
     position_range,
@@ -54,8 +56,8 @@ MOST_FILMED = 40
 
 _LEGEND_ENTRIES, _NARROW_LEGEND_ENTRIES = 3, 1
 _DASHES = ("solid", "dash", "dot")
-_WAVE_HOVER = "position <b>%{x}</b><br>value <b>%{y:.6~g}</b><extra>%{fullData.name}</extra>"
-_CIRCLE_HOVER = "position <b>%{text}</b><br>(%{x:.4~f}, %{y:.4~f})<extra></extra>"
+_WAVE_HOVER = "position <b>%{x}</b><br>value <b>%{y:.6~g}</b>"
+_CIRCLE_HOVER = "position <b>%{text}</b><br>(%{x:.4~f}, %{y:.4~f})"
 
 
 class _Lines(Picture):
@@ -130,50 +132,34 @@ class _Lines(Picture):
 
     def figure(self, layout: Layout) -> go.Figure:
         """One line per dimension, with its wavelength in its name."""
-        table, dimensions, position = self.rows, self.dimensions, self.position
-        names = self._line_names
-        theme = themes.page(layout.dark)
-        positions = np.arange(len(table))
-        colors = theme.heads
-        data = [
-            {
-                "type": "scatter",
-                "x": positions,
-                "y": np.ascontiguousarray(table[:, dimension]),
-                "mode": "lines" if len(table) > 1 else "markers",
-                "line": {
-                    "color": colors[place % len(colors)],
-                    "width": 2,
-                    "dash": _DASHES[place // len(colors) % len(_DASHES)],
-                },
-                "hovertemplate": _WAVE_HOVER,
-                "name": name,
-                "showlegend": True,
-            }
-            for place, (dimension, name) in enumerate(zip(dimensions, names, strict=True))
+        table, position = self.rows, self.position
+        marks = [
+            line(
+                name,
+                np.ascontiguousarray(table[:, dimension]),
+                color=place,
+                dash=_DASHES[place // len(themes.LIGHT.heads) % len(_DASHES)],
+                hover=_WAVE_HOVER,
+                mode="lines" if len(table) > 1 else "markers",
+            )
+            for place, (dimension, name) in enumerate(
+                zip(self.dimensions, self._line_names, strict=True)
+            )
         ]
-        shown, marks = position_range(len(table)), []
+        shown, limit = position_range(len(table)), 1.05 * limit_of(table)
+        rows = [-(-len(marks) // entries) for entries in (_LEGEND_ENTRIES, _NARROW_LEGEND_ENTRIES)]
         if position is not None:
             require_index("position", position, len(table))
             shown = _ends_around(position, len(table))
-            ends = {"x0": position, "x1": position, "y0": 0, "y1": 1, "yref": "paper"}
-            marks = [{"type": "line", **ends, "line": {"color": theme.text, "width": 1.5}}]
-        limit = 1.05 * limit_of(table)
-        entries = _NARROW_LEGEND_ENTRIES if layout.narrow else _LEGEND_ENTRIES
-        spec = {
-            **curve_layout(
-                theme,
-                "Dimensions over position",
-                legend_rows=-(-len(names) // entries),
-                narrow=layout.narrow,
-                lines=["Across – position, up – value"] if layout.narrow else [],
-            ),
-            "xaxis": curve_axis(theme, "" if layout.narrow else "Position") | {"range": shown},
-            "yaxis": curve_axis(theme, "" if layout.narrow else "Value")
-            | {"range": [-limit, limit]},
-            "shapes": marks,
-        }
-        return go.Figure({"data": data, "layout": spec})
+            marks.append(rule(x=position, color="text", width=1.5, layer="above"))
+        return curves(
+            layout,
+            "Dimensions over position",
+            curve_axis("Position", np.arange(len(table)), range=shown),
+            curve_axis("Value", range=[-limit, limit]),
+            marks,
+            legend=(rows[0], rows[1]),
+        )
 
     def numbers(self) -> Numbers:
         return table_numbers(self.rows, self.dimensions)
@@ -289,82 +275,41 @@ class Circle(TablePicture):
 
         The circle is drawn only if the table's own points lie on one.
         """
-        table, pair, position, base = self.rows, self.pair, self.position, self.base
+        table, pair, position = self.rows, self.pair, self.position
         sine, cosine = pair_of(table, pair)
         require_index("position", position, len(table))
-        theme = themes.page(layout.dark)
-        data: list[dict[str, Any]] = []
+        marks: list[Mark] = []
         if on_circle(table, pair):
             radius = float(np.hypot(sine, cosine).mean())
             angles = np.linspace(0, 2 * math.pi, 181)
-            data.append(
-                {
-                    "x": radius * np.cos(angles),
-                    "y": radius * np.sin(angles),
-                    "mode": "lines",
-                    "line": {"color": theme.muted, "width": 1, "dash": "dot"},
-                    "hoverinfo": "skip",
-                    "name": "the circle that all positions lie on",
-                }
-            )
+            ring = radius * np.sin(angles), radius * np.cos(angles)
+            name = "the circle that all positions lie on"
+            marks.append(_stroke(name, *ring, color="muted", width=1, dash="dot"))
         trail = slice(max(0, position - TRAIL), position + 1)
-        data += [
-            {
-                "x": cosine[:position],
-                "y": sine[:position],
-                "text": np.arange(position),
-                "mode": "markers",
-                "marker": {"color": theme.beside, "size": 6},
-                "hovertemplate": _CIRCLE_HOVER,
-                "name": "earlier positions",
-            },
-            {
-                "x": cosine[trail],
-                "y": sine[trail],
-                "mode": "lines",
-                "line": {"color": theme.beside, "width": 2},
-                "hoverinfo": "skip",
-                "name": "the last steps",
-            },
-            {
-                "x": [0, cosine[position]],
-                "y": [0, sine[position]],
-                "mode": "lines",
-                "line": {"color": theme.positive, "width": 2},
-                "hoverinfo": "skip",
-                "name": "from the origin",
-            },
-            {
-                "x": [cosine[position]],
-                "y": [sine[position]],
-                "text": [position],
-                "mode": "markers",
-                "marker": {"color": theme.positive, "size": 14},
-                "hovertemplate": _CIRCLE_HOVER,
-                "name": "the position",
-            },
+        now, origin = slice(position, position + 1), np.zeros(1)
+        spoke = [np.concatenate([origin, part[now]]) for part in (sine, cosine)]
+        marks += [
+            _dots("earlier positions", sine, cosine, slice(position), color="beside", size=6),
+            _stroke("the last steps", sine[trail], cosine[trail], color="beside"),
+            _stroke("from the origin", *spoke, color="positive"),
+            _dots("the position", sine, cosine, now, color="positive", size=14),
         ]
         limit = 1.15 * limit_of(np.stack([sine, cosine]))
+        ends = [-limit, limit]
         across, up = f"Dimension {2 * pair + 1}", f"Dimension {2 * pair}"
-        lines = [f"Across – {across.lower()}, up – {up.lower()}"] if layout.narrow else []
-        if base is not None:
-            turn = positions_words(wavelengths(table.shape[1], base)[pair])
-            lines.append(f"One turn takes {turn}")
-        spec = {
-            **curve_layout(
-                theme,
-                f"Pair {pair} at position {position}",
-                height=NARROW_SQUARE_HEIGHT if layout.narrow else SQUARE_HEIGHT,
-                narrow=layout.narrow,
-                lines=lines,
-            ),
-            "showlegend": False,
-            "xaxis": curve_axis(theme, "" if layout.narrow else across)
-            | SQUARE
-            | {"range": [-limit, limit]},
-            "yaxis": curve_axis(theme, "" if layout.narrow else up) | {"range": [-limit, limit]},
-        }
-        return go.Figure({"data": [{"type": "scatter", **trace} for trace in data], "layout": spec})
+        turn = []
+        if self.base is not None:
+            turns = positions_words(wavelengths(table.shape[1], self.base)[pair])
+            turn = [f"One turn takes {turns}"]
+        return curves(
+            layout,
+            f"Pair {pair} at position {position}",
+            curve_axis(across, **SQUARE, range=ends),
+            curve_axis(up, range=ends),
+            marks,
+            height=NARROW_SQUARE_HEIGHT if layout.narrow else SQUARE_HEIGHT,
+            always=turn,
+        )
 
     def film(self) -> Series:
         """The point moves from position to position, at most `MOST_FILMED` of them."""
@@ -375,6 +320,24 @@ class Circle(TablePicture):
 
     def numbers(self) -> Numbers:
         return table_numbers(self.rows, (2 * self.pair, 2 * self.pair + 1))
+
+
+def _stroke(name: str, up: NDArray[Any], across: NDArray[Any], **look: Any) -> Mark:
+    """A line of the circle."""
+    return line(name, up, x=across, legend=False, **look)
+
+
+def _dots(name: str, up: NDArray[Any], across: NDArray[Any], places: slice, **look: Any) -> Mark:
+    """Positions on the circle."""
+    numbers = np.arange(len(up))[places]
+    return points(
+        *(across[places], up[places]),
+        name=name,
+        hover=_CIRCLE_HOVER,
+        legend=False,
+        text=numbers,
+        **look,
+    )
 
 
 def _ends_around(position: int, length: int) -> list[float]:

@@ -82,12 +82,6 @@ def test_bars_stand_above_their_tokens_whatever_else_is_drawn() -> None:
     assert bars.offset is None
 
 
-def test_the_figure_changes_none_of_its_arrays() -> None:
-    before = {name: values.copy() for name, values in FAR.items()}
-    distances_figure(TOKENS, FAR)
-    assert all(np.array_equal(FAR[name], values) for name, values in before.items())
-
-
 def test_distances_that_do_not_fit_their_tokens_are_refused() -> None:
     with pytest.raises(ValueError, match="Each of the 4 tokens needs one distance"):
         distances_figure(TOKENS, distances(1.0, 2.0))

@@ -1,0 +1,61 @@
+"""Texts in a plot and around it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from viz.charts.marks import Color, Mark, Sheet, Values
+from viz.draw import style
+
+
+def note(
+    text: str,
+    *,
+    size: int = style.SMALL_FONT_SIZE,
+    color: Color = "text",
+    ground: Color = "",
+    **more: Any,
+) -> Mark:
+    """A text, already safe to show, where Plotly's settings of an annotation say."""
+
+    def draw(sheet: Sheet) -> None:
+        font = {"size": size, "color": sheet.theme.color(color)}
+        behind = {"bgcolor": sheet.theme.color(ground)} if ground else {}
+        sheet.note(text=text, font=font, **behind, **more)
+
+    return draw
+
+
+def corner_note(text: str, *, right: int = 0) -> Mark:
+    """A muted text above the upper right corner of the plot, so many pixels to the right of it."""
+
+    def draw(sheet: Sheet) -> None:
+        place = {f"{axis}ref": f"{axis}{sheet.suffix} domain" for axis in "xy"}
+        font = {"size": style.SMALL_FONT_SIZE, "color": sheet.theme.muted}
+        more: dict[str, Any] = place | {"font": font, "xshift": right}
+        sheet.notes.append(style.heading(sheet.theme, text, 1, 1, **more))
+
+    return draw
+
+
+def texts(
+    x: Values,
+    y: Values,
+    shown: Sequence[str],
+    *,
+    name: str = "",
+    at: str = "middle center",
+    size: int = style.SMALL_FONT_SIZE,
+    color: Color = "text",
+    **more: Any,
+) -> Mark:
+    """Texts, already safe to show, at places of the plot and beyond its edges."""
+    return lambda sheet: sheet.add(
+        {
+            **{"type": "scatter", "mode": "text", "x": x, "y": y, "text": shown, "name": name},
+            **{"textposition": at, "cliponaxis": False, "hoverinfo": "skip", "showlegend": False},
+            "textfont": {"size": size, "color": sheet.theme.color(color)},
+            **more,
+        }
+    )
