@@ -80,7 +80,7 @@ def chart(
     abreast: int | None = None,
     between: float = 0.055,
     beside: tuple[float, float] = (0, 0),
-    gap: int = 70,
+    gap: float = 70,
     ground: str = style.CLEAR,
     **more: Any,
 ) -> go.Figure:

@@ -27,14 +27,23 @@ def note(
     return draw
 
 
-def corner_note(text: str, *, right: int = 0) -> Mark:
-    """A muted text above the upper right corner of the plot, so many pixels to the right of it."""
+def corner_note(
+    text: str,
+    *,
+    at: float = 1,
+    right: int = 0,
+    up: int = 0,
+    color: Color = "muted",
+    size: int = style.SMALL_FONT_SIZE,
+    **more: Any,
+) -> Mark:
+    """A text, already safe to show, above a share of the plot's width, moved by so many pixels."""
 
     def draw(sheet: Sheet) -> None:
         place = {f"{axis}ref": f"{axis}{sheet.suffix} domain" for axis in "xy"}
-        font = {"size": style.SMALL_FONT_SIZE, "color": sheet.theme.muted}
-        more: dict[str, Any] = place | {"font": font, "xshift": right}
-        sheet.notes.append(style.heading(sheet.theme, text, 1, 1, **more))
+        font = {"size": size, "color": sheet.theme.color(color)}
+        moved: dict[str, Any] = {"font": font, "xshift": right, "yshift": up, **place, **more}
+        sheet.notes.append(style.heading(sheet.theme, text, at, 1, **moved))
 
     return draw
 

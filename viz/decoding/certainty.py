@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import plotly.graph_objects as go
 
@@ -12,6 +11,9 @@ from model.paper.search import Search
 from model.trace.attention_map import Tokens
 from model.trace.token_schemes import WORD_START, special
 from model.trace.translation import Decoding, DecodingStep
+from viz.charts.axes import label_axis, number_axis
+from viz.charts.chart import Plot, chart
+from viz.charts.marks import bars, legend_square
 from viz.decoding.picture import DecodingPicture
 from viz.draw import css, style, themes
 from viz.draw.labels import CONTINUED, axis_labels, axis_texts, escape_html
@@ -25,7 +27,9 @@ TITLE = "Certainty of every token"
 HESITANT = 0.5
 """Below this probability, the model might well have written another token."""
 
-_HEIGHT, _GAP = 340, 0.16
+_HEIGHT, _GAP = 142.8, 54.4
+"""Pixels of each plot, and between them."""
+
 _RANKED, _NARROW_RANKED = 20, 6
 """With more tokens, bars have no room for ranks."""
 
@@ -85,85 +89,61 @@ class Certainty(DecodingPicture):
         )
 
     def figure(self, layout: Layout) -> go.Figure:
-        theme = themes.page(layout.dark)
         labels, steps = axis_labels(self.tokens), self.decoding.steps
-        places = list(range(len(labels)))
         marked = [step.rank > 1 for step in steps]
         ranked = len(labels) <= (_NARROW_RANKED if layout.narrow else _RANKED)
-
-        def bars(values: list[float], axis: str, color: Any, **more: Any) -> dict[str, Any]:
-            return {
-                "type": "bar",
-                "x": places,
-                "y": values,
-                "yaxis": axis,
-                "marker": {"color": color},
-                "customdata": [
-                    [label, step.rank] for label, step in zip(labels, steps, strict=True)
-                ],
-                **more,
-            }
-
+        across = label_axis("", axis_texts(self.tokens), room=(32, 12))
         probability = bars(
             [step.probability for step in steps],
-            "y",
-            [theme.heads[1] if other else theme.accent for other in marked],
-            text=[
+            down=False,
+            color=[1 if other else "accent" for other in marked],
+            texts=[
                 f"rank {step.rank}" if other and ranked else ""
                 for step, other in zip(steps, marked, strict=True)
             ],
-            textposition="outside",
-            cliponaxis=False,
-            textfont={"size": style.SMALL_FONT_SIZE, "color": theme.text},
-            hovertemplate="<b>%{customdata[0]}</b><br>probability <b>%{y:.2%}</b><br>"
-            "rank <b>%{customdata[1]}</b><extra></extra>",
-            showlegend=False,
+            customdata=[[label, step.rank] for label, step in zip(labels, steps, strict=True)],
+            hover="<b>%{customdata[0]}</b><br>probability <b>%{y:.2%}</b><br>"
+            "rank <b>%{customdata[1]}</b>",
         )
         entropy = bars(
             [step.entropy for step in steps],
-            "y2",
-            theme.beside,
-            hovertemplate="<b>%{customdata[0]}</b><br>entropy <b>%{y:.2f} bits</b><extra></extra>",
-            showlegend=False,
+            down=False,
+            customdata=labels,
+            hover="<b>%{customdata}</b><br>entropy <b>%{y:.2f} bits</b>",
         )
-        legends = 2 * style.LEGEND_HEIGHT if layout.narrow else 0
-        spec = {
-            **style.plain_layout(
-                theme,
-                title=self.title,
-                height=_HEIGHT,
-                below=style.BOTTOM + style.labels_height(labels) + legends,
-                lines=["Above – probability, below – entropy in bits"] if layout.narrow else [],
-            ),
-            "xaxis": style.axis(
-                "",
-                labels,
-                style.label_step(len(labels), 12 if layout.narrow else 32),
-                range=[-0.5, len(labels) - 0.5],
-                anchor="y2",
-            ),
-            "yaxis": style.value_axis(
-                theme,
-                "" if layout.narrow else "Probability",
-                domain=[0.5 + _GAP / 2, 1],
-                range=[0, 1],
-                tickvals=[0, 0.5, 1],
-                ticktext=[percent(share) for share in (0, 0.5, 1)],
-            ),
-            "yaxis2": style.value_axis(
-                theme,
-                "" if layout.narrow else "Entropy, bits",
-                domain=[0, 0.5 - _GAP / 2],
-                rangemode="tozero",
-                nticks=4,
-            ),
-        }
-        named = [
-            ("the likeliest token it may write", theme.accent),
-            ("another it may write was likelier", theme.heads[1]),
-        ]
-        legend = [style.legend_square(theme, name, color) for name, color in named]
-        return go.Figure({"data": [probability, entropy, *legend], "layout": spec})
+        shares = {share: percent(share) for share in (0, 0.5, 1)}
+        below = style.BOTTOM + style.labels_height(labels)
+        return chart(
+            layout,
+            self.title,
+            [
+                Plot(
+                    across=across.with_(showticklabels=False),
+                    up=number_axis(
+                        "Probability",
+                        range=[0, 1],
+                        tickvals=list(shares),
+                        ticktext=list(shares.values()),
+                    ),
+                    marks=[
+                        probability,
+                        legend_square("the likeliest token it may write", "accent"),
+                        legend_square("another it may write was likelier", 1),
+                    ],
+                    height=_HEIGHT,
+                ),
+                Plot(
+                    across=across.with_(matches="x"),
+                    up=number_axis("Entropy, bits", rangemode="tozero", nticks=4),
+                    marks=[entropy],
+                    height=_HEIGHT,
+                ),
+            ],
+            lines=["Above – probability, below – entropy in bits"],
+            below=(below, below + 2 * style.LEGEND_HEIGHT),
+            abreast=1,
+            gap=_GAP,
+        )
 
     def numbers(self) -> Numbers:
         columns = {

@@ -11,9 +11,12 @@ from numpy.typing import NDArray
 
 from model.paper.search import AS_IN_THE_PAPER, Search
 from model.trace.logit_lens import LogitLens
+from viz.charts.axes import ALL, label_axis
+from viz.charts.chart import Plot, chart
+from viz.charts.marks import Mark, Sheet, cells, legend_square
 from viz.decoding.picture import DecodingPicture
-from viz.draw import style, themes
-from viz.draw.labels import axis_labels, axis_texts, escape_html
+from viz.draw import style
+from viz.draw.labels import axis_labels, axis_texts
 from viz.links.link_interventions import UNCHANGED, Changes
 from viz.links.request import Request
 from viz.save.notebook import Lines
@@ -116,96 +119,74 @@ class LayerLens(DecodingPicture):
 
         Cells that agree are bold too, for people who do not see the colours.
         """
-        theme, lens = themes.page(layout.dark), self.lens
+        n_layers, n_steps = self.lens.ranks.shape
+        upright = n_steps > (_NARROW_ACROSS if layout.narrow else _ACROSS)
+        written = axis_texts(self.lens.tokens)
+        below = style.BOTTOM + style.labels_height(axis_labels(self.lens.tokens))
+        return chart(
+            layout,
+            self.title,
+            Plot(
+                across=label_axis("Token written", written, room=(32, 12)),
+                up=label_axis("Decoder layer", [*map(str, range(n_layers))], room=ALL),
+                marks=[self._cells, self._words(upright)],
+                height=(_UPRIGHT_ROW if upright else _ROW) * n_layers,
+            ),
+            short=_SHORT_TITLE,
+            lines=["Rows – layer, columns – step"],
+            below=(below + _AXIS, below + 3 * style.LEGEND_HEIGHT),
+            ground="grid",
+        )
+
+    def _cells(self, sheet: Sheet) -> None:
+        """The map, and its colours in the legend."""
+        lens, theme = self.lens, sheet.theme
         # Pale enough for the page's own text.
         colors = [theme.hover, theme.weights[1], theme.weights[3]]
-        values = agreement(lens)
-        n_layers, n_steps = values.shape
-        upright = n_steps > (_NARROW_ACROSS if layout.narrow else _ACROSS)
         said = [axis_labels(each) for each in lens.likeliest]
         written = axis_labels(lens.tokens)
-        details = [
-            [
+        likeliest, own = np.exp(lens.likeliest_log_probs), np.exp(lens.log_probs)
+        steps = [(place / 3, color) for place, color in enumerate(colors)]
+        look: dict[str, Any] = {
+            **{"coloraxis": None, "showscale": False, "zmin": 0, "zmax": 2},
+            "colorscale": [[start + side / 3, color] for start, color in steps for side in (0, 1)],
+        }
+        cells(
+            agreement(lens),
+            hover="layer %{y}: <b>%{customdata[0]}</b> %{customdata[1]:.1%}<br>"
+            "written: <b>%{customdata[2]}</b> %{customdata[3]:.1%}, rank %{customdata[4]}",
+            customdata=[
                 [
-                    said[layer][step],
-                    float(np.exp(lens.likeliest_log_probs[layer, step])),
-                    written[step],
-                    float(np.exp(lens.log_probs[layer, step])),
-                    int(lens.ranks[layer, step]),
+                    [
+                        *(said[layer][step], float(likeliest[layer, step])),
+                        *(text, float(own[layer, step]), int(lens.ranks[layer, step])),
+                    ]
+                    for step, text in enumerate(written)
                 ]
-                for step in range(n_steps)
-            ]
-            for layer in range(n_layers)
-        ]
-        heatmap = {
-            "type": "heatmap",
-            "z": values,
-            "zmin": 0,
-            "zmax": 2,
-            "colorscale": [
-                [edge / 3, color]
-                for place, color in enumerate(colors)
-                for edge in (place, place + 1)
+                for layer in range(len(said))
             ],
-            "showscale": False,
-            "xgap": 1,
-            "ygap": 1,
-            "customdata": details,
-            "hovertemplate": "layer %{y}: <b>%{customdata[0]}</b> %{customdata[1]:.1%}<br>"
-            "written: <b>%{customdata[2]}</b> %{customdata[3]:.1%}, rank %{customdata[4]}"
-            "<extra></extra>",
-        }
-        legend = [
-            style.legend_square(theme, escape_html(name), color)
-            for name, color in zip((SAYS, NEAR, FAR), reversed(colors), strict=True)
-        ]
-        row = _UPRIGHT_ROW if upright else _ROW
-        shared = style.layout(
-            theme,
-            title=_SHORT_TITLE if layout.narrow else self.title,
-            height=row * n_layers,
-            lines=["Rows – layer, columns – step"] if layout.narrow else [],
-        )
-        below = (
-            shared["margin"]["b"] + style.labels_height(written) + (0 if layout.narrow else _AXIS)
-        )
-        below += 2 * style.LEGEND_HEIGHT if layout.narrow else 0
-        spec: dict[str, Any] = {
-            **style.with_bottom(shared, below),
-            "legend": style.legend_below(shared),
-            "xaxis": style.axis(
-                "" if layout.narrow else "Token written",
-                written,
-                style.label_step(n_steps, 12 if layout.narrow else 32),
-                range=[-0.5, n_steps - 0.5],
-            ),
-            "yaxis": style.axis(
-                "" if layout.narrow else "Decoder layer",
-                [str(layer) for layer in range(n_layers)],
-                1,
-                range=[n_layers - 0.5, -0.5],
-            ),
-            "annotations": [
-                {
-                    "x": step,
-                    "y": layer,
-                    "text": f"<b>{said[layer][step]}</b>"
-                    if values[layer, step] == 2
-                    else said[layer][step],
-                    "showarrow": False,
-                    "textangle": -90 if upright else 0,
-                    "font": {
-                        "size": style.DENSE_FONT_SIZE
-                        if n_steps > style.FEW_LABELS
-                        else style.FONT_SIZE,
-                        "color": theme.text,
-                    },
-                }
-                for layer in range(n_layers)
-                for step in range(n_steps)
-            ],
-        }
-        return go.Figure({"data": [heatmap, *legend], "layout": spec})
+            **look,
+        )(sheet)
+        for name, color in zip((SAYS, NEAR, FAR), reversed(colors), strict=True):
+            legend_square(name, color)(sheet)
+
+    def _words(self, upright: bool) -> Mark:
+        """The likeliest token in each cell."""
+        says, n_steps = self.lens.ranks == 1, len(self.lens.tokens)
+
+        def draw(sheet: Sheet) -> None:
+            size = style.DENSE_FONT_SIZE if n_steps > style.FEW_LABELS else style.FONT_SIZE
+            for layer, each in enumerate(self.lens.likeliest):
+                for step, text in enumerate(axis_labels(each)):
+                    sheet.note(
+                        x=step,
+                        y=layer,
+                        text=f"<b>{text}</b>" if says[layer, step] else text,
+                        textangle=-90 if upright else 0,
+                        font={"size": size, "color": sheet.theme.text},
+                    )
+
+        return draw
 
     def numbers(self) -> Numbers:
         lens = self.lens

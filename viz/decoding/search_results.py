@@ -14,8 +14,12 @@ import plotly.graph_objects as go
 
 from model.paper.search import Search
 from model.trace.translation import Decoding, SearchNode
+from viz.charts.axes import number_axis
+from viz.charts.chart import Plot, chart
+from viz.charts.marks import Mark, bars
+from viz.charts.texts import note
 from viz.decoding.tree import hypothesis_text
-from viz.draw import style, themes
+from viz.draw import style
 from viz.draw.labels import escape_html
 from viz.links.link_interventions import UNCHANGED, Changes
 from viz.links.request import Request
@@ -94,64 +98,51 @@ class ResultList(Picture):
 
     def figure(self, layout: Layout) -> go.Figure:
         """Each translation as text, above a bar whose length is its distance from 0."""
-        theme, values = themes.page(layout.dark), self.lengths
+        results, values = self.results, self.lengths
         across = _NARROW_ACROSS if layout.narrow else _ACROSS
         places: list[float] = []
-        notes: list[dict[str, Any]] = []
+        marks: list[Mark] = []
         down = 0.0
-        for each in self.results:
+        for each in results:
             text = textwrap.wrap(f"{each.mark}. {each.text or '∅'}", across) or [each.mark]
             how = textwrap.wrap(each.name, across)
             lines = [*(f"<b>{escape_html(line)}</b>" for line in text), *map(escape_html, how)]
-            notes.append(
-                {
-                    "text": "<br>".join(lines),
-                    "x": 0,
-                    "xref": "paper",
-                    "xanchor": "left",
-                    "y": down,
-                    "yanchor": "top",
-                    "align": "left",
-                    "showarrow": False,
-                    "font": {"size": style.FONT_SIZE, "color": theme.text},
-                }
-            )
+            place: dict[str, Any] = {
+                "x": 0,
+                "xref": "paper",
+                "xanchor": "left",
+                "y": down,
+                "yanchor": "top",
+            }
+            marks.append(note("<br>".join(lines), size=style.FONT_SIZE, align="left", **place))
             down += _LINE * len(lines)
             places.append(down + _BAR / 2)
             down += _BAR + _GAP
-        spec: dict[str, Any] = {
-            **style.bar_layout(
-                theme, title=self.title, height=round(down), top=0, lines=[], axis=_GAP
+        lengths = bars(
+            values,
+            at=places,
+            width=_BAR,
+            color=["accent" if each.best else "beside" for each in results],
+            texts=[style.number(value) for value in values],
+            hover="%{x:.5~g}",
+        )
+        unit = number_axis(
+            range=[0, 1.25 * min([*values, -0.01])],
+            showgrid=False,
+            nticks=4 if layout.narrow else 8,
+        )
+        return chart(
+            layout,
+            self.title,
+            Plot(
+                across=unit.with_(title=style.axis_title(self.unit)),
+                up=number_axis(visible=False, range=[down, 0], fixedrange=True),
+                marks=[lengths, *marks],
+                height=round(down),
             ),
-            "plot_bgcolor": style.CLEAR,
-            "annotations": notes,
-            "xaxis": {
-                "title": style.axis_title(self.unit),
-                "range": [0, 1.25 * min([*values, -0.01])],
-                "showgrid": False,
-                "zeroline": False,
-                "automargin": True,
-                "nticks": 4 if layout.narrow else 8,
-            },
-            "yaxis": {"visible": False, "range": [down, 0], "fixedrange": True},
-        }
-        bars = {
-            "type": "bar",
-            "orientation": "h",
-            "x": values,
-            "y": places,
-            "width": _BAR,
-            "marker": {
-                "color": [theme.accent if each.best else theme.beside for each in self.results]
-            },
-            "text": [style.number(value) for value in values],
-            "textposition": "outside",
-            "cliponaxis": False,
-            "textfont": {"size": style.SMALL_FONT_SIZE, "color": theme.text},
-            "showlegend": False,
-            "hovertemplate": "%{x:.5~g}<extra></extra>",
-        }
-        return go.Figure({"data": [bars], "layout": spec})
+            lines=[],
+            below=style.BOTTOM + _GAP,
+        )
 
     def numbers(self) -> Numbers:
         results = self.results

@@ -12,6 +12,10 @@ from model.paper.search import Search
 from model.trace.attention_map import Tokens
 from model.trace.token_schemes import START
 from model.trace.translation import Decoding, SearchNode
+from viz.charts.axes import number_axis
+from viz.charts.chart import Plot, chart
+from viz.charts.marks import Color, Mark, line, points
+from viz.charts.texts import texts
 from viz.decoding.picture import DecodingPicture
 from viz.decoding.tree import (
     ACROSS,
@@ -26,7 +30,7 @@ from viz.decoding.tree import (
     node_label,
     without_pruned,
 )
-from viz.draw import style, themes
+from viz.draw import style
 from viz.draw.labels import escape_html
 from viz.links.link_interventions import UNCHANGED, Changes
 from viz.links.request import Request
@@ -47,6 +51,10 @@ _LIFT = 0.06
 
 _LINES: dict[Branch, float] = {"translation": 4, "found": 2.5, "pruned": 1.5}
 """The widths of branches in pixels."""
+
+_INKS: dict[Branch, Color] = {"translation": "accent", "found": "text", "pruned": "muted"}
+_COLORS: dict[Branch, Color] = {**_INKS, "pruned": "hatch"}
+"""The colours of a branch's texts, and of its lines and points."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -125,17 +133,25 @@ class SearchTree(DecodingPicture):
         )
 
     def figure(self, layout: Layout) -> go.Figure:
-        """The tree; its last trace has a point a node, whose customdata begins with its place."""
-        theme = themes.page(layout.dark)
+        """The tree; its last trace but the legend has a point a node, with its place first."""
         decoding = self.decoding if self.whole else without_pruned(self.decoding)
         across = _NARROW_ACROSS if layout.narrow else ACROSS
         tree = layout_tree(decoding, across)
         nodes = decoding.nodes
-        x, y = zip(*tree.points, strict=True)
-        inks = {"translation": theme.accent, "found": theme.text, "pruned": theme.muted}
-        lines = {**inks, "pruned": theme.hatch}
         forced = len(self.search.prefix)
-        data = [_start(theme)]
+        small = style.SMALL_FONT_SIZE
+        marks = [
+            points([0], [0], size=8, color="muted", hover="Every translation starts here"),
+            texts(
+                [5],
+                [-_LIFT],
+                [escape_html(START)],
+                name="start",
+                at="top right",
+                size=small,
+                color="muted",
+            ),
+        ]
         # The most important lines are drawn last, on top.
         for branch in reversed(NAMES):
             for given in (False, True):
@@ -145,51 +161,43 @@ class SearchTree(DecodingPicture):
                     if tree.branches[place] == branch and (node.step < forced) == given
                 ]
                 if edges:
-                    data.append(_edges(tree, edges, lines[branch], given=given))
+                    marks.append(_edges(tree, edges, given=given))
         for branch in NAMES:
             places = [place for place in range(len(nodes)) if tree.branches[place] == branch]
             if places:
-                data += _texts(decoding, tree, places, inks[branch], numbered=self.numbered)
-                data.append(_legend(NAMES[branch], lines[branch], width=_LINES[branch]))
+                marks += _texts(decoding, tree, places, _INKS[branch], numbered=self.numbered)
+                marks.append(_legend(NAMES[branch], _COLORS[branch], width=_LINES[branch]))
         if forced:
-            data.append(_legend(GIVEN, theme.text, dash="dot"))
-        data.append(
-            {
-                "type": "scatter",
-                "mode": "markers",
-                "x": x,
-                "y": y,
-                "marker": {
-                    "size": [12 if node.score is not None else 8 for node in nodes],
-                    "symbol": ["diamond" if node.score is not None else "circle" for node in nodes],
-                    "color": [lines[branch] for branch in tree.branches],
-                    "opacity": 1,
-                },
-                "customdata": [
+            marks.append(_legend(GIVEN, "text", dash="dot"))
+        x, y = zip(*tree.points, strict=True)
+        marks.append(
+            points(
+                x,
+                y,
+                size=[12 if node.score is not None else 8 for node in nodes],
+                symbol=["diamond" if node.score is not None else "circle" for node in nodes],
+                color=[_COLORS[branch] for branch in tree.branches],
+                customdata=[
                     [place, escape_html(hypothesis_text(decoding, place)), _fate(nodes, place)]
                     for place in range(len(nodes))
                 ],
-                "hovertemplate": "<b>%{customdata[1]}</b><br>%{customdata[2]}<extra></extra>",
-                # A click dims nothing, here as in the other traces.
-                "unselected": {"marker": {"opacity": 1}},
-                "showlegend": False,
-            }
+                hover="<b>%{customdata[1]}</b><br>%{customdata[2]}",
+            )
         )
-        shared = style.layout(
-            theme,
-            title=self.title,
-            height=round(tree.height * (_ROW if self.numbered else _PLAIN_ROW)),
-            lines=["Read line by line, as in a text"] if layout.narrow else [],
+        plain: dict[str, Any] = {"visible": False, "fixedrange": True}
+        return chart(
+            layout,
+            self.title,
+            Plot(
+                across=number_axis(range=[-14, across], **plain),
+                up=number_axis(range=[tree.height - 0.5, -0.5], **plain),
+                marks=marks,
+                height=round(tree.height * (_ROW if self.numbered else _PLAIN_ROW)),
+            ),
+            lines=["Read line by line, as in a text"],
+            below=(style.BOTTOM, style.BOTTOM + style.LEGEND_HEIGHT),
+            hovermode="closest",
         )
-        spec: dict[str, Any] = {
-            **shared,
-            "plot_bgcolor": style.CLEAR,
-            "hovermode": "closest",
-            "legend": style.legend_below(shared),
-            "xaxis": {"visible": False, "range": [-14, across], "fixedrange": True},
-            "yaxis": {"visible": False, "range": [tree.height - 0.5, -0.5], "fixedrange": True},
-        }
-        return go.Figure({"data": data, "layout": spec})
 
     def numbers(self) -> Numbers:
         nodes = self.decoding.nodes
@@ -209,82 +217,44 @@ class SearchTree(DecodingPicture):
         return column_numbers({"search": self.title}, "hypothesis", tokens, columns)
 
 
-def _start(theme: themes.Theme) -> dict[str, Any]:
-    return {
-        "type": "scatter",
-        "mode": "markers+text",
-        "x": [0],
-        "y": [0],
-        "text": [escape_html(START)],
-        "textposition": "top right",
-        "textfont": {"size": style.SMALL_FONT_SIZE, "color": theme.muted},
-        "marker": {"size": 8, "color": theme.muted},
-        "unselected": {"marker": {"opacity": 1}, "textfont": {"color": theme.muted}},
-        "hovertemplate": "Every translation starts here<extra></extra>",
-        "showlegend": False,
-    }
-
-
-def _edges(tree: Tree, places: list[int], color: str, *, given: bool) -> dict[str, Any]:
+def _edges(tree: Tree, places: list[int], *, given: bool) -> Mark:
     # The pen is lifted after each.
     corners = [corner for place in places for corner in (*tree.edges[place], None)]
     branch = tree.branches[places[0]]
-    return {
-        "type": "scatter",
-        "mode": "lines",
-        "x": [corner and corner[0] for corner in corners],
-        "y": [corner and corner[1] for corner in corners],
-        "line": {"color": color, "width": _LINES[branch], "dash": "dot" if given else "solid"},
-        "hoverinfo": "skip",
-        "showlegend": False,
-    }
+    return line(
+        "",
+        [corner and corner[1] for corner in corners],
+        x=[corner and corner[0] for corner in corners],
+        color=_COLORS[branch],
+        width=_LINES[branch],
+        dash="dot" if given else "solid",
+        legend=False,
+    )
 
 
 def _texts(
-    decoding: Decoding, tree: Tree, places: list[int], color: str, *, numbered: bool
-) -> list[dict[str, Any]]:
+    decoding: Decoding, tree: Tree, places: list[int], color: Color, *, numbered: bool
+) -> list[Mark]:
+    """The tokens of a branch, with their numbers below, and what stands at its ends."""
     nodes = [decoding.nodes[place] for place in places]
     x, y = zip(*(tree.points[place] for place in places), strict=True)
-    shared: dict[str, Any] = {
-        "type": "scatter",
-        "mode": "text",
-        "unselected": {"textfont": {"color": color}},
-        "hoverinfo": "skip",
-        "showlegend": False,
-    }
-    traces = [
-        {
-            **shared,
-            "x": [each + ASIDE for each in x],
-            "y": [each - _LIFT for each in y],
-            "text": [escape_html(node_label(node)) for node in nodes],
-            "textposition": "top right",
-            "textfont": {"size": style.SMALL_FONT_SIZE, "color": color},
-        }
-    ]
+    beside = [each + ASIDE for each in x]
+    labels = [node_label(node) for node in nodes]
+    clipped: dict[str, Any] = {"color": color, "cliponaxis": None}
+    above = [each - _LIFT for each in y]
+    marks = [texts(beside, above, [*map(escape_html, labels)], at="top right", **clipped)]
     if numbered:
-        traces.append(
-            {
-                **traces[0],
-                "y": [each + _LIFT for each in y],
-                "text": [style.number(node.log_prob) for node in nodes],
-                "textposition": "bottom right",
-                "textfont": {"size": style.DENSE_FONT_SIZE, "color": color},
-            }
-        )
+        below = [each + _LIFT for each in y]
+        shown = [style.number(node.log_prob) for node in nodes]
+        size = style.DENSE_FONT_SIZE
+        marks.append(texts(beside, below, shown, at="bottom right", size=size, **clipped))
     ends = [place for place, node in enumerate(nodes) if node.score is not None]
     if ends:
-        traces.append(
-            {
-                **shared,
-                "x": [x[end] + ASIDE + LETTER * len(node_label(nodes[end])) + 6 for end in ends],
-                "y": [y[end] for end in ends],
-                "text": [_final(nodes[end]) for end in ends],
-                "textposition": "middle right",
-                "textfont": {"size": style.FONT_SIZE, "color": color},
-            }
-        )
-    return traces
+        after = [beside[end] + LETTER * len(labels[end]) + 6 for end in ends]
+        shown = [_final(nodes[end]) for end in ends]
+        heights, size = [y[end] for end in ends], style.FONT_SIZE
+        marks.append(texts(after, heights, shown, at="middle right", size=size, **clipped))
+    return marks
 
 
 def _final(node: SearchNode) -> str:
@@ -292,16 +262,8 @@ def _final(node: SearchNode) -> str:
     return ranked + style.number(node.score or 0.0)
 
 
-def _legend(name: str, color: str, **line: Any) -> dict[str, Any]:
-    return {
-        "type": "scatter",
-        "mode": "lines",
-        "x": [None],
-        "y": [None],
-        "line": {"color": color, **line},
-        "name": name,
-        "showlegend": True,
-    }
+def _legend(name: str, color: Color, **look: Any) -> Mark:
+    return line(name, [None], x=[None], color=color, **look)
 
 
 def _fate(nodes: tuple[SearchNode, ...], place: int) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
@@ -14,11 +13,16 @@ from model.trace.attention_map import AttentionKind, FloatArray, Tokens
 from model.trace.head import Head
 from model.trace.trace import Trace
 from model.trace.translation import Decoding, DecodingStep
+from viz.charts.axes import ALL, label_axis, number_axis
+from viz.charts.chart import Plot, chart
+from viz.charts.marks import bars, cells
+from viz.charts.scale import weights
+from viz.charts.texts import corner_note
 from viz.decoding.attention import HeadMean, head_mean
 from viz.decoding.certainty import percent
 from viz.decoding.picture import DecodingPicture
-from viz.draw import style, themes
-from viz.draw.labels import axis_labels, escape_html, token_text
+from viz.draw import style
+from viz.draw.labels import axis_texts, escape_html, token_text
 from viz.links.link_interventions import UNCHANGED, Changes
 from viz.links.request import Request
 from viz.save.film import Series, Still
@@ -135,102 +139,54 @@ class OneStep(DecodingPicture):
 
         The first traces are the rows; the last is the bars, likeliest at the top.
         """
-        theme, step, looks = themes.page(layout.dark), self.now, self._looks
-        labels = axis_labels(step.likeliest)
-        heights = [_STRIP] * len(looks) + [_ROW * len(labels)]
-        full = sum(heights) + _HEADING * len(looks)
-        below = 0 if layout.narrow else style.SMALL_FONT_SIZE + 30
-        spec: dict[str, Any] = {
-            **style.bar_layout(
-                theme, title=self.title, height=full, top=_HEADING, lines=[], axis=below
+        step = self.now
+        shift = _HEADING - style.SMALL_FONT_SIZE - 16
+        rows = [
+            Plot(
+                across=label_axis("", axis_texts(tokens), room=(24, 12), side="top"),
+                up=number_axis(visible=False),
+                marks=[
+                    cells(looks[np.newaxis], name=name, ygap=0, hover="<b>%{z:.4~g}</b>"),
+                    corner_note(escape_html(name), at=0, up=shift),
+                ],
+                height=_STRIP,
+            )
+            for name, tokens, looks in self._looks
+        ]
+        texts = axis_texts(step.likeliest)
+        ticks = (0, 25, 50, 75, 100)
+        likeliest = Plot(
+            across=number_axis(
+                "Probability of the next token",
+                range=[0, 1],
+                tickvals=[each / 100 for each in ticks],
+                ticktext=[f"{each}%" for each in ticks],
             ),
-            "plot_bgcolor": style.CLEAR,
-            "coloraxis": {
-                "cmin": 0,
-                "cmax": 1,
-                "colorscale": theme.colorscale,
-                "colorbar": style.weight_bar(theme),
-            },
-            "annotations": [],
-        }
-        data: list[dict[str, Any]] = []
-        top = float(full)
-        for place, (name, tokens, weights) in enumerate(looks):
-            suffix = "" if place == 0 else str(place + 1)
-            texts = axis_labels(tokens)
-            data.append(
-                {
-                    "type": "heatmap",
-                    "z": weights[np.newaxis],
-                    "coloraxis": "coloraxis",
-                    "xaxis": f"x{suffix}",
-                    "yaxis": f"y{suffix}",
-                    "xgap": 1,
-                    "name": name,
-                    "hovertemplate": "<b>%{z:.4~g}</b><extra></extra>",
-                }
-            )
-            spec[f"xaxis{suffix}"] = style.axis(
-                "",
-                texts,
-                style.label_step(len(texts), 12 if layout.narrow else 24),
-                range=[-0.5, len(texts) - 0.5],
-                side="top",
-                anchor=f"y{suffix}",
-            )
-            spec[f"yaxis{suffix}"] = {
-                "domain": [(top - _STRIP) / full, top / full],
-                "visible": False,
-                "anchor": f"x{suffix}",
-            }
-            muted = {"size": style.SMALL_FONT_SIZE, "color": theme.muted}
-            shift = _HEADING - style.SMALL_FONT_SIZE - 16
-            spec["annotations"].append(
-                style.heading(theme, escape_html(name), 0, top / full, yshift=shift, font=muted)
-            )
-            top -= _STRIP + _HEADING
-        last = str(len(looks) + 1)
-        spec[f"xaxis{last}"] = {
-            "title": style.axis_title("" if layout.narrow else "Probability of the next token"),
-            "range": [0, 1],
-            "tickvals": [0, 0.25, 0.5, 0.75, 1],
-            "ticktext": [f"{each}%" for each in (0, 25, 50, 75, 100)],
-            "gridcolor": theme.grid,
-            "zeroline": False,
-            "automargin": True,
-            "anchor": f"y{last}",
-        }
-        spec[f"yaxis{last}"] = style.axis(
-            "",
-            labels,
-            1,
-            range=[len(labels) - 0.5, -0.5],
-            domain=[0, max(0.0, top / full)],
-            anchor=f"x{last}",
+            up=label_axis("", texts, room=ALL),
+            marks=[
+                bars(
+                    list(step.probabilities),
+                    color=[
+                        "accent" if place == self.written else "beside"
+                        for place in range(len(texts))
+                    ],
+                    texts=[style.percent(share, 1) for share in step.probabilities],
+                    hover="%{x:.3%}",
+                )
+            ],
+            height=_ROW * len(texts),
         )
-        data.append(
-            {
-                "type": "bar",
-                "orientation": "h",
-                "x": list(step.probabilities),
-                "y": list(range(len(labels))),
-                "xaxis": f"x{last}",
-                "yaxis": f"y{last}",
-                "marker": {
-                    "color": [
-                        theme.accent if place == self.written else theme.beside
-                        for place in range(len(labels))
-                    ]
-                },
-                "text": [style.percent(share, 1) for share in step.probabilities],
-                "textposition": "outside",
-                "cliponaxis": False,
-                "textfont": {"size": style.SMALL_FONT_SIZE, "color": theme.text},
-                "showlegend": False,
-                "hovertemplate": "%{x:.3%}<extra></extra>",
-            }
+        return chart(
+            layout,
+            self.title,
+            [*rows, likeliest],
+            lines=[],
+            scale=weights(),
+            top=_HEADING,
+            below=(style.BOTTOM + style.SMALL_FONT_SIZE + 30, style.BOTTOM),
+            abreast=1,
+            gap=_HEADING,
         )
-        return go.Figure({"data": data, "layout": spec})
 
     def film(self) -> Series:
         """The translation is written token by token."""
