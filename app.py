@@ -24,6 +24,7 @@ else:
     from viz.browser import whole_app
     from viz.browser.drawer import close_drawer
     from viz.draw import style
+    from viz.draw.keys import Keys
     from viz.registry.pages import HOME, VIEWS
     from viz.service import session
     from viz.service.page_turns import BUILDING
@@ -32,9 +33,9 @@ else:
     from viz.shell.share_panel import show_share
     from viz.shell.theme import watch_theme
     from viz.talk.on_every_page import show_talk, title_scene
-    from viz.talk.reading_footer import show_reading
+    from viz.talk.reading_footer import READER, show_reading
     from viz.talk.scene_panel import show_scenes
-    from viz.talk.welcome import show_glossary, show_welcome
+    from viz.talk.welcome import WELCOME, show_glossary, show_welcome
 
     def show_page() -> None:
         """Show the open page below the sentence bar, with the bar's question."""
@@ -64,7 +65,9 @@ else:
         address.begin_run(page.url_path, pages)
         stage.begin()
         show_talk()
-        with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="tools"):
+        with st.container(
+            horizontal=True, vertical_alignment="center", gap="xsmall", key=Keys("tools")()
+        ):
             if is_frame:
                 whole_app.show_link()
             else:
@@ -73,15 +76,17 @@ else:
                 show_share()
                 show_glossary()
         # Ahead of the page for keyboard users, but filled after it, when its view is known.
-        reading = st.container(key="reader")
+        reading = st.container(key=READER())
         view = VIEWS[page.url_path or HOME]
-        with st.container(key="welcome"):
+        with st.container(key=WELCOME()):
             if not is_frame:
                 show_welcome(view)
-        notices = st.container(key="notices")
-        ways = st.container(horizontal=True, gap="small", key="ask" if view.asks else "ask-alone")
+        notices = st.container(key=Keys("notices")())
+        ways = st.container(
+            horizontal=True, gap="small", key=inquiry_field.KEYS(*[] if view.asks else ["alone"])
+        )
         question = bar.ask(view) if view.asks else None
-        with st.container(key="answer"):
+        with st.container(key=inquiry_field.ANSWER()):
             inquiry_field.show_answer(bar.opened(), view)
         with session.refusals():
             page.run()

@@ -49,6 +49,7 @@ else:
     st.button("Show the other", on_click=show_the_other)
     explorer(
         pack(seen, facts, labels, epoch=epoch, selection=selection),
+        key="explorer",
         on_selection=lambda: None,
     )
     collect_when_idle()

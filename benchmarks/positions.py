@@ -66,8 +66,8 @@ ON_NEXT_CLICK = """keys => {
   };
   const isPainted = node => node.shadowRoot?.querySelector("[data-painted]");
   const isDrawn = key =>
-    [...document.querySelectorAll(`.st-key-${key} .js-plotly-plot`)].some(isWhole)
-    || [...document.querySelectorAll(`.st-key-${key} *`)].some(isPainted);
+    [...document.querySelectorAll(`.st-key-positions-${key} .js-plotly-plot`)].some(isWhole)
+    || [...document.querySelectorAll(`.st-key-positions-${key} *`)].some(isPainted);
   window.untilDrawn = new Promise((resolve, reject) => {
     const started = () => {
       const start = performance.now();

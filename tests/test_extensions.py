@@ -230,12 +230,12 @@ ADDED: Mapping[str, Mapping[str, Edit]] = {
         "viz/pages/lengths.py": new(
             '"""The page of lengths."""\n\n'
             "import streamlit as st\n\n"
-            "from viz.lengths.view import LengthsView\n"
+            "from viz.lengths.view import VIEW, LengthsView\n"
             "from viz.shell import address\n\n\n"
             "def show(question: object) -> None:\n"
-            '    st.slider("Share", 0, 9, key="share")\n'
-            '    st.slider("Words", 0, 9, key="words")\n'
-            '    st.checkbox("Heads", key="heads")\n'
+            '    st.slider("Share", 0, 9, key=VIEW.keys("share"))\n'
+            '    st.slider("Words", 0, 9, key=VIEW.keys("words"))\n'
+            '    st.checkbox("Heads", key=VIEW.keys("heads"))\n'
             "    st.markdown(repr(address.read(LengthsView)))\n"
         ),
         "docs/talk.md": new("The page of lengths.\n"),

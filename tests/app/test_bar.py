@@ -80,7 +80,7 @@ def field(app: AppTest, key: str) -> Any:
 
 
 def asked(app: AppTest) -> Question | None:
-    found: Question | None = app.session_state["_opened"]
+    found: Question | None = app.session_state["bar-opened.kept"]
     return found
 
 
@@ -211,7 +211,7 @@ def test_without_any_checkpoint_the_bar_says_where_to_put_one(
 def test_examples_are_listed_with_what_they_show_letter_by_letter(
     open_app: OpenApp, several: Path
 ) -> None:
-    menu = open_app(folder=several).menu_button(key="example-menu")
+    menu = open_app(folder=several).menu_button(key="bar-examples")
     assert len(menu.options) == len(PAIRS)
     assert plain(menu.options[0]) == f"**{PAIRS[0][0]}** What *this* $shows$ :cat:."
     assert "\\*this\\*" in menu.options[0]
@@ -221,7 +221,7 @@ def test_choosing_an_example_asks_for_it_and_for_the_models_own_translation(
     open_app: OpenApp, several: Path
 ) -> None:
     app = open_app(folder=several, target="Der Hund.")
-    app.menu_button(key="example-menu").click_index(3).run()
+    app.menu_button(key="bar-examples").click_index(3).run()
     assert field(app, "sentence").value == "The dog sleeps."
     assert field(app, "target").value == ""
     assert large(app) == "Der Hund schläft."
@@ -311,7 +311,9 @@ def test_a_sentence_that_cannot_be_translated_is_answered_and_nothing_is_lost(
 
 def test_an_answer_from_before_warns_of_nothing_and_offers_nothing(open_app: OpenApp):
     def offers() -> list[str]:
-        return [each.label for each in app.button if (each.key or "").startswith("offer-")]
+        return [
+            each.label for each in app.button if (each.key or "").startswith("translation-offer-")
+        ]
 
     app = open_app(sentence="<b>the cat eats</b>")
     assert offers() == ["Translate “the cat eats”"]
@@ -359,12 +361,12 @@ def test_a_text_that_no_model_reads_is_offered_as_one_that_it_does_in_one_click(
     app = open_app(sentence=text, target="Der Hund.")
     (warning,) = [each for each in warnings(app) if said in each]
     assert not any("byte by byte" in each for each in warnings(app))
-    (button,) = [each for each in app.button if each.key.startswith("offer-")]
+    (button,) = [each for each in app.button if each.key.startswith("translation-offer-")]
     assert plain(button.label) == f"Translate “{offered}”"
     button.click().run()
     assert (field(app, "sentence").value, field(app, "target").value) == (offered, "")
     assert warning not in warnings(app)
-    assert not [each for each in app.button if each.key.startswith("offer-")]
+    assert not [each for each in app.button if each.key.startswith("translation-offer-")]
 
 
 @pytest.mark.parametrize(
@@ -374,7 +376,7 @@ def test_a_text_of_which_nothing_can_be_read_leads_to_an_example(
     open_app: OpenApp, several: Path, text: str
 ) -> None:
     app = open_app(folder=several, sentence=text)
-    (button,) = [each for each in app.button if each.key.startswith("offer-")]
+    (button,) = [each for each in app.button if each.key.startswith("translation-offer-")]
     button.click().run()
     assert plain(button.label) == f"Try “{field(app, 'sentence').value}”"
     assert not warnings(app)
@@ -386,7 +388,7 @@ def test_a_text_in_a_language_that_another_model_reads_leads_to_that_model(
     for name in ("en-de", "de-en"):
         shutil.copytree(checkpoints / "en-de", tmp_path / name)
     app = open_app(folder=tmp_path, sentence="Die Katze saß auf der Matte.")
-    (button,) = [each for each in app.button if each.key.startswith("offer-")]
+    (button,) = [each for each in app.button if each.key.startswith("translation-offer-")]
     assert plain(button.label) == "Translate it with de-en"
     button.click().run()
     assert app.selectbox(key="checkpoint").value == "de-en"

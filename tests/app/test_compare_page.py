@@ -64,7 +64,7 @@ def test_heads_and_tokens_are_put_in_by_clicks(open_compare: OpenApp, checkpoint
     assert query(app, "patched") == "cross.1.2"
     app.button(key="compare-put-head").click().run()
     assert query(app, "patched") == ""
-    app.segmented_control(key="shown").set_value("layers").run()
+    app.segmented_control(key="compare-shown").set_value("layers").run()
     click(app, "compare-tracing", 1, "encoder.embedding.at1")
     assert query(app, "patched") == "encoder.embedding.at1"
     model = load(checkpoints / "en-de", device="cpu")
@@ -84,7 +84,7 @@ def test_the_foot_of_a_stage_names_the_second_sentence(open_compare: OpenApp, sh
     app = open_compare(other=DOG, shown=shown, present="1")
     picture = {"heads": "heads", "layers": "tracing"}[shown]
     assert set(charts(app)) == {f"stage-compare-{picture}"}
-    assert DOG in app.session_state["_cue"].shown
+    assert DOG in app.session_state["stage-cue.kept"].shown
 
 
 def test_what_is_dragged_is_put_in_and_taken_out(open_compare: OpenApp) -> None:
@@ -117,8 +117,8 @@ def test_the_page_asks_for_a_second_sentence_and_leaves_out_parts_that_are_not_t
     app = open_compare(
         other=DOG, patched="encoder.9-encoder.1.at40-cross.2.0", pair_head="cross.9.9"
     )
-    assert app.session_state["patched"] == "cross.2.0"
-    assert app.session_state["pair_head"] == ""
+    assert app.session_state["compare-patched"] == "cross.2.0"
+    assert app.session_state["compare-pair_head"] == ""
     assert any("could not be applied" in each.label for each in app.expander)
     app.button(key="compare-swap").click().run()
     assert (query(app, "sentence"), query(app, "other")) == (DOG, CAT)
@@ -128,7 +128,7 @@ def test_two_models_are_compared_head_by_head(open_compare: OpenApp, tmp_path: P
     write_tiny_checkpoint(tmp_path / "en-de")
     write_tiny_checkpoint(tmp_path / "en-de-other")
     app = open_compare(folder=tmp_path, versus="model")
-    assert app.session_state["other_model"] == "en-de-other"
+    assert app.session_state["compare-other_model"] == "en-de-other"
     traces = [load(tmp_path / name, device="cpu").trace(CAT) for name in ("en-de", "en-de-other")]
     pair = matched_pair(*traces)
     assert max(pair.moved.values()) == 0
@@ -138,7 +138,7 @@ def test_two_models_are_compared_head_by_head(open_compare: OpenApp, tmp_path: P
     save_foreign(tmp_path / "marian", "marian")
     app = open_compare(folder=tmp_path, versus="model", other_model="marian")
     assert "Second model" in [each.label for each in app.selectbox]
-    assert app.session_state["other_model"] == "marian"
+    assert app.session_state["compare-other_model"] == "marian"
     assert set(charts(app)) == {"compare-heads", "compare-head"}
     assert "of the second model" in charts(app)["compare-head"]["layout"]["title"]["text"]
 

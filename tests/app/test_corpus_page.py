@@ -67,15 +67,15 @@ def test_a_question_leads_to_the_heads_and_a_click_to_one_of_them(
     open_app: OpenApp, shelf: Path, survey: CorpusSurvey
 ) -> None:
     app = open_app(folder=shelf, page="door", sentence=SENTENCE)
-    offered = {key for key, *_ in json.loads(component(app, "inquiry-list").json)["questions"]}
+    offered = {key for key, *_ in json.loads(component(app, "inquiries").json)["questions"]}
     assert offered >= {"corpus-previous", "corpus-needed", "corpus-rules"}
-    app = trigger(app, "inquiry-list", "asked", "corpus-previous")
-    assert app.session_state["_visit"].page == "corpus"
+    app = trigger(app, "inquiries", "asked", "corpus-previous")
+    assert app.session_state["address-visit.kept"].page == "corpus"
     assert all_sentence(survey, "previous", "effect") in html(app)
     place = ranked(survey, "previous")[0][0]
     site, head = place
     app = trigger(app, "corpus-heads-clicks", "clicks", [[1, f"{site}.{head}"]])
-    assert app.session_state["one"] == (place,)
+    assert app.session_state["corpus-one"] == (place,)
     assert does(survey, place) in said(app)
     assert "data:image/svg+xml" in html(app)
 
@@ -87,13 +87,13 @@ def test_a_sentence_opens_on_the_heads_page(
     assert does(survey, (Site(AttentionKind.CROSS, 1), 2)) in said(app)
     (shown,) = [each for each in app.button if each.key == "corpus-sentence-9"]
     app = shown.click().run()
-    assert app.session_state["_visit"].page == "heads"
+    assert app.session_state["address-visit.kept"].page == "heads"
     assert app.session_state["sentence"] in {source for source, _ in survey.shown}
     state = app.session_state
-    assert (state["attention"], state["layer"], state["head"]) == ("cross", 1, 2)
-    (back,) = [each for each in app.button if each.key == "to-corpus"]
+    assert (state["heads-attention"], state["heads-layer"], state["heads-head"]) == ("cross", 1, 2)
+    (back,) = [each for each in app.button if each.key == "heads-to-corpus"]
     app = back.click().run()
-    assert app.session_state["one"] == ((Site(AttentionKind.CROSS, 1), 2),)
+    assert app.session_state["corpus-one"] == ((Site(AttentionKind.CROSS, 1), 2),)
 
 
 def test_sentences_are_found_by_words_and_by_where_a_head_looks(
@@ -111,17 +111,17 @@ def test_sentences_are_found_by_words_and_by_where_a_head_looks(
     assert "save-corpus-found" in app.session_state
     staged = open_app(folder=shelf, page="corpus", sentence=SENTENCE, present="1", **asked)
     said_there = found_sentence(index, found, "dog", place, "previous")
-    assert staged.session_state["_cue"].shown == said_there
+    assert staged.session_state["stage-cue.kept"].shown == said_there
     traces = [load(shelf / "en-de", device="cpu").trace(index.sources[n]) for n, _ in found[:3]]
     (chart,) = staged.get("plotly_chart")
     assert chart.proto.alt == FoundMaps(traces, *place, said_there).alt
     # Of cross-attention no rows look one word back: all sentences with the word are left.
     app.selectbox(key="corpus-place").select((Site(AttentionKind.CROSS, 0), 1)).run()
-    assert app.session_state["does"] == ""
+    assert app.session_state["corpus-does"] == ""
     shown = [each for each in app.button if str(each.key).startswith("corpus-found-")]
     assert len(shown) == sum("dog" in source for source in index.sources)
     app = shown[0].click().run()
-    assert app.session_state["_visit"].page == "heads"
+    assert app.session_state["address-visit.kept"].page == "heads"
     assert app.session_state["sentence"] == plain(shown[0].label)
 
 
@@ -156,7 +156,7 @@ def test_one_head_follows_its_rule(open_app: OpenApp, shelf: Path, survey: Corpu
     written = model.trace(SENTENCE, under=under).text
     result = translations_html(own.text, written, ("With its heads", "With the rule"), dark=False)
     assert result not in html(app)
-    app = app.toggle(key="follows").set_value(True).run()
+    app = app.toggle(key="corpus-follows").set_value(True).run()
     assert result in html(app)
     forced = model.trace(SENTENCE, own.text, under=under)
     assert own.log_probs is not None
@@ -164,8 +164,8 @@ def test_one_head_follows_its_rule(open_app: OpenApp, shelf: Path, survey: Corpu
     cost = price_words(own.predictions, own.log_probs, forced.log_probs)
     assert cost != price_words(own.predictions, own.log_probs, own.log_probs)
     assert plain(cost) in said(app)
-    assert app.session_state["follows"]
-    app = app.toggle(key="follows").set_value(False).run()
+    assert app.session_state["corpus-follows"]
+    app = app.toggle(key="corpus-follows").set_value(False).run()
     assert result not in html(app)
 
 
@@ -233,9 +233,9 @@ def test_a_stroke_ranks_the_heads_and_stays_in_the_address(
     query = dict(app.query_params)
     again = open_app(folder=shelf, page="corpus", **query)
     assert drawn_sentence(found) in said(again)
-    assert "save-corpus-drawn" in again.session_state
+    assert "save-corpus-pattern" in again.session_state
     staged = open_app(folder=shelf, page="corpus", **query, present="1")
-    assert staged.session_state["_cue"].shown == drawn_sentence(found)
+    assert staged.session_state["stage-cue.kept"].shown == drawn_sentence(found)
     (chart,) = staged.get("plotly_chart")
     assert found[0].site.head_name(found[0].head) in chart.proto.alt
     # A pattern of another sentence is none: every head is shown.

@@ -35,7 +35,7 @@ def test_masks_shows_the_very_head_that_the_heads_page_showed(open_app: OpenApp,
 
 def test_the_heads_page_shows_the_head_that_was_chosen_among_the_masks(open_app: OpenApp) -> None:
     app = go(open_app(attention="cross", layer="2", head="3"), MASKS)
-    app.session_state["masked"], app.session_state["layer"] = "encoder", 1
+    app.session_state["masks-masked"], app.session_state["layer"] = "encoder", 1
     app = go(app.run(), HEADS)
     assert shown(app, "attention") == ("encoder", 1, 3)
 
@@ -44,10 +44,10 @@ def test_decoding_shows_the_attention_of_the_chosen_head_until_it_is_told_otherw
     open_app: OpenApp,
 ) -> None:
     app = go(open_app(attention="cross", layer="2", head="3"), DECODING)
-    assert app.session_state["heads"] == ((Site(AttentionKind.CROSS, 2), 3),)
-    app.session_state["heads"] = ()
+    assert app.session_state["decoding-heads"] == ((Site(AttentionKind.CROSS, 2), 3),)
+    app.session_state["decoding-heads"] = ()
     app = go(go(app.run(), HEADS), DECODING)
-    assert app.session_state["heads"] == ()
+    assert app.session_state["decoding-heads"] == ()
 
 
 def test_masks_opens_on_the_head_from_which_its_mask_hides_most(open_app: OpenApp) -> None:
@@ -56,7 +56,7 @@ def test_masks_opens_on_the_head_from_which_its_mask_hides_most(open_app: OpenAp
     app = go(app, MASKS)
     kind, layer, head = shown(app, "masked")
     assert kind == "decoder", "nobody chose a head, so the page keeps its own"
-    app.session_state["part"] = "compare"
+    app.session_state["masks-part"] = "compare"
     app = app.run()
     assert shown(app, "masked") == (kind, layer, head)
     assert shown(go(app, HEADS), "attention") == opened

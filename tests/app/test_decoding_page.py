@@ -68,22 +68,22 @@ def test_a_beginning_is_written_on_from_priced_kept_and_undone(
 ) -> None:
     app = open_decoding()
     assert translations(app) == []
-    app = app.text_input(key="beginning").set_value("Der Hund").run()
+    app = app.text_input(key="decoding-beginning").set_value("Der Hund").run()
     forced = model.translate(SENTENCE, search=Search(prefix=model.prefix("Der Hund")))
     assert translations(app) == [TRANSLATION, forced.text]
     price = f"to {sum(forced.log_probs):.2f}".replace("-", "−")
     assert price in words(app)
-    assert app.text_input(key="beginning").value == ""
+    assert app.text_input(key="decoding-beginning").value == ""
     link = query(app, "taken")
     assert link == "0." + "-".join(map(str, model.prefix("Der Hund")))
     # A second word stacks upon the first, and each is undone alone.
-    app = app.text_input(key="beginning").set_value("Eine").run()
+    app = app.text_input(key="decoding-beginning").set_value("Eine").run()
     assert translations(app)[1].startswith("Eine ")
-    app = app.button(key="taken-undo").click().run()
+    app = app.button(key="decoding-taken-undo").click().run()
     assert (query(app, "taken"), translations(app)[1]) == (link, forced.text)
     again = open_decoding(taken=link)
     assert translations(again) == [TRANSLATION, forced.text]
-    assert translations(app.button(key="taken-none").click().run()) == []
+    assert translations(app.button(key="decoding-taken-none").click().run()) == []
     # What was taken belongs to its sentence.
     other = again.text_input(key="sentence").set_value(PAIRS[2][0]).run()
     assert (query(other, "taken"), translations(other)) == ("", [])
@@ -104,8 +104,8 @@ def test_where_the_model_hesitated_another_word_is_one_click_away(
     # After a beginning that it never learned, it hesitates.
     app = open_decoding(section="certainty", taken="0." + "-".join(map(str, ids)))
     assert HESITATED in captions(app)
-    others = [button for button in app.button if (button.key or "").startswith("other-")]
-    step = int((others[0].key or "").split("-")[1])
+    others = [button for button in app.button if (button.key or "").startswith("decoding-other-")]
+    step = int((others[0].key or "").split("-")[2])
     after = others[0].click().run()
     decoding = model.decode(SENTENCE, search=Search(prefix=ids))
     token_ids = decoding.translation.token_ids
@@ -130,17 +130,17 @@ def test_what_a_search_found_is_studied_on_every_page(
     app = open_decoding(section="beams")
     decoding = model.decode(SENTENCE)
     second = model.tokenizer.decode(decoding.token_ids(decoding.ranked[1]))
-    app = app.button(key="study-1").click().run()
+    app = app.button(key="decoding-study-1").click().run()
     assert query(app, "target") == second
-    assert [app.button(key=f"study-{rank}").disabled for rank in range(2)] == [False, True]
+    assert [app.button(key=f"decoding-study-{rank}").disabled for rank in range(2)] == [False, True]
     # The tree stays that of the model's own search.
     assert OWN_SEARCH in captions(app)
-    assert query(app.button(key="study-none").click().run(), "target") == ""
+    assert query(app.button(key="decoding-study-none").click().run(), "target") == ""
 
 
 def click(app: AppTest, *clicks: Any) -> AppTest:
     """Does what the browser does when points of the tree are clicked."""
-    return tell_state(app, "search-tree-clicks", {"clicks": clicks})
+    return tell_state(app, "decoding-tree-clicks", {"clicks": clicks})
 
 
 def test_a_click_on_a_diamond_of_the_tree_studies_it_once(
@@ -174,7 +174,7 @@ def test_the_branches_of_too_large_a_tree_come_without_their_attention(
 ) -> None:
     monkeypatch.setattr(decoding_beams, "MOST_CELLS", most)
     app = open_decoding(section="beams")
-    (found,) = [each.proto for each in app.get("bidi_component") if each.key == "branch"]
+    (found,) = [each.proto for each in app.get("bidi_component") if each.key == "decoding-branch"]
     assert (Decoded(found.bytes).header["cross"] is not None) is has_attention
 
 
@@ -187,15 +187,15 @@ def test_studying_keeps_the_words_taken_that_it_begins_with(
     decoding = model.decode(SENTENCE, search=Search(prefix=ids))
     found = model.tokenizer.decode(decoding.token_ids(decoding.ranked[1]))
     assert model.prefix(found)[: len(ids)] == ids
-    app = app.button(key="study-1").click().run()
+    app = app.button(key="decoding-study-1").click().run()
     # The tree stays the one that was clicked in.
     assert (query(app, "taken"), query(app, "target")) == (taken, found)
-    assert app.button(key="study-1").disabled
-    app = app.segmented_control(key="section").set_value("certainty").run()
+    assert app.button(key="decoding-study-1").disabled
+    app = app.segmented_control(key="decoding-section").set_value("certainty").run()
     assert len(re.findall(r"<small>(.*?)</small>", html(app))) == len(model.prefix(found)) + 1
     assert "nothing changes" in words(app)
-    app = app.segmented_control(key="section").set_value("beams").run()
-    app = app.button(key="study-none").click().run()
+    app = app.segmented_control(key="decoding-section").set_value("beams").run()
+    app = app.button(key="decoding-study-none").click().run()
     assert (query(app, "taken"), query(app, "target")) == (taken, "")
     other = app.text_input(key="target").set_value("Eine Katze").run()
     assert query(other, "taken") == ""
@@ -214,12 +214,12 @@ def test_a_target_too_long_to_be_written_is_refused_as_a_beginning(
 def test_searches_are_set_and_compared(open_decoding: OpenApp, model: Translator) -> None:
     app = open_decoding(beam="3", section="beams")
     lead(app)
-    app.button(key="to-compare").click().run()
+    app.button(key="decoding-to-compare").click().run()
     assert app.query_params["versus"] == "search"
     assert query(app, "beam") == "3"
-    app = app.segmented_control(key="how").set_value("sampling").run()
-    app = app.select_slider(key="temperature").set_value(250).run()
-    app = app.select_slider(key="second-beam").set_value(2).run()
+    app = app.segmented_control(key="compare-how").set_value("sampling").run()
+    app = app.select_slider(key="compare-temperature").set_value(250).run()
+    app = app.select_slider(key="compare-second-beam").set_value(2).run()
     assert (query(app, "how"), query(app, "temperature")) == ("sampling", "250")
     assert query(app, "against").startswith("search-2-60-")
     sampling = Sampling(temperature=2.5, seed=1, n_samples=4)
@@ -244,7 +244,7 @@ def test_heads_are_switched_off_while_it_is_decoded(
     assert "no cross head 9.9" in said(app)
     assert translations(app) == []
     chosen = ["cross.0.0", "encoder.0.1"]
-    app = app.multiselect(key="heads-switched-off").set_value(chosen).run()
+    app = app.multiselect(key="decoding-heads-off").set_value(chosen).run()
     assert query(app, "off") == "cross.0.0-encoder.0.1"
     under = Intervention(heads={("cross", 0, 0): 0, ("encoder", 0, 1): 0})
     found = model.decode(SENTENCE, under=under)
@@ -272,7 +272,7 @@ def test_a_painted_mask_is_handed_over_holds_in_every_search_and_is_removed(
         masks.query_params[name] = value
     masks = masks.run()
     shown = translations(masks)
-    app = masks.button(key="decode-under").click().run()
+    app = masks.button(key="masks-decode-under").click().run()
     allowed = padded[:n_target, :n_source]
     assert query(app, "mask") == write([Edit(AttentionKind.CROSS, None, allowed)])
     under = Intervention(masks={"cross": allowed})
@@ -289,7 +289,7 @@ def test_a_painted_mask_is_handed_over_holds_in_every_search_and_is_removed(
     other = open_decoding(sentence=PAIRS[1][0] + " " + SENTENCE, mask=query(app, "mask"))
     assert f"for a source of {n_source} tokens" in said(other)
     assert translations(other) == []
-    app = app.button(key="mask-none").click().run()
+    app = app.button(key="decoding-mask-none").click().run()
     assert (query(app, "mask"), translations(app)) == ("", [])
 
 
@@ -304,4 +304,4 @@ def test_the_tree_alone_stands_on_stage(open_decoding: OpenApp) -> None:
     app = open_decoding(section="beams", present="1", beam="2")
     (chart,) = app.get("plotly_chart")
     assert "Beam of 2, length penalty 0.6" in chart.proto.spec
-    assert not [button for button in app.button if (button.key or "").startswith("study")]
+    assert not [button for button in app.button if (button.key or "").startswith("decoding-study")]

@@ -41,7 +41,7 @@ def test_it_is_the_first_page_and_shows_the_sentence_and_its_translation(
     open_app: OpenApp, checkpoints: Path
 ) -> None:
     app = open_app(page=HOME)
-    assert app.session_state["_visit"].page == ""
+    assert app.session_state["address-visit.kept"].page == ""
     translation = load(checkpoints / "en-de", device="cpu").translate(DEFAULT_SENTENCE)
     assert "".join(words(app, "written")) == translation.text.replace(" ", "")
     assert "".join(words(app, "read")) == DEFAULT_SENTENCE.replace(" ", "") + "</s>"
@@ -95,7 +95,7 @@ def test_a_head_leads_to_the_heads_page_with_the_sentence_and_that_head(door: Ap
         "open",
         {"page": "heads", "attention": "decoder", "layer": 1, "head": 2},
     )
-    assert door.session_state["_visit"].page == "heads"
+    assert door.session_state["address-visit.kept"].page == "heads"
     assert door.query_params == {
         "sentence": "The man eats.",
         "attention": "decoder",
@@ -107,25 +107,25 @@ def test_a_head_leads_to_the_heads_page_with_the_sentence_and_that_head(door: Ap
 @pytest.mark.parametrize("page", ["masks", "positions"])
 def test_a_block_leads_to_its_page_with_the_sentence(door: AppTest, page: str) -> None:
     trigger(door, KEY, "open", {"page": page})
-    assert door.session_state["_visit"].page == page
+    assert door.session_state["address-visit.kept"].page == page
     assert door.query_params["sentence"] == "The man eats."
 
 
 def test_what_comes_next_leads_to_that_step_of_the_decoding(door: AppTest) -> None:
     trigger(door, KEY, "open", {"page": "decoding", "section": "steps", "at": 3})
-    assert door.session_state["_visit"].page == "decoding"
+    assert door.session_state["address-visit.kept"].page == "decoding"
     assert door.query_params["at"] == "3"
 
 
 @pytest.mark.parametrize("asked", [None, 3, {"page": "<b>"}, {"page": ["heads"]}, {}])
 def test_what_is_no_block_leads_nowhere(door: AppTest, asked: Any) -> None:
     trigger(door, KEY, "open", asked)
-    assert door.session_state["_visit"].page == ""
+    assert door.session_state["address-visit.kept"].page == ""
 
 
 def test_what_no_head_is_called_opens_the_usual_head(door: AppTest) -> None:
     trigger(door, KEY, "open", {"page": "heads", "attention": "<b>", "layer": "x", "head": -4})
-    assert door.session_state["_visit"].page == "heads"
+    assert door.session_state["address-visit.kept"].page == "heads"
     assert not warnings(door)
 
 

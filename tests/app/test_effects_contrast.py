@@ -42,30 +42,30 @@ def test_on_stage_both_words_are_those_without_the_head_that_is_off(
     open_effects: OpenApp,
 ) -> None:
     app = open_effects()
-    app.button(key="why-not").click().run()
+    app.button(key="effects-why-not").click().run()
     pair = {name: query(app, name) for name in ("token", "instead")}
     found = re.search(r"Without cross-attention, layer (\d), head (\d), (“.*?)\.(?!\d)", words(app))
     assert found
     layer, head, changed = found.groups()
     on_stage = open_effects(present="1", off=f"cross.{layer}.{head}", **pair)
-    shown = on_stage.session_state["_cue"].shown
+    shown = on_stage.session_state["stage-cue.kept"].shown
     assert shown == f"Without Cross {layer}.{head}, {changed}."
     # Of several heads together the word that is written is known.
     word = changed.partition("”")[0]
     both = open_effects(present="1", off=f"cross.{layer}.{head}-decoder.0.1", **pair)
     expected = rf"Without Cross {layer}\.{head} and Decoder 0\.1, {word}” (falls|rises) from .*\."
-    assert re.fullmatch(expected, both.session_state["_cue"].shown)
+    assert re.fullmatch(expected, both.session_state["stage-cue.kept"].shown)
 
 
 def test_a_chosen_word_makes_the_page_speak_of_the_difference(open_effects: OpenApp) -> None:
     app = open_effects()
-    app.button(key="why-not").click().run()
+    app.button(key="effects-why-not").click().run()
     assert charts(app) == ["effects-contrast"]
     assert query(app, "token")
     assert query(app, "instead")
     app = open_effects(token="1")
-    assert charts(app) == ["effects"]
-    field = app.selectbox(key="instead-field")
+    assert charts(app) == ["effects-map"]
+    field = app.selectbox(key="effects-other-word")
     other = field.options[1].split()[0].strip("…")
     field.set_value(other).run()
     assert query(app, "instead") == other
@@ -73,8 +73,8 @@ def test_a_chosen_word_makes_the_page_speak_of_the_difference(open_effects: Open
     assert "“Er” " in words(app)
     assert f"“{other}”" in captions(app)
     # Without it, the page speaks of the word alone again.
-    app.selectbox(key="instead-field").set_value("").run()
-    assert charts(app) == ["effects"]
+    app.selectbox(key="effects-other-word").set_value("").run()
+    assert charts(app) == ["effects-map"]
     assert query(app, "instead") == ""
 
 
@@ -104,7 +104,7 @@ def test_the_fewest_heads_are_found_and_can_be_switched_off(
     assert charts(app) == ["effects-set"]
     if decide == "remove":
         assert 'class="change"' in html(app)
-        app.button(key="set-off").click().run()
+        app.button(key="effects-set-off").click().run()
         assert charts(app) == ["effects-contrast"]
         assert query(app, "off")
 
@@ -112,14 +112,14 @@ def test_the_fewest_heads_are_found_and_can_be_switched_off(
 def test_a_link_without_words_shows_the_least_certain_and_its_rival(open_effects: OpenApp) -> None:
     app = open_effects(show="sum")
     assert charts(app) == ["effects-sum"]
-    assert app.session_state["token"] > 0
-    assert app.session_state["instead"]
+    assert app.session_state["effects-token"] > 0
+    assert app.session_state["effects-instead"]
 
 
 def test_another_token_gets_its_own_rival(open_effects: OpenApp) -> None:
     app = open_effects(show="sum", token="1")
-    before = app.session_state["instead"]
-    app.selectbox(key="token").set_value(5).run()
+    before = app.session_state["effects-instead"]
+    app.selectbox(key="effects-token").set_value(5).run()
     assert query(app, "token") == "5"
     assert query(app, "instead") not in ("", before)
     assert charts(app) == ["effects-sum"]
@@ -128,7 +128,7 @@ def test_another_token_gets_its_own_rival(open_effects: OpenApp) -> None:
 def test_a_word_that_cannot_be_is_refused_in_a_sentence(open_effects: OpenApp) -> None:
     app = open_effects(token="1", instead="Er")
     assert "is what the translation has there" in said(app)
-    assert "instead-field" in [each.key for each in app.selectbox]
+    assert "effects-other-word" in [each.key for each in app.selectbox]
     assert not app.exception
 
 

@@ -94,8 +94,8 @@ def test_the_map_is_of_the_whole_translation_and_names_the_greatest_effects(
     open_effects: OpenApp, found: Effects
 ) -> None:
     app = open_effects()
-    assert list(charts(app)) == ["effects"]
-    assert title(app, "effects") == "What the translation loses without each head"
+    assert list(charts(app)) == ["effects-map"]
+    assert title(app, "effects-map") == "What the translation loses without each head"
     assert "Each cell is one head." in captions(app)
     assert any("0.7 halves the probability" in plain(each.value) for each in app.markdown)
     site, head, _ = found.ranked()[0]
@@ -111,27 +111,27 @@ def test_a_figure_is_saved_by_its_menu_alone(open_effects: OpenApp) -> None:
         for app in [open_effects(show=shown)]
         for key, each in zip(charts(app), app.get("plotly_chart"), strict=True)
     }
-    assert buttons == {"effects": True, "effects-removal": True}
+    assert buttons == {"effects-map": True, "effects-removal": True}
 
 
 def test_a_target_token_is_chosen_and_kept_in_the_address(
     open_effects: OpenApp, found: Effects
 ) -> None:
     app = open_effects()
-    chosen = app.selectbox(key="token").set_value(2).run()
+    chosen = app.selectbox(key="effects-token").set_value(2).run()
     assert query(chosen, "token") == "2"
     token = found.predictions.tokens[1].removeprefix("▁")
-    assert token in title(chosen, "effects")
+    assert token in title(chosen, "effects-map")
     again = open_effects(token="2")
-    assert charts(again)["effects"] == charts(chosen)["effects"]
+    assert charts(again)["effects-map"] == charts(chosen)["effects-map"]
 
 
 def test_a_token_that_the_translation_does_not_have_is_the_whole_translation(
     open_effects: OpenApp,
 ) -> None:
     app = open_effects(token="99")
-    assert title(app, "effects") == "What the translation loses without each head"
-    assert app.selectbox(key="token").value == 0
+    assert title(app, "effects-map") == "What the translation loses without each head"
+    assert app.selectbox(key="effects-token").value == 0
 
 
 @pytest.mark.parametrize("present", ["", "1"])
@@ -167,7 +167,7 @@ def test_without_heads_the_translation_stands_beside_its_own_with_its_price(
     price = model.trace_of(own, under=under).log_probs
     assert price is not None
     assert f"to {float(price.sum()):.2f}".replace("-", "−") in words(app)
-    assert len(app.multiselect(key="heads-off").value) == 4
+    assert len(app.multiselect(key="effects-heads-off").value) == 4
     assert bool(app.get("slider")) is (asked.get("way") is None)
 
 
@@ -198,37 +198,37 @@ def test_without_examples_there_is_no_mean_and_the_page_says_so(open_effects: Op
     app = open_effects(off="cross.1.2", way="mean")
     assert "this model has none" in " ".join(each.value for each in app.info)
     assert 'class="change"' not in html(app)
-    assert list(charts(app)) == ["effects"]
+    assert list(charts(app)) == ["effects-map"]
 
 
 def test_heads_are_switched_off_and_on_by_the_list_and_by_buttons(
     open_effects: OpenApp, found: Effects
 ) -> None:
     app = open_effects()
-    app.multiselect(key="heads-off").set_value(["cross.0.1", "encoder.1.2"]).run()
+    app.multiselect(key="effects-heads-off").set_value(["cross.0.1", "encoder.1.2"]).run()
     assert query(app, "off") == "cross.0.1-encoder.1.2"
     assert 'class="change"' in html(app)
-    app.button(key="off-none").click().run()
+    app.button(key="effects-off-none").click().run()
     assert query(app, "off") == ""
     assert 'class="change"' not in html(app)
-    assert app.button(key="off-none").disabled
-    app.button(key="off-more").click().run()
+    assert app.button(key="effects-off-none").disabled
+    app.button(key="effects-off-more").click().run()
     greatest = "-".join(f"{site}.{head}" for site, head, _ in found.ranked()[:4])
     assert query(app, "off") == greatest
-    app.button(key="off-more").click().run()
+    app.button(key="effects-off-more").click().run()
     assert query(app, "off").count("-") == 7
     assert query(app, "off").startswith(greatest)
 
 
 def switches(app: AppTest) -> Any:
     """The crosses as the browser is told of them."""
-    return json.loads(component(app, "effects-clicks").json)
+    return json.loads(component(app, "effects-map-clicks").json)
 
 
 def click(app: AppTest, *cells: Sequence[Any]) -> AppTest:
     """Does what the browser does when cells of the map are clicked before it is answered."""
     clicks = [[number, *cell] for number, cell in enumerate(cells, switches(app)["heard"] + 1)]
-    return tell_state(app, "effects-clicks", {"clicks": clicks})
+    return tell_state(app, "effects-map-clicks", {"clicks": clicks})
 
 
 def crosses(app: AppTest) -> list[list[Any]]:
@@ -240,7 +240,7 @@ def test_a_click_on_a_head_switches_it_off_and_another_on_again(open_effects: Op
     before = charts(app)
     click(app, ("cross", 0, 1))
     assert query(app, "off") == "encoder.1.2-cross.0.1"
-    assert app.multiselect(key="heads-off").value == ["encoder.1.2", "cross.0.1"]
+    assert app.multiselect(key="effects-heads-off").value == ["encoder.1.2", "cross.0.1"]
     assert crosses(app) == [["encoder", 1, 2], ["cross", 0, 1]]
     click(app, ("encoder", 1, 2))
     assert query(app, "off") == "cross.0.1"
@@ -258,7 +258,7 @@ def test_clicks_that_came_together_all_count_and_each_only_once(open_effects: Op
     assert query(app, "off") == "cross.0.1-encoder.1.2"
     assert switches(app)["heard"] == 2
     # The browser had not heard of the answer.
-    tell_state(app, "effects-clicks", {"clicks": [[1, *first], [2, *second], [3, *third]]})
+    tell_state(app, "effects-map-clicks", {"clicks": [[1, *first], [2, *second], [3, *third]]})
     assert query(app, "off") == "cross.0.1-encoder.1.2-decoder.2.3"
 
 
@@ -276,7 +276,7 @@ def test_all_heads_off_leave_no_more_to_switch_off(
 ) -> None:
     every = "-".join(f"{site}.{head}" for site in model.sites for head in range(4))
     app = open_effects(off=every)
-    assert app.button(key="off-more").disabled
+    assert app.button(key="effects-off-more").disabled
     price = words(app).partition("of the unchanged translation")[2]
     assert np.isfinite(float(price.split(" to −")[1].partition(":")[0].rstrip(".")))
 
@@ -284,7 +284,7 @@ def test_all_heads_off_leave_no_more_to_switch_off(
 def test_heads_that_the_model_does_not_have_are_named_and_left_out(open_effects: OpenApp) -> None:
     app = open_effects(off="cross.9.0-cross.1.0-cross.1.77")
     assert "This model has no cross head 9.0" in said(app)
-    assert app.multiselect(key="heads-off").value == ["cross.1.0"]
+    assert app.multiselect(key="effects-heads-off").value == ["cross.1.0"]
 
 
 @pytest.mark.parametrize(
@@ -306,7 +306,7 @@ def test_what_an_address_gets_wrong_is_said_and_the_page_is_shown(
 ) -> None:
     app = open_effects(**asked)
     assert f"The address asks for {next(iter(asked))} " in said(app)
-    assert list(charts(app)) == ["effects"]
+    assert list(charts(app)) == ["effects-map"]
 
 
 def test_the_words_that_change_are_counted_on_demand(
@@ -321,7 +321,7 @@ def test_the_words_that_change_are_counted_on_demand(
         for head in range(4)
     )
     assert f"{different} of the 32 heads" in words(app)
-    assert not [each for each in app.selectbox if each.key == "token"]
+    assert not [each for each in app.selectbox if each.key == "effects-token"]
 
 
 def test_heads_are_removed_one_after_another_on_demand(
@@ -348,8 +348,8 @@ def test_curves_over_the_examples_stand_below_those_of_the_sentence(
     assert list(charts(app)) == ["effects-removal", "effects-log_prob", "effects-chrf"]
     on_stage = open_effects(folder=folder, show="removal", present="1", curve="chrf")
     assert title(on_stage, "stage-effects-removal") == "Examples: chrF"
-    step, direction = on_stage.session_state["_cue"].steps["ArrowRight"]
-    assert (step.name, step.to(direction)) == ("curve", "sentence")
+    step, direction = on_stage.session_state["stage-cue.kept"].steps["ArrowRight"]
+    assert (step.key, step.to(direction)) == ("effects-curve", "sentence")
     earlier = open_effects(folder=folder, show="removal", step="0")
     assert list(charts(earlier)) == ["effects-removal"]
     assert "last training step" in " ".join(each.value for each in earlier.info)
@@ -378,7 +378,7 @@ def test_an_estimate_stands_beside_the_truth_and_all_are_ranked(
     assert alt in [each.proto.alt for each in app.get("plotly_chart")]
     assert MapRanking(found, SENTENCE, site=CROSS, head=2, token=0).sentences[0] in words(app)
     assert not app.multiselect
-    app.toggle(key="examples").set_value(True).run()
+    app.toggle(key="effects-examples").set_value(True).run()
     assert query(app, "examples") == "1"
     held = [cross_attributions(model, model.trace(*pair)) for pair in pairs]
     means = {
@@ -401,10 +401,10 @@ def test_a_method_stands_beside_the_weights_of_self_attention_which_nothing_rank
     assert list(charts(app)) == ["effects-self-maps"]
     assert [each.proto.alt for each in app.get("plotly_chart")] == [expected.alt]
     assert "both rows and columns are source tokens" in said(app)
-    app.selectbox(key="method").set_value("norms").run()
+    app.selectbox(key="effects-method").set_value("norms").run()
     assert title(app, "effects-self-maps").startswith("Norms of encoder self-attention, layer 1")
     # Of no target token, so none is offered.
-    assert not [each for each in app.selectbox if each.key == "token"]
+    assert not [each for each in app.selectbox if each.key == "effects-token"]
     ranked = open_effects(show="maps", mapped="decoder", method="all", present="1")
     assert title(ranked, "stage-effects-maps").startswith("Weights of decoder self-attention")
 
@@ -417,7 +417,7 @@ def test_a_link_of_an_older_version_opens_the_same_view(open_effects: OpenApp) -
         each.proto.alt for each in newer.get("plotly_chart")
     ]
     # What a person changes then is written by the names of today.
-    older.selectbox(key="method").set_value("weights").run()
+    older.selectbox(key="effects-method").set_value("weights").run()
     assert (query(older, "show"), query(older, "layer_head")) == ("maps", "1.2")
     assert "colored" not in older.query_params
 
@@ -433,11 +433,11 @@ def test_on_stage_keys_go_from_estimate_to_estimate_and_to_their_ranking(
 ) -> None:
     app = open_effects(show="maps", present="1")
     assert title(app, "stage-effects-maps").startswith("Weights of the whole model")
-    step, direction = app.session_state["_cue"].steps["ArrowLeft"]
-    assert (step.name, step.to(direction)) == ("method", "all")
+    step, direction = app.session_state["stage-cue.kept"].steps["ArrowLeft"]
+    assert (step.key, step.to(direction)) == ("effects-method", "all")
     ranked = open_effects(show="maps", present="1", method="all")
     assert title(ranked, "stage-effects-maps").startswith("Agreement with the truth")
-    assert ranked.session_state["_cue"].shown.startswith("Closest to the truth: ")
+    assert ranked.session_state["stage-cue.kept"].shown.startswith("Closest to the truth: ")
 
 
 def test_alignment_errors_are_shown_where_the_checkpoint_keeps_them(
@@ -455,7 +455,9 @@ def test_alignment_errors_are_shown_where_the_checkpoint_keeps_them(
         assert sentence in words(app)
     on_stage = open_effects(folder=folder, show="alignment", present="1")
     assert list(charts(on_stage)) == ["stage-effects-alignment"]
-    assert on_stage.session_state["_cue"].shown == "Fewest errors: head 0.0, output row, 0%"
+    assert (
+        on_stage.session_state["stage-cue.kept"].shown == "Fewest errors: head 0.0, output row, 0%"
+    )
 
 
 def test_a_target_of_ones_own_is_what_is_measured(open_effects: OpenApp, model: Translator) -> None:
@@ -463,7 +465,7 @@ def test_a_target_of_ones_own_is_what_is_measured(open_effects: OpenApp, model: 
     app = open_effects(target=target, token="1")
     expected = effects(model, SENTENCE, target)
     token = expected.predictions.tokens[0].removeprefix("▁")
-    assert f"“{token}”" in title(app, "effects")
+    assert f"“{token}”" in title(app, "effects-map")
     probability = f"{float(np.exp(expected.log_probs[0])):.2g}"
     assert probability[:3] in words(app)
 
@@ -472,12 +474,12 @@ def test_on_stage_the_map_stands_alone_and_keys_go_through_the_tokens(
     open_effects: OpenApp, found: Effects
 ) -> None:
     app = open_effects(present="1")
-    assert list(charts(app)) == ["stage-effects"]
+    assert list(charts(app)) == ["stage-effects-effects"]
     assert not app.multiselect
-    cue = app.session_state["_cue"]
+    cue = app.session_state["stage-cue.kept"]
     assert cue.shown == "Effect of each head on: the whole translation"
     step, direction = cue.steps["ArrowDown"]
-    assert (step.name, step.to(direction)) == ("token", 1)
+    assert (step.key, step.to(direction)) == ("effects-token", 1)
     assert len(step.options) == len(found.predictions) + 1
     without = open_effects(present="1", off="cross.1.0")
     assert 'class="change"' in html(without)
@@ -485,21 +487,25 @@ def test_on_stage_the_map_stands_alone_and_keys_go_through_the_tokens(
     alone = found.losses[Site(AttentionKind.CROSS, 1)][0]
     cost = price(found.log_probs, found.log_probs - alone)
     expected = f"Without Cross 1.0, the unchanged translation is {cost}."
-    assert without.session_state["_cue"].shown == expected
+    assert without.session_state["stage-cue.kept"].shown == expected
     word = open_effects(present="1", off="cross.1.0", token="1")
     token = found.predictions.tokens[0].removeprefix("▁")
     changed = change_words(float(found.log_probs[0]), float(alone[0]))
-    assert word.session_state["_cue"].shown == f"Without Cross 1.0, “{token}” {changed}."
+    assert word.session_state["stage-cue.kept"].shown == f"Without Cross 1.0, “{token}” {changed}."
     # Where the window is wide enough, cells have their numbers.
     tell_state(without, "width", {"abreast": 2})
-    texts = [each for each in charts(without)["stage-effects"]["data"] if each["type"] == "scatter"]
+    texts = [
+        each
+        for each in charts(without)["stage-effects-effects"]["data"]
+        if each["type"] == "scatter"
+    ]
     assert any("." in text for each in texts for text in each.get("text", ()))
 
 
 def test_on_stage_the_map_of_words_stands_alone(open_effects: OpenApp) -> None:
     app = open_effects(present="1", show="words")
-    assert title(app, "stage-effects-words") == "How many words each head changes"
-    cue = app.session_state["_cue"]
+    assert title(app, "stage-effects-effects-words") == "How many words each head changes"
+    cue = app.session_state["stage-cue.kept"]
     assert cue.shown in words(open_effects(show="words"))
     # It is of no token.
     assert cue.steps == {}
@@ -511,7 +517,7 @@ def test_each_snapshot_of_a_model_has_effects_of_its_own(
     folder = tmp_path / "checkpoints"
     write_tiny_snapshots(folder / "en-de")
     first, last = (open_effects(folder=folder, step=step) for step in ("0", "1120"))
-    assert charts(first)["effects"]["data"] != charts(last)["effects"]["data"]
+    assert charts(first)["effects-map"]["data"] != charts(last)["effects-map"]["data"]
 
 
 def test_a_sentence_that_cannot_be_translated_leaves_the_map_of_the_one_before(

@@ -58,7 +58,7 @@ def test_the_menu_offers_them_beside_ours(open_foreign):
 def test_the_heads_page_shows_the_kinds_that_there_are(open_foreign, family, kinds):
     app = open_foreign(family, sentence="the cat sat")
     assert not app.error
-    prepared = app.session_state["_prepared"]
+    prepared = app.session_state["heads-prepared.kept"]
     assert {str(site.kind) for site in prepared.trace.maps} == kinds
     assert app.text_input(key="sentence").label == "Text"
     said = text_of(app)
@@ -71,7 +71,7 @@ def test_another_text_is_read_anew_and_a_gap_is_filled(open_foreign):
     app = open_foreign("bert", sentence="the cat sat")
     assert "type [MASK] " in text_of(app)
     app.text_input(key="sentence").set_value("the [MASK] sat").run()
-    prepared = app.session_state["_prepared"]
+    prepared = app.session_state["heads-prepared.kept"]
     assert "▁[MASK]" in prepared.trace.source.tokens
     assert "The gap: " in text_of(app)
 
@@ -82,7 +82,7 @@ def test_pages_that_change_the_model_lead_to_the_heads(open_foreign, page):
     go_to(app, page).run()
     (told,) = [each.value for each in app.info]
     assert "gpt2 is a Hugging Face model, and this page needs one of Headscope's own" in told
-    assert app.button(key="show-heads")
+    assert app.button(key="bar-show-heads")
 
 
 def test_about_tells_what_the_folder_says(open_foreign):

@@ -76,7 +76,7 @@ def trace(checkpoints: Path) -> Trace:
 
 def component(app: AppTest) -> Any:
     """The explorer's message to the browser, or None where it does not show."""
-    found = [each.proto for each in app.get("bidi_component") if each.key == "explorer"]
+    found = [each.proto for each in app.get("bidi_component") if each.key == "heads-explorer"]
     return found[0] if found else None
 
 
@@ -91,14 +91,14 @@ def told(app: AppTest) -> dict[str, str]:
 
 
 def selected(app: AppTest) -> tuple[str, int, int]:
-    return tuple(app.session_state[name] for name in ("attention", "layer", "head"))
+    return tuple(app.session_state[f"heads-{name}"] for name in ("attention", "layer", "head"))
 
 
 def select(app: AppTest, **changes: str) -> AppTest:
     """Does what the browser does when something is selected in the explorer."""
-    at = {name: str(app.session_state[name]) for name in ("layer", "head")}
+    at = {name: str(app.session_state[f"heads-{name}"]) for name in ("layer", "head")}
     epoch = {"epoch": sent(app).header["epoch"]}
-    return tell_state(app, "explorer", {"selection": PLAIN | at | epoch | changes})
+    return tell_state(app, "heads-explorer", {"selection": PLAIN | at | epoch | changes})
 
 
 def opening(trace: Trace, kind: AttentionKind = CROSS) -> tuple[int, int]:
@@ -234,9 +234,9 @@ def test_a_selection_that_no_explorer_makes_changes_nothing_illegal(open_app: Op
     app = open_app(layer="2", head="0")
     select(app, attention="<b>", layer="x", head="1", cell="a.b", compare="9", words="maybe")
     assert selected(app) == ("cross", 2, 1)
-    assert not app.session_state["cell"]
-    assert not app.session_state["words"]
-    tell_state(app, "explorer", {"selection": "cross"})
+    assert not app.session_state["heads-cell"]
+    assert not app.session_state["heads-words"]
+    tell_state(app, "heads-explorer", {"selection": "cross"})
     assert selected(app) == ("cross", 2, 1)
 
 
@@ -332,26 +332,26 @@ def test_a_reader_who_moves_among_heads_has_the_model_run_once(
         select(app, head=head)
         select(app, head=head, specials="0", words="1")
     assert len(session.result_store()) == kept
-    assert app.session_state["_prepared"].trace is recorded
+    assert app.session_state["heads-prepared.kept"].trace is recorded
     assert session.ask(question.translate) is translated
 
 
 def test_a_sentence_is_translated_and_recorded_once_for_everyone(
     open_app: OpenApp, checkpoints: Path
 ) -> None:
-    one = open_app(sentence="The man eats.").session_state["_prepared"]
-    other = open_app(sentence="The man eats.", head="1").session_state["_prepared"]
+    one = open_app(sentence="The man eats.").session_state["heads-prepared.kept"]
+    other = open_app(sentence="The man eats.", head="1").session_state["heads-prepared.kept"]
     assert one is not other
     assert one.trace is other.trace
 
 
 def test_the_same_reading_of_the_same_trace_is_prepared_once(open_app: OpenApp) -> None:
     app = open_app()
-    prepared = app.session_state["_prepared"]
+    prepared = app.session_state["heads-prepared.kept"]
     select(app, head="3")
-    assert app.session_state["_prepared"] is prepared
+    assert app.session_state["heads-prepared.kept"] is prepared
     select(app, head="3", words="1")
-    assert app.session_state["_prepared"] is not prepared
+    assert app.session_state["heads-prepared.kept"] is not prepared
 
 
 # ---- the address -------------------------------------------------------------------------------
@@ -367,7 +367,7 @@ def test_an_address_sets_what_is_selected(open_app: OpenApp) -> None:
     app = open_app(below="numbers", **asked)
     assert not app.warning
     assert told(app) == asked
-    assert app.session_state["below"] == "numbers"
+    assert app.session_state["heads-below"] == "numbers"
     assert app.query_params == {"below": "numbers", **asked}
 
 
@@ -409,7 +409,7 @@ def test_a_layer_or_head_beyond_the_models_is_named_and_the_last_one_shown(
         assert len(app.warning) == 1
         assert f"no {name} {most + 1}" in warnings(app)[0]
         app.run()
-    assert app.session_state[name] == most
+    assert app.session_state[f"heads-{name}"] == most
     assert told(app)[name] == str(most)
 
 
@@ -429,7 +429,7 @@ def test_a_wrong_sentence_does_not_take_the_selection_with_it(open_app: OpenApp)
     assert component(app) is not None
     retype(app, "The cat eats.")
     assert selected(app) == ("encoder", 0, 2)
-    assert app.session_state["below"] == "numbers"
+    assert app.session_state["heads-below"] == "numbers"
     assert told(app)["head"] == "2"
 
 
@@ -580,7 +580,7 @@ def test_a_cell_that_is_clicked_opens_the_section_that_looks_into_it(
     open_app: OpenApp, trace: Trace
 ) -> None:
     app = select(open_app(), attention="encoder", layer="1", head="2", cell="2.3")
-    assert app.session_state["below"] == "query-key"
+    assert app.session_state["heads-below"] == "query-key"
     (chart,) = charts(app)
     assert chart.alt == cell_of(trace.maps[Site(ENCODER, 1)], 2, 2, 3).alt
     assert app.query_params["cell"] == "2.3"
@@ -625,8 +625,8 @@ def test_whole_words_cannot_be_looked_into_and_the_page_says_so(open_app: OpenAp
 def test_an_old_link_to_a_figure_opens_the_page_without_a_notice(open_app: OpenApp) -> None:
     app = open_app(below="figure", attention="decoder", layer="1", head="3")
     assert not [*app.exception, *app.error, *app.warning, *app.info]
-    assert app.session_state["below"] == "facts"
-    assert "figure" not in app.segmented_control(key="below").options
+    assert app.session_state["heads-below"] == "facts"
+    assert "figure" not in app.segmented_control(key="heads-below").options
     assert selected(app) == ("decoder", 1, 3)
 
 

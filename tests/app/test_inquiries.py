@@ -19,7 +19,7 @@ from viz.registry.pages import HOME
 OpenApp = Callable[..., AppTest]
 
 SHIPPED = Path(__file__).resolve().parents[2] / "checkpoints"
-KEY = "inquiry-list"
+KEY = "inquiries"
 TOY = {"folder": SHIPPED, "checkpoint": "toy-reverse", "sentence": "c i c e f h f a"}
 
 
@@ -56,7 +56,7 @@ def test_a_page_without_a_sentence_of_its_own_offers_those_of_the_last_one(
 
 def test_a_question_leads_to_the_page_that_shows_its_answer(open_app: OpenApp) -> None:
     app = ask(open_app(page=HOME, **TOY), "no-positions")
-    assert app.session_state["_visit"].page == "positions"
+    assert app.session_state["address-visit.kept"].page == "positions"
     assert app.query_params == {
         "checkpoint": "toy-reverse",
         "sentence": "c i c e f h f a",
@@ -75,7 +75,7 @@ def test_a_link_opens_with_the_answer(open_app: OpenApp) -> None:
 
 def test_a_question_whose_answer_is_on_this_page_changes_what_it_shows(open_app: OpenApp) -> None:
     app = ask(open_app(page="heads", **TOY), "head-previous")
-    assert app.session_state["_visit"].page == "heads"
+    assert app.session_state["address-visit.kept"].page == "heads"
     assert "token before" in line(app)
     app = ask(app, "head-end")
     assert "&lt;/s&gt;" in line(app)
@@ -89,7 +89,7 @@ def test_one_word_against_another_is_asked_of_the_sentence_that_stands(open_app:
     assert ["seine", 4] in field["words"]["written"]
     assert ["sister", 2] in field["words"]["read"]
     app = ask(app, "why-not.4.seinen")
-    assert app.session_state["_visit"].page == "effects"
+    assert app.session_state["address-visit.kept"].page == "effects"
     asked = sentence | {"token": "4", "instead": "seinen", "asked": "why-not.4.seinen"}
     assert app.query_params == asked
     assert "<b>Why “seine” and not “seinen”?</b>" in line(app)
@@ -105,7 +105,7 @@ def test_one_word_against_another_is_asked_of_the_sentence_that_stands(open_app:
 )
 def test_words_that_a_question_cannot_take_lead_nowhere(open_app: OpenApp, key: str) -> None:
     app = ask(open_app(page="heads", **TOY), key)
-    assert app.session_state["_visit"].page == "heads"
+    assert app.session_state["address-visit.kept"].page == "heads"
     assert not line(app)
 
 
@@ -117,7 +117,7 @@ def test_a_question_is_about_the_word_that_was_named(open_app: OpenApp) -> None:
 
 def test_an_answer_is_dismissed(open_app: OpenApp) -> None:
     app = ask(open_app(page="heads", **TOY), "head-previous")
-    app.button(key="dismiss-answer").click().run()
+    app.button(key="answer-dismiss").click().run()
     assert not line(app)
     assert "asked" not in app.query_params
 
@@ -144,7 +144,7 @@ def test_a_word_of_a_stranger_acts_as_no_markup(open_app: OpenApp) -> None:
 @pytest.mark.parametrize("key", [None, 3, "<b>", ["source"], {"a": 1}, "none-such"])
 def test_what_is_no_question_changes_nothing(open_app: OpenApp, key: object) -> None:
     app = ask(open_app(page="heads", **TOY), key)
-    assert app.session_state["_visit"].page == "heads"
+    assert app.session_state["address-visit.kept"].page == "heads"
     assert not line(app)
 
 
@@ -154,7 +154,7 @@ def test_a_question_that_is_not_offered_leads_nowhere(open_app: OpenApp) -> None
     )
     assert "beam" not in keys(app)
     app = ask(app, "beam")
-    assert app.session_state["_visit"].page == "heads"
+    assert app.session_state["address-visit.kept"].page == "heads"
     assert not line(app)
 
 
@@ -172,7 +172,7 @@ def test_a_saved_trace_is_asked_of_its_weights(
     assert "twins" in keys(app)
     assert "beam" not in keys(app)
     app = ask(app, "twins")
-    assert app.session_state["_visit"].page == "heads"
+    assert app.session_state["address-visit.kept"].page == "heads"
     assert "Decoder self-attention" in line(app)
 
 

@@ -19,7 +19,7 @@ from tests.kit.apptest import go_to
 from tests.kit.shown import said
 from viz.links.mask_edits import Edit, write
 from viz.masks.batch_masks import batch_masks
-from viz.registry.pages import DEFAULT_SENTENCE
+from viz.registry.pages import DEFAULT_SENTENCE, HOME, VIEWS
 from viz.save import browser, image
 from viz.save.formats import FORMATS, IMAGES
 from viz.service import model_menu
@@ -44,7 +44,7 @@ PAGES = {
         "part=change": ["translations", "log-probabilities"],
     },
     "positions": {
-        "topic=table": ["encoding", "waves", "circle", "pair-waves"],
+        "topic=table": ["encoding", "chosen-waves", "circle", "pair-waves"],
         "topic=likeness": ["likeness", "by-offset"],
         "topic=words": ["parts-of-words", "terms"],
         "topic=without&scale=0": ["neighbours"],
@@ -83,8 +83,14 @@ def files(app: AppTest) -> list[Any]:
 
 def opened(app: AppTest, *menus: str) -> AppTest:
     for menu in menus:
-        app.session_state[f"save-{menu}"] = True
+        app.session_state[save_key(app, menu)] = True
     return app.run()
+
+
+def save_key(app: AppTest, *parts: str) -> str:
+    """The key of something in the menu of a picture of the page that is shown."""
+    page = app.session_state["address-visit.kept"].page or HOME
+    return save_menu.SAVE(VIEWS[page].keys(parts[0]), *parts[1:])
 
 
 def parsed(query: str) -> dict[str, str]:
@@ -93,7 +99,7 @@ def parsed(query: str) -> dict[str, str]:
 
 def file_of(app: AppTest) -> bytes:
     """What the download button of the open menu holds."""
-    content: bytes = app.session_state["_kept"].content
+    content: bytes = app.session_state["save-made.kept"].content
     return content
 
 
@@ -101,11 +107,11 @@ def choose(app: AppTest, menu: str, **settings: Any) -> AppTest:
     """Settles the widgets of an open menu, the format first, and runs the app after each."""
     for name, value in settings.items():
         if name == "format":
-            app.segmented_control(key=f"{menu}-format").set_value(value)
+            app.segmented_control(key=save_key(app, menu, "format")).set_value(value)
         elif name == "dark":
-            app.toggle(key=f"{menu}-dark").set_value(value)
+            app.toggle(key=save_key(app, menu, "dark")).set_value(value)
         else:
-            app.selectbox(key=f"{menu}-{name}").set_value(value)
+            app.selectbox(key=save_key(app, menu, name)).set_value(value)
         opened(app, menu)
     return app
 
@@ -119,7 +125,7 @@ def test_every_picture_of_every_page_can_be_saved(
 ) -> None:
     app = open_page(page, *names, **parsed(query))
     for name in names:
-        group = app.segmented_control(key=f"{name}-format")
+        group = app.segmented_control(key=save_key(app, name, "format"))
         assert group.value in FORMATS
 
 
@@ -128,9 +134,11 @@ def test_a_closed_menu_computes_and_holds_nothing(open_page: OpenApp) -> None:
     assert not [each.key for each in app.button if each.key.endswith("-make")]
     assert not app.download_button
     assert not app.code
-    assert "_kept" not in app.session_state
+    assert "save-made.kept" not in app.session_state
     # An open one offers the talk with its model too, which is made by a click.
-    assert [each.key for each in opened(app, "picture").download_button] == ["picture-home"]
+    assert [each.key for each in opened(app, "picture").download_button] == [
+        "talks-heads-picture-home"
+    ]
 
 
 @pytest.mark.parametrize("format", ["csv", "json", "npz"])
@@ -179,7 +187,7 @@ def test_every_head_and_the_whole_view_are_in_the_menu_of_the_picture(
     open_page: OpenApp, trace: Trace
 ) -> None:
     app = open_page("heads", "picture")
-    what = app.selectbox(key="picture-what")
+    what = app.selectbox(key="save-heads-picture-what")
     assert what.options[1:] == [
         "Cross-attention, every head",
         "The whole view, to open offline",
@@ -190,8 +198,8 @@ def test_every_head_and_the_whole_view_are_in_the_menu_of_the_picture(
             arrays["weight"], np.stack([each.weights for each in trace.maps.values()][-3:])
         )
     choose(app, "picture", what=2)
-    assert app.segmented_control(key="picture-format").options == ["HTML"]
-    app.button(key="picture-make").click()
+    assert app.segmented_control(key="save-heads-picture-format").options == ["HTML"]
+    app.button(key="save-heads-picture-make").click()
     opened(app, "picture")
     assert file_of(app).startswith(b"<!doctype html>")
 
@@ -241,7 +249,7 @@ def test_an_image_names_what_it_shows_and_the_sentence_it_is_of(
     monkeypatch.setattr(image, "image", draw)
     app = open_page(page, menu, **query)
     choose(app, menu, format="png")
-    app.button(key=f"{menu}-make").click()
+    app.button(key=save_key(app, menu, "make")).click()
     opened(app, menu)
     assert caption in drawn[0]["caption"]
     assert drawn[0]["sentence"] == (DEFAULT_SENTENCE if sentence is None else sentence)
@@ -251,11 +259,11 @@ def test_an_image_names_what_it_shows_and_the_sentence_it_is_of(
 def test_what_was_chosen_in_one_menu_is_chosen_in_the_next(open_page: OpenApp) -> None:
     app = open_page("positions", "encoding", topic="table")
     choose(app, "encoding", format="py", width="column", dark=True)
-    app.session_state["save-encoding"] = False
-    opened(app, "waves")
-    assert app.segmented_control(key="waves-format").value == "py"
-    assert app.selectbox(key="waves-width").value == "column"
-    assert app.toggle(key="waves-dark").value
+    app.session_state["save-positions-encoding"] = False
+    opened(app, "chosen-waves")
+    assert app.segmented_control(key="save-positions-chosen-waves-format").value == "py"
+    assert app.selectbox(key="save-positions-chosen-waves-width").value == "column"
+    assert app.toggle(key="save-positions-chosen-waves-dark").value
     assert "narrow=True, dark=True" in app.code[0].value
 
 
@@ -263,7 +271,7 @@ def test_a_file_is_offered_for_as_long_as_its_settings_stay(open_page: OpenApp) 
     app = open_page("heads", "picture")
     choose(app, "picture", format="html")
     assert not files(app)
-    app.button(key="picture-make").click()
+    app.button(key="save-heads-picture-make").click()
     opened(app, "picture")
     assert files(app)[0].label == "Download HTML"
     choose(app, "picture", dark=True)
@@ -289,7 +297,7 @@ def test_many_numbers_are_written_when_they_are_asked_for(
     app = open_page("heads", "picture")
     choose(app, "picture", format="csv")
     assert not files(app)
-    app.button(key="picture-make").click()
+    app.button(key="save-heads-picture-make").click()
     opened(app, "picture")
     assert files(app)
 
@@ -300,13 +308,13 @@ def test_without_a_browser_the_menu_says_so_at_once_and_offers_the_rest(
     monkeypatch.setenv("BROWSER_PATH", str(tmp_path / "no-browser"))
     app = open_page("heads", "picture")
     assert browser.NEEDS_BROWSER in said(app)
-    assert app.segmented_control(key="picture-format").value == "csv"
+    assert app.segmented_control(key="save-heads-picture-format").value == "csv"
     assert files(app)
     for format in IMAGES:
         choose(app, "picture", format=format)
         assert browser.NEEDS_BROWSER in said(app)
         assert not files(app)
-        assert not [each for each in app.button if each.key == "picture-make"]
+        assert not [each for each in app.button if each.key == "save-heads-picture-make"]
     assert choose(app, "picture", format="json").download_button
     assert choose(app, "picture", format="py").code
 
@@ -321,7 +329,7 @@ def test_a_browser_that_fails_is_told_in_a_sentence(
     browser.BROWSER.close()
     app = open_page("heads", "picture")
     choose(app, "picture", format="svg")
-    app.button(key="picture-make").click()
+    app.button(key="save-heads-picture-make").click()
     opened(app, "picture")
     assert "did not start" in said(app)
     assert not files(app)
@@ -330,7 +338,7 @@ def test_a_browser_that_fails_is_told_in_a_sentence(
 def test_nothing_is_saved_from_a_stage(open_page: OpenApp) -> None:
     app = open_page("heads", present="1")
     opened(app, "picture")
-    assert "picture-format" not in [each.key for each in app.segmented_control]
+    assert "save-heads-picture-format" not in [each.key for each in app.segmented_control]
 
 
 def test_numbers_say_of_which_model_sentence_and_target_they_are(tmp_path: Path) -> None:

@@ -70,7 +70,7 @@ def own(model: Translator) -> dict[AttentionKind, BoolArray]:
 
 def mounted(app: AppTest) -> dict[str, Any]:
     return {
-        str(each.key): each.proto
+        str(each.key).removeprefix("masks-"): each.proto
         for each in app.get("bidi_component")
         if each.proto.bytes[:4] == b"HSX1"
     }
@@ -91,11 +91,11 @@ def paint(app: AppTest, named: str, allowed: BoolArray, **more: Any) -> AppTest:
     bits = base64.b64encode(np.packbits(allowed).tobytes()).decode()
     rows, columns = allowed.shape
     stroke = {"name": named, "rows": rows, "columns": columns, "bits": bits} | more
-    return tell_state(app, "editor", {"edit": stroke})
+    return tell_state(app, "masks-editor", {"edit": stroke})
 
 
 def edits(app: AppTest) -> tuple[Edit, ...]:
-    return mask_edits.parse(app.session_state["edit"])
+    return mask_edits.parse(app.session_state["masks-edit"])
 
 
 def translations(app: AppTest) -> tuple[str, str]:
@@ -110,7 +110,7 @@ def translations(app: AppTest) -> tuple[str, str]:
 
 
 def press(app: AppTest, key: str) -> AppTest:
-    return app.button(key=key).click().run()
+    return app.button(key=f"masks-{key}").click().run()
 
 
 def link(*listed: Edit) -> str:
@@ -192,7 +192,10 @@ def test_causal_padding_and_both_stand_in_one_row_and_the_model_runs_under_each(
     open_masks: OpenMasks, own: dict[AttentionKind, BoolArray]
 ) -> None:
     app = open_masks(part="compare")
-    assert (app.session_state["a"], app.session_state["b"]) == ("1.causal", "1.target-padding")
+    assert (app.session_state["masks-a"], app.session_state["masks-b"]) == (
+        "1.causal",
+        "1.target-padding",
+    )
     titles = [panel(app, "compared", place)["title"] for place in range(4)]
     assert titles == ["A: Causal", "B: Padding", "A and B: Causal and padding", "What differs"]
     shape = own[DECODER].shape
@@ -216,12 +219,12 @@ def test_a_mask_has_one_name_and_is_drawn_alike_to_compare_and_to_change(
         compared = open_masks(part="compare", masked=str(kind), a=f"preset.{name}")
         cells = values(compared, "compared", 0)
         title = panel(compared, "compared", 0)["title"].removeprefix("A: ")
-        options = compared.selectbox(key="a").options
+        options = compared.selectbox(key="masks-a").options
         assert len(set(options)) == len(options)
         edited = Edit(kind, None, cells == Cell.ALLOWED)
         changed = open_masks(part="change", masked=str(kind), edit=link(edited))
         assert np.array_equal(values(changed, "editor", 0), cells), name
-        menu = changed.selectbox(key="preset")
+        menu = changed.selectbox(key="masks-preset")
         shown = str(menu.options[menu.index]).removesuffix(" (the model’s own)")
         assert shown == title, name
 
@@ -245,18 +248,21 @@ def test_comparing_begins_with_what_changes_and_shows_which_of_all_heads_moved(
     # Of this attention, whose masks are compared: the first site of cross-attention is the sixth.
     layer, head = np.unravel_index(np.argmax(moved[5:]), moved[5:].shape)
     app = press(app, "most-moved")
-    assert (app.session_state["layer"], app.session_state["head"]) == (layer, head)
-    assert not [each for each in app.button if each.key == "most-moved"]
+    assert (app.session_state["masks-layer"], app.session_state["masks-head"]) == (layer, head)
+    assert not [each for each in app.button if each.key == "masks-most-moved"]
 
 
 def test_what_nobody_chose_to_compare_goes_along_with_sentence_and_attention(
     open_masks: OpenMasks,
 ) -> None:
     app = open_masks(part="compare", b="preset.first_token")
-    app.session_state["number"] = 2
-    app.session_state["masked"] = "cross"
+    app.session_state["masks-number"] = 2
+    app.session_state["masks-masked"] = "cross"
     app.run()
-    assert (app.session_state["a"], app.session_state["b"]) == ("2.cross", "preset.first_token")
+    assert (app.session_state["masks-a"], app.session_state["masks-b"]) == (
+        "2.cross",
+        "preset.first_token",
+    )
 
 
 def test_a_mask_that_is_not_there_is_named_and_the_usual_one_compared(
@@ -276,14 +282,14 @@ def test_one_sentence_alone_has_no_padding_and_no_choice_of_sentences(
 ) -> None:
     app = open_masks(batch=" \n\n")
     assert "needs no padding" in captions(app)
-    assert not [box for box in app.selectbox if box.key == "number"]
+    assert not [box for box in app.selectbox if box.key == "masks-number"]
     assert set(np.unique(values(app, "factors", 1))) == {Cell.ALLOWED}
 
 
 def test_more_sentences_than_fit_are_left_out_and_counted(open_masks: OpenMasks) -> None:
     app = open_masks(batch="\n".join(source for source, _ in PAIRS))
     assert re.search("at most 6 sentences.* last 4 ", said(app))
-    assert app.selectbox(key="number").options == [f"Sentence {n}" for n in range(1, 7)]
+    assert app.selectbox(key="masks-number").options == [f"Sentence {n}" for n in range(1, 7)]
 
 
 def test_a_full_batch_leaves_nothing_out_and_says_nothing(open_masks: OpenMasks) -> None:
@@ -295,7 +301,7 @@ def test_a_sentence_that_cannot_be_translated_is_named(open_masks: OpenMasks) ->
     app = open_masks(batch="The dog sleeps.\n漢字", part="change")
     assert not mounted(app)
     assert "Sentence 3, “漢字”, cannot be translated." in said(app)
-    app.session_state["batch"] = "The dog sleeps."
+    app.session_state["masks-batch"] = "The dog sleeps."
     app.run()
     assert "editor" in mounted(app)
 
@@ -309,7 +315,7 @@ def test_a_typed_target_is_what_teacher_forcing_gives(
     read = model.trace(SENTENCES[0], target).target
     assert panel(app, "editor", 0)["queries"][: len(read)] == axis_texts(read)
     assert translations(app)[0] == model.translate(SENTENCES[0]).text
-    app.session_state["number"] = 2
+    app.session_state["masks-number"] = 2
     app.run()
     assert "the decoder reads the model's own translation" in captions(app)
 
@@ -348,15 +354,15 @@ def test_every_preset_is_applied_as_its_rule_says_and_padding_stays_forbidden(
             # A mask of another name, which the menu has once.
             continue
         masks.append(expected)
-        app.selectbox(key="preset").select(name).run()
+        app.selectbox(key="masks-preset").select(name).run()
         assert not app.exception
         (edit,) = edits(app)
         assert (edit.kind, edit.layers) == (kind, None)
         assert np.array_equal(edit.allowed, expected), name
         assert query(app, "edit") == link(edit)
-        assert app.selectbox(key="preset").value == name
-    assert len(app.selectbox(key="preset").options) == len(masks)
-    app.selectbox(key="preset").select("own").run()
+        assert app.selectbox(key="masks-preset").value == name
+    assert len(app.selectbox(key="masks-preset").options) == len(masks)
+    app.selectbox(key="masks-preset").select("own").run()
     assert edits(app) == ()
 
 
@@ -365,15 +371,15 @@ def test_settings_of_a_preset_are_what_it_is_applied_with(
 ) -> None:
     app = open_masks(part="change", masked="cross")
     no_padding = own[CROSS].any(axis=0)
-    app.selectbox(key="preset").select("window").run()
-    app.number_input(key="preset-width").set_value(0).run()
+    app.selectbox(key="masks-preset").select("window").run()
+    app.number_input(key="masks-preset-width").set_value(0).run()
     narrow = np.eye(*own[CROSS].shape, dtype=np.bool_) & no_padding
     assert np.array_equal(edits(app)[0].allowed, narrow)
     again = open_masks(part="change", masked="cross", edit=query(app, "edit"))
-    assert again.selectbox(key="preset").value == "window"
-    assert again.number_input(key="preset-width").value == 0
-    app.selectbox(key="preset").select("block_words").run()
-    app.multiselect(key="preset-keys").set_value([1, 2]).run()
+    assert again.selectbox(key="masks-preset").value == "window"
+    assert again.number_input(key="masks-preset-width").value == 0
+    app.selectbox(key="masks-preset").select("block_words").run()
+    app.multiselect(key="masks-preset-keys").set_value([1, 2]).run()
     assert np.array_equal(edits(app)[0].allowed, closed(own[CROSS], np.s_[:, 1], np.s_[:, 2]))
 
 
@@ -384,18 +390,18 @@ def test_what_is_edited_is_said_and_by_whom(
     assert "paint it: all 3 layers obey." in captions(app)
     paint(app, PAINTED.format("cross"), closed(own[CROSS], (0, 0)))
     assert "Edited by you: cross attention, all layers." in captions(app)
-    assert app.selectbox(key="preset").value == "edited"
+    assert app.selectbox(key="masks-preset").value == "edited"
     app = open_masks(part="change", masked="cross", edit=query(app, "edit"))
     assert "Edited by the link: cross attention, all layers." in captions(app)
     paint(app, PAINTED.format("cross"), own[CROSS])
-    assert app.selectbox(key="preset").value == "own"
+    assert app.selectbox(key="masks-preset").value == "own"
     assert "paint it" in captions(app)
 
 
 def test_without_any_mask_the_model_looks_at_padding(open_masks: OpenMasks) -> None:
     app = open_masks(part="change", masked="encoder")
-    app.selectbox(key="preset").select("ignore_padding").run()
-    menu = app.selectbox(key="preset")
+    app.selectbox(key="masks-preset").select("ignore_padding").run()
+    menu = app.selectbox(key="masks-preset")
     assert menu.options[menu.index] == "No mask"
     (edit,) = edits(app)
     assert edit.allowed.all()
@@ -461,7 +467,7 @@ def test_a_painted_matrix_begins_anew_only_for_what_it_did_not_tell_itself(
     first = epoch()
     paint(app, PAINTED.format("cross"), closed(own[CROSS], (0, 0)))
     assert epoch() == first
-    app.selectbox(key="preset").select("first_token").run()
+    app.selectbox(key="masks-preset").select("first_token").run()
     assert epoch() == first + 1
     press(app, "clear-0")
     assert epoch() == first + 2
@@ -508,13 +514,13 @@ def test_an_edit_holds_in_the_chosen_layers_alone(
     allowed = closed(own[CROSS], np.s_[:, 0])
     app = open_masks(part="change", masked="cross", edit=link(Edit(CROSS, (1,), allowed)))
     assert not values(app, "editor", 3).any(), "layer 0 is not edited"
-    app.session_state["layer"] = 1
+    app.session_state["masks-layer"] = 1
     app.run()
     assert not values(app, "editor", 2)[:, 0].any()
-    assert app.session_state["layers-cross"] == [1]
-    app.button_group(key="layers-cross").set_value([0, 1]).run()
+    assert app.session_state["masks-layers-cross"] == [1]
+    app.button_group(key="masks-layers-cross").set_value([0, 1]).run()
     assert edits(app)[0].layers == (0, 1)
-    app.button_group(key="layers-cross").set_value([0, 1, 2]).run()
+    app.button_group(key="masks-layers-cross").set_value([0, 1, 2]).run()
     assert edits(app)[0].layers is None
 
 
@@ -526,8 +532,8 @@ def test_edits_of_two_attentions_hold_together_and_can_be_cleared_one_by_one(
         Edit(DECODER, (0,), closed(own[DECODER], np.s_[2:, 1])),
     )
     app = open_masks(part="change", masked="cross", edit=link(*both))
-    assert app.button(key="clear-0").label == "Clear cross attention, all layers"
-    assert app.button(key="clear-1").label == "Clear decoder attention, layer 0"
+    assert app.button(key="masks-clear-0").label == "Clear cross attention, all layers"
+    assert app.button(key="masks-clear-1").label == "Clear decoder attention, layer 0"
     press(app, "clear-0")
     assert [edit.kind for edit in edits(app)] == [DECODER]
     app = open_masks(part="change", masked="cross", edit=link(*both))
@@ -553,7 +559,7 @@ def test_a_stroke_after_another_choice_paints_the_mask_that_was_chosen_last(
     open_masks: OpenMasks, own: dict[AttentionKind, BoolArray]
 ) -> None:
     app = open_masks(part="change", masked="cross")
-    app.selectbox(key="layer").select(1).run()
+    app.selectbox(key="masks-layer").select(1).run()
     painted = closed(own[CROSS], (0, 0))
     paint(app, "0.cross.1", painted)
     assert np.array_equal(edits(app)[0].allowed, painted)
@@ -620,7 +626,7 @@ def test_with_ten_megabytes_of_junk_the_page_opens_as_without_an_address(
     # Streamlit passes no address of that length on.
     app = open_masks(part="change", edit="A" * 10_000_000)
     assert set(mounted(app)) == COMPONENTS["see"]
-    assert app.session_state["edit"] == ""
+    assert app.session_state["masks-edit"] == ""
 
 
 def test_a_link_for_another_sentence_says_both_sizes(
@@ -648,5 +654,5 @@ def test_a_link_opens_the_same_mask_again(
     app = open_masks(part="change", masked=str(kind), edit=link(Edit(kind, None, allowed)))
     start = panel(app, "editor", 0)["start"]
     assert np.array_equal(start.reshape(allowed.shape), allowed)
-    shown = {name: app.session_state[name] for name in ("masked", "layer", "head")}
+    shown = {name: app.session_state[f"masks-{name}"] for name in ("masked", "layer", "head")}
     assert shown == {"masked": str(kind), "layer": 0, "head": 0}

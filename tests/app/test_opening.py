@@ -90,10 +90,10 @@ def test_nothing_is_switched_off_but_by_the_visitor(
 
 def test_heads_switched_on_again_stay_on(open_app: OpenApp, folder: Path) -> None:
     app = click_page(open_app(folder=folder), "effects")
-    app.multiselect(key="heads-off").set_value(["cross.0.0"]).run()
+    app.multiselect(key="effects-heads-off").set_value(["cross.0.0"]).run()
     assert click_page(app, "heads").query_params["off"] == "cross.0.0"
     click_page(app, "effects")
-    app.button(key="off-none").click().run()
+    app.button(key="effects-off-none").click().run()
     for page in ("heads", "effects"):
         assert "off" not in click_page(app, page).query_params
 
@@ -102,7 +102,7 @@ def test_heads_that_a_person_switched_off_stay_off_on_the_next_page(
     open_app: OpenApp, folder: Path
 ) -> None:
     app = click_page(open_app(folder=folder), "effects")
-    app.multiselect(key="heads-off").set_value(["cross.0.0", "cross.1.1"]).run()
+    app.multiselect(key="effects-heads-off").set_value(["cross.0.0", "cross.1.1"]).run()
     assert click_page(app, "heads").query_params["off"] == "cross.0.0-cross.1.1"
 
 
@@ -110,13 +110,13 @@ def test_positions_open_removed_once_and_stay_as_they_are_set_then(
     open_app: OpenApp, folder: Path
 ) -> None:
     app = open_app(folder=folder, page="positions")
-    app.segmented_control(key="topic").set_value("without").run()
-    assert app.slider(key="scale").value == 0
-    app.slider(key="scale").set_value(100).run()
-    assert app.slider(key="scale").value == 100
-    app.segmented_control(key="topic").set_value("table").run()
-    app.segmented_control(key="topic").set_value("without").run()
-    assert app.slider(key="scale").value == 100
+    app.segmented_control(key="positions-topic").set_value("without").run()
+    assert app.slider(key="positions-scale").value == 0
+    app.slider(key="positions-scale").set_value(100).run()
+    assert app.slider(key="positions-scale").value == 100
+    app.segmented_control(key="positions-topic").set_value("table").run()
+    app.segmented_control(key="positions-topic").set_value("without").run()
+    assert app.slider(key="positions-scale").value == 100
 
 
 def test_words_open_shuffled_as_the_stored_sentence_shows_most(
@@ -124,7 +124,7 @@ def test_words_open_shuffled_as_the_stored_sentence_shows_most(
 ) -> None:
     app = open_app(folder=folder, page="positions")
     app.text_input(key="sentence").set_value(SHOWN["shuffle"].source).run()
-    app.segmented_control(key="topic").set_value("shuffle").run()
+    app.segmented_control(key="positions-topic").set_value("shuffle").run()
     assert app.query_params["shuffled"] == SHOWN["shuffle"].setting
     next(each for each in app.button if each.label == ORIGINAL).click().run()
     assert "shuffled" not in app.query_params
@@ -135,15 +135,15 @@ def test_a_link_to_the_words_order_or_to_positions_changes_neither(
 ) -> None:
     app = open_app(folder=folder, page="positions", topic="shuffle")
     assert "shuffled" not in app.query_params
-    app.segmented_control(key="topic").set_value("without").run()
-    assert app.slider(key="scale").value == 0
+    app.segmented_control(key="positions-topic").set_value("without").run()
+    assert app.slider(key="positions-scale").value == 0
 
 
 def test_the_mask_editor_opens_with_the_models_own_mask(open_app: OpenApp, folder: Path) -> None:
     app = open_app(folder=folder, page="masks", part="compare")
-    app.segmented_control(key="part").set_value("change").run()
+    app.segmented_control(key="masks-part").set_value("change").run()
     assert "edit" not in app.query_params
-    assert app.selectbox(key="preset").value == "own"
+    assert app.selectbox(key="masks-preset").value == "own"
 
 
 @pytest.mark.parametrize(
@@ -163,7 +163,7 @@ def test_a_sentence_from_the_menu_comes_with_the_state_that_shows_it(
     open_app: OpenApp, folder: Path, page: str, kind: str, shown: dict[str, str]
 ) -> None:
     app = open_app(folder=folder, page=page, sentence="She reads a book.")
-    menu = app.menu_button(key="example-menu")
+    menu = app.menu_button(key="bar-examples")
     (place,) = [at for at, text in enumerate(menu.options) if SHOWN[kind].shows in plain(text)]
     menu.click_index(place).run()
     assert app.query_params["sentence"] == SHOWN[kind].source

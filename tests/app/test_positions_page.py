@@ -46,7 +46,7 @@ LIMIT, D_MODEL = 64, 48
 """Of the tiny checkpoint."""
 
 TOPICS = {
-    "table": ["encoding", "waves", "circle", "pair-waves"],
+    "table": ["encoding", "chosen-waves", "circle", "pair-waves"],
     "likeness": ["likeness", "by-offset"],
     "words": ["terms"],
     "without": ["neighbours"],
@@ -151,7 +151,9 @@ def write_learned(folder: Path, other: Path, positions: str = "learned") -> None
 
 def chart(app: AppTest, key: str) -> Any:
     shown = [each.proto for each in app.get("plotly_chart")]
-    (found,) = [each for each in shown if re.fullmatch(rf"\$\$ID-[0-9a-f]+-{key}", each.id)]
+    (found,) = [
+        each for each in shown if re.fullmatch(rf"\$\$ID-[0-9a-f]+-positions-{key}", each.id)
+    ]
     return found
 
 
@@ -188,13 +190,15 @@ def translations(app: AppTest) -> list[tuple[str, str]]:
 
 def choose(app: AppTest, key: str, value: str) -> AppTest:
     group: Any
-    (group,) = [each for each in app.get("button_group") if each.key == key]
+    (group,) = [each for each in app.get("button_group") if each.key == f"positions-{key}"]
     chosen: AppTest = group.set_value(value).run()
     return chosen
 
 
 def drag(app: AppTest, *places: Any, turn: int = 1) -> AppTest:
-    return tell_state(app, "word-order", {"order": {"places": list(places), "turn": turn}})
+    return tell_state(
+        app, "positions-word-order", {"order": {"places": list(places), "turn": turn}}
+    )
 
 
 def button(app: AppTest, label: str) -> Any:
@@ -205,7 +209,7 @@ def button(app: AppTest, label: str) -> Any:
 
 def words(app: AppTest) -> dict[str, Any]:
     """What the words in a row are told."""
-    sent: dict[str, Any] = json.loads(component(app, "word-order").json)
+    sent: dict[str, Any] = json.loads(component(app, "positions-word-order").json)
     return sent
 
 
@@ -226,7 +230,7 @@ def test_every_topic_shows_its_figures_each_with_words(open_positions: OpenApp, 
 
 def test_the_page_opens_with_the_table_and_the_address_stays_empty(open_positions: OpenApp) -> None:
     app = open_positions()
-    assert app.session_state["topic"] == "table"
+    assert app.session_state["positions-topic"] == "table"
     assert app.query_params == {}
     assert chart(app, "encoding")
 
@@ -267,15 +271,15 @@ def test_an_illegal_value_is_named_in_a_sentence_and_the_usual_one_shown(
 ) -> None:
     app = open_positions(**{"topic": HOME.get(name, "table"), name: value})
     assert f"The address asks for {name} “" in said(app)
-    assert app.session_state[name] == USUAL[name]
+    assert app.session_state[f"positions-{name}"] == USUAL[name]
     assert not app.error
 
 
 def test_what_a_table_does_not_have_is_brought_to_its_last(open_positions: OpenApp) -> None:
     app = open_positions(pair="4095", at="4095", waves="0.0.1.2000")
-    assert app.slider(key="pair").value == D_MODEL // 2 - 1
-    assert app.slider(key="at").value == LIMIT - 1
-    assert app.multiselect(key="wave-choice").value == [0, 1]
+    assert app.slider(key="positions-pair").value == D_MODEL // 2 - 1
+    assert app.slider(key="positions-at").value == LIMIT - 1
+    assert app.multiselect(key="positions-wave-choice").value == [0, 1]
     assert f"Pair {D_MODEL // 2 - 1} at position {LIMIT - 1}" in title(app, "circle")
 
 
@@ -283,7 +287,7 @@ def test_a_notice_survives_the_run_that_another_width_causes(open_positions: Ope
     app = open_positions(scale="x", topic="likeness")
     tell_state(app, "width", {"abreast": 2})
     assert "The address asks for scale “x”" in said(app)
-    app.toggle(key="cosine").set_value(False).run()
+    app.toggle(key="positions-cosine").set_value(False).run()
     assert "The address asks for" not in said(app)
 
 
@@ -341,17 +345,17 @@ def test_the_chosen_dimensions_are_drawn_with_their_wavelengths(
     open_positions: OpenApp, model: Translator
 ) -> None:
     app = open_positions()
-    app.multiselect(key="wave-choice").set_value([3, 40]).run()
+    app.multiselect(key="positions-wave-choice").set_value([3, 40]).run()
     assert query(app, "waves") == "3.40"
-    lines = spec(app, "waves")["data"]
+    lines = spec(app, "chosen-waves")["data"]
     assert [line["name"].partition(" (")[0] for line in lines] == ["dimension 3", "dimension 40"]
     table = model.position_table()
     for line, dimension in zip(lines, (3, 40), strict=True):
         assert np.array_equal(array(line["y"]), table[: len(array(line["y"])), dimension])
         assert "wavelength" in line["name"]
     assert any("2π · 10,000^(2i / 48)" in plain(each.value) for each in app.markdown)
-    app.multiselect(key="wave-choice").set_value([]).run()
-    assert len(spec(app, "waves")["data"]) == 4
+    app.multiselect(key="positions-wave-choice").set_value([]).run()
+    assert len(spec(app, "chosen-waves")["data"]) == 4
     assert app.query_params == {}
 
 
@@ -360,8 +364,8 @@ def test_the_point_moves_with_its_slider(
     open_positions: OpenApp, model: Translator, at: int
 ) -> None:
     app = open_positions()
-    app.slider(key="pair").set_value(7).run()
-    app.slider(key="at").set_value(at).run()
+    app.slider(key="positions-pair").set_value(7).run()
+    app.slider(key="positions-at").set_value(at).run()
     table = model.position_table()
     point = spec(app, "circle")["data"][-1]
     assert array(point["y"]) == pytest.approx([table[at, 14]])
@@ -396,7 +400,7 @@ def test_likeness_is_that_of_the_models_table(
     open_positions: OpenApp, model: Translator, cosine: bool
 ) -> None:
     app = open_positions(topic="likeness")
-    app.toggle(key="cosine").set_value(cosine).run()
+    app.toggle(key="positions-cosine").set_value(cosine).run()
     table = model.position_table()
     shown = array(spec(app, "likeness")["data"][0]["z"])
     assert np.array_equal(shown, likeness(table, cosine=cosine).astype(np.float32))
@@ -468,11 +472,11 @@ def test_an_edit_shows_the_translation_and_the_heads_that_the_model_then_has(
     app = open_positions(topic="without")
     for name in ("scale", "shift"):
         if name in changes:
-            app.slider(key=name).set_value(changes[name]).run()
+            app.slider(key=f"positions-{name}").set_value(changes[name]).run()
     if "side" in changes:
         choose(app, "side", changes["side"])
     if "reverse" in changes:
-        app.toggle(key="reverse").set_value(True).run()
+        app.toggle(key="positions-reverse").set_value(True).run()
         changes = changes | {"side": "encoder"}
     edit = PositionEdit(**{**changes, "scale": changes.get("scale", 100) / 100})
     under = Intervention(positions=edit)
@@ -506,16 +510,16 @@ def test_a_shift_beyond_the_limit_is_refused_in_a_sentence(
     app = open_positions(folder=tmp_path, topic="without", shift="16")
     assert "shift by less" in said(app)
     assert not app.get("plotly_chart")
-    app.slider(key="shift").set_value(1).run()
+    app.slider(key="positions-shift").set_value(1).run()
     assert not said(app)
     assert chart(app, "neighbours")
 
 
 def test_a_reversed_encoding_is_the_encoders_alone(open_positions: OpenApp) -> None:
     app = open_positions(topic="without", reverse="1", side="both")
-    assert app.session_state["side"] == "encoder"
+    assert app.session_state["positions-side"] == "encoder"
     assert not said(app)
-    app.toggle(key="reverse").set_value(False).run()
+    app.toggle(key="positions-reverse").set_value(False).run()
     choose(app, "side", "both")
     assert query(app, "reverse") == query(app, "side") == ""
 
@@ -612,7 +616,7 @@ def test_an_order_that_no_words_stand_in_is_not_taken_over(open_positions: OpenA
         drag(app, *places)
         assert query(app, "shuffled") == ""
         assert words(app)["order"] == usual
-    tell_state(app, "word-order", {"order": "2.0.1"})
+    tell_state(app, "positions-word-order", {"order": "2.0.1"})
     assert query(app, "shuffled") == ""
 
 
@@ -701,7 +705,7 @@ def test_a_model_that_turns_queries_and_keys_is_named_so_and_shows_no_table(
 ) -> None:
     write_learned(tmp_path / "en-de-rotary", checkpoints / "en-de", "rotary")
     app = open_positions(folder=tmp_path, topic=topic, present=present)
-    assert app.session_state["topic"] == (
+    assert app.session_state["positions-topic"] == (
         topic if topic in ("without", "shuffle", "formula") else "without"
     )
     for claim in ("sine", "cosine", "added", "learned in training"):
@@ -739,8 +743,8 @@ def test_rows_that_training_never_reached_are_marked_in_the_table_and_left_out_e
     assert np.array_equal(array(spec(app, "encoding")["data"][0]["z"]), table)
     assert spec(app, "encoding")["layout"]["shapes"][0]["y0"] == 11.5
     assert "Below the line, rows 12 to 39 are random" in captions(app)
-    assert app.slider(key="at").max == 11
-    assert len(array(spec(app, "waves")["data"][0]["y"])) == 12
+    assert app.slider(key="positions-at").max == 11
+    assert len(array(spec(app, "chosen-waves")["data"][0]["y"])) == 12
     choose(app, "topic", "likeness")
     shown = array(spec(app, "likeness")["data"][0]["z"])
     np.testing.assert_allclose(shown, likeness(table[:12], cosine=True), atol=1e-6)
@@ -770,7 +774,7 @@ def test_the_formula_is_drawn_for_any_sizes_and_said_to_be_no_model(
 ) -> None:
     app = open_positions(topic="formula")
     for name, value in (("d_model", 32), ("rows", 20), ("base", 100)):
-        app.slider(key=name).set_value(value).run()
+        app.slider(key=f"positions-{name}").set_value(value).run()
     assert np.array_equal(array(spec(app, "formula")["data"][0]["z"]), formula_table(32, 20, 100.0))
     assert "not the model" in captions(app)
     assert "not the model" in title(app, "formula")
@@ -783,7 +787,7 @@ def test_the_formula_is_drawn_for_any_sizes_and_said_to_be_no_model(
 
 def test_an_odd_width_of_the_formula_is_brought_to_an_even_one(open_positions: OpenApp) -> None:
     app = open_positions(topic="formula", d_model="7")
-    assert app.slider(key="d_model").value == 6
+    assert app.slider(key="positions-d_model").value == 6
     assert array(spec(app, "formula")["data"][0]["z"]).shape == (128, 6)
 
 
@@ -802,9 +806,9 @@ def test_figures_are_laid_out_for_the_width_that_the_browser_tells(
 ) -> None:
     app = open_positions()
     tell_state(app, "width", {"abreast": abreast})
-    assert is_narrow(app, "encoding") == is_narrow(app, "waves") == single
+    assert is_narrow(app, "encoding") == is_narrow(app, "chosen-waves") == single
     assert is_narrow(app, "circle") == is_narrow(app, "pair-waves") == beside
-    (group,) = [each for each in app.get("button_group") if each.key == "topic"]
+    (group,) = [each for each in app.get("button_group") if each.key == "positions-topic"]
     assert ("Remove positions" in str(group.proto)) != single
 
 

@@ -21,7 +21,7 @@ OpenApp = Callable[..., AppTest]
 
 SHIPPED = Path(__file__).parents[2] / "checkpoints"
 READY = ready_talk()
-LINES, TEXT, TALK = "welcome-lines", "reader-text", "talk-keys"
+LINES, TEXT, TALK = "welcome-lines", "reader-text", "talks-keys"
 """Keys of components."""
 
 
@@ -111,12 +111,12 @@ def test_leaving_keeps_the_view_as_an_ordinary_page(open_app: OpenApp) -> None:
 
 def test_on_stage_nothing_of_it_shows_and_afterwards_it_goes_on(open_app: OpenApp) -> None:
     app = go(open_app(folder=SHIPPED, read="1", scene="1"), 2)
-    app.button(key="present-button").click().run()
+    app.button(key="stage-present").click().run()
     assert not is_there(app, TEXT)
     assert not is_there(app, LINES)
     assert told(app, TALK)["read"] is False
     go(app, 3)
-    app.button(key="leave-stage").click().run()
+    app.button(key="stage-leave").click().run()
     assert told(app, TEXT)["title"] == READY.scenes[2].title
 
 

@@ -46,7 +46,7 @@ OWN_NAMES = {"scene", "talk", "present", "read", "asked"}
 """What belongs to a talk and not to a view."""
 
 
-def tell(app: AppTest, event: str, value: Any, key: str = "talk-keys") -> AppTest:
+def tell(app: AppTest, event: str, value: Any, key: str = "talks-keys") -> AppTest:
     """Does what the browser does when the talk's component triggers, or another one."""
     return trigger(app, key, event, value)
 
@@ -58,7 +58,7 @@ def go(app: AppTest, number: Any) -> AppTest:
 
 def told(app: AppTest) -> dict[str, Any]:
     """What the talk's component is told."""
-    sent: dict[str, Any] = json.loads(component(app, "talk-keys").json)
+    sent: dict[str, Any] = json.loads(component(app, "talks-keys").json)
     return sent
 
 
@@ -74,37 +74,37 @@ def open_panel(app: AppTest) -> AppTest:
     (found,) = [
         node.proto.popover.id
         for node in nodes(app)
-        if str(getattr(getattr(node, "proto", None), "id", "")).endswith("-scenes-button")
+        if str(getattr(getattr(node, "proto", None), "id", "")).endswith("-talks-button")
     ]
     return deliver(app, WidgetState(id=found, bool_value=True))
 
 
 def listed(app: AppTest) -> list[str]:
     """The scenes in the panel, by number and title."""
-    return [plain(each.label) for each in app.button if str(each.key).startswith("talk-go-")]
+    return [plain(each.label) for each in app.button if str(each.key).startswith("talks-go-")]
 
 
 def change(app: AppTest, number: int, what: str) -> AppTest:
-    menu = app.menu_button(key=f"talk-scene-{number}")
+    menu = app.menu_button(key=f"talks-scene-{number}")
     changed: AppTest = menu.click_index(menu.options.index(what)).run()
     return changed
 
 
 def save(app: AppTest) -> None:
     """Saves what is shown as a scene, into a copy of the talk that comes with the app."""
-    app.button(key="talk-save").click().run()
-    app.radio(key="talk-draft-into").set_value(scene_panel.COPY)
-    app.button(key="talk-draft-save").click().run()
+    app.button(key="talks-save").click().run()
+    app.radio(key="talks-draft-into").set_value(scene_panel.COPY)
+    app.button(key="talks-draft-save").click().run()
 
 
 def move(app: AppTest, value: Any) -> AppTest:
     """Does what the browser does when a scene is dragged by its handle."""
-    return tell(app, "moved", value, "talk-handles")
+    return tell(app, "moved", value, "talks-handles")
 
 
 def choice_of(app: AppTest) -> Any:
     """The field in which a talk is chosen."""
-    (found,) = [each for each in app.selectbox if str(each.key).startswith("talk-choice-")]
+    (found,) = [each for each in app.selectbox if str(each.key).startswith("talks-choice-")]
     return found
 
 
@@ -127,7 +127,7 @@ def test_a_scene_may_hold_all_that_its_page_keeps_in_the_address(
     open_app: OpenApp, page: str
 ) -> None:
     app = open_app(page=page)
-    known = set(app.session_state["_visit"].parameters)
+    known = set(app.session_state["address-visit.kept"].parameters)
     assert known - OWN_NAMES == pages.names(page)
 
 
@@ -139,23 +139,23 @@ def test_a_key_shows_its_scene(open_app: OpenApp) -> None:
     assert query(app, "scene") == "3"
     assert query(app, "present") == "1"
     assert {name: query(app, name) for name in READY.scenes[2].view} == READY.scenes[2].view
-    assert app.session_state["attention"] == "encoder"
+    assert app.session_state["heads-attention"] == "encoder"
 
 
 def test_what_a_scene_does_not_name_has_its_default(open_app: OpenApp) -> None:
     app = open_app(folder=SHIPPED, present="1", words="1", faint="2", target="Anders.")
     go(app, 2)
     state = app.session_state
-    assert (state["words"], state["faint"], state["target"]) == (False, 0, "")
+    assert (state["heads-words"], state["heads-faint"], state["target"]) == (False, 0, "")
 
 
 def test_a_scene_on_another_page_leads_there_and_stays_on_stage(open_app: OpenApp) -> None:
     app = go(open_app(folder=SHIPPED, present="1"), 6)
-    assert app.session_state["_visit"].page == "masks"
+    assert app.session_state["address-visit.kept"].page == "masks"
     assert query(app, "present") == "1"
     assert told(app)["number"] == 6
     go(app, 2)
-    assert app.session_state["_visit"].page == "heads"
+    assert app.session_state["address-visit.kept"].page == "heads"
     assert query(app, "cell") == READY.scenes[1].view["cell"]
 
 
@@ -186,7 +186,7 @@ def test_a_move_told_again_brings_back_no_field_of_the_scene_before(open_app: Op
     tell(app, "go", [move, 3])
     assert query(app, "below") == ""
     # The browser tells again, and does not have the field of the third scene yet.
-    app.session_state["below"] = READY.scenes[1].view["below"]
+    app.session_state["heads-below"] = READY.scenes[1].view["below"]
     tell(app, "go", [move, 3])
     assert (query(app, "scene"), query(app, "below")) == ("3", "")
 
@@ -204,13 +204,13 @@ def test_a_message_from_the_page_that_was_left_leads_nowhere(open_app: OpenApp) 
     app = go(open_app(folder=SHIPPED, present="1"), 3)
     before = dict(app.query_params)
     go(app, 6)
-    assert app.session_state["_visit"].page == "masks"
+    assert app.session_state["address-visit.kept"].page == "masks"
     go_to(app, "heads")
     app.query_params.clear()
     for name, values in before.items():
         app.query_params[name] = values
     app.run()
-    assert app.session_state["_visit"].page == "masks"
+    assert app.session_state["address-visit.kept"].page == "masks"
     assert (query(app, "scene"), query(app, "part")) == ("6", "see")
 
 
@@ -235,8 +235,8 @@ def test_the_notes_may_look_at_a_view_and_at_no_more(open_app: OpenApp) -> None:
     app = open_app(folder=SHIPPED, present="1")
     view = {"layer": "1", "head": 3, "talk": "0a1b2c3d", "nonsense": "1"}
     tell(app, "look", {"page": "masks", "view": view})
-    assert app.session_state["_visit"].page == "masks"
-    assert app.session_state["_visit"].query == {"layer": "1", "present": "1"}
+    assert app.session_state["address-visit.kept"].page == "masks"
+    assert app.session_state["address-visit.kept"].query == {"layer": "1", "present": "1"}
 
 
 @pytest.mark.parametrize(
@@ -245,7 +245,7 @@ def test_the_notes_may_look_at_a_view_and_at_no_more(open_app: OpenApp) -> None:
 )
 def test_a_look_at_what_is_no_view_changes_nothing(open_app: OpenApp, asked: Any) -> None:
     app = tell(open_app(layer="1"), "look", asked)
-    assert app.session_state["_visit"].query == {"layer": "1"}
+    assert app.session_state["address-visit.kept"].query == {"layer": "1"}
 
 
 def test_off_stage_no_title_is_shown_and_no_key_works(open_app: OpenApp) -> None:
@@ -265,7 +265,7 @@ def test_the_title_leaves_with_its_page(open_app: OpenApp) -> None:
 def test_the_title_leaves_with_its_view_and_comes_back_with_it(open_app: OpenApp) -> None:
     app = go(open_app(folder=SHIPPED, present="1"), 3)
     for head, name in ((4, None), (3, READY.scenes[2].title)):
-        app.session_state["head"] = head
+        app.session_state["heads-head"] = head
         app.run()
         assert named(app) == name
 
@@ -281,10 +281,10 @@ def test_what_a_scene_leaves_to_the_page_belongs_to_it_once_it_was_shown(
     tell(app, "kept", [["0a1b2c3d", scenes.write(Talk("T", (Scene("Usual", "", "heads"),)))]])
     app.session_state["talk"] = "0a1b2c3d"
     go(app.run(), 1)
-    opened = app.session_state["head"]
+    opened = app.session_state["heads-head"]
     assert named(app) == "Usual"
     for head, name in ((opened + 1, None), (opened, "Usual")):
-        app.session_state["head"] = head
+        app.session_state["heads-head"] = head
         app.run()
         assert named(app) == name
 
@@ -310,7 +310,7 @@ def test_a_scene_that_is_none_is_no_scene_and_is_said(
     app = open_app(scene=mark)
     assert told(app)["number"] == 0
     assert why in said(app)
-    app.session_state["head"] = 1
+    app.session_state["heads-head"] = 1
     assert why not in said(app.run())
 
 
@@ -332,7 +332,7 @@ def test_the_panel_lists_the_talk_that_comes_with_the_app(panel: AppTest) -> Non
 
 
 def test_a_saved_view_is_a_scene_with_a_title_of_its_own(panel: AppTest) -> None:
-    panel.session_state["layer"], panel.session_state["head"] = 1, 2
+    panel.session_state["heads-layer"], panel.session_state["heads-head"] = 1, 2
     panel.run()
     save(panel)
     scene = kept(panel).scenes[-1]
@@ -364,31 +364,33 @@ def test_a_title_that_nobody_wrote_is_short(page: str, view: dict[str, str], tit
 
 
 def test_cancelled_a_scene_is_not_saved_and_no_talk_is_left_behind(panel: AppTest) -> None:
-    panel.button(key="talk-save").click().run()
-    panel.text_input(key="talk-draft-title").input("Mine").run()
-    panel.button(key="talk-draft-cancel").click().run()
+    panel.button(key="talks-save").click().run()
+    panel.text_input(key="talks-draft-title").input("Mine").run()
+    panel.button(key="talks-draft-cancel").click().run()
     assert told(panel)["keep"] == {}
     assert len(listed(panel)) == N_SCENES
     assert choice_of(panel).options == [READY.title]
-    assert panel.button(key="talk-save")
+    assert panel.button(key="talks-save")
 
 
 def test_the_first_scene_saved_over_the_talk_of_the_app_may_begin_a_new_talk(
     panel: AppTest,
 ) -> None:
-    panel.button(key="talk-save").click().run()
-    into = panel.radio(key="talk-draft-into")
+    panel.button(key="talks-save").click().run()
+    into = panel.radio(key="talks-draft-into")
     assert into.value == scene_panel.NEW
     assert [plain(each) for each in into.options] == ["A new talk", f"A copy of “{READY.title}”"]
-    panel.button(key="talk-draft-save").click().run()
+    panel.button(key="talks-draft-save").click().run()
     assert kept(panel).title == "My talk"
     shown = panel.session_state
-    assert listed(panel) == [f"1. Cross-attention, layer {shown['layer']}, head {shown['head']}"]
+    assert listed(panel) == [
+        f"1. Cross-attention, layer {shown['heads-layer']}, head {shown['heads-head']}"
+    ]
     assert query(panel, "scene") == "1"
     # From then on it is clear where scenes go.
-    panel.button(key="talk-save").click().run()
+    panel.button(key="talks-save").click().run()
     assert not panel.radio
-    panel.button(key="talk-draft-save").click().run()
+    panel.button(key="talks-draft-save").click().run()
     assert len(listed(panel)) == 2
 
 
@@ -402,11 +404,11 @@ def test_the_talk_that_comes_with_the_app_is_copied_and_never_changed(panel: App
 
 
 def test_a_new_scene_is_given_a_title_and_a_note(panel: AppTest) -> None:
-    panel.button(key="talk-save").click().run()
-    panel.radio(key="talk-draft-into").set_value(scene_panel.COPY)
-    panel.text_input(key="talk-draft-title").input("Mine")
-    panel.text_area(key="talk-draft-note").input("Say this.\nThen that.")
-    panel.button(key="talk-draft-save").click().run()
+    panel.button(key="talks-save").click().run()
+    panel.radio(key="talks-draft-into").set_value(scene_panel.COPY)
+    panel.text_input(key="talks-draft-title").input("Mine")
+    panel.text_area(key="talks-draft-note").input("Say this.\nThen that.")
+    panel.button(key="talks-draft-save").click().run()
     scene = kept(panel).scenes[-1]
     assert (scene.title, scene.note) == ("Mine", "Say this.\nThen that.")
     assert listed(panel)[-1] == f"{N_SCENES + 1}. Mine"
@@ -414,8 +416,8 @@ def test_a_new_scene_is_given_a_title_and_a_note(panel: AppTest) -> None:
 
 def test_an_empty_title_is_refused_in_a_sentence(panel: AppTest) -> None:
     change(panel, 2, "Edit")
-    panel.text_input(key="talk-edit-2-title").input("  ")
-    panel.button(key="talk-done").click().run()
+    panel.text_input(key="talks-edit-2-title").input("  ")
+    panel.button(key="talks-done").click().run()
     assert "scenes[1].title must not be empty" in said(panel)
     assert told(panel)["keep"] == {}
 
@@ -464,7 +466,7 @@ def test_what_the_browser_still_sends_of_a_field_is_no_choice(panel: AppTest) ->
 
 def test_the_browser_is_told_what_of_its_moves_was_heard_and_nothing_else(panel: AppTest) -> None:
     def heard() -> int:
-        found = [each.proto for each in panel.get("bidi_component") if each.key == "talk-handles"]
+        found = [each.proto for each in panel.get("bidi_component") if each.key == "talks-handles"]
         count: int = json.loads(found[0].json)["heard"]
         return count
 
@@ -479,16 +481,16 @@ def test_the_browser_is_told_what_of_its_moves_was_heard_and_nothing_else(panel:
 
 
 def test_the_first_scene_does_not_move_up_nor_the_last_down(panel: AppTest) -> None:
-    assert "Move up" not in panel.menu_button(key="talk-scene-1").options
-    assert "Move down" not in panel.menu_button(key=f"talk-scene-{N_SCENES}").options
+    assert "Move up" not in panel.menu_button(key="talks-scene-1").options
+    assert "Move down" not in panel.menu_button(key=f"talks-scene-{N_SCENES}").options
 
 
 def test_a_deleted_scene_comes_back(panel: AppTest) -> None:
     change(panel, 4, "Delete")
     assert len(listed(panel)) == N_SCENES - 1
-    panel.button(key="talk-undo").click().run()
+    panel.button(key="talks-undo").click().run()
     assert kept(panel).scenes == READY.scenes
-    assert "talk-undo" not in [button.key for button in panel.button]
+    assert "talks-undo" not in [button.key for button in panel.button]
 
 
 def test_a_scene_takes_another_view_and_keeps_its_words(panel: AppTest) -> None:
@@ -499,20 +501,20 @@ def test_a_scene_takes_another_view_and_keeps_its_words(panel: AppTest) -> None:
 
 
 def test_a_new_talk_stands_beside_the_others_and_can_be_deleted(panel: AppTest) -> None:
-    panel.button(key="talk-new").click().run()
+    panel.button(key="talks-new").click().run()
     assert listed(panel) == []
     assert "No scene yet" in " ".join(plain(each.value) for each in panel.caption)
     assert choice_of(panel).options == [READY.title, "My talk"]
-    menu = panel.menu_button(key="talk-menu")
+    menu = panel.menu_button(key="talks-menu")
     menu.click_index(menu.options.index("Delete")).run()
     assert len(listed(panel)) == N_SCENES
     assert list(told(panel)["keep"].values()) == [None]
-    panel.button(key="talk-undo").click().run()
+    panel.button(key="talks-undo").click().run()
     assert kept(panel) == Talk("My talk")
 
 
 def test_a_talk_begins_on_stage_at_its_first_scene_and_the_panel_is_closed(panel: AppTest) -> None:
-    panel.button(key="talk-present").click().run()
+    panel.button(key="talks-present").click().run()
     assert (query(panel, "present"), query(panel, "scene")) == ("1", "1")
     assert told(panel)["on"] is True
     assert listed(panel) == []
@@ -524,8 +526,8 @@ def test_markup_in_a_title_is_shown_letter_by_letter(panel: AppTest) -> None:
     tell(panel, "kept", [["0a1b2c3d", scenes.write(talk)]])
     choice_of(panel).set_value("0a1b2c3d").run()
     assert listed(panel) == [f"1. {hostile}"]
-    assert "**b**" not in panel.button(key="talk-go-1").label
-    panel.button(key="talk-present").click().run()
+    assert "**b**" not in panel.button(key="talks-go-1").label
+    panel.button(key="talks-present").click().run()
     assert named(panel) == hostile
     assert "<script>" not in " ".join(shown.proto.body for shown in panel.get("html"))
 
@@ -609,10 +611,10 @@ def test_a_talk_that_is_deleted_leaves_the_folder_until_it_is_undone(
     app = open_panel(open_app())
     save(app)
     (file,) = talks.iterdir()
-    menu = app.menu_button(key="talk-menu")
+    menu = app.menu_button(key="talks-menu")
     menu.click_index(menu.options.index("Delete")).run()
     assert list(talks.iterdir()) == []
-    app.button(key="talk-undo").click().run()
+    app.button(key="talks-undo").click().run()
     assert list(talks.iterdir()) == [file]
 
 
@@ -685,7 +687,7 @@ def test_two_talks_of_one_title_are_told_apart(panel: AppTest) -> None:
     for page in ("about", "heads"):
         upload(panel, scenes.write(Talk("Same", (Scene("Only", "", page),))).encode())
     for _ in range(2):
-        panel.button(key="talk-new").click().run()
+        panel.button(key="talks-new").click().run()
     options = choice_of(panel).options
     assert options == [READY.title, "Same", "Same (2)", "My talk", "My talk (2)"]
 
@@ -732,7 +734,7 @@ def test_the_talk_has_twelve_scenes_that_can_be_said_aloud() -> None:
 def test_every_scene_of_the_talk_opens_without_a_complaint(open_app: OpenApp, number: int) -> None:
     app = go(open_app(folder=SHIPPED, present="1"), number)
     scene = READY.scenes[number - 1]
-    assert (app.session_state["_visit"].page or HOME) == scene.page
+    assert (app.session_state["address-visit.kept"].page or HOME) == scene.page
     assert {name: query(app, name) for name in scene.view} == scene.view
     assert not said(app)
     assert named(app) == scene.title

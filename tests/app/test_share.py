@@ -113,7 +113,7 @@ def at(open_app: OpenApp, page: str, query: Mapping[str, str]) -> AppTest:
 
 def panel(app: AppTest) -> dict[str, Any]:
     """What the share panel shows."""
-    (shown,) = [each.proto for each in app.get("bidi_component") if each.key == "copy-link"]
+    (shown,) = [each.proto for each in app.get("bidi_component") if each.key == "share-copy"]
     return json.loads(shown.json)
 
 
@@ -146,7 +146,7 @@ def parameters(
         if request.param != "heads":
             go_to(app, request.param).run()
         assert not app.exception, app.exception
-        visit = app.session_state["_visit"]
+        visit = app.session_state["address-visit.kept"]
     assert visit.page == ("" if request.param == "heads" else request.param)
     return tuple(visit.parameters.values())
 
@@ -196,7 +196,7 @@ def test_a_link_opened_anew_gives_the_same_link(open_app: OpenApp, page: str) ->
 
 def test_the_panel_is_made_only_when_it_is_open(open_app: OpenApp) -> None:
     app = open_app()
-    assert not [each for each in app.get("bidi_component") if each.key == "copy-link"]
+    assert not [each for each in app.get("bidi_component") if each.key == "share-copy"]
 
 
 def test_the_link_follows_what_widgets_change(open_app: OpenApp) -> None:
@@ -241,7 +241,7 @@ def test_a_long_link_has_a_code_and_is_said_to_be_fine(open_app: OpenApp) -> Non
 
 def kept_by_window(app: AppTest) -> str | None:
     """What the speaker's window is told to keep until it is closed."""
-    return json.loads(component(app, "talk-keys").json)["followed"]  # type: ignore[no-any-return]
+    return json.loads(component(app, "talks-keys").json)["followed"]  # type: ignore[no-any-return]
 
 
 def test_phones_follow_what_is_shown_until_that_is_switched_off(open_app: OpenApp) -> None:
@@ -277,12 +277,12 @@ def test_phones_follow_what_is_shown_until_that_is_switched_off(open_app: OpenAp
     # Another session in the same window, as after a reload or another start of the server, goes on.
     secret = kept_by_window(app)
     speaker_view.VIEWS.drop(query_of(link)["follow"])
-    again = trigger(at(open_app, "heads", {"sentence": "a bird"}), "talk-keys", "followed", secret)
+    again = trigger(at(open_app, "heads", {"sentence": "a bird"}), "talks-keys", "followed", secret)
     assert shown()["query"]["sentence"] == "a bird"
     assert again.toggle(key="share-follow").value
     assert query_of(panel(again)["link"])["follow"] == query_of(link)["follow"]
     # A copy of the window does not speak in its place, and says so.
-    copy = trigger(at(open_app, "heads", {"sentence": "no"}), "talk-keys", "followed", secret)
+    copy = trigger(at(open_app, "heads", {"sentence": "no"}), "talks-keys", "followed", secret)
     assert shown()["query"]["sentence"] == "a bird"
     assert escape_markdown(speaker_view.ELSEWHERE) in [each.value for each in copy.warning]
     again.toggle(key="share-follow").set_value(False).run()

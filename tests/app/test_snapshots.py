@@ -58,7 +58,7 @@ def slider(app: AppTest) -> Any:
 
 
 def asked(app: AppTest) -> OfModel:
-    found: OfModel = app.session_state["_opened"]
+    found: OfModel = app.session_state["bar-opened.kept"]
     return found
 
 
@@ -273,7 +273,7 @@ def test_what_heads_did_over_training_is_drawn_where_it_was_measured(
     open_childhood: OpenApp, open_app: OpenApp, both: Path, tmp_path: Path
 ) -> None:
     app = open_childhood(below="training")
-    assert (app.session_state["below"], "Over training" in sections(app)) == ("facts", False)
+    assert (app.session_state["heads-below"], "Over training" in sections(app)) == ("facts", False)
     folder = tmp_path / "grown"
     shutil.copytree(both, folder)
     growth = growth_of({step: survey_of(folder / NAME, place) for place, step in
@@ -283,18 +283,18 @@ def test_what_heads_did_over_training_is_drawn_where_it_was_measured(
     assert "Over training" in sections(app)
     (chart,) = app.get("plotly_chart")
     assert "4 steps of training" in chart.proto.alt
-    options = app.selectbox(key="grown").options
+    options = app.selectbox(key="heads-grown").options
     assert options[0] == "What this head does most"
     assert NAMES["previous"] in options
-    app = app.selectbox(key="grown").set_value("next").run()
+    app = app.selectbox(key="heads-grown").set_value("next").run()
     (chart,) = app.get("plotly_chart")
     assert chart.proto.alt.startswith(f"{NAMES['next']} of 8 heads ")
     assert query(app, "grown") == "next"
     assert any(
         "The label needs at least 50% of its weight" in plain(each.value) for each in app.markdown
     )
-    app = app.segmented_control(key="below").set_value("training").run()
-    app.session_state["attention"] = "cross"
+    app = app.segmented_control(key="heads-below").set_value("training").run()
+    app.session_state["heads-attention"] = "cross"
     assert not app.run().exception
     assert query(app, "grown") == ""
     assert "Over training" not in sections(open_app(folder=folder, below="training"))
@@ -314,7 +314,7 @@ def test_damaged_curves_are_said_and_the_page_stands(
 
 def sections(app: AppTest) -> str:
     """What there is below the picture."""
-    return " ".join(app.segmented_control(key="below").options)
+    return " ".join(app.segmented_control(key="heads-below").options)
 
 
 def survey_of(folder: Path, place: int) -> Mapping[Site, tuple[HeadValues, ...]]:

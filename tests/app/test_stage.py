@@ -33,7 +33,7 @@ def open_stage(open_app: OpenApp, page: str, **asked: str) -> AppTest:
 
 def cue(app: AppTest) -> Any:
     """What the last run said to the stage."""
-    return app.session_state["_cue"]
+    return app.session_state["stage-cue.kept"]
 
 
 def fields(app: AppTest) -> list[str]:
@@ -46,7 +46,7 @@ def fields(app: AppTest) -> list[str]:
 def press(app: AppTest, key: str) -> AppTest:
     """A key that Python hears of, as the browser would tell it."""
     step, direction = cue(app).steps[key]
-    app.session_state[step.name] = step.to(direction)
+    app.session_state[step.key] = step.to(direction)
     return app.run()
 
 
@@ -57,11 +57,11 @@ def test_present_brings_the_page_to_the_stage_and_back_brings_it_home(open_app: 
     app = open_app(sentence=SENTENCE, layer="1", head="2")
     assert fields(app)
     assert "--stage-foot" not in html(app)
-    app.button(key="present-button").click().run()
+    app.button(key="stage-present").click().run()
     assert query(app, "present") == "1"
     assert not fields(app)
     assert "--stage-foot" in html(app)
-    app.button(key="leave-stage").click().run()
+    app.button(key="stage-leave").click().run()
     assert query(app, "present") == ""
     assert fields(app)
     assert (query(app, "layer"), query(app, "head")) == ("1", "2")
@@ -70,8 +70,8 @@ def test_present_brings_the_page_to_the_stage_and_back_brings_it_home(open_app: 
 
 def test_present_pressed_on_stage_leaves_it(open_app: OpenApp) -> None:
     app = open_app(present="1")
-    assert app.button(key="leave-stage")
-    app.button(key="present-button").click().run()
+    assert app.button(key="stage-leave")
+    app.button(key="stage-present").click().run()
     assert query(app, "present") == ""
     assert fields(app)
 
@@ -183,13 +183,13 @@ def test_keys_step_through_layers_heads_parts_and_attentions_of_the_masks(
     open_app: OpenApp,
 ) -> None:
     app = open_stage(open_app, "masks", part="inside")
-    head = app.session_state["head"]
+    head = app.session_state["masks-head"]
     for key in ("ArrowDown", "ArrowDown", "ArrowDown", "ArrowRight", "a", "v"):
         app = press(app, key)
     # The tiny model has three decoder layers, so the third step down stays in the last.
     assert (query(app, "layer"), query(app, "head")) == ("2", str(min(head + 1, 3)))
     assert query(app, "part") == "compare"
-    assert app.session_state["masked"] != "decoder"
+    assert app.session_state["masks-masked"] != "decoder"
 
 
 def test_keys_step_through_the_positions(open_app: OpenApp) -> None:

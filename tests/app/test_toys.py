@@ -113,16 +113,16 @@ def test_a_batch_is_of_what_the_model_reads_until_somebody_types_one(
 ) -> None:
     app = open_app(folder=shelf, checkpoint="toy-reverse", sentence="a b c d e")
     app = go_to(app, "masks").run()
-    found = app.text_area(key="batch").value.splitlines()
+    found = app.text_area(key="masks-batch").value.splitlines()
     assert len(found) == 2
     assert all(map(TASKS["reverse"].can_read, found))
     assert len(found[0]) < len(found[1])
     app = app.selectbox(key="checkpoint").set_value("zz-de").run()
-    assert app.text_area(key="batch").value == FURTHER
+    assert app.text_area(key="masks-batch").value == FURTHER
     typed = "a b\nA dog."
-    app = app.text_area(key="batch").set_value(typed).run()
+    app = app.text_area(key="masks-batch").set_value(typed).run()
     app = app.selectbox(key="checkpoint").set_value("toy-reverse").run()
-    assert app.text_area(key="batch").value == typed
+    assert app.text_area(key="masks-batch").value == typed
 
 
 @pytest.mark.parametrize("text", ["Attention is all you need.", "a b c d e f g h i", "*a* $b$"])
@@ -170,7 +170,9 @@ def test_half_a_transformer_shows_its_heads_and_what_it_is(
     assert "e d c b a" in html(app)
     assert says in plain(html(app))
     assert f"This toy {TASKS['reverse'].does}. {TASKS['reverse'].look_alone}" in captions(app)
-    assert {str(site.kind) for site in app.session_state["_prepared"].trace.maps} == {kind}
+    assert {str(site.kind) for site in app.session_state["heads-prepared.kept"].trace.maps} == {
+        kind
+    }
     assert not warnings(app)
     assert not re.search(r"English|German|translat|transformers", said(app), re.IGNORECASE)
     app = app.text_input(key="sentence").set_value("A dog.").run()
@@ -196,7 +198,7 @@ def test_the_page_about_tells_of_the_model_in_the_address(open_app: OpenApp, she
     ):
         app = open_app(folder=shelf, checkpoint=name)
         # As if the link had led here, and no page before.
-        app.session_state["_opened"] = None
+        app.session_state["bar-opened.kept"] = None
         app = go_to(app, "about").run()
         text = plain(" ".join(each.value for each in app.markdown))
         assert said in text

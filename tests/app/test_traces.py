@@ -55,7 +55,7 @@ def page(app: AppTest, name: str) -> AppTest:
 
 
 def drop(app: AppTest, name: str, content: bytes) -> AppTest:
-    (field,) = [each for each in app.file_uploader if each.key.startswith("trace-file")]
+    (field,) = [each for each in app.file_uploader if each.key.startswith("dropped-file")]
     dropped: AppTest = field.set_value((name, content, DROP)).run()
     return dropped
 
@@ -81,7 +81,7 @@ def test_a_model_of_one_text_shows_the_kind_that_it_has(open_app: OpenApp, name:
     assert not found.header["canSwitchOff"]
     assert not found.header["opensCells"]
     assert app.query_params == {"checkpoint": name}
-    field = app.text_input(key="trace-text")
+    field = app.text_input(key="bar-trace")
     assert field.disabled
     assert field.value == " ".join(words)
     assert shape in html(app)
@@ -100,7 +100,7 @@ def test_a_trace_of_our_own_model_shows_what_it_recorded(open_app: OpenApp, own:
         assert np.allclose(found.weights(site.kind)[site.layer], seen.weights, atol=1e-5)
     assert own.text in html(app)
     select(app, attention="encoder", layer="1", head="2", cell="1.1")
-    assert app.session_state["below"] == "query-key"
+    assert app.session_state["heads-below"] == "query-key"
     assert len(app.get("plotly_chart")) == 1
     assert not said(app)
 
@@ -129,9 +129,9 @@ def test_a_page_that_needs_a_model_says_so_and_leads_to_the_heads(
         "run. The heads page shows it."
     )
     assert told.icon
-    app.button(key="show-heads").click().run()
+    app.button(key="bar-show-heads").click().run()
     assert component(app) is not None
-    assert app.session_state["layer"] == 1
+    assert app.session_state["heads-layer"] == 1
     assert app.query_params["checkpoint"] == name
 
 

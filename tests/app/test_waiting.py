@@ -47,9 +47,9 @@ def test_a_full_queue_is_said_in_a_sentence_and_the_answer_before_stays(
         app.text_input(key="sentence").set_value("The man sees the dog.").run()
         assert "Too many people" in app.warning[0].value
         assert DIMMED in app.info[0].value
-    app.button(key="try-again").click().run()
+    app.button(key="queue-again").click().run()
     assert not app.warning
-    assert "try-again" not in {button.key for button in app.button}
+    assert "queue-again" not in {button.key for button in app.button}
 
 
 def test_a_full_queue_behind_the_sentence_bar_is_said_where_the_page_would_be(
@@ -59,7 +59,7 @@ def test_a_full_queue_behind_the_sentence_bar_is_said_where_the_page_would_be(
     monkeypatch.setattr(session, "labels", refuse)
     app.text_input(key="sentence").set_value("The man sees a dog.").run()
     assert app.warning[0].value == "Busy."
-    assert app.button(key="try-again")
+    assert app.button(key="queue-again")
 
 
 def refuse(*_: Any) -> None:

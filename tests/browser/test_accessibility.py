@@ -266,4 +266,4 @@ def test_small_targets_have_24_pixels_each_way(heads: HeadsPage) -> None:
         help_button = heads.page.get_by_role("button", name="Help for Target sentence")
         assert smaller_side(help_button) >= 24
     open_view(heads, "positions", topic="likeness")
-    assert smaller_side(heads.page.locator(".st-key-cosine label").first) >= 24
+    assert smaller_side(heads.page.locator(".st-key-positions-cosine label").first) >= 24

@@ -70,7 +70,7 @@ def test_a_drawn_pattern_names_its_heads_in_full(heads: HeadsPage, width: int) -
     page.set_viewport_size({"width": width, "height": 800})
     drawn = encode(np.eye(8, 8, -1, dtype=np.bool_))
     page.goto(f"{heads.url}/corpus?over=draw&drawn={drawn}", timeout=LOADING)
-    named = page.locator("[class*=st-key-corpus-drawn-encoder]")
+    named = page.locator("[class*=st-key-corpus-pattern-encoder]")
     expect(named).to_have_count(2, timeout=LOADING)
     expect(named.first).to_have_text(re.compile(r"^Layer \d, head \d"))
     wait_until_calm(page)
@@ -86,6 +86,6 @@ def test_the_grid_stays_where_it_is_while_a_pattern_is_drawn(heads: HeadsPage) -
     before = grid.bounding_box()
     assert before is not None
     grid.click(position={"x": before["width"] - 40, "y": before["height"] - 40})
-    expect(page.locator("[class*=st-key-corpus-drawn-encoder]")).to_have_count(2)
+    expect(page.locator("[class*=st-key-corpus-pattern-encoder]")).to_have_count(2)
     wait_until_calm(page)
     assert grid.bounding_box() == before

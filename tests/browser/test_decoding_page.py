@@ -49,10 +49,10 @@ def test_a_point_of_the_tree_shows_its_branch_and_a_click_on_a_diamond_studies_i
     page = heads.page
     query = urlencode({"sentence": SENTENCE, "section": "beams"})
     page.goto(f"{heads.url}/decoding?{query}", timeout=LOADING)
-    tree = page.locator(".st-key-search-tree .js-plotly-plot")
+    tree = page.locator(".st-key-decoding-tree .js-plotly-plot")
     expect(tree).to_be_visible(timeout=LOADING)
     # Below the tree; nothing moves it any more.
-    expect(page.locator(".st-key-study-1").get_by_role("button")).to_be_enabled()
+    expect(page.locator(".st-key-decoding-study-1").get_by_role("button")).to_be_enabled()
     wait_until_calm(page)
     decoding = model.decode(SENTENCE)
     second = decoding.ranked[1]
@@ -76,7 +76,7 @@ def test_a_point_of_the_tree_shows_its_branch_and_a_click_on_a_diamond_studies_i
     expect(tree.locator(".hoverlayer .hovertext")).to_contain_text("rank 2 among the translations")
     page.mouse.click(x, y)
     heads.wait_for_query(target=model.tokenizer.decode(decoding.token_ids(second)))
-    expect(page.locator(".st-key-study-1").get_by_role("button")).to_be_disabled()
+    expect(page.locator(".st-key-decoding-study-1").get_by_role("button")).to_be_disabled()
 
 
 def point_of(tree: Locator, place: int) -> tuple[float, float]:

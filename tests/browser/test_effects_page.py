@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 from tests.kit.heads_page import LOADING, SHORTLY, HeadsPage, wait_until_calm
 
 CENTRE = """([kind, layer, head]) => {
-  const map = document.querySelector(".st-key-effects .js-plotly-plot");
+  const map = document.querySelector(".st-key-effects-map .js-plotly-plot");
   const trace = map._fullData.find(({ type, name }) => type === "heatmap" && name === kind);
   const along = (axis, place) => axis._offset + axis.c2p(place);
   const box = map.getBoundingClientRect();
@@ -21,7 +21,7 @@ CENTRE = """([kind, layer, head]) => {
 """Where a cell is in the window."""
 
 HAS_ITS_WIDTH = """() => {
-  const map = document.querySelector(".st-key-effects .js-plotly-plot");
+  const map = document.querySelector(".st-key-effects-map .js-plotly-plot");
   return Math.abs(map._fullLayout.width - map.parentElement.clientWidth) <= 1;
 }"""
 """Plotly draws a chart more than once until it has its width."""
@@ -33,7 +33,7 @@ def test_no_click_on_the_map_is_lost_while_another_is_answered_and_none_draws_it
     page = heads.page
     asked = urlencode({"sentence": "The cat sat on the mat."})
     page.goto(f"{heads.url}/effects?{asked}", timeout=LOADING)
-    map_ = page.locator(".st-key-effects .js-plotly-plot")
+    map_ = page.locator(".st-key-effects-map .js-plotly-plot")
     crosses = map_.locator(".switched-off")
     expect(crosses).to_have_attribute("data-cells", "", timeout=LOADING)
     wait_until_calm(page, HAS_ITS_WIDTH, still=SHORTLY)

@@ -130,7 +130,7 @@ def read_numbers(format: str, content: bytes, name: str, shape: tuple[int, ...])
 
 def test_a_head_is_saved_in_every_format(saving: Saving, trace: Trace) -> None:
     saving.open_page(attention="cross", layer="1", head="2")
-    saving.open("picture")
+    saving.open("heads-picture")
     seen = trace.attention("cross", 1)
     name, content = saving.save("png", width="One column, 85 mm", scale="3×")
     assert name == "headscope-cross-layer1-head2.png"
@@ -157,7 +157,7 @@ def test_a_head_is_saved_in_every_format(saving: Saving, trace: Trace) -> None:
 
 def test_the_masks_of_a_batch_are_saved_in_every_width(saving: Saving, model: Translator) -> None:
     saving.open_page("masks", part="see", batch="A man reads.", number="2")
-    saving.open("factors")
+    saving.open("masks-factors")
     tokens = axis_texts(model.trace("A man reads.").target)
     for width, millimetres in OWN_WIDTHS.items():
         name, pdf = saving.save("pdf", width=width)
@@ -177,13 +177,13 @@ def test_numbers_of_the_masks_page_are_those_of_the_batch(
     sentences = [SENTENCE, "A man reads."]
     padded = model.trace_batch(sentences, [model.translate(each).text for each in sentences]).padded
     seen = padded[0].attention("cross", 1)
-    saving.open("with-mask")
+    saving.open("masks-with-mask")
     for format in ("csv", "json", "npz"):
         _, content = saving.save(format)
         assert seen.scores is not None
         found = read_numbers(format, content, "score", seen.scores[0].shape)
         np.testing.assert_array_equal(found, seen.scores[0])
-    saving.open("without-mask")
+    saving.open("masks-without-mask")
     _, svg = saving.save("svg")
     assert "softmax → Weights" in texts_of(svg)
 
@@ -192,14 +192,14 @@ def test_positions_are_saved_in_every_format(
     saving: Saving, model: Translator, trace: Trace
 ) -> None:
     saving.open_page("positions", topic="table")
-    saving.open("encoding")
+    saving.open("positions-encoding")
     table = model.position_table(len(trace.source))
     for format in ("csv", "json", "npz"):
         _, content = saving.save(format)
         np.testing.assert_array_equal(read_numbers(format, content, "value", table.shape), table)
     _, svg = saving.save("svg", width="Two columns, 174 mm")
     assert set(axis_texts(trace.source)) <= set(texts_of(svg))
-    saving.open("waves")
+    saving.open("positions-chosen-waves")
     name, png = saving.save("png", width="Two columns, 174 mm", scale="1×")
     assert name == "headscope-waves.png"
     with Image.open(io.BytesIO(png)) as picture:
@@ -213,7 +213,7 @@ def test_the_whole_view_opens_offline_and_shows_the_same_pixels(
     saving: Saving, heads: HeadsPage, browser: Browser, trace: Trace, tmp_path: Path
 ) -> None:
     saving.open_page(attention="cross", layer="1", head="2")
-    saving.open("picture")
+    saving.open("heads-picture")
     saving.body.get_by_role("combobox", name="What").click()
     saving.page.get_by_role("option", name=re.compile("The whole view")).click()
     saving.settle()
@@ -273,7 +273,7 @@ def test_saving_leaves_the_picture_as_it_is(saving: Saving, heads: HeadsPage) ->
     saving.open_page(attention="decoder", layer="1", head="1")
     payload = heads.root.get_attribute("data-payload")
     heads.page.evaluate("window.explorer().marked = true")
-    saving.open("picture")
+    saving.open("heads-picture")
     saving.save("csv")
     assert heads.root.get_attribute("data-payload") == payload
     assert heads.page.evaluate("window.explorer().marked")
@@ -282,13 +282,13 @@ def test_saving_leaves_the_picture_as_it_is(saving: Saving, heads: HeadsPage) ->
 
 def test_another_head_takes_its_file_away(saving: Saving, heads: HeadsPage) -> None:
     saving.open_page(attention="cross", layer="0", head="0")
-    saving.open("picture")
+    saving.open("heads-picture")
     name, _ = saving.save("svg")
     assert name == "headscope-cross-layer0-head0.svg"
     saving.page.keyboard.press("Escape")
     heads.click_tile(1, 3)
     heads.settle()
-    saving.open("picture")
+    saving.open("heads-picture")
     name, svg = saving.save("svg")
     assert name == "headscope-cross-layer1-head3.svg"
     assert any(text.endswith("layer 1, head 3") for text in texts_of(svg))
@@ -315,8 +315,8 @@ def test_the_menu_fits_its_screen_wherever_its_button_stands(
     saving = Saving(visitor(viewport={"width": width, "height": height}))
     saving.open_page(layer="0", head="0")
     # At the lower end of the window, where a menu has the least room below it.
-    saving.button("picture").evaluate("button => button.scrollIntoView({ block: 'end' })")
-    saving.open("picture")
+    saving.button("heads-picture").evaluate("button => button.scrollIntoView({ block: 'end' })")
+    saving.open("heads-picture")
     box = saving.body.bounding_box()
     assert box is not None
     assert box["x"] >= 0

@@ -32,7 +32,7 @@ def test_widgets_whose_code_comes_late_begin_with_what_the_address_says(
     reader.page.wait_for_function(
         """() => {
             // Narrow figures alone have a subtitle, where others name their axis.
-            const plot = document.querySelector(".st-key-neighbours .js-plotly-plot");
+            const plot = document.querySelector(".st-key-positions-neighbours .js-plotly-plot");
             return plot?._fullLayout?.title.subtitle.text;
         }""",
         timeout=LOADING,

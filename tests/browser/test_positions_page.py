@@ -79,13 +79,15 @@ class PositionsPage:
 
     def values(self, key: str, number: int, field: str) -> list[float]:
         """What a drawn figure holds: the numbers of one of its traces."""
-        found: list[float] = self.page.locator(f".st-key-{key} .js-plotly-plot").evaluate(
+        found: list[float] = self.page.locator(f".st-key-positions-{key} .js-plotly-plot").evaluate(
             "(node, [number, field]) => Array.from(node._fullData[number][field])", [number, field]
         )
         return found
 
     def layout(self, key: str) -> dict[str, Any]:
-        found: dict[str, Any] = self.page.locator(f".st-key-{key} .js-plotly-plot").evaluate(
+        found: dict[str, Any] = self.page.locator(
+            f".st-key-positions-{key} .js-plotly-plot"
+        ).evaluate(
             """node => ({
                 title: node._fullLayout.title.text,
                 across: node._fullLayout.xaxis.title.text ?? "",
@@ -145,7 +147,7 @@ def test_the_formula_beside_its_picture_computes_the_cell_that_is_pointed_at(
     positions.open(topic="formula", d_model="64", rows="32", base="100")
     said = positions.page.locator(".formula")
     expect(said).to_contain_text("PE(pos, 2i) = sin(pos / 1002i/64)")
-    chart = positions.page.locator(".st-key-formula .js-plotly-plot")
+    chart = positions.page.locator(".st-key-positions-formula .js-plotly-plot")
     table = formula_table(64, 32, 100.0)
     for position, dimension in ((7, 21), (31, 62)):
         x, y = chart.evaluate(
@@ -236,7 +238,7 @@ def test_a_word_that_is_dragged_changes_the_order_the_address_and_the_bars(
     order = [3, 0, 1, 2, *range(4, len(texts))]
     assert positions.order == [texts[place] for place in order]
     positions.reader.wait_for_query(shuffled=written(order))
-    positions.page.locator(".st-key-distances .js-plotly-plot").wait_for()
+    positions.page.locator(".st-key-positions-distances .js-plotly-plot").wait_for()
     positions.settle()
     moved, alike = (positions.values("distances", number, "y") for number in (0, 1))
     assert max(moved) > 0.1
@@ -410,7 +412,7 @@ def test_a_window_made_wider_and_narrower_lays_its_figures_out_anew(
         positions.page.set_viewport_size({"width": width, "height": 800})
         positions.page.wait_for_function(
             """wide => {
-                const plot = document.querySelector(".st-key-likeness .js-plotly-plot");
+                const plot = document.querySelector(".st-key-positions-likeness .js-plotly-plot");
                 return (plot?._fullLayout.xaxis.title.text === "Position") === wide;
             }""",
             arg=is_wide,

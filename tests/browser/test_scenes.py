@@ -42,7 +42,7 @@ class TalkPage:
         self.reader = reader
         self.page = reader.page
         self.title = self.page.locator(".scene-title")
-        self.rows = self.page.locator('[class*="st-key-talk-go-"] button')
+        self.rows = self.page.locator('[class*="st-key-talks-go-"] button')
 
     def open(self, **query: str) -> TalkPage:
         self.reader.open(**query)
@@ -63,7 +63,7 @@ class TalkPage:
         self.settle()
 
     def open_panel(self) -> None:
-        if not self.page.locator(".st-key-scenes-panel").count():
+        if not self.page.locator(".st-key-talks-panel").count():
             self.page.get_by_role("button", name="Scenes").click()
         expect(self.page.get_by_role("button", name="Save this view")).to_be_visible()
 
@@ -77,7 +77,7 @@ class TalkPage:
         self.settle()
 
     def upload(self, name: str, data: bytes) -> None:
-        self.page.locator('.st-key-scenes-panel input[type="file"]').set_input_files(
+        self.page.locator('.st-key-talks-panel input[type="file"]').set_input_files(
             {"name": name, "mimeType": "application/json", "buffer": data}
         )
 
@@ -115,7 +115,7 @@ def test_a_talk_that_is_begun_from_its_panel_stands_free_and_one_escape_ends_it(
     talk.open_panel()
     talk.page.get_by_role("button", name="Present from scene 1").click()
     talk.wait_for(1)
-    expect(talk.page.locator(".st-key-scenes-panel")).to_have_count(0)
+    expect(talk.page.locator(".st-key-talks-panel")).to_have_count(0)
     talk.page.keyboard.press("Escape")
     talk.reader.wait_for_query(present=None)
 
@@ -123,7 +123,7 @@ def test_a_talk_that_is_begun_from_its_panel_stands_free_and_one_escape_ends_it(
 def test_buttons_of_the_panel_are_not_cut_on_a_laptop(visitor: Callable[..., HeadsPage]) -> None:
     talk = TalkPage(visitor(viewport={"width": 1280, "height": 800})).open()
     talk.open_panel()
-    panel = talk.page.locator(".st-key-scenes-panel")
+    panel = talk.page.locator(".st-key-talks-panel")
     read = panel.get_by_role("button", name=re.compile(r"\bRead\b"))
     for button in read.all():
         text = button.locator("p").first
@@ -428,7 +428,7 @@ def test_a_file_with_a_wrong_field_is_refused_by_its_name(talk: TalkPage) -> Non
     told = json.loads(scenes.write(READY))
     told["scenes"][3]["view"]["layer"] = [3]
     talk.upload("wrong.json", json.dumps(told).encode())
-    alert = talk.page.locator(".st-key-scenes-panel").get_by_test_id("stAlert")
+    alert = talk.page.locator(".st-key-talks-panel").get_by_test_id("stAlert")
     alert.wait_for()
     why = 'scenes[3].view.layer must be text such as "3"'
     assert why in alert.inner_text().replace("\u2060", "")
@@ -440,8 +440,8 @@ def test_fifty_megabytes_are_refused(talk: TalkPage, tmp_path: Path) -> None:
     talk.open_panel()
     large = tmp_path / "large.json"
     large.write_bytes(b"[" * 50_000_000)
-    talk.page.locator('.st-key-scenes-panel input[type="file"]').set_input_files(large)
-    expect(talk.page.locator(".st-key-scenes-panel")).to_contain_text("must be 1.0MB or smaller")
+    talk.page.locator('.st-key-talks-panel input[type="file"]').set_input_files(large)
+    expect(talk.page.locator(".st-key-talks-panel")).to_contain_text("must be 1.0MB or smaller")
     expect(talk.rows).to_have_count(12)
 
 
@@ -498,8 +498,8 @@ def swipe(talk: TalkPage, across: int, down: int = 0) -> None:
 def test_a_talk_is_given_by_touch_alone(phone: TalkPage) -> None:
     phone.open()
     phone.page.get_by_role("button", name="Scenes").tap()
-    expect(phone.page.locator(".st-key-scenes-panel")).to_contain_text("swipe left")
-    assert not KEYS.search(phone.page.locator(".st-key-scenes-panel").inner_text())
+    expect(phone.page.locator(".st-key-talks-panel")).to_contain_text("swipe left")
+    assert not KEYS.search(phone.page.locator(".st-key-talks-panel").inner_text())
     phone.page.get_by_role("button", name="Present from scene 1").tap()
     phone.wait_for(1)
     swipe(phone, -120)

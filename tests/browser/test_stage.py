@@ -107,11 +107,11 @@ def test_another_width_told_before_the_stage_is_shown_does_not_leave_it(
           window.held = [width];
         }"""
     )
-    page.locator(".st-key-leave-stage").wait_for()
+    page.locator(".st-key-stage-leave").wait_for()
     page.wait_for_url(re.compile("present=1"))
     page.evaluate("window.release()")
     wait_until_calm(page, still=SHORTLY)
-    expect(page.locator(".st-key-leave-stage")).to_be_visible()
+    expect(page.locator(".st-key-stage-leave")).to_be_visible()
     expect(page).to_have_url(re.compile("present=1"))
 
 
@@ -138,7 +138,7 @@ def test_the_button_covers_neither_the_navigation_nor_the_menu(
     assert tools
     assert tools["x"] + tools["width"] <= width
     others = reader.page.locator(
-        '[data-testid="stTopNavLink"], [data-testid="stMainMenuButton"], .st-key-sentence-bar, '
+        '[data-testid="stTopNavLink"], [data-testid="stMainMenuButton"], .st-key-bar-fields, '
         '[data-testid="stExpandSidebarButton"], [data-testid="stHeaderLogo"]'
     )
     for place in range(others.count()):

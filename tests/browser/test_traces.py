@@ -86,7 +86,7 @@ def test_a_file_is_dropped_and_a_bad_one_before_it_is_refused(
 ) -> None:
     page = reader.page
     reader.open()
-    menu = page.locator('[class*="st-key-asked-of-"] button')
+    menu = page.locator('[class*="st-key-bar-model-"] button')
     menu.click()
     field = page.get_by_test_id("stPopoverBody").locator('input[type="file"]')
     (tmp_path / "bad.npz").write_bytes(traces.DECODER[:300])
@@ -117,13 +117,13 @@ def test_from_the_menu_to_a_hugging_face_folder_to_another_text_on_stage_and_bac
 ) -> None:
     page = reader.page
     page.goto(f"{url}/?sentence=the+cat+sat")
-    page.locator('[class*="st-key-asked-of-"] button').first.click()
+    page.locator('[class*="st-key-bar-model-"] button').first.click()
     page.locator(".st-key-checkpoint").get_by_role("combobox").click()
     page.get_by_role("option", name="gpt2").click()
     expect(page.locator(".answer .model")).to_contain_text("GPT2LMHeadModel of transformers")
     expect(page.get_by_role("group", name="The model")).to_be_visible()
     page.get_by_role("link", name="Heads").first.click()
-    expect(page.locator(".headscope-explorer, .st-key-explorer").first).to_be_visible()
+    expect(page.locator(".headscope-explorer, .st-key-heads-explorer").first).to_be_visible()
     done = page.locator(".headscope-done")
     before = done.get_attribute("data-done")
     text = page.locator(".st-key-sentence input")
@@ -133,7 +133,7 @@ def test_from_the_menu_to_a_hugging_face_folder_to_another_text_on_stage_and_bac
     expect(done).not_to_have_attribute("data-done", str(before))
     page.locator(".answer .model").click()
     page.keyboard.press("p")
-    expect(page.locator(".st-key-sentence-bar")).to_have_count(0)
+    expect(page.locator(".st-key-bar-fields")).to_have_count(0)
     page.keyboard.press("Escape")
     expect(page.locator(".answer .model")).to_contain_text("GPT2LMHeadModel")
     page.goto(f"{url}/?checkpoint=bert&sentence=the+%5BMASK%5D+sat")

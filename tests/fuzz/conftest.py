@@ -45,7 +45,9 @@ def open_page(checkpoints: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ob
             go_to(app.run(), view.name)
         app.query_params = dict(query)
         app.run()
-        assert app.session_state["_visit"].page == ("" if view.name == pages.HOME else view.name)
+        assert app.session_state["address-visit.kept"].page == (
+            "" if view.name == pages.HOME else view.name
+        )
         return app
 
     return open_at

@@ -270,7 +270,7 @@ class HeadsPage:
     @contextmanager
     def asked(self) -> Iterator[None]:
         """The menu of the bar, with the model and the target, open and then closed again."""
-        menu = self.page.locator('[class*="st-key-asked-of-"] button').first
+        menu = self.page.locator('[class*="st-key-bar-model-"] button').first
         menu.click()
         yield
         if menu.get_attribute("aria-expanded") == "true":

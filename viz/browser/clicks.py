@@ -8,6 +8,7 @@ import streamlit as st
 
 from viz.browser.files import joined
 from viz.browser.messages import handle_once, last_handled
+from viz.draw.keys import Keys
 
 _clicks = st.components.v2.component(
     "headscope_clicks",
@@ -45,4 +46,4 @@ def heard(chart: str) -> int:
 
 def key_of(chart: str) -> str:
     """The key of the component that listens to a chart's clicks."""
-    return f"{chart}-clicks"
+    return Keys(chart)("clicks")

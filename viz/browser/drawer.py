@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from viz.browser.files import joined
+from viz.draw.keys import Keys
 
 _closer = st.components.v2.component(
     "headscope_drawer",
@@ -15,4 +16,4 @@ _closer = st.components.v2.component(
 
 def close_drawer() -> None:
     """Let a chosen page be seen where the navigation covers it; mount it once a page."""
-    _closer(key="drawer-closer", height=1)
+    _closer(key=Keys("drawer")(), height=1)

@@ -20,7 +20,7 @@ def explorer(
     payload: bytes,
     *,
     on_selection: Callable[[], None],
-    key: str = "explorer",
+    key: str,
 ) -> None:
     """Mount the explorer.
 

@@ -5,8 +5,11 @@ from __future__ import annotations
 import streamlit as st
 
 from viz.browser.files import joined
+from viz.browser.kept import Kept
+from viz.draw.keys import Keys
 
-_KEY, _WANTED = "focus-bringer", "_focus_wanted"
+_KEYS = Keys("focus")
+_WANTED = Kept(_KEYS("wanted"), lambda: ("", 0))
 
 _bringer = st.components.v2.component(
     "headscope_focus",
@@ -17,12 +20,12 @@ _bringer = st.components.v2.component(
 
 def focus_on(key: str) -> None:
     """Let the widget of this key have the focus once it is shown; call it in a callback."""
-    _, turn = st.session_state.get(_WANTED, ("", 0))
-    st.session_state[_WANTED] = (key, turn + 1)
+    _, turn = _WANTED.value
+    _WANTED.value = key, turn + 1
 
 
 def bring_focus() -> None:
     """Mount what brings it; once a run, beside the widgets."""
-    if wanted := st.session_state.get(_WANTED):
-        key, turn = wanted
-        _bringer(key=_KEY, data={"key": key, "turn": turn}, height=1)
+    key, turn = _WANTED.value
+    if turn:
+        _bringer(key=_KEYS(), data={"key": key, "turn": turn}, height=1)

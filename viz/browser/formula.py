@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from viz.browser.files import joined
+from viz.draw.keys import Keys
 
 _formula = st.components.v2.component(
     "headscope_formula",
@@ -26,4 +27,4 @@ def formula(chart: str, *, base: float, d_model: int, length: int) -> None:
     # Until a cell is pointed at: one that is neither 0 nor 1.
     cell = [min(10, length - 1), min(20, d_model - 2)]
     data = {"chart": chart, "base": base, "width": d_model, "length": length, "cell": cell}
-    _formula(key=f"{chart}-formula", data=data)
+    _formula(key=Keys(chart)("formula"), data=data)

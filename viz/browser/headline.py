@@ -8,6 +8,9 @@ from typing import Any
 import streamlit as st
 
 from viz.browser.files import fetched, joined
+from viz.draw.keys import Keys
+
+HEADLINE = Keys("headline")
 
 _HTML = '<div aria-hidden="true" aria-busy="true"></div>'
 
@@ -27,7 +30,7 @@ def headline(data: Mapping[str, Any]) -> None:
         data: "text" as it stands there, its "words" and its "colors"; "stage", whether it stands on
             one.
     """
-    _headline(key="headline-bar", data=data, height=1)
+    _headline(key=HEADLINE("bar"), data=data, height=1)
 
 
 def without(data: Mapping[str, Any] | None) -> None:
@@ -38,4 +41,4 @@ def without(data: Mapping[str, Any] | None) -> None:
             or None where these do not change, the "price" in a few words and "more", sentences; or
             only "off" where nothing came of it. None while all heads are on.
     """
-    _without(key="headline-without", data={"outcome": data}, height=1)
+    _without(key=HEADLINE("without"), data={"outcome": data}, height=1)

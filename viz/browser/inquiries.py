@@ -9,8 +9,9 @@ import streamlit as st
 
 from viz.browser.files import fetched
 from viz.browser.messages import message_of
+from viz.draw.keys import Keys
 
-_KEY = "inquiry-list"
+_KEY = Keys("inquiries")()
 
 _STATIC = Path(st.__file__).parent / "static"
 

@@ -17,8 +17,10 @@ from numpy.typing import NDArray
 
 from viz.browser.envelope import seal
 from viz.browser.files import fetched
+from viz.browser.kept import Kept
 from viz.browser.messages import message_of
 from viz.draw import themes
+from viz.draw.keys import Keys
 from viz.draw.labels import axis_texts
 from viz.draw.panels import PAINTING_HELP, Panel
 
@@ -90,7 +92,7 @@ def pack(
 
 def keep_painted(key: str, written: str) -> None:
     """Note that the matrix shows this already, because it was painted there."""
-    st.session_state[f"_{key}_painted"] = written
+    _painted(key).value = written
 
 
 def epoch_of(key: str, written: str) -> int:
@@ -100,12 +102,16 @@ def epoch_of(key: str, written: str) -> int:
         key: of the mounted component.
         written: what the panel is to show, as the address has it.
     """
-    counter = f"_{key}_epoch"
-    if written != st.session_state.get(f"_{key}_painted", ""):
+    epoch = Kept(Keys(key)("epoch"), int)
+    if written != _painted(key).value:
         keep_painted(key, written)
-        st.session_state[counter] = st.session_state.get(counter, 0) + 1
-    count: int = st.session_state.get(counter, 0)
-    return count
+        epoch.value += 1
+    return epoch.value
+
+
+def _painted(key: str) -> Kept[str]:
+    """What was painted last in the matrices of a key."""
+    return Kept(Keys(key)("painted"), str)
 
 
 def edited(key: str, name: str, shape: tuple[int, int]) -> NDArray[np.bool_] | None:

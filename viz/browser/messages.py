@@ -14,7 +14,8 @@ from typing import Any
 
 import streamlit as st
 
-_HANDLED = "_events_handled"
+from viz.browser.kept import Kept
+from viz.draw.keys import Keys
 
 
 @dataclass(slots=True)
@@ -23,6 +24,9 @@ class _Handled:
 
     numbers: dict[str, int] = field(default_factory=dict)
     guard: threading.Lock = field(default_factory=threading.Lock)
+
+
+_HANDLED = Kept(Keys("events")("handled"), _Handled)
 
 
 def message_of(key: str, name: str) -> Any:
@@ -58,7 +62,7 @@ def handle_once(key: str, name: str, handle: Callable[..., None]) -> None:
         for event in (message if isinstance(message, list) else ())
         if isinstance(event, list) and event and type(event[0]) is int
     ]
-    handled = _handled()
+    handled = _HANDLED.value
     with handled.guard:
         for number, *values in sorted(events, key=lambda event: event[0]):
             if number > handled.numbers.get(key, 0):
@@ -69,9 +73,4 @@ def handle_once(key: str, name: str, handle: Callable[..., None]) -> None:
 
 def last_handled(key: str) -> int:
     """The number of a component's last event that was handled; 0 before the first."""
-    return _handled().numbers.get(key, 0)
-
-
-def _handled() -> _Handled:
-    handled: _Handled = st.session_state.setdefault(_HANDLED, _Handled())
-    return handled
+    return _HANDLED.value.numbers.get(key, 0)

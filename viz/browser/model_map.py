@@ -9,8 +9,9 @@ import streamlit as st
 
 from viz.browser.files import joined
 from viz.browser.messages import message_of
+from viz.draw.keys import Keys
 
-_KEY = "model-map"
+_KEY = Keys("model-map")()
 
 _model_map = st.components.v2.component(
     "headscope_model_map",

@@ -10,8 +10,12 @@ import streamlit as st
 from viz.browser.files import fetched
 from viz.browser.messages import handle_once, last_handled
 from viz.draw import themes
+from viz.draw.keys import Keys
 
-_KEY = "stage-keys"
+STAGE = Keys("stage")
+"""The keys of what is shown on a stage alone."""
+
+_KEY = STAGE("keys")
 
 _foot = st.components.v2.component(
     "headscope_stage",

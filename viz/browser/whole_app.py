@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from viz.browser.files import joined
+from viz.draw.keys import Keys
 
 _link = st.components.v2.component(
     "headscope_whole_app",
@@ -22,4 +23,4 @@ def is_embedded() -> bool:
 
 def show_link() -> None:
     """Link to this view in the whole app."""
-    _link(key="whole-app")
+    _link(key=Keys("whole-app")())

@@ -153,3 +153,5 @@ VIEW = View(
     kept_in(CompareView),
     without_model="Comparing",
 )
+
+KEYS = VIEW.keys

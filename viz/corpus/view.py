@@ -64,3 +64,5 @@ VIEW = View(
     kept_in(CorpusView),
     without_model="A survey of heads",
 )
+
+KEYS = VIEW.keys

@@ -55,3 +55,5 @@ VIEW = View(
     kept_in(DecodingView),
     without_model="Decoding",
 )
+
+KEYS = VIEW.keys

@@ -181,3 +181,5 @@ VIEW = View(
     kept_in(EffectsView),
     without_model="Effects of heads",
 )
+
+KEYS = VIEW.keys

@@ -141,3 +141,5 @@ class HeadsView(SwitchedOff):
 
 
 VIEW = View("heads", "Heads", ":material/grid_on:", kept_in(HeadsView))
+
+KEYS = VIEW.keys

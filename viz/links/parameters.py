@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, fields, replace
 from inspect import get_annotations
 from typing import Any, Generic, TypeVar
 
+from viz.draw.keys import Keys
 from viz.draw.labels import visible
 
 T = TypeVar("T")
@@ -31,7 +32,7 @@ class Parameter(Generic[T]):
     """One value that the address holds.
 
     Attributes:
-        name: in the address, and of its widget while its page is open.
+        name: in the address.
         default: what an address without it stands for.
         parse: text to value; raises ValueError with the end of the sentence "The address asks for
             NAME “TEXT”, …", such as "which is not 0 or 1".
@@ -43,6 +44,7 @@ class Parameter(Generic[T]):
         was: its name in older links, which are still read.
         owner: the class that declares it. Pages that list it share its value, and no other page has
             it, even under the same name; "" for what all pages share.
+        page: the name of the page that shows it; "" for what all pages share.
     """
 
     name: str
@@ -54,11 +56,17 @@ class Parameter(Generic[T]):
     values: str = ""
     was: str = ""
     owner: str = ""
+    page: str = ""
 
     @property
     def key(self) -> Key:
         """What tells its value from those of all other parameters."""
         return self.owner, self.name
+
+    @property
+    def widget(self) -> str:
+        """The key of its widget, under which the session has its value while its page is open."""
+        return Keys(self.page)(self.name) if self.page else self.name
 
 
 def kept(parameter: Parameter[T], was: str = "") -> T:
@@ -261,6 +269,15 @@ class View:
     parameters: tuple[Parameter[Any], ...] = ()
     asks: bool = True
     without_model: str = ""
+
+    def __post_init__(self) -> None:
+        own = tuple(replace(each, page=self.name) for each in self.parameters)
+        object.__setattr__(self, "parameters", own)
+
+    @property
+    def keys(self) -> Keys:
+        """The keys of what the page shows; a parameter's widget has that of its name."""
+        return Keys(self.name)
 
     def parameter(self, name: str) -> Parameter[Any]:
         """The parameter of a name."""

@@ -104,3 +104,5 @@ VIEW = View(
     kept_in(MasksView),
     without_model="Masks",
 )
+
+KEYS = VIEW.keys

@@ -303,7 +303,7 @@ def show() -> None:
     if stage.is_on():
         stage.say("What the pictures can and cannot tell")
         stage.offer("Up and down: scroll", scrolls=True)
-        text = st.container(key="stage-text")
+        text = st.container(key=stage.TEXT)
     else:
         text = st.container(width=READING_WIDTH)
     with text:

@@ -34,6 +34,7 @@ from viz.compare.parts import parts_of
 from viz.compare.texts import runs_html
 from viz.compare.tracing import TracedWord
 from viz.compare.view import (
+    KEYS,
     MOST_PATCHES,
     SHOWN,
     VERSUS,
@@ -50,6 +51,7 @@ from viz.compare.words import PatchedWords
 from viz.draw import style
 from viz.draw.labels import axis_texts, escape_markdown
 from viz.pages.compare_searches import show_searches
+from viz.registry.pages import SENTENCE
 from viz.save.picture import Picture
 from viz.service import session
 from viz.service.jobs.removing import put_in, restore_tokens
@@ -63,10 +65,10 @@ from viz.shell.theme import is_dark
 from viz.shell.widgets import hint, menu, row, segments
 from viz.shell.width import is_narrow, watch_width
 
-HEADS, TRACING = "compare-heads", "compare-tracing"
+HEADS, TRACING = KEYS("heads"), KEYS("tracing")
 """The keys of the charts that can be clicked."""
 
-PUT_IN = "compare-put-in"
+PUT_IN = KEYS("put-in")
 
 NO_MODEL = "There is no second model here. Add a folder to the models, then reload the page."
 
@@ -90,7 +92,7 @@ def show(question: OfModel) -> None:
     view = address.read(CompareView)
     if not stage.is_on():
         with row(at="bottom"):
-            segments("Compare", VERSUS, key="versus")
+            segments("Compare", VERSUS, key=KEYS("versus"))
             if view.versus == "model" and models(question):
                 choose_model(question)
     if view.versus == "search":
@@ -144,7 +146,7 @@ def show_sentences(question: OfModel, view: CompareView) -> None:
         if names:
             show_texts(patched, 2, 3, names)
         with row(at="bottom"):
-            segments("View", SHOWN, key="shown")
+            segments("View", SHOWN, key=KEYS("shown"))
             if view.shown == "layers":
                 choose_word(patched)
     if view.shown == "layers":
@@ -152,7 +154,7 @@ def show_sentences(question: OfModel, view: CompareView) -> None:
     else:
         show_heads(pair, view)
     if names and not stage.is_on():
-        show_picture(PatchedWords(patched, view.patched), "compare-words")
+        show_picture(PatchedWords(patched, view.patched), KEYS("words"))
 
 
 def choose_sentence(question: OfModel, view: CompareView) -> None:
@@ -160,11 +162,11 @@ def choose_sentence(question: OfModel, view: CompareView) -> None:
     with row(at="bottom"):
         # On a phone in a line of its own.
         width: Any = 340 if is_narrow() else "stretch"
-        st.text_input("Second sentence", view.other, key="other", width=width)
+        st.text_input("Second sentence", view.other, key=KEYS("other"), width=width)
         st.menu_button(
             "Pairs",
             opening.pairs_for(question.checkpoint),
-            key="compare-pairs",
+            key=KEYS("pairs"),
             icon=":material/lightbulb:",
             format_func=lambda pair: f"{escape_markdown(pair[0])} · {escape_markdown(pair[1])}",
             on_click=take_pair,
@@ -172,7 +174,7 @@ def choose_sentence(question: OfModel, view: CompareView) -> None:
         st.button(
             "Swap",
             icon=":material/swap_vert:",
-            key="compare-swap",
+            key=KEYS("swap"),
             on_click=swap,
             disabled=not view.other.strip(),
         )
@@ -180,14 +182,18 @@ def choose_sentence(question: OfModel, view: CompareView) -> None:
 
 def take_pair() -> None:
     """Show the chosen pair."""
-    first, second = st.session_state["compare-pairs"]
+    first, second = st.session_state[KEYS("pairs")]
     address.change(sentence=first, other=second, target="", patched="", pair_head="", traced=0)
 
 
 def swap() -> None:
     """Exchange both sentences."""
-    state = st.session_state
-    address.change(sentence=state["other"], other=state["sentence"], target="", patched="")
+    address.change(
+        sentence=address.read(CompareView).other,
+        other=address.now(SENTENCE),
+        target="",
+        patched="",
+    )
 
 
 def show_texts(patched: Patched, since: int, until: int, names: Sequence[str] = ()) -> None:
@@ -259,14 +265,14 @@ def show_heads(pair: PairedTraces, view: CompareView, other_model: str = "") -> 
         return
     show_picture(tiles, HEADS, after=" Click a tile to see the head large.", drawn=tiles)
     clicks(HEADS, on_clicks=partial(handle_clicks, HEADS, choose_head))
-    show_picture(large, "compare-head")
+    show_picture(large, KEYS("head"))
     if pair.versus == "sentence":
         written = written_part(head)
         is_in = any(written_part(*each) == written for each in view.patches)
         st.button(
             "Take this head out again" if is_in else "Put this head into the first sentence",
             icon=":material/undo:" if is_in else ":material/move_down:",
-            key="compare-put-head",
+            key=KEYS("put-head"),
             on_click=toggle,
             args=(written,),
         )
@@ -312,7 +318,7 @@ def choose_word(patched: Patched) -> None:
         address.change(traced=0)
     names = {0: "The word that differs most"}
     names |= dict(enumerate(texts, start=1))
-    menu("Word", names, key="traced", width=230)
+    menu("Word", names, key=KEYS("traced"), width=230)
 
 
 def show_layers(
@@ -336,7 +342,7 @@ def show_layers(
     picture = TracedWord(trace, token, marked)
     if stage.is_on():
         words = range(len(trace.predictions) + 1)
-        stage.offer("Up and down: word", down=stage.Step("traced", words, view.traced))
+        stage.offer("Up and down: word", down=stage.Step(KEYS("traced"), words, view.traced))
         on_stage(picture, TRACING, picture.brief)
         return
     show_picture(picture, TRACING, after=" Click a cell to put it in.", drawn=picture)
@@ -387,7 +393,7 @@ def choose_model(question: OfModel) -> None:
         if wanted:
             address.note("other_model", "There is no such second model; another one is shown.")
         address.change(other_model=usual_model(question, names))
-    menu("Second model", names, key="other_model", width=300)
+    menu("Second model", names, key=KEYS("other_model"), width=300)
 
 
 def usual_model(question: OfModel, names: dict[str, str]) -> str:

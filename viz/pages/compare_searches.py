@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import streamlit as st
 
+from viz.compare.view import KEYS
 from viz.decoding.search_results import ComparedSearches
 from viz.draw.labels import escape_markdown
 from viz.links.searches import SearchView
@@ -44,4 +45,4 @@ def show_searches(question: OfModel) -> None:
             st.markdown(words)
         else:
             is_same = len({each.text for each in picture.results}) == 1
-            captioned(words if is_same else f"{words} {MARKED}", [picture], "compare")
+            captioned(words if is_same else f"{words} {MARKED}", [picture], KEYS("searches"))

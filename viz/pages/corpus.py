@@ -17,7 +17,7 @@ from viz.corpus.quantities import QUANTITIES, known, ranked, value_of, written
 from viz.corpus.rule_curve import RulesCurve
 from viz.corpus.sentences import all_sentence, does, no_survey, rules_sentence, sample_sentence
 from viz.corpus.spread import HeadSpread, short_name
-from viz.corpus.view import SHOWN, VIEW, CorpusView
+from viz.corpus.view import KEYS, SHOWN, VIEW, CorpusView
 from viz.draw.labels import escape_markdown
 from viz.pages.corpus_find import asks, drawn_picture, present_found, show_drawing, show_search
 from viz.pages.corpus_head import show_head
@@ -34,7 +34,7 @@ from viz.shell.width import is_narrow, watch_width
 TOP = 10
 """Heads in the list."""
 
-CHART = "corpus-heads"
+CHART = KEYS("heads")
 
 ONE_PARAMETER = VIEW.parameter("one")
 
@@ -69,13 +69,13 @@ def show_all(question: OfModel, survey: CorpusSurvey, view: CorpusView) -> None:
             address.change(**{name: next(iter(names))})
             view = address.read(CorpusView)
     with row(at="bottom"):
-        menu("Across", names, key="across", width=300)
-        menu("Up", names, key="up", width=300)
-    if not st.session_state[ASKED.name]:
+        menu("Across", names, key=KEYS("across"), width=300)
+        menu("Up", names, key=KEYS("up"), width=300)
+    if not address.now(ASKED):
         # Else the answer above the page says it.
         st.markdown(escape_markdown(all_sentence(survey, view.across, view.up)))
     picture = AllHeads(survey, question.model_name, view.across, view.up)
-    left, right = st.container(key="beside").columns([3, 2], gap="large")
+    left, right = st.container(key=KEYS("beside")).columns([3, 2], gap="large")
     with left:
         show_picture(
             picture, CHART, after=" Click one to see all about it.", further=sample_sentence(survey)
@@ -85,7 +85,7 @@ def show_all(question: OfModel, survey: CorpusSurvey, view: CorpusView) -> None:
         segments(
             "Ranked by",
             {name: QUANTITIES[getattr(view, name)].name for name in ("across", "up")},
-            key="top",
+            key=KEYS("top"),
         )
         show_top(survey, view)
 
@@ -113,9 +113,9 @@ def show_top(survey: CorpusSurvey, view: CorpusView) -> None:
     )
     st.dataframe(
         table,
-        key=f"corpus-top-{by}",
+        key=KEYS("top", by),
         hide_index=True,
-        on_select=partial(select_row, f"corpus-top-{by}", first),
+        on_select=partial(select_row, KEYS("top", by), first),
         selection_mode="single-row",
     )
     st.caption(f"The top {len(first)}. Click a row’s box to see all about that head.")
@@ -137,17 +137,15 @@ def show_on_stage(question: OfModel, survey: CorpusSurvey, view: CorpusView) -> 
             case "head":
                 place = place_of(survey, view)
                 stage.say(does(survey, place))
-                stage.show(
-                    (HeadSpread(survey, folder, *place), "corpus-spread"), narrow=is_narrow()
-                )
+                stage.show((HeadSpread(survey, folder, *place), KEYS("spread")), narrow=is_narrow())
             case "find" if asks(view):
                 present_found(question, survey, view)
             case "draw" if drawn is not None:
                 stage.say(drawn.caption)
-                stage.show((drawn, "corpus-drawn"), narrow=is_narrow())
+                stage.show((drawn, KEYS("pattern")), narrow=is_narrow())
             case "rules" if survey.rules is not None:
                 stage.say(rules_sentence(survey))
-                stage.show((RulesCurve(survey, folder, "bleu"), "corpus-curve"), narrow=is_narrow())
+                stage.show((RulesCurve(survey, folder, "bleu"), KEYS("curve")), narrow=is_narrow())
             case _:
                 stage.say(all_sentence(survey, view.across, view.up))
                 stage.show(
@@ -162,7 +160,7 @@ def show(question: OfModel) -> None:
         if stage.is_on():
             show_on_stage(question, survey, address.read(CorpusView))
         else:
-            segments("View", SHOWN, key="over")
+            segments("View", SHOWN, key=KEYS("over"))
             view = address.read(CorpusView)
             match view.over:
                 case "head":

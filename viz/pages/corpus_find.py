@@ -19,7 +19,7 @@ from viz.corpus.pattern_heads import DrawnHeads
 from viz.corpus.pattern_search import drawing_panel, drawn_sentence, matches, rule_drawn
 from viz.corpus.sentences import does, found_sentence
 from viz.corpus.small_map import small_map
-from viz.corpus.view import CorpusView
+from viz.corpus.view import KEYS, CorpusView
 from viz.draw import style
 from viz.draw.labels import escape_markdown
 from viz.links.head_refs import KINDS
@@ -46,7 +46,7 @@ ALIKE = 3
 Found = Sequence[tuple[int, Does]]
 """Numbers of sentences, and how far a head follows a rule there."""
 
-GRID = "corpus-grid"
+GRID = KEYS("grid")
 
 
 def indexed(question: OfModel) -> SentenceIndex | None:
@@ -75,7 +75,7 @@ def show_search(question: OfModel, survey: CorpusSurvey, view: CorpusView) -> No
         st.text_input(
             "Words",
             view.words,
-            key="words",
+            key=KEYS("words"),
             max_chars=200,
             width=260,
             placeholder="such as: work* two",
@@ -85,20 +85,20 @@ def show_search(question: OfModel, survey: CorpusSurvey, view: CorpusView) -> No
         menu(
             "Looks",
             {"": "anywhere", **{name: RULES[name].text for name in index.found_by(kind)}},
-            key="does",
+            key=KEYS("does"),
             width=300,
         )
     found = index.found(view.words, place, view.does or None)
     said = found_sentence(index, found, view.words, place, view.does)
     st.markdown(f"#### {escape_markdown(said)}")
     if asks(view) and found:
-        traces = show_found(question, index, place, found[:FOUND], "corpus-found")
+        traces = show_found(question, index, place, found[:FOUND], KEYS("found"))
         if len(found) > FOUND:
             st.caption(
                 f"The first {FOUND}, those where it looks there most first; among equals, "
                 f"sentences of {WORTH_READING.start} to {WORTH_READING.stop - 1} tokens."
             )
-        save_button([FoundMaps(traces, *place, said)], "corpus-found")
+        save_button([FoundMaps(traces, *place, said)], KEYS("found"))
 
 
 def asks(view: CorpusView) -> bool:
@@ -118,7 +118,7 @@ def present_found(question: OfModel, survey: CorpusSurvey, view: CorpusView) -> 
     stage.say(said)
     if found:
         traces = traced(question, index, found[:STAGED])
-        stage.show((FoundMaps(traces, *place, said), "corpus-found"), narrow=is_narrow())
+        stage.show((FoundMaps(traces, *place, said), KEYS("found")), narrow=is_narrow())
 
 
 def traced(question: OfModel, index: SentenceIndex, found: Found) -> list[Trace]:
@@ -159,7 +159,7 @@ def on_draw(name: str, shape: tuple[int, int]) -> None:
 def show_drawing(question: OfModel, survey: CorpusSurvey, view: CorpusView) -> None:
     """A grid to draw on, and the heads that look there."""
     trace = session.ask(question.record)
-    segments("Attention", {str(kind): kind.full_name for kind in KINDS}, key="drawn_in")
+    segments("Attention", {str(kind): kind.full_name for kind in KINDS}, key=KEYS("drawn_in"))
     kind = AttentionKind(view.drawn_in)
     attention, drawn = drawing(trace, view)
     shape = drawn.shape
@@ -186,14 +186,14 @@ def show_drawing(question: OfModel, survey: CorpusSurvey, view: CorpusView) -> N
                 st.button(
                     # The attention is chosen above.
                     f"Layer {match.site.layer}, head {match.head}",
-                    key=f"corpus-drawn-{match.site}-{match.head}",
+                    key=KEYS("pattern", match.site, match.head),
                     help=does(survey, place),
                     width="stretch",
                     on_click=open_head,
                     args=(place,),
                 )
     if found:
-        save_button([drawn_heads(question, trace, view)], "corpus-drawn")
+        save_button([drawn_heads(question, trace, view)], KEYS("pattern"))
     if found and found[0].is_one:
         show_like(question, attention, drawn, Head(found[0].site, found[0].head))
 
@@ -220,4 +220,4 @@ def show_like(question: OfModel, attention: AttentionMap, drawn: BoolArray, plac
         st.subheader(
             f"Sentences in which {place.short_name} looks {RULES[rule].text}", anchor=False
         )
-        show_found(question, index, place, found, "corpus-like")
+        show_found(question, index, place, found, KEYS("like"))

@@ -23,7 +23,7 @@ from viz.corpus.sentences import (
     sample_sentence,
 )
 from viz.corpus.spread import HeadSpread, LookDistances
-from viz.corpus.view import VIEW, CorpusView
+from viz.corpus.view import KEYS, VIEW, CorpusView
 from viz.draw import style
 from viz.draw.labels import escape_markdown
 from viz.heads.view import VIEW as HEADS
@@ -56,7 +56,7 @@ def show_head(question: OfModel, survey: CorpusSurvey, view: CorpusView) -> None
         st.button(
             "See it on the sentence above",
             icon=HEADS.icon,
-            key="corpus-to-heads",
+            key=KEYS("to-heads"),
             on_click=address.open_view,
             args=(HEADS, HeadsView(attention=str(site.kind), layer=site.layer, head=head)),
         )
@@ -67,12 +67,12 @@ def show_head(question: OfModel, survey: CorpusSurvey, view: CorpusView) -> None
         aligned(question, place),
     )
     st.markdown(escape_markdown(" ".join(filter(None, further))))
-    left, right = st.container(key="beside").columns([3, 2], gap="large")
+    left, right = st.container(key=KEYS("beside")).columns([3, 2], gap="large")
     with left:
         spread = HeadSpread(survey, question.model_name, site, head)
-        show_picture(spread, "corpus-spread", further=sample_sentence(survey))
+        show_picture(spread, KEYS("spread"), further=sample_sentence(survey))
     with right:
-        show_picture(LookDistances(survey, question.model_name, site, head), "corpus-distances")
+        show_picture(LookDistances(survey, question.model_name, site, head), KEYS("distances"))
         show_pairs(survey, place)
     show_sentences(question, survey, place)
     if survey.rules is not None:
@@ -82,11 +82,11 @@ def show_head(question: OfModel, survey: CorpusSurvey, view: CorpusView) -> None
         picture = RuleBesideHead(
             trace.maps[site], head, survey.rules.heads[place], question.sentence
         )
-        show_picture(picture, "corpus-rule")
+        show_picture(picture, KEYS("rule"))
         st.toggle(
             "Translate with the rule in its place",
             view.follows,
-            key="follows",
+            key=KEYS("follows"),
         )
         if view.follows:
             show_with_rules(question, (place,))
@@ -121,7 +121,7 @@ def show_pairs(survey: CorpusSurvey, place: Head) -> None:
                 "Sentences": [pair.met for pair in pairs],
             }
         ),
-        key="corpus-pairs",
+        key=KEYS("pairs"),
         hide_index=True,
         height=212,
     )
@@ -165,7 +165,7 @@ def show_sentence(
     value = facts_of({site: trace.maps[site]})[site].get(measure)
     told = "" if value is None else f" · {written(measure, float(value[head]))}"
     st.caption(f"{tenth_name(tenth)}{told}")
-    show_map(trace, place, f"corpus-sentence-{tenth}")
+    show_map(trace, place, KEYS("sentence", tenth))
 
 
 def tenth_name(tenth: int) -> str:
@@ -223,7 +223,7 @@ def show_match(question: OfModel, name: str, folder: Path, match: Nearest) -> No
     shared = {ASKED.name: ""} | ({} if folder == question.folder else {"checkpoint": name})
     st.button(
         text,
-        key=f"corpus-near-{name}-{match.site}-{match.head}",
+        key=KEYS("near", name, match.site, match.head),
         on_click=address.open_view,
         args=(VIEW, CorpusView(over="head", one=(Head(match.site, match.head),))),
         kwargs=shared,

@@ -11,7 +11,7 @@ from model.trace.head import Head
 from model.trace.trace import Trace
 from viz.corpus.quantities import ranked
 from viz.corpus.small_map import small_map
-from viz.corpus.view import CorpusView
+from viz.corpus.view import KEYS, CorpusView
 from viz.draw.labels import escape_markdown
 from viz.heads.view import VIEW as HEADS
 from viz.heads.view import HeadsView
@@ -47,7 +47,7 @@ def place_of(survey: CorpusSurvey, view: CorpusView) -> Head:
 def choose_head(survey: CorpusSurvey, place: Head) -> None:
     """A menu of all heads."""
     names = {each: each.short_name for each in survey.places}
-    key = "corpus-place"
+    key = KEYS("place")
     st.session_state[key] = place
     st.selectbox(
         "Head",

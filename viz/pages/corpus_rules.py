@@ -6,7 +6,7 @@ from model.survey.corpus_survey import CorpusSurvey
 from model.trace.head import Head
 from viz.corpus.rule_curve import SCORES, RulesCurve
 from viz.corpus.sentences import rules_sentence
-from viz.corpus.view import CorpusView
+from viz.corpus.view import KEYS, CorpusView
 from viz.draw.labels import escape_markdown
 from viz.draw.word_diff import translations_html
 from viz.effects.price import price_words
@@ -29,7 +29,7 @@ def show_rules(question: OfModel, survey: CorpusSurvey, view: CorpusView) -> Non
     for column, score in zip(st.columns(2, gap="large"), SCORES, strict=True):
         with column:
             show_picture(
-                RulesCurve(survey, question.model_name, score), f"corpus-curve-{score}", columns=2
+                RulesCurve(survey, question.model_name, score), KEYS("curve", score), columns=2
             )
     st.subheader("This sentence with rules in place", anchor=False)
     if view.ruled > len(rules.heads):
@@ -40,7 +40,7 @@ def show_rules(question: OfModel, survey: CorpusSurvey, view: CorpusView) -> Non
         0,
         len(rules.heads),
         view.ruled,
-        key="ruled",
+        key=KEYS("ruled"),
         width=420,
     )
     if not view.ruled:

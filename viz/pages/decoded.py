@@ -1,10 +1,13 @@
 """A sentence decoded as the address asks: its search, forced words, and changes to the model."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import streamlit as st
 
 from model.paper.search import DecodingError, Search
+from viz.browser.kept import Kept, nothing
+from viz.draw.keys import Keys
 from viz.links.searches import SearchView
 from viz.pages.decoding_forced_words import show_changes, show_forced
 from viz.service import session
@@ -12,18 +15,27 @@ from viz.service.questions import OfModel
 from viz.service.results import Decoded
 from viz.shell import address
 
-_ASKED = "_decoding_of"
+KEYS = Keys("decoded")
+"""Of what the pages with searches share."""
+
+Asked = tuple[Path, str, str]
+
+_ASKED: Kept[Asked | None] = Kept(KEYS("asked"), nothing)
+
+
+def asked_of(question: OfModel) -> Asked:
+    """What is decoded, whatever the search: folder, sentence and target."""
+    return question.folder, question.sentence, question.target
 
 
 def forget_forced(question: OfModel) -> None:
     """Drop forced words of another sentence or model, or that a new target does not begin with."""
-    before = st.session_state.get(_ASKED)
-    now = (question.folder, question.sentence, question.target)
+    before, now = _ASKED.value, asked_of(question)
     if before is not None and before != now and not address.is_followed():
         is_other = now[:2] != before[:2]
         if is_other or not begins_as_forced(question, address.read(SearchView)):
             address.change(taken="")
-    st.session_state[_ASKED] = now
+    _ASKED.value = now
 
 
 def begins_as_forced(question: OfModel, view: SearchView) -> bool:
@@ -74,7 +86,7 @@ def decode(question: OfModel) -> tuple[Search, Decoded]:
 def show_differences(question: OfModel, view: SearchView, decoded: Decoded) -> None:
     """The translation with and without changes to the model, and with and without forced words."""
     # Always there, so that what follows keeps its place and its state.
-    with st.container(key="taken-words"):
+    with st.container(key=KEYS("words")):
         free = begun(question, view.free)
         before = decoded
         if view.taken:

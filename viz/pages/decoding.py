@@ -4,12 +4,13 @@ from dataclasses import fields, replace
 
 import streamlit as st
 
+from viz.browser.kept import Kept, nothing
 from viz.compare.view import VIEW as COMPARE
 from viz.compare.view import CompareView
-from viz.decoding.view import SEARCHES, SECTIONS, STEP_KINDS, VIEW, DecodingView
+from viz.decoding.view import KEYS, SEARCHES, SECTIONS, STEP_KINDS, VIEW, DecodingView
 from viz.draw.style import count_of
 from viz.links.searches import SearchView
-from viz.pages.decoded import decode, forget_forced, keep_fitting, show_differences
+from viz.pages.decoded import Asked, asked_of, decode, forget_forced, keep_fitting, show_differences
 from viz.pages.decoding_beams import show_beams
 from viz.pages.decoding_certainty import show_certainty
 from viz.pages.decoding_layers import show_layers
@@ -23,7 +24,7 @@ from viz.shell.head_picker import keep_known
 from viz.shell.widgets import row, segments
 from viz.shell.width import watch_width
 
-_STEP_OF = "_decoding_step_of"
+_STEP_OF: Kept[Asked | None] = Kept(KEYS("step-of"), nothing)
 
 
 def bring_head() -> None:
@@ -35,11 +36,10 @@ def bring_head() -> None:
 
 def forget_step(question: OfModel) -> None:
     """Show another translation from its first step."""
-    before = st.session_state.get(_STEP_OF)
-    now = (question.folder, question.sentence, question.target)
+    before, now = _STEP_OF.value, asked_of(question)
     if before not in (None, now) and not address.is_followed():
         address.change(at=1)
-    st.session_state[_STEP_OF] = now
+    _STEP_OF.value = now
 
 
 def clamp_step(decoded: Decoded) -> DecodingView:
@@ -79,12 +79,12 @@ def show(question: OfModel) -> None:
     view = clamp_step(decoded)
     if not stage.is_on():
         with row():
-            segments("View", SECTIONS, key="section")
+            segments("View", SECTIONS, key=KEYS("section"))
             with show_settings(view, model):
                 st.button(
                     "Compare with another search",
                     icon=":material/compare:",
-                    key="to-compare",
+                    key=KEYS("to-compare"),
                     on_click=open_comparison,
                 )
     elif view.changes:

@@ -16,7 +16,7 @@ from viz.decoding.attention import mean_weights
 from viz.decoding.payload import pack_branches
 from viz.decoding.search_tree import SearchTree
 from viz.decoding.tree import layout_tree
-from viz.decoding.view import DecodingView
+from viz.decoding.view import KEYS, DecodingView
 from viz.draw import style
 from viz.draw.labels import escape_html, visible
 from viz.draw.word_diff import diff_html
@@ -31,7 +31,7 @@ from viz.shell.save_menu import show_picture
 from viz.shell.theme import is_dark
 from viz.shell.width import is_narrow
 
-TREE = "search-tree"
+TREE = KEYS("tree")
 """The key of the tree's chart."""
 
 MOST_ROWS = 12
@@ -72,7 +72,7 @@ def show_branch(question: OfModel, view: DecodingView, search: Search, decoded: 
         asked = question.version, question.sentence, search, view.changes.under
         weights = session.ask(read_branches(*asked))
         cross = mean_weights(weights, AttentionKind.CROSS, view.heads)
-    branches(pack_branches(decoding, cross, chart=TREE), key="branch")
+    branches(pack_branches(decoding, cross, chart=TREE), key=KEYS("branch"))
     show_heads(view, decoded)
 
 
@@ -85,7 +85,7 @@ def show_tree_on_stage(view: DecodingView, search: Search, decoding: Decoding) -
         low, high = RANGES["beam"]
         stage.offer(
             "Left and right: beam width",
-            across=stage.Step("beam", range(low, high + 1), view.beam),
+            across=stage.Step(KEYS("beam"), range(low, high + 1), view.beam),
         )
     picture = SearchTree(decoding, search, numbered=False, whole=whole, changes=view.changes)
     stage.show((picture, TREE), narrow=is_narrow())
@@ -99,12 +99,12 @@ def show_hypotheses(
     for rank, (node, text) in enumerate(zip(decoding.ranked, texts, strict=True)):
         target = target_of(node, text, view, search)
         studied = question.target == target
-        with st.container(horizontal=True, vertical_alignment="center", key=f"found-{rank}"):
+        with st.container(horizontal=True, vertical_alignment="center", key=KEYS("found", rank)):
             st.html(hypothesis_html(str(rank + 1), node, text, texts[0]))
             if target is not None:
                 st.button(
                     "Studied" if studied else "Study",
-                    key=f"study-{rank}",
+                    key=KEYS("study", rank),
                     icon=":material/check:" if studied else ":material/visibility:",
                     help=None if studied else STUDY_HELP,
                     disabled=studied,
@@ -116,7 +116,7 @@ def show_hypotheses(
         st.caption(OWN_SEARCH)
         st.button(
             "Return to the model's own translation",
-            key="study-none",
+            key=KEYS("study-none"),
             icon=":material/undo:",
             on_click=address.change,
             kwargs={"target": ""},

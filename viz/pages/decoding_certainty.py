@@ -5,7 +5,7 @@ import streamlit as st
 from model.paper.search import Search
 from model.trace.attention_map import Tokens
 from viz.decoding.certainty import Certainty, certainty_html, hesitant, percent
-from viz.decoding.view import DecodingView
+from viz.decoding.view import KEYS, DecodingView
 from viz.draw.labels import escape_markdown, token_text
 from viz.service.results import Decoded
 from viz.shell import address, stage
@@ -28,7 +28,7 @@ def show_certainty(view: DecodingView, search: Search, decoded: Decoded) -> None
     stage.say("How sure the model was of each token")
     if not stage.is_on():
         show_hesitation(view, decoded)
-    show_picture(Certainty(decoded.decoding, search, view.changes), "certainty")
+    show_picture(Certainty(decoded.decoding, search, view.changes), KEYS("certainty"))
 
 
 def show_hesitation(view: DecodingView, decoded: Decoded) -> None:
@@ -62,7 +62,7 @@ def show_others(view: DecodingView, decoded: Decoded, place: int) -> None:
         for number, (token, token_id, probability) in enumerate(others[:OFFERED]):
             st.button(
                 escape_markdown(f"{token_text(token)} {percent(probability)}"),
-                key=f"other-{place}-{number}",
+                key=KEYS("other", place, number),
                 on_click=address.change,
                 kwargs={
                     "taken": view.and_taken(place, [token_id], translation.token_ids),

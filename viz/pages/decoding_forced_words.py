@@ -6,6 +6,7 @@ import streamlit as st
 from model.paper.search import DecodingError
 from model.trace.translation import Translation
 from model.translate.sentences import TextError
+from viz.decoding.view import KEYS
 from viz.draw import style
 from viz.draw.labels import escape_markdown
 from viz.draw.word_diff import translations_html
@@ -19,7 +20,7 @@ from viz.shell import address, stage
 from viz.shell.theme import is_dark
 from viz.shell.widgets import row
 
-BEGINNING = "beginning"
+BEGINNING = KEYS("beginning")
 
 
 def price_words(before: Translation, after: Translation) -> str:
@@ -45,7 +46,7 @@ def show_changes(changes: Changes, whole: Decoded, changed: Decoded) -> None:
         if changes.mask:
             st.button(
                 "Remove mask",
-                key="mask-none",
+                key=address.key("mask-none"),
                 icon=":material/close:",
                 on_click=address.change,
                 kwargs={"mask": ""},
@@ -99,14 +100,14 @@ def show_forced(before: Decoded, after: Decoded) -> None:
         st.markdown(escape_markdown(price_words(one, other)), width="content")
         st.button(
             "Undo",
-            key="taken-undo",
+            key=address.key("taken-undo"),
             icon=":material/undo:",
             on_click=address.change,
             kwargs={"taken": view.undone},
         )
         st.button(
             "Undo all",
-            key="taken-none",
+            key=address.key("taken-none"),
             icon=":material/restart_alt:",
             on_click=address.change,
             kwargs={"taken": ""},

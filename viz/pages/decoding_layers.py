@@ -2,7 +2,7 @@
 
 from model.paper.search import Search
 from viz.decoding.lens import LayerLens
-from viz.decoding.view import DecodingView
+from viz.decoding.view import KEYS, DecodingView
 from viz.service import session
 from viz.service.jobs.running import read_layers
 from viz.service.questions import OfModel
@@ -17,4 +17,4 @@ def show_layers(question: OfModel, view: DecodingView, search: Search) -> None:
     model = session.translator(question.checkpoint)
     picture = LayerLens(lens, question.sentence, search, model.has_final_norm, view.changes)
     stage.say(picture.title)
-    show_picture(picture, "layers")
+    show_picture(picture, KEYS("layers"))

@@ -32,11 +32,8 @@ from viz.shell.head_picker import choose_heads
 from viz.shell.save_menu import captioned
 from viz.shell.widgets import segments
 
-OFF = "heads-switched-off"
-"""The key of the field of heads switched off; the address has them as one text."""
-
-OTHER = "second-"
-"""The prefix of the keys of the second search's widgets."""
+OTHER = "second"
+"""What the keys of the second search's widgets have before a setting's name."""
 
 
 def show_settings(view: SearchView, model: Translator, mark: str = "") -> DeltaGenerator:
@@ -46,9 +43,9 @@ def show_settings(view: SearchView, model: Translator, mark: str = "") -> DeltaG
         what it opens, for more.
     """
     name = mark + search_name(view.free) + view.changes.name
-    menu = st.popover(name, icon=":material/tune:", key="search-settings")
+    menu = st.popover(name, icon=":material/tune:", key=address.key("search-settings"))
     with menu:
-        choose(view.settings, "")
+        choose(view.settings)
         choose_heads(
             "Heads switched off",
             {
@@ -58,7 +55,7 @@ def show_settings(view: SearchView, model: Translator, mark: str = "") -> DeltaG
                 for head in [Head(site, number)]
             },
             view.off,
-            key=OFF,
+            key=address.key("heads-off"),
             parameter="off",
             placeholder="None: all heads take part",
         )
@@ -68,22 +65,22 @@ def show_settings(view: SearchView, model: Translator, mark: str = "") -> DeltaG
 def show_second_settings(view: SearchView) -> None:
     """The same for a second search, under which the model is as changed as under the first."""
     name = f"B: {search_name(view.second.search())}"
-    with st.popover(name, icon=":material/tune:", key="second-settings"):
+    with st.popover(name, icon=":material/tune:", key=address.key("second-settings")):
         choose(view.second, OTHER)
 
 
-def choose(settings: Settings, of: str) -> None:
+def choose(settings: Settings, *of: str) -> None:
     """The widgets of a search's settings.
 
     Args:
         settings: as they are.
-        of: the prefix of the widgets' keys; "" for those that the address has by name.
+        of: what the widgets' keys have before its name; nothing for those of the address.
     """
     for field in fields(Settings):
         if of:
-            st.session_state[of + field.name] = getattr(settings, field.name)
+            st.session_state[address.key(*of, field.name)] = getattr(settings, field.name)
     on_change = keep_other if of else None
-    key = f"{of}how"
+    key = address.key(*of, "how")
     segments("Search", WAYS, key=key, on_change=on_change)
     shown = (
         ["samples", "temperature", "top_k", "top_p", "seed"]
@@ -93,7 +90,7 @@ def choose(settings: Settings, of: str) -> None:
     for name in [*shown, "penalty"]:
         low, high = RANGES[name]
         label, help = LABELS[name]
-        key = f"{of}{name}"
+        key = address.key(*of, name)
         if name in ("top_k", "seed"):
             st.number_input(
                 label,
@@ -148,7 +145,9 @@ def keep_other() -> None:
     """Keep the second search's settings in the address."""
     before = address.read(SearchView).second
     chosen = {
-        field.name: st.session_state.get(OTHER + field.name, getattr(before, field.name))
+        field.name: st.session_state.get(
+            address.key(OTHER, field.name), getattr(before, field.name)
+        )
         for field in fields(Settings)
     }
     address.change(against=Settings(**chosen).written)
@@ -177,4 +176,4 @@ def show_widths(question: OfModel, view: SearchView, search: Search) -> None:
     best = max(range(len(picture.results)), key=lambda place: score(picture.results[place].node))
     show_list(picture.results, best)
     words = f"{picture.words} Words that differ from the one with the best score are marked."
-    captioned(escape_markdown(words), [picture], "widths")
+    captioned(escape_markdown(words), [picture], address.key("widths"))

@@ -7,12 +7,13 @@ import streamlit as st
 
 from model.paper.search import Search
 from model.trace.attention_map import AttentionKind
+from viz.browser.kept import Kept, nothing
 from viz.browser.messages import message_of
 from viz.browser.steps import read_shown, read_taken, steps
 from viz.decoding.attention import head_mean
 from viz.decoding.payload import pack
 from viz.decoding.steps import OneStep
-from viz.decoding.view import STEP_KINDS, DecodingView
+from viz.decoding.view import KEYS, STEP_KINDS, DecodingView
 from viz.pages.decoding_forced_words import show_beginning
 from viz.service.questions import OfModel
 from viz.service.results import Decoded
@@ -21,9 +22,10 @@ from viz.shell.head_picker import choose_heads
 from viz.shell.save_menu import captioned
 from viz.shell.widgets import options
 
-PLAYER = "steps-player"
+PLAYER = KEYS("player")
 
-_SHOWN, _SENT = "_step_shown", "_steps_sent"
+_SHOWN: Kept[int | None] = Kept(KEYS("shown"), nothing)
+_SENT = Kept(KEYS("sent"), int)
 """The step that the browser shows; how many steps it was sent that it did not choose itself."""
 
 
@@ -37,7 +39,7 @@ def on_shown(name: str, count: int) -> None:
     """Keep the step at which the browser came to rest."""
     step = read_shown(message_of(PLAYER, "shown"), name, count)
     if step is not None and not address.is_followed():
-        st.session_state[_SHOWN] = step
+        _SHOWN.value = step
         address.change(at=step + 1)
 
 
@@ -60,9 +62,9 @@ def show_steps(question: OfModel, view: DecodingView, search: Search, decoded: D
     """The steps, and below them the fields that change them."""
     decoding, trace = decoded.decoding, decoded.trace
     picture = OneStep(decoding, trace, search, view.step, view.heads, view.changes)
-    if PLAYER not in st.session_state or st.session_state.get(_SHOWN) != view.step:
-        st.session_state[_SENT] = st.session_state.get(_SENT, 0) + 1
-        st.session_state[_SHOWN] = view.step
+    if PLAYER not in st.session_state or _SHOWN.value != view.step:
+        _SENT.value += 1
+        _SHOWN.value = view.step
     name = name_of(question, view, search)
     steps(
         pack(
@@ -71,7 +73,7 @@ def show_steps(question: OfModel, view: DecodingView, search: Search, decoded: D
             head_mean(trace, AttentionKind.CROSS, view.heads),
             head_mean(trace, AttentionKind.DECODER, view.heads),
             name=name,
-            epoch=st.session_state[_SENT],
+            epoch=_SENT.value,
             step=view.step,
             stage=stage.is_on(),
         ),
@@ -87,9 +89,9 @@ def show_steps(question: OfModel, view: DecodingView, search: Search, decoded: D
     captioned(
         "Click another token, and the model continues from it.",
         [picture],
-        "step",
+        KEYS("step"),
     )
-    with options("steps-options"):
+    with options(KEYS("steps-options")):
         show_beginning(question)
         show_heads(view, decoded)
 
@@ -105,7 +107,7 @@ def show_heads(view: DecodingView, decoded: Decoded) -> None:
             if head.site.kind is kind
         },
         view.heads,
-        key="step-heads",
+        key=KEYS("step-heads"),
         parameter="heads",
         placeholder="The mean of all heads; choose some to see only these",
     )

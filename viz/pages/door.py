@@ -13,11 +13,12 @@ from model.explain.alignment_file import read_alignment
 from model.explain.labels import Label
 from model.trace.attention_map import Site
 from viz.browser.door import door
+from viz.browser.kept import Kept, nothing
 from viz.browser.messages import message_of
 from viz.door.arcs import arcs_of
 from viz.door.payload import Figure, pack
 from viz.door.picture import PlayedSentence, figure_of_model
-from viz.door.view import DoorView
+from viz.door.view import VIEW, DoorView
 from viz.draw import css
 from viz.heads.about_trace import shape_of
 from viz.links.parameters import write
@@ -27,9 +28,9 @@ from viz.service.questions import OfModel, OfReader, OfTrace, Question
 from viz.shell import address, stage
 from viz.shell.save_menu import save_button
 
-KEY = "door"
+KEY = VIEW.keys()
 
-_SHOWN = "_door_shown"
+_SHOWN: Kept[str | None] = Kept(VIEW.keys("shown"), nothing)
 """What tells the sentence that was shown last from others."""
 
 
@@ -119,10 +120,10 @@ def show(question: Question) -> None:
     """The figure, for a question that has an answer."""
     st.html(css.DOOR_CSS)
     key = key_of(question)
-    if st.session_state.get(_SHOWN, key) != key and not address.is_followed():
+    if _SHOWN.value not in (None, key) and not address.is_followed():
         # Another sentence plays from its beginning.
         address.change(moment=0, play=False)
-    st.session_state[_SHOWN] = key
+    _SHOWN.value = key
     view = address.read(DoorView)
     figure = figure_of(question)
     n_moments = max(len(figure.trace.target), len(figure.arcs.weights))

@@ -27,7 +27,7 @@ from viz.effects.head_map import cross_colors
 from viz.effects.price import price, price_words
 from viz.effects.removal_curve import MEASURES, NO_CURVES, ExamplesCurve, RemovalCurve
 from viz.effects.self_maps import PLAIN
-from viz.effects.view import AGAINST, CURVES, EVERY, MAPS, SENTENCE, VIEW, WAYS, EffectsView
+from viz.effects.view import AGAINST, CURVES, EVERY, KEYS, MAPS, SENTENCE, VIEW, WAYS, EffectsView
 from viz.links.head_refs import ALL_HEADS, MOST_HEADS
 from viz.pages.effects_contrast import (
     WHY_NOT,
@@ -75,7 +75,7 @@ ADDED = 4
 
 OFF_PARAMETER = VIEW.parameter("off")
 
-OFF = "heads-off"
+OFF = KEYS("heads-off")
 """The key of the field of heads; the address has them as one text."""
 
 
@@ -116,12 +116,12 @@ def token_names(predictions: Tokens) -> list[str]:
 def show_choice(question: OfModel, view: EffectsView, trace: Trace) -> None:
     """Choose the view, the target token, and another word for it."""
     with row(at="bottom"):
-        segments("View", AGAINST if view.is_against else MAPS, key="show")
+        segments("View", AGAINST if view.is_against else MAPS, key=KEYS("show"))
         if view.has_token:
             menu(
                 "Target token",
                 enumerate(token_names(trace.predictions)),
-                key="token",
+                key=KEYS("token"),
                 hides_label=True,
                 width=230,
                 on_change=change_token,
@@ -131,23 +131,26 @@ def show_choice(question: OfModel, view: EffectsView, trace: Trace) -> None:
                 choose_other(question, view, trace)
             else:
                 st.button(
-                    WHY_NOT, key="why-not", icon=":material/compare_arrows:", on_click=ask_why_not
+                    WHY_NOT,
+                    key=KEYS("why-not"),
+                    icon=":material/compare_arrows:",
+                    on_click=ask_why_not,
                 )
 
 
 def show_map(question: OfModel, view: EffectsView, effects: Effects) -> None:
     """The map of log-probabilities, and its largest effects in words."""
     picture = EffectMap(effects, view.place, question.target, off=view.off)
-    show_clickable(question, view, picture, "effects")
+    show_clickable(question, view, picture, KEYS("map"))
     sentences = effect_sentences(effects, view.place)
-    brief([*map(escape_markdown, sentences)], "effects")
+    brief([*map(escape_markdown, sentences)], KEYS("map"))
 
 
 def show_contrast_map(question: OfModel, view: EffectsView, contrast: Contrast) -> None:
     """The map of a word's advantage over another, and its largest effects in words."""
     picture = contrast_map(question, view, contrast)
-    show_clickable(question, view, picture, "effects-contrast")
-    brief([*map(escape_markdown, contrast_sentences(contrast))], "contrast")
+    show_clickable(question, view, picture, KEYS("contrast"))
+    brief([*map(escape_markdown, contrast_sentences(contrast))], KEYS("contrast"))
 
 
 def contrast_map(question: OfModel, view: EffectsView, contrast: Contrast) -> ContrastMap:
@@ -188,7 +191,7 @@ def word_map(question: OfModel, view: EffectsView, model: Translator) -> WordMap
 def show_word_map(question: OfModel, view: EffectsView, model: Translator) -> WordMap:
     """Show the map of words, and the number of heads that change any."""
     picture = word_map(question, view, model)
-    show_clickable(question, view, picture, "effects-words")
+    show_clickable(question, view, picture, KEYS("words"))
     st.markdown(changing_words(picture))
     return picture
 
@@ -226,7 +229,7 @@ def example_curves(question: OfModel) -> dict[str, ExamplesCurve]:
 
 def show_removal(question: OfModel) -> None:
     """The curve of this translation, and below it those of the examples."""
-    show_picture(curve_of(question), "effects-removal")
+    show_picture(curve_of(question), KEYS("removal"))
     st.subheader("On the model’s examples", anchor=False)
     curves = example_curves(question)
     if curves:
@@ -234,14 +237,14 @@ def show_removal(question: OfModel) -> None:
             st.columns(len(curves), gap="large"), curves.items(), strict=True
         ):
             with column:
-                show_picture(picture, f"effects-{measure}", columns=len(curves))
+                show_picture(picture, KEYS(measure), columns=len(curves))
 
 
 def show_removal_on_stage(question: OfModel, view: EffectsView) -> None:
     """One curve; keys lead to the next."""
     stage.offer(
         "Left and right: curve",
-        across=stage.Step("curve", list(CURVES), view.curve, cycles=True),
+        across=stage.Step(KEYS("curve"), list(CURVES), view.curve, cycles=True),
     )
     with stage.picture():
         if view.curve == SENTENCE:
@@ -252,7 +255,7 @@ def show_removal_on_stage(question: OfModel, view: EffectsView) -> None:
                 return
             picture = curves[view.curve]
         stage.say(picture.title)
-        stage.show((picture, "effects-removal"), narrow=is_narrow())
+        stage.show((picture, KEYS("removal")), narrow=is_narrow())
 
 
 def show_switches(view: EffectsView, ranked: list[tuple[Site, int, float]]) -> None:
@@ -270,16 +273,16 @@ def show_switches(view: EffectsView, ranked: list[tuple[Site, int, float]]) -> N
         parameter="off",
         placeholder="None: choose a head, or click one above",
     )
-    with options("effects-options"):
+    with options(KEYS("options")):
         show_buttons(view, ranked)
-        menu("How to switch them off", WAYS, key="way", width=250)
+        menu("How to switch them off", WAYS, key=KEYS("way"), width=250)
         if view.way == "gate":
             st.slider(
                 "Remaining share",
                 0,
                 99,
                 view.gate,
-                key="gate",
+                key=KEYS("gate"),
                 format="%d%%",
                 width=220,
                 help="A factor before W_O; 0% removes the head.",
@@ -293,7 +296,7 @@ def show_buttons(view: EffectsView, ranked: list[tuple[Site, int, float]]) -> No
     st.button(
         f"Switch off the next {ADDED} by effect",
         icon=":material/trending_up:",
-        key="off-more",
+        key=KEYS("off-more"),
         on_click=address.change,
         kwargs={"off": (*view.off, *added)},
         disabled=not added or len(off) + len(added) > MOST_HEADS,
@@ -302,7 +305,7 @@ def show_buttons(view: EffectsView, ranked: list[tuple[Site, int, float]]) -> No
     st.menu_button(
         "Switch off a layer",
         sites,
-        key="off-layer",
+        key=KEYS("off-layer"),
         icon=":material/layers:",
         format_func=lambda site: f"{site.kind.full_name}, layer {site.layer}",
         on_click=switch_layer,
@@ -311,7 +314,7 @@ def show_buttons(view: EffectsView, ranked: list[tuple[Site, int, float]]) -> No
     st.button(
         "All on",
         icon=":material/undo:",
-        key="off-none",
+        key=KEYS("off-none"),
         on_click=address.change,
         kwargs={"off": ()},
         disabled=not off,
@@ -334,7 +337,7 @@ def switch_head(*cell: Any) -> None:
 
 def switch_layer(n_heads: int) -> None:
     """Switch every head of the chosen site off."""
-    site = st.session_state["off-layer"]
+    site = st.session_state[KEYS("off-layer")]
     heads = dict.fromkeys(
         [*address.read(EffectsView).off, *((site, head) for head in range(n_heads))]
     )
@@ -410,7 +413,7 @@ def show_on_stage(question: OfModel, view: EffectsView, predictions: Tokens) -> 
     if view.has_token:
         stage.offer(
             "Up and down: target token",
-            down=stage.Step("token", range(len(names)), view.token),
+            down=stage.Step(KEYS("token"), range(len(names)), view.token),
         )
     if view.show == "maps":
         show_maps_on_stage(question, view)
@@ -440,13 +443,14 @@ def show_on_stage(question: OfModel, view: EffectsView, predictions: Tokens) -> 
             st.html(written_html(question, view, *both))
             if view.show == "probability":
                 stage.say(change_of(view, predictions, both, None))
-        stage.show((picture, picture.name), narrow=is_narrow())
+        stage.show((picture, KEYS(picture.name)), narrow=is_narrow())
 
 
 def show_against_on_stage(question: OfModel, view: EffectsView) -> None:
     """One picture of two words; keys lead to the next."""
     stage.offer(
-        "Left and right: view", across=stage.Step("show", list(AGAINST), view.show, cycles=True)
+        "Left and right: view",
+        across=stage.Step(KEYS("show"), list(AGAINST), view.show, cycles=True),
     )
     contrast = contrast_of(question, view)
     stage.say(standing(contrast))
@@ -462,7 +466,7 @@ def show_against_on_stage(question: OfModel, view: EffectsView) -> None:
             picture = replace(words, numbered=has_room())
         else:
             picture = picture_of(question, view)
-        stage.show((picture, picture.name), narrow=is_narrow())
+        stage.show((picture, KEYS(picture.name)), narrow=is_narrow())
 
 
 def has_room() -> bool:

@@ -15,6 +15,7 @@ from model.trace.attention_map import FloatArray, Tokens
 from model.trace.head import Head
 from model.trace.trace import Trace
 from viz.browser.clicks import clicks, handle_clicks
+from viz.browser.kept import Kept
 from viz.draw.labels import escape_markdown, token_text
 from viz.draw.word_diff import translations_html
 from viz.effects.contrasted import probability, standing
@@ -22,7 +23,7 @@ from viz.effects.deciding_heads import DecidingHeads
 from viz.effects.logit_waterfall import LogitWaterfall
 from viz.effects.path_graph import PathGraph
 from viz.effects.two_words import WordsWithoutTokens
-from viz.effects.view import AGAINST, MOST_WORD, QUESTIONS, EffectsView
+from viz.effects.view import AGAINST, KEYS, MOST_WORD, QUESTIONS, EffectsView
 from viz.heads.view import VIEW as HEADS
 from viz.heads.view import HeadsView
 from viz.links.head_refs import ALL_HEADS, named_heads
@@ -41,14 +42,14 @@ from viz.shell.save_menu import show_picture
 from viz.shell.theme import is_dark
 from viz.shell.widgets import brief, segments
 
-FIELD = "instead-field"
+FIELD = KEYS("other-word")
 """The key of the field for the other word; the address has it as a text."""
 
 WHY_NOT = "Why not another word?"
 """The field's label, and what it shows without another word."""
 
-_ANEW = "_instead_anew"
-"""Set where a target token waits for another word of its own."""
+_ANEW = Kept(KEYS("anew"), bool)
+"""Whether a target token waits for another word of its own."""
 
 TOGETHER = 50
 """Random sets of one job: whoever leaves ends the rest."""
@@ -58,7 +59,7 @@ AGAIN = "Click a bar to open its head."
 
 def open_pair(question: OfModel, view: EffectsView, trace: Trace) -> EffectsView:
     """The view with both words: where one is missing, the least certain, or the next likeliest."""
-    anew = st.session_state.pop(_ANEW, False)
+    anew = _ANEW.take()
     if not view.is_against and not anew:
         return view
     if not view.token:
@@ -113,14 +114,14 @@ def _keep_other() -> None:
 
 def ask_why_not() -> None:
     """Hold the word of which the model was least sure against the next likeliest."""
-    st.session_state[_ANEW] = True
+    _ANEW.value = True
 
 
 def change_token() -> None:
     """Let another target token be held against its own next likeliest."""
     if address.read(EffectsView).instead:
         address.change(instead="")
-        st.session_state[_ANEW] = bool(address.read(EffectsView).token)
+        _ANEW.value = bool(address.read(EffectsView).token)
 
 
 def contrast_of(question: OfModel, view: EffectsView) -> Contrast:
@@ -166,7 +167,7 @@ def set_picture(question: OfModel, view: EffectsView) -> DecidingHeads:
         progress = st.progress(0.0, "Looking for the fewest heads…")
         st.button(
             "Stop",
-            key="set-stop",
+            key=KEYS("set-stop"),
             type="tertiary",
             on_click=address.change,
             kwargs={"show": "probability"},
@@ -189,22 +190,22 @@ def set_picture(question: OfModel, view: EffectsView) -> DecidingHeads:
 
 def show_set(question: OfModel, view: EffectsView) -> None:
     """The fewest heads that decide, and what the model writes without them."""
-    segments("What happens to the heads", QUESTIONS, key="decide")
+    segments("What happens to the heads", QUESTIONS, key=KEYS("decide"))
     picture = set_picture(question, view)
     first, *rest = map(escape_markdown, picture.sentences)
-    brief([first], "contrast-set")
+    brief([first], KEYS("contrast-set"))
     if not len(picture.random):
         return
     if picture.removes:
         heads = picture.found.heads
         st.html(without_html(question, heads))
-    show_picture(picture, "effects-set")
+    show_picture(picture, KEYS("set"))
     st.markdown(" ".join([*rest, escape_markdown(picture.listed)]))
     if picture.removes:
         st.button(
             "Switch these heads off",
             icon=":material/toggle_off:",
-            key="set-off",
+            key=KEYS("set-off"),
             on_click=address.change,
             kwargs={
                 **{"off": picture.found.heads, "way": "gate", "gate": 0},
@@ -226,18 +227,18 @@ def show_view(question: OfModel, view: EffectsView) -> None:
     """Every view of two words but the map of heads."""
     if view.show == "tokens":
         picture = tokens_picture(question, view)
-        show_picture(picture, "effects-tokens")
-        brief([*map(escape_markdown, picture.sentences)], "contrast-tokens")
+        show_picture(picture, KEYS("tokens"))
+        brief([*map(escape_markdown, picture.sentences)], KEYS("contrast-tokens"))
     elif view.show == "set":
         show_set(question, view)
     elif view.show == "sum":
         terms = sum_picture(question, view)
-        show_picture(terms, "effects-sum", after=f" {AGAIN}")
-        _open_clicked("effects-sum")
-        brief([escape_markdown(terms.sentence)], "contrast-sum")
+        show_picture(terms, KEYS("sum"), after=f" {AGAIN}")
+        _open_clicked(KEYS("sum"))
+        brief([escape_markdown(terms.sentence)], KEYS("contrast-sum"))
     else:
-        show_picture(paths_picture(question, view), "effects-paths")
-        _open_clicked("effects-paths")
+        show_picture(paths_picture(question, view), KEYS("paths"))
+        _open_clicked(KEYS("paths"))
 
 
 def picture_of(question: OfModel, view: EffectsView) -> Any:

@@ -24,7 +24,7 @@ from viz.effects.alignment_map import (
 from viz.effects.estimate_vs_deletion import MapBesideTruth
 from viz.effects.ranking import MapRanking
 from viz.effects.self_maps import SelfMap, no_truth, part_name
-from viz.effects.view import EVERY, MAPPED, EffectsView, written_part
+from viz.effects.view import EVERY, KEYS, MAPPED, EffectsView, written_part
 from viz.save.picture import Picture
 from viz.service import session
 from viz.service.jobs.examples import find_later_rows
@@ -62,10 +62,10 @@ def choose_map(view: EffectsView, model: Translator) -> None:
         methods[EVERY] = "None: rank them all"
     kinds = {str(kind): kind.full_name for kind in MAPPED}
     with row(at="bottom"):
-        menu("Attention", kinds, key="mapped", width=230)
-        menu("Layer and head", parts_of(model, view.kind), key="layer_head", width=230)
+        menu("Attention", kinds, key=KEYS("mapped"), width=230)
+        menu("Layer and head", parts_of(model, view.kind), key=KEYS("layer_head"), width=230)
         label = "Estimate beside the truth" if EVERY in methods else "Method"
-        menu(label, methods, key="method", width=300)
+        menu(label, methods, key=KEYS("method"), width=300)
 
 
 def show_beside_truth(question: OfModel, view: EffectsView) -> None:
@@ -73,7 +73,7 @@ def show_beside_truth(question: OfModel, view: EffectsView) -> None:
     shown = maps_shown(question, view)
     if view.method != EVERY:
         picture = MapBesideTruth(**shown, method=view.method)
-        show_picture(picture, "effects-maps")
+        show_picture(picture, KEYS("maps"))
         if view.place is not None:
             st.markdown(escape_markdown(picture.token_sentence))
     st.subheader("Which map to believe", anchor=False)
@@ -82,7 +82,7 @@ def show_beside_truth(question: OfModel, view: EffectsView) -> None:
         st.toggle(
             f"Also on this model’s {len(examples)} examples",
             view.examples,
-            key="examples",
+            key=KEYS("examples"),
             help="Deletes every source token of every example in turn; takes up to a minute.",
         )
     show_ranking(question, view, shown)
@@ -90,7 +90,7 @@ def show_beside_truth(question: OfModel, view: EffectsView) -> None:
 
 def show_self_map(question: OfModel, view: EffectsView) -> None:
     """A method's map and the weights, and why they cannot be ranked."""
-    show_picture(self_map_of(question, view), "effects-self-maps")
+    show_picture(self_map_of(question, view), KEYS("self-maps"))
     hint(no_truth(view.kind))
 
 
@@ -156,8 +156,8 @@ def ranking_of(question: OfModel, view: EffectsView, shown: dict[str, Any]) -> M
 def show_ranking(question: OfModel, view: EffectsView, shown: dict[str, Any]) -> None:
     """The methods in their order, and the best of them in words."""
     picture = ranking_of(question, view, shown)
-    brief([*map(escape_markdown, picture.sentences)], "ranking")
-    show_picture(picture, "effects-ranking")
+    brief([*map(escape_markdown, picture.sentences)], KEYS("ranking"))
+    show_picture(picture, KEYS("ranking"))
 
 
 def show_maps_on_stage(question: OfModel, view: EffectsView) -> None:
@@ -166,7 +166,7 @@ def show_maps_on_stage(question: OfModel, view: EffectsView) -> None:
     methods = [EVERY, *METHODS] if has_truth else list(METHODS)
     stage.offer(
         "Left and right: estimate" if has_truth else "Left and right: method",
-        across=stage.Step("method", methods, view.method, cycles=True),
+        across=stage.Step(KEYS("method"), methods, view.method, cycles=True),
     )
     # Two maps one below the other have no room on a narrow stage.
     narrow = is_narrow()
@@ -186,7 +186,7 @@ def show_maps_on_stage(question: OfModel, view: EffectsView) -> None:
             )
             picture = MapBesideTruth(**shown, method=view.method, alone=narrow)
     with stage.picture():
-        stage.show((picture, "effects-maps"), narrow=narrow)
+        stage.show((picture, KEYS("maps")), narrow=narrow)
 
 
 def alignment_of(question: OfModel, *, numbered: bool = True) -> AlignmentMap | None:
@@ -211,8 +211,8 @@ def show_alignment(question: OfModel) -> None:
     if picture is None:
         hint(_why_no_alignment(question))
         return
-    show_picture(picture, "effects-alignment")
-    brief([*map(escape_markdown, alignment_sentences(picture.table))], "alignment")
+    show_picture(picture, KEYS("alignment"))
+    brief([*map(escape_markdown, alignment_sentences(picture.table))], KEYS("alignment"))
 
 
 def show_alignment_on_stage(question: OfModel) -> None:
@@ -225,4 +225,4 @@ def show_alignment_on_stage(question: OfModel) -> None:
             return
         read = best_read(picture.table)
         stage.say(f"Fewest errors: {read.name}, {style.percent(picture.table.rates[read].error)}")
-        stage.show((picture, "effects-alignment"), narrow=is_narrow())
+        stage.show((picture, KEYS("alignment")), narrow=is_narrow())

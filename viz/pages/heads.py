@@ -24,6 +24,7 @@ from model.trace.trace import Trace
 from viz.browser.envelope import content_id
 from viz.browser.explorer import explorer
 from viz.browser.headline import without
+from viz.browser.kept import Kept, nothing
 from viz.browser.messages import message_of
 from viz.corpus.view import VIEW as CORPUS
 from viz.corpus.view import CorpusView
@@ -39,7 +40,7 @@ from viz.heads.payload import JOINT, pack
 from viz.heads.pictures_to_save import pictures_to_save
 from viz.heads.query_key import QueryKey
 from viz.heads.tables import facts_table, weights_table
-from viz.heads.view import SECTIONS, SELECTED, TRAINING, USUAL, VIEW, HeadsView
+from viz.heads.view import KEYS, SECTIONS, SELECTED, TRAINING, USUAL, VIEW, HeadsView
 from viz.heads.whole_view import Facts, HeadMeasures, WholeView
 from viz.links.head_refs import written_heads
 from viz.save.formats import ExportError
@@ -72,14 +73,18 @@ BY_NAME = {parameter.name: parameter for parameter in VIEW.parameters}
 
 Labels = Mapping[Site, tuple[Label | None, ...]]
 
-_KNOWN = "_known_selection"
-_SENT = "_sent_selection"
+EXPLORER = KEYS("explorer")
+
+_KNOWN: Kept[Mapping[str, Any] | None] = Kept(KEYS("known"), nothing)
+"""The selection that the explorer shows."""
+
+_SENT: Kept[tuple[int, Mapping[str, Any] | None]] = Kept(KEYS("sent"), lambda: (0, None))
 """How many selections the explorer was sent that it did not make itself, and the last of them."""
 
-HEADS_STAY = "The pictures go on showing what every head does while all are on."
+_WIDTH: Kept[object] = Kept(KEYS("width"), lambda: "wide")
+"""How wide the explorer says that it is."""
 
-_PREPARED = "_prepared"
-_MODEL, _PLACES = "_model_of_heads", "_places_of_heads"
+HEADS_STAY = "The pictures go on showing what every head does while all are on."
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -104,9 +109,15 @@ class Prepared:
         return list(dict.fromkeys(site.kind for site in self.trace.maps))
 
 
+_PREPARED: Kept[Prepared | None] = Kept(KEYS("prepared"), nothing)
+_MODEL: Kept[str | None] = Kept(KEYS("model"), nothing)
+_PLACES: Kept[dict[tuple[str, str], dict[str, int]]] = Kept(KEYS("places"), dict)
+"""The trace shown last; its model; the head shown last of each model and kind of attention."""
+
+
 def prepare(question: Question, reading: Reading) -> Prepared:
     """The trace as it is read, with its facts; kept while question and reading stay the same."""
-    kept: Prepared | None = st.session_state.get(_PREPARED)
+    kept = _PREPARED.value
     if kept is not None and (kept.question, kept.reading) == (question, reading):
         return kept
     labels: Labels = {}
@@ -125,7 +136,7 @@ def prepare(question: Question, reading: Reading) -> Prepared:
             # It has no model, and so no heads that anybody surveyed.
             seen = replace(read(trace, reading), file=question.name)
     prepared = Prepared(question, reading, trace, seen, facts_of(seen.maps), labels)
-    st.session_state[_PREPARED] = prepared
+    _PREPARED.value = prepared
     return prepared
 
 
@@ -139,10 +150,10 @@ def with_labels(seen: ReadTrace, checkpoint: Path) -> tuple[ReadTrace, Labels]:
 
 def on_selection() -> None:
     """Take over a selection from the explorer."""
-    selected = message_of("explorer", "selection")
+    selected = message_of(EXPLORER, "selection")
     if not isinstance(selected, Mapping):
         return
-    st.session_state["_width"] = selected.get("width")
+    _WIDTH.value = selected.get("width")
     if is_stale(selected):
         return
     before = address.read(HeadsView)
@@ -150,14 +161,14 @@ def on_selection() -> None:
         with suppress(ValueError):
             address.change(**{name: BY_NAME[name].parse(str(selected.get(name)))})
     view = address.read(HeadsView)
-    st.session_state[_KNOWN] = view.selection
+    _KNOWN.value = view.selection
     if view.cell and view.cell != before.cell:
         address.change(below="query-key")
 
 
 def is_stale(message: Mapping[str, Any]) -> bool:
     """Whether it is about the view before: a link, a scene or Back has come between."""
-    epoch, _ = st.session_state.get(_SENT, (0, None))
+    epoch, _ = _SENT.value
     return message.get("epoch") != epoch or address.is_followed()
 
 
@@ -169,12 +180,11 @@ def show_explorer(question: Question) -> None:
         st.rerun()
     view = address.read(HeadsView)
     prepared = prepare(question, view.reading)
-    epoch, sent = st.session_state.get(_SENT, (0, view.selection))
+    epoch, sent = _SENT.value
     # Sent only what it does not know: a person's selection in it is drawn already.
-    if view.selection != st.session_state.get(_KNOWN):
-        epoch, sent = epoch + 1, view.selection
-        st.session_state[_KNOWN] = sent
-        st.session_state[_SENT] = epoch, sent
+    if view.selection != _KNOWN.value:
+        _KNOWN.value = view.selection
+        _SENT.value = epoch, sent = epoch + 1, view.selection
     losses = read_losses(question, view)
     payload = pack(
         prepared.seen,
@@ -190,7 +200,7 @@ def show_explorer(question: Question) -> None:
     with stage.picture():
         if stage.is_on() and view.off and isinstance(question, OfModel):
             show_large(question)
-        explorer(payload, on_selection=on_selection)
+        explorer(payload, key=EXPLORER, on_selection=on_selection)
     tell_without(question, view)
     if not stage.is_on():
         show_below(prepared, view, losses)
@@ -276,7 +286,7 @@ def show_below(prepared: Prepared, view: HeadsView, losses: Mapping[Site, FloatA
             *pictures_to_save(whole, sites, head, target=prepared.target),
             *childhood(prepared, sites[0], head),
         ],
-        "picture",
+        KEYS("picture"),
     )
     question = prepared.question
     grown = read_training(question)
@@ -288,7 +298,7 @@ def show_below(prepared: Prepared, view: HeadsView, losses: Mapping[Site, FloatA
         for section, name in SECTIONS.items()
         if section != TRAINING or grown
     }
-    segments("Below the picture", sections, key="below")
+    segments("Below the picture", sections, key=KEYS("below"))
     match view.below:
         case "numbers":
             show_numbers(prepared, sites, head)
@@ -309,7 +319,7 @@ def show_matrices(question: Question, sites: Sequence[Site], head: int) -> None:
             model = session.translator(question.checkpoint)
             for site in sites:
                 matrices = model.head_matrices(site, head)
-                show_picture(WeightMatrices(matrices, site, head), f"matrices-{site}")
+                show_picture(WeightMatrices(matrices, site, head), KEYS("matrices", site))
         case OfReader():
             hint("Weight matrices are shown only for Headscope's own models.")
         case OfTrace():
@@ -370,7 +380,7 @@ def show_facts(prepared: Prepared, sites: list[Site], head: int) -> None:
             f"Every head on this sentence{labelled}. Click a column's name to sort, a row's box to "
             "see its head.",
             [HeadMeasures(prepared.seen, facts)],
-            "facts",
+            KEYS("facts"),
         )
 
 
@@ -397,7 +407,7 @@ def show_every_head(prepared: Prepared, facts: Facts) -> None:
     st.dataframe(
         # The grid itself would write a hyphen for a minus sign, and −0.
         table.style.format(written, na_rep=""),
-        key="every-head",
+        key=KEYS("every-head"),
         hide_index=True,
         height=390,
         column_config=table_columns(prepared.reading),
@@ -424,7 +434,7 @@ def table_columns(reading: Reading) -> dict[str, Any]:
 
 def select_row(rows: Sequence[Head]) -> None:
     """Select the head whose row was clicked; `rows` are the heads of the table."""
-    clicked = st.session_state["every-head"].selection.rows
+    clicked = st.session_state[KEYS("every-head")].selection.rows
     if not clicked or clicked[0] >= len(rows):
         return
     site, head = rows[clicked[0]]
@@ -464,7 +474,7 @@ def lead_to_corpus(question: Question, site: Site, head: int) -> None:
         if session.corpus_survey(question.checkpoint):
             st.button(
                 "This head over thousands of sentences",
-                key="to-corpus",
+                key=KEYS("to-corpus"),
                 icon=CORPUS.icon,
                 on_click=address.open_view,
                 args=(CORPUS, CorpusView(over="head", one=(Head(site, head),))),
@@ -488,7 +498,7 @@ def show_numbers(prepared: Prepared, sites: list[Site], head: int) -> None:
         seen = prepared.seen
         st.dataframe(
             weights_table(seen.maps[site], head, seen.beside.get(site.kind)),
-            key=f"numbers-{site}",
+            key=KEYS("numbers", site),
             hide_index=True,
             height=420,
             column_config={
@@ -499,7 +509,7 @@ def show_numbers(prepared: Prepared, sites: list[Site], head: int) -> None:
         captioned(
             f"{site.head_name(head)}: one row for every query and key. Click a column to sort.",
             [one_head(prepared, site, head)],
-            f"numbers-of-{site}",
+            KEYS("numbers-of", site),
         )
 
 
@@ -523,9 +533,9 @@ def show_query_key(prepared: Prepared, view: HeadsView, head: int) -> None:
         hint("A whole word has no query and key of its own; switch “Whole words” off.")
         return
     picture = QueryKey(prepared.seen, site, head, query, key, target=prepared.target)
-    narrow = st.session_state.get("_width", "wide") != "wide"
+    narrow = _WIDTH.value != "wide"
     try:
-        show_picture(picture, "query-key", narrow=narrow)
+        show_picture(picture, KEYS("query-key"), narrow=narrow)
     except ExportError as error:
         hint(escape_markdown(str(error)))
 
@@ -573,13 +583,13 @@ def show_training(
         # Another kind of attention has other measures.
         address.change(grown="")
         view = address.read(HeadsView)
-    menu("What the curves show", options, key="grown", width=420)
+    menu("What the curves show", options, key=KEYS("grown"), width=420)
     for site in sites:
         measure = view.grown if view.grown in grown.measures(site.kind) else ""
         if measure := measure or grown.most(site, head) or "":
             picture = training_curves.HeadGrowth(grown, measure, site, head, question.model_name)
-            narrow = st.session_state.get("_width") == "narrow"
-            show_picture(picture, f"training-of-{site}", narrow=narrow)
+            narrow = _WIDTH.value == "narrow"
+            show_picture(picture, KEYS("training-of", site), narrow=narrow)
 
 
 def opening_place(prepared: Prepared, view: HeadsView) -> tuple[int, int]:
@@ -590,7 +600,7 @@ def opening_place(prepared: Prepared, view: HeadsView) -> tuple[int, int]:
 
 def is_newly_chosen(model: str) -> bool:
     """Whether another model than the last one is shown, and no link asked for it."""
-    last: str | None = st.session_state.get(_MODEL)
+    last = _MODEL.value
     return last is not None and last != model and not address.is_followed()
 
 
@@ -598,14 +608,13 @@ def return_to_head(model: str) -> None:
     """Go back to the head last shown of a model that was chosen again."""
     if is_newly_chosen(model):
         attention = address.read(HeadsView).attention
-        address.change(**st.session_state[_PLACES].get((model, attention), {}))
+        address.change(**_PLACES.value.get((model, attention), {}))
 
 
 def note_place(model: str, view: HeadsView) -> None:
     """Remember which head of which kind of attention was shown of this model."""
-    places = st.session_state.setdefault(_PLACES, {})
-    places[model, view.attention] = {"layer": view.layer, "head": view.head}
-    st.session_state[_MODEL] = model
+    _PLACES.value[model, view.attention] = {"layer": view.layer, "head": view.head}
+    _MODEL.value = model
 
 
 def bring_head() -> None:
@@ -700,7 +709,7 @@ def show(question: Question) -> None:
     clamp_place(prepared)
     clamp_off(prepared)
     offer_keys(prepared)
-    if "explorer" not in st.session_state:
+    if EXPLORER not in st.session_state:
         # Another page was shown meanwhile, and this explorer knows nothing yet.
-        st.session_state.pop(_KNOWN, None)
+        _KNOWN.value = None
     show_explorer(question)

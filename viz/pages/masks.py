@@ -11,6 +11,7 @@ from model.trace.attention_map import AttentionKind, FloatArray, Site
 from model.trace.head import Head
 from model.trace.trace import Trace
 from model.translate.sentences import TextError
+from viz.browser.kept import Kept, nothing
 from viz.browser.matrices import matrices
 from viz.draw.labels import axis_texts, escape_markdown, visible
 from viz.links.mask_edits import EDITABLE
@@ -31,7 +32,7 @@ from viz.masks.mask import mask_title
 from viz.masks.own_masks import BatchTokens, DecoderFactors, OtherMasks
 from viz.masks.steps import Steps, fill_lesson, head_steps, most_masked
 from viz.masks.tables import grid_html, lesson_html
-from viz.masks.view import FURTHER, MOST_SENTENCES, PARTS, USUAL, VIEW, MasksView
+from viz.masks.view import FURTHER, KEYS, MOST_SENTENCES, PARTS, USUAL, VIEW, MasksView
 from viz.masks.window import OpeningWindow
 from viz.pages.masks_change import show_editor
 from viz.pages.masks_selection import (
@@ -58,7 +59,8 @@ from viz.shell.theme import is_dark
 from viz.shell.widgets import brief, hint, menu, segments
 from viz.shell.width import watch_width
 
-_SUITED = "_suited_batch"
+_SUITED: Kept[str | None] = Kept(KEYS("suited"), nothing)
+_USUAL: Kept[dict[str, str]] = Kept(KEYS("usual"), dict)
 """The sentences taken from a model's examples while nobody typed any."""
 
 COMPARED_HEIGHT = 15
@@ -125,11 +127,11 @@ def counts(question: OfModel, kind: AttentionKind) -> dict[str, int]:
 def show_choice(question: OfModel, view: MasksView) -> None:
     """The fields for the part, the batch, the sentence and the head."""
     with st.container(horizontal=True, vertical_alignment="center", gap="xsmall"):
-        segments("Part", PARTS, key="part")
+        segments("Part", PARTS, key=KEYS("part"))
         show_further(view)
         if view.n_sentences > 1:
             sentences = {number: f"Sentence {number}" for number in range(1, view.n_sentences + 1)}
-            menu("Sentence", sentences, key="number", hides_label=True, width=136)
+            menu("Sentence", sentences, key=KEYS("number"), hides_label=True, width=136)
         # All masks together belong to no head.
         if view.part != "see":
             show_heads(question, view)
@@ -147,12 +149,12 @@ def show_further(view: MasksView) -> None:
     with st.popover(
         f"Batch of {count}" if count > 1 else "One sentence",
         icon=":material/format_list_numbered:",
-        key="batch-menu",
+        key=KEYS("batch-menu"),
     ):
         st.text_area(
             "Further sentences in the batch, one per line",
             view.batch,
-            key="batch",
+            key=KEYS("batch"),
             height=170,
             width=440,
             placeholder="None: a batch of one sentence has no padding",
@@ -165,11 +167,11 @@ def show_further(view: MasksView) -> None:
 
 def show_heads(question: OfModel, view: MasksView) -> None:
     """Fields for the attention, the layer and the head."""
-    segments("Attention", {str(kind): kind.short_name for kind in EDITABLE}, key="masked")
+    segments("Attention", {str(kind): kind.short_name for kind in EDITABLE}, key=KEYS("masked"))
     for name, count in counts(question, view.kind).items():
         title = name.capitalize()
         numbers = {number: f"{title} {number}" for number in range(count)}
-        menu(title, numbers, key=name, hides_label=True, width=116)
+        menu(title, numbers, key=KEYS(name), hides_label=True, width=116)
 
 
 def selection_of(question: OfModel, view: MasksView) -> Selection | None:
@@ -214,24 +216,24 @@ def show_masks(selection: Selection) -> None:
         if len(selection.sentences) > 1
         else "One sentence needs no padding; add sentences to the batch to see some.",
         [BatchTokens(selection.at, selection.batch.padded)],
-        "batch",
+        KEYS("batch"),
     )
     every = selection.masks
     factors, others = DecoderFactors(selection.at, every), OtherMasks(selection.at, every)
     st.subheader(f"How the decoder's mask of sentence {selection.number + 1} is made", anchor=False)
-    matrices(factors.panels, key="factors", height=21)
+    matrices(factors.panels, key=KEYS("factors"), height=21)
     captioned(
         factors.caption,
         [factors],
-        "factors",
+        KEYS("factors"),
     )
     st.subheader(f"The other masks of sentence {selection.number + 1}", anchor=False)
-    matrices(others.panels[:2], key="others", height=21)
-    matrices(others.panels[2:], key="mask-rows", height=8)
+    matrices(others.panels[:2], key=KEYS("others"), height=21)
+    matrices(others.panels[2:], key=KEYS("mask-rows"), height=8)
     captioned(
         others.caption,
         [others],
-        "others",
+        KEYS("others"),
     )
 
 
@@ -249,7 +251,7 @@ def show_inside(selection: Selection) -> None:
 
     limit = largest_score(selection, with_mask)
     longest = max(float(without.contributions.max()), float(with_mask.contributions.max()), 1e-6)
-    for key, heading, inside in (
+    for name, heading, inside in (
         ("with-mask", "With the mask", with_mask),
         ("without-mask", "Without the mask", without),
     ):
@@ -257,9 +259,9 @@ def show_inside(selection: Selection) -> None:
         picture = HeadSteps(
             selection.at, attention, inside, limit, longest, hatched=inside is with_mask
         )
-        matrices(picture.panels, key=key, height=18)
+        matrices(picture.panels, key=KEYS(name), height=18)
         windows = [OpeningWindow(attention, head, run)] if inside is with_mask else []
-        save_button([picture, *windows], key)
+        save_button([picture, *windows], KEYS(name))
     brief(
         [
             "The mask removes scores before the softmax, so other weights grow.",
@@ -267,7 +269,7 @@ def show_inside(selection: Selection) -> None:
             "this head's output, before W_O.",
             "Without the mask, only this head is recomputed.",
         ],
-        "inside",
+        KEYS("inside"),
     )
     show_lesson(selection, with_mask)
 
@@ -286,7 +288,7 @@ def show_lesson(selection: Selection, inside: Steps) -> None:
             f"All keys of the query {queries[row]} ({row}) are forbidden, in three ways."
         ),
         [RowLesson(selection.at, lesson, selection.attention.keys)],
-        "lesson",
+        KEYS("lesson"),
         further=lesson.explanation,
     )
 
@@ -343,8 +345,7 @@ def choose_slots(selection: Selection, masks: Mapping[str, NamedMask]) -> TwoMas
     else:
         first, second = f"{number}.{kind}", "preset.window"
     usual = {"a": masks[first].name, "b": masks[second].name}
-    before = st.session_state.get("_usual_slots", {})
-    st.session_state["_usual_slots"] = usual
+    before, _USUAL.value = _USUAL.value, usual
     view = address.read(MasksView)
     with st.container(horizontal=True, gap="medium"):
         for slot, asked in {"a": view.a, "b": view.b}.items():
@@ -364,7 +365,7 @@ def choose_slots(selection: Selection, masks: Mapping[str, NamedMask]) -> TwoMas
                     for name, each in masks.items()
                     if name == each.name
                 }
-                menu(f"Mask {slot.upper()}", titles, key=slot, hides_label=True)
+                menu(f"Mask {slot.upper()}", titles, key=KEYS(slot), hides_label=True)
     view = address.read(MasksView)
     return TwoMasks(masks[view.a], masks[view.b])
 
@@ -397,13 +398,13 @@ def show_moved(selection: Selection, both: TwoMasks, passes: tuple[Trace, Trace]
     overview = MovedHeads(selection.at, both, moved)
     head, heads = st.columns((3, 1), gap="small")
     with head:
-        matrices(weights.panels, key="compared-weights", height=COMPARED_HEIGHT)
+        matrices(weights.panels, key=KEYS("compared-weights"), height=COMPARED_HEIGHT)
     with heads:
-        matrices(overview.panels, key="moved-heads", height=COMPARED_HEIGHT)
+        matrices(overview.panels, key=KEYS("moved-heads"), height=COMPARED_HEIGHT)
     captioned(
         f"{selection.at.title}, with A or B in all layers of this attention.",
         [weights, overview],
-        "compared-weights",
+        KEYS("compared-weights"),
         further=f"Under teacher forcing. {overview.caption}",
     )
     offer_most_moved(selection, moved)
@@ -418,7 +419,7 @@ def offer_most_moved(selection: Selection, moved: Mapping[Site, FloatArray]) -> 
     st.button(
         f"Show layer {site.layer}, head {head}, whose weights moved most",
         icon=":material/trending_up:",
-        key="most-moved",
+        key=KEYS("most-moved"),
         on_click=address.change,
         kwargs={"layer": site.layer, "head": head},
     )
@@ -426,14 +427,14 @@ def offer_most_moved(selection: Selection, moved: Mapping[Site, FloatArray]) -> 
 
 def show_masks_compared(picture: ComparedMasks) -> None:
     """Two masks, what they hide together, and their difference."""
-    matrices(picture.panels, key="compared", height=COMPARED_HEIGHT)
-    captioned(picture.caption, [picture], "compared")
+    matrices(picture.panels, key=KEYS("compared"), height=COMPARED_HEIGHT)
+    captioned(picture.caption, [picture], KEYS("compared"))
 
 
 def suit_batch(question: OfModel) -> None:
     """Give the batch sentences of the model's language or task, while nobody typed any."""
     batch = address.read(MasksView).batch
-    if batch not in (FURTHER, st.session_state.get(_SUITED)):
+    if batch not in (FURTHER, _SUITED.value):
         return
     suited = FURTHER
     if not bar.reads(question.folder, FURTHER.splitlines()[0]):
@@ -442,7 +443,7 @@ def suit_batch(question: OfModel) -> None:
         suited = "\n".join([*others[:1], *others[len(others) // 2 :][:1]])
     if suited != batch:
         address.change(batch=suited)
-    st.session_state[_SUITED] = suited
+    _SUITED.value = suited
 
 
 def show(question: OfModel) -> None:

@@ -22,9 +22,10 @@ from viz.masks.compared import NamedMask
 from viz.masks.log_probs import LogProbs
 from viz.masks.mask import mask_title
 from viz.masks.painted import EditedWeights, Edits, is_unchanged
-from viz.masks.view import MasksView
+from viz.masks.view import KEYS, MasksView
 from viz.pages.masks_selection import (
     FIRST_SETTINGS,
+    NOTICE,
     Selection,
     current_edits,
     edited_of,
@@ -44,7 +45,8 @@ from viz.shell.fragments import fragment
 from viz.shell.theme import is_dark
 from viz.shell.widgets import hint, menu, options
 
-EDITOR = "editor"
+EDITOR = KEYS("editor")
+PRESET = KEYS("preset")
 """The key of the matrices, one of which is painted on."""
 
 OWN, EDITED = "own", "edited"
@@ -79,7 +81,7 @@ def own_of(selection: Selection) -> NamedMask:
 
 def named_of(selection: Selection, allowed: BoolArray) -> NamedMask:
     """A mask by the name it has, and the settings of the menu brought to it."""
-    last = st.session_state.get("preset", "")
+    last = st.session_state.get(PRESET, "")
     names = presets_of(selection.kind)
     # Several presets may make one mask; the menu stays on the last.
     candidates = [(last, settings_shown())] if last in names else []
@@ -88,17 +90,18 @@ def named_of(selection: Selection, allowed: BoolArray) -> NamedMask:
     for name, settings in candidates:
         named = own_of(selection) if name == OWN else preset_of(name, selection, settings)
         if np.array_equal(named.mask.allowed, allowed):
-            st.session_state["preset"] = name
-            st.session_state.update({f"preset-{each}": value for each, value in settings.items()})
+            st.session_state[PRESET] = name
+            for setting, value in settings.items():
+                st.session_state[KEYS("preset", setting)] = value
             return named
-    st.session_state["preset"] = EDITED
+    st.session_state[PRESET] = EDITED
     return edited_of(selection, allowed)
 
 
 def settings_shown() -> dict[str, Any]:
     """The settings of presets as their fields have them."""
     return {
-        name: st.session_state.get(f"preset-{name}", first)
+        name: st.session_state.get(KEYS("preset", name), first)
         for name, first in FIRST_SETTINGS.items()
     }
 
@@ -121,22 +124,22 @@ def show_presets(selection: Selection, edits: tuple[Edit, ...], shown: NamedMask
     for name in presets_of(selection.kind):
         mask = preset_of(name, selection, FIRST_SETTINGS)
         alike = any(np.array_equal(each.mask.allowed, mask.mask.allowed) for _, each in named)
-        if not alike or name == st.session_state["preset"]:
+        if not alike or name == st.session_state[PRESET]:
             named.append((name, mask))
-    if st.session_state["preset"] == EDITED:
+    if st.session_state[PRESET] == EDITED:
         named.append((EDITED, shown))
     with st.container(horizontal=True, vertical_alignment="center", gap="xsmall"):
         menu(
             "Mask",
             {name: each.title for name, each in named},
-            key="preset",
+            key=PRESET,
             hides_label=True,
             width=300,
             on_change=partial(apply_preset, selection),
         )
-        if st.session_state["preset"] in PRESETS:
-            show_settings(PRESETS[st.session_state["preset"]], selection)
-        with options("mask-options"):
+        if st.session_state[PRESET] in PRESETS:
+            show_settings(PRESETS[st.session_state[PRESET]], selection)
+        with options(KEYS("mask-options")):
             show_layers(selection, edit_of(edits, selection.kind, selection.layer))
         show_edits(edits)
         show_caption(said_of(selection, edits))
@@ -153,12 +156,12 @@ def said_of(selection: Selection, edits: Sequence[Edit]) -> str:
 
 
 def show_settings(preset: Preset, selection: Selection) -> None:
-    """The settings of a preset, under keys such as preset-k."""
+    """The settings of a preset, under keys such as masks-preset-k."""
     most = max(len(selection.own.queries), len(selection.own.keys))
     for setting, said in {"k": "Positions ahead", "width": "Positions each way"}.items():
         if setting not in preset.settings:
             continue
-        key = f"preset-{setting}"
+        key = KEYS("preset", setting)
         st.session_state[key] = min(st.session_state.get(key, FIRST_SETTINGS[setting]), most)
         st.number_input(
             said,
@@ -173,13 +176,14 @@ def show_settings(preset: Preset, selection: Selection) -> None:
         )
     if "keys" in preset.settings:
         texts = axis_texts(selection.own.keys)
-        blocked = st.session_state.get("preset-keys", FIRST_SETTINGS["keys"])
-        st.session_state["preset-keys"] = [place for place in blocked if place < len(texts)]
+        key = KEYS("preset", "keys")
+        blocked = st.session_state.get(key, FIRST_SETTINGS["keys"])
+        st.session_state[key] = [place for place in blocked if place < len(texts)]
         st.multiselect(
             "Blocked words",
             range(len(texts)),
-            address.value_of("preset-keys"),
-            key="preset-keys",
+            address.value_of(key),
+            key=key,
             format_func=lambda place: f"{texts[place]} ({place})",
             placeholder="Words to block",
             label_visibility="collapsed",
@@ -191,7 +195,7 @@ def show_settings(preset: Preset, selection: Selection) -> None:
 
 def apply_preset(selection: Selection) -> None:
     """Let the chosen mask hold."""
-    name = st.session_state["preset"]
+    name = st.session_state[PRESET]
     if name == OWN:
         store(edited_to(selection, selection.own.allowed))
     elif name in PRESETS:
@@ -215,7 +219,7 @@ def show_layers(selection: Selection, edit: Edit | None) -> None:
 def tick_layers(selection: Selection, edit: Edit | None) -> tuple[tuple[int, ...], str]:
     """Every layer, and the key of the edit's layers, which are then set."""
     every = selection.trace.layers(selection.kind)
-    key = f"layers-{selection.kind}"
+    key = KEYS("layers", selection.kind)
     if edit is not None:
         st.session_state[key] = list(edit.layers or every)
     elif not st.session_state.get(key):
@@ -247,7 +251,7 @@ def on_layers(selection: Selection) -> None:
 def ticked_layers(selection: Selection) -> tuple[int, ...] | None:
     """The ticked layers; None for all."""
     every = selection.trace.layers(selection.kind)
-    ticked = tuple(sorted(st.session_state.get(f"layers-{selection.kind}") or every))
+    ticked = tuple(sorted(st.session_state.get(KEYS("layers", selection.kind)) or every))
     return None if ticked == every else ticked
 
 
@@ -319,7 +323,7 @@ def offer_decoding(selection: Selection, edits: tuple[Edit, ...]) -> None:
     fits = len(alone) == len(edits)
     st.button(
         "Decode under this mask",
-        key="decode-under",
+        key=KEYS("decode-under"),
         icon=DECODING.icon,
         help="Opens the decoding page."
         if fits
@@ -342,7 +346,7 @@ def show_notices(
     selection: Selection, edits: tuple[Edit, ...], before: Outcome, after: Outcome
 ) -> None:
     """Notices about the edits."""
-    if notice := st.session_state.pop("_mask_notice", None):
+    if notice := NOTICE.take():
         hint(escape_markdown(notice))
     unchanged = is_unchanged((before.forced, before.free), (after.forced, after.free))
     if edits and unchanged:
@@ -355,14 +359,14 @@ def show_notices(
 def show_edits(edits: tuple[Edit, ...]) -> None:
     """Every edit by name, with a button to clear it."""
     counted = f"{len(edits)} edit{'s' * (len(edits) > 1)}" if edits else "No edit"
-    with st.popover(counted, key="edits-menu", disabled=not edits):
+    with st.popover(counted, key=KEYS("edits-menu"), disabled=not edits):
         for place, edit in enumerate(edits):
             st.button(
                 f"Clear {edit}",
-                key=f"clear-{place}",
+                key=KEYS("clear", place),
                 icon=":material/close:",
                 on_click=store,
                 args=([other for other in edits if other is not edit],),
             )
         if len(edits) > 1:
-            st.button("Clear all edits", key="clear-all", on_click=store, args=([],))
+            st.button("Clear all edits", key=KEYS("clear-all"), on_click=store, args=([],))

@@ -11,6 +11,7 @@ from model.record.mask_presets import PRESETS, sentence_lengths
 from model.trace.attention_map import AttentionKind, AttentionMap, BoolArray, FloatArray, Tokens
 from model.trace.token_schemes import PADDING
 from model.trace.trace import Trace
+from viz.browser.kept import Kept, nothing
 from viz.draw.labels import escape_markdown
 from viz.draw.word_diff import translations_html
 from viz.links.mask_edits import EDITABLE, Edit, parse, require_shape, write
@@ -20,13 +21,14 @@ from viz.masks.head_in_batch import HeadInBatch
 from viz.masks.log_probs import LogProbs
 from viz.masks.mask import Mask, edited_mask, mask_title, preset_mask
 from viz.masks.steps import Steps
-from viz.masks.view import MasksView
+from viz.masks.view import KEYS, MasksView
 from viz.save.picture import Picture
 from viz.service.questions import OfModel
 from viz.service.results import Batch, Outcome
 from viz.shell import address
 from viz.shell.save_menu import save_button, show_picture
 from viz.shell.theme import is_dark
+from viz.shell.widgets import CAPTIONED
 
 AHEAD = (
     "Opening future cells of the decoder matters only under teacher forcing: while the model "
@@ -37,9 +39,13 @@ HONESTY = (
     "given, does not mean a better translation; see the translation above."
 )
 NO_SCORES = "This model's scores were not recorded."
-_EDITS = "_edits"
+NOTICE: Kept[str | None] = Kept(KEYS("notice"), nothing)
+"""Why the last edits could not be kept."""
+
+_EDITS: Kept[tuple[str, tuple[Edit, ...]]] = Kept(KEYS("edits"), lambda: ("", ()))
 """The text of edits that was read or written last, with the edits."""
-_MADE = "_edits_made"
+
+_MADE: Kept[set[int]] = Kept(KEYS("made"), set)
 """The hashes of the texts of all edits that were made here."""
 
 FIRST_SETTINGS: dict[str, Any] = {"k": 1, "width": 2, "keys": (0,)}
@@ -137,12 +143,12 @@ def show_caption(text: str) -> None:
 def current_edits(selection: Selection) -> tuple[Edit, ...]:
     """The edits in the address; if they do not fit this batch, none, and a notice."""
     text = address.read(MasksView).edit
-    known, edits = st.session_state.get(_EDITS, ("", ()))
+    known, edits = _EDITS.value
     shapes = {kind: selection.masks[str(kind)].cells.shape for kind in EDITABLE}
     try:
         if text != known:
             edits = parse(text, shapes)
-            st.session_state[_EDITS] = text, edits
+            _EDITS.value = text, edits
         for edit in edits:
             require_shape(edit.allowed.shape, shapes[edit.kind])
             edit.require_layers(selection.trace.layers(edit.kind))
@@ -158,16 +164,16 @@ def store(edits: Sequence[Edit]) -> None:
     try:
         text = write(edits)
     except ValueError as error:
-        st.session_state["_mask_notice"] = str(error)
+        NOTICE.value = str(error)
         return
     address.change(edit=text)
-    st.session_state[_EDITS] = text, tuple(edits)
-    st.session_state.setdefault(_MADE, set()).add(hash(text))
+    _EDITS.value = text, tuple(edits)
+    _MADE.value.add(hash(text))
 
 
 def is_own(written: str) -> bool:
     """Whether the visitor made these edits, and no link brought them."""
-    return hash(written) in st.session_state.get(_MADE, ())
+    return hash(written) in _MADE.value
 
 
 def largest_score(selection: Selection, inside: Steps) -> float:
@@ -230,9 +236,11 @@ def show_translations(
     """
     before, after = one.free.text, other.free.text
     same = "stays the same" if before == after else "changes"
-    with st.container(horizontal=True, vertical_alignment="center", key="captioned-translations"):
+    with st.container(
+        horizontal=True, vertical_alignment="center", key=CAPTIONED(KEYS("translations"))
+    ):
         st.subheader(f"Written word by word, the translation {same}", anchor=False)
-        save_button(pictures, "translations")
+        save_button(pictures, KEYS("translations"))
     st.html(translations_html(before, after, names, dark=is_dark()))
 
 
@@ -244,4 +252,6 @@ def show_probabilities(picture: LogProbs) -> None:
     )
     st.subheader(f"Under teacher forcing, the given words {changed}", anchor=False)
     is_decoder = picture.at.kind is AttentionKind.DECODER
-    show_picture(picture, picture.name, further=f"{HONESTY} {AHEAD}" if is_decoder else HONESTY)
+    show_picture(
+        picture, KEYS(picture.name), further=f"{HONESTY} {AHEAD}" if is_decoder else HONESTY
+    )

@@ -25,7 +25,7 @@ from viz.positions.score_terms import TermShares
 from viz.positions.shuffle import ShuffledDistances, moved_words, reordered
 from viz.positions.similarity import ByOffset, Similarity
 from viz.positions.table import Formula, Positions, untrained_words
-from viz.positions.view import FARTHEST, LENGTHS, PARTS, SIDES, PositionsView, written_order
+from viz.positions.view import FARTHEST, KEYS, LENGTHS, PARTS, SIDES, PositionsView, written_order
 from viz.positions.waves import Circle, FormulaWaves, Waves
 from viz.service import model_menu, session
 from viz.service.jobs.running import term_shares
@@ -59,6 +59,8 @@ PART_ICONS = {
     "learned": ":material/school:",
     "formula": ":material/calculate:",
 }
+WAVES, ORDER = KEYS("wave-choice"), KEYS("word-order")
+
 OF_ANY_MODEL = ("without", "shuffle", "formula")
 """Parts that need no table of encodings."""
 
@@ -98,7 +100,7 @@ def table_of(model: Translator, view: PositionsView, n_tokens: int) -> FloatArra
 def show_table(question: OfModel, model: Translator, view: PositionsView) -> None:
     """The matrix, some dimensions as waves, and one pair on its circle."""
     tokens = session.ask(question.translate).translation.source
-    segments("Positions", LENGTHS, key="length")
+    segments("Positions", LENGTHS, key=KEYS("length"))
     table = table_of(model, view, len(tokens))
     if table is None:
         return
@@ -106,7 +108,7 @@ def show_table(question: OfModel, model: Translator, view: PositionsView) -> Non
     is_short = view.length == "sentence"
     show_picture(
         Positions(table, base, trained, question.sentence, tokens if is_short else None),
-        "encoding",
+        KEYS("encoding"),
     )
     few = min(max(FEW_POSITIONS, len(tokens)), model.model.config.max_positions)
     show_waves(model, view, model.position_table(few) if is_short else table)
@@ -125,29 +127,29 @@ def show_waves(model: Translator, view: PositionsView, table: FloatArray) -> Non
     base, said = model.positions.base, left_out(model, len(table))
     table = table[: model.trained_positions()]
     d_model = table.shape[1]
-    st.session_state["wave-choice"] = view.dimensions(d_model)
-    with options("waves-options"):
+    st.session_state[WAVES] = view.dimensions(d_model)
+    with options(KEYS("waves-options")):
         st.multiselect(
             "Dimensions as waves",
             range(d_model),
-            address.value_of("wave-choice"),
-            key="wave-choice",
+            address.value_of(WAVES),
+            key=WAVES,
             max_selections=MOST_WAVES,
             on_change=keep_waves,
             help=f"Up to {MOST_WAVES}. If you remove all, the first four come back.",
         )
-    picked = st.session_state["wave-choice"]
+    picked = st.session_state[WAVES]
     if picked:
         show_picture(
             Waves(table, picked, base),
-            "waves",
+            KEYS("chosen-waves"),
             further=said,
         )
 
 
 def keep_waves() -> None:
     """Keep the selected dimensions in the address."""
-    address.change(waves=".".join(map(str, st.session_state["wave-choice"])))
+    address.change(waves=".".join(map(str, st.session_state[WAVES])))
 
 
 @fragment
@@ -161,32 +163,32 @@ def show_circle(model: Translator) -> None:
     pair, at = min(view.pair, d_model // 2 - 1), min(view.at, length - 1)
     address.change(pair=pair, at=at)
     one, other = st.columns(2, gap="small" if is_narrow() else "large")
-    one.slider("Pair of dimensions", 0, d_model // 2 - 1, pair, key="pair")
-    other.slider("Position", 0, length - 1, at, key="at")
+    one.slider("Pair of dimensions", 0, d_model // 2 - 1, pair, key=KEYS("pair"))
+    other.slider("Position", 0, length - 1, at, key=KEYS("at"))
     dimensions = (2 * pair, 2 * pair + 1)
     one, other = st.columns(2, gap="large")
     with one:
         show_picture(
             Circle(table, pair, at, base),
-            "circle",
+            KEYS("circle"),
             columns=2,
             further=left_out(model, model.max_tokens),
         )
     with other:
-        show_picture(Waves(table, dimensions, base, at), "pair-waves", columns=2)
+        show_picture(Waves(table, dimensions, base, at), KEYS("pair-waves"), columns=2)
     address.write_address()
 
 
 def show_likeness(model: Translator, view: PositionsView) -> None:
     """Every two positions compared, and the same by offset."""
-    st.toggle("Cosine instead of the dot product", view.cosine, key="cosine")
+    st.toggle("Cosine instead of the dot product", view.cosine, key=KEYS("cosine"))
     table = model.position_table(model.trained_positions())
     said = left_out(model, model.max_tokens)
     one, other = st.columns(2, gap="large")
     with one:
-        show_picture(Similarity(table, view.cosine), "likeness", columns=2, further=said)
+        show_picture(Similarity(table, view.cosine), KEYS("likeness"), columns=2, further=said)
     with other:
-        show_picture(ByOffset(table, view.cosine), "by-offset", columns=2, further=said)
+        show_picture(ByOffset(table, view.cosine), KEYS("by-offset"), columns=2, further=said)
 
 
 def show_words(question: OfModel, model: Translator) -> None:
@@ -194,14 +196,14 @@ def show_words(question: OfModel, model: Translator) -> None:
     sentence = question.sentence
     parts = model.embedding_parts(sentence)
     picture = EmbeddingSum(parts, sentence)
-    matrices(picture.panels, key="parts", height=PARTS_HEIGHT, abreast=2)
-    captioned(escape_markdown(picture.caption), [picture], "parts-of-words")
+    matrices(picture.panels, key=KEYS("parts"), height=PARTS_HEIGHT, abreast=2)
+    captioned(escape_markdown(picture.caption), [picture], KEYS("parts-of-words"))
     try:
         shares = session.ask(term_shares(question.version, sentence))
     except PositionError as error:
         hint(escape_markdown(str(error)))
         return
-    show_picture(TermShares(shares, sentence), "terms")
+    show_picture(TermShares(shares, sentence), KEYS("terms"))
 
 
 @fragment
@@ -222,21 +224,21 @@ def show_without(question: OfModel) -> None:
             0,
             100,
             view.scale,
-            key="scale",
+            key=KEYS("scale"),
             format="%d%%",
             width=300,
             help="100% is the model as it is, 0% removes positions.",
         )
-        with options("without-options"):
-            st.slider("Shift by positions", -FARTHEST, FARTHEST, view.shift, key="shift")
+        with options(KEYS("without-options")):
+            st.slider("Shift by positions", -FARTHEST, FARTHEST, view.shift, key=KEYS("shift"))
             st.toggle(
                 "Reverse",
                 view.reverse,
-                key="reverse",
+                key=KEYS("reverse"),
                 help="The first word gets the last position. Encoder only: while the decoder "
                 "writes, its last position is unknown.",
             )
-            segments("Where", SIDES, key="side", hides_label=False, disabled=view.reverse)
+            segments("Where", SIDES, key=KEYS("side"), hides_label=False, disabled=view.reverse)
     before = session.run(question)
     try:
         after = session.run(question, Intervention(positions=view.edit))
@@ -247,7 +249,7 @@ def show_without(question: OfModel) -> None:
     heads = neighbour_heads(before.forced, after.forced)
     if heads:
         picture = NeighbourHeads(heads, question.sentence, view.edit)
-        show_picture(picture, "neighbours")
+        show_picture(picture, KEYS("neighbours"))
     address.write_address()
 
 
@@ -276,7 +278,7 @@ def show_shuffle(question: OfModel, model: Translator) -> None:
     if opening.is_first("shuffle") and not address.read(PositionsView).shuffled:
         address.change(shuffled=opening_order(question, usual))
     order = address.read(PositionsView).order(len(texts))
-    word_order(texts, order or usual, key="word-order", on_order=partial(keep_order, len(texts)))
+    word_order(texts, order or usual, key=ORDER, on_order=partial(keep_order, len(texts)))
     with st.container(horizontal=True):
         st.button(
             "Shuffle",
@@ -324,7 +326,7 @@ def show_distances(
     model: Translator, sentence: str, tokens: Tokens, order: tuple[int, ...]
 ) -> None:
     """How far each token's row moved in the encoder's output."""
-    show_picture(distances_picture(model, sentence, tokens, order), "distances")
+    show_picture(distances_picture(model, sentence, tokens, order), KEYS("distances"))
 
 
 def distances_picture(
@@ -356,7 +358,7 @@ def refuse_order(n_words: int) -> None:
 
 def keep_order(n_words: int) -> None:
     """Take over a dragged order."""
-    order = dragged_order("word-order", n_words)
+    order = dragged_order(ORDER, n_words)
     if order is not None:
         address.change(shuffled=written_order(order))
 
@@ -430,7 +432,7 @@ def show_learned(question: OfModel, model: Translator) -> None:
                 (Similarity(reached), "likeness", said),
                 (ByOffset(reached), "by-offset", said),
             ):
-                show_picture(picture, f"{name}-{kind}", columns=2, further=after, question=asked)
+                show_picture(picture, KEYS(name, kind), columns=2, further=after, question=asked)
 
 
 @fragment
@@ -444,16 +446,19 @@ def show_formula() -> None:
     one, other = st.columns([5, 3], gap="large")
     with one:
         show_picture(
-            Formula(table, base), "formula", columns=2, after=" Point at a cell to compute it."
+            Formula(table, base),
+            KEYS("formula"),
+            columns=2,
+            after=" Point at a cell to compute it.",
         )
     with other:
         formula("formula", base=base, d_model=d_model, length=view.rows)
         st.caption("Section 3.5 of the paper, not the model's own table.")
-        st.slider("d_model", 2, 1024, d_model, step=2, key="d_model")
-        st.slider("Positions", 2, 1024, view.rows, key="rows")
-        st.slider("Base", 2, 100_000, view.base, key="base", help="10,000 in the paper.")
+        st.slider("d_model", 2, 1024, d_model, step=2, key=KEYS("d_model"))
+        st.slider("Positions", 2, 1024, view.rows, key=KEYS("rows"))
+        st.slider("Base", 2, 100_000, view.base, key=KEYS("base"), help="10,000 in the paper.")
     dimensions = sorted({0, d_model // 8, d_model // 4, d_model // 2})
-    show_picture(FormulaWaves(table, dimensions, base), "formula-waves")
+    show_picture(FormulaWaves(table, dimensions, base), KEYS("formula-waves"))
     address.write_address()
 
 
@@ -481,7 +486,7 @@ def show_part(question: OfModel) -> None:
             "This model adds no positions to its embeddings; instead, every self-attention "
             f"{model.positions.acts}."
         )
-    segments("Part", {part: part_name(part) for part in parts}, key="topic")
+    segments("Part", {part: part_name(part) for part in parts}, key=KEYS("topic"))
     match view.topic:
         case "likeness":
             show_likeness(model, view)
@@ -506,7 +511,7 @@ def show_on_stage(question: OfModel, model: Translator) -> None:
     view = address.read(PositionsView)
     # The bar has named the typed target, of which nothing is shown here.
     stage.name(sentence, session.ask(question.translate).translation.text)
-    stage.offer("Left and right: part", across=stage.Step("topic", list(parts), view.topic))
+    stage.offer("Left and right: part", across=stage.Step(KEYS("topic"), list(parts), view.topic))
     stage.say(PARTS[view.topic])
     match view.topic:
         case "likeness":
@@ -547,14 +552,14 @@ def show_shuffle_on_stage(question: OfModel, model: Translator, view: PositionsV
         refuse_order(n_words)
         order = usual
     with stage.picture():
-        word_order(
-            axis_texts(tokens)[:-1], order, key="word-order", on_order=partial(keep_order, n_words)
-        )
+        word_order(axis_texts(tokens)[:-1], order, key=ORDER, on_order=partial(keep_order, n_words))
         on_stage.show_reordered(question, order)
         if order != usual:
-            stage.show((distances_picture(model, sentence, tokens, order), "distances"))
+            stage.show((distances_picture(model, sentence, tokens, order), KEYS("distances")))
     written = [""] if order == usual else ["", written_order(order)]
     stage.offer(
         "Down: shuffle · Up: as it was",
-        down=stage.Step("shuffled", [*written, written_order(other_order(order))], written[-1]),
+        down=stage.Step(
+            KEYS("shuffled"), [*written, written_order(other_order(order))], written[-1]
+        ),
     )

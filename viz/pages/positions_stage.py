@@ -13,7 +13,7 @@ from viz.positions.embedding_sum import EmbeddingSum
 from viz.positions.neighbours import NeighbourHeads, neighbour_heads
 from viz.positions.similarity import ByOffset, Similarity
 from viz.positions.table import Formula, Positions
-from viz.positions.view import LENGTHS, PositionsView
+from viz.positions.view import KEYS, LENGTHS, PositionsView
 from viz.service import session
 from viz.service.questions import OfModel
 from viz.shell import stage
@@ -28,26 +28,26 @@ BASES = (10, 100, 1_000, 10_000, 100_000)
 def offer_lengths(now: str) -> None:
     """Keys for how many positions the table has."""
     stage.say(f"The table: {LENGTHS[now][0].lower()}{LENGTHS[now][1:]}")
-    stage.offer("Up and down: length", down=stage.Step("length", list(LENGTHS), now))
+    stage.offer("Up and down: length", down=stage.Step(KEYS("length"), list(LENGTHS), now))
 
 
 def show_table(picture: Positions) -> None:
     """The matrix."""
     with stage.picture():
-        stage.show((picture, "encoding"))
+        stage.show((picture, KEYS("encoding")))
 
 
 def show_likeness(model: Translator, cosine: bool) -> None:
     """Every two positions compared, and the same by offset."""
     stage.say(f"Similarity of positions: {'cosine' if cosine else 'dot product'}")
     stage.offer(
-        "Up and down: cosine or dot product", down=stage.Step("cosine", (True, False), cosine)
+        "Up and down: cosine or dot product", down=stage.Step(KEYS("cosine"), (True, False), cosine)
     )
     table = model.position_table(model.trained_positions())
     with stage.picture():
         stage.show(
-            (Similarity(table, cosine), "likeness"),
-            (ByOffset(table, cosine), "by-offset"),
+            (Similarity(table, cosine), KEYS("likeness")),
+            (ByOffset(table, cosine), KEYS("by-offset")),
             narrow=True,
         )
 
@@ -56,13 +56,13 @@ def show_words(model: Translator, sentence: str) -> None:
     """Word, scaling, position and their sum."""
     with stage.picture():
         panels = EmbeddingSum(model.embedding_parts(sentence), sentence).panels
-        matrices(panels, key="parts", abreast=2, stage=True)
+        matrices(panels, key=KEYS("parts"), abreast=2, stage=True)
 
 
 def show_without(question: OfModel, view: PositionsView) -> None:
     """The translation and the heads while positions fade."""
     stage.say(f"{view.scale}% of the encoding")
-    stage.offer("Up and down: strength", down=stage.Step("scale", SCALES, view.scale))
+    stage.offer("Up and down: strength", down=stage.Step(KEYS("scale"), SCALES, view.scale))
     before = session.run(question)
     try:
         after = session.run(question, Intervention(positions=view.edit))
@@ -78,7 +78,7 @@ def show_without(question: OfModel, view: PositionsView) -> None:
         )
         if heads:
             picture = NeighbourHeads(heads, question.sentence, view.edit)
-            stage.show((picture, "neighbours"))
+            stage.show((picture, KEYS("neighbours")))
 
 
 def show_reordered(question: OfModel, order: tuple[int, ...]) -> None:
@@ -125,7 +125,7 @@ def show_formula(view: PositionsView) -> None:
         f"What if the base were {base:,}? sin and cos of pos / {base:,}^(2i / {d_model}), not the "
         "model"
     )
-    stage.offer("Up and down: base", down=stage.Step("base", BASES[::-1], base))
+    stage.offer("Up and down: base", down=stage.Step(KEYS("base"), BASES[::-1], base))
     table = position_measures.formula_table(d_model, view.rows, float(base))
     with stage.picture():
-        stage.show((Formula(table, float(base)), "formula"))
+        stage.show((Formula(table, float(base)), KEYS("formula")))

@@ -108,3 +108,5 @@ VIEW = View(
     kept_in(PositionsView),
     without_model="Position encodings",
 )
+
+KEYS = VIEW.keys

@@ -10,7 +10,6 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
 
 from viz.about.view import VIEW as ABOUT
 from viz.compare.view import VIEW as COMPARE
@@ -47,11 +46,6 @@ DEFAULT_SENTENCE = "He has bought a new computer."
 """Every word of it is one token, and words change places in German and French."""
 
 
-def _of_model(name: str, meaning: str, values: str) -> Parameter[Any]:
-    """A parameter whose values depend on the models that there are; the sentence bar parses it."""
-    return Parameter(name, None, str, meaning=meaning, values=values)
-
-
 SENTENCE = text("sentence", DEFAULT_SENTENCE, most=MOST_CHARACTERS, meaning="what to translate")
 TARGET = text(
     "target",
@@ -59,14 +53,23 @@ TARGET = text(
     meaning="a translation of your own",
     values="text; empty for the model's",
 )
-CHECKPOINT = _of_model(
-    "checkpoint", "the model, or a saved trace", "the name of its folder or its file"
+
+CHECKPOINT: Parameter[str | None] = Parameter(
+    "checkpoint",
+    None,
+    str,
+    meaning="the model, or a saved trace",
+    values="the name of its folder or its file",
 )
-STEP = _of_model(
+STEP: Parameter[int | None] = Parameter(
     "step",
-    "the training step, for a model with snapshots",
-    "one of its steps; default: the last",
+    None,
+    int,
+    meaning="the training step, for a model with snapshots",
+    values="one of its steps; default: the last",
 )
+"""What these two may be depends on the models that there are; the sentence bar parses them."""
+
 SHARED = (SENTENCE, TARGET, CHECKPOINT, STEP)
 """The parameters of the sentence bar."""
 

@@ -38,9 +38,11 @@ from model.trace.trace import Trace
 from model.translate.devices import DeviceError
 from model.translate.sentences import TextError
 from model.translate.translator import Translator
+from viz.draw.keys import Keys
 from viz.draw.labels import escape_markdown
 from viz.heads.standalone import drawable
 from viz.links.parameters import MOST_CHARACTERS
+from viz.registry.pages import SENTENCE
 from viz.service import batching, loaded, worker
 from viz.service.job import Job
 from viz.service.jobs.examples import find_later_rows
@@ -333,7 +335,7 @@ def _wait(queue: RequestQueue, request: Request, job: Job[Any]) -> None:
                 lines[-1].enter_context(st.spinner(text))
                 shown_text = text
             # Streamlit ends a run that is out of date wherever it touches the session.
-            st.session_state.get("sentence")
+            st.session_state.get(SENTENCE.widget)
     finally:
         for line in lines:
             line.close()
@@ -359,4 +361,4 @@ def refusals() -> Generator[None]:
 def show_refusal(error: ServiceError) -> None:
     """Say why something was not answered, with a button to ask again."""
     st.warning(str(error), icon=":material/hourglass_top:")
-    st.button("Try again", key="try-again", icon=":material/refresh:")
+    st.button("Try again", key=Keys("queue")("again"), icon=":material/refresh:")

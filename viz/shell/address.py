@@ -13,7 +13,8 @@ message that the browser sent before it received an address brings an older quer
 undo anything; `_Visit.unheard` tells the two apart.
 
 Pages share a value only where they share the class that declares it (`Parameter.owner`). The
-session state has the values of the open page, by name; `_Visit.kept` has those of every page.
+session state has the values of the open page, by their widgets; `_Visit.kept` has those of every
+page.
 """
 
 from __future__ import annotations
@@ -25,14 +26,16 @@ from typing import Any, TypeVar
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
+from viz.browser.kept import Kept, nothing
+from viz.draw.keys import Keys
 from viz.draw.labels import escape_markdown
 from viz.links.parameters import Key, Parameter, View, kept_in, parse, renamed, write
 from viz.registry.pages import HOME, VIEWS
 
+T = TypeVar("T")
 V = TypeVar("V")
 
-_VISIT, _NAVIGATING = "_visit", "_going"
-"""Keys in Streamlit's session state; no parameter is called that."""
+KEYS = Keys("address")
 
 
 @dataclass(slots=True)
@@ -48,7 +51,7 @@ class _Visit:
         kept: the last value of every parameter of every page.
         shown: the values that the address stands for; None if it has yet to be written.
         unheard: the queries that the browser may still send, until it sends the last one written.
-        before: the values that it may still send until then, by name.
+        before: the values that it may still send until then.
         blanks: the values of an address without a query when its page was opened, by page.
         notices: notices about the values that are shown, by parameter's name.
         script: Streamlit's mark of the page.
@@ -62,7 +65,7 @@ class _Visit:
     kept: dict[Key, Any] = field(default_factory=dict)
     shown: dict[str, Any] | None = None
     unheard: list[dict[str, str]] = field(default_factory=list)
-    before: dict[str, list[Any]] = field(default_factory=dict)
+    before: dict[Key, list[Any]] = field(default_factory=dict)
     blanks: dict[str, dict[Key, Any]] = field(default_factory=dict)
     notices: dict[str, str] = field(default_factory=dict)
     script: str = ""
@@ -73,11 +76,7 @@ class _Visit:
 
     def _value(self, parameter: Parameter[Any]) -> Any:
         kept = self.kept.get(parameter.key, parameter.default)
-        value = st.session_state.get(parameter.name, kept)
-        # Just after a change of page, the browser may send a widget of the page before that has the
-        # same name: a switch is no text.
-        alike = isinstance(value, str) == isinstance(kept, str) or None in (value, kept)
-        return value if alike else kept
+        return st.session_state.get(parameter.widget, kept)
 
     def by_key(self, values: Mapping[str, Any]) -> dict[Key, Any]:
         """Values of open parameters by their keys instead of their names."""
@@ -94,8 +93,8 @@ class _Visit:
 
     def follow(self, page: str, query: dict[str, str], *, reads: bool = True) -> None:
         """Open an address with the values of `query`, or the session's own unless `reads`."""
-        for (_, name), value in self.kept.items():
-            self.before.setdefault(name, []).append(value)
+        for key, value in self.kept.items():
+            self.before.setdefault(key, []).append(value)
         self.page, self.query, self.reading, self.shown = page, query, reads, None
         self.opened.clear()
 
@@ -125,14 +124,25 @@ class _Visit:
         The browser sends the values of all widgets with every run. Until it receives the run that
         followed an address, these are still the values from before.
         """
-        for name, parameter in self.parameters.items():
-            if st.session_state.get(name) in self.before.get(name, ()):
-                st.session_state[name] = self.kept[parameter.key]
+        for each in self.parameters.values():
+            if st.session_state.get(each.widget) in self.before.get(each.key, ()):
+                st.session_state[each.widget] = self.kept[each.key]
 
     def is_touched(self) -> bool:
         """Whether a widget changed a value since the last run ended."""
         now = self.by_key(self.values())
         return any(self.kept.get(key, value) != value for key, value in now.items())
+
+
+_VISIT: Kept[_Visit | None] = Kept(KEYS("visit"), nothing)
+_TARGET: Kept[tuple[str, dict[str, str]] | None] = Kept(KEYS("target"), nothing)
+"""The page and the query that `navigate` asked for."""
+
+
+def _visit() -> _Visit:
+    visit = _VISIT.value
+    assert visit is not None, "begin_run comes first"
+    return visit
 
 
 def begin_run(page: str, pages: Sequence[Any] = ()) -> None:
@@ -142,14 +152,13 @@ def begin_run(page: str, pages: Sequence[Any] = ()) -> None:
         page: the page's path, which tells pages apart.
         pages: every st.Page, as targets of `navigate`.
     """
-    visit: _Visit | None = st.session_state.get(_VISIT)
-    target: tuple[str, dict[str, str]] | None = st.session_state.get(_NAVIGATING)
+    visit, target = _VISIT.value, _TARGET.value
     if target is not None and visit is not None:
         _follow(visit, page, target, pages)
         return
     query = st.query_params.to_dict()
     if visit is None:
-        st.session_state[_VISIT] = _Visit(page, query, script=_script())
+        _VISIT.value = _Visit(page, query, script=_script())
         return
     if page != visit.page and query and visit.is_stale(page, query):
         # Sent from the page that was left; a click on a page's name comes without a query.
@@ -189,7 +198,7 @@ def _follow(
         visit.follow(page, query)
     # Only now, and only on that page: a message that the browser sent from the page before may
     # overtake its run.
-    del st.session_state[_NAVIGATING]
+    _TARGET.value = None
 
 
 def _page_of(path: str, pages: Sequence[Any]) -> Any:
@@ -198,7 +207,7 @@ def _page_of(path: str, pages: Sequence[Any]) -> Any:
 
 def begin_fragment() -> None:
     """Call it first in a part of a page that runs by itself."""
-    visit: _Visit = st.session_state[_VISIT]
+    visit = _visit()
     query = st.query_params.to_dict()
     visit.hear(query)
     if query in visit.unheard:
@@ -212,7 +221,7 @@ def navigate(page: str, query: Mapping[str, str]) -> None:
         page: the page's path.
         query: everything in its address; what is missing has its default.
     """
-    st.session_state[_NAVIGATING] = (page, dict(query))
+    _TARGET.value = page, dict(query)
 
 
 def open_view(view: View, values: Any, **shared: str) -> None:
@@ -236,7 +245,7 @@ def open_view(view: View, values: Any, **shared: str) -> None:
 
 def is_navigating() -> bool:
     """Whether `navigate` was called and the whole app has not run since, as in a fragment."""
-    return _NAVIGATING in st.session_state
+    return _TARGET.value is not None
 
 
 def is_followed() -> bool:
@@ -245,13 +254,13 @@ def is_followed() -> bool:
     In a callback: whether the last run should have done so and was cut short, or whether the
     message comes from a page that was left since.
     """
-    visit: _Visit = st.session_state[_VISIT]
+    visit = _visit()
     return visit.is_following() or _script() != visit.script
 
 
 def is_plain() -> bool:
     """Whether this run opens a page by its name alone, so that nobody asked for any view of it."""
-    visit: _Visit = st.session_state[_VISIT]
+    visit = _visit()
     return visit.shown is None and not visit.query
 
 
@@ -263,19 +272,19 @@ def _script() -> str:
 
 def current() -> tuple[str, dict[str, str]]:
     """The page's path, and the query that reopens it, without defaults."""
-    visit: _Visit = st.session_state[_VISIT]
+    visit = _visit()
     return visit.page, write(visit.values(), visit.parameters.values())
 
 
 def query() -> dict[str, str]:
     """The query that the browser shows."""
-    visit: _Visit = st.session_state[_VISIT]
+    visit = _visit()
     return renamed(visit.query, visit.parameters.values())
 
 
 def plain(query: Mapping[str, str]) -> dict[str, str]:
     """A query of this page without defaults and without unknown parameters."""
-    visit: _Visit = st.session_state[_VISIT]
+    visit = _visit()
     values, _ = parse(query, visit.parameters.values())
     return write(values, visit.parameters.values())
 
@@ -289,14 +298,13 @@ def open_address(parameters: Iterable[Parameter[Any]]) -> None:
 
     Illegal values in the address are noted for `show_notices`.
     """
-    visit: _Visit = st.session_state[_VISIT]
+    visit = _visit()
     parameters = tuple(parameters)
-    # Under the name of one that is not open yet, the session state has another page's value, or the
-    # one from before its widget was there.
+    # Of one that is not open yet, the session state may have the value of an earlier visit.
     absent = [
         parameter
         for parameter in parameters
-        if not (parameter.name in visit.parameters and parameter.name in st.session_state)
+        if not (parameter.name in visit.parameters and parameter.widget in st.session_state)
     ]
     visit.parameters |= {parameter.name: parameter for parameter in parameters}
     unread = [
@@ -313,14 +321,11 @@ def open_address(parameters: Iterable[Parameter[Any]]) -> None:
     visit.kept |= visit.by_key(values)
     visit.opened |= values.keys()
     visit.notices |= notices
-    for name, value in values.items():
-        st.session_state[name] = value
+    for parameter in unread:
+        st.session_state[parameter.widget] = values[parameter.name]
     for parameter in absent:
         value = visit.kept.setdefault(parameter.key, parameter.default)
-        st.session_state[parameter.name] = value
-    for name, value in visit.values().items():
-        if st.session_state.get(name, value) is not value:
-            st.session_state[name] = value
+        st.session_state[parameter.widget] = value
 
 
 def read(view: type[V]) -> V:
@@ -332,7 +337,7 @@ def read(view: type[V]) -> V:
     Args:
         view: a dataclass of fields that are `kept`.
     """
-    visit: _Visit = st.session_state[_VISIT]
+    visit = _visit()
     # The callback's page may have been left, or not run yet.
     return _view(view, visit.kept | visit.by_key(visit.values()))
 
@@ -343,7 +348,7 @@ def last(view: type[V]) -> V:
     Args:
         view: a dataclass of fields that are `kept`.
     """
-    visit: _Visit = st.session_state[_VISIT]
+    visit = _visit()
     return _view(view, visit.kept)
 
 
@@ -356,9 +361,9 @@ def change(**values: Any) -> None:
 
     A value for a parameter of a page that was left since is dropped.
     """
-    visit: _Visit = st.session_state[_VISIT]
+    visit = _visit()
     for name in values.keys() & visit.parameters.keys():
-        st.session_state[name] = values[name]
+        st.session_state[visit.parameters[name].widget] = values[name]
 
 
 def bring(**values: Any) -> None:
@@ -366,15 +371,20 @@ def bring(**values: Any) -> None:
 
     As `change`, and Back leads to them too.
     """
-    visit: _Visit = st.session_state[_VISIT]
+    visit = _visit()
     change(**values)
     if visit.page in visit.blanks:
         visit.blanks[visit.page] |= visit.by_key(values)
 
 
+def key(*parts: object) -> str:
+    """A key of the page that is open, for what several pages show."""
+    return VIEWS[_visit().page or HOME].keys(*parts)
+
+
 def note(name: str, notice: str) -> None:
     """Let `show_notices` show a sentence of plain text about a parameter."""
-    visit: _Visit = st.session_state[_VISIT]
+    visit = _visit()
     visit.notices[name] = notice
 
 
@@ -383,7 +393,7 @@ def show_notices() -> None:
 
     Both stay until the visitor changes something. Call it once a run, after the page.
     """
-    visit: _Visit = st.session_state[_VISIT]
+    visit = _visit()
     notices = [escape_markdown(notice) for notice in visit.notices.values()]
     if not notices:
         return
@@ -400,7 +410,7 @@ def show_notices() -> None:
                     st.markdown(f"- {notice}")
         st.button(
             "Clean the address",
-            key="clean-address",
+            key=KEYS("clean"),
             icon=":material/mop:",
             on_click=clean,
         )
@@ -408,21 +418,32 @@ def show_notices() -> None:
 
 def clean() -> None:
     """Let the address hold what is shown and nothing else; call it in a callback."""
-    visit: _Visit = st.session_state[_VISIT]
+    visit = _visit()
     visit.notices.clear()
     values = visit.values()
     visit.write(write(values, visit.parameters.values()))
     visit.shown = values
 
 
-def value_of(name: str) -> Any:
-    """The session's value of a name: the default to give to the widget of that name.
+def now(parameter: Parameter[T]) -> T:
+    """The session's value of a parameter that all pages share; its default before it was opened."""
+    value: T = st.session_state.get(parameter.widget, parameter.default)
+    return value
+
+
+def put(parameter: Parameter[T], value: T) -> None:
+    """Give a parameter that all pages share another value; after its widget, in a callback."""
+    st.session_state[parameter.widget] = value
+
+
+def value_of(widget: str) -> Any:
+    """The session's value of a widget, by its key: the default to give to it.
 
     Streamlit sends the browser a value that the script set only in the run that set it, and only
     the default in later runs. On a slow line, a widget's code may still be loading when the second
     run comes. The widget then begins with that default and sends it back as the person's choice.
     """
-    return st.session_state[name]
+    return st.session_state[widget]
 
 
 def write_address() -> None:
@@ -431,7 +452,7 @@ def write_address() -> None:
     Writes nothing if the address stands for it already. The values of other pages leave the address
     and stay in the session.
     """
-    visit: _Visit = st.session_state[_VISIT]
+    visit = _visit()
     values = visit.values()
     visit.kept |= visit.by_key(values)
     if visit.is_following():

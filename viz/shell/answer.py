@@ -18,7 +18,9 @@ from model.trace.trace import Trace
 from model.trace.translation import Translation
 from model.translate.hf_folder import MASK
 from model.translate.translator import Translator
+from viz.browser.kept import Kept
 from viz.draw import css
+from viz.draw.keys import Keys
 from viz.draw.labels import character_name, escape_html, escape_markdown, visible
 from viz.draw.style import count_of, fixed, percent
 from viz.heads.about_trace import shape_of
@@ -38,8 +40,10 @@ MAX_UNSEEN = 12
 MOST_LABEL = 80
 """The most characters of a button that offers a text."""
 
-WRITTEN = "_written"
-"""The key of the translation that is shown."""
+KEYS = Keys("translation")
+
+WRITTEN = Kept(KEYS("written"), str)
+"""The translation that is shown."""
 
 
 def show_answer(question: Question, steps: Sequence[int], *, warns: bool = True) -> None:
@@ -146,7 +150,7 @@ def _show_translation(question: OfModel, steps: Sequence[int], *, warns: bool) -
     model = session.translator(question.checkpoint)
     timed = session.ask(question.translate)
     own = timed.translation
-    st.session_state[WRITTEN] = question.target or own.text
+    WRITTEN.value = question.target or own.text
     task = toy_task(question.folder)
     source_language, language = language_pair(question.folder.name)
     stage.name(question.sentence, question.target or own.text, (source_language, language))
@@ -210,7 +214,7 @@ def _show_cheat() -> None:
     )
     button.button(
         "Lift the mask",
-        key="lift-mask",
+        key=KEYS("lift-mask"),
         width="stretch",
         help="Opens the masks page, which compares the model with and without its mask.",
         on_click=_lift_mask,
@@ -356,7 +360,7 @@ def offer(label: str, **values: str) -> None:
     shown = label if len(label) <= MOST_LABEL else f"{label[:MOST_LABEL]}…”"
     st.button(
         escape_markdown(visible(shown)),
-        key=f"offer-{label}",
+        key=KEYS("offer", label),
         icon=":material/arrow_forward:",
         on_click=address.change,
         kwargs=values,

@@ -22,7 +22,9 @@ from model.trace.trace import Trace
 from model.translate.devices import DeviceError
 from model.translate.sentences import TextError
 from model.translate.text_models import reader_facts
+from viz.browser.kept import Kept, nothing
 from viz.draw import css
+from viz.draw.keys import Keys
 from viz.draw.labels import escape_markdown, visible
 from viz.heads.about_trace import input_text
 from viz.heads.standalone import drawable
@@ -57,17 +59,22 @@ TOYS_WORDS = "On this page, “sentence” means the toy's input and “translat
 STEP_WIDTH = 180
 """Pixels; the sentence takes what is left of the row."""
 
-_ANSWERED, _OPENED = "_answered", "_opened"
+KEYS = Keys("bar")
+
+_ANSWERED: Kept[tuple[Path | None, Question | None]] = Kept(KEYS("answered"), lambda: (None, None))
+_OPENED: Kept[Question | None] = Kept(KEYS("opened"), nothing)
 """The question answered last, with its checkpoint; and what the last bar asked."""
 
-_SUITED = "_suited"
+_SUITED: Kept[Path | None] = Kept(KEYS("suited"), nothing)
 """The model for which the sentence was last checked."""
+
+
+EXAMPLES, TRACE = KEYS("examples"), KEYS("trace")
 
 
 def opened() -> Question | None:
     """What the last bar asked, also where its page could not show it."""
-    question: Question | None = st.session_state.get(_OPENED)
-    return question
+    return _OPENED.value
 
 
 def ask(view: View) -> Question | None:
@@ -79,10 +86,10 @@ def ask(view: View) -> Question | None:
     Args:
         view: the page's, which may need a model to run.
     """
-    st.session_state[_OPENED] = None
+    _OPENED.value = None
     # Close together: what lies below has to fit on the same screen.
-    with st.container(gap="xxsmall", key="asked"):
-        question = st.session_state[_OPENED] = _show_bar(view)
+    with st.container(gap="xxsmall", key=KEYS("asked")):
+        question = _OPENED.value = _show_bar(view)
         if question is None or not view.without_model:
             return question
         if not isinstance(question, OfModel):
@@ -106,7 +113,7 @@ def _lead_to_heads(question: OfReader | OfTrace, view: View) -> None:
         f"{view.without_model} cannot be shown here: {name} {why}. The heads page shows it.",
         icon=":material/info:",
     )
-    st.button("Show its heads", key="show-heads", icon=HEADS.icon, on_click=_show_heads)
+    st.button("Show its heads", key=KEYS("show-heads"), icon=HEADS.icon, on_click=_show_heads)
 
 
 def _show_heads() -> None:
@@ -121,11 +128,11 @@ def _show_bar(view: View) -> Question | None:
         st.error(escape_markdown(str(error)), icon=":material/error:")
         return None
     _open(list(entries))
-    entry = entries[st.session_state["checkpoint"]]
+    entry = entries[_checkpoint()]
     # Listed once, so that a file that comes or goes meanwhile changes nothing halfway.
     steps = snapshots(entry.path) if entry.kind is Kind.CHECKPOINT else ()
     _open_step(steps)
-    checkpoint = snapshot_of(entry.path, st.session_state["step"]) if steps else entry.path
+    checkpoint = snapshot_of(entry.path, _step()) if steps else entry.path
     if entry.kind is Kind.CHECKPOINT or (entry.kind is Kind.READER and toy_task(entry.path)):
         _suit(entry.path)
     if entry.kind is Kind.CHECKPOINT:
@@ -148,14 +155,28 @@ def _show_bar(view: View) -> Question | None:
         return None
     except TextError as error:
         st.warning(escape_markdown(str(error)), icon=":material/edit:")
-        if entry.kind is Kind.CHECKPOINT and st.session_state["sentence"].strip():
+        if entry.kind is Kind.CHECKPOINT and address.now(SENTENCE).strip():
             offer_example(entry.path)
         return _answered_before(checkpoint, steps)
     except ServiceError as error:
         session.show_refusal(error)
         return _answered_before(checkpoint, steps)
-    st.session_state[_ANSWERED] = checkpoint, question
+    _ANSWERED.value = checkpoint, question
     return question
+
+
+def _checkpoint() -> str:
+    """The name of what is open."""
+    name = address.now(CHECKPOINT)
+    assert name is not None, "_open chose one"
+    return name
+
+
+def _step() -> int:
+    """The step of training that is shown, of a model with snapshots."""
+    step = address.now(STEP)
+    assert step is not None, "_open_step chose one"
+    return step
 
 
 def _read_trace(entry: Openable) -> Trace | TraceError:
@@ -179,10 +200,10 @@ def _question(
         raise trace
     if trace is not None:
         return OfTrace(entry.path, input_text(trace), trace)
-    sentence = st.session_state["sentence"]
+    sentence = address.now(SENTENCE)
     if entry.kind is Kind.CHECKPOINT:
-        snapshot = steps.index(st.session_state["step"]) if steps else None
-        return OfModel(checkpoint, sentence, st.session_state["target"].strip(), snapshot)
+        snapshot = steps.index(_step()) if steps else None
+        return OfModel(checkpoint, sentence, address.now(TARGET).strip(), snapshot)
     facts = reader_facts(checkpoint)
     timed = session.ask(read(version_of(checkpoint), sentence))
     try:
@@ -194,17 +215,16 @@ def _question(
 
 def _answered_before(checkpoint: Path, steps: Sequence[int]) -> Question | None:
     """Show again, dimmed, what the same model answered last; None if it answered nothing yet."""
-    of, question = st.session_state.get(_ANSWERED, (None, None))
+    of, question = _ANSWERED.value
     if question is None or of != checkpoint:
         return None
     sentence = escape_markdown(" ".join(visible(question.sentence).split()))
     st.info(f"{DIMMED}: “{sentence}”", icon=":material/history:")
     st.html(css.STALE_STAGE_CSS if stage.is_on() else css.STALE_CSS)
-    with st.container(gap="xxsmall", key="answered-before"):
+    with st.container(gap="xxsmall", key=KEYS("before")):
         # A warning would seem to be about the text in the field.
         show_answer(question, steps, warns=False)
-    answered: Question = question
-    return answered
+    return question
 
 
 def _suit(folder: Path) -> None:
@@ -214,12 +234,11 @@ def _suit(folder: Path) -> None:
     translation, where the new model translates the other way; else the usual sentence, or an
     example.
     """
-    before: Path | None = st.session_state.get(_SUITED)
-    st.session_state[_SUITED] = folder
+    before, _SUITED.value = _SUITED.value, folder
     if before == folder or (address.is_followed() and SENTENCE.name in address.query()):
         return
     sentence, task, pair = (
-        st.session_state["sentence"],
+        address.now(SENTENCE),
         toy_task(folder),
         language_pair(folder.name),
     )
@@ -229,7 +248,7 @@ def _suit(folder: Path) -> None:
     of_toy = task is None and left is not None and left.can_read(sentence)
     if not of_toy and (reads(folder, sentence) or (pair[0] and pair[0] == came[0])):
         return
-    written = st.session_state.get(WRITTEN, "")
+    written = WRITTEN.value
     if written and pair[0] and came == pair[::-1]:
         address.change(sentence=written, target="")
     elif task is None and reads(folder, SENTENCE.default):
@@ -259,8 +278,8 @@ def _open(names: Sequence[str]) -> None:
         )
     )
     # A folder may have gone since it was chosen.
-    if st.session_state["checkpoint"] not in names:
-        st.session_state["checkpoint"] = names[0]
+    if _checkpoint() not in names:
+        address.put(CHECKPOINT, names[0])
 
 
 def _named(written: str, names: Sequence[str]) -> str:
@@ -278,8 +297,8 @@ def _open_step(steps: Sequence[int]) -> None:
     """Let the step of training that is shown be one of these; the last, unless asked otherwise."""
     address.open_address([_step_parameter(steps)])
     # Another model was chosen, or a snapshot has gone.
-    if st.session_state["step"] not in steps:
-        st.session_state["step"] = steps[-1] if steps else None
+    if address.now(STEP) not in steps:
+        address.put(STEP, steps[-1] if steps else None)
 
 
 def _step_parameter(steps: Sequence[int]) -> Parameter[Any]:
@@ -303,14 +322,14 @@ def _show_fields(
     is_toy = entry.kind is not Kind.TRACE and toy_task(entry.path) is not None
     has_target = entry.kind is Kind.CHECKPOINT
     with st.container(
-        horizontal=True, vertical_alignment="bottom", gap="small", key="sentence-bar"
+        horizontal=True, vertical_alignment="bottom", gap="small", key=KEYS("fields")
     ):
         if entry.kind is Kind.TRACE:
-            st.session_state["trace-text"] = trace_text
+            st.session_state[TRACE] = trace_text
             st.text_input(
                 "Text of the trace",
-                address.value_of("trace-text"),
-                key="trace-text",
+                address.value_of(TRACE),
+                key=TRACE,
                 disabled=True,
                 icon=":material/format_quote:",
             )
@@ -324,8 +343,8 @@ def _show_fields(
                 what, icon = "a sentence", ":material/translate:"
             st.text_input(
                 label,
-                address.value_of("sentence"),
-                key="sentence",
+                address.now(SENTENCE),
+                key=SENTENCE.widget,
                 icon=icon,
                 placeholder=f"Type {what} and press Enter",
             )
@@ -333,10 +352,10 @@ def _show_fields(
         if len(steps) > 1:
             _offer_training(steps)
         with st.popover(
-            escape_markdown(titles(entries)[st.session_state["checkpoint"]]),
+            escape_markdown(titles(entries)[_checkpoint()]),
             icon=":material/tune:",
             # Another key is another menu, which is closed: what was opened is below it.
-            key=f"asked-of-{uploaded_trace.turn()}",
+            key=KEYS("model", uploaded_trace.turn()),
         ):
             _offer_models(entries)
             if has_target:
@@ -348,8 +367,8 @@ def _offer_training(steps: Sequence[int]) -> None:
     st.select_slider(
         "Training step",
         steps,
-        address.value_of("step"),
-        key="step",
+        _step(),
+        key=STEP.widget,
         format_func=thousands,
         help="Shows the weights after this many training steps; at 0 they are random.",
         width=STEP_WIDTH,
@@ -360,8 +379,8 @@ def _offer_target(is_toy: bool) -> None:
     written = "output" if is_toy else "translation"
     st.text_input(
         "Target" if is_toy else "Target sentence",
-        address.value_of("target"),
-        key="target",
+        address.now(TARGET),
+        key=TARGET.widget,
         placeholder=f"the model's own {written}",
         help=f"What would the attention be if the model had said this? Type any {written} and "
         "press Enter; leave it empty for the model's own.",
@@ -370,13 +389,13 @@ def _offer_target(is_toy: bool) -> None:
 
 def _offer_models(entries: Mapping[str, Openable]) -> None:
     """The menu of what can be opened."""
-    name = address.value_of("checkpoint")
+    name = _checkpoint()
     described = description(entries[name])
     st.selectbox(
         "Model",
         list(entries),
-        list(entries).index(address.value_of("checkpoint")),
-        key="checkpoint",
+        list(entries).index(name),
+        key=CHECKPOINT.widget,
         format_func=titles(entries).__getitem__,
         help=escape_markdown(f"{name}: {described}") if described else None,
     )
@@ -390,7 +409,7 @@ def _offer_examples(folder: Path, view: View, offers: Sequence[opening.Offer]) -
         st.menu_button(
             "Examples",
             examples,
-            key="example-menu",
+            key=EXAMPLES,
             icon=":material/format_list_bulleted:",
             format_func=_example_label,
             on_click=_take_example,
@@ -402,7 +421,7 @@ def _offer_examples(folder: Path, view: View, offers: Sequence[opening.Offer]) -
 def _offer_steps(steps: Sequence[int]) -> None:
     """Let keys move through the training on a stage, where the bar is not shown."""
     if len(steps) > 1:
-        step = stage.Step("step", steps, st.session_state["step"])
+        step = stage.Step(STEP.widget, steps, _step())
         stage.offer("[ and ]: training step", training=step)
 
 
@@ -413,9 +432,9 @@ def _example_label(example: Example | opening.Offer) -> str:
 
 def _take_example(*, view: View, given: bool) -> None:
     """Ask for an example, with its translation `given` as the target or without."""
-    example: Example | opening.Offer | None = st.session_state["example-menu"]
+    example: Example | opening.Offer | None = st.session_state[EXAMPLES]
     if isinstance(example, tuple):
         opening.take(view, example)
     elif example is not None:
-        st.session_state["sentence"] = example.source
-        st.session_state["target"] = example.translation if given else ""
+        address.put(SENTENCE, example.source)
+        address.put(TARGET, example.translation if given else "")

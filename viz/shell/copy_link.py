@@ -8,6 +8,7 @@ import streamlit as st
 
 from viz.browser.files import joined
 from viz.shell.share import Code
+from viz.shell.speaker_view import SHARE
 
 _copy_link = st.components.v2.component(
     "headscope_copy_link",
@@ -28,7 +29,7 @@ def copy_link(link: str, code: Code | None, notes: Sequence[str] = ()) -> None:
     drawn = {"size": code.size, "path": code.path} if code else None
     # Streamlit keeps a trigger only with a callback; the new run is all that is needed.
     _copy_link(
-        key="copy-link",
+        key=SHARE("copy"),
         data={"link": link, "code": drawn, "notes": list(notes)},
         on_moved_change=lambda: None,
     )

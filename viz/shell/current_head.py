@@ -8,16 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import streamlit as st
-
 from model.trace.head import Head
+from viz.browser.kept import Kept, nothing
+from viz.draw.keys import Keys
 from viz.shell import address
-
-_SELECTED, _SHOWN, _OPENING, _LAST = "_head_selected", "_head_shown", "_head_opening", "_head_page"
-"""The heads a person selected last; those each page showed last and opened with; the last page."""
 
 Heads = tuple[Head, ...]
 """One head; in the joint picture, one of each kind of attention."""
+
+KEYS = Keys("head")
+
+_SELECTED: Kept[Heads] = Kept(KEYS("selected"), tuple)
+_SHOWN: Kept[dict[str, Heads]] = Kept(KEYS("shown"), dict)
+_OPENING: Kept[dict[str, Heads]] = Kept(KEYS("opening"), dict)
+_LAST: Kept[str | None] = Kept(KEYS("page"), nothing)
+"""The heads a person selected last; those each page showed last and opened with; the last page."""
 
 
 def brought(page: str) -> Heads | None:
@@ -30,17 +35,14 @@ def brought(page: str) -> Heads | None:
         None if the page is shown already, or if its address says what to show; no heads if nobody
         selected any and the page has none to return to.
     """
-    state = st.session_state
-    if address.is_followed() or state.get(_LAST) in (None, page):
+    if address.is_followed() or _LAST.value in (None, page):
         return None
-    return state.get(_SELECTED) or state[_SHOWN].get(page, ())
+    return _SELECTED.value or _SHOWN.value.get(page, ())
 
 
 def selected_since(page: str) -> Heads | None:
     """The heads a person selected since a page last asked; None if there is nothing to show."""
-    state = st.session_state
-    selected: Heads = state.get(_SELECTED, ())
-    shown: dict[str, Heads] = state.setdefault(_SHOWN, {})
+    selected, shown = _SELECTED.value, _SHOWN.value
     if selected == shown.get(page, ()):
         return None
     shown[page] = selected
@@ -49,16 +51,15 @@ def selected_since(page: str) -> Heads | None:
 
 def open_with(page: str, heads: Sequence[Head]) -> None:
     """Note the heads that a page opens with by itself."""
-    st.session_state.setdefault(_OPENING, {})[page] = tuple(heads)
+    _OPENING.value[page] = tuple(heads)
 
 
 def note(page: str, heads: Sequence[Head]) -> None:
     """Note the heads that a page shows; a person selected all but those of `open_with`."""
-    state, heads = st.session_state, tuple(heads)
-    shown: dict[str, Heads] = state.setdefault(_SHOWN, {})
-    state[_LAST] = page
+    heads, shown = tuple(heads), _SHOWN.value
+    _LAST.value = page
     if heads == shown.get(page):
         return
     shown[page] = heads
-    if state.get(_SELECTED) or heads != state.get(_OPENING, {}).get(page):
-        state[_SELECTED] = heads
+    if _SELECTED.value or heads != _OPENING.value.get(page):
+        _SELECTED.value = heads

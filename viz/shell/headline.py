@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from model.trace.attention_map import Tokens
 from model.trace.trace import Trace
-from viz.browser.headline import headline
+from viz.browser.headline import HEADLINE, headline
 from viz.decoding.certainty import HESITANT, percent
 from viz.door.arcs import words_of
 from viz.draw import themes
@@ -83,7 +83,7 @@ class Headline:
         """Make words of the text that `.answer` shows first."""
         theme = themes.page(is_dark())
         colors = {"mark": theme.heads[1], "ground": theme.hover}
-        with st.container(key="headline-words"):
+        with st.container(key=HEADLINE("words")):
             headline(
                 {
                     "text": visible(self.text),

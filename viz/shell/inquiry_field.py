@@ -10,7 +10,9 @@ import streamlit as st
 from model.serving.queue import ServiceError
 from model.trace.attention_map import Tokens
 from viz.browser.inquiries import Words, asked, inquiries
+from viz.browser.kept import Kept, nothing
 from viz.door.arcs import words_of
+from viz.draw.keys import Keys
 from viz.draw.labels import escape_html, visible
 from viz.inquiries.inquiry import Answer, Inquiry, Subject
 from viz.inquiries.registry import find, offered
@@ -20,11 +22,20 @@ from viz.service import session
 from viz.service.questions import Question
 from viz.shell import address, stage
 
-_WANTED, _ANSWERED, _OFFERED = "_inquiry_wanted", "_inquiry_answered", "_inquiries_offered"
+KEYS, ANSWER = Keys("ask"), Keys("answer")
+
+Offered = tuple[list[Inquiry], Words]
+"""What can be asked, and the words that can be named."""
+
+_WANTED: Kept[str | None] = Kept(KEYS("wanted"), nothing)
+_ANSWERED: Kept[tuple[str, Question | None, Answer | None]] = Kept(
+    KEYS("answered"), lambda: ("", None, None)
+)
+_OFFERED: Kept[tuple[Question | None, Offered | None]] = Kept(KEYS("offered"), lambda: (None, None))
 """The key that was chosen last and has no answer yet; the last answer with its key and what it is
 about; what is offered, with what for."""
 
-_TURN = "_inquiries_turn"
+_TURN = Kept(KEYS("turn"), int)
 """How many were chosen."""
 
 
@@ -38,13 +49,11 @@ def show_field(question: Question | None) -> None:
         offers, words = _offered(question, subject)
         listed = entries(offers, subject)
         about = f"About “{visible(' '.join(question.sentence.split()))}”"
-    turn = st.session_state.get(_TURN, 0)
-    inquiries(listed, words=words, about=about, turn=turn, on_asked=_on_asked)
+    inquiries(listed, words=words, about=about, turn=_TURN.value, on_asked=_on_asked)
 
 
-def _offered(question: Question, subject: Subject) -> tuple[list[Inquiry], Words]:
-    """What can be asked, and the words that can be named."""
-    of, kept = st.session_state.get(_OFFERED, (None, None))
+def _offered(question: Question, subject: Subject) -> Offered:
+    of, kept = _OFFERED.value
     if of != question or kept is None:
         kept = [], {}
         # The page says what was refused; the field offers nothing until it is answered.
@@ -53,9 +62,8 @@ def _offered(question: Question, subject: Subject) -> tuple[list[Inquiry], Words
             sides = {"written": trace.predictions, "read": trace.source}
             words = {side: named_words(tokens) for side, tokens in sides.items()}
             kept = offered(subject), words if subject.is_model else {}
-            st.session_state[_OFFERED] = question, kept
-    found: tuple[list[Inquiry], Words] = kept
-    return found
+            _OFFERED.value = question, kept
+    return kept
 
 
 def entries(offers: Sequence[Inquiry], subject: Subject) -> list[tuple[str, str, str, str]]:
@@ -74,8 +82,8 @@ def _on_asked() -> None:
     except ValueError:
         return
     if key and not address.is_followed():
-        st.session_state[_TURN] = st.session_state.get(_TURN, 0) + 1
-        st.session_state[_WANTED] = key
+        _TURN.value += 1
+        _WANTED.value = key
 
 
 def show_answer(question: Question | None, view: View) -> None:
@@ -87,19 +95,19 @@ def show_answer(question: Question | None, view: View) -> None:
     if question is None:
         return
     subject = Subject(question)
-    if wanted := st.session_state.get(_WANTED):
+    if wanted := _WANTED.value:
         with session.refusals():
             answer = _answer(wanted, subject)
             if answer is not None:
                 address.open_view(answer.page, answer.view, **{ASKED.name: wanted})
         # Only now: a newer run may have ended this one while it waited.
-        del st.session_state[_WANTED]
+        _WANTED.value = None
         if address.is_navigating():
             st.rerun()
-    key = st.session_state[ASKED.name]
+    key = address.now(ASKED)
     if not key:
         return
-    of = st.session_state.get(_ANSWERED, ("", None, None))[:2]
+    of = _ANSWERED.value[:2]
     is_old = of[1] is not None and of != (key, question) and not address.is_followed()
     found = None
     if not is_old:
@@ -117,28 +125,29 @@ def show_answer(question: Question | None, view: View) -> None:
 
 def _answer(key: str, subject: Subject) -> Answer | None:
     """The answer to an inquiry, computed once; None where it has none."""
-    kept_key, of, kept = st.session_state.get(_ANSWERED, ("", None, None))
-    if (kept_key, of) == (key, subject.question):
-        found: Answer = kept
-        return found
+    *of, kept = _ANSWERED.value
+    if of == [key, subject.question]:
+        return kept
     asked_of = find(key, subject)
     if asked_of is None:
         return None
     inquiry, about = asked_of
     answer = inquiry.answer(about)
-    st.session_state[_ANSWERED] = key, subject.question, answer
+    _ANSWERED.value = key, subject.question, answer
     return answer
 
 
 def _show_line(text: str, sentence: str) -> None:
-    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="answer-line"):
+    with st.container(
+        horizontal=True, vertical_alignment="center", gap="small", key=ANSWER("line")
+    ):
         st.html(
             f'<p role="status"><b>{escape_html(visible(text))}</b> '
             f"{escape_html(visible(sentence))}</p>"
         )
         st.button(
             "Dismiss the answer",
-            key="dismiss-answer",
+            key=ANSWER("dismiss"),
             icon=":material/close:",
             type="tertiary",
             on_click=address.change,

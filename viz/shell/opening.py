@@ -10,13 +10,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import streamlit as st
-
 from model.checkpoints.checkpoint import language_pair
 from model.explain.experiments import Experiment, Kind
+from viz.browser.kept import Kept
 from viz.compare.view import PAIRS
 from viz.compare.view import VIEW as COMPARE
 from viz.decoding.view import VIEW as DECODING
+from viz.draw.keys import Keys
 from viz.effects.view import VIEW as EFFECTS
 from viz.heads.view import VIEW as HEADS
 from viz.links.head_refs import read_heads
@@ -46,14 +46,16 @@ OPENING: Mapping[str, Kind] = {
 }
 """The one that a page's first sentence shows; the others show theirs with any."""
 
-_BROUGHT, _SEEN = "_opening_brought", "_opening_seen"
+_KEYS = Keys("opening")
+_BROUGHT: Kept[dict[str, Any]] = Kept(_KEYS("brought"), dict)
+_SEEN: Kept[set[str]] = Kept(_KEYS("seen"), set)
 
 Offer = tuple[Kind, Experiment]
 
 
 def is_first(name: str) -> bool:
     """Whether a part of a page is shown for the first time, and no link asked for it."""
-    seen = st.session_state.setdefault(_SEEN, set())
+    seen = _SEEN.value
     if name in seen:
         return False
     seen.add(name)
@@ -63,7 +65,7 @@ def is_first(name: str) -> bool:
 def bring(**values: Any) -> None:
     """Give parameters of a page the values that it opens with."""
     address.bring(**values)
-    st.session_state.setdefault(_BROUGHT, {}).update(values)
+    _BROUGHT.value.update(values)
 
 
 def offers(view: View, checkpoint: Path) -> tuple[Offer, ...]:
@@ -80,13 +82,13 @@ def bring_sentence(view: View, checkpoint: Path) -> None:
     Call it before the sentence's field. The next page keeps the sentence if that shows something
     there too.
     """
-    before = st.session_state.get(_BROUGHT, {}).get(SENTENCE.name)
-    if not address.is_plain() or st.session_state[TARGET.name]:
+    before = _BROUGHT.value.get(SENTENCE.name)
+    if not address.is_plain() or address.now(TARGET):
         return
-    if st.session_state[SENTENCE.name] not in (SENTENCE.default, before):
+    if address.now(SENTENCE) not in (SENTENCE.default, before):
         return
     sources = _sources(view, checkpoint)
-    if sources and st.session_state[SENTENCE.name] not in sources:
+    if sources and address.now(SENTENCE) not in sources:
         bring(sentence=sources[0])
 
 

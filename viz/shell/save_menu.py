@@ -16,7 +16,9 @@ import streamlit as st
 
 from model.checkpoints.checkpoint import CheckpointError
 from model.trace.attention_map import TraceError
+from viz.browser.kept import Kept, nothing
 from viz.draw import style
+from viz.draw.keys import Keys
 from viz.draw.labels import escape_markdown
 from viz.save import browser, film, image, notebook
 from viz.save.formats import FILMS, FORMAT_NAMES, IMAGES, MIME, NUMBERS, ExportError
@@ -25,7 +27,7 @@ from viz.service.questions import OfModel, Question
 from viz.shell import address, bar, fragments, stage
 from viz.shell.fragments import fragment
 from viz.shell.theme import is_dark
-from viz.shell.widgets import more
+from viz.shell.widgets import CAPTIONED, more
 from viz.shell.width import is_narrow
 
 WIDTH_NAMES: dict[str, str] = {
@@ -55,7 +57,8 @@ NEED_BROWSER = frozenset((*IMAGES, *FILMS))
 ALSO: list[Callable[[str], None]] = []
 """What every menu offers below the picture's file, given the menu's key."""
 
-_CHOICES, _MADE, _MAKING = "_keep", "_kept", "_filming"
+SAVE, KEEP = Keys("save"), Keys("keep")
+
 _USUAL: dict[str, Any] = {"format": "png", "width": "two-columns", "scale": 2, "dark": False}
 
 
@@ -80,7 +83,7 @@ class _Making:
         """Make some frames, then run again, unless someone cancels; or give the file."""
         with slot.container(horizontal=True, vertical_alignment="center"):
             bar = st.progress(0.0, "Making the film…")
-            if st.button("Cancel", key=f"{self.key}-cancel", type="tertiary"):
+            if st.button("Cancel", key=SAVE(self.key, "cancel"), type="tertiary"):
                 self.give_up()
                 st.rerun(scope="fragment")
         # A whole page cannot run again by itself; it makes the film in one run.
@@ -101,7 +104,12 @@ class _Making:
     def give_up(self) -> None:
         """Forget it."""
         self.steps.close()
-        st.session_state.pop(_MAKING, None)
+        _MAKING.value = None
+
+
+_CHOICES: Kept[dict[str, Any]] = Kept(SAVE("choices"), _USUAL.copy)
+_MADE: Kept[_Made | None] = Kept(SAVE("made"), nothing)
+_MAKING: Kept[_Making | None] = Kept(SAVE("making"), nothing)
 
 
 def save_button(pictures: Sequence[Picture], key: str, *, question: Question | None = None) -> None:
@@ -169,7 +177,7 @@ def captioned(
 ) -> None:
     """A picture's caption in Markdown; beside it what stands behind *More*, and `save_button`."""
     said = " ".join(filter(None, [pictures[0].more if pictures else "", further.strip()]))
-    with st.container(horizontal=True, vertical_alignment="center", key=f"captioned-{key}"):
+    with st.container(horizontal=True, vertical_alignment="center", key=CAPTIONED(key)):
         st.caption(caption)
         if said and not stage.is_on():
             more(escape_markdown(said), key)
@@ -178,12 +186,12 @@ def captioned(
 
 @fragment
 def _offer(pictures: tuple[Picture, ...], key: str, question: Question) -> None:
-    with st.container(key=f"keep-{key}", width="content"):
+    with st.container(key=KEEP(key), width="content"):
         menu = st.popover(
             "Save",
             type="tertiary",
             icon=":material/download:",
-            key=f"save-{key}",
+            key=SAVE(key),
             on_change="rerun",
         )
         if menu.open:
@@ -202,7 +210,7 @@ def _show(pictures: tuple[Picture, ...], key: str, question: Question) -> None:
         place = st.selectbox(
             "What",
             range(len(pictures)),
-            key=f"{key}-what",
+            key=SAVE(key, "what"),
             format_func=lambda place: pictures[place].title,
         )
         picture = pictures[place]
@@ -230,10 +238,10 @@ NO_BROWSER = escape_markdown(browser.NEEDS_BROWSER)
 
 def _choose_format(picture: Picture, key: str, can_draw: bool) -> str:
     formats = picture.formats
-    usual = _choices()["format"]
+    usual = _CHOICES.value["format"]
     if usual not in formats or (usual in NEED_BROWSER and not can_draw):
         usual = next((each for each in formats if can_draw or each not in NEED_BROWSER), formats[0])
-    widget = f"{key}-format"
+    widget = SAVE(key, "format")
     # Another picture of the same menu may have other formats.
     if st.session_state.get(widget) not in formats:
         st.session_state[widget] = usual
@@ -251,7 +259,7 @@ def _choose_format(picture: Picture, key: str, can_draw: bool) -> str:
 
 def _choose_layout(picture: Picture, key: str, format: str) -> tuple[Layout, image.Width, int]:
     """The fields for size and background, as far as the format has them."""
-    choices = _choices()
+    choices = _CHOICES.value
     width, scale, dark = choices["width"], choices["scale"], False
     has_figure = picture.has("figure") and format not in (*NUMBERS, *FILMS)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
@@ -260,7 +268,7 @@ def _choose_layout(picture: Picture, key: str, format: str) -> tuple[Layout, ima
         if format == "png":
             scale = _one_of("Scale", "scale", image.SCALES, key, "{}×".format, 90)
         if has_figure or format in ("html", *FILMS):
-            name = f"{key}-dark"
+            name = SAVE(key, "dark")
             st.session_state.setdefault(name, choices["dark"])
             dark = st.toggle("Dark background", address.value_of(name), key=name)
             _remember("dark", dark)
@@ -278,8 +286,8 @@ def _one_of(
     pixels: int,
 ) -> Any:
     """A field for one of some options; the choice applies to every menu."""
-    widget = f"{key}-{name}"
-    st.session_state.setdefault(widget, _choices()[name])
+    widget = SAVE(key, name)
+    st.session_state.setdefault(widget, _CHOICES.value[name])
     listed = list(options)
     chosen = st.selectbox(
         label,
@@ -293,13 +301,9 @@ def _one_of(
     return chosen
 
 
-def _choices() -> dict[str, Any]:
-    return _USUAL | st.session_state.get(_CHOICES, {})
-
-
 def _remember(name: str, value: Any) -> None:
     # Streamlit forgets a widget that is not shown, as in a closed menu.
-    st.session_state[_CHOICES] = st.session_state.get(_CHOICES, {}) | {name: value}
+    _CHOICES.value |= {name: value}
 
 
 def _show_python(picture: Picture, layout: Layout, question: Question) -> None:
@@ -319,11 +323,11 @@ def _show_file(
 ) -> None:
     """The file to download; a small one is made at once, others on request."""
     _, format, width, scale, layout = asked
-    made: _Made | None = st.session_state.get(_MADE)
+    made = _MADE.value
     slot = st.empty()
     if making := _making(key):
         if making.asked == asked and fragments.is_alone():
-            st.session_state[_MADE] = made = _Made(pictures, asked, making.go_on(slot))
+            _MADE.value = made = _Made(pictures, asked, making.go_on(slot))
         else:
             # Something else was chosen, or the page has changed.
             making.give_up()
@@ -335,7 +339,7 @@ def _show_file(
             if format in FILMS:
                 slide = film.Slide(dark=layout.dark, **_origin(picture, question))
                 steps = film.filming(picture, format, slide)
-                st.session_state[_MAKING] = begun = _Making(asked, key, steps)
+                _MAKING.value = begun = _Making(asked, key, steps)
                 content = begun.go_on(slot)
             else:
                 with slot, st.spinner("Drawing…"):
@@ -344,14 +348,14 @@ def _show_file(
             return
         made = _Made(pictures, asked, content)
         # One at a time: a saved file is no longer needed here.
-        st.session_state[_MADE] = made
+        _MADE.value = made
     file_name = f"headscope-{picture.name}.{format}"
     slot.download_button(
         f"Download {FORMAT_NAMES[format]}",
         made.content,
         file_name,
         MIME[format],
-        key=f"{key}-download",
+        key=SAVE(key, "download"),
         on_click="ignore",
         type="primary",
         icon=":material/download:",
@@ -363,7 +367,10 @@ def _show_file(
 def _is_wanted(slot: Any, key: str, format: str) -> bool:
     """The button for a file that takes time to make."""
     pressed: bool = slot.button(
-        f"Make the {FORMAT_NAMES[format]} file", key=f"{key}-make", type="primary", width="stretch"
+        f"Make the {FORMAT_NAMES[format]} file",
+        key=SAVE(key, "make"),
+        type="primary",
+        width="stretch",
     )
     return pressed
 
@@ -424,7 +431,7 @@ def _origin(picture: Picture, question: Question) -> dict[str, str]:
 
 def _making(key: str) -> _Making | None:
     """The film under way in this menu."""
-    making: _Making | None = st.session_state.get(_MAKING)
+    making = _MAKING.value
     return making if making is not None and making.key == key else None
 
 

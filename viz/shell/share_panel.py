@@ -8,12 +8,14 @@ from urllib.parse import urlsplit
 
 import streamlit as st
 
-from viz.registry.pages import HOME
+from viz.browser.kept import Kept
+from viz.registry.pages import CHECKPOINT, HOME
 from viz.service.model_menu import DROPPED
 from viz.shell import address, share, speaker_view
 from viz.shell.copy_link import copy_link
 from viz.shell.fragments import fragment
 from viz.shell.share import Code
+from viz.shell.speaker_view import SHARE
 from viz.site.static import PAGES as SITE_PAGES
 
 WIDTH = 340
@@ -46,8 +48,8 @@ FOLLOW_HELP = (
     "It lasts until you switch it off or close this page."
 )
 
-_TURNED = "_follow_turned"
-"""The key of whether the switch was just turned."""
+_TURNED = Kept(SHARE("turned"), bool)
+"""Whether the switch was just turned."""
 
 NOT_THEIRS = "The link does not include the trace that you dropped here."
 
@@ -58,10 +60,10 @@ def show_share() -> None:
 
     As a fragment, it opens without a run of the page.
     """
-    if st.session_state.pop(_TURNED, False):
+    if _TURNED.take():
         # The whole page tells this window what to keep for its next session.
         st.rerun()
-    panel = st.popover("Share", icon=":material/share:", key="share-button", on_change="rerun")
+    panel = st.popover("Share", icon=":material/share:", key=SHARE("button"), on_change="rerun")
     if not panel.open:
         return
     with panel:
@@ -81,7 +83,7 @@ def show_share() -> None:
             if not os.environ.get(share.SITE_VARIABLE):
                 query |= _followed()
         link = share.link(base, query)
-        if st.session_state.get("checkpoint") == DROPPED:
+        if address.now(CHECKPOINT) == DROPPED:
             notes.insert(0, NOT_THEIRS)
         with shared:
             code, said = _code(link)
@@ -106,7 +108,7 @@ def _followed() -> dict[str, str]:
     st.toggle(
         FOLLOW,
         value=on,
-        key="share-follow",
+        key=SHARE("follow"),
         on_change=_turn,
         args=(not on,),
         help=FOLLOW_HELP,
@@ -116,7 +118,7 @@ def _followed() -> dict[str, str]:
 
 def _turn(on: bool) -> None:
     speaker_view.turn(on)
-    st.session_state[_TURNED] = True
+    _TURNED.value = True
 
 
 def _base() -> str:

@@ -20,6 +20,8 @@ import streamlit as st
 from streamlit import runtime
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
+from viz.browser.kept import Kept, nothing
+from viz.draw.keys import Keys
 from viz.registry.pages import AROUND, CHECKPOINT, HOME, SENTENCE
 from viz.service.model_menu import checkpoints_if_any
 from viz.shell import address, share
@@ -32,11 +34,13 @@ MOST_SPEAKERS = 500
 LONGEST = 16_000
 """Bytes of a view; only a painted mask of a long sentence is larger."""
 
-_SECRET = "_followed"
-"""The key of a text that the speaker's window keeps; the code is made from it, so that it outlives
-the session and the server, and nobody who knows the code can speak in the speaker's place."""
+SHARE = Keys("share")
 
-ON_SITE = "share-site"
+_SECRET: Kept[str | None] = Kept(SHARE("secret"), nothing)
+"""A text that the speaker's window keeps; the code is made from it, so that it outlives the session
+and the server, and nobody who knows the code can speak in the speaker's place."""
+
+ON_SITE = SHARE("site")
 """The key of the switch in the Share panel for a link to the site, above the follow switch."""
 
 _AROUND = frozenset(each.name for each in AROUND)
@@ -88,8 +92,7 @@ VIEWS = _Views()
 
 def secret() -> str | None:
     """What the speaker's window is to keep; "" once nobody follows, None until that is decided."""
-    found: str | None = st.session_state.get(_SECRET)
-    return found
+    return _SECRET.value
 
 
 def code() -> str:
@@ -104,10 +107,10 @@ def _code_of(secret: str) -> str:
 def turn(on: bool) -> None:
     """Let phones follow this session's views, or no longer."""
     if on and not code():
-        st.session_state[_SECRET] = secrets.token_hex(16)
+        _SECRET.value = secrets.token_hex(16)
     elif not on and code():
         VIEWS.drop(code())
-        st.session_state[_SECRET] = ""
+        _SECRET.value = ""
 
 
 def resume(kept: Any) -> None:
@@ -122,7 +125,7 @@ def resume(kept: Any) -> None:
         # A window that was opened from the speaker's has a copy of what that keeps.
         address.note("follow", ELSEWHERE)
         return
-    st.session_state[_SECRET] = kept
+    _SECRET.value = kept
     # The panel, which may be open already, shows that they do.
     st.session_state[ON_SITE] = True
 
@@ -133,7 +136,7 @@ def tell() -> None:
         return
     page, query = site_view()
     if not _has_first():
-        query |= {CHECKPOINT.name: str(st.session_state.get(CHECKPOINT.name))}
+        query |= {CHECKPOINT.name: str(address.now(CHECKPOINT))}
     text = json.dumps({"page": page, "query": query}).encode()
     if len(text) > LONGEST:
         text = json.dumps({"page": page, "query": None}).encode()
@@ -153,7 +156,7 @@ def site_view() -> tuple[str, dict[str, str]]:
     page, query = address.current()
     kept = {name: value for name, value in query.items() if name not in _AROUND}
     # The site opens with a sentence of its own.
-    sentence = st.session_state.get(SENTENCE.name)
+    sentence = address.now(SENTENCE)
     return page or HOME, spelled(page or HOME, {SENTENCE.name: sentence} if sentence else {}) | kept
 
 
@@ -163,4 +166,4 @@ def is_on_site() -> bool:
 
 
 def _has_first() -> bool:
-    return st.session_state.get(CHECKPOINT.name) in list(checkpoints_if_any())[:1]
+    return address.now(CHECKPOINT) in list(checkpoints_if_any())[:1]

@@ -8,7 +8,7 @@ run.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -16,8 +16,10 @@ import plotly.graph_objects as go
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from viz.browser.stage import handle_presses, stage_foot
+from viz.browser.kept import Kept
+from viz.browser.stage import STAGE, handle_presses, stage_foot
 from viz.draw import css, style, themes
+from viz.draw.keys import Keys
 from viz.draw.labels import visible
 from viz.registry.pages import PRESENT
 from viz.save.picture import Layout, Picture
@@ -27,7 +29,9 @@ from viz.shell.width import is_narrow, is_phone
 
 LAST_HELP = "F: full screen · Esc: back"
 
-_CUE, _STEPS = "_cue", "_steps"
+PICTURE = Keys("picture")
+TEXT = STAGE("text")
+"""The keys of the containers of a picture and of a page that is read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,13 +39,13 @@ class Step:
     """What two keys change: a value of the session, to the one before it or the one after it.
 
     Attributes:
-        name: in the session state.
+        key: of the widget, and of the value in the session.
         options: all values in order.
         now: the present one; it may be a number between options, which then rise or fall.
         cycles: whether the first follows the last.
     """
 
-    name: str
+    key: str
     options: Sequence[Any]
     now: Any
     cycles: bool = False
@@ -78,16 +82,20 @@ class _Cue:
     scene: Mapping[str, Any] | None = None
 
 
+_CUE = Kept(STAGE("cue"), _Cue)
+_STEPS: Kept[dict[str, tuple[Step, int]]] = Kept(STAGE("steps"), dict)
+"""What keys change, with the direction, on the page shown last."""
+
+
 def is_on() -> bool:
     """Whether this run shows a stage."""
-    on: bool = st.session_state.get(PRESENT.name, False)
-    return on
+    return address.now(PRESENT)
 
 
 def begin() -> None:
     """Decide whether this run shows a stage, and style the page; before anything is shown."""
     address.open_address([PRESENT])
-    st.session_state[_CUE] = _Cue()
+    _CUE.value = _Cue()
     # In one piece, since a second one would move what follows and draw it again.
     dark = is_dark()
     stage_css = css.stage_css(themes.stage(dark)) if is_on() else ""
@@ -98,7 +106,7 @@ def show_button() -> None:
     """The button and the key to the stage and back."""
     st.button(
         "Present",
-        key="present-button",
+        key=STAGE("present"),
         icon=":material/slideshow:",
         shortcut="P",
         on_click=turn,
@@ -108,13 +116,13 @@ def show_button() -> None:
 
 def turn(on: bool) -> None:
     """Put the page on stage, or take it off."""
-    st.session_state[PRESENT.name] = on
+    address.put(PRESENT, on)
 
 
 def picture() -> DeltaGenerator:
     """The container of what a stage shows; an ordinary one elsewhere."""
     # Always of this name: in a container of another name, its content would lose its state.
-    return st.container(key="picture")
+    return st.container(key=PICTURE())
 
 
 def show(*pictures: tuple[Picture, str], narrow: bool = False) -> None:
@@ -127,7 +135,7 @@ def show(*pictures: tuple[Picture, str], narrow: bool = False) -> None:
     # Enlarged texts of a narrow picture would overlap.
     usual = is_phone() or is_narrow()
     dark, enlarged = is_dark(), 1.0 if usual else style.STAGE_ENLARGED
-    with st.container(key="stage-figures", horizontal=True, gap=None):
+    with st.container(key=STAGE("figures"), horizontal=True, gap=None):
         for picture, key in pictures:
             figure = picture.figure(Layout(narrow=narrow, dark=dark))
             st.plotly_chart(
@@ -135,7 +143,7 @@ def show(*pictures: tuple[Picture, str], narrow: bool = False) -> None:
                 width="stretch",
                 height="stretch",
                 theme=None,
-                key=f"stage-{key}",
+                key=STAGE(key),
                 config={"displayModeBar": False, "scrollZoom": False},
                 alt=picture.alt,
             )
@@ -149,19 +157,19 @@ def name(source: str, translation: str, languages: tuple[str, str] | None = None
         translation: of it.
         languages: the codes of both, "" for an unknown one; None for those named before.
     """
-    cue = _cue()
+    cue = _CUE.value
     cue.source, cue.translation = visible(source), visible(translation)
     cue.languages = cue.languages if languages is None else languages
 
 
 def add(aside: str) -> None:
     """Add a text to the foot after the translation, such as the progress of the training."""
-    _cue().aside = aside
+    _CUE.value.aside = aside
 
 
 def say(shown: str) -> None:
     """Describe in the foot what is shown; otherwise the explorer does."""
-    _cue().shown = shown
+    _CUE.value.shown = shown
 
 
 def name_scene(number: int, count: int, title: str, views: Sequence[Mapping[str, str]]) -> None:
@@ -173,7 +181,7 @@ def name_scene(number: int, count: int, title: str, views: Sequence[Mapping[str,
         title: plain text.
         views: the queries that show the scene; with any other, the stage says so.
     """
-    _cue().scene = {
+    _CUE.value.scene = {
         "number": number,
         "count": count,
         "title": title,
@@ -183,7 +191,7 @@ def name_scene(number: int, count: int, title: str, views: Sequence[Mapping[str,
 
 def scene_views() -> Sequence[Mapping[str, str]]:
     """The queries that show the scene of the stage; none without a scene."""
-    scene = _cue().scene
+    scene = _CUE.value.scene
     return scene["views"] if scene else ()
 
 
@@ -206,7 +214,7 @@ def offer(
         more: by key, a small letter.
         scrolls: whether up and down scroll the page.
     """
-    cue = _cue()
+    cue = _CUE.value
     if help:
         cue.help.append(help)
     cue.scrolls = cue.scrolls or scrolls
@@ -225,9 +233,9 @@ def show_foot() -> None:
     """The foot of the stage and the way back; at the end of a run."""
     if not is_on():
         return
-    cue = _cue()
+    cue = _CUE.value
     # Only now: a run that a quick press interrupts keeps the steps of the run before.
-    st.session_state[_STEPS] = cue.steps
+    _STEPS.value = cue.steps
     stage_foot(
         source=cue.source,
         translation=cue.translation,
@@ -242,7 +250,7 @@ def show_foot() -> None:
     )
     st.button(
         "Back",
-        key="leave-stage",
+        key=STAGE("leave"),
         icon=":material/close:",
         type="tertiary",
         shortcut="Escape",
@@ -253,16 +261,16 @@ def show_foot() -> None:
 
 def press(key: str) -> None:
     """Do what a key does on the page shown last."""
-    steps: dict[str, tuple[Step, int]] = st.session_state.get(_STEPS, {})
+    steps = _STEPS.value
     if key not in steps:
         return
     step, direction = steps[key]
     value = step.to(direction)
-    st.session_state[step.name] = value
+    st.session_state[step.key] = value
     # Another press of the same message goes on from here.
     for other, (each, way) in steps.items():
         if each is step:
-            steps[other] = (Step(step.name, step.options, value, step.cycles), way)
+            steps[other] = (replace(step, now=value), way)
 
 
 _PIXELS = frozenset(
@@ -311,8 +319,3 @@ def for_stage(figure: go.Figure, *, dark: bool, times: float = style.STAGE_ENLAR
     )
     made.update_layout(height=None, autosize=True)
     return made
-
-
-def _cue() -> _Cue:
-    cue: _Cue = st.session_state.setdefault(_CUE, _Cue())
-    return cue

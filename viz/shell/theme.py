@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from viz.browser.files import joined
+from viz.draw.keys import Keys
 
 _watcher = st.components.v2.component(
     "headscope_theme",
@@ -19,7 +20,7 @@ def watch_theme() -> None:
 
     Mount it once a page.
     """
-    _watcher(key="theme-watcher", height=1, on_changed_change=lambda: None)
+    _watcher(key=Keys("theme")(), height=1, on_changed_change=lambda: None)
 
 
 def is_dark() -> bool:

@@ -11,9 +11,13 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from model.trace.attention_map import TraceError
 from model.trace.trace import Trace
+from viz.browser.kept import Kept, nothing
+from viz.draw.keys import Keys
 from viz.draw.labels import escape_markdown
 from viz.heads.standalone import drawable
+from viz.registry.pages import CHECKPOINT
 from viz.service.model_menu import DROPPED
+from viz.shell import address
 
 MOST_MEGABYTES = 64
 """A larger file is refused; .streamlit/config.toml has the same."""
@@ -24,9 +28,6 @@ MOST_ARRAY_BYTES = 256 << 20
 ALL_BYTES = 2 << 30
 """The most bytes of the dropped traces of all sessions of a server."""
 
-_DROPPED, _OPENED = "_dropped", "_dropped_opened"
-_NUMBER, _REFUSAL = "_dropped_number", "_dropped_refusal"
-
 
 @dataclass(frozen=True, eq=False)
 class _Dropped:
@@ -36,25 +37,31 @@ class _Dropped:
     trace: Trace
 
 
+KEYS = Keys("dropped")
+
+_DROPPED: Kept[_Dropped | None] = Kept(KEYS("trace"), nothing)
+_OPENED, _NUMBER = Kept(KEYS("opened"), int), Kept(KEYS("number"), int)
+_REFUSAL = Kept(KEYS("refusal"), str)
+
 _held: weakref.WeakSet[_Dropped] = weakref.WeakSet()
 
 
 def name() -> str | None:
     """The name of the file that this person dropped last; None for none."""
-    held: _Dropped | None = st.session_state.get(_DROPPED)
+    held = _DROPPED.value
     return None if held is None else held.name
 
 
 def trace() -> Trace:
     """The trace that this person dropped."""
-    held: _Dropped = st.session_state[_DROPPED]
+    held = _DROPPED.value
+    assert held is not None, "somebody dropped one"
     return held.trace
 
 
 def turn() -> int:
     """How many files were opened."""
-    opened: int = st.session_state.get(_OPENED, 0)
-    return opened
+    return _OPENED.value
 
 
 def offer() -> None:
@@ -67,39 +74,38 @@ def offer() -> None:
         on_change=_take,
         help="It stays in this app's memory until you close the page or open another trace.",
     )
-    if refusal := st.session_state.get(_REFUSAL):
+    if refusal := _REFUSAL.value:
         st.error(escape_markdown(refusal), icon=":material/error:")
 
 
 def _key() -> str:
-    return f"trace-file-{st.session_state.get(_NUMBER, 0)}"
+    return KEYS("file", _NUMBER.value)
 
 
 def _take() -> None:
     """Open the uploaded file."""
-    state = st.session_state
-    file = state[_key()]
+    file = st.session_state[_key()]
     if file is None:
         return
-    state.pop(_REFUSAL, None)
+    _REFUSAL.value = ""
     try:
         opened = _Dropped(file.name, _read(file.getvalue()))
     except TraceError as error:
-        state[_REFUSAL] = str(error)
+        _REFUSAL.value = str(error)
     else:
         _held.add(opened)
-        state[_DROPPED] = opened
-        state["checkpoint"] = DROPPED
-        state[_OPENED] = turn() + 1
+        _DROPPED.value = opened
+        address.put(CHECKPOINT, DROPPED)
+        _OPENED.value += 1
     # Another key gives an empty field, and frees what was in this one.
-    state[_NUMBER] = state.get(_NUMBER, 0) + 1
+    _NUMBER.value += 1
     if (context := get_script_run_ctx()) is not None:
         context.uploaded_file_mgr.remove_session_files(context.session_id)
 
 
 def _read(content: bytes) -> Trace:
     trace = drawable(Trace.load(io.BytesIO(content), most_bytes=MOST_ARRAY_BYTES))
-    st.session_state.pop(_DROPPED, None)
+    _DROPPED.value = None
     if sum(each.trace.nbytes for each in _held) + trace.nbytes > ALL_BYTES:
         raise TraceError("This app cannot hold more dropped traces now; try again later.")
     return trace

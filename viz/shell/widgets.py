@@ -8,7 +8,11 @@ from typing import Any
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from viz.draw.keys import Keys
 from viz.shell import address
+
+CAPTIONED, MORE = Keys("captioned"), Keys("more")
+"""The keys of captions, and of what stands behind *More* beside them."""
 
 
 def row(key: str | None = None, *, at: str = "center") -> DeltaGenerator:
@@ -79,17 +83,17 @@ def options(key: str) -> DeltaGenerator:
 
 def more(markdown: str, key: str) -> None:
     """The button behind which stands what else helps to read a picture."""
-    with st.popover("More", type="tertiary", icon=":material/info:", key=f"more-{key}"):
+    with st.popover("More", type="tertiary", icon=":material/info:", key=MORE(key)):
         st.markdown(markdown)
 
 
 def brief(sentences: Sequence[str], key: str) -> None:
     """The first of some sentences in Markdown; the others stand behind *More*, as a list."""
     first, *others = sentences
-    with row(key=f"captioned-brief-{key}"):
+    with row(key=CAPTIONED(key, "brief")):
         st.markdown(first)
         if others:
-            more("\n".join(f"- {each}" for each in others), f"brief-{key}")
+            more("\n".join(f"- {each}" for each in others), f"{key}-brief")
 
 
 def hint(markdown: str) -> None:

@@ -5,13 +5,17 @@ from __future__ import annotations
 import streamlit as st
 
 from viz.browser.files import joined
+from viz.browser.kept import Kept, nothing
 from viz.browser.messages import message_of
 from viz.draw import style
+from viz.draw.keys import Keys
 
 GAP = 64
 """Pixels between columns with Streamlit's large gap."""
 
-_KEY, _KEPT = "width", "_abreast"
+KEYS = Keys("width")
+
+_ABREAST: Kept[int | None] = Kept(KEYS("abreast"), nothing)
 
 _watcher = st.components.v2.component(
     "headscope_width",
@@ -28,7 +32,7 @@ def watch_width(columns: int = 1) -> None:
         columns: the most figures that the page places beside each other.
     """
     _watcher(
-        key=_KEY,
+        key=KEYS(),
         height=1,
         data={"abreast": _abreast(), "columns": columns, "room": style.NARROW, "gap": GAP},
         on_abreast_change=_on_message,
@@ -46,9 +50,8 @@ def is_narrow(columns: int = 1) -> bool:
 
 def _abreast() -> int:
     """How many figures of `style.NARROW` pixels fit beside each other."""
-    if _KEPT in st.session_state:
-        abreast: int = st.session_state[_KEPT]
-        return abreast
+    if _ABREAST.value is not None:
+        return _ABREAST.value
     # Before the page has reported: most others are laptops.
     return 0 if is_phone() else 1
 
@@ -59,6 +62,6 @@ def is_phone() -> bool:
 
 
 def _on_message() -> None:
-    abreast = message_of(_KEY, "abreast")
+    abreast = message_of(KEYS(), "abreast")
     if type(abreast) is int and abreast >= 0:
-        st.session_state[_KEPT] = abreast
+        _ABREAST.value = abreast

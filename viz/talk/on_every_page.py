@@ -9,6 +9,7 @@ from typing import Any
 
 import streamlit as st
 
+from viz.browser.kept import Kept, nothing
 from viz.browser.messages import message_of
 from viz.browser.speaker import talk
 from viz.draw import css
@@ -19,6 +20,7 @@ from viz.talk import scenes, talk_files
 from viz.talk.own_talks import (
     HEARD,
     KEEP,
+    KEYS,
     MAX_TALKS,
     NOTICE,
     STALE,
@@ -31,8 +33,12 @@ from viz.talk.own_talks import (
 )
 from viz.talk.scenes import Scene, TalkError
 
-_VISIT, _SETTLED = "_talks_visit", "_talks_settled"
-_WENT = "_talks_went"
+_TALK = KEYS("keys")
+_VISIT = Kept(KEYS("visit"), lambda: secrets.token_hex(4))
+_SETTLED: Kept[tuple[str, int, dict[str, str]] | None] = Kept(KEYS("settled"), nothing)
+"""The scene shown last, by its talk and number, and the view that its page made of it."""
+
+_WENT = Kept(KEYS("went"), int)
 """The number of the last step to a scene."""
 
 
@@ -41,35 +47,34 @@ def show_talk() -> None:
 
     Call it once a run, after the stage has begun.
     """
-    state = st.session_state
     address.open_address((SCENE, TALK, READ))
     # This run tells the browser what a callback in the panel has changed.
-    state.pop(STALE, None)
-    state.setdefault(_VISIT, secrets.token_hex(4))
-    if not state.get(HEARD) and (folder := talk_files.folder()):
+    STALE.value = False
+    if not HEARD.value and (folder := talk_files.folder()):
         _on_message(talk_files.read(folder, MAX_TALKS, scenes.MAX_BYTES), str(folder))
     shown = shown_talk()
-    if shown and state["scene"] > len(shown.scenes):
-        address.note("scene", no_such_scene(state["scene"], shown))
-        state["scene"] = 0
-    scene = shown.scene(state["scene"]) if shown else None
-    following = shown.scene(state["scene"] + 1) if shown else None
+    if shown and address.now(SCENE) > len(shown.scenes):
+        address.note(SCENE.name, no_such_scene(address.now(SCENE), shown))
+        address.put(SCENE, 0)
+    number = address.now(SCENE)
+    scene = shown.scene(number) if shown else None
+    following = shown.scene(number + 1) if shown else None
     talk(
         {
-            "visit": state[_VISIT],
+            "visit": _VISIT.value,
             "on": stage.is_on(),
             "read": is_reading(),
-            "number": state["scene"] if scene else 0,
+            "number": number if scene else 0,
             "count": len(shown.scenes) if shown else 0,
             "title": visible(scene.title) if scene else "",
             "note": scene.note if scene else "",
             "next": _next_scene(following) if following else None,
-            "heard": state.get(_WENT, 0),
-            "keep": state.get(KEEP, {}),
+            "heard": _WENT.value,
+            "keep": KEEP.value,
             "waiting": shown is None,
             "followed": speaker_view.secret(),
         },
-        key="talk-keys",
+        key=_TALK,
         on_go=go_on_message,
         on_look=_on_look,
         on_kept=_on_kept,
@@ -77,15 +82,14 @@ def show_talk() -> None:
         on_followed=_on_followed,
     )
     # Always there: a container that comes and goes redraws everything after it.
-    with st.container(key="scene-room"):
+    with st.container(key=KEYS("room")):
         makes_room = stage.is_on() and scene
         st.html(f"<style>{css.SCENE_TITLE_CSS}</style>" if makes_room else "<span hidden></span>")
 
 
 def title_scene() -> None:
     """Name the scene on stage while its view is shown; call it after the page."""
-    state = st.session_state
-    shown, number = shown_talk(), state["scene"]
+    shown, number = shown_talk(), address.now(SCENE)
     if shown is None or (scene := shown.scene(number)) is None:
         return
     known = names(scene.page)
@@ -99,9 +103,9 @@ def title_scene() -> None:
         views = [dict(scene.view), of_page(address.plain(scene.view))]
         if of_page(address.query()) in views:
             # A page fills in what the view leaves open, such as its first head.
-            state[_SETTLED] = state["talk"], number, of_page(settled)
-        match state.get(_SETTLED):
-            case (mark, place, view) if (mark, place) == (state["talk"], number):
+            _SETTLED.value = address.now(TALK), number, of_page(settled)
+        match _SETTLED.value:
+            case (mark, place, view) if (mark, place) == (address.now(TALK), number):
                 views.append(view)
     stage.name_scene(number, len(shown.scenes), visible(scene.title), views)
 
@@ -118,15 +122,14 @@ def _next_scene(scene: Scene) -> dict[str, Any]:
 
 def go_on_message() -> None:
     """Move to the scene that the browser names."""
-    state = st.session_state
-    match message_of("talk-keys", "go"):
+    match message_of(_TALK, "go"):
         # While the talk is not known yet, the browser goes on telling.
-        case [int(move), int(number)] if move > state.get(_WENT, 0) and shown_talk() is not None:
+        case [int(move), int(number)] if move > _WENT.value and shown_talk() is not None:
             # True counts as a number. It is heard only when it is made: a newer message may end
             # this between the two, and the browser asks again for what was not heard.
             go(int(number))
-            state[_WENT] = int(move)
-        case [int(move), int(number)] if (move, number) == (state.get(_WENT), state["scene"]):
+            _WENT.value = int(move)
+        case [int(move), int(number)] if (move, number) == (_WENT.value, address.now(SCENE)):
             # The browser repeats a move until it gets the scene. Until then, its fields have the
             # values of the scene before, and each message sends them.
             go(int(number))
@@ -134,7 +137,7 @@ def go_on_message() -> None:
 
 def _on_look() -> None:
     """Show a view on stage in the window with the notes, beside the next note."""
-    asked = message_of("talk-keys", "look")
+    asked = message_of(_TALK, "look")
     page, view = (asked.get("page"), asked.get("view")) if isinstance(asked, dict) else (None, None)
     if not isinstance(page, str) or (page or HOME) not in VIEWS or not isinstance(view, dict):
         return
@@ -145,7 +148,7 @@ def _on_look() -> None:
 
 def _on_kept() -> None:
     """Load the talks that this browser kept."""
-    kept = message_of("talk-keys", "kept")
+    kept = message_of(_TALK, "kept")
     talks = [
         (pair[0], pair[1].encode("utf-8", "surrogatepass"))
         for pair in (kept[:MAX_TALKS] if isinstance(kept, list) else ())
@@ -156,7 +159,7 @@ def _on_kept() -> None:
 
 def _on_message(kept: Sequence[tuple[str, bytes]], where: str) -> None:
     """Load talks; name what is no talk, and leave it where it is."""
-    st.session_state[HEARD] = True
+    HEARD.value = True
     unreadable = 0
     for mark, text in kept:
         if not re.fullmatch(MARK, mark):
@@ -170,7 +173,7 @@ def _on_message(kept: Sequence[tuple[str, bytes]], where: str) -> None:
         if mark not in own_talks():
             own_talks()[mark] = named_apart(mark, read)
     if unreadable:
-        st.session_state[NOTICE] = (
+        NOTICE.value = (
             f"{unreadable} of the talks kept in {where} cannot be read and are not shown; "
             "they stay where they are."
         )
@@ -178,10 +181,10 @@ def _on_message(kept: Sequence[tuple[str, bytes]], where: str) -> None:
 
 def _on_followed() -> None:
     """Let phones go on following after a reload, or after another start of the server."""
-    speaker_view.resume(message_of("talk-keys", "followed"))
+    speaker_view.resume(message_of(_TALK, "followed"))
 
 
 def _on_full() -> None:
-    st.session_state[NOTICE] = (
+    NOTICE.value = (
         "This browser has no room for the talk, so it is lost when you close the page: download it."
     )

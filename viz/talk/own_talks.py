@@ -5,13 +5,15 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-
-import streamlit as st
+from typing import Any
 
 from model.files import reason
 from model.trace.attention_map import AttentionKind
+from viz.browser.kept import Kept, nothing
+from viz.draw.keys import Keys
 from viz.heads.view import VIEW as HEADS
-from viz.registry.pages import HOME, PRESENT, READ, VIEWS, names
+from viz.links.parameters import Parameter
+from viz.registry.pages import CHECKPOINT, HOME, PRESENT, READ, SCENE, SENTENCE, TALK, VIEWS, names
 from viz.shell import address, stage
 from viz.talk import scenes, talk_files
 from viz.talk.ready import ready_talk
@@ -20,31 +22,35 @@ from viz.talk.scenes import Scene, Talk, TalkError
 MAX_TALKS = 50
 """The most talks that one browser keeps."""
 
-KEEP, HEARD, STALE = "_talks_to_keep", "_talks_heard", "_talks_stale"
-"""The keys of what the browser is to keep, of whether it has said what it keeps, and of whether
-the page has yet to show a change."""
+KEYS = Keys("talks")
 
-NOTICE, EDITING, UNDO = "_talks_notice", "_talks_editing", "_talks_undo"
-"""The keys of a notice, of the number of the scene that is edited, and of what was deleted."""
+KEEP: Kept[dict[str, str | None]] = Kept(KEYS("keep"), dict)
+HEARD, STALE = Kept(KEYS("heard"), bool), Kept(KEYS("stale"), bool)
+"""What the browser is to keep, whether it has said what it keeps, and whether the page has yet to
+show a change."""
 
-_TALKS = "_talks"
+NOTICE = Kept(KEYS("notice"), str)
+EDITING: Kept[int | None] = Kept(KEYS("editing"), nothing)
+UNDO: Kept[tuple[str, Talk, int] | None] = Kept(KEYS("undo"), nothing)
+"""A notice; the number of the scene that is edited, 0 for the talk; and what was deleted, with its
+mark and the scene that was shown."""
+
+_OWN: Kept[dict[str, Talk]] = Kept(KEYS("own"), dict)
 
 
 def own_talks() -> dict[str, Talk]:
     """The person's own talks, by their marks."""
-    talks: dict[str, Talk] = st.session_state.setdefault(_TALKS, {})
-    return talks
+    return _OWN.value
 
 
 def shown_talk() -> Talk | None:
     """The selected talk; None until this browser has said whether it keeps it."""
-    state = st.session_state
-    mark = state["talk"]
+    mark = address.now(TALK)
     if not mark:
         return ready_talk()
     if mark in own_talks():
         return own_talks()[mark]
-    if not state.get(HEARD):
+    if not HEARD.value:
         return None
     # A link from somebody else: it opens their view, but their talk stays with them.
     address.note(
@@ -52,7 +58,8 @@ def shown_talk() -> Talk | None:
         f"The talk {mark} of this link is not kept {place_of_talks()}, so the view is shown "
         "without it. The person who sent the link can also send you the talk's file.",
     )
-    state["talk"], state["scene"], state[READ.name] = "", 0, False
+    select("", 0)
+    address.put(READ, False)
     return ready_talk()
 
 
@@ -70,18 +77,19 @@ def place_of_talks() -> str:
 
 def is_reading() -> bool:
     """Whether a talk is being read, not presented."""
-    return bool(st.session_state.get(READ.name)) and not stage.is_on()
+    return address.now(READ) and not stage.is_on()
 
 
 def read_ready_talk() -> None:
     """Start reading the app's own talk."""
-    st.session_state["talk"] = ""
+    address.put(TALK, "")
     go(1, read=True)
 
 
 def leave_reading() -> None:
     """Show the same view as an ordinary page in the next run."""
-    st.session_state[READ.name], st.session_state["scene"] = False, 0
+    address.put(READ, False)
+    address.put(SCENE, 0)
 
 
 def go(number: int, *, present: bool = False, read: bool = False) -> None:
@@ -93,12 +101,12 @@ def go(number: int, *, present: bool = False, read: bool = False) -> None:
     scene = shown.scene(number) if shown else None
     if scene is None:
         return
-    query = dict(scene.view) | {"scene": str(number)}
-    if mark := st.session_state["talk"]:
-        query["talk"] = mark
+    query = dict(scene.view) | {SCENE.name: str(number)}
+    if mark := address.now(TALK):
+        query[TALK.name] = mark
     if present or stage.is_on():
         query[PRESENT.name] = "1"
-    if read or (st.session_state[READ.name] and not present):
+    if read or (address.now(READ) and not present):
         query[READ.name] = "1"
     address.navigate("" if scene.page == HOME else scene.page, query)
 
@@ -109,9 +117,10 @@ def present_view() -> Scene:
     page = path or HOME
     view = {name: value for name, value in query.items() if name in names(page)}
     # Their defaults may change, but a scene must stay the same.
-    for name in ("sentence", "checkpoint"):
-        if name in names(page) and st.session_state.get(name):
-            view[name] = str(st.session_state[name])
+    fixed: tuple[Parameter[Any], ...] = (SENTENCE, CHECKPOINT)
+    for each in fixed:
+        if each.name in names(page) and (value := address.now(each)):
+            view[each.name] = value
     return Scene(suggested_title(page, view), "", page, view)
 
 
@@ -129,15 +138,14 @@ def suggested_title(page: str, view: Mapping[str, str]) -> str:
 
 def put(mark: str, changed: Talk | None) -> bool:
     """Keep a talk as it is now, also for the next visit; whether it is one that can be kept."""
-    state = st.session_state
     if changed is not None:
         try:
             changed = named_apart(mark, scenes.checked(changed))
         except TalkError as error:
-            state[NOTICE] = str(error)
+            NOTICE.value = str(error)
             return False
         if mark not in own_talks() and len(own_talks()) >= MAX_TALKS:
-            state[NOTICE] = f"At most {MAX_TALKS} talks are kept; delete one first."
+            NOTICE.value = f"At most {MAX_TALKS} talks are kept; delete one first."
             return False
         own_talks()[mark] = changed
     else:
@@ -147,13 +155,13 @@ def put(mark: str, changed: Talk | None) -> bool:
         try:
             talk_files.store(folder, mark, text)
         except OSError as error:
-            state[NOTICE] = (
+            NOTICE.value = (
                 f"{folder} could not be written ({reason(error)}), so this change is lost when "
                 "the window closes: download the talk."
             )
     else:
-        state[KEEP] = state.get(KEEP, {}) | {mark: text}
-    state[STALE] = True
+        KEEP.value |= {mark: text}
+    STALE.value = True
     return True
 
 
@@ -165,17 +173,16 @@ def named_apart(mark: str, named: Talk) -> Talk:
 
 def change(change: Callable[[Talk], Talk]) -> bool:
     """Change the selected talk; the app's own talk is copied first."""
-    state = st.session_state
-    shown, mark = shown_talk(), state["talk"]
+    shown, mark = shown_talk(), address.now(TALK)
     if shown is None:
         return False
-    state.pop(UNDO, None)
+    UNDO.value = None
     if not mark:
         mark, shown = secrets.token_hex(4), replace(shown, title=f"{shown.title}, my version")
     if not put(mark, change(shown)):
         return False
-    state["talk"] = mark
-    state.pop(EDITING, None)
+    address.put(TALK, mark)
+    EDITING.value = None
     return True
 
 
@@ -188,9 +195,14 @@ def start(new: Talk) -> bool:
     return True
 
 
+def select(mark: str, scene: int) -> None:
+    """Let a talk and one of its scenes be the present ones."""
+    address.put(TALK, mark)
+    address.put(SCENE, scene)
+
+
 def turn_to(mark: str) -> None:
     """Select a talk."""
-    state = st.session_state
-    state["talk"], state["scene"] = mark, 0
-    state.pop(EDITING, None)
-    state[STALE] = True
+    select(mark, 0)
+    EDITING.value = None
+    STALE.value = True

@@ -5,12 +5,14 @@ The address holds the talk and the scene, so links and the browser's Back work.
 
 from __future__ import annotations
 
-import streamlit as st
-
 from viz.browser.reader import reader
+from viz.draw.keys import Keys
 from viz.draw.labels import visible
-from viz.shell import stage
+from viz.registry.pages import SCENE
+from viz.shell import address, stage
 from viz.talk.own_talks import is_reading, leave_reading, shown_talk
+
+READER = Keys("reader")
 
 
 def show_reading() -> None:
@@ -21,7 +23,7 @@ def show_reading() -> None:
     talk = shown_talk()
     if not is_reading() or talk is None:
         return
-    number = st.session_state["scene"]
+    number = address.now(SCENE)
     scene = talk.scene(number)
     reader(
         {
@@ -32,6 +34,6 @@ def show_reading() -> None:
             "note": scene.note if scene else "",
             "views": stage.scene_views() if scene else None,
         },
-        key="reader-text",
+        key=READER("text"),
         on_leave=leave_reading,
     )

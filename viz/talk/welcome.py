@@ -7,6 +7,7 @@ import streamlit as st
 from viz.about import glossary
 from viz.browser.messages import message_of
 from viz.browser.welcome import LINES, welcome
+from viz.draw.keys import Keys
 from viz.draw.labels import escape_markdown, visible
 from viz.heads.view import VIEW as HEADS
 from viz.links.parameters import View
@@ -16,7 +17,7 @@ from viz.talk import talk_files
 from viz.talk.own_talks import is_reading, read_ready_talk
 from viz.talk.ready import ready_talk
 
-_KEY = "welcome-lines"
+WELCOME = Keys("welcome")
 
 
 def show_welcome(view: View) -> None:
@@ -29,7 +30,7 @@ def show_welcome(view: View) -> None:
         return
     folder = talk_files.folder()
     welcome(
-        key=_KEY,
+        key=WELCOME("lines"),
         talk=visible(ready_talk().title),
         question=glossary.TITLE,
         terms=glossary.TERMS,
@@ -41,7 +42,9 @@ def show_welcome(view: View) -> None:
 
 def show_glossary() -> None:
     """A button that opens the glossary, also for people who dismissed the line."""
-    with st.popover("Glossary", icon=":material/help:", key="glossary-button", help="Glossary"):
+    with st.popover(
+        "Glossary", icon=":material/help:", key=Keys("glossary")("button"), help="Glossary"
+    ):
         st.markdown(glossary_text())
 
 
@@ -54,6 +57,6 @@ def glossary_text() -> str:
 
 def _on_dismissed() -> None:
     """Remember it for the desktop window, which loses its own storage when it closes."""
-    name = message_of(_KEY, "dismissed")
+    name = message_of(WELCOME("lines"), "dismissed")
     if name in LINES and (folder := talk_files.folder()):
         talk_files.dismiss(folder, name)

@@ -107,7 +107,7 @@ def test_a_press_counts_once_wherever_the_next_one_ends_its_run(state: State) ->
         step = Step("part", parts, "a")
         state.values_of = {
             "part": "a",
-            "_steps": {"ArrowRight": (step, 1), "ArrowLeft": (step, -1)},
+            "stage-steps.kept": {"ArrowRight": (step, 1), "ArrowLeft": (step, -1)},
         }
         state["stage-keys"] = {"pressed": [[1, "ArrowRight"], [2, "ArrowRight"]]}
         was_cut = cut(state, uses, lambda: handle_presses(stage.press))
@@ -142,14 +142,15 @@ def test_a_move_to_a_scene_counts_as_heard_only_when_it_is_made(
     monkeypatch.setattr(own_talks, "ready_talk", lambda: talk)
     for uses in range(100):
         state.values_of = {"talk": "", "present": True, "read": False}
-        state["talk-keys"] = {"go": [1, 2]}
+        state["talks-keys"] = {"go": [1, 2]}
         was_cut = cut(state, uses, on_every_page.go_on_message)
-        assert state.get("_talks_went", 0) in (0, 1)
-        assert state.get("_talks_went", 0) <= ("_going" in state), uses
+        went, asked = state.get("talks-went.kept", 0), state.get("address-target.kept")
+        assert went in (0, 1)
+        assert went <= (asked is not None), uses
         if not was_cut:
             break
     assert uses > 5, "it was cut at no use"
-    assert state["_going"] == ("masks", {"scene": "2", "present": "1"})
+    assert state["address-target.kept"] == ("masks", {"scene": "2", "present": "1"})
 
 
 def test_a_newer_run_waits_for_the_deed_of_the_older_one(state: State) -> None:

@@ -708,7 +708,7 @@ export class Explorer {
 
   /** The section below the picture, if the page has one. */
   scrollHost() {
-    return document.querySelector(".st-key-below");
+    return document.querySelector(".st-key-heads-below");
   }
 
   /** The picture's height: beside the overview it ends on the first screen. */

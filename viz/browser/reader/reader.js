@@ -11,7 +11,7 @@ const PAGE = '[data-testid="stMain"]';
 const PICTURE = ".st-key-picture";
 // Pages with several pictures scroll to just below their sentence.
 const SENTENCE = ".answer";
-const STEPS = ".st-key-steps-player";
+const STEPS = ".st-key-decoding-player";
 const COMPONENT = '[data-testid="stBidiComponentIsolated"]';
 const MARKED = ".cell.picked:not([hidden])";
 const HEATMAP = "canvas.matrix";

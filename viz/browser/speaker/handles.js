@@ -61,7 +61,7 @@ class Handles {
       button.title = "Drag to move, or press the arrow keys";
     }
     this.resized.disconnect();
-    const list = document.querySelector(".st-key-talk-list");
+    const list = document.querySelector(".st-key-talks-list");
     if (list) this.resized.observe(list);
     this._place();
     if (heard !== this.heard) {
@@ -78,7 +78,7 @@ class Handles {
   }
 
   _rows() {
-    return this.titles.map((_, index) => document.querySelector(`.st-key-talk-row-${index + 1}`));
+    return this.titles.map((_, index) => document.querySelector(`.st-key-talks-row-${index + 1}`));
   }
 
   _place() {
