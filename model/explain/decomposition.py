@@ -15,8 +15,9 @@ import torch
 from torch import Tensor
 
 from model.brief import Brief
-from model.paper.attention import NOTHING, MultiHead, Relative
+from model.paper.attention import NOTHING, Relative
 from model.paper.masks import decoder_allowed, padding_allowed
+from model.paper.multi_head import MultiHead
 from model.paper.transformer import DecoderLayer, EncoderLayer, Residual, Transformer
 from model.record.recording import recording
 from model.trace.attention_map import AttentionKind, Site

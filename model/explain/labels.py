@@ -35,15 +35,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from model.brief import Brief
-from model.explain.measures import (
-    MEASURES,
-    ON_SOURCE,
-    TOKENS,
-    Values,
-    on_sources,
-    pairing,
-    telling_facts,
-)
+from model.explain.head_rows import TOKENS, Values
+from model.explain.measures import MEASURES, ON_SOURCE, on_sources, pairing, telling_facts
 from model.trace.attention_map import AttentionKind, AttentionMap, Site
 from model.trace.trace import Trace
 

@@ -11,170 +11,35 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
-from types import MappingProxyType
-from typing import Any
+from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
+from model.explain.head_rows import (
+    OFFSETS,
+    TOKENS,
+    Rows,
+    Values,
+    WeightOn,
+    allowed_per_head,
+    row_mean,
+    weight_at,
+    weight_on,
+)
 from model.numbers import fixed, percent
 from model.trace.attention_map import (
     AttentionKind,
     AttentionMap,
-    BoolArray,
-    FloatArray,
     Site,
-    Tokens,
 )
-from model.trace.token_schemes import END, START
 from model.trace.trace import Trace
-from model.trace.word_grouping import punctuation
-
-Values = NDArray[np.float64]
 
 SELF = frozenset({AttentionKind.ENCODER, AttentionKind.DECODER, AttentionKind.MODULE})
 EVERY = frozenset(AttentionKind)
 
-OFFSETS = {"previous": -1, "same": 0, "next": 1}
-"""How far the key lies from the query, for the shares that compare positions."""
-
-TOKENS: Mapping[str, Callable[[str], bool]] = MappingProxyType(
-    {"start": START.__eq__, "end": END.__eq__, "punctuation": punctuation}
-)
-"""Which keys count, for the shares that look at tokens."""
 
 UNKNOWN = "–"
 """How a value is written that does not apply."""
-
-
-class Rows:
-    """The rows of some heads of one site, with what several measures need of them."""
-
-    def __init__(self, weights: FloatArray, allowed: BoolArray, keys: Tokens) -> None:
-        """Take weights (head, query, key), and a mask as `allowed_per_head` gives it."""
-        self.weights, self.allowed, self.keys = weights, allowed, keys
-        self.n_queries, self.n_keys = weights.shape[1:]
-
-    @cached_property
-    def choices(self) -> NDArray[np.intp]:
-        """To how many keys each row may attend."""
-        return np.count_nonzero(self.allowed, axis=-1)
-
-    @cached_property
-    def precise(self) -> Values:
-        """The weights in float64."""
-        return self.weights.astype(np.float64)
-
-    @cached_property
-    def _sums(self) -> tuple[Values, Values, Values]:
-        """Of a row's weights, of each times its key's position, and times the position's square."""
-        keys = np.arange(self.n_keys, dtype=np.float64)
-        powers = np.stack([np.ones(self.n_keys), keys, keys * keys], axis=-1)
-        total, first, second = np.moveaxis(self.precise @ powers, -1, 0)
-        return total, first, second
-
-    @cached_property
-    def live(self) -> BoolArray:
-        """Which rows have any weight, (head, query)."""
-        return self._sums[0] > 0
-
-    @cached_property
-    def total(self) -> Values:
-        """What a row's sums are divided by, (head, query)."""
-        return np.where(self.live, self._sums[0], 1)
-
-    @cached_property
-    def entropies(self) -> Values:
-        """In bits, (head, query)."""
-        logarithms = np.log2(np.maximum(self.weights, np.finfo(np.float32).tiny))
-        total = self.total
-        return np.maximum(np.log2(total) - np.vecdot(self.precise, logarithms) / total, 0)
-
-    def entropy(self) -> Values:
-        """The mean over the rows, (head,)."""
-        return _mean(self.entropies, self.live)
-
-    def entropy_share(self) -> Values:
-        """The same as a share of the most a row could have, over the rows with a choice."""
-        most = np.log2(np.maximum(self.choices, 2))
-        return _mean(self.entropies / most, self.live & (self.choices >= 2))
-
-    def distance(self) -> Values:
-        """How far away from itself a row looks; nan where positions are not of one axis."""
-        if self.n_queries != self.n_keys:
-            return np.full(len(self.weights), np.nan)
-        places = np.arange(self.n_keys, dtype=np.float64)
-        away = np.vecdot(self.precise, np.abs(places[:, None] - places))
-        return _mean(away / self.total, self.live)
-
-    def diagonal(self) -> Values:
-        """The correlation of the positions of rows and of what they look at."""
-        _, first, second = self._sums
-        queries = np.arange(self.n_queries, dtype=np.float64)
-        return _correlation(queries, first / self.total, second / self.total, self.live)
-
-    def pairing(self) -> Values:
-        """The mutual information of row and key as a share of the most there could be."""
-        rows = np.count_nonzero(self.live, axis=-1)
-        each = self.live / self.total
-        shares = np.einsum("hqk,hq->hk", self.precise, each) / np.maximum(rows, 1)[:, None]
-        tiny = np.finfo(np.float64).tiny
-        overall = -(shares * np.log2(np.maximum(shares, tiny))).sum(axis=-1)
-        most = np.log2(np.minimum(rows, self.n_keys).clip(1))
-        shared = np.maximum(overall - self.entropy(), 0)
-        return np.divide(shared, most, out=np.full(len(most), np.nan), where=most > 0)
-
-
-ShareOnKeys = Callable[[Rows], tuple[NDArray[Any], BoolArray] | None]
-"""Gives the share of each row's weight on certain keys, and the rows that count, (head, row)."""
-
-
-@dataclass(frozen=True, slots=True)
-class WeightOn:
-    """The weight on certain keys, over the rows that may look there and elsewhere; (head,)."""
-
-    place: ShareOnKeys
-
-    def __call__(self, rows: Rows) -> Values:
-        """The mean; nan where fewer than MIN_ROWS of the rows count."""
-        if (there := self.place(rows)) is None:
-            return np.full(len(rows.weights), np.nan)
-        many = np.count_nonzero(there[1], axis=-1) >= MIN_ROWS * rows.n_queries
-        return np.where(many, _mean(*there), np.nan)
-
-
-def _at(offset: int) -> WeightOn:
-    """The weight on the key that lies so far from the query."""
-
-    def place(rows: Rows) -> tuple[NDArray[Any], BoolArray] | None:
-        if rows.n_queries != rows.n_keys:
-            return None
-        shares = np.diagonal(rows.weights, offset, 1, 2)
-        counted = np.diagonal(rows.allowed, offset, 1, 2)
-        first = max(0, -offset)
-        return shares, counted & (rows.choices >= 2)[:, first : first + shares.shape[1]]
-
-    return WeightOn(place)
-
-
-def _on(counts: Callable[[str], bool]) -> WeightOn:
-    """The weight on the tokens that count."""
-
-    def place(rows: Rows) -> tuple[NDArray[Any], BoolArray] | None:
-        columns = _columns(rows.keys, counts)
-        if not len(columns):
-            return None
-        shares = rows.weights[:, :, columns].sum(axis=-1, dtype=np.float64)
-        return shares, (rows.choices >= 2) & rows.allowed[:, :, columns].any(axis=-1)
-
-    return WeightOn(place)
-
-
-@lru_cache(maxsize=64)
-def _columns(tokens: Tokens, counts: Callable[[str], bool]) -> NDArray[np.intp]:
-    """The positions of the tokens that count."""
-    return np.flatnonzero([counts(token) for token in tokens])
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,7 +116,7 @@ def measures(*, words: bool = False, specials: bool = True) -> tuple[Measure, ..
             f"The weight on the {one} just before the row's own, averaged over rows that have one "
             f"and may also look elsewhere{counted}.",
             SELF,
-            _at(OFFSETS["previous"]),
+            weight_at(OFFSETS["previous"]),
         ),
         Measure(
             "same",
@@ -260,7 +125,7 @@ def measures(*, words: bool = False, specials: bool = True) -> tuple[Measure, ..
             f"The weight on the row's own {one}, averaged over rows that may also look "
             f"elsewhere{counted}.",
             SELF,
-            _at(OFFSETS["same"]),
+            weight_at(OFFSETS["same"]),
         ),
         Measure(
             "next",
@@ -269,7 +134,7 @@ def measures(*, words: bool = False, specials: bool = True) -> tuple[Measure, ..
             f"The weight on the {one} just after the row's own, averaged over rows that have one "
             f"and may also look elsewhere{counted}.",
             SELF - {AttentionKind.DECODER},
-            _at(OFFSETS["next"]),
+            weight_at(OFFSETS["next"]),
         ),
         Measure(
             "start",
@@ -277,7 +142,7 @@ def measures(*, words: bool = False, specials: bool = True) -> tuple[Measure, ..
             "share",
             "The weight on <s>, averaged over rows that may also look elsewhere.",
             SELF,
-            _on(TOKENS["start"]),
+            weight_on(TOKENS["start"]),
         ),
         Measure(
             "end",
@@ -285,7 +150,7 @@ def measures(*, words: bool = False, specials: bool = True) -> tuple[Measure, ..
             "share",
             "The weight on </s>, averaged over rows that may also look elsewhere.",
             EVERY - {AttentionKind.DECODER},
-            _on(TOKENS["end"]),
+            weight_on(TOKENS["end"]),
         ),
         Measure(
             "punctuation",
@@ -294,7 +159,7 @@ def measures(*, words: bool = False, specials: bool = True) -> tuple[Measure, ..
             f"The weight on punctuation {one}s, averaged over rows that may look at one and also "
             f"elsewhere; empty if fewer than half of the rows may{counted}.",
             EVERY,
-            _on(TOKENS["punctuation"]),
+            weight_on(TOKENS["punctuation"]),
         ),
         Measure(
             "pairing",
@@ -329,9 +194,6 @@ MIN_TOKENS = 5
 MAX_BY_CHANCE = 0.25
 """Where a head without preference has a larger share than that, the sentence cannot tell."""
 
-MIN_ROWS = 0.5
-"""The share of rows that must have such a token to look at, or the sentence cannot tell."""
-
 ON_SOURCE = tuple(
     Measure(
         key,
@@ -353,8 +215,6 @@ MIN_SOURCES = 4
 
 _CHUNK = 1 << 18
 """Cells worked on at a time: they stay in the processor's cache, and no long trace is doubled."""
-
-_ROUNDING = 1e-9
 
 
 def head_facts(attention: AttentionMap) -> dict[str, Values]:
@@ -561,33 +421,6 @@ def _lower(name: str) -> str:
     return name[0].lower() + name[1:]
 
 
-def allowed_per_head(allowed: BoolArray) -> BoolArray:
-    """A map's mask as (head, query, key), with one entry for all heads where they share it."""
-    return allowed if allowed.ndim == 3 else allowed[None]
-
-
-def _correlation(
-    queries: Values, mean_keys: Values, mean_squares: Values, live: BoolArray
-) -> Values:
-    """Pearson's, of query and key where all rows weigh the same, (head,); nan for a point."""
-    queries = np.broadcast_to(queries, live.shape)
-    query, key = _mean(queries, live), _mean(mean_keys, live)
-    query_variance = _mean(queries * queries, live) - query * query
-    key_variance = _mean(mean_squares, live) - key * key
-    covariance = _mean(queries * mean_keys, live) - query * key
-    # Rounding leaves a variance of 0 a little beside it.
-    known = (query_variance > _ROUNDING * query * query) & (key_variance > _ROUNDING * key * key)
-    scale = np.sqrt(np.where(known, query_variance * key_variance, np.nan))
-    return np.clip(covariance / scale, -1, 1)
-
-
-def _mean(values: NDArray[Any], rows: BoolArray) -> Values:
-    """The mean over the rows that count, (head,); nan where none does."""
-    counts = np.count_nonzero(rows, axis=-1)
-    sums = np.vecdot(values, rows.astype(np.float64))
-    return np.divide(sums, counts, out=np.full(len(sums), np.nan), where=counts > 0)
-
-
 def even_shares(attention: AttentionMap) -> dict[str, Values]:
     """The shares of weight of a head that spreads it evenly over all that it may look at.
 
@@ -600,7 +433,7 @@ def even_shares(attention: AttentionMap) -> dict[str, Values]:
     even = (allowed / np.maximum(choices, 1)[..., None]).astype(np.float32)
     rows = Rows(even, allowed, attention.keys)
     return {
-        measure.key: _mean(*there)
+        measure.key: row_mean(*there)
         for measure in MEASURES
         if isinstance(measure.of, WeightOn) and (there := measure.of.place(rows)) is not None
     }

@@ -12,8 +12,9 @@ from typing import cast
 import torch
 from torch import Tensor
 
-from model.paper.attention import KeyValue, MultiHead, Relative
+from model.paper.attention import Relative
 from model.paper.masks import decoder_allowed, padding_allowed
+from model.paper.multi_head import KeyValue, MultiHead
 from model.paper.transformer import DecoderLayer, EncoderLayer, Transformer
 from model.trace.attention_map import AttentionKind, Site
 

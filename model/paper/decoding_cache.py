@@ -8,7 +8,8 @@ from contextvars import ContextVar
 import torch
 from torch import Tensor
 
-from model.paper.attention import KeyValue, MultiHead, Relative
+from model.paper.attention import Relative
+from model.paper.multi_head import KeyValue, MultiHead
 
 _ROOM = 32
 """Target positions that a cache first has room for."""

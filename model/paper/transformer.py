@@ -17,12 +17,13 @@ from typing import cast
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from model.paper.attention import HEAD_LAYOUTS, NOTHING, MultiHeadAttention, Relative
+from model.paper.attention import NOTHING, Relative
 from model.paper.config import CHOICES, ConfigError, TransformerConfig
 from model.paper.decoding_cache import DecodingState, LayerCache, decoding_position, decoding_tokens
 from model.paper.dropout import Dropout
 from model.paper.linear import Linear
 from model.paper.masks import decoder_allowed, padding_allowed
+from model.paper.multi_head import HEAD_LAYOUTS, MultiHeadAttention
 from model.paper.positions import ENCODINGS
 
 

@@ -7,7 +7,8 @@ from typing import Any, cast
 import torch
 from torch import Tensor, nn
 
-from model.paper.attention import MultiHead, ScaledDotProductAttention
+from model.paper.attention import ScaledDotProductAttention
+from model.paper.multi_head import MultiHead
 from model.record.intervention import PositionError
 from model.trace.terms import TERMS
 

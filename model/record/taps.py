@@ -27,13 +27,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from model.paper.attention import (
-    MultiHeadAttention,
-    PerHeadAttention,
-    ScaledDotProductAttention,
-    masked_softmax,
-)
+from model.paper.attention import ScaledDotProductAttention, masked_softmax
 from model.paper.decoding_cache import decoding_position
+from model.paper.multi_head import MultiHeadAttention, PerHeadAttention
 from model.paper.positions import PositionalEncoding
 from model.paper.single_stack import SelfDecoder, SelfDecoderLayer
 from model.paper.transformer import Decoder, DecoderLayer, Encoder, EncoderLayer

@@ -13,7 +13,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from model.explain.measures import allowed_per_head
+from model.explain.head_rows import allowed_per_head
 from model.record.head_edits import RuleWeights
 from model.record.weight_rules import BY_DISTANCE, REACH, RULES, Cells, Lexicon, SeenRows
 from model.trace.attention_map import AttentionKind, AttentionMap, BoolArray, Site

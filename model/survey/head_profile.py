@@ -15,8 +15,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from model.explain.head_rows import Values
 from model.explain.labels import RULE, Finding, Sample
-from model.explain.measures import Values
 from model.survey.corpus_survey import (
     DECILES,
     QUANTILES,

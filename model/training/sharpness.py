@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from model.paper.attention import MultiHead
+from model.paper.multi_head import MultiHead
 from model.paper.transformer import Transformer
 
 _LEAST = 1e-6

@@ -30,7 +30,8 @@ from model.record.taps import install_taps
 from model.trace.attention_map import Tokens
 from model.trace.text_result import Answer, FolderFacts, Purpose, sizes_of
 from model.translate.devices import resolve_device
-from model.translate.hf_folder import ForeignModel, folder_facts, is_foreign, load_foreign
+from model.translate.hf_folder import folder_facts, is_foreign, load_foreign
+from model.translate.hf_model import ForeignModel
 from model.translate.sentences import TextError
 
 

@@ -14,8 +14,8 @@ from streamlit.testing.v1 import AppTest
 import headscope as hs
 from headscope.__main__ import main
 from model.explain.attribution_methods import attributions
-from model.paper.attention import MultiHeadAttention
 from model.paper.config import TransformerConfig
+from model.paper.multi_head import MultiHeadAttention
 from model.paper.transformer import Transformer
 from model.record import taps
 from model.record.recording import recording

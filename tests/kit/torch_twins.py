@@ -8,7 +8,8 @@ import torch
 from torch import Tensor, nn
 
 from model.checkpoints.export_hf import hugging_face_config, hugging_face_state
-from model.paper.attention import AdditiveAttention, MultiHeadAttention, ScaledDotProductAttention
+from model.paper.attention import AdditiveAttention, ScaledDotProductAttention
+from model.paper.multi_head import MultiHeadAttention
 from model.paper.transformer import DecoderLayer, EncoderLayer, Transformer
 
 Direction = Literal["theirs to ours", "ours to theirs"]

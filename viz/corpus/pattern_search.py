@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from model.explain.head_rows import allowed_per_head
 from model.explain.labels import HALF
-from model.explain.measures import allowed_per_head
 from model.survey.fitting import seen_rows
 from model.survey.sentence_index import FOUND_BY
 from model.trace.attention_map import AttentionKind, AttentionMap, BoolArray, Site

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import plotly.graph_objects as go
 
-from model.explain.measures import allowed_per_head
+from model.explain.head_rows import allowed_per_head
 from model.survey.corpus_survey import HeadRule
 from model.survey.fitting import seen_rows
 from model.trace.attention_map import AttentionMap, BoolArray

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from model.explain.measures import allowed_per_head
+from model.explain.head_rows import allowed_per_head
 from model.trace.attention_map import AttentionMap, FloatArray
 from viz.draw.panels import Panel
 

@@ -15,8 +15,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from model.explain.head_rows import OFFSETS, TOKENS, allowed_per_head
 from model.explain.labels import HALF
-from model.explain.measures import OFFSETS, TOKENS, allowed_per_head, even_shares, joined
+from model.explain.measures import even_shares, joined
 from model.explain.reading import AS_RECORDED, Reading
 from model.trace.attention_map import AttentionMap, BoolArray, Site
 

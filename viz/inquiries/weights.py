@@ -9,17 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from model.explain.measures import (
-    MEASURES,
-    MIN_SOURCES,
-    ON_SOURCE,
-    TOKENS,
-    Values,
-    WeightOn,
-    allowed_per_head,
-    on_sources,
-    resting,
-)
+from model.explain.head_rows import TOKENS, Values, WeightOn, allowed_per_head
+from model.explain.measures import MEASURES, MIN_SOURCES, ON_SOURCE, on_sources, resting
 from model.numbers import count_of, fixed, percent
 from model.trace.attention_map import (
     NO_ID,

@@ -16,7 +16,7 @@ from model.trace.attention_map import AttentionKind
 from model.trace.text_result import Answer, Purpose
 from model.trace.trace import Trace
 from model.trace.translation import Translation
-from model.translate.hf_folder import MASK
+from model.translate.hf_model import MASK
 from model.translate.translator import Translator
 from viz.browser.kept import Kept
 from viz.draw import css

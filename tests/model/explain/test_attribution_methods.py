@@ -10,7 +10,8 @@ import torch
 from torch import Tensor
 
 from model.explain.attribution import METHODS
-from model.explain.attribution_methods import CLASSES, Run
+from model.explain.attribution_methods import CLASSES
+from model.explain.attribution_run import Run
 from model.explain.decomposition import Sublayer, decompose
 from model.paper.transformer import Transformer
 from model.record.recording import recording
@@ -358,7 +359,7 @@ def test_integrated_gradients_add_up_to_what_a_prediction_loses_without_attentio
     # More steps than in use, along a smooth curve: their error is small.
     points, shares = np.polynomial.legendre.leggauss(32)
     steps = np.stack([points + 1, shares]) / 2
-    monkeypatch.setattr("model.explain.attribution_methods._STEPS", steps)
+    monkeypatch.setattr("model.explain.attribution_run._STEPS", steps)
     model = build(activation="gelu").double()
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(1)
@@ -400,7 +401,7 @@ def test_gradients_of_many_rows_are_those_of_each(
     wanted = (whole.gradients, chosen.gradients, whole.first_order_losses)
     # One and three of its four rows at a time.
     for cells in (1, 3 * 5**2):
-        monkeypatch.setattr("model.explain.attribution_methods._CELLS", cells)
+        monkeypatch.setattr("model.explain.attribution_run._CELLS", cells)
         parts = Run(model, SOURCE, TARGET, PREDICTIONS)
         of_chosen = Run(model, SOURCE, TARGET, PREDICTIONS, token=1)
         found = (parts.gradients, of_chosen.gradients, parts.first_order_losses)

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from model.explain.head_rows import MIN_ROWS
 from model.explain.labels import (
     MIN_SENTENCES,
     NO_LABEL,
@@ -24,7 +25,6 @@ from model.explain.labels import (
 from model.explain.labels_file import read_labels
 from model.explain.measures import (
     MEASURES,
-    MIN_ROWS,
     ON_SOURCE,
     Measure,
     facts_of,

@@ -13,19 +13,17 @@ from torch import Tensor, nn
 
 from model.checkpoints.layouts import batch_heads, fuse_qkv, split_qkv
 from model.paper.attention import (
-    HEAD_LAYOUTS,
     SCORINGS,
     AdditiveAttention,
     DotProductAttention,
     LearnedTemperatureAttention,
-    MultiHead,
-    MultiHeadAttention,
     ScaledDotProductAttention,
     SharedAdditiveAttention,
     masked_softmax,
 )
 from model.paper.config import TransformerConfig
 from model.paper.masks import causal_allowed, padding_allowed
+from model.paper.multi_head import HEAD_LAYOUTS, MultiHead, MultiHeadAttention
 from model.paper.transformer import Transformer
 from tests.kit.torch_twins import DIRECTIONS, Direction, scatter, twin, weights_seen
 

@@ -8,8 +8,9 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from model.paper.attention import HEAD_LAYOUTS, MultiHeadAttention, PerHeadAttention, masked_softmax
+from model.paper.attention import masked_softmax
 from model.paper.config import TransformerConfig
+from model.paper.multi_head import HEAD_LAYOUTS, MultiHeadAttention, PerHeadAttention
 from model.record.recording import recording
 from model.record.taps import ADAPTERS, install_taps
 from model.trace.attention_map import AttentionKind, Site

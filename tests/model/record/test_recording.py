@@ -13,8 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
-from model.paper.attention import MultiHead, MultiHeadAttention, PerHeadAttention, masked_softmax
+from model.paper.attention import masked_softmax
 from model.paper.config import TransformerConfig
+from model.paper.multi_head import MultiHead, MultiHeadAttention, PerHeadAttention
 from model.paper.transformer import Transformer
 from model.record.recording import (
     AttentionRecord,

@@ -14,7 +14,8 @@ from headscope.__main__ import main
 from model.checkpoints.checkpoint import CheckpointError
 from model.paper.search import Search
 from model.trace.trace import Trace
-from model.translate.hf_folder import FILLS, Purpose, is_foreign, load_foreign
+from model.translate.hf_folder import Purpose, is_foreign, load_foreign
+from model.translate.hf_model import FILLS
 from model.translate.sentences import TextError
 from model.translate.translator import load
 from tests.kit.foreign_folders import FAMILIES, save_foreign
