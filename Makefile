@@ -59,7 +59,7 @@ quick: $(VENV)/.installed-dev ## Run the tests that need no browser, no whole pa
 	$(PY) -m pytest $(WORKERS) --hypothesis-profile few -m "not (browser or slow or learning)" \
 	  tests $(addprefix --ignore ,$(WINDOWS) tests/app tests/fuzz)
 
-learning: $(VENV)/.installed-dev ## Train every variant, and what else only shows that models learn
+learning: $(VENV)/.installed-dev ## Run the tests that train: every variant, the trainer, and what toys have learned
 	$(PY) -m pytest $(WORKERS) -m learning $(ARGS) tests/model
 
 fuzz: $(VENV)/.installed-dev ## Try some 25,000 hostile inputs, different each time (ARGS="-k talk" goes to pytest)

@@ -25,7 +25,6 @@ from model.explain.labels import (
 from model.explain.labels_file import read_labels
 from model.explain.measures import (
     MEASURES,
-    ON_SOURCE,
     Measure,
     facts_of,
     head_facts,
@@ -156,18 +155,6 @@ def test_every_measure_is_what_its_definition_says(data: st.DataObject) -> None:
         expected = by_the_definition(seen, head)
         for key, value in expected.items():
             np.testing.assert_allclose(facts[key][head], value, atol=2e-6, err_msg=key)
-
-
-def test_every_measure_has_one_value_a_head_for_every_kind() -> None:
-    weights = np.stack([even(np.ones((6, 6)))] * 4)
-    for site in (ENCODER, DECODER, CROSS, MODULE):
-        facts = head_facts(a_map(weights, site))
-        assert list(facts) == [measure.key for measure in MEASURES]
-        for key, values in facts.items():
-            assert values.shape == (4,)
-            assert values.dtype == np.float64
-            if site.kind not in MEASURE[key].kinds:
-                assert np.isnan(values).all()
 
 
 def test_long_traces_have_the_same_facts_as_short_ones_cut_from_them() -> None:
@@ -599,11 +586,6 @@ def test_traces_of_different_models_are_refused() -> None:
         survey((trace, {}) for trace in traces)
 
 
-def test_every_rule_says_what_it_needs() -> None:
-    assert RULES[0].needs == "at least 50% of its weight"
-    assert {rule.measure for rule in RULES} <= {each.key for each in (*MEASURES, *ON_SOURCE)}
-
-
 @pytest.mark.slow
 def test_the_shipped_model_has_heads_that_earn_a_label_and_heads_that_do_not() -> None:
     translator = load(SHIPPED, device="cpu")
@@ -790,14 +772,3 @@ def test_layers_together_measure_as_each_alone(specials: bool) -> None:
         assert together[site].keys() == alone.keys()
         for key, values in alone.items():
             np.testing.assert_array_equal(together[site][key], values, err_msg=f"{site} {key}")
-
-
-def test_a_measure_is_one_entry(monkeypatch: pytest.MonkeyPatch) -> None:
-    largest = Measure(
-        *("largest", "Largest weight", "share", "The largest."),
-        frozenset(AttentionKind),
-        lambda rows: rows.weights.max((1, 2)),
-    )
-    monkeypatch.setattr("model.explain.measures.MEASURES", (*MEASURES, largest))
-    seen = load(SHIPPED, device="cpu").trace("The cat sat on the mat.").attention("cross", 1)
-    np.testing.assert_array_equal(head_facts(seen)["largest"], seen.weights.max((1, 2)))

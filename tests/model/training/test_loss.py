@@ -1,14 +1,12 @@
-"""Our lean losses against torch's, and the byte-wise dropout against what dropout is."""
+"""Our lean losses against torch's."""
 
 from __future__ import annotations
 
-import pytest
 import torch
 import torch.nn.functional as F
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model.paper.dropout import Dropout
 from model.training.loss import divergence, smoothed_cross_entropy
 
 
@@ -62,29 +60,3 @@ def test_divergence_and_both_gradients_are_torchs_mean_of_both_kl_divergences(to
     expected_gradients = torch.autograd.grad(expected * 0.7, (first, second))
     torch.testing.assert_close(found, expected, atol=1e-4, rtol=1e-5)
     torch.testing.assert_close(gradients, expected_gradients, atol=1e-5, rtol=1e-5)
-
-
-@pytest.mark.parametrize("p", [0.1, 0.3, 0.5])
-def test_dropout_drops_its_share_keeps_the_mean_and_lets_the_same_gradient_through(p):
-    torch.manual_seed(3)
-    dropout = Dropout(p)
-    x = torch.ones(1000, 1001, requires_grad=True)
-    y = dropout(x)
-    assert (y == 0).float().mean().item() == pytest.approx(p, abs=0.004)
-    assert y.mean().item() == pytest.approx(1.0, abs=0.004)
-    assert len(y.unique()) == 2
-    y.sum().backward()
-    assert torch.equal(x.grad, y.detach())
-
-
-def test_dropout_follows_the_seed_and_does_nothing_in_eval_mode_or_at_zero():
-    x = torch.randn(33, 7)
-    dropout = Dropout(0.5)
-    torch.manual_seed(1)
-    first = dropout(x)
-    second = dropout(x)
-    torch.manual_seed(1)
-    assert torch.equal(dropout(x), first)
-    assert not torch.equal(first, second)
-    assert torch.equal(dropout.eval()(x), x)
-    assert torch.equal(Dropout(0.0)(x), x)

@@ -169,7 +169,7 @@ def test_a_toys_examples_each_have_a_sentence_of_their_own(
         assert each["translation"] == task.solve(each["source"])
 
 
-@pytest.mark.slow
+@pytest.mark.learning
 def test_a_toy_is_right_on_what_it_never_saw(folder: Path, toy: Translator | StackReader) -> None:
     task = TASKS[toy.metrics["task"]]
     made = toy_recipes.TOYS[folder.name]
@@ -203,33 +203,3 @@ def test_a_toy_comes_with_ten_good_examples_and_ten_bad_ones(
     assert f"{toy.metrics['test']['exact']:.2%}" in card
     _, _, bad = card.partition("## Bad at")
     assert len([line for line in bad.splitlines() if line.startswith("|")]) == 12
-
-
-def mirrored(toy: Translator | StackReader, sources: list[str]) -> float:
-    """The most weight that one head of those to look at has on the mirrored place, on average."""
-    shares = []
-    for source in sources:
-        trace = toy.read(source).trace if isinstance(toy, StackReader) else toy.trace(source)
-        n_letters = len(source.split())
-        rows, keys = np.arange(n_letters), n_letters - 1 - np.arange(n_letters)
-        if not trace.source:
-            # What is read, and the end token, come before what is written.
-            rows, keys = rows + n_letters + 1, keys + 1
-        last = max(trace.maps)
-        weights = np.concatenate(
-            [
-                seen.weights
-                for site, seen in trace.maps.items()
-                if site.kind == "cross" or (isinstance(toy, StackReader) and site == last)
-            ]
-        )
-        shares.append(weights[:, rows, keys].mean(axis=-1))
-    return float(np.mean(shares, axis=0).max())
-
-
-def test_a_head_of_the_reversing_toy_draws_the_line_from_corner_to_corner(
-    folder: Path, toy: Translator | StackReader
-) -> None:
-    if toy.metrics["task"] != "reverse":
-        pytest.skip("of another task")
-    assert mirrored(toy, [each["source"] for each in examples(folder)]) > 0.5

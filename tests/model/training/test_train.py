@@ -40,7 +40,7 @@ from tests.kit.toy_training import (
 )
 
 ROOT = Path(__file__).parents[3]
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.learning
 CLOSE: dict[str, dict[str, float]] = {
     "adam": {"atol": 2e-5, "rtol": 1e-4},
     # Muon multiplies in bf16 where that is faster.
@@ -501,7 +501,6 @@ def test_a_run_with_a_vocabulary_for_each_side(corpus, finished, tmp_path, capsy
         assert sentence in capsys.readouterr().err
 
 
-@pytest.mark.learning
 def test_a_run_with_two_vocabularies_learns(corpus, tmp_path):
     overrides = [*WHOLE, "training.vocab_size=280", "training.separate_vocabularies=true"]
     assert train(arguments(corpus, tmp_path / "run", *overrides)) == 0
@@ -525,7 +524,6 @@ def test_a_shallower_model_starts_with_the_first_layers_of_a_checkpoint(corpus, 
         assert torch.allclose(value, first[name].float(), atol=1e-4), name
 
 
-@pytest.mark.learning
 def test_a_model_that_sees_what_it_is_to_predict_learns_to_copy_it_and_cannot_write(
     corpus, tmp_path
 ):
@@ -539,7 +537,6 @@ def test_a_model_that_sees_what_it_is_to_predict_learns_to_copy_it_and_cannot_wr
     assert round(metrics["valid_loss_with_mask"], 4) == scores["valid_loss_with_mask"]
 
 
-@pytest.mark.learning
 def test_heads_that_have_to_choose_look_at_fewer_places(corpus, tmp_path):
     entropies = {}
     for penalty in (0.0, 1.0):
@@ -611,12 +608,6 @@ def test_what_cannot_be_trained_is_one_sentence_and_a_failure(
     assert status == 1
     assert sentence in error
     assert "Traceback" not in error
-
-
-def test_evaluating_what_is_missing_is_one_sentence_and_a_failure(corpus, tmp_path, capsys):
-    status = evaluate(["--checkpoint", str(tmp_path / "none"), "--data", str(corpus / "valid.tsv")])
-    assert status == 1
-    assert capsys.readouterr().err.count("\n") == 1
 
 
 def test_an_exported_checkpoint_translates_alike_and_holds_its_own_score(

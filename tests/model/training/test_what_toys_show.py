@@ -16,6 +16,8 @@ from model.training.toy_recipes import TOYS, toy_pairs
 from model.translate.text_models import StackReader
 from model.translate.translator import load
 
+pytestmark = pytest.mark.learning
+
 CHECKPOINTS = Path(__file__).parents[3] / "checkpoints"
 INPUTS = 60
 
