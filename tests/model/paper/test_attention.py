@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
@@ -358,6 +358,7 @@ def test_the_fused_kernel_and_the_formula_agree_on_output_and_gradient(
 
 @pytest.mark.parametrize("scoring", SCORINGS)
 @pytest.mark.parametrize("need_weights", [True, False], ids=["weights", "no weights"])
+@settings(max_examples=30)
 @given(inputs=attention_inputs())
 def test_a_query_with_nothing_to_look_at_gives_zeros_and_never_nan(
     scoring: str, need_weights: bool, inputs: tuple[Tensor, Tensor, Tensor, Tensor | None]
