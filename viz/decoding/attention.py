@@ -10,8 +10,9 @@ import numpy as np
 from model.trace.attention_map import AttentionKind, FloatArray, Site
 from model.trace.head import Head
 from model.trace.trace import Trace
+from viz.draw.constants import CONSTANTS
 
-NAMED = 4
+NAMED: int = CONSTANTS["NAMED_HEADS"]
 """The name of a mean lists at most this many heads."""
 
 

@@ -16,6 +16,7 @@ from viz.charts.chart import Plot, chart
 from viz.charts.marks import bars, legend_square
 from viz.decoding.picture import DecodingPicture
 from viz.draw import css, style, themes
+from viz.draw.constants import CONSTANTS
 from viz.draw.labels import CONTINUED, axis_labels, axis_texts, escape_html
 from viz.links.link_interventions import UNCHANGED, Changes
 from viz.links.request import Request
@@ -24,7 +25,7 @@ from viz.save.picture import Layout
 
 TITLE = "Certainty of every token"
 
-HESITANT = 0.5
+HESITANT: float = CONSTANTS["HESITANT"]
 """Below this probability, the model might well have written another token."""
 
 _HEIGHT, _GAP = 142.8, 54.4

@@ -19,10 +19,11 @@ from model.trace.attention_map import AttentionKind, FloatArray, Site, Tokens
 from model.trace.token_schemes import WORD_START, joined, special
 from model.trace.trace import Trace
 from model.trace.word_grouping import words
+from viz.draw.constants import CONSTANTS
 from viz.draw.labels import plain_text
 from viz.draw.style import count_of
 
-LETTERS = 3
+LETTERS: int = CONSTANTS["LETTERS"]
 """Tokens of a word, on average, from which on its tokens are shown one by one, as letters are."""
 
 

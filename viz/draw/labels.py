@@ -9,6 +9,7 @@ import unicodedata
 from model.trace.attention_map import NO_ID, Tokens
 from model.trace.token_schemes import WORD_START
 from viz.draw import style
+from viz.draw.constants import CONSTANTS
 
 CONTINUED = "…"
 """Precedes a token that continues the previous token's word."""
@@ -19,7 +20,7 @@ SPACE = "␣"
 NOTHING = "(nothing written)"
 """Replaces an empty translation."""
 
-MAX_LABEL = 24
+MAX_LABEL: int = CONSTANTS["LONGEST_LABEL"]
 """Longer labels are cut: a single foreign token must not push a figure off its page."""
 
 _SPECIAL = re.compile(r"</?s>|<pad>|<unk>|(?:<0x[0-9A-F]{2}>)+")

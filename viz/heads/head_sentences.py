@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,31 +21,27 @@ from model.explain.labels import HALF
 from model.explain.measures import even_shares, joined
 from model.explain.reading import AS_RECORDED, Reading
 from model.trace.attention_map import AttentionMap, BoolArray, Site
+from viz.draw.constants import CONSTANTS
 
-LEANS = 0.2
+_STATED: dict[str, Any] = CONSTANTS["HEAD_SENTENCES"]
+
+LEANS: float = _STATED["LEANS"]
 """The share of the way from an even share to all weight at which a place stands out."""
 
-EVEN = 0.9
+EVEN: float = _STATED["EVEN"]
 """The share of the greatest possible entropy from which on a row counts as even; as for labels."""
 
-DIFFERENT, ALIKE, IN_ORDER = 0.65, 0.2, 0.5
+DIFFERENT, ALIKE, IN_ORDER = (_STATED[name] for name in ("DIFFERENT", "ALIKE", "IN_ORDER"))
 """Pairing from which on rows look at different tokens, up to which they look at much the same ones,
 and the correlation from which on they do so in order."""
 
-IGNORED = 0.2
+IGNORED: float = _STATED["IGNORED"]
 """The share of its even share below which a token is ignored."""
 
-MOST_PAIRS = 3
+MOST_PAIRS: int = _STATED["MOST_PAIRS"]
 
-_PLACES = {
-    "previous": "the one before it",
-    "same": "itself",
-    "next": "the one after it",
-    "start": "the sentence start",
-    "end": "the sentence end",
-    "punctuation": "punctuation",
-}
-_COUNTS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+_PLACES: dict[str, str] = _STATED["PLACE_NAMES"]
+_COUNTS: list[str] = _STATED["COUNT_NAMES"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import astuple, dataclass, replace
 
-from model.paper.search import AS_IN_THE_PAPER, Sampling, Search
+from model.paper.search import Sampling, Search
+from viz.draw.constants import CONSTANTS
 from viz.links.head_refs import SwitchedOff
 from viz.links.link_interventions import Changes
 from viz.links.mask_edits import MAX_CHARACTERS
@@ -14,21 +15,15 @@ from viz.links.parameters import Parameter, choice, integer, kept, pattern, text
 WAYS = {"search": "Beam search", "sampling": "Sampling"}
 """The two ways; a beam of one is greedy decoding."""
 
-WIDEST = 8
+_NUMBERS: dict[str, tuple[int, int, int]] = CONSTANTS["SEARCHES"]
+"""The smallest, the usual and the largest value of each number."""
+
+RANGES = {name: (low, high) for name, (low, _, high) in _NUMBERS.items()}
+
+_, WIDEST = RANGES["beam"]
 """The width of the widest beam."""
 
-MOST_SAMPLES = 8
-
-RANGES = {
-    "beam": (1, WIDEST),
-    "penalty": (0, 200),
-    "temperature": (10, 300),
-    "top_k": (0, 1000),
-    "top_p": (1, 100),
-    "seed": (0, 9999),
-    "samples": (1, MOST_SAMPLES),
-}
-"""The smallest and the largest value of each number."""
+_, MOST_SAMPLES = RANGES["samples"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,13 +42,13 @@ class Settings:
     """
 
     how: str = "search"
-    beam: int = AS_IN_THE_PAPER.beam
-    penalty: int = round(100 * AS_IN_THE_PAPER.length_penalty)
-    temperature: int = 100
-    top_k: int = 0
-    top_p: int = 100
-    seed: int = 1
-    samples: int = 4
+    beam: int = _NUMBERS["beam"][1]
+    penalty: int = _NUMBERS["penalty"][1]
+    temperature: int = _NUMBERS["temperature"][1]
+    top_k: int = _NUMBERS["top_k"][1]
+    top_p: int = _NUMBERS["top_p"][1]
+    seed: int = _NUMBERS["seed"][1]
+    samples: int = _NUMBERS["samples"][1]
 
     def search(self, prefix: Sequence[int] = ()) -> Search:
         """The search for the model, with a prefix to begin with."""

@@ -10,14 +10,15 @@ from html import unescape
 from html.parser import HTMLParser
 
 from model.paper.tokenizer import without_invisible
+from viz.draw.constants import CONSTANTS
 from viz.draw.labels import character_name
 
-LONGEST = {"de": 40}
+LONGEST: dict[str, int] = CONSTANTS["LONGEST_WORD"]
 """The letters of the longest word that counts as one, where it is not `USUAL_LONGEST`."""
 
-USUAL_LONGEST = 22
+USUAL_LONGEST: int = CONSTANTS["LONGEST_USUALLY"]
 
-CAPITALS = 0.75
+CAPITALS: float = CONSTANTS["CAPITALS"]
 """The share of words in capitals from which a text counts as written in them."""
 
 _LINK = re.compile(r"(?:https?://|www\.)\S*[^\s.,;:!?)\]}”\"']|\S+@\w+(?:\.\w+)+", re.IGNORECASE)

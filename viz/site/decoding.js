@@ -1,5 +1,6 @@
 // The decoding step by step: another search, samples, a word taken, heads switched off and masks changed.
 
+import constants from "../draw/constants.json" with { type: "json" };
 import { element } from "../browser/canvas/dom.js";
 import { percent, signed } from "../browser/canvas/numbers.js";
 import { tokenText } from "../browser/live/labels.js";
@@ -9,11 +10,8 @@ import { masksFor } from "./edits.js";
 import { SitePage, nameOfHead, showing, withChosen } from "./view.js";
 import { say } from "./words.js";
 
-// The numbers of a search as an address has them (viz/links/searches.py): the least, the usual one and the most.
-export const SETTINGS = {
-  ...{ beam: [1, 4, 8], penalty: [0, 60, 200], temperature: [10, 100, 300], top_k: [0, 0, 1000], top_p: [1, 100, 100] },
-  ...{ seed: [0, 1, 9999], samples: [1, 4, 8] },
-};
+// The numbers of a search as an address has them: the least, the usual one and the most.
+const SETTINGS = constants.SEARCHES;
 const HUNDREDTHS = ["penalty", "temperature", "top_p"];
 const IN_MENUS = {
   ...{ beam: [1, 2, 4, 8], penalty: [0, 60, 100, 200], temperature: [20, 50, 70, 100, 150, 200, 300], top_k: [0, 2, 5, 10, 50, 200] },
@@ -21,8 +19,7 @@ const IN_MENUS = {
 };
 // Attention that the steps show.
 const SHOWN = ["cross", "decoder"];
-// As in viz/decoding/certainty.py and viz/pages/decoding_certainty.py.
-const HESITANT = 0.5;
+// As in viz/pages/decoding_certainty.py.
 const [HESITATIONS, RIVALS] = [4, 4];
 
 export class DecodingPage extends SitePage {
@@ -134,9 +131,9 @@ export class DecodingPage extends SitePage {
     });
     this.certain.replaceChildren(...words);
     const places = [...shares.keys()]
-      .filter((place) => place >= forced && (shares[place] < HESITANT || steps[place].rank > 1))
+      .filter((place) => place >= forced && (shares[place] < constants.HESITANT || steps[place].rank > 1))
       .sort((one, other) => shares[one] - shares[other]);
-    const text = places.length ? say("hesitated") : say(forced < shares.length ? "never_hesitated" : "all_given", { share: percent(HESITANT) });
+    const text = places.length ? say("hesitated") : say(forced < shares.length ? "never_hesitated" : "all_given", { share: percent(constants.HESITANT) });
     const rows = places.slice(0, HESITATIONS).map((place) => {
       const { ids, tokens, probabilities } = steps[place];
       const rivals = [...ids.keys()].filter((rival) => ids[rival] !== predictions.ids[place]).slice(0, RIVALS);

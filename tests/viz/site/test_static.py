@@ -17,9 +17,10 @@ import pytest
 from model.checkpoints.shipped import CHECKPOINTS
 from model.explain.measures import facts_of
 from model.explain.reading import Reading, read
+from model.paper.search import AS_IN_THE_PAPER
 from model.translate.translator import load
 from viz.heads.payload import pack as pack_heads
-from viz.links.searches import RANGES, USUAL
+from viz.links.searches import USUAL
 from viz.registry.pages import VIEWS
 from viz.site.model import PackError, packed, require_runs
 from viz.site.page import HERE, wording, words
@@ -46,10 +47,8 @@ def test_its_pages_are_those_of_the_app() -> None:
     assert tuple(re.findall(r"(\w+):", listed)) == PAGES
 
 
-def test_a_search_has_the_numbers_that_an_address_of_the_app_may_have() -> None:
-    script = (HERE / "decoding.js").read_text(encoding="utf-8")
-    for name, (least, most) in RANGES.items():
-        assert f"{name}: [{least}, {getattr(USUAL, name)}, {most}]" in script
+def test_the_usual_search_of_app_and_site_is_the_papers() -> None:
+    assert USUAL.search() == AS_IN_THE_PAPER
 
 
 def said_in(value: Any, fields: set[str], field: str = "") -> Iterator[str]:

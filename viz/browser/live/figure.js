@@ -1,11 +1,11 @@
 // A trace of the engine as the animated Figure 1 takes it: the envelope that viz/door/payload.py packs.
 
+import constants from "../../draw/constants.json" with { type: "json" };
 import { pairColumns } from "../canvas/pairs.js";
 import { meanWeights, wordWeights, wordsOfText } from "./grouping.js";
 import { tokenText } from "./labels.js";
 import { sealed, stepsOf } from "./sealed.js";
 
-const DIMENSIONS = 14;
 // The picture of the model has room for so many.
 const OFFERED = 5;
 
@@ -64,7 +64,7 @@ function anyAllowed({ bits, heads, queries, keys }) {
 function packedPositions(template, rows) {
   if (!template?.dimensions) return template;
   const count = rows[0].length;
-  const columns = pairColumns(count, Math.max(1, Math.floor(count / 32))).slice(0, DIMENSIONS);
+  const columns = pairColumns(count, Math.max(1, Math.floor(count / 32))).slice(0, constants.POSITION_DIMENSIONS);
   const shown = rows.map((row) => columns.map((column) => row[column]));
   const limit = Math.max(...shown.flat().map(Math.abs)) || 1;
   const cells = Uint8Array.from(shown.flat(), (number) => Math.round((number / limit + 1) * 127.5));

@@ -1,10 +1,8 @@
 // Words made of tokens (model/trace/word_grouping.py), and weights between words.
 
+import constants from "../../draw/constants.json" with { type: "json" };
 import { spelledBy } from "../engine/utf8.js";
 import { WORD_START, plainLabel } from "./labels.js";
-
-// Tokens of a word, on average, from which on each token is shown by itself (viz/door/arcs.py).
-const LETTERS = 3;
 
 /** Whether a token is no part of the text. @type {(token: string) => boolean} */
 export function isSpecial(token) {
@@ -48,7 +46,7 @@ function partsOf(tokens, first, end) {
  * @type {(tokens: string[]) => TextWord[]} */
 export function wordsOfText(tokens) {
   let spans = wordSpans(tokens);
-  if (spans.length * LETTERS <= tokens.length) spans = tokens.map((_, place) => [place, place + 1]);
+  if (spans.length * constants.LETTERS <= tokens.length) spans = tokens.map((_, place) => [place, place + 1]);
   return spans.map(([first, end]) => {
     const texts = tokens.slice(first, end);
     const alone = isSpecial(texts[0]) || (first > 0 && isSpecial(tokens[first - 1])) || texts[0].startsWith(WORD_START);

@@ -1,10 +1,12 @@
 // Tokens made safe to show, as viz/draw/labels.py does it: nothing in them stays unseen.
 
+import constants from "../../draw/constants.json" with { type: "json" };
+
 export const CONTINUED = "…";
 const SPACE_SIGN = "␣";
 // SentencePiece's mark for a space before a token.
 export const WORD_START = "▁";
-const MOST_CHARACTERS = 24;
+const { LONGEST_LABEL } = constants;
 
 const SPECIAL = /^(?:<\/?s>|<pad>|<unk>|(?:<0x[0-9A-F]{2}>)+)$/;
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Cs}\p{Zl}\p{Zp}\u115f\u1160\u2800\u3164\uffa0]/u;
@@ -29,7 +31,7 @@ export function plainLabel(label) {
   const spaced = label.replace(/[▁\p{Zs}]/gu, SPACE_SIGN);
   let shown = [...spaced].map(visibleCharacter).join("") || "∅";
   if (/^\p{M}/u.test(shown)) shown = `◌${shown}`;
-  if ([...shown].length > MOST_CHARACTERS) shown = `${[...shown].slice(0, MOST_CHARACTERS - 1).join("")}…`;
+  if ([...shown].length > LONGEST_LABEL) shown = `${[...shown].slice(0, LONGEST_LABEL - 1).join("")}…`;
   return RIGHT_TO_LEFT.test(shown) ? `\u2068${shown}\u2069` : shown;
 }
 

@@ -1,24 +1,12 @@
 // One head in words, as viz/heads/head_sentences.py says it.
 
+import constants from "../../draw/constants.json" with { type: "json" };
 import { PLACES, HeadRows, evenShares } from "./facts.js";
 
-const LEANS = 0.2;
+const { LEANS, EVEN, DIFFERENT, ALIKE, IN_ORDER, IGNORED, MOST_PAIRS, COUNT_NAMES } = constants.HEAD_SENTENCES;
 const MOSTLY = 0.5;
-const EVEN = 0.9;
-const [DIFFERENT, ALIKE, IN_ORDER] = [0.65, 0.2, 0.5];
-const IGNORED = 0.2;
-const MOST_PAIRS = 3;
-
 /** @type {Record<string, string>} */
-const NAMES = {
-  previous: "the one before it",
-  same: "itself",
-  next: "the one after it",
-  start: "the sentence start",
-  end: "the sentence end",
-  punctuation: "punctuation",
-};
-const COUNTS = ["no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"];
+const PLACE_NAMES = constants.HEAD_SENTENCES.PLACE_NAMES;
 
 /** What a head does on a sentence: a `sentence`, its strongest `pairs` and the keys `ignored`.
  * @type {(head: MeasuredHead, facts: Facts, reading: ReadingOf) => { sentence: string; pairs: Cell[]; ignored: number[] }} */
@@ -36,7 +24,7 @@ function sentenceOf(facts, even, noun) {
   if (Number.isNaN(facts.entropy_share)) return `A row has only one ${noun} to look at.`;
   if (facts.entropy_share >= EVEN) return `A row spreads its weight almost evenly over the ${noun}s it may look at.`;
   const count = Math.max(Math.round(2 ** facts.entropy), 1);
-  return `A row looks at about ${COUNTS[count] ?? count} ${noun}${count === 1 ? "" : "s"}${manner(facts, even)}.`;
+  return `A row looks at about ${COUNT_NAMES[count] ?? count} ${noun}${count === 1 ? "" : "s"}${manner(facts, even)}.`;
 }
 
 /** @type {(facts: Facts, even: Facts) => string} */
@@ -46,7 +34,7 @@ function manner(facts, even) {
     .map((key) => /** @type {const} */ ([key, even[key] < 1 ? (facts[key] - even[key]) / (1 - even[key]) : 0]));
   if (above.length) {
     const [place, lean] = above.reduce((best, each) => (each[1] > best[1] ? each : best));
-    if (lean >= LEANS) return `, ${facts[place] >= MOSTLY ? "mostly" : "often"} at ${NAMES[place]}`;
+    if (lean >= LEANS) return `, ${facts[place] >= MOSTLY ? "mostly" : "often"} at ${PLACE_NAMES[place]}`;
   }
   if (facts.pairing >= DIFFERENT) {
     return `; rows look at different ones${facts.diagonal >= IN_ORDER ? ", roughly in order" : ""}`;

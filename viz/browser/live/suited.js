@@ -1,11 +1,11 @@
 // Text that people can read and a model cannot, as viz/shell/suited.py finds it.
 
+import constants from "../../draw/constants.json" with { type: "json" };
 import { withoutInvisible } from "../engine/invisible.js";
 
+const { LONGEST_USUALLY, CAPITALS } = constants;
 /** @type {Record<string, number | undefined>} */
-const LONGEST_WORD = { de: 40 };
-const LONGEST_USUALLY = 22;
-const CAPITALS = 0.75;
+const LONGEST_WORD = constants.LONGEST_WORD;
 const MOST_NAMED = 4;
 
 const LINK = /(?:https?:\/\/|www\.)\S*[^\s.,;:!?)\]}”"']|\S+@[\p{L}\p{N}_]+(?:\.[\p{L}\p{N}_]+)+/giu;

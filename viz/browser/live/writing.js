@@ -1,11 +1,9 @@
 // A trace of the engine as the player of decoding steps takes it: the envelope that viz/decoding/payload.py packs.
 
+import constants from "../../draw/constants.json" with { type: "json" };
 import { isSpecial, meanWeights } from "./grouping.js";
 import { CONTINUED, WORD_START, tokenText } from "./labels.js";
 import { sealed } from "./sealed.js";
-
-// The name of a mean lists so many heads at most.
-const NAMED = 4;
 
 /**
  * The envelope of a decoding.
@@ -51,7 +49,7 @@ function packedMean(every, maps, heads) {
   });
   const [kind] = every.name.split(",");
   const listed = own.map(({ layer, head }) => `${layer}.${head}`).join(", ");
-  const several = own.length <= NAMED ? `${kind}, mean of the heads ${listed}` : `${kind}, mean of ${own.length} heads`;
+  const several = own.length <= constants.NAMED_HEADS ? `${kind}, mean of the heads ${listed}` : `${kind}, mean of ${own.length} heads`;
   const name = own.length === 1 ? `${kind}, layer ${own[0].layer}, head ${own[0].head}` : several;
   return { name, weights: meanWeights(parts).weights };
 }
