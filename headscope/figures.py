@@ -32,8 +32,8 @@ from model.translate.text_models import is_reader, load_reader
 from model.translate.translator import load
 from viz.charts.panel_figure import panel_figure as panel_figure
 from viz.charts.panel_figure import panels_figure as panels_figure
+from viz.compare.head_pair import HeadPair as HeadPair
 from viz.compare.heads import HeadDifferences as HeadDifferences
-from viz.compare.heads import HeadPair as HeadPair
 from viz.compare.paired import PairedTraces as PairedTraces
 from viz.compare.paired import matched as matched
 from viz.compare.tracing import TracedWord as TracedWord

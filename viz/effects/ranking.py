@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
 
-from model.explain.agreement import Agreement, MeanAgreement, mean_agreement
+from model.explain.agreement import Agreement, mean_agreement
 from model.explain.attribution import METHODS, TELLING, Agreements
 from model.trace.attention_map import AttentionKind
 from viz.charts.axes import label_axis, number_axis
@@ -18,7 +18,8 @@ from viz.charts.marks import Mark, bars, notes, points
 from viz.draw import style
 from viz.draw.labels import axis_texts, lower_first
 from viz.effects.estimate_vs_deletion import CrossMaps
-from viz.effects.self_maps import no_truth, part_name
+from viz.effects.ranking_words import Score, best, names, ranking_sentences, written
+from viz.effects.self_maps import PLAIN, no_truth, part_name
 from viz.links.request import Request
 from viz.save.formats import ExportError
 from viz.save.notebook import Lines
@@ -27,40 +28,12 @@ from viz.save.numbers import Numbers, column_numbers
 CORRELATION, TOP = "Rank correlation", "Same token on top"
 """The two numbers of a method."""
 
-PLAIN = "weights"
-"""The method that the others are compared with."""
-
-_ALIKE = 1e-9
-"""Numbers that differ by less are equal."""
-
 _ROW, _HEADING, _AXIS, _BELOW = 34, 30, 30, 34
 _NUMBER_ROOM = 0.14
 """The room for numbers right of the bars, as a share of a panel."""
 
 _SHORT = {"residual_norms": "Norms with residual"}
 """Shorter titles for a narrow figure."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Score:
-    """One method's agreement with the truth; nan if the truth is no guide.
-
-    Attributes:
-        method: its name.
-        correlation: for this sentence, or for one of its target tokens.
-        top: the same for the greatest cell.
-        examples: both over the examples; None if they were not measured.
-    """
-
-    method: str
-    correlation: float
-    top: float
-    examples: tuple[MeanAgreement, MeanAgreement] | None = None
-
-    @property
-    def both(self) -> tuple[float, float]:
-        """Its two numbers."""
-        return self.correlation, self.top
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -118,8 +91,8 @@ class MapRanking(CrossMaps):
     @property
     def alt(self) -> str:
         listed = "; ".join(
-            f"{lower_first(METHODS[each.method].title)} {_written(each.correlation, 0)} and "
-            f"{_written(each.top, 1)}"
+            f"{lower_first(METHODS[each.method].title)} {written(each.correlation, 0)} and "
+            f"{written(each.top, 1)}"
             for each in self.scores
         )
         return (
@@ -155,11 +128,11 @@ class MapRanking(CrossMaps):
             each.method: each.examples[0].mean if each.examples else each.correlation
             for each in self.scores
         }
-        best, most = _best(values)
-        if not best:
+        first, most = best(values)
+        if not first:
             return "No map stands out as closest to the truth"
-        text = f"Closest to the truth: {_names(best)}, {_written(most, 0)}"
-        return text if PLAIN in best else f"{text}; plain weights {_written(values[PLAIN], 0)}"
+        text = f"Closest to the truth: {names(first)}, {written(most, 0)}"
+        return text if PLAIN in first else f"{text}; plain weights {written(values[PLAIN], 0)}"
 
     @property
     def sentences(self) -> list[str]:
@@ -206,7 +179,7 @@ class MapRanking(CrossMaps):
                 hover=f"{hover}<extra>{of}</extra>",
                 legend=not place,
             ),
-            notes(end, [_written(value, place) for value in values], xanchor="right"),
+            notes(end, [written(value, place) for value in values], xanchor="right"),
         ]
         if any(each.examples for each in ranked):
             marks.append(_means(ranked, place, f"{hover}<extra>the examples</extra>"))
@@ -291,74 +264,3 @@ def _means(ranked: Sequence[Score], place: int, hover: str) -> Mark:
         hover=hover,
         legend=not place,
     )(sheet)
-
-
-def ranking_sentences(ranked: Sequence[Score], token_name: str = "") -> list[str]:
-    """Which map to believe, in a number, in plain text; for a target token if it has a name."""
-    where = f"For “{token_name}”" if token_name else "For this sentence"
-    sentences = [_believed(where, {each.method: each.correlation for each in ranked})]
-    if not token_name:
-        sentences[0] += _on_top({each.method: each.top for each in ranked})
-    means = {each.method: each.examples for each in ranked if each.examples}
-    if means:
-        intervals = {
-            method: f" [{_written(mean.low, 0)}, {_written(mean.high, 0)}]"
-            for method, (mean, _) in means.items()
-        }
-        count = max(mean.n_sentences for mean, _ in means.values())
-        sentences.append(
-            _believed(
-                f"Over {count} examples of this model",
-                {method: mean.mean for method, (mean, _) in means.items()},
-                intervals,
-            )
-            + _on_top({method: mean.mean for method, (_, mean) in means.items()})
-        )
-    return sentences
-
-
-def _best(values: Mapping[str, float]) -> tuple[list[str], float]:
-    """The methods that share the greatest number, and the number; none without numbers."""
-    known = {method: value for method, value in values.items() if not np.isnan(value)}
-    most = max(known.values(), default=float("nan"))
-    return [method for method, value in known.items() if value >= most - _ALIKE], most
-
-
-def _believed(
-    where: str, values: Mapping[str, float], intervals: Mapping[str, str] | None = None
-) -> str:
-    best, most = _best(values)
-    if not best:
-        return f"{where}, no map stands out as closest to the truth."
-    interval = intervals or dict.fromkeys(values, "")
-    text = (
-        f"{where}, believe {_names(best)} first: rank correlation {_written(most, 0)}"
-        f"{interval[best[0]]} with the truth"
-    )
-    if PLAIN in best:
-        return f"{text}. No other map does better than the plain weights."
-    return f"{text}; the plain weights reach {_written(values[PLAIN], 0)}{interval[PLAIN]}."
-
-
-def _on_top(values: Mapping[str, float]) -> str:
-    best, most = _best(values)
-    if not best:
-        return ""
-    text = (
-        f" The most important token is on top most often with {_names(best)}, {_written(most, 1)}"
-    )
-    if PLAIN in best:
-        return f"{text}."
-    return f"{text}; with the plain weights, {_written(values[PLAIN], 1)}."
-
-
-def _names(methods: Sequence[str]) -> str:
-    *others, last = [lower_first(METHODS[method].title) for method in methods]
-    return f"{', '.join(others)} and {last}" if others else last
-
-
-def _written(value: float, place: int) -> str:
-    """A number beside its bar: a correlation, or a share."""
-    if np.isnan(value):
-        return "–"
-    return style.percent(value) if place else style.fixed(value, 2)

@@ -28,7 +28,8 @@ from model.trace.trace import Trace
 from model.translate.translator import Translator
 from viz.browser.clicks import clicks, handle_clicks
 from viz.browser.exchange import exchange, handle_moves
-from viz.compare.heads import HeadDifferences, HeadPair
+from viz.compare.head_pair import HeadPair
+from viz.compare.heads import HeadDifferences
 from viz.compare.paired import PairedTraces, matched
 from viz.compare.parts import parts_of
 from viz.compare.texts import runs_html

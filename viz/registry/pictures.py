@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from viz.compare.heads import HeadDifferences, HeadPair
+from viz.compare.head_pair import HeadPair
+from viz.compare.heads import HeadDifferences
 from viz.compare.tracing import TracedWord
 from viz.compare.words import PatchedWords
 from viz.decoding.certainty import Certainty

@@ -13,7 +13,8 @@ from model.record.patches import Stream
 from model.trace.attention_map import AttentionKind, Site
 from model.translate.translator import Translator
 from tests.kit.pictures import require_same
-from viz.compare.heads import HeadDifferences, HeadPair
+from viz.compare.head_pair import HeadPair
+from viz.compare.heads import HeadDifferences
 from viz.compare.paired import PairedTraces, matched
 from viz.compare.texts import runs_html
 from viz.compare.tracing import TracedWord, written_patch

@@ -24,7 +24,8 @@ from viz.effects.contrast_map import ContrastMap, contrast_sentences, replaced_s
 from viz.effects.contrasted import probability, standing, times
 from viz.effects.deciding_heads import DecidingHeads
 from viz.effects.logit_waterfall import SHOWN, LogitWaterfall
-from viz.effects.path_graph import NARROW_EDGES, PathGraph, is_below
+from viz.effects.path_graph import NARROW_EDGES, PathGraph
+from viz.effects.path_places import is_below
 from viz.effects.two_words import WordsWithoutTokens
 from viz.save.picture import Layout
 

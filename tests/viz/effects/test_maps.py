@@ -19,9 +19,9 @@ from model.translate.translator import Translator
 from tests.kit.pictures import LAYOUTS, partly, require_same, values
 from tests.kit.tiny_checkpoint import PAIRS
 from viz.draw import style
-from viz.effects import ranking
 from viz.effects.estimate_vs_deletion import MapBesideTruth
 from viz.effects.ranking import MapRanking
+from viz.effects.ranking_words import Score, ranking_sentences
 from viz.effects.self_maps import SelfMap, no_truth
 from viz.effects.view import EffectsView, written_part
 from viz.save.picture import Layout
@@ -178,13 +178,13 @@ def test_methods_stand_in_the_order_of_their_rank_correlation(
     assert row.correlation == own.rows[1]
 
 
-def bars_of(ranked: list[ranking.Score], narrow: bool = False) -> go.Figure:
+def bars_of(ranked: list[Score], narrow: bool = False) -> go.Figure:
     picture = partly(MapRanking, scores=ranked, title="T", marked="", token=None)
     return picture.figure(Layout(narrow=narrow))
 
 
-def score(method: str, correlation: float, top: float) -> ranking.Score:
-    return ranking.Score(method=method, correlation=correlation, top=top)
+def score(method: str, correlation: float, top: float) -> Score:
+    return Score(method=method, correlation=correlation, top=top)
 
 
 @pytest.mark.parametrize(
@@ -205,8 +205,8 @@ def score(method: str, correlation: float, top: float) -> ranking.Score:
         ),
     ],
 )
-def test_which_map_to_believe_in_words(ranked: list[ranking.Score], said: str) -> None:
-    (sentence,) = ranking.ranking_sentences(ranked)
+def test_which_map_to_believe_in_words(ranked: list[Score], said: str) -> None:
+    (sentence,) = ranking_sentences(ranked)
     assert re.search(said, sentence)
 
 

@@ -1,0 +1,192 @@
+"""One head in two runs, and what all pictures of two runs share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+
+from model.trace.attention_map import AttentionKind, Site
+from model.trace.head import Head
+from viz.charts.chart import Layout
+from viz.charts.panel_figure import panels_figure
+from viz.compare.paired import PairedTraces, matched
+from viz.draw import style
+from viz.draw.panels import Panel
+from viz.links.request import Request
+from viz.save.formats import ExportError
+from viz.save.notebook import Lines
+from viz.save.numbers import Numbers, panels_numbers
+from viz.save.picture import Picture
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OfPair(Picture):
+    """What differs between two runs.
+
+    Attributes:
+        pair: both traces.
+        other_model: the second model as `hs.figures.trace_by` takes it; empty for two sentences.
+    """
+
+    pair: PairedTraces
+    other_model: str = ""
+
+    @property
+    def texts(self) -> Mapping[str, str]:
+        if self.pair.versus == "sentence":
+            return {"second_sentence": self.pair.second.source_text}
+        return {"second_model": self.other_model}
+
+    @property
+    def setup(self) -> Lines:
+        return pair_setup(self.pair, self.other_model)
+
+    @property
+    def _second(self) -> str:
+        return f"the second {self.pair.versus}"
+
+
+def pair_setup(pair: PairedTraces, other_model: str) -> Lines:
+    """The lines of a notebook that make `pair`."""
+    first = f"translator.trace({pair.first.source_text!r})"
+    if pair.versus == "sentence":
+        second = f"translator.trace({pair.second.source_text!r})"
+        return [f"pair = hs.figures.PairedTraces({first}, {second})"]
+    return [
+        f"first = {first}",
+        f"second = hs.figures.trace_by({other_model!r}, {pair.second.source_text!r})",
+        f"partners = hs.figures.matched_by_surveys{pair.surveyed!r}"
+        if pair.surveyed
+        else "partners = hs.figures.matched(first, second)",
+        f"pair = hs.figures.PairedTraces(first, second, 'model', partners, {pair.surveyed!r})",
+    ]
+
+
+def asked_pair(request: Request) -> PairedTraces:
+    """The sentence beside a second one, or in a second model."""
+    first, second = request.trace, request.second
+    if not request.arguments.other_model:
+        return PairedTraces(first, second)
+    partners, surveyed = request.partners
+    pair = PairedTraces(first, second, "model", partners or matched(first, second), surveyed)
+    if not pair.heads:
+        raise ExportError("These two models share no kind of attention; choose another model.")
+    return pair
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HeadPair(OfPair):
+    """One head's weights in both runs, and their difference on aligned tokens.
+
+    Attributes:
+        chosen: the head; None for the one that differs most.
+    """
+
+    slug = "pair"
+    about = "one head on two sentences or in two models, by default the one that differs most"
+
+    chosen: Head | None = None
+
+    @classmethod
+    def of(cls, request: Request) -> HeadPair:
+        asked = request.arguments
+        pair = asked_pair(request)
+        if asked.layer is None and asked.head is None:
+            return cls(pair, asked.other_model)
+        head = Site(AttentionKind(asked.attention), request.layer), request.head
+        if head not in pair.heads:
+            raise ExportError(
+                f"{Head(*head).name} is missing, or has no partner in the second model; "
+                "choose another head."
+            )
+        return cls(pair, asked.other_model, head)
+
+    @property
+    def head(self) -> Head:
+        """The head of the first run."""
+        return self.chosen or self.pair.most_moved
+
+    @property
+    def title(self) -> str:
+        site, number = self.head
+        if self.pair.versus == "sentence":
+            return f"{site.head_name(number)}, on both sentences"
+        other, place = self.pair.heads[self.head]
+        return (
+            f"{site.head_name(number)}, and layer {other.layer}, head {place} of the second model"
+        )
+
+    @property
+    def name(self) -> str:
+        site, number = self.head
+        return f"compare-{site.kind}-{site.layer}-{number}"
+
+    @property
+    def caption(self) -> str:
+        share = style.percent(self.pair.moved[self.head])
+        return f"{share} of its weight between aligned tokens differs, averaged over the rows."
+
+    @property
+    def alt(self) -> str:
+        return " ".join([f"{self.title}.", *(panel.alt for panel in self.panels)])
+
+    @property
+    def panels(self) -> list[Panel]:
+        """The first weights, the second, and the second less the first."""
+        kind = self.head[0].kind
+        titles: Any = {
+            "query_title": kind.query_noun.capitalize(),
+            "key_title": kind.key_noun.capitalize(),
+        }
+        panels = []
+        partner = self.pair.heads[self.head]
+        for name, trace, (site, number) in (
+            ("First", self.pair.first, self.head),
+            ("Second", self.pair.second, partner),
+        ):
+            one = trace.maps[site].head(number)
+            panels.append(
+                Panel(
+                    title=f"{name} {self.pair.versus}",
+                    values=one.weights,
+                    queries=one.queries,
+                    keys=one.keys,
+                    alt=f"{name} {self.pair.versus}: "
+                    f"{style.count_of(len(one.queries), 'query', 'queries')} by "
+                    f"{style.count_of(len(one.keys), 'key')}.",
+                    scale="weights",
+                    shown=one.allowed,
+                    **titles,
+                )
+            )
+        difference = self.pair.difference(self.head)
+        queries, keys = self.pair.labels(kind)
+        limit = max(float(np.abs(difference).max(initial=0)), 1e-6)
+        panels.append(
+            Panel(
+                title="Second − first",
+                values=difference,
+                queries=queries,
+                keys=keys,
+                alt="Their difference on aligned tokens, "
+                f"{style.count_of(len(queries), 'query', 'queries')} by "
+                f"{style.count_of(len(keys), 'key')}, at most {style.number(limit)}.",
+                scale="signed",
+                low=-limit,
+                high=limit,
+                unit="difference",
+                **titles,
+            )
+        )
+        return panels
+
+    def figure(self, layout: Layout) -> go.Figure:
+        return panels_figure(self.panels, title=self.title, **layout.panel_options)
+
+    def numbers(self) -> Numbers:
+        made = panels_numbers(self.panels)
+        return Numbers({"head": f"{self.head[0]}.{self.head[1]}"}, made.axes, made.arrays)
