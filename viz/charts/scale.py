@@ -13,8 +13,6 @@ from viz.draw import style
 from viz.draw.labels import escape_html
 from viz.draw.themes import Theme
 
-_CLIPPED_BAR = 170
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scale:
@@ -113,8 +111,10 @@ def around_zero(title: str, limit: float, **more: Any) -> Scale:
     return Scale(title=title, low=-limit, high=limit, **more)
 
 
-def clipped(title: str, values: Sequence[NDArray[np.floating[Any]]], **more: Any) -> Scale:
+def clipped(
+    title: str, values: Sequence[NDArray[np.floating[Any]]], *, length: int = 170, **more: Any
+) -> Scale:
     """Numbers around 0, the largest of which share the end colours; see `style.clipped_limit`."""
     limit = style.clipped_limit(values)
     ticks = {-limit: f"≤ −{limit:.3g}", 0: "0", limit: f"≥ {limit:.3g}"}
-    return around_zero(title, limit, ticks=ticks, lengths=(_CLIPPED_BAR, _CLIPPED_BAR), **more)
+    return around_zero(title, limit, ticks=ticks, lengths=(length, length), **more)

@@ -35,7 +35,7 @@ BAR, NARROW_BAR = 260, 180
 """Pixels of a colour bar, and of one on a phone."""
 
 CLIPPED = 0.99
-"""The share of numbers that `clipped_axis` distinguishes; the rest get the end colours."""
+"""The share of numbers that `clipped_limit` distinguishes; the rest get the end colours."""
 
 CLEAR = "rgba(0, 0, 0, 0)"
 """Transparent."""
@@ -233,14 +233,6 @@ def plain_layout(
     return {**with_bottom(shared, below), "plot_bgcolor": CLEAR, "legend": legend}
 
 
-def bar_layout(
-    theme: Theme, *, title: str, height: int, top: int, lines: Sequence[str], axis: int = 0
-) -> dict[str, Any]:
-    """`layout` for a figure that has a colour bar and no legend."""
-    shared = layout(theme, title=title, height=height, top=top, lines=lines)
-    return with_bottom(shared, BOTTOM + axis)
-
-
 def axis_title(text: str, standoff: int = 10) -> dict[str, Any]:
     """The title of an axis without tokens, in the style of `axis`."""
     return {"text": text, "standoff": standoff, "font": {"size": SMALL_FONT_SIZE}}
@@ -312,38 +304,10 @@ def weight_bar(theme: Theme) -> dict[str, Any]:
     }
 
 
-def value_bar(theme: Theme, limit: float, title: str, *, narrow: bool = False) -> dict[str, Any]:
-    """The colour bar of numbers from -limit to limit, below the plot."""
-    bar = weight_bar(theme)
-    end = f"{limit:.3g}"
-    return {
-        **bar,
-        "title": {**bar["title"], "text": title},
-        "len": NARROW_BAR if narrow else bar["len"],
-        "tickvals": [-limit, 0, limit],
-        "ticktext": [f"−{end}", "0", end],
-    }
-
-
 def clipped_limit(values: Sequence[NDArray[np.floating[Any]]]) -> float:
     """The end of a colour scale, chosen so that a few large numbers do not pale all others."""
     sizes = np.concatenate([np.abs(each).ravel() for each in values])
     return float(np.quantile(sizes, CLIPPED)) or 1.0
-
-
-def clipped_axis(
-    theme: Theme, values: Sequence[NDArray[np.floating[Any]]], title: str, *, length: int
-) -> dict[str, Any]:
-    """A colour axis to both sides of 0 that ends at `clipped_limit`, with its bar."""
-    limit = clipped_limit(values)
-    bar = value_bar(theme, limit, title)
-    low, middle, high = bar["ticktext"]
-    return {
-        "cmin": -limit,
-        "cmax": limit,
-        "colorscale": theme.signed_colorscale,
-        "colorbar": {**bar, "len": length, "ticktext": [f"≤ {low}", middle, f"≥ {high}"]},
-    }
 
 
 def signed_bar(theme: Theme, limit: float, *, y: float) -> dict[str, Any]:

@@ -10,7 +10,12 @@ import plotly.graph_objects as go
 
 from model.trace.attention_map import FloatArray, Site
 from model.trace.terms import HeadMatrices
-from viz.draw import style, themes
+from viz.charts.axes import number_axis
+from viz.charts.chart import Plot, chart
+from viz.charts.marks import cells
+from viz.charts.scale import clipped
+from viz.charts.texts import corner_note
+from viz.draw import style
 from viz.links.request import Request
 from viz.save.notebook import Lines, public
 from viz.save.numbers import Arrays, Axes, Numbers, of_head
@@ -96,78 +101,38 @@ class WeightMatrices(Picture):
 
     def figure(self, layout: Layout) -> go.Figure:
         """The four on one colour scale to both sides of 0, W_Q, W_K and W_V transposed."""
-        theme = themes.page(layout.dark)
-        drawn = self._drawn
-        columns = 1 if layout.narrow else 2
-        rows = len(drawn) // columns
-        full = rows * HEIGHT + (rows - 1) * _GAP
-        shared = style.layout(
-            theme,
-            title=self.site.head_name(self.head),
-            height=full,
-            top=style.SMALL_FONT_SIZE + 10,
-            lines=[],
-        )
-        spec: dict[str, Any] = {
-            **shared,
-            "height": shared["height"] + _AXIS_ROOM,
-            "margin": {**shared["margin"], "l": _LEFT, "b": shared["margin"]["b"] + _AXIS_ROOM},
-            "plot_bgcolor": style.CLEAR,
-            "coloraxis": style.clipped_axis(
-                theme, list(drawn.values()), "weight in the matrix", length=style.BAR
-            ),
-            "annotations": [],
+        drawn, columns = self._drawn, 1 if layout.narrow else 2
+        shared: dict[str, Any] = {
+            **{"ticks": "", "tickformat": "d", "tickfont": {"size": style.DENSE_FONT_SIZE}},
+            **{"showgrid": False, "automargin": False},
         }
-        data = []
+        plots = []
         for place, (name, values) in enumerate(drawn.items()):
-            suffix = str(place + 1) if place else ""
-            row, column = divmod(place, columns)
-            top = 1 - row * (HEIGHT + _GAP) / full
-            across = [0.0, 1.0] if layout.narrow else [column * 0.53, column * 0.53 + 0.47]
-            data.append(
-                go.Heatmap(
-                    z=values,
-                    coloraxis="coloraxis",
-                    hovertemplate=_HOVER,
-                    xaxis=f"x{suffix}",
-                    yaxis=f"y{suffix}",
-                    name=name,
-                )
-            )
             height, width = values.shape
-            plain = {
-                "ticks": "",
-                "tickformat": "d",
-                "tickfont": {"size": style.DENSE_FONT_SIZE},
-                "showgrid": False,
-                "zeroline": False,
-            }
-            small = {"size": style.SMALL_FONT_SIZE}
-            is_last = row == rows - 1
-            spec[f"xaxis{suffix}"] = {
-                **plain,
-                "domain": across,
-                "anchor": f"y{suffix}",
-                "range": [-0.5, width - 0.5],
-                "nticks": 5,
-                "title": {
-                    "text": "Token’s dimension" if is_last else "",
-                    "standoff": 6,
-                    "font": small,
-                },
-            }
-            spec[f"yaxis{suffix}"] = {
-                **plain,
-                "domain": [max(0.0, top - HEIGHT / full), top],
-                "anchor": f"x{suffix}",
-                "range": [height - 0.5, -0.5],
-                "nticks": 4,
-                "title": {"text": "" if column else "Head’s number", "standoff": 4, "font": small},
-            }
-            spec["annotations"].append(
-                style.heading(theme, name, across[0], top, size=style.SMALL_FONT_SIZE)
-            )
-        return go.Figure({"data": data, "layout": spec})
+            across = number_axis(range=[-0.5, width - 0.5], nticks=5, **shared)
+            up = number_axis(range=[height - 0.5, -0.5], nticks=4, **shared)
+            if place >= len(drawn) - columns:
+                across = across.with_(title=style.axis_title("Token’s dimension", 6))
+            if not place % columns:
+                up = up.with_(title=style.axis_title("Head’s number", 4))
+            small = style.SMALL_FONT_SIZE
+            heading = corner_note(name, at=0, color="text", size=small)
+            map_ = cells(values, name=name, gap=0, hover=_HOVER)
+            plots.append(Plot(across=across, up=up, marks=[map_, heading], height=HEIGHT))
+        scale = clipped("weight in the matrix", list(drawn.values()), length=style.BAR)
+        made = chart(
+            layout,
+            self.site.head_name(self.head),
+            plots,
+            lines=[],
+            scale=scale,
+            top=style.SMALL_FONT_SIZE + 10,
+            below=style.BOTTOM + _AXIS_ROOM,
+            abreast=2,
+            between=0.06,
+            gap=_GAP,
+        )
+        return made.update_layout(margin_l=_LEFT)
 
     def numbers(self) -> Numbers:
         matrices = self.matrices

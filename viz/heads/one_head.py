@@ -8,16 +8,18 @@ from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
-from numpy.typing import NDArray
 
 from model.explain.reading import Reading, ReadTrace
 from model.trace.attention_map import AttentionMap, Site
+from viz.charts.axes import label_axis
+from viz.charts.chart import Plot, chart
+from viz.charts.marks import cell_texts, cells, points
+from viz.charts.scale import weights as weight_scale
+from viz.charts.token_map import cell_names, hatched, key_axis, keys_height
 from viz.draw import style, themes
 from viz.draw.axis_names import caption, key_title, nouns, row_titles
-from viz.draw.cells import cell_names, forbidden_traces
 from viz.draw.constants import CONSTANTS
-from viz.draw.labels import axis_texts, escape_html, side_texts
-from viz.draw.token_axes import token_layout
+from viz.draw.labels import axis_texts, side_texts
 from viz.links.request import Request
 from viz.save.notebook import Lines, opened, public, recorded_elsewhere, traced
 from viz.save.numbers import Arrays, Numbers, of_head
@@ -152,70 +154,53 @@ class OneHead(OfHead):
                 f"Each row needs one token beside it: there are {n_queries} rows and "
                 f"{len(beside)} tokens."
             )
-        theme, narrow = themes.page(layout.dark), layout.narrow
+        theme, narrow, scale = themes.page(layout.dark), layout.narrow, weight_scale()
         named = cell_names(one.queries, one.keys)
         columns = style.NARROW_NUMBERED_COLUMNS if narrow else style.NUMBERED_COLUMNS
         numbered = n_queries <= style.NUMBERED_ROWS and n_keys <= columns
         # Lines between cells guide the eye along a row, but would cover cells a few pixels wide.
-        gap = 1 if numbered else 0
-        traces: list[Any] = [
-            go.Heatmap(
-                z=weights,
-                zmin=0,
-                zmax=1,
-                colorscale=theme.colorscale,
-                colorbar=style.weight_bar(theme),
-                customdata=named,
-                hovertemplate=style.hover_template(named=named is not None),
-                xgap=gap,
-                ygap=gap,
-                name="weight",
-            )
-        ]
+        look: dict[str, Any] = {"name": "weight", "customdata": named, "gap": int(numbered)}
+        hover = style.hover_template(named=named is not None)
+        marks = [cells(weights, scale=scale, hover=hover, showscale=weights.size > 0, **look)]
         if forbidden.any():
-            traces += forbidden_traces(forbidden, named, theme, gap)
+            marks.append(hatched(forbidden, named, int(numbered)))
         if numbered:
-            traces.append(_numbers(weights, forbidden, theme))
+            # Each as two digits, except where it would round to 0.
+            where = (weights >= CONSTANTS["LEAST_NUMBER"]) & ~forbidden
+            shown = [f"{weight:.2f}" for weight in weights[where].tolist()]
+            marks.append(cell_texts(weights, shown, where=where, name="weight as a number"))
         rows, keys = titles.query, key_title(kind, sides=self.seen.has_sides)
         lines = [f"Rows – {rows}", f"Columns – {keys}"]
-        if beside is not None:
-            # In the same colour as the axis title that it replaces.
-            right = f'<span style="color: {theme.accent}">Right – {titles.beside}</span>'
-            lines.insert(1, right)
-        spec = token_layout(
-            *(theme, one.name, (one.queries, one.keys), (rows, keys)),
-            narrow=narrow,
-            lines=lines if narrow else [],
-        )
+        height = style.plot_height(n_queries)
+        more: dict[str, Any] = {}
         if not weights.size:
-            traces[0]["showscale"] = False
-            spec |= style.without_plot(theme, "There is no cell to show.")
-            spec["plot_bgcolor"] = style.CLEAR
+            more = style.without_plot(theme, "There is no cell to show.")
         elif beside is not None:
             # Plotly draws an axis only where a trace uses it.
-            unseen = {"hoverinfo": "skip", "showlegend": False}
-            traces.append({"type": "scatter", "x": [None], "y": [None], "yaxis": "y2", **unseen})
-            texts = [f"{titles.arrow} {escape_html(text)}" for text in side_texts(beside, narrow)]
-            spec["yaxis2"] = style.axis(
-                "" if narrow else titles.beside,
-                texts,
-                style.label_step(n_queries, style.plot_height(n_queries) // style.MIN_ROW_HEIGHT),
-                range=[n_queries - 0.5, -0.5],
-                side="right",
-                overlaying="y",
-                matches="y",
-                color=theme.accent,
+            marks.append(points([None], [None], yaxis="y2"))
+            texts = [f"{titles.arrow} {text}" for text in side_texts(beside, narrow)]
+            axis = label_axis(titles.beside, texts).with_(
+                side="right", overlaying="y", matches="y", color=theme.accent
             )
-        return go.Figure({"data": traces, "layout": spec})
-
-
-def _numbers(
-    weights: NDArray[np.float32], forbidden: NDArray[np.bool_], theme: themes.Theme
-) -> dict[str, Any]:
-    """Each weight as two digits in its cell, except where it would round to 0."""
-    # Not the heatmap's own texts: Plotly writes those in a grey that fades on the middle colours.
-    rows, columns = np.nonzero((weights >= CONSTANTS["LEAST_NUMBER"]) & ~forbidden)
-    shown = weights[rows, columns].tolist()
-    texts, colors = [f"{weight:.2f}" for weight in shown], [theme.ink(weight) for weight in shown]
-    size, name = style.SMALL_FONT_SIZE, "weight as a number"
-    return style.cell_texts(columns, rows, texts, colors, size, name=name)
+            more = {"yaxis2": axis.drawn(theme, narrow, rows=height, first=True)}
+        if beside is not None:
+            # In the same colour as the axis title that it replaces.
+            said = f'<span style="color: {theme.accent}">Right – {titles.beside}</span>'
+            lines.insert(1, said)
+        return chart(
+            layout,
+            one.name,
+            Plot(
+                across=key_axis(keys, one.keys, layout),
+                up=label_axis(rows, one.queries),
+                marks=marks,
+                height=height,
+            ),
+            lines=[],
+            always=lines if narrow else [],
+            scale=scale,
+            top=keys_height(one.keys, layout),
+            below=(style.BOTTOM, style.BOTTOM + style.LEGEND_HEIGHT),
+            ground="grid" if weights.size else style.CLEAR,
+            **more,
+        )

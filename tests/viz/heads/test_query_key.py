@@ -409,21 +409,6 @@ def test_every_font_can_be_read_from_the_back_row() -> None:
     assert min(found) >= 14
 
 
-def test_light_and_dark_differ() -> None:
-    light, dark = (query_key_figure(a_map(), 0, 1, 2, dark=dark) for dark in (False, True))
-    assert light.layout.font.color != dark.layout.font.color
-    assert light.data[0].colorscale != dark.data[0].colorscale
-    assert list(light.data[3].marker.color) != list(dark.data[3].marker.color)
-
-
-def test_drawing_changes_nothing_of_the_trace() -> None:
-    seen = a_map(causal=True)
-    before = [array.copy() for array in (seen.weights, seen.scores, seen.q, seen.k)]
-    query_key_figure(seen, 0, 2, 1)
-    for array, kept in zip((seen.weights, seen.scores, seen.q, seen.k), before, strict=True):
-        assert np.array_equal(array, kept)
-
-
 def test_the_alternative_text_tells_the_whole_way() -> None:
     seen = a_map()
     numbers = arithmetic(seen, 1, 1, 2)
