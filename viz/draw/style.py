@@ -224,15 +224,6 @@ def legend_below(shared: Mapping[str, Any]) -> dict[str, Any]:
     return {**shared["legend"], **place}
 
 
-def plain_layout(
-    theme: Theme, *, title: str, height: int, below: int, top: int = 0, lines: Sequence[str] = ()
-) -> dict[str, Any]:
-    """`layout` on a clear ground, with the legend in the lower left corner of what lies below."""
-    shared = layout(theme, title=title, height=height, top=top, lines=lines)
-    legend = legend_below(shared)
-    return {**with_bottom(shared, below), "plot_bgcolor": CLEAR, "legend": legend}
-
-
 def axis_title(text: str, standoff: int = 10) -> dict[str, Any]:
     """The title of an axis without tokens, in the style of `axis`."""
     return {"text": text, "standoff": standoff, "font": {"size": SMALL_FONT_SIZE}}
