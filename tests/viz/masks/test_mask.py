@@ -27,7 +27,7 @@ from viz.draw import style, themes
 from viz.draw.labels import visible
 from viz.draw.word_diff import diff_html, word_diff
 from viz.masks.batch_masks import batch_masks, factors, repeated, token_grid
-from viz.masks.difference import COMPARED_NAMES, Compared, Difference, mask_difference
+from viz.masks.difference import Compared, Difference, mask_difference
 from viz.masks.head_in_batch import HeadInBatch
 from viz.masks.log_probs import LogProbs
 from viz.masks.mask import (
@@ -411,15 +411,6 @@ def test_two_masks_together_have_both_reasons() -> None:
     assert not both_masks(closed, padding).allowed.any()
 
 
-def test_an_edit_of_an_edit_is_named_once_and_leaves_its_base_alone() -> None:
-    base = batch_masks(a_batch(), 0)["encoder"]
-    before = base.cells.copy()
-    twice = edited_mask(edited_mask(base, np.zeros((7, 7), np.bool_)), np.eye(7, dtype=np.bool_))
-    assert twice.name == "Encoder self-attention: not padding, edited"
-    assert (twice.shape, twice.dtype) == ("(query, key) = (7, 7)", "bool")
-    assert np.array_equal(base.cells, before)
-
-
 def test_masks_that_do_not_fit_are_refused() -> None:
     base = batch_masks(a_batch(), 0)["cross"]
     with pytest.raises(ValueError, match=r"has the shape \(7, 6\), and \(6, 7\) is needed"):
@@ -437,11 +428,6 @@ def test_masks_that_do_not_fit_are_refused() -> None:
 def test_a_mask_cannot_be_written_to() -> None:
     with pytest.raises(ValueError, match="read-only"):
         a_mask([[0, 1]]).cells[0, 0] = 1
-
-
-def test_every_cell_and_every_comparison_has_a_name() -> None:
-    assert len(a_mask([[0]]).cell_names) == len(Cell)
-    assert list(COMPARED_NAMES) == list(Compared)
 
 
 def test_queries_without_a_key_are_listed_by_place_and_name() -> None:
@@ -593,13 +579,6 @@ def test_any_mask_gives_the_weights_that_the_model_would_give(data: st.DataObjec
     assert not found.outputs[empty].any()
     assert not found.contributions[empty].any()
     np.testing.assert_allclose(found.weights.sum(axis=1), ~empty, atol=1e-6)
-
-
-def test_without_the_mask_every_key_has_a_weight() -> None:
-    seen = a_batch()[0].attention("decoder", 0)
-    found = head_steps(seen, 0, np.ones((6, 6), dtype=np.bool_))
-    assert (found.weights > 0).all()
-    assert not np.isnan(found.masked).any()
 
 
 def test_heads_with_masks_of_their_own_are_taken_with_these() -> None:
