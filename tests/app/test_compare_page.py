@@ -20,7 +20,9 @@ from tests.kit.foreign_folders import save_foreign
 from tests.kit.shown import html, plain, query
 from tests.kit.surveys import tiny_corpus_survey
 from tests.kit.tiny_checkpoint import PAIRS, write_tiny_checkpoint
-from viz.pages.compare import NO_SECOND, PATCHES, PUT_IN, alike_words, matched_pair
+from viz.pages.compare import NO_SECOND, PUT_IN
+from viz.pages.compare_heads import PATCHES
+from viz.pages.compare_models import alike_words, matched_pair
 
 OpenApp = Callable[..., AppTest]
 

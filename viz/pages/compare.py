@@ -4,87 +4,55 @@ import functools
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import streamlit as st
 
-from model.checkpoints.checkpoint import (
-    CONFIG,
-    CheckpointError,
-    language_pair,
-    own_file,
-    read_json,
-    snapshots,
-)
-from model.checkpoints.shipped import checkpoint_name
 from model.patching.causal_trace import streams, traced
 from model.patching.results import CausalTrace, Patched
 from model.record.patches import Side, Stream, side_of
-from model.survey.nearest import matched as matched_places
-from model.trace.attention_map import Site
-from model.trace.head import Head
 from model.trace.trace import Trace
 from model.translate.translator import Translator
 from viz.browser.clicks import clicks, handle_clicks
 from viz.browser.exchange import exchange, handle_moves
-from viz.compare.head_pair import HeadPair
-from viz.compare.heads import HeadDifferences
-from viz.compare.paired import PairedTraces, matched
+from viz.compare.paired import PairedTraces
 from viz.compare.parts import parts_of
 from viz.compare.texts import runs_html
 from viz.compare.tracing import TracedWord
 from viz.compare.view import (
     KEYS,
-    MOST_PATCHES,
     SHOWN,
     VERSUS,
-    VIEW,
     CompareView,
     Patches,
     by_part,
     listed,
     part_name,
-    read_patches,
-    written_part,
 )
 from viz.compare.words import PatchedWords
-from viz.draw import style
 from viz.draw.labels import axis_texts, escape_markdown
+from viz.pages.compare_heads import on_stage, show_heads, toggle, written_patches
+from viz.pages.compare_models import choose_model, models, show_models
 from viz.pages.compare_searches import show_searches
 from viz.registry.pages import SENTENCE
-from viz.save.picture import Picture
 from viz.service import session
 from viz.service.jobs.removing import put_in, restore_tokens
-from viz.service.jobs.running import read, record
-from viz.service.model_menu import checkpoints, copies, readers
+from viz.service.jobs.running import record
 from viz.service.questions import OfModel
-from viz.service.versions import snapshot_of, version_of
 from viz.shell import address, opening, stage
 from viz.shell.save_menu import show_picture
 from viz.shell.theme import is_dark
 from viz.shell.widgets import hint, menu, row, segments
 from viz.shell.width import is_narrow, watch_width
 
-HEADS, TRACING = KEYS("heads"), KEYS("tracing")
-"""The keys of the charts that can be clicked."""
+PUT_IN, TRACING = KEYS("put-in"), KEYS("tracing")
 
-PUT_IN = KEYS("put-in")
-
-NO_MODEL = "There is no second model here. Add a folder to the models, then reload the page."
 
 NO_SECOND = "Type a second sentence, or choose a pair: two sentences that differ in one thing."
 
-NO_HEADS = (
-    "These two models share no kind of attention, so no head of one can be held beside one of the "
-    "other."
-)
 
 MOST_TRACED = 60
 """With more tokens in a sentence, tracing would take minutes."""
-
-PATCHES = VIEW.parameter("patched")
-PAIR_HEAD = VIEW.parameter("pair_head")
 
 
 def show(question: OfModel) -> None:
@@ -111,9 +79,6 @@ def bring_pair(question: OfModel) -> None:
     second = dict(opening.pairs_for(question.checkpoint)).get(question.sentence)
     if second and address.is_plain() and not address.read(CompareView).other:
         opening.bring(other=second)
-
-
-# ---- two sentences -------------------------------------------------------------------------------
 
 
 def show_sentences(question: OfModel, view: CompareView) -> None:
@@ -224,7 +189,7 @@ def keep_known(view: CompareView, model: Translator, pair: PairedTraces) -> None
     known = tuple(each for each in view.patches if is_known(each, model, pair))
     if len(known) < len(view.patches):
         address.note("patched", "The address puts in a part that is not there; it is left out.")
-        address.change(patched=_written(known))
+        address.change(patched=written_patches(known))
 
 
 def is_known(patch: Any, model: Translator, pair: PairedTraces) -> bool:
@@ -247,62 +212,6 @@ def part_names(patches: Patches, pair: PairedTraces) -> list[str]:
     """What is put in, in words."""
     source, target = axis_texts(pair.first.source), axis_texts(pair.second.target)
     return [part_name(part, token, source, target) for part, token in patches]
-
-
-def show_heads(pair: PairedTraces, view: CompareView, other_model: str = "") -> None:
-    """All heads as tiles, and one large."""
-    head = view.head or pair.most_moved
-    tiles = HeadDifferences(pair, other_model, framed=head)
-    large = HeadPair(pair, other_model, head)
-    if stage.is_on():
-        second = pair.second
-        on_stage(
-            tiles,
-            HEADS,
-            f"Second model: {other_model}"
-            if pair.versus == "model"
-            else f"Second sentence: {second.source_text} → {second.text}",
-        )
-        return
-    show_picture(tiles, HEADS, after=" Click a tile to see the head large.", drawn=tiles)
-    clicks(HEADS, on_clicks=partial(handle_clicks, HEADS, choose_head))
-    show_picture(large, KEYS("head"))
-    if pair.versus == "sentence":
-        written = written_part(head)
-        is_in = any(written_part(*each) == written for each in view.patches)
-        st.button(
-            "Take this head out again" if is_in else "Put this head into the first sentence",
-            icon=":material/undo:" if is_in else ":material/move_down:",
-            key=KEYS("put-head"),
-            on_click=toggle,
-            args=(written,),
-        )
-
-
-def choose_head(written: Any) -> None:
-    """Show a clicked head large; `written` comes from a browser."""
-    try:
-        head = PAIR_HEAD.parse(written)
-    except (TypeError, ValueError):
-        return
-    address.change(pair_head=head)
-
-
-def toggle(written: Any) -> None:
-    """Put a part in, or take it out again; `written` may come from a browser."""
-    try:
-        (patch,) = read_patches(PATCHES.parse(str(written)))
-    except (TypeError, ValueError):
-        return
-    before = address.read(CompareView).patches
-    after = tuple(each for each in before if each != patch)
-    if len(after) == len(before) < MOST_PATCHES:
-        after = (*before, patch)
-    address.change(patched=_written(after))
-
-
-def _written(patches: Patches) -> str:
-    return "-".join(written_part(*each) for each in patches)
 
 
 def _parts(patches: Patches) -> tuple[Any, ...]:
@@ -361,161 +270,3 @@ def causal_trace(question: OfModel, other: str, model: Translator, patched: Patc
         found[stream] = session.ask(restore_tokens(*asked, stream))
     slot.empty()
     return traced(patched, session.ask(record(question.version, other)).target, found)
-
-
-def on_stage(picture: Picture, key: str, words: str) -> None:
-    """A picture alone, with words at the foot of the stage."""
-    with stage.picture():
-        stage.say(words)
-        stage.show((picture, key), narrow=is_narrow())
-
-
-# ---- two models ----------------------------------------------------------------------------------
-
-
-def models(question: OfModel) -> dict[str, str]:
-    """What the model can be compared with: other models, and its own snapshots, by name."""
-    steps = snapshots(question.folder)
-    shown = question.checkpoint
-    own = {
-        f"{question.folder.name}@{step}": f"{question.folder.name}, step {step:,}"
-        for step in steps
-        if snapshot_of(question.folder, step) != shown
-    }
-    others = {name: name for name in (*checkpoints(), *readers()) if name != question.folder.name}
-    return own | others if steps else others | own
-
-
-def choose_model(question: OfModel) -> None:
-    """The second model."""
-    names = models(question)
-    wanted = address.read(CompareView).other_model
-    if wanted not in names:
-        if wanted:
-            address.note("other_model", "There is no such second model; another one is shown.")
-        address.change(other_model=usual_model(question, names))
-    menu("Second model", names, key=KEYS("other_model"), width=300)
-
-
-def usual_model(question: OfModel, names: dict[str, str]) -> str:
-    """The model to begin with: for the same languages, of as many heads, and one that can write."""
-    known = checkpoints()
-
-    def unlike(name: str) -> tuple[bool, bool, bool]:
-        if name not in known:
-            return True, True, True
-        folder = known[name]
-        languages = language_pair(name) != language_pair(question.folder.name)
-        return languages, copies(folder), shape_of(folder) != shape_of(question.folder)
-
-    return min(names, key=unlike)
-
-
-def shape_of(folder: Path) -> list[Any]:
-    """How many layers and heads a checkpoint has, without loading it."""
-    try:
-        config = read_json(own_file(folder, CONFIG))
-    except CheckpointError:
-        return []
-    return [config.get(name) for name in ("n_heads", "n_encoder_layers", "n_decoder_layers")]
-
-
-def show_models(question: OfModel) -> None:
-    """The same sentence in both models, each head beside the one that looks most alike."""
-    name = address.read(CompareView).other_model
-    names = models(question)
-    if not names:
-        hint(NO_MODEL)
-        return
-    if name not in names:
-        name = usual_model(question, names)
-    first = session.ask(question.record)
-    second = of_other(question, name)
-    pair = by_surveys(question, name, first, second) or matched_pair(first, second)
-    if not pair.heads:
-        hint(NO_HEADS)
-        return
-    view = address.read(CompareView)
-    if view.head is not None and view.head not in pair.heads:
-        address.change(pair_head="")
-        view = address.read(CompareView)
-    if not stage.is_on():
-        runs = [
-            (question.name, first.source_text, first.text),
-            (names[name], second.source_text, second.text),
-        ]
-        st.html(runs_html(runs, dark=is_dark()))
-        st.markdown(alike_words(pair))
-    show_heads(pair, view, by_name(name))
-    if not stage.is_on():
-        show_labels(question, name, pair, view.head or pair.most_moved)
-
-
-def of_other(question: OfModel, name: str) -> Trace:
-    """What the second model does on the sentence."""
-    folder, _, step = name.partition("@")
-    if folder in readers():
-        return session.ask(read(version_of(readers()[folder]), question.sentence)).answer.trace
-    path = checkpoints()[folder]
-    checkpoint = snapshot_of(path, int(step)) if step else path
-    return session.ask(record(version_of(checkpoint), question.sentence))
-
-
-def by_name(name: str) -> str:
-    """The second model as a notebook reads it, with a snapshot by its number."""
-    folder, _, step = name.partition("@")
-    path = readers().get(folder) or checkpoints()[folder]
-    number = f"@{snapshots(path).index(int(step))}" if step else ""
-    return f"{checkpoint_name(path)}{number}"
-
-
-@functools.lru_cache(maxsize=8)
-def matched_pair(first: Trace, second: Trace) -> PairedTraces:
-    """Both traces, with every head's partner."""
-    return PairedTraces(first, second, "model", matched(first, second))
-
-
-def by_surveys(question: OfModel, name: str, first: Trace, second: Trace) -> PairedTraces | None:
-    """The same with the partners that surveys of both models found; None without two of them."""
-    other = checkpoints().get(name)
-    surveys = [session.corpus_survey(each) for each in (question.checkpoint, other) if each]
-    if len(surveys) < 2 or None in surveys:
-        return None
-    one, two = (each.probes for each in surveys if each is not None)
-    partners = matched_places(one, two)
-    names = question.model_name, by_name(name)
-    return PairedTraces(first, second, "model", partners, names) if partners else None
-
-
-def alike_words(pair: PairedTraces, most: float = 0.1) -> str:
-    """How many heads have a partner that looks at nearly the same tokens: all but `most`."""
-    alike, count = sum(share < most for share in pair.moved.values()), len(pair.heads)
-    return (
-        f"On this sentence, {alike or 'none'} of {style.count_of(count, 'pair')} of heads "
-        f"{'agrees' if alike < 2 else 'agree'} on more than {style.percent(1 - most)} of the "
-        "weight."
-    )
-
-
-def show_labels(question: OfModel, name: str, pair: PairedTraces, head: Head) -> None:
-    """What surveys found that both heads do on many sentences, where there are surveys."""
-    folder, _, step = name.partition("@")
-    known = checkpoints()
-    lines = []
-    partner = pair.heads[head]
-    for title, checkpoint, shown in (
-        (question.name, question.checkpoint, head),
-        (name, None if step else known.get(folder), partner),
-    ):
-        if checkpoint is not None and (text := label_of(checkpoint, *shown)):
-            named = f"{title}, {Head(*shown).short_name}: {text}"
-            lines.append(escape_markdown(named))
-    if lines:
-        st.markdown("On many sentences:\n" + "\n".join(f"- {each}" for each in lines))
-
-
-def label_of(checkpoint: Any, site: Site, head: int) -> str:
-    """What a survey found that a head does; empty where there is none."""
-    labels = session.labels(checkpoint).get(site, ())
-    label = labels[head] if head < len(labels) else None
-    return label.text if label else ""

@@ -1,0 +1,100 @@
+"""What the heads page shows: a trace, read in one way, and the selection in it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from model.checkpoints.checkpoint import CheckpointError
+from model.checkpoints.shipped import checkpoint_name
+from model.explain.labels import Label
+from model.explain.measures import facts_of
+from model.explain.reading import Reading, ReadTrace, alignment_note, read
+from model.trace.attention_map import AttentionKind, Site
+from model.trace.trace import Trace
+from viz.browser.kept import Kept, nothing
+from viz.heads.payload import JOINT
+from viz.heads.view import KEYS, VIEW, HeadsView
+from viz.heads.whole_view import Facts
+from viz.service import session
+from viz.service.jobs.examples import find_later_rows
+from viz.service.questions import OfModel, OfReader, OfTrace, Question
+
+JOINED = (AttentionKind.ENCODER, AttentionKind.CROSS, AttentionKind.DECODER)
+"""The kinds of attention in the joint picture, in reading order."""
+
+
+BY_NAME = {parameter.name: parameter for parameter in VIEW.parameters}
+
+
+Labels = Mapping[Site, tuple[Label | None, ...]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Prepared:
+    """One trace as the page shows it, read in one way."""
+
+    question: Question
+    reading: Reading
+    trace: Trace
+    seen: ReadTrace
+    facts: Facts
+    labels: Labels
+
+    @property
+    def target(self) -> str:
+        """The translation that a person typed; empty for none."""
+        return self.question.target if isinstance(self.question, OfModel) else ""
+
+    @property
+    def kinds(self) -> list[AttentionKind]:
+        """The kinds of attention that there are."""
+        return list(dict.fromkeys(site.kind for site in self.trace.maps))
+
+
+_PREPARED: Kept[Prepared | None] = Kept(KEYS("prepared"), nothing)
+
+
+def prepare(question: Question, reading: Reading) -> Prepared:
+    """The trace as it is read, with its facts; kept while question and reading stay the same."""
+    kept = _PREPARED.value
+    if kept is not None and (kept.question, kept.reading) == (question, reading):
+        return kept
+    labels: Labels = {}
+    match question:
+        case OfModel():
+            trace = session.ask(question.record)
+            seen = read(trace, reading)
+            if seen.by_prediction:
+                note = alignment_note(session.ask(find_later_rows(question.version)))
+                seen = replace(seen, notes=(*seen.notes, *filter(None, [note])))
+            seen, labels = with_labels(seen, question.checkpoint)
+        case OfReader(folder=folder, trace=trace):
+            seen = replace(read(trace, reading), folder=checkpoint_name(folder))
+            seen, labels = with_labels(seen, folder)
+        case OfTrace(trace=trace):
+            # It has no model, and so no heads that anybody surveyed.
+            seen = replace(read(trace, reading), file=question.name)
+    prepared = Prepared(question, reading, trace, seen, facts_of(seen.maps), labels)
+    _PREPARED.value = prepared
+    return prepared
+
+
+def with_labels(seen: ReadTrace, checkpoint: Path) -> tuple[ReadTrace, Labels]:
+    """The labels of a model's heads, or none and a note of what is wrong with them."""
+    try:
+        return seen, session.labels(checkpoint)
+    except CheckpointError as error:
+        return replace(seen, notes=(*seen.notes, str(error))), {}
+
+
+def selected_sites(prepared: Prepared, view: HeadsView) -> tuple[list[Site], int]:
+    """The selected sites and head, or the nearest that the trace has."""
+    is_joint = view.attention == JOINT
+    kinds = JOINED if is_joint else (AttentionKind(view.attention),)
+    sites = []
+    for kind in kinds:
+        layers = prepared.trace.layers(kind)
+        if layers and (not is_joint or view.layer < len(layers)):
+            sites.append(Site(kind, layers[min(view.layer, len(layers) - 1)]))
+    n_heads = min(prepared.seen.maps[site].n_heads for site in sites)
+    return sites, min(view.head, n_heads - 1)
