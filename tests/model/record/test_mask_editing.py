@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import copy
-import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +18,7 @@ from model.paper.search import Sampling, Search
 from model.paper.transformer import Transformer
 from model.record.intervention import UNCHANGED, Intervention, Masks, PositionEdit, PositionError
 from model.record.mask_editing import SentenceLengths, editing
-from model.record.mask_presets import PRESETS, block_words, causal, everything, first_token
+from model.record.mask_presets import PRESETS, causal, everything, first_token
 from model.record.mask_rules import MaskError
 from model.record.recording import CaptureError, recording
 from model.record.taps import install_taps
@@ -625,69 +621,6 @@ def test_a_batch_that_is_none_is_refused(translator: Translator) -> None:
 # Who edits
 
 
-@pytest.mark.parametrize("layout", ["batched", "per_head"])
-def test_threads_with_different_masks_never_mix(build: Build, layout: str) -> None:
-    model = build(head_layout=layout)
-    install_taps(model)
-    source, target = torch.arange(4, 12)[None], torch.arange(12, 20)[None]
-    masks: list[dict[Any, Any]] = [
-        {},
-        {DECODER: everything},
-        {DECODER: first_token},
-        {CROSS: partial(block_words, keys=[1]), (ENCODER, 1): causal},
-    ]
-
-    def run(own: dict[Any, Any]) -> tuple[Tensor, dict[Site, AttentionMap]]:
-        with torch.no_grad(), editing(own), recording() as seen:
-            return model(source, target), seen.maps()
-
-    expected = [run(own) for own in masks]
-    ready = threading.Barrier(len(masks))
-
-    def repeat(own: dict[Any, Any]) -> list[tuple[Tensor, dict[Site, AttentionMap]]]:
-        ready.wait(timeout=60)
-        return [run(own) for _ in range(20)]
-
-    with ThreadPoolExecutor(len(masks)) as pool:
-        results = list(pool.map(repeat, masks))
-    for runs, (logits, maps) in zip(results, expected, strict=True):
-        for found, seen in runs:
-            assert torch.equal(found, logits)
-            for site, each in maps.items():
-                np.testing.assert_array_equal(seen[site].allowed, each.allowed)
-                np.testing.assert_array_equal(seen[site].weights, each.weights)
-    assert len({tuple(logits.flatten().tolist()) for logits, _ in expected}) == len(masks)
-
-
-def test_a_hundred_edits_leave_the_shared_model_as_it_was(translator: Translator) -> None:
-    model = translator.model
-
-    def hooks() -> list[int]:
-        return [
-            len(module._forward_hooks) + len(module._forward_pre_hooks)
-            for module in model.modules()
-        ]
-
-    state, count = copy.deepcopy(model.state_dict()), hooks()
-    buffers = [buffer.clone() for buffer in model.buffers()]
-    before = translator.trace(TEXT)
-    for i in range(100):
-        rule = PRESETS["causal_window"].rule(width=i % 3)
-        if i % 4:
-            translator.trace(
-                TEXT, TARGET, under=masked({(DECODER, i % 3): rule, CROSS: first_token})
-            )
-        else:
-            translator.translate(TEXT, search=Search(beam=2), under=masked({DECODER: rule}))
-    assert hooks() == count
-    assert model.state_dict().keys() == state.keys()
-    for name, value in model.state_dict().items():
-        assert torch.equal(value, state[name]), name
-    for found, buffer in zip(model.buffers(), buffers, strict=True):
-        assert torch.equal(found, buffer)
-    assert_same_bits(translator.trace(TEXT), before)
-
-
 def test_after_an_error_the_models_own_masks_hold_again(translator: Translator) -> None:
     before = translator.trace(TEXT, TARGET)
     with pytest.raises(MaskError):
@@ -695,24 +628,6 @@ def test_after_an_error_the_models_own_masks_hold_again(translator: Translator) 
     with pytest.raises(MaskError):
         translator.translate(TEXT, under=masked({CROSS: causal(90, 90)}))
     assert_same_bits(translator.trace(TEXT, TARGET), before)
-
-
-def test_masks_around_a_call_hold_in_it_and_its_own_come_first(translator: Translator) -> None:
-    blocked = {CROSS: PRESETS["first_token"].rule()}
-    with editing(blocked):
-        around = translator.trace(TEXT, TARGET)
-        own = translator.trace(TEXT, TARGET, under=masked({CROSS: everything}))
-    assert_same_bits(around, translator.trace(TEXT, TARGET, under=masked(blocked)))
-    assert_same_bits(own, translator.trace(TEXT, TARGET))
-
-
-def test_nested_edits_do_not_add_up(translator: Translator) -> None:
-    with editing({CROSS: first_token, ENCODER: causal}):
-        with editing({ENCODER: everything}):
-            inner = translator.trace(TEXT, TARGET)
-        outer = translator.trace(TEXT, TARGET)
-    assert_same_bits(inner, translator.trace(TEXT, TARGET))
-    assert outer.attention(CROSS, 0).weights[..., 1:].any() == np.False_
 
 
 # What is refused

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import re
-import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -72,11 +71,6 @@ def moved(positions: PositionEdit) -> Intervention:
 def known(array: FloatArray | None) -> FloatArray:
     assert array is not None
     return array
-
-
-def state_of(model: Transformer) -> dict[str, torch.Tensor]:
-    buffers = {name: buffer.clone() for name, buffer in model.named_buffers()}
-    return {**buffers, **{name: value.clone() for name, value in model.state_dict().items()}}
 
 
 def hooks_of(model: Transformer) -> int:
@@ -594,75 +588,10 @@ def test_additive_scores_are_refused_because_they_do_not_split(
 # One shared model.
 
 
-def test_two_threads_with_different_edits_never_mix(translator: Translator) -> None:
-    edits = [PositionEdit(scale=0.2), PositionEdit(shift=7), PositionEdit(scale=2.0), AT_REST]
-    expected = [translator.trace(SENTENCE, TARGET, under=moved(edit)) for edit in edits]
-    decoded = [
-        translator.translate(OTHER, search=Search(beam=2), under=moved(edit)) for edit in edits
-    ]
-    start = threading.Barrier(len(edits))
-    failures: list[BaseException] = []
-
-    def read(place: int) -> None:
-        try:
-            start.wait()
-            for _ in range(12):
-                trace = translator.trace(SENTENCE, TARGET, under=moved(edits[place]))
-                assert_same_trace(trace, expected[place])
-                again = translator.translate(
-                    OTHER, search=Search(beam=2), under=moved(edits[place])
-                )
-                assert again.log_probs == decoded[place].log_probs
-        except BaseException as failure:
-            failures.append(failure)
-
-    threads = [threading.Thread(target=read, args=(place,)) for place in range(len(edits))]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not failures
-
-
-def test_a_hundred_edits_leave_the_model_as_it_was(variant: Callable[..., Translator]) -> None:
-    translator = variant()
-    before, hooks = state_of(translator.model), hooks_of(translator.model)
-    encodings = translator.model.encoder.positions, translator.model.decoder.positions
-    tables = [encoding.table for encoding in encodings]
-    for number in range(100):
-        edit = PositionEdit(scale=number / 50, shift=number % 60 - 20)
-        try:
-            translator.trace(SENTENCE, TARGET, under=moved(edit))
-        except PositionError:
-            assert edit.shift > 0
-    after = state_of(translator.model)
-    assert before.keys() == after.keys()
-    assert all(torch.equal(before[name], after[name]) for name in before)
-    assert hooks_of(translator.model) == hooks
-    assert all(encoding.table is table for encoding, table in zip(encodings, tables, strict=True))
-
-
 def test_installing_taps_again_adds_no_second_hook(translator: Translator) -> None:
     hooks = hooks_of(translator.model)
     install_taps(translator.model)
     assert hooks_of(translator.model) == hooks
-
-
-def test_an_edit_ends_with_its_block_also_after_an_error(translator: Translator) -> None:
-    plain = translator.encode(SENTENCE)
-    with pytest.raises(RuntimeError, match="stop"), editing_positions(WITHOUT):
-        raise RuntimeError("stop")
-    assert np.array_equal(translator.encode(SENTENCE), plain)
-
-
-def test_inside_another_block_the_inner_edit_holds_alone(translator: Translator) -> None:
-    shifted = translator.encode(SENTENCE, under=moved(PositionEdit(shift=4)))
-    with editing_positions(PositionEdit(scale=0.5)):
-        assert np.array_equal(
-            translator.encode(SENTENCE, under=moved(PositionEdit(shift=4))), shifted
-        )
-        halved = translator.encode(SENTENCE)
-    assert np.array_equal(halved, translator.encode(SENTENCE, under=moved(PositionEdit(scale=0.5))))
 
 
 def test_an_edit_that_meets_no_encoding_says_so(tiny_model: Transformer) -> None:
