@@ -88,17 +88,22 @@ def read_card(path: Path) -> str:
         raise CorpusError(f"The card {path} cannot be read.") from error
 
 
-def with_nearness(text: str, test: dict[str, Any]) -> str:
+def with_section(card: str, section: str, *, before: str) -> str:
+    """A card with a section ahead of the one with that heading, in place of its own older one."""
+    heading = re.escape(section.partition("\n")[0])
+    bare = re.sub(rf"^{heading}$.*?(?=^## )", "", card, flags=re.MULTILINE | re.DOTALL)
+    ahead = f"{section}\n\n"
+    return re.sub(rf"^(?={before}$)", lambda _: ahead, bare, count=1, flags=re.MULTILINE)
+
+
+def with_nearness(card: str, test: dict[str, Any]) -> str:
     """A card with the scores near the training data and far from it, new or in place of old ones.
 
     Raises CorpusError if the card has no section of scores to put them after.
     """
-    section = "\n\n".join(_nearness(test))
-    bare = re.sub(rf"^{NEAR_HEADING}$.*?(?=^## )", "", text, flags=re.MULTILINE | re.DOTALL)
-    scores = re.search(r"^## Scores$.*?(?=^## )", bare, re.MULTILINE | re.DOTALL)
-    if scores is None:
-        raise CorpusError("The card has no section “Scores” with another after it.")
-    return f"{bare[: scores.end()]}{section}\n\n{bare[scores.end() :]}"
+    if not re.search(r"^## Scores$.*^## Training$", card, re.MULTILINE | re.DOTALL):
+        raise CorpusError("The card has no section “Scores” with one on training after it.")
+    return with_section(card, "\n\n".join(_nearness(test)), before="## Training")
 
 
 def shape(config: TransformerConfig, n_parameters: int, bits: int = 16) -> str:

@@ -5,7 +5,6 @@ python -m model.training.growth --run runs/childhood --checkpoint checkpoints/en
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 from tqdm import tqdm
@@ -22,6 +21,7 @@ from model.explain.growth import Growth, growth_of
 from model.explain.growth_file import read_growth, write_growth
 from model.files import write_whole
 from model.paper.transformer import Transformer
+from model.training.card import with_section
 from model.training.command import Program, command
 from model.training.snapshots import kept_snapshots
 from model.translate.translator import Translator
@@ -58,10 +58,9 @@ def card_with(card: str, growth: Growth) -> str:
         f"{HEADING}\n\nThe heads that end up with a label, and the step from which it holds "
         f"over the examples, measured at {len(growth.steps)} steps of the run. This folder keeps "
         "the weights of some of them; `growth.json` holds the measures of every head.\n\n"
-        f"{listed if rows else 'No head ends up with a label.'}\n\n"
+        f"{listed if rows else 'No head ends up with a label.'}"
     )
-    without = re.sub(rf"{HEADING}\n.*?(?=^## )", "", card, flags=re.DOTALL | re.MULTILINE)
-    return without.replace("## Scores\n", f"{part}## Scores\n", 1)
+    return with_section(card, part, before="## Scores")
 
 
 @command

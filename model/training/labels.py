@@ -9,7 +9,6 @@ needs no data: its task draws its sentences. model.explain.labels says what earn
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from random import Random
@@ -41,7 +40,7 @@ from model.survey.parallel_text import CorpusError, Pair, key
 from model.survey.survey_file import read_survey
 from model.trace.attention_map import Site
 from model.trace.trace import Trace
-from model.training.card import table
+from model.training.card import DATA_HEADING, table, with_section
 from model.training.command import Program, command
 from model.training.toy_recipes import TOY_DATA, TOY_LICENCE, UNSEEN, unseen_pairs
 from model.translate.sentences import TextError
@@ -198,12 +197,11 @@ def card_with_labels(card: str, survey: Survey) -> str:
         f"{survey.sample.licence}), none of them an example. A label counts the first "
         f"{MIN_SENTENCES} sentences that can tell, and is earned if the lower end of the "
         f"{CONFIDENCE:.0%} Wilson interval reaches {MIN_PASSING:.0%}; `labels.json` holds the "
-        "numbers.\n\n"
+        "numbers."
     )
     if rows:
-        text += table(("head", "label", "mean", "holds in"), rows) + "\n\n"
-    bare = re.sub(rf"^{HEADING}$.*?(?=^## )", "", card, flags=re.DOTALL | re.MULTILINE)
-    return re.sub(r"^(?=## Data and licences$)", lambda _: text, bare, count=1, flags=re.MULTILINE)
+        text += f"\n\n{table(('head', 'label', 'mean', 'holds in'), rows)}"
+    return with_section(card, text, before=DATA_HEADING)
 
 
 def _recorded(
