@@ -33,7 +33,7 @@ _IMPORT = re.compile(
     r'(?: with \{ type: "json" \})?;\n',
     re.MULTILINE,
 )
-_COMMENT = re.compile(r"^[ \t]*(?://.*|/\*(?s:.*?)\*/)\n", re.MULTILINE)
+_COMMENT = re.compile(r"^[ \t]*(?://.*|/\*(?:[^*]|\*(?!/))*\*/)\n", re.MULTILINE)
 _TYPE = re.compile(r"/\*\* @type .*? \*/ ?")
 _EXPORT = re.compile(r"^export (?=(?:async )?(?:function|class|const|let)\b)", re.MULTILINE)
 _LEFT = re.compile(r"^(?:import|export|@import)\b.*", re.MULTILINE)

@@ -15,6 +15,7 @@ def folder(tmp_path: Path) -> Path:
     (tmp_path / "two.js").write_text(
         'import { LOW } from "./one.js";\n\n/** One.\n * @type {() => Promise<number>} */\n'
         "export async function two() {\n  // Low.\n  return /** @type {number} */ (LOW);\n}\n"
+        "/** @type {number[]} */ ([LOW]).push(1);\n/** The end. */\n"
     )
     (tmp_path / "all.js").write_text(
         "// Everything.\n\nimport {\n  HIGH,\n  LOW,\n} from "
@@ -27,7 +28,8 @@ def test_each_module_stands_once_before_what_imports_it(folder: Path) -> None:
     text = joined(folder / "all.js")
     assert " ".join(text.split()) == (
         'const numbers = { "MOST": 8 }; const [LOW, HIGH] = [1, numbers.MOST]; '
-        "async function two() { return (LOW); } export default [HIGH, LOW, two];"
+        "async function two() { return (LOW); } ([LOW]).push(1); "
+        "export default [HIGH, LOW, two];"
     )
 
 
