@@ -249,16 +249,10 @@ ADDED: Mapping[str, Mapping[str, Edit]] = {
         ),
     },
     "a question for visitors": {
-        "viz/inquiries/facts.py": both(
-            ahead(
-                "\n\nINQUIRIES = (",
-                "\n\ndef letters(subject: Subject) -> Answer:\n"
-                '    return Answer(f"It has {len(subject.own)} letters.", ABOUT, AboutView())\n',
-            ),
-            entered(
-                "INQUIRIES = (",
-                '    Inquiry("letters", "How many letters are there?", _always, letters),',
-            ),
+        "viz/inquiries/facts.py": new(
+            '\n\n@inquiry("letters", "How many letters are there?")\n'
+            "def letters(subject: Subject) -> Answer:\n"
+            '    return Answer(f"It has {len(subject.own)} letters.", AboutView())\n'
         ),
         "viz/browser/inquiries/ways.json": ahead(
             '  "what-headscope": [', '  "letters": ["how many letters are written"],\n'

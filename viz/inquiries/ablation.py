@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from functools import partial
-from typing import NamedTuple
 
 import numpy as np
 
@@ -18,8 +17,7 @@ from model.trace.head import Head
 from viz.draw.labels import axis_texts, lower_first
 from viz.effects.effect_map import change_words, effect_sentences
 from viz.effects.view import EVERY, EffectsView
-from viz.effects.view import VIEW as EFFECTS
-from viz.inquiries.inquiry import Answer, Inquiry, Subject, share_of
+from viz.inquiries.inquiry import Answer, Inquiries, Subject, has_word, is_model, share_of
 from viz.links.head_refs import MOST_HEADS
 from viz.service import session
 from viz.service.jobs.removing import (
@@ -34,31 +32,28 @@ LARGELY, PARTLY = 0.7, 0.3
 """Rank correlations from which an estimate is called largely and partly right."""
 
 
-def _is_model(subject: Subject) -> bool:
-    return subject.is_model
-
-
-def _has_word(subject: Subject) -> bool:
-    return subject.is_model and subject.hardest is not None
-
+inquiry = Inquiries()
 
 # ---- single heads -------------------------------------------------------------------------------
 
 
+@inquiry("matters-most", "Which head matters most for this sentence?", is_model)
 def matters_most(subject: Subject) -> Answer:
     """The head whose removal changes the whole translation's log-probability most."""
     effects = session.ask(measure_effects(subject.of_model.record))
-    return Answer(effect_sentences(effects, None, 1)[0], EFFECTS, EffectsView())
+    return Answer(effect_sentences(effects, None, 1)[0], EffectsView())
 
 
+@inquiry("matters-for-word", "Which head matters most for “{word}”?", has_word)
 def matters_for_word(subject: Subject) -> Answer:
     """The head whose removal changes the least certain token's log-probability most."""
     place = subject.hardest
     assert place is not None, "it is offered only where a token is known"
     effects = session.ask(measure_effects(subject.of_model.record))
-    return Answer(effect_sentences(effects, place, 1)[0], EFFECTS, EffectsView(token=place + 1))
+    return Answer(effect_sentences(effects, place, 1)[0], EffectsView(token=place + 1))
 
 
+@inquiry("without-best", "What would it write without its most important head?", is_model)
 def without_best(subject: Subject) -> Answer:
     """What is written without the head whose loss is greatest."""
     effects = session.ask(measure_effects(subject.of_model.record))
@@ -67,11 +62,11 @@ def without_best(subject: Subject) -> Answer:
     return Answer(
         f"Without {lower_first(site.head_name(head))}, which costs {fixed(loss, 2)} of "
         f"log-probability, {subject.change(after)}",
-        EFFECTS,
         EffectsView(off=(Head(site, head),)),
     )
 
 
+@inquiry("harmful", "Does any head do harm?", is_model)
 def harmful(subject: Subject) -> Answer:
     """Whether the translation is likelier without some head."""
     effects = session.ask(measure_effects(subject.of_model.record))
@@ -80,16 +75,16 @@ def harmful(subject: Subject) -> Answer:
     name = lower_first(site.head_name(head))
     if loss >= 0:
         sentence = f"No: without any one of the {subject.n_heads} heads it becomes no likelier."
-        return Answer(sentence, EFFECTS, EffectsView())
+        return Answer(sentence, EffectsView())
     times = fixed(math.exp(-loss), 2)
     return Answer(
         f"Its {subject.written} becomes likelier without {count_of(likelier, 'head')} of "
         f"{subject.n_heads}, one at a time; most without {name}: {times} times as likely.",
-        EFFECTS,
         EffectsView(off=(Head(site, head),)),
     )
 
 
+@inquiry("changes-words", "How many heads change the words?", is_model)
 def changes_words(subject: Subject) -> Answer:
     """How many single heads change what is written."""
     question = subject.of_model
@@ -102,7 +97,6 @@ def changes_words(subject: Subject) -> Answer:
     return Answer(
         f"Removing a single head changes the {subject.written} for {count or 'none'} of the "
         f"{count_of(len(after), 'head')}.",
-        EFFECTS,
         EffectsView(show="words"),
     )
 
@@ -110,6 +104,7 @@ def changes_words(subject: Subject) -> Answer:
 # ---- many heads ---------------------------------------------------------------------------------
 
 
+@inquiry("spared", "How many heads could go?", is_model)
 def spared(subject: Subject) -> Answer:
     """How many heads can be removed before the translation's probability halves."""
     left = session.ask(remove_heads(subject.of_model.record))
@@ -122,43 +117,14 @@ def spared(subject: Subject) -> Answer:
         return Answer(
             f"All {total}, removed least costly first: the probability of this {subject.written} "
             "never halves.",
-            EFFECTS,
             view,
         )
     return Answer(
         f"{left.removed[last] or 'None'} of {total}, removed least costly first, before the "
         f"probability of this {subject.written} halves; with {left.removed[last + 1]} removed it "
         f"keeps {share_of(math.exp(-float(losses[last + 1])))}.",
-        EFFECTS,
         view,
     )
-
-
-class Stack(NamedTuple):
-    """A question about all heads of one kind switched off."""
-
-    kind: AttentionKind
-    key: str
-    text: str
-
-
-STACKS = (
-    Stack(
-        AttentionKind.CROSS,
-        "no-cross",
-        "What if the decoder could not look at the source?",
-    ),
-    Stack(
-        AttentionKind.DECODER,
-        "no-decoder",
-        "What if the decoder forgot what it wrote?",
-    ),
-    Stack(
-        AttentionKind.ENCODER,
-        "no-encoder",
-        "What if the words of the source could not see each other?",
-    ),
-)
 
 
 def heads_of(subject: Subject, kind: AttentionKind) -> list[Head]:
@@ -166,22 +132,33 @@ def heads_of(subject: Subject, kind: AttentionKind) -> list[Head]:
     return [Head(each.site, head) for each in subject.maps(kind) for head in range(each.n_heads)]
 
 
-def fits_stack(stack: Stack, subject: Subject) -> bool:
+def fits_stack(kind: AttentionKind, subject: Subject) -> bool:
     """Whether its heads can be switched off by an address."""
-    return subject.is_model and 0 < len(heads_of(subject, stack.kind)) <= MOST_HEADS
+    return subject.is_model and 0 < len(heads_of(subject, kind)) <= MOST_HEADS
 
 
-def without_stack(stack: Stack, subject: Subject) -> Answer:
+def without_stack(kind: AttentionKind, subject: Subject) -> Answer:
     """What is written without all heads of a kind."""
-    heads = heads_of(subject, stack.kind)
+    heads = heads_of(subject, kind)
     after = subject.under(Intervention(heads=dict.fromkeys(heads, 0))).free.text
-    noun = f"{stack.kind.full_name.lower()} head"
+    noun = f"{kind.full_name.lower()} head"
     return Answer(
         f"With {'its ' if len(heads) == 1 else 'all '}{count_of(len(heads), noun)} switched off, "
         f"{subject.change(after)}",
-        EFFECTS,
         EffectsView(off=tuple(heads)),
     )
+
+
+for _kind, _key, _text in (
+    (AttentionKind.CROSS, "no-cross", "What if the decoder could not look at the source?"),
+    (AttentionKind.DECODER, "no-decoder", "What if the decoder forgot what it wrote?"),
+    (
+        AttentionKind.ENCODER,
+        "no-encoder",
+        "What if the words of the source could not see each other?",
+    ),
+):
+    inquiry(_key, _text, partial(fits_stack, _kind))(partial(without_stack, _kind))
 
 
 # ---- source tokens ------------------------------------------------------------------------------
@@ -200,6 +177,7 @@ def deletion_losses(subject: Subject) -> FloatArray:
     return losses
 
 
+@inquiry("depends-on", "Which source word does “{word}” depend on?", has_word)
 def depends_on(subject: Subject) -> Answer:
     """The source token without which the least certain token becomes least likely."""
     place, log_probs = subject.hardest, subject.trace.log_probs
@@ -210,13 +188,12 @@ def depends_on(subject: Subject) -> Answer:
     word = subject.predicted[place]
     if losses.max() <= 0:
         sentence = f"On none: “{word}” becomes no less likely without any one source token."
-        return Answer(sentence, EFFECTS, view)
+        return Answer(sentence, view)
     source = int(losses.argmax())
     name = axis_texts(subject.trace.source)[source]
     change = change_words(float(log_probs[place]), float(losses[source]))
     return Answer(
         f"Most on “{name}”: without it, the probability of “{word}” {change}.",
-        EFFECTS,
         view,
     )
 
@@ -227,22 +204,23 @@ def _is_short(subject: Subject) -> bool:
     return subject.is_model and len(trace.source) > 2 and cells <= session.AT_ONCE_CELLS
 
 
+@inquiry("believed", "Can attention be believed?", _is_short)
 def believed(subject: Subject) -> Answer:
     """How well attention weights rank source tokens as their deletion does."""
     agreements = session.ask(measure_agreement(subject.of_model.record))
     mean = agreements["weights", None, None].correlation.mean
     view = EffectsView(show="maps")
     if math.isnan(mean):
-        return Answer("This sentence cannot tell: it is too short.", EFFECTS, view)
+        return Answer("This sentence cannot tell: it is too short.", view)
     verdict = "Largely" if mean >= LARGELY else "Partly" if mean >= PARTLY else "Hardly"
     ranks = f"their mean ranks the source tokens as deleting them does with {fixed(mean, 2)}"
     return Answer(
         f"{verdict}, on this sentence: {ranks} (rank correlation; 1 is the same order, 0 none).",
-        EFFECTS,
         view,
     )
 
 
+@inquiry("best-estimate", "Which method tells best what matters?", _is_short)
 def best_estimate(subject: Subject) -> Answer:
     """The method whose map of the whole model agrees best with deletion."""
     agreements = session.ask(measure_agreement(subject.of_model.record))
@@ -253,13 +231,12 @@ def best_estimate(subject: Subject) -> Answer:
     }
     view = EffectsView(show="maps", method=EVERY)
     if not means:
-        return Answer("This sentence cannot tell: it is too short.", EFFECTS, view)
+        return Answer("This sentence cannot tell: it is too short.", view)
     best = max(means, key=lambda method: means[method])
     return Answer(
         f"{METHODS[best].title}, on this sentence: its rank correlation with deletion is "
         f"{fixed(means[best], 2)}, and that of the plain weights "
         f"{fixed(means.get('weights', math.nan), 2)}.",
-        EFFECTS,
         view,
     )
 
@@ -273,6 +250,7 @@ def _has_gold(subject: Subject) -> bool:
     )
 
 
+@inquiry("aligned", "Which head is closest to alignments made by hand?", _has_gold)
 def aligned(subject: Subject) -> Answer:
     """The head with the lowest alignment error against alignments made by hand."""
     table = read_alignment(subject.of_model.folder)
@@ -284,79 +262,5 @@ def aligned(subject: Subject) -> Answer:
         f"Layer {best.layer}, head {best.head} links words {row} with an alignment error of "
         f"{percent(table.rates[best].error, 1)} on {table.n_pairs} sentence pairs, the lowest of "
         f"{len(heads) // 2} heads and selected on these pairs.",
-        EFFECTS,
         EffectsView(show="alignment"),
     )
-
-
-INQUIRIES = (
-    Inquiry(
-        "matters-most",
-        "Which head matters most for this sentence?",
-        _is_model,
-        matters_most,
-    ),
-    Inquiry(
-        "matters-for-word",
-        "Which head matters most for “{word}”?",
-        _has_word,
-        matters_for_word,
-    ),
-    Inquiry(
-        "without-best",
-        "What would it write without its most important head?",
-        _is_model,
-        without_best,
-    ),
-    Inquiry(
-        "harmful",
-        "Does any head do harm?",
-        _is_model,
-        harmful,
-    ),
-    Inquiry(
-        "changes-words",
-        "How many heads change the words?",
-        _is_model,
-        changes_words,
-    ),
-    Inquiry(
-        "spared",
-        "How many heads could go?",
-        _is_model,
-        spared,
-    ),
-    *(
-        Inquiry(
-            each.key,
-            each.text,
-            partial(fits_stack, each),
-            partial(without_stack, each),
-        )
-        for each in STACKS
-    ),
-    Inquiry(
-        "depends-on",
-        "Which source word does “{word}” depend on?",
-        _has_word,
-        depends_on,
-    ),
-    Inquiry(
-        "believed",
-        "Can attention be believed?",
-        _is_short,
-        believed,
-    ),
-    Inquiry(
-        "best-estimate",
-        "Which method tells best what matters?",
-        _is_short,
-        best_estimate,
-    ),
-    Inquiry(
-        "aligned",
-        "Which head is closest to alignments made by hand?",
-        _has_gold,
-        aligned,
-    ),
-)

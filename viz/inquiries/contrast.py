@@ -11,8 +11,7 @@ from viz.effects.logit_waterfall import LogitWaterfall
 from viz.effects.path_graph import PathGraph
 from viz.effects.two_words import WordsWithoutTokens
 from viz.effects.view import MOST_WORD, EffectsView
-from viz.effects.view import VIEW as EFFECTS
-from viz.inquiries.inquiry import Answer, Inquiry, Subject
+from viz.inquiries.inquiry import Answer, Inquiries, Subject, has_word
 from viz.service import session
 from viz.service.jobs.contrasting import (
     add_terms,
@@ -22,9 +21,7 @@ from viz.service.jobs.contrasting import (
     list_rivals,
 )
 
-
-def _has_word(subject: Subject) -> bool:
-    return subject.is_model and subject.hardest is not None
+inquiry = Inquiries()
 
 
 def _pair(subject: Subject) -> tuple[int, str]:
@@ -49,40 +46,49 @@ def _view(pair: tuple[int, str], show: str) -> EffectsView:
     return EffectsView(show=show, token=pair[0] + 1, instead=pair[1])
 
 
+@inquiry(
+    "why-not",
+    "Why “{word}” and not the next likeliest?",
+    has_word,
+    named="Why “{word}” and not “{other}”?",
+)
 def why_not(subject: Subject) -> Answer:
     """The head whose removal changes a word's advantage over its rival most."""
     pair = _pair(subject)
     contrast = _contrast(subject, pair)
     sentence = f"{standing(contrast)} {contrast_sentences(contrast, 1)[0]}"
-    return Answer(sentence, EFFECTS, _view(pair, "probability"))
+    return Answer(sentence, _view(pair, "probability"))
 
 
+@inquiry("why-source", "Which source word decides for “{word}”?", has_word)
 def words_for_it(subject: Subject) -> Answer:
     """The source token whose deletion changes a word's advantage over its rival most."""
     pair = _pair(subject)
     picture = WordsWithoutTokens(_contrast(subject, pair), *pair)
-    return Answer(picture.sentences[0], EFFECTS, _view(pair, "tokens"))
+    return Answer(picture.sentences[0], _view(pair, "tokens"))
 
 
+@inquiry("fewest-heads", "How few heads decide for “{word}”?", has_word)
 def fewest_heads(subject: Subject) -> Answer:
     """How many heads have to be removed before the rival wins."""
     pair = _pair(subject)
     found = session.ask(find_head_set(subject.of_model.record, *pair, "remove"))
     picture = DecidingHeads(_contrast(subject, pair), *pair, found, found.log_probs[None])
-    return Answer(picture.sentences[0], EFFECTS, _view(pair, "set"))
+    return Answer(picture.sentences[0], _view(pair, "set"))
 
 
+@inquiry("adds-up", "What adds up to “{word}”?", has_word)
 def adds_up(subject: Subject) -> Answer:
     """The largest term of the difference between a word and its rival."""
     pair = _pair(subject)
     terms = session.ask(add_terms(subject.of_model.record, *pair))
     return Answer(
         LogitWaterfall(_contrast(subject, pair), *pair, terms).sentence,
-        EFFECTS,
         _view(pair, "sum"),
     )
 
 
+@inquiry("paths", "Which way does the source reach “{word}”?", has_word)
 def strongest_path(subject: Subject) -> Answer:
     """The strongest edge on the way to a word."""
     pair = _pair(subject)
@@ -92,41 +98,5 @@ def strongest_path(subject: Subject) -> Answer:
     return Answer(
         f"For {quoted(contrast.word)} and not {quoted(contrast.other)}, the strongest of "
         f"{ways.measured} measured lines runs from {graph.said(ways.edges[0])}.",
-        EFFECTS,
         _view(pair, "paths"),
     )
-
-
-INQUIRIES = (
-    Inquiry(
-        "why-not",
-        "Why “{word}” and not the next likeliest?",
-        _has_word,
-        why_not,
-        "Why “{word}” and not “{other}”?",
-    ),
-    Inquiry(
-        "why-source",
-        "Which source word decides for “{word}”?",
-        _has_word,
-        words_for_it,
-    ),
-    Inquiry(
-        "fewest-heads",
-        "How few heads decide for “{word}”?",
-        _has_word,
-        fewest_heads,
-    ),
-    Inquiry(
-        "adds-up",
-        "What adds up to “{word}”?",
-        _has_word,
-        adds_up,
-    ),
-    Inquiry(
-        "paths",
-        "Which way does the source reach “{word}”?",
-        _has_word,
-        strongest_path,
-    ),
-)

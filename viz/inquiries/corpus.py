@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import NamedTuple
 
 from model.checkpoints.checkpoint import CheckpointError
 from model.explain.labels import HALF
@@ -11,39 +10,12 @@ from model.explain.measures import EFFECT
 from model.survey.corpus_survey import CorpusSurvey
 from viz.corpus.quantities import ranked
 from viz.corpus.sentences import all_sentence, effect_sentence, rules_sentence
-from viz.corpus.view import VIEW as CORPUS
 from viz.corpus.view import CorpusView
 from viz.draw.style import count_of, percent
-from viz.inquiries.inquiry import Answer, Inquiry, Subject
+from viz.inquiries.inquiry import Answer, Inquiries, Subject
 from viz.service import session
 
-
-class Share(NamedTuple):
-    """A question for the heads that look somewhere, and whether that matters.
-
-    Attributes:
-        measure: the key of their measure.
-        place: where they look, after "look at" or "look".
-    """
-
-    measure: str
-    place: str
-
-
-SHARES = (
-    Share(
-        "previous",
-        "one word back",
-    ),
-    Share(
-        "next",
-        "one word ahead",
-    ),
-    Share(
-        "end",
-        "at the sentence end",
-    ),
-)
+inquiry = Inquiries()
 
 
 def survey_of(subject: Subject) -> CorpusSurvey | None:
@@ -63,27 +35,44 @@ def has(measure: str, subject: Subject) -> bool:
     return survey is not None and bool(ranked(survey, measure))
 
 
-def share_answer(share: Share, subject: Subject) -> Answer:
+def look_there(measure: str, place: str, subject: Subject) -> Answer:
     """How many heads look there, and what the strongest of them is worth."""
     survey = survey_of(subject)
     assert survey is not None, "it was asked whether it fits"
-    found = ranked(survey, share.measure)
-    many = [place for place, value in found if value >= HALF]
+    found = ranked(survey, measure)
+    many = sum(value >= HALF for _, value in found)
     sentence = (
-        f"{count_of(len(many), 'head')} of {len(survey.places)} "
-        f"{'looks' if len(many) == 1 else 'look'} {share.place} with at least {percent(HALF)} of "
-        f"the weight. {all_sentence(survey, share.measure, EFFECT.key)}"
+        f"{count_of(many, 'head')} of {len(survey.places)} "
+        f"{'looks' if many == 1 else 'look'} {place} with at least {percent(HALF)} of "
+        f"the weight. {all_sentence(survey, measure, EFFECT.key)}"
     )
-    return Answer(sentence, CORPUS, CorpusView(across=share.measure, up=EFFECT.key))
+    return Answer(sentence, CorpusView(across=measure, up=EFFECT.key))
 
 
+for _measure, _place in (
+    ("previous", "one word back"),
+    ("next", "one word ahead"),
+    ("end", "at the sentence end"),
+):
+    inquiry(
+        f"corpus-{_measure}",
+        f"Which heads look {_place}, and does it matter?",
+        partial(has, _measure),
+    )(partial(look_there, _measure, _place))
+
+
+@inquiry(
+    "corpus-needed",
+    "Which head does the model need most, over many sentences?",
+    partial(has, EFFECT.key),
+)
 def needed_answer(subject: Subject) -> Answer:
     """The head that matters most over many sentences."""
     survey = survey_of(subject)
     assert survey is not None, "it was asked whether it fits"
     place = ranked(survey, EFFECT.key)[0][0]
     sentence = f"{place.name}. {effect_sentence(survey, place)}"
-    return Answer(sentence, CORPUS, CorpusView(over="head", one=(place,)))
+    return Answer(sentence, CorpusView(over="head", one=(place,)))
 
 
 def has_rules(subject: Subject) -> bool:
@@ -92,36 +81,11 @@ def has_rules(subject: Subject) -> bool:
     return survey is not None and survey.rules is not None
 
 
+@inquiry("corpus-rules", "How many heads can be replaced by simple rules?", has_rules)
 def rules_answer(subject: Subject) -> Answer:
     """How many heads can be rules."""
     survey = survey_of(subject)
     assert survey is not None, "it was asked whether it fits"
     assert survey.rules is not None, "it was asked whether it fits"
     count = survey.rules.counts[survey.rules.cheap]
-    return Answer(rules_sentence(survey), CORPUS, CorpusView(over="rules", ruled=count))
-
-
-INQUIRIES = (
-    *(
-        Inquiry(
-            f"corpus-{share.measure}",
-            f"Which heads look {share.place}, and does it matter?",
-            partial(has, share.measure),
-            partial(share_answer, share),
-        )
-        for share in SHARES
-    ),
-    Inquiry(
-        "corpus-needed",
-        "Which head does the model need most, over many sentences?",
-        partial(has, EFFECT.key),
-        needed_answer,
-    ),
-    Inquiry(
-        "corpus-rules",
-        "How many heads can be replaced by simple rules?",
-        has_rules,
-        rules_answer,
-    ),
-)
-"""All of this module."""
+    return Answer(rules_sentence(survey), CorpusView(over="rules", ruled=count))

@@ -14,17 +14,13 @@ from model.numbers import count_of, fixed, percent
 from model.trace.attention_map import AttentionKind, Tokens
 from model.trace.token_schemes import WORD_START, joined, special
 from model.trace.word_grouping import words
-from viz.about.view import VIEW as ABOUT
 from viz.about.view import AboutView
-from viz.decoding.view import VIEW as DECODING
 from viz.decoding.view import DecodingView
-from viz.door.view import VIEW as DOOR
 from viz.door.view import DoorView
 from viz.draw.labels import CONTINUED, axis_texts
 from viz.heads.about_trace import shape_of
 from viz.heads.view import TRAINING, HeadsView
-from viz.heads.view import VIEW as HEADS
-from viz.inquiries.inquiry import Answer, Inquiry, Subject
+from viz.inquiries.inquiry import Answer, Inquiries, Subject, has_word, is_model
 from viz.inquiries.weights import at_head
 from viz.inquiries.writing import hardest_word
 from viz.links.parameters import MOST_CHARACTERS
@@ -34,19 +30,107 @@ from viz.service.questions import OfModel, OfReader
 
 LISTED, MOST_PIECES = 3, 6
 
-HOME = DOOR, DoorView()
+inquiry = Inquiries()
 
 
-def _always(subject: Subject) -> bool:
-    return True
+@inquiry("how-many-layers", "How many layers does it have?")
+def layers(subject: Subject) -> Answer:
+    """The layers of each stack."""
+    if not subject.is_model:
+        return Answer(f"{shape_of(subject.trace)}.", DoorView())
+    config = subject.model.model.config
+    return Answer(
+        f"{count_of(config.n_encoder_layers, 'encoder layer')} and "
+        f"{count_of(config.n_decoder_layers, 'decoder layer')}.",
+        DoorView(),
+    )
 
 
-def _is_model(subject: Subject) -> bool:
-    return subject.is_model
+def _first_kind(subject: Subject) -> str:
+    return str(next(iter(subject.trace.maps)).kind)
 
 
-def _has_word(subject: Subject) -> bool:
-    return subject.is_model and subject.hardest is not None
+@inquiry("how-many-heads", "How many heads does it have?")
+def heads(subject: Subject) -> Answer:
+    """The number of heads, and where they are."""
+    view = HeadsView(attention=_first_kind(subject))
+    total = count_of(subject.n_heads, "head")
+    if not subject.is_model:
+        return Answer(f"{total}: {shape_of(subject.trace)}.", view)
+    config = subject.model.model.config
+    encoder = count_of(config.n_encoder_layers, "encoder layer")
+    decoder = count_of(config.n_decoder_layers, "decoder layer")
+    return Answer(
+        f"{total}: {config.n_heads} in each of {encoder}, and {config.n_heads} for self-attention "
+        f"and {config.n_heads} for cross-attention in each of {decoder}.",
+        view,
+    )
+
+
+@inquiry("languages", "Which languages can it translate?")
+def languages(subject: Subject) -> Answer:
+    """What the open model reads and writes, and what others do."""
+    entries = openables()
+    named = titles(entries)
+    own = subject.question.name
+    others = [
+        named[name]
+        for name, each in entries.items()
+        if each.kind is Kind.CHECKPOINT and name != own and toy_task(each.path) is None
+    ]
+    here = f"This is {named[own]}. " if own in named else ""
+    more = f"The menu at the right of the sentence opens others: {'; '.join(others)}."
+    return Answer(
+        here + (more if others else "There is no other model of languages here."), DoorView()
+    )
+
+
+@inquiry("where-runs", "Where does the model run?")
+def machine(subject: Subject) -> Answer:
+    """Which machine computes, and how fast."""
+    where = "On the machine that runs Headscope, not on a service elsewhere"
+    match subject.question:
+        case OfModel(translate=translate):
+            timed = session.ask(translate)
+            seconds, device = timed.seconds, timed.device
+        case OfReader(timed=read):
+            seconds, device = read.seconds, read.answer.device
+        case _:
+            return Answer(f"{where}; a saved trace needs no model.", DoorView())
+    took = f"{seconds:.2f} s on the {device.upper()}"
+    return Answer(f"{where}: this sentence took {took}. It works without internet.", DoorView())
+
+
+@inquiry("privacy", "Is what I type stored?")
+def privacy(subject: Subject) -> Answer:
+    """What happens to what a person types."""
+    return Answer(
+        "What you type goes only to the machine that runs Headscope; it is not written to disk "
+        "and not sent elsewhere. Your browser has it in the page's address.",
+        DoorView(),
+    )
+
+
+def _about(sentence: str) -> Answer:
+    return Answer(sentence, AboutView())
+
+
+@inquiry("licence", "Is it free to use?")
+def licence(subject: Subject) -> Answer:
+    """The licence of the code and of the data."""
+    return _about(
+        "Yes: the code is under the MIT licence. The training data have their own terms, which "
+        "each model's card names."
+    )
+
+
+@inquiry("who-made", "Who made this?")
+def makers(subject: Subject) -> Answer:
+    """Who wrote the program, and who the paper."""
+    return _about(
+        "Headscope is by the Headscope authors; the Transformer is by Vaswani et al. 2017, "
+        "“Attention is all you need”. This page lists the papers behind the pictures."
+    )
 
 
 def read_tokens(subject: Subject) -> Tokens:
@@ -55,60 +139,14 @@ def read_tokens(subject: Subject) -> Tokens:
     return trace.source or trace.target or next(iter(trace.maps.values())).queries
 
 
-def how_long(subject: Subject) -> Answer:
-    """The number of tokens on each side."""
-    trace = subject.trace
-    sides = []
-    for name, tokens in (("read", read_tokens(subject)), ("written", trace.predictions)):
-        if len(tokens) and (name == "read" or trace.source):
-            n_special = sum(map(special, tokens))
-            counted = count_of(len(tokens), "token")
-            sides.append(f"{counted} {name}" + (f" ({n_special} special)" if n_special else ""))
-    return Answer(f"{' and '.join(sides)}.", DOOR, DoorView())
-
-
-def split_words(subject: Subject) -> Answer:
-    """The words that several tokens make."""
-    tokens = read_tokens(subject)
-    split = [place for place in words(tokens) if place.stop - place.start > 1]
-    view = HeadsView(attention=_first_kind(subject), words=True)
-    if not split:
-        return Answer("None: every word that it reads is one token.", HEADS, view)
-    listed = ", ".join(
-        f"“{joined(tokens.tokens[place]).replace(WORD_START, '')}” is {_pieces(tokens[place])}"
-        for place in split[:LISTED]
-    )
-    more = f" and {len(split) - LISTED} more" if len(split) > LISTED else ""
-    return Answer(f"{count_of(len(split), 'word')}: {listed}{more}.", HEADS, view)
-
-
-def _pieces(tokens: Tokens) -> str:
-    texts = [text.removeprefix(CONTINUED) for text in axis_texts(tokens)]
-    shown = texts if len(texts) <= MOST_PIECES else [*texts[: MOST_PIECES - 1], CONTINUED]
-    return " + ".join(shown)
-
-
-def _first_kind(subject: Subject) -> str:
-    return str(next(iter(subject.trace.maps)).kind)
-
-
-def _has_marks(subject: Subject) -> bool:
-    return any(token.startswith(WORD_START) for token in read_tokens(subject))
-
-
-def which_model(subject: Subject) -> Answer:
-    """What is open, with its size."""
-    match subject.question:
-        case OfModel():
-            model, config = subject.model, subject.model.model.config
-            what = f"{model.n_parameters / 1e6:.1f} million parameters, {config.norm}-norm"
-        case OfReader(facts=facts, timed=timed):
-            kind = facts.architecture or facts.model_type
-            what = f"{kind}, {timed.answer.n_parameters / 1e6:.1f} million parameters"
-        case _:
-            what = "a saved trace"
+@inquiry("how-long-can", "How long can a sentence be?", is_model)
+def limits(subject: Subject) -> Answer:
+    """How long a sentence may be."""
+    most = subject.model.model.config.max_positions
     return Answer(
-        f"{subject.question.name}: {what}; {shape_of(subject.trace)}.", ABOUT, AboutView()
+        f"This model takes at most {most:,} tokens, and the app {MOST_CHARACTERS:,} characters; "
+        f"your sentence has {count_of(len(read_tokens(subject)), 'token')}.",
+        DoorView(),
     )
 
 
@@ -129,32 +167,83 @@ def has_score(subject: Subject) -> bool:
     )
 
 
-def how_good(subject: Subject) -> Answer:
-    """Its score on test sentences."""
+def score(subject: Subject) -> str:
+    """The model's score on test sentences, without a full stop."""
     tested = _tested(subject)
     if _number(tested.get("bleu")):
         chrf = f" and chrF {fixed(tested['chrf'], 1)}" if _number(tested.get("chrf")) else ""
-        score = f"BLEU {fixed(tested['bleu'], 1)}{chrf} on"
-        return _about(f"{score} {tested['sentences']:,.0f} test sentences.")
-    return _about(
+        return f"BLEU {fixed(tested['bleu'], 1)}{chrf} on {tested['sentences']:,.0f} test sentences"
+    return (
         f"{percent(tested['exact'], 1)} of its outputs are exactly right, on "
-        f"{tested['sentences']:,.0f} inputs that training never saw."
+        f"{tested['sentences']:,.0f} inputs that training never saw"
     )
 
 
-def _about(sentence: str) -> Answer:
-    return Answer(sentence, ABOUT, AboutView())
+@inquiry("why-wrong", "Why is the translation wrong?", has_word)
+def mistakes(subject: Subject) -> Answer:
+    """Why a translation may be wrong, and which word is the first to doubt."""
+    scored = f" ({score(subject)})" if has_score(subject) else ""
+    return Answer(
+        f"It is a small model, with {subject.model.n_parameters / 1e6:.1f} million parameters"
+        f"{scored}, and makes mistakes. Here it was least sure of {hardest_word(subject).sentence}",
+        DecodingView(section="certainty"),
+    )
 
 
-def _has_training(subject: Subject) -> bool:
-    return subject.is_model and training_runs(subject.model.metrics) is not None
+@inquiry("how-long", "How many tokens is the sentence?")
+def how_long(subject: Subject) -> Answer:
+    """The number of tokens on each side."""
+    trace = subject.trace
+    sides = []
+    for name, tokens in (("read", read_tokens(subject)), ("written", trace.predictions)):
+        if len(tokens) and (name == "read" or trace.source):
+            n_special = sum(map(special, tokens))
+            counted = count_of(len(tokens), "token")
+            sides.append(f"{counted} {name}" + (f" ({n_special} special)" if n_special else ""))
+    return Answer(f"{' and '.join(sides)}.", DoorView())
 
 
-def how_trained(subject: Subject) -> Answer:
-    """The length of its training."""
-    runs = training_runs(subject.model.metrics) or []
-    steps, tokens = (sum(run[name] for run in runs) for name in ("steps", "target_tokens"))
-    return _about(f"{steps:,} steps on {tokens / 1e6:.1f} million target tokens.")
+def _has_marks(subject: Subject) -> bool:
+    return any(token.startswith(WORD_START) for token in read_tokens(subject))
+
+
+@inquiry("split-words", "Which words are made of several tokens?", _has_marks)
+def split_words(subject: Subject) -> Answer:
+    """The words that several tokens make."""
+    tokens = read_tokens(subject)
+    split = [place for place in words(tokens) if place.stop - place.start > 1]
+    view = HeadsView(attention=_first_kind(subject), words=True)
+    if not split:
+        return Answer("None: every word that it reads is one token.", view)
+    listed = ", ".join(
+        f"“{joined(tokens.tokens[place]).replace(WORD_START, '')}” is {_pieces(tokens[place])}"
+        for place in split[:LISTED]
+    )
+    more = f" and {len(split) - LISTED} more" if len(split) > LISTED else ""
+    return Answer(f"{count_of(len(split), 'word')}: {listed}{more}.", view)
+
+
+def _pieces(tokens: Tokens) -> str:
+    texts = [text.removeprefix(CONTINUED) for text in axis_texts(tokens)]
+    shown = texts if len(texts) <= MOST_PIECES else [*texts[: MOST_PIECES - 1], CONTINUED]
+    return " + ".join(shown)
+
+
+@inquiry("feed-forward", "Where do the feed-forward layers add most?", is_model)
+def feed_forward(subject: Subject) -> Answer:
+    """Where a feed-forward layer adds most."""
+    blocks = session.ask(subject.of_model.read_blocks)
+    tokens = {
+        AttentionKind.ENCODER: subject.trace.source,
+        AttentionKind.DECODER: subject.trace.target,
+    }
+    kind, added = max(blocks.added.items(), key=lambda each: float(each[1].max()))
+    layer, place = map(int, np.unravel_index(int(added.argmax()), added.shape))
+    return Answer(
+        f"In the {kind}, layer {layer}, at “{axis_texts(tokens[kind])[place]}”: what it adds is "
+        f"{fixed(float(added[layer, place]), 2)} times as long as the token's vector.",
+        DoorView(),
+    )
 
 
 def _has_labels(subject: Subject) -> bool:
@@ -163,6 +252,7 @@ def _has_labels(subject: Subject) -> bool:
     return False
 
 
+@inquiry("what-heads-do", "What do the heads do over many sentences?", _has_labels)
 def what_heads_do(subject: Subject) -> Answer:
     """How many heads have a label, and the most frequent one."""
     labels = [label for each in subject.labels.values() for label in each]
@@ -177,7 +267,6 @@ def what_heads_do(subject: Subject) -> Answer:
     return Answer(
         f"{earned.total()} of {count_of(len(labels), 'head')} have a label, earned on new "
         f"sentences; most often “{text}” ({count_of(count, 'head')}).",
-        HEADS,
         at_head(site, head),
     )
 
@@ -195,6 +284,7 @@ def _has_growth(subject: Subject) -> bool:
     return growth is not None and any(True for _ in growth.lasting_labels())
 
 
+@inquiry("heads-came", "When did the heads come to do that?", _has_growth)
 def when_heads_came(subject: Subject) -> Answer:
     """The first label that lasts."""
     growth = _growth(subject)
@@ -206,235 +296,38 @@ def when_heads_came(subject: Subject) -> Answer:
         f"First “{text}” in {site.head_name(head)[0].lower()}{site.head_name(head)[1:]}, from step "
         f"{step:,} of {growth.steps[-1]:,} on; the last of {count_of(len(kept), 'label')} from "
         f"step {latest:,} on.",
-        HEADS,
         HeadsView(attention=str(site.kind), layer=site.layer, head=head, below=TRAINING),
     )
 
 
-def feed_forward(subject: Subject) -> Answer:
-    """Where a feed-forward layer adds most."""
-    blocks = session.ask(subject.of_model.read_blocks)
-    tokens = {
-        AttentionKind.ENCODER: subject.trace.source,
-        AttentionKind.DECODER: subject.trace.target,
-    }
-    kind, added = max(blocks.added.items(), key=lambda each: float(each[1].max()))
-    layer, place = map(int, np.unravel_index(int(added.argmax()), added.shape))
-    return Answer(
-        f"In the {kind}, layer {layer}, at “{axis_texts(tokens[kind])[place]}”: what it adds is "
-        f"{fixed(float(added[layer, place]), 2)} times as long as the token's vector.",
-        DOOR,
-        DoorView(),
-    )
-
-
-def layers(subject: Subject) -> Answer:
-    """The layers of each stack."""
-    if not subject.is_model:
-        return Answer(f"{shape_of(subject.trace)}.", DOOR, DoorView())
-    config = subject.model.model.config
-    return Answer(
-        f"{count_of(config.n_encoder_layers, 'encoder layer')} and "
-        f"{count_of(config.n_decoder_layers, 'decoder layer')}.",
-        DOOR,
-        DoorView(),
-    )
-
-
-def heads(subject: Subject) -> Answer:
-    """The number of heads, and where they are."""
-    view = HeadsView(attention=_first_kind(subject))
-    total = count_of(subject.n_heads, "head")
-    if not subject.is_model:
-        return Answer(f"{total}: {shape_of(subject.trace)}.", HEADS, view)
-    config = subject.model.model.config
-    encoder = count_of(config.n_encoder_layers, "encoder layer")
-    decoder = count_of(config.n_decoder_layers, "decoder layer")
-    return Answer(
-        f"{total}: {config.n_heads} in each of {encoder}, and {config.n_heads} for self-attention "
-        f"and {config.n_heads} for cross-attention in each of {decoder}.",
-        HEADS,
-        view,
-    )
-
-
-def languages(subject: Subject) -> Answer:
-    """What the open model reads and writes, and what others do."""
-    entries = openables()
-    named = titles(entries)
-    own = subject.question.name
-    others = [
-        named[name]
-        for name, each in entries.items()
-        if each.kind is Kind.CHECKPOINT and name != own and toy_task(each.path) is None
-    ]
-    here = f"This is {named[own]}. " if own in named else ""
-    more = f"The menu at the right of the sentence opens others: {'; '.join(others)}."
-    return Answer(here + (more if others else "There is no other model of languages here."), *HOME)
-
-
-def machine(subject: Subject) -> Answer:
-    """Which machine computes, and how fast."""
-    where = "On the machine that runs Headscope, not on a service elsewhere"
+@inquiry("which-model", "Which model is this?")
+def which_model(subject: Subject) -> Answer:
+    """What is open, with its size."""
     match subject.question:
-        case OfModel(translate=translate):
-            timed = session.ask(translate)
-            seconds, device = timed.seconds, timed.device
-        case OfReader(timed=read):
-            seconds, device = read.seconds, read.answer.device
+        case OfModel():
+            model, config = subject.model, subject.model.model.config
+            what = f"{model.n_parameters / 1e6:.1f} million parameters, {config.norm}-norm"
+        case OfReader(facts=facts, timed=timed):
+            kind = facts.architecture or facts.model_type
+            what = f"{kind}, {timed.answer.n_parameters / 1e6:.1f} million parameters"
         case _:
-            return Answer(f"{where}; a saved trace needs no model.", *HOME)
-    took = f"{seconds:.2f} s on the {device.upper()}"
-    return Answer(f"{where}: this sentence took {took}. It works without internet.", *HOME)
+            what = "a saved trace"
+    return Answer(f"{subject.question.name}: {what}; {shape_of(subject.trace)}.", AboutView())
 
 
-def privacy(subject: Subject) -> Answer:
-    """What happens to what a person types."""
-    return Answer(
-        "What you type goes only to the machine that runs Headscope; it is not written to disk "
-        "and not sent elsewhere. Your browser has it in the page's address.",
-        *HOME,
-    )
+@inquiry("how-good", "How good is this model?", has_score)
+def how_good(subject: Subject) -> Answer:
+    """Its score on test sentences."""
+    return _about(f"{score(subject)}.")
 
 
-def licence(subject: Subject) -> Answer:
-    """The licence of the code and of the data."""
-    return _about(
-        "Yes: the code is under the MIT licence. The training data have their own terms, which "
-        "each model's card names."
-    )
+def _has_training(subject: Subject) -> bool:
+    return subject.is_model and training_runs(subject.model.metrics) is not None
 
 
-def makers(subject: Subject) -> Answer:
-    """Who wrote the program, and who the paper."""
-    return _about(
-        "Headscope is by the Headscope authors; the Transformer is by Vaswani et al. 2017, "
-        "“Attention is all you need”. This page lists the papers behind the pictures."
-    )
-
-
-def limits(subject: Subject) -> Answer:
-    """How long a sentence may be."""
-    most = subject.model.model.config.max_positions
-    return Answer(
-        f"This model takes at most {most:,} tokens, and the app {MOST_CHARACTERS:,} characters; "
-        f"your sentence has {count_of(len(read_tokens(subject)), 'token')}.",
-        *HOME,
-    )
-
-
-def mistakes(subject: Subject) -> Answer:
-    """Why a translation may be wrong, and which word is the first to doubt."""
-    score = f" ({how_good(subject).sentence.removesuffix('.')})" if has_score(subject) else ""
-    return Answer(
-        f"It is a small model, with {subject.model.n_parameters / 1e6:.1f} million parameters"
-        f"{score}, and makes mistakes. Here it was least sure of {hardest_word(subject).sentence}",
-        DECODING,
-        DecodingView(section="certainty"),
-    )
-
-
-INQUIRIES = (
-    Inquiry(
-        "how-many-layers",
-        "How many layers does it have?",
-        _always,
-        layers,
-    ),
-    Inquiry(
-        "how-many-heads",
-        "How many heads does it have?",
-        _always,
-        heads,
-    ),
-    Inquiry(
-        "languages",
-        "Which languages can it translate?",
-        _always,
-        languages,
-    ),
-    Inquiry(
-        "where-runs",
-        "Where does the model run?",
-        _always,
-        machine,
-    ),
-    Inquiry(
-        "privacy",
-        "Is what I type stored?",
-        _always,
-        privacy,
-    ),
-    Inquiry(
-        "licence",
-        "Is it free to use?",
-        _always,
-        licence,
-    ),
-    Inquiry(
-        "who-made",
-        "Who made this?",
-        _always,
-        makers,
-    ),
-    Inquiry(
-        "how-long-can",
-        "How long can a sentence be?",
-        _is_model,
-        limits,
-    ),
-    Inquiry(
-        "why-wrong",
-        "Why is the translation wrong?",
-        _has_word,
-        mistakes,
-    ),
-    Inquiry(
-        "how-long",
-        "How many tokens is the sentence?",
-        _always,
-        how_long,
-    ),
-    Inquiry(
-        "split-words",
-        "Which words are made of several tokens?",
-        _has_marks,
-        split_words,
-    ),
-    Inquiry(
-        "feed-forward",
-        "Where do the feed-forward layers add most?",
-        _is_model,
-        feed_forward,
-    ),
-    Inquiry(
-        "what-heads-do",
-        "What do the heads do over many sentences?",
-        _has_labels,
-        what_heads_do,
-    ),
-    Inquiry(
-        "heads-came",
-        "When did the heads come to do that?",
-        _has_growth,
-        when_heads_came,
-    ),
-    Inquiry(
-        "which-model",
-        "Which model is this?",
-        _always,
-        which_model,
-    ),
-    Inquiry(
-        "how-good",
-        "How good is this model?",
-        has_score,
-        how_good,
-    ),
-    Inquiry(
-        "how-trained",
-        "How long was it trained?",
-        _has_training,
-        how_trained,
-    ),
-)
+@inquiry("how-trained", "How long was it trained?", _has_training)
+def how_trained(subject: Subject) -> Answer:
+    """The length of its training."""
+    runs = training_runs(subject.model.metrics) or []
+    steps, tokens = (sum(run[name] for run in runs) for name in ("steps", "target_tokens"))
+    return _about(f"{steps:,} steps on {tokens / 1e6:.1f} million target tokens.")

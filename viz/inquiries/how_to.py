@@ -4,18 +4,13 @@ from __future__ import annotations
 
 from functools import partial
 
-from viz.compare.view import VIEW as COMPARE
 from viz.compare.view import CompareView
-from viz.corpus.view import VIEW as CORPUS
 from viz.corpus.view import CorpusView
-from viz.effects.view import VIEW as EFFECTS
 from viz.effects.view import EffectsView
 from viz.inquiries.corpus import survey_of
-from viz.inquiries.inquiry import Subject
-from viz.inquiries.terms import Term, about, heads, inquiry, model, of_model
-from viz.masks.view import VIEW as MASKS
+from viz.inquiries.inquiry import Inquiries, Subject, is_model
+from viz.inquiries.terms import Term, about, ask_of, heads, model, of_model
 from viz.masks.view import MasksView
-from viz.positions.view import VIEW as POSITIONS
 from viz.positions.view import PositionsView
 
 
@@ -172,28 +167,28 @@ OF_MODELS = (
         "How do I compare two sentences?",
         "Type the second one on this page: both translations stand side by side, with what every "
         "head does differently. Two models and two searches work likewise.",
-        partial(of_model, COMPARE, CompareView()),
+        partial(of_model, CompareView()),
     ),
     Term(
         "how-paint",
         "How do I make a mask of my own?",
         "Click cells in the grid on this page: the model runs with what you paint, and the page "
         "shows what changes.",
-        partial(of_model, MASKS, MasksView(part="change")),
+        partial(of_model, MasksView(part="change")),
     ),
     Term(
         "how-shuffle",
         "How do I change the order of the words?",
         "Drag the words on this page, or move them with the arrow keys: the model reads them in "
         "that order.",
-        partial(of_model, POSITIONS, PositionsView(topic="shuffle")),
+        partial(of_model, PositionsView(topic="shuffle")),
     ),
     Term(
         "how-many-off",
         "How do I remove many heads?",
         "Choose them on this page under the heads to switch off: it fades or removes them, or "
         "replaces their weights, and shows the translation without them.",
-        partial(of_model, EFFECTS, EffectsView()),
+        partial(of_model, EffectsView()),
     ),
 )
 
@@ -203,20 +198,20 @@ OF_SURVEYS = (
         "How do I find sentences in which a head does something?",
         "Type words, choose a head, and say where it looks: the page shows the sentences in which "
         "it does so most.",
-        lambda subject: (CORPUS, CorpusView(over="find")),
+        lambda subject: CorpusView(over="find"),
     ),
     Term(
         "how-draw",
         "How do I find a head by its pattern?",
         "Draw on the grid where a head should look: the page ranks the heads by how much they "
         "look there.",
-        lambda subject: (CORPUS, CorpusView(over="draw")),
+        lambda subject: CorpusView(over="draw"),
     ),
 )
 
 
-INQUIRIES = (
-    *map(inquiry, ALWAYS),
-    *(inquiry(each, lambda subject: subject.is_model) for each in OF_MODELS),
-    *(inquiry(each, lambda subject: survey_of(subject) is not None) for each in OF_SURVEYS),
-)
+inquiry = Inquiries()
+
+ask_of(inquiry, ALWAYS)
+ask_of(inquiry, OF_MODELS, is_model)
+ask_of(inquiry, OF_SURVEYS, lambda subject: survey_of(subject) is not None)

@@ -20,6 +20,7 @@ from model.trace.trace import Trace
 from model.translate.translator import Translator
 from viz.draw.labels import NOTHING, axis_texts, visible
 from viz.links.parameters import View
+from viz.registry.pages import page_of
 from viz.service import session
 from viz.service.model_menu import toy_task
 from viz.service.questions import OfModel, OfTrace, Question
@@ -155,6 +156,21 @@ class Subject:
         return ended(f"it writes {quoted(after)}")
 
 
+def always(subject: Subject) -> bool:
+    """For what every subject can be asked."""
+    return True
+
+
+def is_model(subject: Subject) -> bool:
+    """For what a whole Transformer can be asked."""
+    return subject.is_model
+
+
+def has_word(subject: Subject) -> bool:
+    """For what can be asked of a word that it wrote."""
+    return subject.is_model and subject.hardest is not None
+
+
 def quoted(text: str) -> str:
     """A text in quotation marks, cut where it is long."""
     shown = " ".join(visible(text).split()) or NOTHING
@@ -186,13 +202,16 @@ class Answer:
 
     Attributes:
         sentence: with the number, as plain text.
-        page: which shows it.
-        view: what that page shows, as a value of its dataclass.
+        view: of the page that shows it, as a value of its dataclass.
     """
 
     sentence: str
-    page: View
     view: Any
+
+    @property
+    def page(self) -> View:
+        """The page that shows it."""
+        return page_of(self.view)
 
 
 WORD, SOURCE, OTHER = "{word}", "{source}", "{other}"
@@ -238,6 +257,27 @@ class Inquiry:
             return False
         tokens = subject.trace.predictions if WORD in every else subject.trace.source
         return (WORD in every or SOURCE in every) and 0 <= subject.place < len(tokens)
+
+
+Compute = Callable[[Subject], Answer]
+
+
+class Inquiries:
+    """The questions of a module, in order. As a decorator, it adds what a function answers."""
+
+    def __init__(self) -> None:
+        self.listed: list[Inquiry] = []
+
+    def __call__(
+        self, key: str, text: str, fits: Callable[[Subject], bool] = always, *, named: str = ""
+    ) -> Callable[[Compute], Compute]:
+        """Arguments are as of `Inquiry`."""
+
+        def add(answer: Compute) -> Compute:
+            self.listed.append(Inquiry(key, text, fits, answer, named))
+            return answer
+
+        return add
 
 
 def best_head(

@@ -27,16 +27,13 @@ FIRST = (
 )
 """What most visitors want to know."""
 
-_EVERY = {
-    each.key: each
-    for module in (weights, words, corpus, ablation, contrast, writing, what_if, facts)
-    for each in module.INQUIRIES
-} | {each.key: each for module in (terms, how_to) for each in module.INQUIRIES}
+_MODULES = weights, words, corpus, ablation, contrast, writing, what_if, facts, terms, how_to
+
+_EVERY = {each.key: each for module in _MODULES for each in module.inquiry.listed}
 
 INQUIRIES: Mapping[str, Inquiry] = MappingProxyType(
     {key: _EVERY[key] for key in dict.fromkeys([*FIRST, *_EVERY])}
 )
-"""To add one, append it to the INQUIRIES of its module."""
 
 
 def offered(subject: Subject) -> list[Inquiry]:

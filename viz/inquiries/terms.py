@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -10,32 +11,23 @@ from model.explain.attribution import METHODS
 from model.numbers import count_of, percent
 from model.trace.attention_map import AttentionKind
 from viz.about.glossary import TERMS as BASIC
-from viz.about.view import VIEW as ABOUT
 from viz.about.view import AboutView
-from viz.compare.view import VIEW as COMPARE
 from viz.compare.view import CompareView
 from viz.decoding.certainty import HESITANT
-from viz.decoding.view import VIEW as DECODING
 from viz.decoding.view import DecodingView
-from viz.door.view import VIEW as DOOR
 from viz.door.view import DoorView
-from viz.effects.view import VIEW as EFFECTS
 from viz.effects.view import EffectsView
 from viz.heads.about_trace import shape_of
-from viz.heads.view import VIEW as HEADS
 from viz.heads.view import HeadsView
-from viz.inquiries.facts import has_score, how_good, read_tokens
-from viz.inquiries.inquiry import Answer, Inquiry, Subject
+from viz.inquiries.facts import has_score, read_tokens, score
+from viz.inquiries.inquiry import Answer, Inquiries, Subject, always
 from viz.inquiries.weights import has_scores, how_computed
 from viz.inquiries.what_if import adds_positions
-from viz.links.parameters import View
 from viz.links.searches import USUAL
-from viz.masks.view import VIEW as MASKS
 from viz.masks.view import MasksView
-from viz.positions.view import VIEW as POSITIONS
 from viz.positions.view import PositionsView
 
-Destination = tuple[View, Any]
+inquiry = Inquiries()
 
 
 class Term(NamedTuple):
@@ -44,54 +36,51 @@ class Term(NamedTuple):
     Attributes:
         key: of the Inquiry, with its text.
         says: the answer, or what says it of a subject.
-        shown: the page that shows it for a subject, with its view.
+        shown: the view of the page that shows it for a subject.
     """
 
     key: str
     text: str
     says: str | Callable[[Subject], str]
-    shown: Callable[[Subject], Destination]
+    shown: Callable[[Subject], Any]
 
 
-def heads_of(kind: AttentionKind | None, subject: Subject) -> Destination:
+def heads_of(kind: AttentionKind | None, subject: Subject) -> HeadsView:
     """The heads page, with a kind of attention where the model has that."""
     kinds = [site.kind for site in subject.trace.maps]
     attention = kind if kind in kinds else AttentionKind.CROSS
-    return HEADS, HeadsView(attention=str(attention if attention in kinds else kinds[0]))
+    return HeadsView(attention=str(attention if attention in kinds else kinds[0]))
 
 
-def heads(subject: Subject) -> Destination:
+def heads(subject: Subject) -> HeadsView:
     """The heads page."""
     return heads_of(None, subject)
 
 
-def model(subject: Subject) -> Destination:
+def model(subject: Subject) -> DoorView:
     """The first page."""
-    return DOOR, DoorView()
+    return DoorView()
 
 
-def about(subject: Subject) -> Destination:
+def about(subject: Subject) -> AboutView:
     """The about page."""
-    return ABOUT, AboutView()
+    return AboutView()
 
 
-def one_weight(subject: Subject) -> Destination:
+def one_weight(subject: Subject) -> Any:
     """One weight, from query and key to the softmax, where these are known."""
-    if not has_scores(subject):
-        return heads(subject)
-    found = how_computed(subject)
-    return found.page, found.view
+    return how_computed(subject).view if has_scores(subject) else heads(subject)
 
 
-def of_model(page: View, view: Any, subject: Subject) -> Destination:
+def of_model(view: Any, subject: Subject) -> Any:
     """A page that needs a model, or else the heads page."""
-    return (page, view) if subject.is_model else heads(subject)
+    return view if subject.is_model else heads(subject)
 
 
-def positions(topic: str, subject: Subject) -> Destination:
+def positions(topic: str, subject: Subject) -> Any:
     """A part of the positions page, or its usual part where the model has no table."""
     view = PositionsView(topic=topic) if subject.is_model and adds_positions(subject) else None
-    return of_model(POSITIONS, view or PositionsView(), subject)
+    return of_model(view or PositionsView(), subject)
 
 
 def _token(subject: Subject) -> str:
@@ -122,10 +111,10 @@ def _vocabulary(subject: Subject) -> str:
 
 
 def _bleu(subject: Subject) -> str:
-    score = f" This model: {how_good(subject).sentence}" if has_score(subject) else ""
+    scored = f" This model: {score(subject)}." if has_score(subject) else ""
     return (
         "It says how much of a translation's wording agrees with a human translation, from 0 to "
-        f"100.{score}"
+        f"100.{scored}"
     )
 
 
@@ -233,14 +222,14 @@ TERMS = (
         "what-mask",
         "What is a mask?",
         "It says which tokens each token may look at. What it hides gets a weight of 0.",
-        partial(of_model, MASKS, MasksView()),
+        partial(of_model, MasksView()),
     ),
     Term(
         "what-causal",
         "Why can the decoder not see later words?",
         "It learns to predict the next word, so that word must be hidden from it: the causal mask "
         "lets a token look only at itself and what comes before.",
-        partial(of_model, MASKS, MasksView(masked=str(AttentionKind.DECODER))),
+        partial(of_model, MasksView(masked=str(AttentionKind.DECODER))),
     ),
     Term(
         "what-embedding",
@@ -260,14 +249,14 @@ TERMS = (
         "What is beam search?",
         f"A search that keeps the {USUAL.beam} best unfinished translations at each step. Greedy "
         "decoding keeps one: it always takes the likeliest next token.",
-        partial(of_model, DECODING, DecodingView(section="beams")),
+        partial(of_model, DecodingView(section="beams")),
     ),
     Term(
         "what-sampling",
         "What is sampling?",
         "It draws each next token at random by its probability instead of searching for the best; "
         "a temperature below 1 prefers likely tokens. The usual search draws nothing.",
-        partial(of_model, DECODING, DecodingView()),
+        partial(of_model, DecodingView()),
     ),
     Term(
         "what-special",
@@ -302,49 +291,49 @@ TERMS = (
         "Why are some words underlined?",
         f"The model gave them less than {percent(HESITANT)}, so it might well have written "
         "another word there.",
-        partial(of_model, DECODING, DecodingView(section="certainty")),
+        partial(of_model, DecodingView(section="certainty")),
     ),
     Term(
         "what-log-probability",
         "What is a log-probability?",
         "The logarithm of a probability: 0 is certain, −0.7 about one half, −2.3 a tenth. That of "
         "a sentence is the sum over its tokens.",
-        partial(of_model, DECODING, DecodingView(section="certainty")),
+        partial(of_model, DecodingView(section="certainty")),
     ),
     Term(
         "what-entropy",
         "What is entropy?",
         "How widely a row spreads its weight, in bits: 0 if all of it is on one token, 1 if two "
         "tokens share it evenly, 2 if four do.",
-        lambda subject: (HEADS, HeadsView(attention=heads(subject)[1].attention, order="entropy")),
+        lambda subject: replace(heads(subject), order="entropy"),
     ),
     Term(
         "what-ablation",
         "What is ablation?",
         "Switching a part off and measuring what is lost: here, how much less likely the "
         "translation becomes without a head.",
-        partial(of_model, EFFECTS, EffectsView()),
+        partial(of_model, EffectsView()),
     ),
     Term(
         "what-attribution",
         "What is attribution?",
         f"An estimate of how much each token contributed to another. {len(METHODS)} methods stand "
         "here beside the effect of really deleting the token.",
-        partial(of_model, EFFECTS, EffectsView(show="maps")),
+        partial(of_model, EffectsView(show="maps")),
     ),
     Term(
         "what-lens",
         "What is the logit lens?",
         "A look into the middle of the model: what the decoder would write if it ended after "
         "each layer.",
-        partial(of_model, DECODING, DecodingView(section="layers")),
+        partial(of_model, DecodingView(section="layers")),
     ),
     Term(
         "what-patching",
         "What is patching?",
         "Putting a part of one run, such as a head's output, into another run, to see what it "
         "changes there.",
-        partial(of_model, COMPARE, CompareView()),
+        partial(of_model, CompareView()),
     ),
     Term(
         "what-residual",
@@ -403,12 +392,15 @@ TERMS = (
 
 def _answer(term: Term, subject: Subject) -> Answer:
     says = term.says if isinstance(term.says, str) else term.says(subject)
-    return Answer(says, *term.shown(subject))
+    return Answer(says, term.shown(subject))
 
 
-def inquiry(term: Term, fits: Callable[[Subject], bool] = lambda subject: True) -> Inquiry:
-    """The question, for every subject unless told otherwise."""
-    return Inquiry(term.key, term.text, fits, partial(_answer, term))
+def ask_of(
+    inquiries: Inquiries, terms: Iterable[Term], fits: Callable[[Subject], bool] = always
+) -> None:
+    """Add the questions that terms answer."""
+    for each in terms:
+        inquiries(each.key, each.text, fits)(partial(_answer, each))
 
 
-INQUIRIES = tuple(map(inquiry, TERMS))
+ask_of(inquiry, TERMS)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 from itertools import combinations
-from typing import NamedTuple
 
 import numpy as np
 
@@ -23,9 +22,8 @@ from model.trace.attention_map import (
 from model.trace.head import Head
 from model.trace.token_schemes import special
 from viz.draw.labels import axis_texts
-from viz.heads.view import VIEW as HEADS
 from viz.heads.view import HeadsView
-from viz.inquiries.inquiry import Answer, Inquiry, Subject, best_head
+from viz.inquiries.inquiry import Answer, Inquiries, Subject, best_head
 from viz.service import session
 from viz.service.jobs.removing import find_sources
 
@@ -35,80 +33,7 @@ MEASURE = {measure.key: measure for measure in MEASURES}
 
 RESTS = {"end": "</s>", "start": "<s>", "punctuation": "punctuation"}
 
-
-class Extreme(NamedTuple):
-    """A question for the head with the greatest, or the least, value of a measure.
-
-    Attributes:
-        measure: its key.
-        text: the question.
-        answer: the end of a sentence on the head, with its {value}, and {heads} it was among.
-        least: whether the least value is asked for.
-    """
-
-    measure: str
-    text: str
-    answer: str
-    least: bool = False
-
-
-ON_AVERAGE = "of its weight goes to {place}, on average over the tokens that can look there"
-
-EXTREMES = (
-    Extreme(
-        "previous",
-        "Which head looks at the previous token?",
-        "{value} " + ON_AVERAGE.format(place="the token before"),
-    ),
-    Extreme(
-        "next",
-        "Which head looks at the next token?",
-        "{value} " + ON_AVERAGE.format(place="the token after"),
-    ),
-    Extreme(
-        "same",
-        "Which head looks at the token itself?",
-        "{value} " + ON_AVERAGE.format(place="the token itself"),
-    ),
-    Extreme(
-        "start",
-        "Which head looks at the sentence start?",
-        "{value} " + ON_AVERAGE.format(place="<s>"),
-    ),
-    Extreme(
-        "end",
-        "Which head looks at the sentence end?",
-        "{value} " + ON_AVERAGE.format(place="</s>"),
-    ),
-    Extreme(
-        "punctuation",
-        "Which head looks at punctuation?",
-        "{value} " + ON_AVERAGE.format(place="punctuation"),
-    ),
-    Extreme(
-        "distance",
-        "Which head looks farthest away?",
-        "on average it looks {value} away, the farthest of {heads}",
-    ),
-    Extreme(
-        "entropy_share",
-        "Which head spreads its weight most?",
-        "its rows reach {value} of the greatest possible entropy, the most of {heads}",
-    ),
-    Extreme(
-        "entropy",
-        "Which head is the sharpest?",
-        "a row's weights have {value} of entropy on average, the least of {heads}; 0 is all weight "
-        "on one token",
-        least=True,
-    ),
-    Extreme(
-        "diagonal",
-        "Which head follows the order of the sentence?",
-        "the positions of rows and of what they look at correlate at {value}, the most of {heads}; "
-        "1 is a straight line",
-    ),
-)
+inquiry = Inquiries()
 
 
 def at_head(site: Site, head: int) -> HeadsView:
@@ -116,11 +41,11 @@ def at_head(site: Site, head: int) -> HeadsView:
     return HeadsView(attention=str(site.kind), layer=site.layer, head=head)
 
 
-def can_tell(extreme: Extreme, subject: Subject) -> bool:
-    """Whether the trace has rows that the measure is about."""
-    measure = MEASURE[extreme.measure]
+def can_tell(key: str, subject: Subject) -> bool:
+    """Whether the trace has rows that a measure is about."""
+    measure = MEASURE[key]
     return any(
-        _has_rows(each, extreme.measure, isinstance(measure.of, WeightOn))
+        _has_rows(each, key, isinstance(measure.of, WeightOn))
         for each in subject.maps(*measure.kinds)
     )
 
@@ -137,21 +62,67 @@ def _has_rows(attention: AttentionMap, measure: str, is_share: bool) -> bool:
     return n_queries == n_keys or not (is_share or measure == "distance")
 
 
-def extreme_answer(extreme: Extreme, subject: Subject) -> Answer:
-    """The head, with its value."""
-    found = best_head(subject.facts, extreme.measure, least=extreme.least)
-    if found is None:
-        return Answer(UNKNOWN, HEADS, HeadsView(attention=str(next(iter(subject.trace.maps)).kind)))
-    site, head, value = found
-    heads = sum(
-        int(np.count_nonzero(~np.isnan(each[extreme.measure]))) for each in subject.facts.values()
+def extreme(key: str, text: str, says: str, *, least: bool = False) -> None:
+    """Ask for the head with the greatest, or the least, value of a measure.
+
+    Args:
+        key: of the measure.
+        text: the question.
+        says: the end of a sentence on the head, with its {value}, and {heads} it was among.
+        least: whether the least value is asked for.
+    """
+
+    @inquiry(f"head-{key.replace('_', '-')}", text, partial(can_tell, key))
+    def found(subject: Subject) -> Answer:
+        best = best_head(subject.facts, key, least=least)
+        if best is None:
+            return Answer(UNKNOWN, HeadsView(attention=str(next(iter(subject.trace.maps)).kind)))
+        site, head, value = best
+        heads = sum(int(np.count_nonzero(~np.isnan(each[key]))) for each in subject.facts.values())
+        unit = MEASURE[key].unit
+        shown = percent(value) if unit == "share" else fixed(value, 1 if unit == "tokens" else 2)
+        if unit in ("tokens", "bits"):
+            shown += f" {unit}"
+        end = says.format(value=shown, heads=count_of(heads, "head"))
+        return Answer(f"{site.head_name(head)}: {end}.", at_head(site, head))
+
+
+for _key, _where, _place in (
+    ("previous", "the previous token", "the token before"),
+    ("next", "the next token", "the token after"),
+    ("same", "the token itself", "the token itself"),
+    ("start", "the sentence start", "<s>"),
+    ("end", "the sentence end", "</s>"),
+    ("punctuation", "punctuation", "punctuation"),
+):
+    extreme(
+        _key,
+        f"Which head looks at {_where}?",
+        f"{{value}} of its weight goes to {_place}, on average over the tokens that can look there",
     )
-    unit = MEASURE[extreme.measure].unit
-    shown = percent(value) if unit == "share" else fixed(value, 1 if unit == "tokens" else 2)
-    if unit in ("tokens", "bits"):
-        shown += f" {unit}"
-    end = extreme.answer.format(value=shown, heads=count_of(heads, "head"))
-    return Answer(f"{site.head_name(head)}: {end}.", HEADS, at_head(site, head))
+extreme(
+    "distance",
+    "Which head looks farthest away?",
+    "on average it looks {value} away, the farthest of {heads}",
+)
+extreme(
+    "entropy_share",
+    "Which head spreads its weight most?",
+    "its rows reach {value} of the greatest possible entropy, the most of {heads}",
+)
+extreme(
+    "entropy",
+    "Which head is the sharpest?",
+    "a row's weights have {value} of entropy on average, the least of {heads}; 0 is all weight "
+    "on one token",
+    least=True,
+)
+extreme(
+    "diagonal",
+    "Which head follows the order of the sentence?",
+    "the positions of rows and of what they look at correlate at {value}, the most of {heads}; "
+    "1 is a straight line",
+)
 
 
 # ---- repeated tokens, resting heads, twins ------------------------------------------------------
@@ -195,6 +166,7 @@ def on_repeats(attention: AttentionMap) -> Values:
     return found
 
 
+@inquiry("head-repeats", "Which head looks at the same word elsewhere?", has_repeats)
 def repeats_answer(subject: Subject) -> Answer:
     """The head that looks most at other places of the same token."""
     facts = {each.site: {"repeats": on_repeats(each)} for each in _self_maps(subject)}
@@ -204,17 +176,21 @@ def repeats_answer(subject: Subject) -> Answer:
     return Answer(
         f"{site.head_name(head)}: a token that occurs more than once gives {percent(share)} "
         "of its weight to its other places, on average.",
-        HEADS,
         at_head(site, head),
     )
 
 
+@inquiry(
+    "resting",
+    "How many heads rest on tokens that mean little?",
+    lambda subject: any(can_tell(each, subject) for each in RESTS),
+)
 def resting_answer(subject: Subject) -> Answer:
     """How many heads rest on tokens that mean little."""
     counts = {key: resting([subject.trace])[key] for key in RESTS}
     told = {key: count for key, count in counts.items() if count[1]}
     if not told:
-        return Answer(UNKNOWN, HEADS, HeadsView())
+        return Answer(UNKNOWN, HeadsView())
     listed = "; ".join(
         f"on {RESTS[key]} in {most or 'none'} of {count_of(heads, 'head')}"
         for key, (most, heads) in told.items()
@@ -223,7 +199,7 @@ def resting_answer(subject: Subject) -> Answer:
     best = best_head(subject.facts, most)
     assert best is not None, "heads were counted"
     view = HeadsView(attention=str(best[0].kind), layer=best[0].layer, head=best[1], order=most)
-    return Answer(f"More than half of the weight rests {listed}.", HEADS, view)
+    return Answer(f"More than half of the weight rests {listed}.", view)
 
 
 def overlap(one: FloatArray, other: FloatArray, counted: BoolArray) -> float:
@@ -246,6 +222,13 @@ def _pairs(subject: Subject) -> Iterator[tuple[float, Head, Head]]:
             yield share, Head(one.site, first), Head(other.site, second)
 
 
+@inquiry(
+    "twins",
+    "Which two heads look most alike?",
+    lambda subject: any(
+        sum(each.n_heads for each in subject.maps(kind)) > 1 for kind in AttentionKind
+    ),
+)
 def twins_answer(subject: Subject) -> Answer:
     """The two heads that look most alike."""
     share, (one, first), (other, second) = max(_pairs(subject), key=lambda pair: pair[0])
@@ -254,7 +237,6 @@ def twins_answer(subject: Subject) -> Answer:
     return Answer(
         f"{one.kind.full_name}, heads {one.layer}.{first} and {other.layer}.{second} (layer.head): "
         f"{percent(share)} of their weight lies on the same cells.",
-        HEADS,
         view,
     )
 
@@ -268,6 +250,7 @@ def main_maps(subject: Subject) -> list[AttentionMap]:
     return subject.maps(AttentionKind.CROSS) or subject.maps(kind)
 
 
+@inquiry("most-looked-at", "Which token gets most attention?")
 def most_looked_at(subject: Subject) -> Answer:
     """The key with most of the weight of all heads."""
     maps = main_maps(subject)
@@ -283,7 +266,6 @@ def most_looked_at(subject: Subject) -> Answer:
         f"“{token}” gets {percent(float(shares[place]))} of the weight of all "
         f"{first.site.kind.full_name.lower()} heads, the most of "
         f"{count_of(len(shares), first.site.kind.key_noun)}.",
-        HEADS,
         at_head(best[1], int(best[0].argmax())),
     )
 
@@ -294,6 +276,7 @@ def has_scores(subject: Subject) -> bool:
     return first.scores is not None and first.q is not None and len(first.keys) > 1
 
 
+@inquiry("computed", "How is a weight computed?", has_scores)
 def how_computed(subject: Subject) -> Answer:
     """The score and the weight of the cell that a sharp head looks at most."""
     maps = {each.site: each for each in main_maps(subject)}
@@ -318,7 +301,6 @@ def how_computed(subject: Subject) -> Answer:
         f"{site.head_name(head)}: the query of “{names[0]}” and the key of “{names[1]}” score "
         f"{fixed(float(attention.scores[query, key]), 2)}, and the softmax over the row makes a "
         f"weight of {fixed(float(weights[query, key]), 2)} of it.",
-        HEADS,
         view,
     )
 
@@ -330,6 +312,7 @@ def _has_sources(subject: Subject) -> bool:
     return subject.is_model and len(subject.trace.predictions) > MIN_SOURCES
 
 
+@inquiry("source", "Which head finds a word's source?", _has_sources)
 def finds_source(subject: Subject) -> Answer:
     """The head of cross-attention that looks most at tokens' sources."""
     sources = session.ask(find_sources(subject.of_model.record))
@@ -341,7 +324,6 @@ def finds_source(subject: Subject) -> Answer:
         return Answer(
             f"This sentence cannot tell: only {known} of it clearly depend on one source token, "
             f"and {MIN_SOURCES} are needed.",
-            HEADS,
             HeadsView(),
         )
     (site, head, share), later = max(told, key=lambda each: each[0][2])
@@ -349,57 +331,5 @@ def finds_source(subject: Subject) -> Answer:
     return Answer(
         f"{site.head_name(head)}: {percent(share)} of its weight beyond chance goes to the source "
         f"token on which {token} depends most.",
-        HEADS,
         at_head(site, head),
     )
-
-
-INQUIRIES = (
-    Inquiry(
-        "source",
-        "Which head finds a word's source?",
-        _has_sources,
-        finds_source,
-    ),
-    *(
-        Inquiry(
-            f"head-{each.measure.replace('_', '-')}",
-            each.text,
-            partial(can_tell, each),
-            partial(extreme_answer, each),
-        )
-        for each in EXTREMES
-    ),
-    Inquiry(
-        "head-repeats",
-        "Which head looks at the same word elsewhere?",
-        has_repeats,
-        repeats_answer,
-    ),
-    Inquiry(
-        "resting",
-        "How many heads rest on tokens that mean little?",
-        lambda subject: any(can_tell(each, subject) for each in EXTREMES if each.measure in RESTS),
-        resting_answer,
-    ),
-    Inquiry(
-        "twins",
-        "Which two heads look most alike?",
-        lambda subject: any(
-            sum(each.n_heads for each in subject.maps(kind)) > 1 for kind in AttentionKind
-        ),
-        twins_answer,
-    ),
-    Inquiry(
-        "most-looked-at",
-        "Which token gets most attention?",
-        lambda subject: True,
-        most_looked_at,
-    ),
-    Inquiry(
-        "computed",
-        "How is a weight computed?",
-        has_scores,
-        how_computed,
-    ),
-)

@@ -6,20 +6,15 @@ import numpy as np
 
 from model.numbers import percent
 from model.trace.attention_map import AttentionKind
-from viz.decoding.view import VIEW as DECODING
 from viz.decoding.view import DecodingView
 from viz.draw.labels import axis_texts
 from viz.effects.effect_map import change_words
-from viz.effects.view import VIEW as EFFECTS
 from viz.effects.view import EffectsView
-from viz.heads.view import VIEW as HEADS
 from viz.inquiries.ablation import deletion_losses
-from viz.inquiries.inquiry import Answer, Inquiry, Subject, share_of
+from viz.inquiries.inquiry import Answer, Inquiries, Subject, has_word, share_of
 from viz.inquiries.weights import at_head
 
-
-def _has_word(subject: Subject) -> bool:
-    return subject.is_model and subject.hardest is not None
+inquiry = Inquiries()
 
 
 def _source(subject: Subject) -> int:
@@ -30,19 +25,12 @@ def _source(subject: Subject) -> int:
     return int(weights[:, :, :-1].mean(axis=(0, 1)).argmax())
 
 
-def sure_of(subject: Subject) -> Answer:
-    """The probability of one token."""
-    place, log_probs = subject.hardest, subject.trace.log_probs
-    assert place is not None, "it is offered only where a token is known"
-    assert log_probs is not None, "a token of the lowest probability has one"
-    share = share_of(float(np.exp(np.float64(log_probs[place]))))
-    return Answer(
-        f"Given the words before it, the model gave “{subject.predicted[place]}” {share}.",
-        DECODING,
-        DecodingView(at=place + 1),
-    )
-
-
+@inquiry(
+    "looked-at",
+    "Which head looks most at one word?",
+    has_word,
+    named="Which head looks most at “{source}”?",
+)
 def looked_at(subject: Subject) -> Answer:
     """The head of cross-attention that gives a source token most of its weight."""
     place = _source(subject)
@@ -55,11 +43,11 @@ def looked_at(subject: Subject) -> Answer:
     return Answer(
         f"{site.head_name(head)}: {percent(shares[site, head])} of its weight goes to "
         f"“{axis_texts(subject.trace.source)[place]}”, the most of {len(shares)} heads.",
-        HEADS,
         at_head(site, head),
     )
 
 
+@inquiry("looks-at", "Where does it look while it writes “{word}”?", has_word)
 def looks_at(subject: Subject) -> Answer:
     """The source token with most weight of all heads while a token is being written."""
     place = subject.hardest
@@ -71,11 +59,13 @@ def looks_at(subject: Subject) -> Answer:
         f"Mostly at “{axis_texts(subject.trace.source)[source]}”: about to write "
         f"“{subject.predicted[place]}”, all cross-attention heads together give it "
         f"{percent(float(shares[source]))} of their weight.",
-        DECODING,
         DecodingView(at=place + 1),
     )
 
 
+@inquiry(
+    "became", "Which word became of one source word?", has_word, named="What became of “{source}”?"
+)
 def became(subject: Subject) -> Answer:
     """The token that loses most without a source token."""
     source, log_probs = _source(subject), subject.trace.log_probs
@@ -84,42 +74,24 @@ def became(subject: Subject) -> Answer:
     losses = deletion_losses(subject)[: len(subject.trace.predictions) - 1, source]
     if losses.max() <= 0:
         sentence = f"Nothing depends on it: no word becomes less likely without “{name}”."
-        return Answer(sentence, EFFECTS, EffectsView(show="maps"))
+        return Answer(sentence, EffectsView(show="maps"))
     place = int(losses.argmax())
     change = change_words(float(log_probs[place]), float(losses[place]))
     return Answer(
         f"“{subject.predicted[place]}” depends on it most: without “{name}”, its probability "
         f"{change}.",
-        EFFECTS,
         EffectsView(show="maps", token=place + 1),
     )
 
 
-INQUIRIES = (
-    Inquiry(
-        "looked-at",
-        "Which head looks most at one word?",
-        _has_word,
-        looked_at,
-        "Which head looks most at “{source}”?",
-    ),
-    Inquiry(
-        "looks-at",
-        "Where does it look while it writes “{word}”?",
-        _has_word,
-        looks_at,
-    ),
-    Inquiry(
-        "became",
-        "Which word became of one source word?",
-        _has_word,
-        became,
-        "What became of “{source}”?",
-    ),
-    Inquiry(
-        "sure-of",
-        "How sure was it of “{word}”?",
-        _has_word,
-        sure_of,
-    ),
-)
+@inquiry("sure-of", "How sure was it of “{word}”?", has_word)
+def sure_of(subject: Subject) -> Answer:
+    """The probability of one token."""
+    place, log_probs = subject.hardest, subject.trace.log_probs
+    assert place is not None, "it is offered only where a token is known"
+    assert log_probs is not None, "a token of the lowest probability has one"
+    share = share_of(float(np.exp(np.float64(log_probs[place]))))
+    return Answer(
+        f"Given the words before it, the model gave “{subject.predicted[place]}” {share}.",
+        DecodingView(at=place + 1),
+    )

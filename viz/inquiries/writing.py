@@ -8,12 +8,10 @@ from dataclasses import replace
 import numpy as np
 
 from model.numbers import count_of, fixed, number
-from viz.compare.view import VIEW as COMPARE
 from viz.compare.view import CompareView
-from viz.decoding.view import VIEW as DECODING
 from viz.decoding.view import DecodingView
 from viz.draw.labels import token_text
-from viz.inquiries.inquiry import Answer, Inquiry, Subject, quoted, share_of
+from viz.inquiries.inquiry import Answer, Inquiries, Subject, has_word, is_model, quoted, share_of
 from viz.links.searches import USUAL, WIDEST, of_every_width
 from viz.service import session
 from viz.service.jobs.running import read_layers
@@ -24,12 +22,7 @@ UNSURE = 0.5
 LISTED = 3
 
 
-def _is_model(subject: Subject) -> bool:
-    return subject.is_model
-
-
-def _has_word(subject: Subject) -> bool:
-    return subject.is_model and subject.hardest is not None
+inquiry = Inquiries()
 
 
 def _probabilities(subject: Subject) -> list[float]:
@@ -43,6 +36,7 @@ def _hardest(subject: Subject) -> int:
     return subject.hardest
 
 
+@inquiry("hardest", "Which word was the hardest?", has_word)
 def hardest_word(subject: Subject) -> Answer:
     """The token of the lowest probability."""
     place = _hardest(subject)
@@ -50,11 +44,11 @@ def hardest_word(subject: Subject) -> Answer:
     return Answer(
         f"“{subject.predicted[place]}”, step {place + 1}: the model gave it {share_of(share)}, "
         "the least of any token of the text.",
-        DECODING,
         DecodingView(at=place + 1),
     )
 
 
+@inquiry("what-else", "What else could it have written for “{word}”?", has_word)
 def what_else(subject: Subject) -> Answer:
     """The likeliest other token at the least certain step."""
     place = _hardest(subject)
@@ -66,11 +60,11 @@ def what_else(subject: Subject) -> Answer:
     return Answer(
         f"“{token_text(offers.tokens[other])}”: {share}, where “{subject.predicted[place]}” had "
         f"{share_of(_probabilities(subject)[place])}.",
-        DECODING,
         DecodingView(at=place + 1),
     )
 
 
+@inquiry("how-sure", "How sure is the model?", has_word)
 def how_sure(subject: Subject) -> Answer:
     """The probability of the whole text and of a token."""
     shares = _probabilities(subject)
@@ -79,29 +73,29 @@ def how_sure(subject: Subject) -> Answer:
     return Answer(
         f"It gives the whole {subject.written} a probability of {share_of(whole)}, which is "
         f"{share_of(each)} a token (the geometric mean of {len(shares)}).",
-        DECODING,
         DecodingView(section="certainty"),
     )
 
 
+@inquiry("doubtful", "Where did the model hesitate?", has_word)
 def doubtful(subject: Subject) -> Answer:
     """The tokens with less than half of the probability."""
     shares = _probabilities(subject)
     unsure = sorted((n for n, share in enumerate(shares) if share < UNSURE), key=shares.__getitem__)
     view = DecodingView(section="certainty")
     if not unsure:
-        return Answer(f"Nowhere: each of its {len(shares)} tokens had 50% or more.", DECODING, view)
+        return Answer(f"Nowhere: each of its {len(shares)} tokens had 50% or more.", view)
     listed = ", ".join(
         f"“{subject.predicted[place]}” {share_of(shares[place])}" for place in unsure[:LISTED]
     )
     more = f" and {len(unsure) - LISTED} more" if len(unsure) > LISTED else ""
     return Answer(
         f"Below 50% it had {len(unsure)} of {count_of(len(shares), 'token')}: {listed}{more}.",
-        DECODING,
         view,
     )
 
 
+@inquiry("beam", "Does beam search change it?", is_model)
 def beam_changes(subject: Subject) -> Answer:
     """Whether greedy decoding writes another text than the usual search."""
     question = replace(subject.of_model, target="")
@@ -113,18 +107,35 @@ def beam_changes(subject: Subject) -> Answer:
     if usual.text == greedy.text:
         return Answer(
             f"No: greedy decoding, a beam of 1, writes the same as a beam of {USUAL.beam}.",
-            COMPARE,
             view,
         )
     one, other = (number(sum(each.log_probs)) for each in (usual, greedy))
     return Answer(
         f"Yes: greedy decoding writes {quoted(greedy.text)} (log-probability {other}), a beam of "
         f"{USUAL.beam} {quoted(usual.text)} ({one}).",
-        COMPARE,
         view,
     )
 
 
+@inquiry("runner-up", "What was the second-best translation?", is_model)
+def runner_up(subject: Subject) -> Answer:
+    """What the runner-up of the usual search was."""
+    question = replace(subject.of_model, target="")
+    decoded = session.ask(question.decode(USUAL.search())).decoding
+    view = DecodingView(section="beams")
+    if len(decoded.ranked) < 2:
+        return Answer("None: the search ended with one hypothesis.", view)
+    node = decoded.ranked[1]
+    text = subject.model.tokenizer.target.decode(decoded.token_ids(node))
+    assert node.score is not None, "results have scores"
+    return Answer(
+        f"{quoted(text)}, with a score of {fixed(node.score, 2)} against "
+        f"{fixed(decoded.translation.score, 2)} of the best.",
+        view,
+    )
+
+
+@inquiry("widths", "Would a wider beam help?", is_model)
 def widths(subject: Subject) -> Answer:
     """How many texts beams of all widths write."""
     question = replace(subject.of_model, target="")
@@ -133,11 +144,14 @@ def widths(subject: Subject) -> Answer:
         for each in of_every_width(USUAL.search())
     }
     counted = "the same text" if len(texts) == 1 else f"{len(texts)} different texts"
-    return Answer(
-        f"Beams of 1 to {WIDEST} write {counted}.", DECODING, DecodingView(section="widths")
-    )
+    return Answer(f"Beams of 1 to {WIDEST} write {counted}.", DecodingView(section="widths"))
 
 
+def _has_layers(subject: Subject) -> bool:
+    return subject.is_model and subject.model.model.config.n_decoder_layers > 1
+
+
+@inquiry("decided", "At which layer is a word decided?", _has_layers)
 def decided(subject: Subject) -> Answer:
     """After how many layers each token is the likeliest for good."""
     question = replace(subject.of_model, target="")
@@ -150,80 +164,5 @@ def decided(subject: Subject) -> Answer:
     return Answer(
         f"First before the last of {n_layers} decoder layers, and first from there on: "
         f"{early or 'none'} of {count_of(n_steps, 'token')}.",
-        DECODING,
         DecodingView(section="layers"),
     )
-
-
-def _has_layers(subject: Subject) -> bool:
-    return subject.is_model and subject.model.model.config.n_decoder_layers > 1
-
-
-def runner_up(subject: Subject) -> Answer:
-    """What the runner-up of the usual search was."""
-    question = replace(subject.of_model, target="")
-    decoded = session.ask(question.decode(USUAL.search())).decoding
-    view = DecodingView(section="beams")
-    if len(decoded.ranked) < 2:
-        return Answer("None: the search ended with one hypothesis.", DECODING, view)
-    node = decoded.ranked[1]
-    text = subject.model.tokenizer.target.decode(decoded.token_ids(node))
-    assert node.score is not None, "results have scores"
-    return Answer(
-        f"{quoted(text)}, with a score of {fixed(node.score, 2)} against "
-        f"{fixed(decoded.translation.score, 2)} of the best.",
-        DECODING,
-        view,
-    )
-
-
-INQUIRIES = (
-    Inquiry(
-        "hardest",
-        "Which word was the hardest?",
-        _has_word,
-        hardest_word,
-    ),
-    Inquiry(
-        "what-else",
-        "What else could it have written for “{word}”?",
-        _has_word,
-        what_else,
-    ),
-    Inquiry(
-        "how-sure",
-        "How sure is the model?",
-        _has_word,
-        how_sure,
-    ),
-    Inquiry(
-        "doubtful",
-        "Where did the model hesitate?",
-        _has_word,
-        doubtful,
-    ),
-    Inquiry(
-        "beam",
-        "Does beam search change it?",
-        _is_model,
-        beam_changes,
-    ),
-    Inquiry(
-        "runner-up",
-        "What was the second-best translation?",
-        _is_model,
-        runner_up,
-    ),
-    Inquiry(
-        "widths",
-        "Would a wider beam help?",
-        _is_model,
-        widths,
-    ),
-    Inquiry(
-        "decided",
-        "At which layer is a word decided?",
-        _has_layers,
-        decided,
-    ),
-)

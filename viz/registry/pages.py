@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Mapping
+from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
 
@@ -122,6 +123,12 @@ def names(page: str) -> frozenset[str]:
     """The parameters of a page and of the sentence bar above it."""
     view = VIEWS[page]
     return frozenset(each.name for each in (*view.parameters, *(SHARED if view.asks else ())))
+
+
+def page_of(view: Any) -> View:
+    """The page of a dataclass of parameters: the VIEW that stands beside it."""
+    found: View = import_module(type(view).__module__).VIEW
+    return found
 
 
 def with_tables(page: str) -> str:

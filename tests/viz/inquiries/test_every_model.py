@@ -94,7 +94,7 @@ def test_whatever_is_offered_of_a_whole_model_has_an_answer(folder: Path) -> Non
     assert ("see-future" in found) == (len(subject.trace.target) > 2)
     assert len(found) >= 30
     # A number, unless nothing changed, there is nothing to count, or it says what something is.
-    said = {each.key for each in (*terms.INQUIRIES, *how_to.INQUIRIES)} | {
+    said = {each.key for each in (*terms.inquiry.listed, *how_to.inquiry.listed)} | {
         "privacy",
         "licence",
         "languages",
