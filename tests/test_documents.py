@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from headscope.__main__ import COMMANDS, main
+from headscope.commands.pictures import PICTURES
 from model.explain.attribution import METHODS
 from tests.test_layers import FLOORS
 from viz.registry.pages import VIEWS
-from viz.registry.pictures import PICTURES
 
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = sorted(

@@ -160,21 +160,15 @@ ADDED: Mapping[str, Mapping[str, Edit]] = {
             '"""The largest weight of each head of a site."""\n\n'
             "from __future__ import annotations\n\n"
             "from dataclasses import dataclass\n"
-            "from typing import ClassVar\n\n"
+            "\n"
             "import plotly.graph_objects as go\n\n"
             "from model.trace.attention_map import AttentionMap\n"
-            "from viz.links.request import Request\n"
             "from viz.save.notebook import Lines\n"
             "from viz.save.numbers import Axes, Numbers\n"
             "from viz.save.picture import Layout, Picture\n\n\n"
             "@dataclass(frozen=True, slots=True, eq=False)\n"
             "class LargestWeights(Picture):\n"
-            '    slug: ClassVar[str] = "largest"\n'
-            '    about: ClassVar[str] = "the largest weight of each head: --attention, --layer"\n'
             "    own: AttentionMap\n\n"
-            "    @classmethod\n"
-            "    def of(cls, request: Request) -> LargestWeights:\n"
-            "        return cls(request.attention_map)\n\n"
             "    @property\n"
             "    def title(self) -> str:\n"
             '        return "Largest weights"\n\n'
@@ -194,12 +188,16 @@ ADDED: Mapping[str, Mapping[str, Edit]] = {
             "    def figure(self, layout: Layout) -> go.Figure:\n"
             "        return go.Figure(go.Bar(y=self.own.weights.max(axis=(1, 2))))\n"
         ),
-        "viz/registry/pictures.py": both(
+        "headscope/commands/pictures.py": both(
             ahead(
                 "from viz.heads.matrices import",
                 "from viz.heads.largest_weights import LargestWeights\n",
             ),
-            ahead("    *(OneMask, OpeningWindow),", "    LargestWeights,\n"),
+            new(
+                '\n\n@exported(LargestWeights, "largest", "the largest weight of each head")\n'
+                "def largest(request: Request) -> LargestWeights:\n"
+                "    return LargestWeights(request.attention_map)\n"
+            ),
         ),
         "docs/figures.md": ahead("`query-key`, `matrices`", "`largest`, "),
         "headscope/figures.py": ahead(

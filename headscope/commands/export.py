@@ -5,56 +5,27 @@ from __future__ import annotations
 import argparse
 import sys
 import textwrap
-from collections.abc import Mapping, Sequence
-from functools import cached_property
 
-import torch
 from tqdm import tqdm
 
 from headscope.commands.outputs import add_output
-from headscope.commands.translate import add_checkpoint, add_search_options, asked_search
-from headscope.figures import matched_by_surveys, trace_by
-from model.checkpoints.checkpoint import CheckpointError, snapshots
+from headscope.commands.pictures import PICTURES
+from headscope.commands.request import Request
+from headscope.commands.translate import add_checkpoint, add_search_options
+from model.checkpoints.checkpoint import CheckpointError
 from model.checkpoints.shipped import checkpoint_name
-from model.contrast.contrast import contrast_of
-from model.contrast.head_sets import head_set, random_sets
-from model.contrast.logit_terms import logit_terms
-from model.contrast.pairs import Pair, least_certain, next_likeliest, pair_of
-from model.contrast.paths import paths
-from model.contrast.results import Contrast, HeadSet, LogitTerms, Paths
-from model.explain.ablation_results import Effects, ExamplesRemoval, Removal
-from model.explain.alignment_file import read_alignment
-from model.explain.alignment_table import AlignmentTable
-from model.explain.attribution import METHODS, AttributionError, Attributions, SelfAttributions
-from model.explain.attribution_methods import cross_attributions, self_attributions
-from model.explain.block_outputs import block_outputs
-from model.explain.examples import layers_read_later, read_examples
-from model.explain.head_ablation import effects_of, example_means, removal
-from model.explain.labels import Label
-from model.explain.labels_file import read_labels
-from model.explain.removal_file import read_removal
+from model.explain.attribution import METHODS, AttributionError
 from model.files import write_whole
-from model.paper.search import DecodingError, Search
-from model.patching.causal_trace import causal_trace
-from model.patching.patch import patch
-from model.patching.results import CausalTrace, Patched
+from model.paper.search import DecodingError
 from model.record.head_edits import HeadError
 from model.record.intervention import PositionError
 from model.record.mask_rules import MaskError
 from model.record.patches import PatchError
-from model.trace.attention_map import AttentionKind, FloatArray, Site, TraceError
-from model.trace.blocks import Blocks
-from model.trace.head import Head
-from model.trace.trace import Trace
+from model.trace.attention_map import AttentionKind, TraceError
 from model.translate.devices import DeviceError
 from model.translate.sentences import TextError
-from model.translate.translator import Translator, load
-from viz.compare.view import VIEW as COMPARE
-from viz.compare.view import by_part, read_patches
 from viz.effects.removal_curve import MEASURES
-from viz.links.request import Request
 from viz.links.searches import Settings
-from viz.registry.pictures import PICTURES
 from viz.save import image, notebook
 from viz.save.film import film
 from viz.save.formats import FILMS, FORMATS, IMAGES, NUMBERS, ExportError
@@ -205,137 +176,6 @@ def _width(text: str) -> str:
     return text
 
 
-class _CommandRequest(Request):
-    """A request answered by the model named on the command line."""
-
-    @cached_property
-    def translator(self) -> Translator:
-        # One small forward pass is slower with several threads.
-        torch.set_num_threads(1)
-        return load(self.arguments.checkpoint, device=self.arguments.device)
-
-    @cached_property
-    def search(self) -> Search:
-        return asked_search(self.arguments, self.translator)
-
-    @cached_property
-    def labels(self) -> Mapping[Site, tuple[Label | None, ...]]:
-        survey = read_labels(self.arguments.checkpoint)
-        return survey.labels if survey else {}
-
-    @cached_property
-    def effects(self) -> Effects:
-        return effects_of(self.translator, self.trace)
-
-    @cached_property
-    def contrasted(self) -> tuple[Contrast, int, str]:
-        contrast = contrast_of(self.translator, self.trace, self._pair)
-        return contrast, self._place, self._other
-
-    @cached_property
-    def head_set(self) -> HeadSet:
-        return head_set(self.translator, self.trace, self._pair)
-
-    @cached_property
-    def random_sets(self) -> FloatArray:
-        size = len(self.head_set.heads)
-        return random_sets(self.translator, self.trace, self._pair, size)
-
-    @cached_property
-    def logit_terms(self) -> LogitTerms:
-        return logit_terms(self.translator, self.trace, self._pair)
-
-    @cached_property
-    def paths(self) -> Paths:
-        means = example_means(self.translator, self.arguments.checkpoint)
-        return paths(self.translator, self.trace, self._pair, means)
-
-    @cached_property
-    def _pair(self) -> Pair:
-        return pair_of(self.translator, self.trace, self._place, self._other)
-
-    @property
-    def _place(self) -> int:
-        return least_certain(self.trace) if self.token is None else self.token
-
-    @cached_property
-    def _other(self) -> str:
-        asked: str = self.arguments.instead
-        return asked or next_likeliest(self.translator, self.trace, self._place)
-
-    @cached_property
-    def second(self) -> Trace:
-        if model := self.arguments.other_model:
-            return trace_by(model, self.text, device=self.arguments.device)
-        return self.translator.trace(self._second)
-
-    @property
-    def partners(self) -> tuple[Mapping[Head, Head], tuple[str, ...]]:
-        models = self.folder, str(self.arguments.other_model)
-        found = matched_by_surveys(*models)
-        return found, models if found else ()
-
-    @property
-    def _second(self) -> str:
-        other: str = self.arguments.other
-        if not other.strip():
-            raise ExportError("This figure compares two sentences; name the second with --other.")
-        return other
-
-    @cached_property
-    def causal_trace(self) -> CausalTrace:
-        return causal_trace(self.translator, self.text, self._second)
-
-    @cached_property
-    def patched(self) -> Patched:
-        asked = self.arguments.patched
-        try:
-            parts = read_patches(COMPARE.parameter("patched").parse(asked))
-        except ValueError as reason:
-            raise ExportError(f"--patched is {asked!r}, {reason}.") from None
-        return patch(self.translator, self.text, self._second, by_part(parts))
-
-    @cached_property
-    def removal(self) -> Removal:
-        return removal(self.translator, self.trace, self.effects)
-
-    @cached_property
-    def examples_removal(self) -> ExamplesRemoval | None:
-        model = self.translator
-        return read_removal(
-            self.arguments.checkpoint, len(model.sites) * model.model.config.n_heads
-        )
-
-    @cached_property
-    def attributions(self) -> Attributions:
-        return cross_attributions(self.translator, self.trace)
-
-    @cached_property
-    def self_attributions(self) -> SelfAttributions:
-        site = Site(AttentionKind(self.arguments.attention), self.layer)
-        return self_attributions(self.translator, self.trace, site, token=self.token)
-
-    @cached_property
-    def alignment(self) -> AlignmentTable | None:
-        return read_alignment(self.arguments.checkpoint)
-
-    @cached_property
-    def blocks(self) -> Blocks:
-        return block_outputs(self.translator, self.trace)
-
-    @cached_property
-    def growth(self) -> Sequence[tuple[int, Trace]]:
-        folder, device = self.arguments.checkpoint, self.arguments.device
-        return [
-            (step, load(folder, device=device, snapshot=number).trace(self.text, self.trace.text))
-            for number, step in enumerate(snapshots(folder))
-        ]
-
-    @cached_property
-    def read_later(self) -> Mapping[int, bool]:
-        return layers_read_later(self.translator, read_examples(self.arguments.checkpoint))
-
-
 def _content(picture: Picture, request: Request, format: str) -> bytes:
     """The requested file."""
     if format not in picture.formats:
@@ -386,10 +226,7 @@ def _written_below(picture: Picture, request: Request) -> dict[str, str]:
 def run(arguments: argparse.Namespace) -> None:
     """Write the file."""
     format = arguments.out.suffix.lower().removeprefix(".")
-    request = _CommandRequest(
-        sys.stdin.read() if arguments.text == "-" else arguments.text,
-        arguments,
-        checkpoint_name(arguments.checkpoint),
-    )
+    text = sys.stdin.read() if arguments.text == "-" else arguments.text
+    request = Request(text, arguments)
     picture = PICTURES[arguments.figure].of(request)
     write_whole(arguments.out, _content(picture, request, format))

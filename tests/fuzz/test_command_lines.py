@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headscope.__main__ import main
+from headscope.commands.pictures import PICTURES
 from tests.kit.fuzz import cases, limits, numbers, require_sentence, texts
-from viz.registry.pictures import PICTURES
 from viz.save.formats import FORMATS, IMAGES
 
 VALUES = st.one_of(numbers().map(str), texts(2), st.sampled_from(["cpu", "cross", "auto", "0"]))

@@ -21,6 +21,7 @@ import pytest
 from headscope.__main__ import main
 from headscope.commands import export
 from headscope.commands.export import KINDS
+from headscope.commands.pictures import PICTURES
 from model.checkpoints.checkpoint import REMOVAL
 from model.explain.alignment_file import ALIGNMENT
 from model.explain.attribution_methods import self_attributions
@@ -32,7 +33,6 @@ from model.translate.translator import Translator, load
 from tests.kit.explorer_payload import Decoded
 from tests.kit.full_disk import full_disk
 from tests.kit.tiny_checkpoint import write_tiny_checkpoint, write_tiny_snapshots
-from viz.registry.pictures import PICTURES
 from viz.save import browser, metadata
 from viz.save.film import RATES
 from viz.save.picture import Layout, Picture
@@ -40,8 +40,8 @@ from viz.save.picture import Layout, Picture
 ROOT = Path(__file__).parents[2]
 SENTENCE, DOG = "The cat sat on the mat.", "The dog sat on the mat."
 
-FIGURES = [name for name, picture in PICTURES.items() if picture.has("figure")]
-FILMED = [name for name, picture in PICTURES.items() if picture.has("film")]
+FIGURES = [name for name, picture in PICTURES.items() if picture.kind.has("figure")]
+FILMED = [name for name, picture in PICTURES.items() if picture.kind.has("film")]
 
 Run = Callable[..., tuple[int, bytes, str]]
 
@@ -134,13 +134,13 @@ def test_the_python_of_every_figure_makes_the_same_figure(
     run: Run, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     drawn: list[go.Figure] = []
-    draw = PICTURES[name].figure
+    draw = PICTURES[name].kind.figure
 
     def drawing(picture: Any, layout: Layout) -> go.Figure:
         drawn.append(draw(picture, layout))
         return drawn[-1]
 
-    monkeypatch.setattr(PICTURES[name], "figure", drawing)
+    monkeypatch.setattr(PICTURES[name].kind, "figure", drawing)
     arguments = ("--figure", name, "--words") if name in ("head", "heads") else ("--figure", name)
     status, code, _ = run(*arguments, "--dimensions", "4", "8", "--dark", out="cell.py")
     assert status == 0

@@ -9,15 +9,12 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from model.trace.attention_map import AttentionKind, Site
 from model.trace.head import Head
 from viz.charts.chart import Layout
 from viz.charts.panel_figure import panels_figure
-from viz.compare.paired import PairedTraces, matched
+from viz.compare.paired import PairedTraces
 from viz.draw import style
 from viz.draw.panels import Panel
-from viz.links.request import Request
-from viz.save.formats import ExportError
 from viz.save.notebook import Lines
 from viz.save.numbers import Numbers, panels_numbers
 from viz.save.picture import Picture
@@ -66,18 +63,6 @@ def pair_setup(pair: PairedTraces, other_model: str) -> Lines:
     ]
 
 
-def asked_pair(request: Request) -> PairedTraces:
-    """The sentence beside a second one, or in a second model."""
-    first, second = request.trace, request.second
-    if not request.arguments.other_model:
-        return PairedTraces(first, second)
-    partners, surveyed = request.partners
-    pair = PairedTraces(first, second, "model", partners or matched(first, second), surveyed)
-    if not pair.heads:
-        raise ExportError("These two models share no kind of attention; choose another model.")
-    return pair
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class HeadPair(OfPair):
     """One head's weights in both runs, and their difference on aligned tokens.
@@ -86,24 +71,7 @@ class HeadPair(OfPair):
         chosen: the head; None for the one that differs most.
     """
 
-    slug = "pair"
-    about = "one head on two sentences or in two models, by default the one that differs most"
-
     chosen: Head | None = None
-
-    @classmethod
-    def of(cls, request: Request) -> HeadPair:
-        asked = request.arguments
-        pair = asked_pair(request)
-        if asked.layer is None and asked.head is None:
-            return cls(pair, asked.other_model)
-        head = Site(AttentionKind(asked.attention), request.layer), request.head
-        if head not in pair.heads:
-            raise ExportError(
-                f"{Head(*head).name} is missing, or has no partner in the second model; "
-                "choose another head."
-            )
-        return cls(pair, asked.other_model, head)
 
     @property
     def head(self) -> Head:

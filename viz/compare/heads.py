@@ -16,10 +16,9 @@ from viz.charts.chart import Layout, Plot, chart, title_lines
 from viz.charts.head_grid import LINE
 from viz.charts.marks import Sheet, cells, frames
 from viz.charts.scale import around_zero
-from viz.compare.head_pair import OfPair, asked_pair
+from viz.compare.head_pair import OfPair
 from viz.compare.paired import PairedTraces
 from viz.draw import style
-from viz.links.request import Request
 from viz.save.numbers import Numbers
 
 _ROW, _BELOW = 58, style.BOTTOM + 46
@@ -48,16 +47,9 @@ class HeadDifferences(OfPair):
         framed: the head that is shown large; None for none.
     """
 
-    slug = "differences"
-    about = "how every head differs on a second sentence (--other) or in a second model"
-
     framed: Head | None = None
 
     name = "compare-heads"
-
-    @classmethod
-    def of(cls, request: Request) -> HeadDifferences:
-        return cls(asked_pair(request), request.arguments.other_model)
 
     @property
     def title(self) -> str:

@@ -19,7 +19,6 @@ from viz.charts.marks import cell_texts, cells, frames
 from viz.charts.scale import weights
 from viz.draw import style
 from viz.draw.labels import axis_texts, escape_html
-from viz.links.request import Request
 from viz.save.notebook import Lines
 from viz.save.numbers import Numbers
 from viz.save.picture import Picture
@@ -42,19 +41,11 @@ class TracedWord(Picture):
         marked: the cells whose patches are in place, as side, stage and token.
     """
 
-    slug = "tracing"
-    about = "a word's probability (--token) with one token's states of a second sentence (--other)"
-
     trace: CausalTrace
     token: int | None = None
     marked: tuple[tuple[Side, Any, int], ...] = ()
 
     name = "compare-tracing"
-
-    @classmethod
-    def of(cls, request: Request) -> TracedWord:
-        trace = request.causal_trace
-        return cls(trace, request.token_of(len(trace.predictions)))
 
     @property
     def place(self) -> int:

@@ -18,7 +18,6 @@ from viz.compare.tracing import chance
 from viz.compare.view import by_part, listed, part_name, read_patches
 from viz.draw import style, themes
 from viz.draw.labels import axis_texts, side_texts
-from viz.links.request import Request
 from viz.save.notebook import Lines
 from viz.save.numbers import Numbers
 from viz.save.picture import Picture
@@ -35,18 +34,11 @@ class PatchedWords(Picture):
         parts: what was put in, as the address writes it.
     """
 
-    slug = "patched"
-    about = "each word's probability with parts (--patched) of a second sentence (--other) put in"
-
     patched: Patched
     parts: str
 
     title = "How likely each word of the second translation is"
     name = "compare-words"
-
-    @classmethod
-    def of(cls, request: Request) -> PatchedWords:
-        return cls(request.patched, request.arguments.patched)
 
     @property
     def _names(self) -> str:

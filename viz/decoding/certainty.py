@@ -19,7 +19,6 @@ from viz.draw import css, style, themes
 from viz.draw.constants import CONSTANTS
 from viz.draw.labels import CONTINUED, axis_labels, axis_texts, escape_html
 from viz.links.link_interventions import UNCHANGED, Changes
-from viz.links.request import Request
 from viz.save.numbers import Numbers, column_numbers
 from viz.save.picture import Layout
 
@@ -43,18 +42,11 @@ class Certainty(DecodingPicture):
         decoding: of the sentence.
     """
 
-    slug = "certainty"
-    about = "probability, rank and entropy of every token of the translation"
-
     decoding: Decoding
     search: Search
     changes: Changes = UNCHANGED
 
     name = "certainty"
-
-    @classmethod
-    def of(cls, request: Request) -> Certainty:
-        return cls(request.decoding, request.search, changes=request.changes)
 
     @property
     def title(self) -> str:

@@ -18,7 +18,6 @@ from viz.decoding.picture import DecodingPicture
 from viz.draw import style
 from viz.draw.labels import axis_labels, axis_texts
 from viz.links.link_interventions import UNCHANGED, Changes
-from viz.links.request import Request
 from viz.save.notebook import Lines
 from viz.save.numbers import Numbers
 from viz.save.picture import Layout
@@ -56,9 +55,6 @@ class LayerLens(DecodingPicture):
         final_norm: whether the decoder has a norm after its last layer.
     """
 
-    slug = "layers"
-    about = "what each decoder layer would predict at every step of the translation"
-
     lens: LogitLens
     sentence: str
     search: Search = AS_IN_THE_PAPER
@@ -66,14 +62,6 @@ class LayerLens(DecodingPicture):
     changes: Changes = UNCHANGED
 
     name = "layers"
-
-    @classmethod
-    def of(cls, request: Request) -> LayerLens:
-        model = request.translator
-        changes = request.changes
-        trace = model.trace_of(request.decoding.translation, under=changes.under)
-        lens = model.logit_lens(trace, under=changes.under)
-        return cls(lens, request.text, request.search, model.has_final_norm, changes)
 
     @property
     def title(self) -> str:

@@ -22,9 +22,7 @@ from viz.decoding.tree import hypothesis_text
 from viz.draw import style
 from viz.draw.labels import escape_html
 from viz.links.link_interventions import UNCHANGED, Changes
-from viz.links.request import Request
-from viz.links.searches import WIDEST, of_every_width, search_name, written_settings
-from viz.save.formats import ExportError
+from viz.links.searches import search_name
 from viz.save.notebook import Lines, public
 from viz.save.numbers import Numbers, column_numbers
 from viz.save.picture import Layout, Picture
@@ -182,9 +180,6 @@ class ComparedSearches(ResultList):
         changes: what the model did differently meanwhile.
     """
 
-    slug = "compare"
-    about = "a search (--beam, --samples) compared with another: --against, by default greedy"
-
     decodings: Sequence[Decoding]
     searches: Sequence[Search]
     changes: Changes = UNCHANGED
@@ -193,19 +188,6 @@ class ComparedSearches(ResultList):
 
     reading = "What each search found; the shorter the bar, the likelier."
     unit = "Log-probability; closer to 0 is likelier"
-
-    @classmethod
-    def of(cls, request: Request) -> ComparedSearches:
-        try:
-            settings = written_settings(request.arguments.against)
-        except ValueError:
-            raise ExportError(
-                "--against takes a search as the address of the decoding page writes it, such as "
-                "search-1-60-100-0-100-1-4."
-            ) from None
-        other = settings.search(request.search.prefix)
-        decodings = (request.decoding, request.decode(other))
-        return cls(decodings, (request.search, other), request.changes)
 
     @property
     def results(self) -> list[SearchResult]:
@@ -253,9 +235,6 @@ class SearchWidths(ResultList):
         changes: what the model did differently meanwhile.
     """
 
-    slug = "widths"
-    about = f"what beams of the widths 1 to {WIDEST} find"
-
     decodings: Sequence[Decoding]
     search: Search
     changes: Changes = UNCHANGED
@@ -264,11 +243,6 @@ class SearchWidths(ResultList):
 
     reading = "What beams of each width found; the shorter the bar, the better."
     unit = "Log-probability over length penalty; closer to 0 is better"
-
-    @classmethod
-    def of(cls, request: Request) -> SearchWidths:
-        decodings = [request.decode(each) for each in of_every_width(request.search)]
-        return cls(decodings, request.search, request.changes)
 
     @property
     def results(self) -> list[SearchResult]:

@@ -33,7 +33,6 @@ from viz.decoding.tree import (
 from viz.draw import style
 from viz.draw.labels import escape_html
 from viz.links.link_interventions import UNCHANGED, Changes
-from viz.links.request import Request
 from viz.links.searches import search_name
 from viz.save.numbers import Numbers, column_numbers
 from viz.save.picture import Layout
@@ -67,9 +66,6 @@ class SearchTree(DecodingPicture):
         whole: whether pruned hypotheses are drawn.
     """
 
-    slug = "tree"
-    about = "every hypothesis of the search as a tree: --beam, --samples, --prefix"
-
     decoding: Decoding
     search: Search
     numbered: bool = True
@@ -77,10 +73,6 @@ class SearchTree(DecodingPicture):
     changes: Changes = UNCHANGED
 
     name = "search-tree"
-
-    @classmethod
-    def of(cls, request: Request) -> SearchTree:
-        return cls(request.decoding, request.search, changes=request.changes)
 
     @property
     def title(self) -> str:

@@ -24,7 +24,6 @@ from viz.decoding.picture import DecodingPicture
 from viz.draw import style
 from viz.draw.labels import axis_texts, escape_html, token_text
 from viz.links.link_interventions import UNCHANGED, Changes
-from viz.links.request import Request
 from viz.save.film import Series, Still
 from viz.save.notebook import Lines
 from viz.save.numbers import Numbers
@@ -45,9 +44,6 @@ class OneStep(DecodingPicture):
         heads: those shown, as a mean for each kind; all heads of a kind if none of them is of it.
     """
 
-    slug = "step"
-    about = "one step of the decoding and the likeliest tokens it may write: --token"
-
     decoding: Decoding
     trace: Trace
     search: Search
@@ -56,14 +52,6 @@ class OneStep(DecodingPicture):
     changes: Changes = UNCHANGED
 
     name = "step"
-
-    @classmethod
-    def of(cls, request: Request) -> OneStep:
-        decoding = request.decoding
-        step = request.token_of(len(decoding.steps)) or 0
-        changes = request.changes
-        trace = request.translator.trace_of(decoding.translation, under=changes.under)
-        return cls(decoding, trace, request.search, step, changes=changes)
 
     @property
     def title(self) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
+from typing import TYPE_CHECKING
 
 from model.explain.alignment_table import AlignmentTable
 from model.explain.labels import Label
@@ -17,10 +17,13 @@ from viz.browser.files import joined
 from viz.door.arcs import arcs_of
 from viz.door.payload import Figure, pack
 from viz.draw.style import count_of
-from viz.links.request import Request, Translator
 from viz.save.document import document
 from viz.save.film import Played
 from viz.save.picture import Picture
+
+if TYPE_CHECKING:
+    # Pictures load without torch.
+    from model.translate.translator import Translator
 
 HTML = '<div class="headscope door"></div>'
 
@@ -65,27 +68,10 @@ def figure_of_model(
 class PlayedSentence(Picture):
     """The paper's Figure 1 with a sentence running through it."""
 
-    slug: ClassVar[str] = "played"
-    about: ClassVar[str] = (
-        "the whole model with the sentence running through it, written word by word"
-    )
-
     shown: Figure
 
     title = "The sentence, played"
     name = "played"
-
-    @classmethod
-    def of(cls, request: Request) -> PlayedSentence:
-        return cls(
-            figure_of_model(
-                request.translator,
-                request.trace,
-                table=request.alignment,
-                blocks=request.blocks,
-                labels=request.labels,
-            )
-        )
 
     @property
     def caption(self) -> str:

@@ -17,8 +17,6 @@ from viz.charts.marks import cell_texts
 from viz.charts.scale import Scale
 from viz.draw import style
 from viz.effects.view import MAPS
-from viz.links.request import Request
-from viz.save.formats import ExportError
 from viz.save.notebook import Lines
 from viz.save.numbers import Numbers, column_numbers
 from viz.save.picture import Picture
@@ -67,9 +65,6 @@ class AlignmentMap(Picture):
         numbered: whether cells print their numbers.
     """
 
-    slug = "alignment"
-    about = "alignment error of every head of cross-attention, if measured"
-
     table: AlignmentTable
     folder: str
     numbered: bool = True
@@ -78,13 +73,6 @@ class AlignmentMap(Picture):
     origin = ("model",)
     title = "Alignment error of every head"
     name = "effects-alignment"
-
-    @classmethod
-    def of(cls, request: Request) -> AlignmentMap:
-        table = request.alignment
-        if table is None:
-            raise ExportError(NO_ALIGNMENT)
-        return cls(table, request.folder)
 
     @property
     def alt(self) -> str:

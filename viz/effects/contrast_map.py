@@ -16,7 +16,6 @@ from viz.draw.style import count_of
 from viz.effects.contrasted import Contrasted, moved, quoted
 from viz.effects.effect_map import LISTED
 from viz.effects.head_map import HeadMap, head_columns
-from viz.links.request import Request
 from viz.save.numbers import Numbers
 
 ADVANTAGE = "loss of advantage"
@@ -27,19 +26,12 @@ ADVANTAGE = "loss of advantage"
 class ContrastMap(Contrasted, HeadMap):
     """How much of a word's advantage over another goes with each head."""
 
-    slug = "contrast"
-    about = "each head's part in one word's advantage over another: --token, --instead"
-
     unit = ADVANTAGE
 
     off: Sequence[Head] = field(default=(), kw_only=True)
     numbered: bool = field(default=True, kw_only=True)
 
     name = "effects-contrast"
-
-    @classmethod
-    def of(cls, request: Request) -> ContrastMap:
-        return cls(*request.contrasted, target=request.target)
 
     @property
     def title(self) -> str:

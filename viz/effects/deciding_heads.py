@@ -18,7 +18,6 @@ from viz.charts.marks import points, rule
 from viz.draw import style
 from viz.draw.labels import escape_html
 from viz.effects.contrasted import Contrasted, example_means, moved, probability, times
-from viz.links.request import Request
 from viz.save.notebook import Lines
 from viz.save.numbers import Numbers
 
@@ -38,24 +37,11 @@ class DecidingHeads(Contrasted):
         checkpoint: the model's folder, as a notebook finds it.
     """
 
-    slug = "fewest"
-    about = "the fewest heads without which the other word is likelier; likewise"
-
     found: HeadSet
     random: FloatArray
     checkpoint: str = ""
 
     name = "effects-contrast-heads"
-
-    @classmethod
-    def of(cls, request: Request) -> DecidingHeads:
-        return cls(
-            *request.contrasted,
-            request.head_set,
-            request.random_sets,
-            request.folder,
-            target=request.target,
-        )
 
     @property
     def removes(self) -> bool:

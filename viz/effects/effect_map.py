@@ -15,7 +15,6 @@ from viz.draw import style
 from viz.draw.labels import axis_texts, lower_first
 from viz.draw.word_diff import word_diff
 from viz.effects.head_map import CHANGED, LOSS, HeadMap, head_columns
-from viz.links.request import Request
 from viz.save.notebook import Lines
 from viz.save.numbers import Numbers
 
@@ -36,8 +35,6 @@ class EffectMap(HeadMap):
         target: a person's own translation; empty for the model's.
     """
 
-    slug = "effects"
-    about = "what the translation, or with --token one target token, loses without each head"
     unit = LOSS
 
     effects: Effects
@@ -47,10 +44,6 @@ class EffectMap(HeadMap):
     off: Sequence[Head] = ()
 
     name = "effects"
-
-    @classmethod
-    def of(cls, request: Request) -> EffectMap:
-        return cls(request.effects, request.token, request.target)
 
     @property
     def title(self) -> str:

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
 
 from model.explain.attribution import METHODS, TELLING, Attributions, Method
-from model.trace.attention_map import AttentionKind, FloatArray, Site
+from model.trace.attention_map import FloatArray, Site
 from viz.charts.chart import Layout
 from viz.charts.token_map import TokenMap, greatest, spots, token_maps
 from viz.draw import style
 from viz.draw.labels import axis_texts, lower_first
-from viz.effects.self_maps import GREATEST, SelfMap, part_name
-from viz.links.request import Request
-from viz.save.formats import ExportError
+from viz.effects.self_maps import GREATEST, part_name
 from viz.save.notebook import Lines, traced
 from viz.save.numbers import Numbers
 from viz.save.picture import Picture
@@ -47,23 +44,6 @@ class CrossMaps(Picture):
     later: bool = False
     token: int | None = None
 
-    @classmethod
-    def requested(cls, request: Request) -> dict[str, Any]:
-        """The fields that the command line asks for."""
-        given = request.arguments
-        if given.head is not None and given.layer is None:
-            raise ExportError("A head needs its layer: add --layer, or leave --head out.")
-        site = None if given.layer is None else Site(AttentionKind.CROSS, given.layer)
-        return {
-            "attributions": request.attributions,
-            "sentence": request.text,
-            "target": request.target,
-            "site": site,
-            "head": given.head,
-            "later": site is not None and request.read_later.get(site.layer, False),
-            "token": request.token,
-        }
-
     @property
     def part(self) -> str:
         """The part of the model that the maps show, for use inside a sentence."""
@@ -91,27 +71,10 @@ class MapBesideTruth(CrossMaps):
         alone: whether only the estimate is drawn, with the rings of the truth.
     """
 
-    slug = "maps"
-    about = (
-        "what a target token loses without each source token, beside --method's estimate for the "
-        "whole model, for the cross-attention of --layer, or for its --head; --token frames a row; "
-        "with --attention encoder or decoder, a map of --layer beside its weights"
-    )
-
     method: str = "weights"
     alone: bool = False
 
     name = "effects-maps"
-
-    @classmethod
-    def of(cls, request: Request) -> Picture:
-        given = request.arguments
-        if AttentionKind(given.attention) is AttentionKind.CROSS:
-            return cls(**cls.requested(request), method=given.method)
-        if given.layer is None:
-            raise ExportError("A map of self-attention shows one layer: add --layer.")
-        maps = request.self_attributions
-        return SelfMap(maps, request.text, request.target, given.head, request.token, given.method)
 
     @property
     def about_method(self) -> Method:

@@ -18,7 +18,6 @@ from viz.draw import style
 from viz.draw.labels import axis_texts, escape_html
 from viz.effects.contrasted import Contrasted, quoted, times
 from viz.effects.head_map import head_columns
-from viz.links.request import Request
 from viz.save.notebook import Lines
 from viz.save.numbers import Numbers
 
@@ -47,16 +46,9 @@ class LogitWaterfall(Contrasted):
         terms: that sum to the difference.
     """
 
-    slug = "sum"
-    about = "what adds up to the difference of the two words; likewise"
-
     terms: LogitTerms
 
     name = "effects-contrast-sum"
-
-    @classmethod
-    def of(cls, request: Request) -> LogitWaterfall:
-        return cls(*request.contrasted, request.logit_terms, target=request.target)
 
     @property
     def title(self) -> str:

@@ -17,7 +17,6 @@ from viz.draw import style
 from viz.draw.labels import axis_texts, escape_html
 from viz.effects.contrasted import Contrasted, example_means, quoted
 from viz.effects.path_places import Node, beside, curve, is_below, places_of
-from viz.links.request import Request
 from viz.save.notebook import Lines
 from viz.save.numbers import Numbers
 
@@ -41,17 +40,10 @@ class PathGraph(Contrasted):
         checkpoint: the model's folder, as a notebook finds it.
     """
 
-    slug = "paths"
-    about = "the ways from the source to the word; likewise"
-
     ways: Paths
     checkpoint: str = ""
 
     name = "effects-contrast-paths"
-
-    @classmethod
-    def of(cls, request: Request) -> PathGraph:
-        return cls(*request.contrasted, request.paths, request.folder, target=request.target)
 
     @property
     def title(self) -> str:

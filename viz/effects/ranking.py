@@ -11,7 +11,6 @@ import plotly.graph_objects as go
 
 from model.explain.agreement import Agreement, mean_agreement
 from model.explain.attribution import METHODS, TELLING, Agreements
-from model.trace.attention_map import AttentionKind
 from viz.charts.axes import label_axis, number_axis
 from viz.charts.chart import Layout, Plot, chart
 from viz.charts.marks import Mark, bars, notes, points
@@ -19,9 +18,7 @@ from viz.draw import style
 from viz.draw.labels import axis_texts, lower_first
 from viz.effects.estimate_vs_deletion import CrossMaps
 from viz.effects.ranking_words import Score, best, names, ranking_sentences, written
-from viz.effects.self_maps import PLAIN, no_truth, part_name
-from viz.links.request import Request
-from viz.save.formats import ExportError
+from viz.effects.self_maps import PLAIN, part_name
 from viz.save.notebook import Lines
 from viz.save.numbers import Numbers, column_numbers
 
@@ -46,21 +43,11 @@ class MapRanking(CrossMaps):
         examples: how well every method agrees with the truth in these.
     """
 
-    slug = "ranking"
-    about = "how well each method's map agrees with the truth; --layer, --head, --token as in maps"
-
     marked: str = ""
     pairs: Sequence[tuple[str, str]] = ()
     examples: Sequence[Agreements] = ()
 
     name = "effects-ranking"
-
-    @classmethod
-    def of(cls, request: Request) -> MapRanking:
-        kind = AttentionKind(request.arguments.attention)
-        if kind is not AttentionKind.CROSS:
-            raise ExportError(no_truth(kind))
-        return cls(**cls.requested(request))
 
     @property
     def title(self) -> str:

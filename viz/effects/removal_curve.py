@@ -14,8 +14,6 @@ from viz.charts.chart import Layout, Plot, chart
 from viz.charts.marks import band, line
 from viz.draw import style
 from viz.draw.labels import escape_html, lower_first
-from viz.links.request import Request
-from viz.save.formats import ExportError
 from viz.save.notebook import Lines, traced
 from viz.save.numbers import Numbers
 from viz.save.picture import Picture
@@ -100,9 +98,6 @@ class RemovalCurve(Curve):
         target: a person's own translation; empty for the model's.
     """
 
-    slug = "removal"
-    about = "what is left of the translation while heads are removed"
-
     removal: Removal
     sentence: str
     target: str = ""
@@ -110,10 +105,6 @@ class RemovalCurve(Curve):
     title = TITLE
     name = "effects-removal"
     value = LOG_PROB
-
-    @classmethod
-    def of(cls, request: Request) -> RemovalCurve:
-        return cls(request.removal, request.text, request.target)
 
     @property
     def caption(self) -> str:
@@ -150,22 +141,12 @@ class ExamplesCurve(Curve):
         checkpoint: the model's folder, as a notebook finds it.
     """
 
-    slug = "examples"
-    about = "the same over the model's examples, if measured: --measure log_prob or chrf"
-
     examples: ExamplesRemoval
     measure: Measure
     checkpoint: str
 
     needs_model = False
     origin = ("model",)
-
-    @classmethod
-    def of(cls, request: Request) -> ExamplesCurve:
-        examples = request.examples_removal
-        if examples is None:
-            raise ExportError(NO_CURVES)
-        return cls(examples, request.arguments.measure, request.folder)
 
     @property
     def removal(self) -> Removal:  # type: ignore[override]

@@ -14,7 +14,6 @@ from viz.charts.marks import points, spans
 from viz.draw import style
 from viz.draw.labels import axis_texts, escape_html, short_text
 from viz.effects.contrasted import Contrasted, moved, quoted
-from viz.links.request import Request
 from viz.save.numbers import Numbers
 
 WITH_ALL = "with all"
@@ -27,14 +26,7 @@ _ROW = 30
 class WordsWithoutTokens(Contrasted):
     """Both words' probabilities while one source token after another is hidden."""
 
-    slug = "sources"
-    about = "both words without each source token; likewise"
-
     name = "effects-contrast-tokens"
-
-    @classmethod
-    def of(cls, request: Request) -> WordsWithoutTokens:
-        return cls(*request.contrasted, target=request.target)
 
     @property
     def title(self) -> str:

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 from model.explain.reading import Reading, read
 from model.trace.attention_map import AttentionKind
 from model.trace.trace import Trace
 from viz.heads.every_head import EveryHead
 from viz.heads.one_head import OneHead
-from viz.links.request import Request
 from viz.save.film import Series, Still
-from viz.save.formats import ExportError
 from viz.save.picture import Picture
 
 
@@ -30,36 +27,12 @@ class Childhood(Picture):
         head: likewise.
     """
 
-    slug: ClassVar[str] = "childhood"
-    about: ClassVar[str] = (
-        "the heads at every snapshot of the training, of models that have some: every head of a "
-        "kind of attention, or with --layer and --head that one; a film only"
-    )
-
     steps: Sequence[int]
     trace_at: Callable[[int], Trace]
     reading: Reading
     kind: AttentionKind
     layer: int | None = None
     head: int | None = None
-
-    @classmethod
-    def of(cls, request: Request) -> Childhood:
-        grown = request.growth
-        if not grown:
-            raise ExportError(
-                "This model came without snapshots of its training; choose one that has some, "
-                "such as en-de-childhood."
-            )
-        asked = request.arguments
-        return cls(
-            [step for step, _ in grown],
-            lambda place: grown[place][1],
-            request.reading,
-            AttentionKind(asked.attention),
-            asked.layer,
-            asked.head,
-        )
 
     @property
     def title(self) -> str:

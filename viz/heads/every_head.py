@@ -14,11 +14,9 @@ from model.explain.reading import selected_maps
 from model.trace.attention_map import AttentionKind, AttentionMap
 from viz.draw import style, themes
 from viz.draw.labels import axis_labels
-from viz.heads.one_head import CELL, OfTrace, OneHead
-from viz.heads.whole_view import WholeView
-from viz.links.request import Request
+from viz.heads.one_head import CELL, OfTrace
 from viz.save.numbers import Arrays, Axes, Numbers
-from viz.save.picture import Layout, Picture
+from viz.save.picture import Layout
 
 TILE, NARROW_TILE = 110, 60
 """Pixels along the side of a head at most, and on a narrow figure."""
@@ -40,26 +38,9 @@ class EveryHead(OfTrace):
         head: counted from 0; None for every number.
     """
 
-    slug = "heads"
-    about = (
-        "every head of a kind of attention; with --layer or --head those of one layer or number, "
-        "with both that head. As .html the whole heads view with its interaction, offline."
-    )
-
     kind: AttentionKind
     layer: int | None = None
     head: int | None = None
-
-    @classmethod
-    def of(cls, request: Request) -> Picture:
-        asked = request.arguments
-        if asked.out.suffix.lower() == ".html":
-            return WholeView.of(request)
-        if asked.layer is not None and asked.head is not None:
-            # One head, and that is worth its tokens' names.
-            return OneHead.of(request)
-        kind = AttentionKind(asked.attention)
-        return cls(request.seen, kind, asked.layer, asked.head, target=request.target)
 
     @property
     def title(self) -> str:

@@ -16,7 +16,6 @@ from viz.charts.marks import cells
 from viz.charts.scale import clipped
 from viz.charts.texts import corner_note
 from viz.draw import style
-from viz.links.request import Request
 from viz.save.notebook import Lines, public
 from viz.save.numbers import Arrays, Axes, Numbers, of_head
 from viz.save.picture import Layout, Picture
@@ -46,19 +45,11 @@ class WeightMatrices(Picture):
         head: counted from 0.
     """
 
-    slug = "matrices"
-    about = "W_Q, W_K, W_V and W_O of one head: --attention, --layer, --head"
-
     origin = ("model",)
 
     matrices: HeadMatrices
     site: Site
     head: int
-
-    @classmethod
-    def of(cls, request: Request) -> WeightMatrices:
-        site = request.attention_map.site
-        return cls(request.translator.head_matrices(site, request.head), site, request.head)
 
     @property
     def title(self) -> str:

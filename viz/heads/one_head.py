@@ -20,7 +20,6 @@ from viz.draw import style, themes
 from viz.draw.axis_names import caption, key_title, nouns, row_titles
 from viz.draw.constants import CONSTANTS
 from viz.draw.labels import axis_texts, side_texts
-from viz.links.request import Request
 from viz.save.notebook import Lines, opened, public, recorded_elsewhere, traced
 from viz.save.numbers import Arrays, Numbers, of_head
 from viz.save.picture import Layout, Picture
@@ -125,14 +124,6 @@ class OfHead(OfTrace):
 @dataclass(frozen=True, slots=True, eq=False)
 class OneHead(OfHead):
     """The heatmap of one head."""
-
-    slug = "head"
-    about = "one head: --attention, --layer, --head"
-
-    @classmethod
-    def of(cls, request: Request) -> OneHead:
-        site = request.attention_map.site
-        return cls(request.seen, site, request.head, target=request.target)
 
     @property
     def caption(self) -> str:

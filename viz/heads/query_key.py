@@ -13,7 +13,6 @@ from viz.draw.axis_names import key_title
 from viz.draw.labels import axis_labels, axis_texts, escape_html, side_texts
 from viz.heads.arithmetic import Arithmetic, arithmetic, equations, vectors_of
 from viz.heads.one_head import OfHead
-from viz.links.request import Request
 from viz.save.numbers import Numbers, of_head
 from viz.save.picture import Layout
 
@@ -43,18 +42,8 @@ class QueryKey(OfHead):
         key: its position.
     """
 
-    slug = "query-key"
-    about = "one weight from the inside: --query, --key"
-
     query: int
     key: int
-
-    @classmethod
-    def of(cls, request: Request) -> QueryKey:
-        asked = request.arguments
-        site = request.attention_map.site
-        cell = asked.query, asked.key
-        return cls(request.seen, site, request.head, *cell, target=request.target)
 
     @property
     def title(self) -> str:

@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 
 from model.explain.labels import Label
-from model.explain.measures import MEASURES, facts_of
+from model.explain.measures import MEASURES
 from model.explain.reading import ReadTrace
 from model.trace.attention_map import FloatArray, Site
 from viz.heads.one_head import OfTrace
-from viz.links.request import Request
 from viz.save.numbers import Arrays, Axes, Numbers
 from viz.save.picture import Picture
 
@@ -72,25 +71,6 @@ class WholeView(Picture):
 
     title = "The whole view, to open offline"
     name = "heads"
-
-    @classmethod
-    def of(cls, request: Request) -> WholeView:
-        """The view with the layer and the head selected that were asked for, as far as they are."""
-        asked, seen, trace = request.arguments, request.seen, request.trace
-        maps, _ = request.maps
-        layers = [site.layer for site in seen.maps if site.kind is maps[0].site.kind]
-        selection = {"attention": asked.attention}
-        if asked.layer is not None:
-            selection["layer"] = str(layers.index(asked.layer))
-        if asked.head is not None:
-            selection["head"] = str(asked.head)
-        return cls(
-            seen,
-            facts_of(seen.maps),
-            request.labels,
-            f"{trace.source_text} – {trace.text}",
-            selection,
-        )
 
     def page(self, dark: bool) -> str:
         # Slow to load, as it brings Streamlit along, and no other picture needs it.

@@ -12,8 +12,7 @@ import plotly.graph_objects as go
 from model.trace.trace import Trace
 from viz.charts.panel_figure import panel_figure
 from viz.draw.panels import Panel
-from viz.links.request import Request
-from viz.masks.batch_masks import batch_masks, factors, token_grid
+from viz.masks.batch_masks import factors, token_grid
 from viz.masks.head_in_batch import CELLS, InBatch, Panels
 from viz.masks.mask import Mask
 from viz.masks.panels import mask_panel
@@ -123,20 +122,10 @@ class OneMask(Picture):
         target: a translation of one's own; empty for the model's.
     """
 
-    slug = "mask"
-    about = "what the mask lets attention look at, and why not elsewhere: --attention, --layer"
-
     mask: Mask
     layer: int
     sentence: str
     target: str = ""
-
-    @classmethod
-    def of(cls, request: Request) -> OneMask:
-        # Also refuses a missing layer, which has no recorded mask.
-        site = request.attention_map.site
-        mask = batch_masks([request.trace], 0, layer=site.layer)[site.kind]
-        return cls(mask, site.layer, request.text, request.target)
 
     @property
     def title(self) -> str:

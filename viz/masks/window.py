@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -13,7 +12,6 @@ from model.trace.attention_map import AttentionMap
 from model.trace.trace import Trace
 from viz.charts.panel_figure import panel_figure
 from viz.draw.style import count_of
-from viz.links.request import Request
 from viz.masks.panels import weights_panel
 from viz.save.film import Series, Still
 from viz.save.picture import Picture
@@ -29,25 +27,9 @@ class OpeningWindow(Picture):
         run: the trace of the same translation under an intervention.
     """
 
-    slug: ClassVar[str] = "window"
-    about: ClassVar[str] = (
-        "one head while a window over its attention opens: --attention, --layer, --head; a film "
-        "only"
-    )
-
     own: AttentionMap
     head: int
     run: Callable[[Intervention], Trace]
-
-    @classmethod
-    def of(cls, request: Request) -> OpeningWindow:
-        model, search = request.translator, request.search
-        translation = model.translate(request.text, search=search)
-        return cls(
-            request.attention_map,
-            request.head,
-            lambda under: model.trace_of(translation, under=under),
-        )
 
     @property
     def title(self) -> str:

@@ -19,7 +19,6 @@ from viz.charts.texts import corner_note, texts
 from viz.draw import style
 from viz.draw.labels import axis_texts, lower_first
 from viz.draw.panels import Panel
-from viz.links.request import Request
 from viz.positions.axes import columns_in
 from viz.save.notebook import Lines
 from viz.save.numbers import Numbers
@@ -47,18 +46,11 @@ class EmbeddingSum(Picture):
         ValueError: if there is no token, or a part has not one finite row a token.
     """
 
-    slug = "parts"
-    about = "word, scaling, position and their sum"
-
     parts: EmbeddingParts
     sentence: str
 
     title = "Word and position"
     name = "word-and-position"
-
-    @classmethod
-    def of(cls, request: Request) -> EmbeddingSum:
-        return cls(request.translator.embedding_parts(request.text), request.text)
 
     @property
     def alt(self) -> str:

@@ -16,7 +16,6 @@ from viz.charts.axes import label_axis, number_axis
 from viz.charts.chart import Plot, chart
 from viz.charts.marks import bars
 from viz.draw import style
-from viz.links.request import Request
 from viz.save.notebook import Lines
 from viz.save.numbers import Numbers, column_numbers
 from viz.save.picture import Layout, Picture
@@ -36,18 +35,11 @@ class TermShares(Picture):
         ValueError: if there is no term, or terms have different numbers of heads.
     """
 
-    slug = "terms"
-    about = "what the first layer's scores come from"
-
     shares: Mapping[str, NDArray[np.float64]]
     sentence: str
 
     title = "What the scores come from"
     name = "score-terms"
-
-    @classmethod
-    def of(cls, request: Request) -> TermShares:
-        return cls(term_shares(request.translator.score_terms(request.text).terms), request.text)
 
     @property
     def _n_heads(self) -> int:

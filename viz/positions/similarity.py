@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Self
 
 import numpy as np
 import plotly.graph_objects as go
@@ -15,7 +14,6 @@ from viz.charts.chart import Plot, chart
 from viz.charts.marks import band, cells, line
 from viz.charts.scale import around_zero
 from viz.draw import style
-from viz.links.request import Request
 from viz.positions.axes import (
     NARROW_SQUARE_HEIGHT,
     SQUARE,
@@ -52,10 +50,6 @@ class _Alike(TablePicture):
     rows: FloatArray
     cosine: bool = True
 
-    @classmethod
-    def of(cls, request: Request) -> Self:
-        return cls(request.table)
-
     @property
     def measure(self) -> str:
         """The name of the measure."""
@@ -84,9 +78,6 @@ class _Alike(TablePicture):
 
 class Similarity(_Alike):
     """How alike every two positions of a table are."""
-
-    slug = "likeness"
-    about = "how similar every two positions are"
 
     title = "How alike positions are"
     name = "likeness"
@@ -157,9 +148,6 @@ class Similarity(_Alike):
 
 class ByOffset(_Alike):
     """The same by how far apart two positions stand."""
-
-    slug = "offsets"
-    about = "the same by how far apart they stand"
 
     title = "How alike positions are, by offset"
     name = "likeness-by-offset"

@@ -18,7 +18,6 @@ from viz.charts.scale import around_zero
 from viz.charts.texts import note
 from viz.draw import style
 from viz.draw.labels import lower_first, side_texts
-from viz.links.request import Request
 from viz.positions.axes import (
     FormulaPicture,
     columns_in,
@@ -173,9 +172,6 @@ class Positions(_Heatmap):
         sentence: the tokens' sentence; empty for none.
     """
 
-    slug = "positions"
-    about = "the model's table of positions for this sentence"
-
     rows: FloatArray
     base: float | None
     trained: int | None = None
@@ -185,17 +181,6 @@ class Positions(_Heatmap):
 
     title = "The model’s table of positions"
     name = "positions"
-
-    @classmethod
-    def of(cls, request: Request) -> Positions:
-        model = request.translator
-        return cls(
-            request.sentence_table,
-            model.positions.base,
-            model.trained_positions(),
-            request.text,
-            request.trace.source,
-        )
 
     @property
     def texts(self) -> Mapping[str, str]:

@@ -24,7 +24,6 @@ from model.explain.position_measures import (
 from model.trace.attention_map import FloatArray
 from viz.charts.marks import Mark, line, points, rule
 from viz.draw import style, themes
-from viz.links.request import Request
 from viz.positions.axes import (
     NARROW_SQUARE_HEIGHT,
     SQUARE,
@@ -169,19 +168,12 @@ class _Lines(Picture):
 class Waves(TablePicture, _Lines):
     """Dimensions of a table over position; fields as in _Lines."""
 
-    slug = "waves"
-    about = "dimensions of that table over position: --dimensions"
-
     rows: FloatArray
     dimensions: Sequence[int]
     base: float | None = BASE
     position: int | None = None
 
     title = "Dimensions over position"
-
-    @classmethod
-    def of(cls, request: Request) -> Waves:
-        return cls(request.table, request.dimensions, request.translator.positions.base)
 
     @property
     def name(self) -> str:
@@ -216,24 +208,12 @@ class Circle(TablePicture):
         IndexError: if there is no such pair or position.
     """
 
-    slug = "circle"
-    about = "a pair of dimensions as points: --dimensions (its first names the pair), --position"
-
     rows: FloatArray
     pair: int
     position: int
     base: float | None = BASE
 
     title = "A pair of dimensions as points"
-
-    @classmethod
-    def of(cls, request: Request) -> Circle:
-        return cls(
-            request.table,
-            request.pair,
-            request.arguments.position,
-            request.translator.positions.base,
-        )
 
     @property
     def name(self) -> str:

@@ -23,12 +23,6 @@ class Picture(Brief, ABC):
     the others. `headscope/figures.py` lists it if it has Python.
     """
 
-    slug: ClassVar[str]
-    """Its name on the command line, for those that the command line makes."""
-
-    about: ClassVar[str]
-    """What it shows there, and which arguments it takes."""
-
     origin: ClassVar[tuple[str, ...]] = ("sentence", "model")
     """What its image names below the caption, of what it was made from."""
 

@@ -1,198 +1,228 @@
-"""A request of the command line, as pictures read it."""
+"""A request of `headscope export`, with what pictures of it need."""
 
 from __future__ import annotations
 
 import argparse
-from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar, Protocol
 
+import torch
+
+from headscope.commands.translate import asked_search
+from headscope.figures import matched_by_surveys, trace_by
+from model.checkpoints.checkpoint import snapshots
+from model.checkpoints.shipped import checkpoint_name
+from model.contrast.contrast import contrast_of
+from model.contrast.head_sets import head_set, random_sets
+from model.contrast.logit_terms import logit_terms
+from model.contrast.pairs import Pair, least_certain, next_likeliest, pair_of
+from model.contrast.paths import paths
 from model.contrast.results import Contrast, HeadSet, LogitTerms, Paths
 from model.explain.ablation_results import Effects, ExamplesRemoval, Removal
+from model.explain.alignment_file import read_alignment
 from model.explain.alignment_table import AlignmentTable
 from model.explain.attribution import Attributions, SelfAttributions
+from model.explain.attribution_methods import cross_attributions, self_attributions
+from model.explain.block_outputs import block_outputs
+from model.explain.examples import layers_read_later, read_examples
+from model.explain.head_ablation import effects_of, example_means, removal
 from model.explain.labels import Label
+from model.explain.labels_file import read_labels
 from model.explain.reading import Reading, ReadTrace, read, selected_maps, site_map
+from model.explain.removal_file import read_removal
 from model.paper.search import AS_IN_THE_PAPER, Search
+from model.patching.causal_trace import causal_trace
+from model.patching.patch import patch
 from model.patching.results import CausalTrace, Patched
-from model.record.intervention import Intervention, Side
-from model.trace.attention_map import AttentionMap, FloatArray, Site
+from model.trace.attention_map import AttentionKind, AttentionMap, FloatArray, Site
 from model.trace.blocks import Blocks
 from model.trace.head import Head
-from model.trace.logit_lens import LogitLens
-from model.trace.terms import EmbeddingParts, HeadMatrices, ScoreTerms
 from model.trace.trace import Trace
-from model.trace.translation import Decoding, Translation
+from model.trace.translation import Decoding
+from model.translate.translator import Translator, load
+from viz.compare.view import VIEW as COMPARE
+from viz.compare.view import by_part, read_patches
 from viz.links.head_refs import heads_parameter
 from viz.links.link_interventions import Changes
 from viz.links.mask_edits import parse
 from viz.save.formats import ExportError
-from viz.save.picture import Picture
-
-
-class Encoding(Protocol):
-    """How a model knows order."""
-
-    base: ClassVar[float | None]
-    is_added: ClassVar[bool]
-    acts: ClassVar[str]
-
-
-class Translator(Protocol):
-    """What pictures ask of model.translate.translator.Translator, which says what each gives."""
-
-    @property
-    def positions(self) -> Encoding: ...  # noqa: D102
-    @property
-    def has_final_norm(self) -> bool: ...  # noqa: D102
-    @property
-    def norm(self) -> str: ...  # noqa: D102
-    @property
-    def n_parameters(self) -> int: ...  # noqa: D102
-    def translate(self, text: str, *, search: Search) -> Translation: ...  # noqa: D102
-    def trace(self, text: str, target: str | None = None) -> Trace: ...  # noqa: D102
-    def decode(self, text: str, *, search: Search, under: Intervention) -> Decoding: ...  # noqa: D102
-    def trace_of(self, translation: Translation, *, under: Intervention) -> Trace: ...  # noqa: D102
-    def logit_lens(self, trace: Trace, *, under: Intervention) -> LogitLens: ...  # noqa: D102
-    def position_table(  # noqa: D102
-        self, length: int | None = None, *, side: Side = "encoder"
-    ) -> FloatArray: ...
-    def trained_positions(self) -> int | None: ...  # noqa: D102
-    def embedding_parts(self, text: str) -> EmbeddingParts: ...  # noqa: D102
-    def score_terms(self, text: str) -> ScoreTerms: ...  # noqa: D102
-    def head_matrices(self, site: Site, head: int) -> HeadMatrices: ...  # noqa: D102
 
 
 @dataclass(frozen=True, eq=False)
-class Request(ABC):
+class Request:
     """A request of the command line, with the results it needs, each computed once at first use.
 
     Attributes:
         text: the sentence.
         arguments: of the command line.
-        folder: the checkpoint's, as a notebook reads it.
     """
 
     text: str
     arguments: argparse.Namespace
-    folder: str
 
     @property
-    @abstractmethod
+    def folder(self) -> str:
+        """The checkpoint's, as a notebook reads it."""
+        return checkpoint_name(self.arguments.checkpoint)
+
+    @cached_property
     def translator(self) -> Translator:
         """The model."""
+        # One small forward pass is slower with several threads.
+        torch.set_num_threads(1)
+        return load(self.arguments.checkpoint, device=self.arguments.device)
 
-    @property
-    @abstractmethod
+    @cached_property
     def search(self) -> Search:
         """The method of decoding."""
+        return asked_search(self.arguments, self.translator)
 
-    @property
-    @abstractmethod
+    @cached_property
     def labels(self) -> Mapping[Site, tuple[Label | None, ...]]:
         """The labels of heads by site; empty if unknown."""
+        survey = read_labels(self.arguments.checkpoint)
+        return survey.labels if survey else {}
 
-    @property
-    @abstractmethod
+    @cached_property
     def effects(self) -> Effects:
         """The losses of the translation without each head."""
+        return effects_of(self.translator, self.trace)
 
-    @property
-    @abstractmethod
+    @cached_property
     def contrasted(self) -> tuple[Contrast, int, str]:
         """Two words, the place of the first from 0, and the second as it was asked for.
 
         They are the requested target token, or the least certain one, and the requested other word,
         or the next likeliest.
         """
+        contrast = contrast_of(self.translator, self.trace, self._pair)
+        return contrast, self._place, self._other
 
-    @property
-    @abstractmethod
+    @cached_property
     def head_set(self) -> HeadSet:
         """The fewest heads without which the other word is likelier."""
+        return head_set(self.translator, self.trace, self._pair)
 
-    @property
-    @abstractmethod
+    @cached_property
     def random_sets(self) -> FloatArray:
         """Log-probabilities under random sets as large."""
+        size = len(self.head_set.heads)
+        return random_sets(self.translator, self.trace, self._pair, size)
 
-    @property
-    @abstractmethod
+    @cached_property
     def logit_terms(self) -> LogitTerms:
         """The terms of the difference between the two words' logits."""
+        return logit_terms(self.translator, self.trace, self._pair)
 
-    @property
-    @abstractmethod
+    @cached_property
     def paths(self) -> Paths:
         """The ways from the source to the difference of the two words."""
+        means = example_means(self.translator, self.arguments.checkpoint)
+        return paths(self.translator, self.trace, self._pair, means)
+
+    @cached_property
+    def _pair(self) -> Pair:
+        return pair_of(self.translator, self.trace, self._place, self._other)
 
     @property
-    @abstractmethod
+    def _place(self) -> int:
+        return least_certain(self.trace) if self.token is None else self.token
+
+    @cached_property
+    def _other(self) -> str:
+        asked: str = self.arguments.instead
+        return asked or next_likeliest(self.translator, self.trace, self._place)
+
+    @cached_property
     def second(self) -> Trace:
         """The trace of the second sentence, or of the sentence in the second model."""
+        if model := self.arguments.other_model:
+            return trace_by(model, self.text, device=self.arguments.device)
+        return self.translator.trace(self._second)
 
     @property
-    @abstractmethod
     def partners(self) -> tuple[Mapping[Head, Head], tuple[str, ...]]:
         """For heads of the model, those of the second one that surveys found alike, and both names.
 
         Empty without two surveys.
         """
+        models = self.folder, str(self.arguments.other_model)
+        found = matched_by_surveys(*models)
+        return found, models if found else ()
 
     @property
-    @abstractmethod
+    def _second(self) -> str:
+        other: str = self.arguments.other
+        if not other.strip():
+            raise ExportError("This figure compares two sentences; name the second with --other.")
+        return other
+
+    @cached_property
     def causal_trace(self) -> CausalTrace:
         """What the second sentence's states restore in the first, one token at a time."""
+        return causal_trace(self.translator, self.text, self._second)
 
-    @property
-    @abstractmethod
+    @cached_property
     def patched(self) -> Patched:
         """The sentence's run with the requested parts of the second sentence's."""
+        asked = self.arguments.patched
+        try:
+            parts = read_patches(COMPARE.parameter("patched").parse(asked))
+        except ValueError as reason:
+            raise ExportError(f"--patched is {asked!r}, {reason}.") from None
+        return patch(self.translator, self.text, self._second, by_part(parts))
 
-    @property
-    @abstractmethod
+    @cached_property
     def removal(self) -> Removal:
         """The translation's log-probability while heads are removed one after another."""
+        return removal(self.translator, self.trace, self.effects)
 
-    @property
-    @abstractmethod
+    @cached_property
     def examples_removal(self) -> ExamplesRemoval | None:
         """The scores of the model's examples while heads are removed; None without the file."""
+        model = self.translator
+        return read_removal(
+            self.arguments.checkpoint, len(model.sites) * model.model.config.n_heads
+        )
 
-    @property
-    @abstractmethod
+    @cached_property
     def attributions(self) -> Attributions:
         """Maps of cross-attention, with the effect of deleting source tokens."""
+        return cross_attributions(self.translator, self.trace)
 
-    @property
-    @abstractmethod
+    @cached_property
     def self_attributions(self) -> SelfAttributions:
         """Maps of the requested site of self-attention."""
+        site = Site(AttentionKind(self.arguments.attention), self.layer)
+        return self_attributions(self.translator, self.trace, site, token=self.token)
 
-    @property
-    @abstractmethod
+    @cached_property
     def alignment(self) -> AlignmentTable | None:
         """The alignment errors of heads; None without the file."""
+        return read_alignment(self.arguments.checkpoint)
 
-    @property
-    @abstractmethod
+    @cached_property
     def blocks(self) -> Blocks:
         """What the blocks beside attention do."""
+        return block_outputs(self.translator, self.trace)
 
-    @property
-    @abstractmethod
+    @cached_property
     def growth(self) -> Sequence[tuple[int, Trace]]:
         """The trace at each snapshot of the training, with its step; empty without snapshots.
 
         Every snapshot reads the finished model's translation.
         """
+        folder, device = self.arguments.checkpoint, self.arguments.device
+        return [
+            (step, load(folder, device=device, snapshot=number).trace(self.text, self.trace.text))
+            for number, step in enumerate(snapshots(folder))
+        ]
 
-    @property
-    @abstractmethod
+    @cached_property
     def read_later(self) -> Mapping[int, bool]:
         """Whether each layer looks at a token's source in the row that has read the token."""
+        return layers_read_later(self.translator, read_examples(self.arguments.checkpoint))
 
     @cached_property
     def trace(self) -> Trace:
@@ -307,15 +337,3 @@ class Request(ABC):
                     f"Dimensions count from 0 to {most - 1}; there is no dimension {dimension}."
                 )
         return list(self.arguments.dimensions)
-
-
-class Exported(Protocol):
-    """A class of pictures that the command line can make, by its slug."""
-
-    slug: ClassVar[str]
-    about: ClassVar[str]
-
-    @classmethod
-    def of(cls, request: Request) -> Picture:
-        """The picture that was asked for."""
-        ...
