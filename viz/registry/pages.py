@@ -125,7 +125,7 @@ def names(page: str) -> frozenset[str]:
     return frozenset(each.name for each in (*view.parameters, *(SHARED if view.asks else ())))
 
 
-def page_of(view: Any) -> View:
+def page_of(view: object) -> View:
     """The page of a dataclass of parameters: the VIEW that stands beside it."""
     found: View = import_module(type(view).__module__).VIEW
     return found
