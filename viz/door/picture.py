@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import ClassVar, Protocol
 
 from model.explain.alignment_table import AlignmentTable
 from model.explain.labels import Label
 from model.record.intervention import Side
-from model.trace.attention_map import AttentionKind, Site
+from model.trace.attention_map import AttentionKind, FloatArray, Site
 from model.trace.blocks import Blocks
 from model.trace.trace import Trace
 from viz.browser.files import joined
@@ -20,10 +20,6 @@ from viz.draw.style import count_of
 from viz.save.document import document
 from viz.save.film import Played
 from viz.save.picture import Picture
-
-if TYPE_CHECKING:
-    # Pictures load without torch.
-    from model.translate.translator import Translator
 
 HTML = '<div class="headscope door"></div>'
 
@@ -36,8 +32,29 @@ _READ_SECONDS, _STEP_SECONDS = 2.0, 1.4
 """For how long the sentence goes up the encoder, and one token up the decoder."""
 
 
+class Encoding(Protocol):
+    """How a model knows order."""
+
+    is_added: ClassVar[bool]
+    acts: ClassVar[str]
+
+
+class Model(Protocol):
+    """What the picture asks of a translator, whose own class needs torch."""
+
+    @property
+    def positions(self) -> Encoding: ...
+    @property
+    def norm(self) -> str: ...
+    @property
+    def n_parameters(self) -> int: ...
+    def position_table(
+        self, length: int | None = None, *, side: Side = "encoder"
+    ) -> FloatArray: ...
+
+
 def figure_of_model(
-    model: Translator,
+    model: Model,
     trace: Trace,
     *,
     table: AlignmentTable | None,
