@@ -21,7 +21,7 @@ interface FigureBlock {
   labels: (string | null)[][];
 }
 
-type FigurePositions = { acts?: string; cells: Uint8Array; dimensions: number; of: number; limit: number };
+type FigurePositions = { acts?: string | null; cells: Uint8Array; dimensions: number; of: number; limit: number };
 
 interface FigureStack {
   kind: string;

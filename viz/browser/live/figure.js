@@ -12,14 +12,15 @@ const OFFERED = 5;
 /**
  * The envelope of a sentence.
  *
- * @param {object} template - the header of an envelope of the same model, for what does not depend on the sentence.
- * @param {object} trace - of the engine.
- * @param {object} options - `key` of the sentence, `moment`, `play` and `stage` of the payload.
+ * @param {FigureTemplate} template - the values of an envelope of the same model, for what does not depend on the sentence.
+ * @param {EngineTrace} trace
+ * @param {{ key: string, moment?: number, play?: boolean, stage?: boolean }} options - `key` of the sentence, `moment`, `play` and `stage` of the payload.
  */
 export function packedFigure(template, trace, { key, moment = 0, play = false, stage = false }) {
   const written = wordsOfText(trace.predictions.tokens).filter(({ special }) => !special);
   const read = wordsOfText(trace.source.tokens);
   const arcs = wordWeights(arcRows(template, trace), written, read, template.later);
+  /** @type {Record<string, Pieces>} */
   const sides = { encoder: trace.source, decoder: trace.target, cross: trace.target };
   return sealed({
     ...template,
@@ -30,29 +31,31 @@ export function packedFigure(template, trace, { key, moment = 0, play = false, s
       tokens: sides[stack.kind].tokens.map(tokenText),
       blocks: stack.blocks.map((block) => packedBlock(block, trace)),
       added: trace.added[stack.kind],
-      positions: packedPositions(stack.positions, trace.positions[stack.kind]),
+      positions: packedPositions(stack.positions, trace.positions[/** @type {"encoder" | "decoder"} */ (stack.kind)]),
     })),
     next: trace.steps.map((step, place) => offered(step, trace.predictions, Math.exp(trace.logProbs[place]), place)),
   });
 }
 
-/** The weights that arcs show: of the head that was measured to be the best, or the mean of all. */
+/** The weights that arcs show: of the head that was measured to be the best, or the mean of all.
+ * @type {(template: FigureTemplate, trace: Pick<EngineTrace, "maps">) => WeightRows} */
 function arcRows({ head }, { maps }) {
   const cross = maps.filter(({ kind }) => kind === "cross");
   if (!head) return meanWeights(cross);
   const [, layer, number] = head;
-  const { weights, queries, keys } = cross.find((map) => map.layer === layer);
+  const { weights, queries, keys } = cross.find((map) => map.layer === layer) ?? cross[0];
   const size = queries * keys;
   return { weights: weights.subarray(number * size, (number + 1) * size), queries, keys };
 }
 
+/** @type {(block: FigureBlock, trace: Pick<EngineTrace, "maps">) => object} */
 function packedBlock(block, { maps }) {
   const own = maps.filter(({ kind }) => kind === block.kind);
   const [{ queries, keys, allowed }] = own;
   return { ...block, queries, keys, weights: own.map(({ weights }) => stepsOf(weights)), allowed: anyAllowed(allowed) };
 }
 
-/** What any head may see. */
+/** What any head may see. @type {(mask: AttentionMask) => Uint8Array} */
 function anyAllowed({ bits, heads, queries, keys }) {
   const size = queries * keys;
   return Uint8Array.from({ length: size }, (_, cell) => {
@@ -61,8 +64,9 @@ function anyAllowed({ bits, heads, queries, keys }) {
   });
 }
 
+/** @type {(template: FigurePositions | null, rows: Numbers[] | null) => Partial<FigurePositions> | null} */
 function packedPositions(template, rows) {
-  if (!template?.dimensions) return template;
+  if (!template?.dimensions || !rows) return template;
   const count = rows[0].length;
   const columns = pairColumns(count, Math.max(1, Math.floor(count / 32))).slice(0, constants.POSITION_DIMENSIONS);
   const shown = rows.map((row) => columns.map((column) => row[column]));
@@ -71,7 +75,8 @@ function packedPositions(template, rows) {
   return { acts: null, cells, dimensions: columns.length, of: count, limit };
 }
 
-/** What may come next at a step; the token that comes is among them. */
+/** What may come next at a step; the token that comes is among them.
+ * @type {(step: EngineTrace["steps"][number], predictions: Pieces, own: number, place: number) => NextTokens} */
 function offered({ tokens, ids, probabilities, normalizers }, predictions, own, step) {
   let texts = tokens.slice(0, OFFERED).map(tokenText);
   let shares = probabilities.slice(0, OFFERED);

@@ -7,6 +7,12 @@ import { readTrace } from "./reading.js";
 import { sealed, stepsOf } from "./sealed.js";
 import { headWords } from "./sentences.js";
 
+/** @typedef {ReturnType<typeof readTrace>} Seen */
+/**
+ * @typedef {{ effects?: EngineEffects | null, reading?: ReadingOf, epoch?: number, selection?: Spelling,
+ *   stage?: boolean }} TraceOptions
+ */
+
 const COMPLETE = 0.999;
 const ROWS_BY_PREDICTION = "A row shows where the decoder looks in the source to predict that token";
 const BY_PREDICTION = { queryTitle: "Query: target token predicted", besideTitle: "Token just read", besideMark: "←" };
@@ -14,16 +20,17 @@ const BY_PREDICTION = { queryTitle: "Query: target token predicted", besideTitle
 /**
  * The envelope of a trace.
  *
- * @param {object} template - the header of an envelope of the same model, for what does not depend on the sentence:
+ * @param {ExplorerHeader} template - the values of an envelope of the same model, for what does not depend on the sentence:
  *   names, titles, labels of heads.
- * @param {object} trace - of the engine.
- * @param {object} options - `effects`, of the engine, once they are known; the `reading`; `epoch`, `selection` and `stage`
+ * @param {Pick<EngineTrace, "source" | "target" | "predictions"> & { maps: RecordedMap[] }} trace
+ * @param {TraceOptions} options - `effects`, of the engine, once they are known; the `reading`; `epoch`, `selection` and `stage`
  *   of the payload.
  */
 export function packedTrace(template, trace, { effects = null, reading, epoch = 0, selection = {}, stage = false } = {}) {
   const seen = readTrace(trace, reading);
+  /** @type {string[][]} */
   const axes = [];
-  const axis = (labels) => {
+  const axis = (/** @type {Pieces} */ labels) => {
     const texts = axisTexts(labels);
     const known = axes.findIndex((other) => other.join("\n") === texts.join("\n"));
     return known < 0 ? axes.push(texts) - 1 : known;
@@ -48,26 +55,28 @@ export function packedTrace(template, trace, { effects = null, reading, epoch = 
     };
   });
   // One picture of all three kinds needs one target axis.
-  const rowsOf = (kind) => JSON.stringify(seen.maps.find((map) => map.kind === kind)?.rows);
-  const joint = template[constants.JOINT] && rowsOf("decoder") === rowsOf("cross");
+  const rowsOf = (/** @type {string} */ kind) => JSON.stringify(seen.maps.find((map) => map.kind === kind)?.rows);
+  const joint = template.joint && rowsOf("decoder") === rowsOf("cross");
   return sealed({ ...template, epoch, selection, stage, axes, kinds, measures, notes: seen.notes, [constants.JOINT]: joint });
 }
 
-/** A measure as the reading names it. */
+/** A measure as the reading names it. @type {(measure: Measure, reading: ReadingOf) => Measure} */
 function readMeasure(measure, { words }) {
   return words ? { ...measure, name: measure.name.replace("token", "word"), unit: measure.unit.replace("token", "word") } : measure;
 }
 
-/** The mask of each head. */
+/** The mask of each head. @type {(map: Pick<ReadMap, "allowed">) => Uint8Array[]} */
 function maskOf({ allowed: { bits, heads, queries, keys } }) {
   const size = queries * keys;
   return Array.from({ length: heads }, (_, head) => bits.subarray(head * size, (head + 1) * size));
 }
 
-/** The tokens of the headline that each row and each column stands for; a row stands for the one that it writes. */
+/** The tokens of the headline that each row and each column stands for; a row stands for the one that it writes.
+ * @type {(kind: string, seen: Seen) => Record<Axis, AxisWord[]>} */
 function wordsOf(kind, { spans, besideSpans, byPrediction }) {
   // The decoder reads <s>, which is no token of the translation, and then each token that was predicted.
   const shift = spans.output.length ? 1 : 0;
+  /** @type {(side: Side, by: number, all: TokenSpan[]) => [Side, number, number][]} */
   const moved = (side, by, all) => all.map(([first, end]) => [side, first - by, end - by]);
   const [source, read] = [moved("source", 0, spans.source), moved("target", shift, spans.input)];
   const written = kind === "cross" && byPrediction ? spans.output : besideSpans[kind];
@@ -77,7 +86,7 @@ function wordsOf(kind, { spans, besideSpans, byPrediction }) {
   };
 }
 
-/** The loss of each head over all target tokens. */
+/** The loss of each head over all target tokens. @type {(site: EngineEffects["sites"][number]) => number[]} */
 function lossOf({ losses, heads }) {
   const n = losses.length / heads;
   return Array.from({ length: heads }, (_, head) =>
@@ -85,6 +94,7 @@ function lossOf({ losses, heads }) {
   );
 }
 
+/** @type {(kind: Kind, map: ReadMap) => string} */
 function captionOfMaps(kind, { weights, allowed, keys, heads, queries }) {
   const row = kind.besideMark === BY_PREDICTION.besideMark ? ROWS_BY_PREDICTION : kind.caption.split(/[.;]/)[0];
   const sums = Array.from({ length: heads * queries }, (_, query) =>
@@ -95,6 +105,7 @@ function captionOfMaps(kind, { weights, allowed, keys, heads, queries }) {
   return `${row}${total}.${hatched} Layers and heads count from 0.`;
 }
 
+/** @type {(map: ReadMap, before: HeadFacts[], given: { measures: Measure[]; onDemand: string; seen: Seen; losses: Map<string, number[]> }) => object[]} */
 function factsOfMap(map, before, { measures, onDemand, seen, losses }) {
   const size = map.queries * map.keys;
   return before.map(({ label, tendency, share, reason }, number) => {
@@ -108,6 +119,7 @@ function factsOfMap(map, before, { measures, onDemand, seen, losses }) {
     };
     const facts = headFacts(head);
     const effect = losses.get(`${map.kind}.${map.layer}`)?.[number] ?? NaN;
+    /** @type {Facts} */
     const values = { ...facts, [onDemand]: effect };
     return {
       ...headWords(head, facts, seen.reading),

@@ -8,9 +8,16 @@ const PLAIN = {
   ...{ pointed: "{query} ({row}) → {key} ({column})", beside: null, besideTitle: "" },
 };
 
-/** The envelope of panels, whose values, masks and painted cells are typed arrays; options as in matrices.py. */
+/** @typedef {import("../matrices/panel.js").Sent} Sent */
+/** @typedef {Partial<Omit<Sent, "values">> & { values: ArrayLike<number>, queries: string[], keys: string[] }} GivenPanel */
+/**
+ * @typedef {{ themes: Themes, height?: number, abreast?: number, stage?: boolean, epoch?: number, name?: string,
+ *   help?: string }} Packing
+ */
+
+/** The envelope of panels, whose values, masks and painted cells are typed arrays; options as in matrices.py. @type {(panels: GivenPanel[], packing: Packing) => Bytes} */
 export function packedPanels(panels, { themes, height = 0, abreast = panels.length, stage = false, epoch = 0, name = "", help = "" }) {
-  const placed = (array) => array && Uint8Array.from(array);
+  const placed = (/** @type {ArrayLike<number> | null} */ array) => array && Uint8Array.from(array);
   const listed = panels.map((given) => {
     const panel = { ...PLAIN, ...given };
     const values = panel.scale === "category" ? Uint8Array.from(panel.values) : Float32Array.from(panel.values);

@@ -8,11 +8,14 @@ const MAGIC = "HSX1";
 
 let packings = 0;
 
-/** The envelope of values, as payloads.json describes them; every one has an id of its own. */
+/** The envelope of values, as payloads.json describes them; every one has an id of its own.
+ * @type {(values: { payload?: string; [name: string]: unknown }) => Bytes} */
 export function sealed(values) {
   packings += 1;
   const body = new Body();
-  const header = walked(payloads[values.payload], values, (type, value) => body.placed(type, value));
+  /** @type {Record<string, Description>} */
+  const kinds = payloads;
+  const header = walked(kinds[values.payload ?? ""], values, (type, value) => body.placed(type, value));
   const text = new TextEncoder().encode(JSON.stringify(worded(header)));
   const bytes = new Uint8Array(HEADER_START + text.length + body.length);
   const digits = HEADER_START - 4 - ID_START;
@@ -27,27 +30,33 @@ export function sealed(values) {
   return bytes;
 }
 
-/** Shares from 0 to 1 as one byte each, to half a step of 1/255. */
+/** Shares from 0 to 1 as one byte each, to half a step of 1/255. @type {(shares: Numbers) => Bytes} */
 export function stepsOf(shares) {
   return Uint8Array.from(shares, (share) => share * 255 + 0.5);
 }
 
+/** @import { Description } from "../canvas/envelope.js" */
+/** @typedef {[start: number, count: number, width: number]} Place */
+/** @typedef {Uint8Array | Float32Array | Float64Array} TypedCells */
+/** Bits of a layer, or of each head. @typedef {Uint8Array | (Uint8Array | null)[]} Mask */
+
 /** Arrays one after another, and where each lies. */
 class Body {
-  constructor() {
-    this.parts = [];
-    this.length = 0;
-    this.masks = new Map();
-  }
+  /** @type {Uint8Array[]} */
+  parts = [];
+  length = 0;
+  /** @type {Map<string, Place>} */
+  masks = new Map();
 
-  /** What stands in the header for a value. */
+  /** What stands in the header for a value. @type {(type: string, value: unknown) => unknown} */
   placed(type, value) {
-    if (type === "cells") return this.add(Array.isArray(value) ? value : [value]);
-    if (type === "number") return this.add([Float64Array.of(value)]);
-    if (type === "numbers") return this.add([Float64Array.from(value, (each) => each ?? NaN)]);
-    return type === "mask" ? this.mask(value) : value;
+    if (type === "cells") return this.add(/** @type {TypedCells[]} */ (Array.isArray(value) ? value : [value]));
+    if (type === "number") return this.add([Float64Array.of(Number(value))]);
+    if (type === "numbers") return this.add([Float64Array.from(/** @type {(number | null)[]} */ (value), (each) => each ?? NaN)]);
+    return type === "mask" ? this.mask(/** @type {Mask} */ (value)) : value;
   }
 
+  /** @type {(arrays: TypedCells[]) => Place} */
   add(arrays) {
     const start = this.length;
     for (const { buffer, byteOffset, byteLength } of arrays) {
@@ -58,15 +67,22 @@ class Body {
     return [start, (this.length - start) / width, width];
   }
 
-  /** A layer's mask, or one for each head where they differ; null where all is allowed. */
+  /** A layer's mask, or one for each head where they differ; null where all is allowed.
+   * @type {(bits: Mask) => Place | (Place | null)[] | null} */
   mask(bits) {
     if (Array.isArray(bits)) {
-      const places = bits.map((each) => each && this.mask(each));
+      const places = bits.map((each) => each && this.one(each));
       return places.some((place) => place !== places[0]) ? places : places[0];
     }
+    return this.one(bits);
+  }
+
+  /** @type {(bits: Uint8Array) => Place | null} */
+  one(bits) {
     if (bits.every(Boolean)) return null;
     const content = bits.join("");
-    if (!this.masks.has(content)) this.masks.set(content, this.add([bits]));
-    return this.masks.get(content);
+    const place = this.masks.get(content) ?? this.add([bits]);
+    this.masks.set(content, place);
+    return place;
   }
 }

@@ -20,3 +20,5 @@ type RowShare = [share: number, counts: boolean];
 
 /** A word of a text, with its tokens. */
 type TextWord = { text: string; tokens: string[]; first: number; joins: boolean; special: boolean };
+
+type FigureTemplate = FigureHeader & { payload: string; later: number };

@@ -5,12 +5,18 @@ import { isSpecial, meanWeights } from "./grouping.js";
 import { CONTINUED, WORD_START, tokenText } from "./labels.js";
 import { sealed } from "./sealed.js";
 
+/** @typedef {{ cross: Mean, own: Mean, themes: Themes }} WritingTemplate */
+/**
+ * @typedef {{ name: string, epoch?: number, step?: number, stage?: boolean, forced?: number,
+ *   heads?: (AttentionSite & { head: number })[] }} WritingOptions
+ */
+
 /**
  * The envelope of a decoding.
  *
- * @param {object} template - the header of an envelope of the same model.
- * @param {object} trace - of the engine.
- * @param {object} options - `name` of the decoding, `step` shown first, how many tokens were `forced`, and the `heads`
+ * @param {WritingTemplate} template - the values of an envelope of the same model.
+ * @param {EngineTrace} trace
+ * @param {WritingOptions} options - `name` of the decoding, `step` shown first, how many tokens were `forced`, and the `heads`
  *   whose attention is shown, {kind, layer, head} each; all of a kind where none of it is among them.
  */
 export function packedWriting(template, trace, { name, epoch = 0, step = 0, stage = false, forced = 0, heads = [] }) {
@@ -38,13 +44,14 @@ export function packedWriting(template, trace, { name, epoch = 0, step = 0, stag
   });
 }
 
-/** The mean of some heads of a kind, with a name, or of all (viz/decoding/attention.py). */
+/** The mean of some heads of a kind, with a name, or of all (viz/decoding/attention.py).
+ * @type {(every: Mean, maps: RecordedMap[], heads: (AttentionSite & { head: number })[]) => { name: string; weights: Numbers }} */
 function packedMean(every, maps, heads) {
   const own = heads.filter(({ kind }) => kind === maps[0].kind).sort((one, other) => one.layer - other.layer || one.head - other.head);
   const count = maps.reduce((sum, map) => sum + map.heads, 0);
   if (!own.length || own.length === count) return { ...every, weights: meanWeights(maps).weights };
   const parts = own.map(({ layer, head }) => {
-    const { weights, queries, keys } = maps.find((map) => map.layer === layer);
+    const { weights, queries, keys } = maps.find((map) => map.layer === layer) ?? maps[0];
     return { weights: weights.subarray(head * queries * keys, (head + 1) * queries * keys), queries, keys };
   });
   const [kind] = every.name.split(",");
@@ -54,7 +61,7 @@ function packedMean(every, maps, heads) {
   return { name, weights: meanWeights(parts).weights };
 }
 
-/** Texts, and whether each continues the token before it without a space. */
+/** Texts, and whether each continues the token before it without a space. @type {(tokens: string[]) => Token[]} */
 export function joinedTexts(tokens) {
   return tokens.map((token, place) => {
     const text = tokenText(token);
