@@ -11,8 +11,14 @@ import { SitePage, nameOfHead, showing, withChosen } from "./view.js";
 import { say } from "./words.js";
 
 // The numbers of a search as an address has them: the least, the usual one and the most.
+/** @type {Record<string, number[]>} */
 const SETTINGS = constants.SEARCHES;
+
+/** @import { Site } from "./site.js" */
+/** @import { SiteHead } from "./view.js" */
+
 const HUNDREDTHS = ["penalty", "temperature", "top_p"];
+/** @type {Record<string, number[]>} */
 const IN_MENUS = {
   ...{ beam: [1, 2, 4, 8], penalty: [0, 60, 100, 200], temperature: [20, 50, 70, 100, 150, 200, 300], top_k: [0, 2, 5, 10, 50, 200] },
   ...{ top_p: [50, 80, 90, 95, 100], samples: [1, 2, 4, 8] },
@@ -25,14 +31,18 @@ const [HESITATIONS, RIVALS] = [4, 4];
 export class DecodingPage extends SitePage {
   static honours = {
     ...showing("at", "heads", "off", "how", ...Object.keys(SETTINGS), "taken", "mask"),
-    section: (section) => ["", "steps", "certainty"].includes(section),
+    section: (/** @type {string} */ section) => ["", "steps", "certainty"].includes(section),
   };
   static beside = ["against"];
 
+  /** @type {EngineTrace} */
+  shown;
+
+  /** @param {Site} talk */
   constructor(talk) {
     super(talk, "decoding", "steps", {
-      report: ({ step }) => talk.change({ at: step ? String(step + 1) : "" }, { draws: false }),
-      trigger: (event, { step, place }) => this.take(step, place),
+      report: (/** @type {{ step: number }} */ { step }) => talk.change({ at: step ? String(step + 1) : "" }, { draws: false }),
+      trigger: (_, /** @type {{ step: number, place: number }} */ { step, place }) => this.take(step, place),
     });
     this.found = element("ol", "listed found");
     this.foundName = element("p", "aside");
@@ -49,6 +59,7 @@ export class DecodingPage extends SitePage {
 
   /** Ids that the translation must begin with: each choice keeps some tokens and adds others. */
   get prefix() {
+    /** @type {number[]} */
     const ids = [];
     for (const choice of (this.query.taken ?? "").split("_")) {
       const [, keeps, more] = /^(\d{1,3})\.(\d{1,6}(?:-\d{1,6})*)$/.exec(choice) ?? [];
@@ -79,6 +90,7 @@ export class DecodingPage extends SitePage {
     return { search: { alpha, sampling }, isUsual: false };
   }
 
+  /** @type {(step: number, place: number) => void} */
   take(step, place) {
     const ids = [...this.shown.predictions.ids.slice(0, step), this.shown.steps[step].ids[place]];
     this.talk.change({ taken: `0.${ids.join("-")}`, at: String(step + 1) });
@@ -94,7 +106,7 @@ export class DecodingPage extends SitePage {
     const whole = await talk.trace();
     const own = whole && (await talk.shown());
     const { masks, fits, looksAhead } = await masksFor(this.query.mask ?? "", whole?.source.ids.length, this.kinds);
-    if (!own || !isCurrent()) return;
+    if (!whole || !own || !isCurrent()) return;
     // A given translation leaves nothing to search for, unless a word is taken that it lacks.
     const isGiven = Boolean(talk.query.target) && prefix.every((id, place) => own.predictions.ids[place] === id);
     const forced = isGiven ? own.predictions.ids : prefix;
@@ -112,7 +124,7 @@ export class DecodingPage extends SitePage {
     this.certain.hidden = !isCertainty;
     this.others.hidden = !isCertainty || talk.isStaged;
     if (isCertainty) this.weigh(trace, forced.length);
-    else await this.part.update(packedWriting(this.template, trace, options));
+    else await this.part.update(packedWriting(/** @type {import("../browser/live/writing.js").WritingTemplate} */ (this.opening), trace, options));
     this.list(isGiven || isCertainty ? [] : (trace.translation?.candidates ?? []));
     if (isGiven) this.note.textContent = isChanged ? this.price(own, trace) : "";
     else if (isOwn) this.note.textContent = isCertainty ? "" : say("take_word");
@@ -121,7 +133,8 @@ export class DecodingPage extends SitePage {
     this.note.append(...more.map((text) => element("span", "", {}, ` ${text}`)));
   }
 
-  /** How sure the model was of each token, and other words where it hesitated; `forced` tokens were given to it. */
+  /** How sure the model was of each token, and other words where it hesitated; `forced` tokens were given to it.
+   * @type {(trace: EngineTrace, forced: number) => void} */
   weigh({ predictions, logProbs, steps }, forced) {
     const shares = Array.from(logProbs, Math.exp);
     const words = joinedTexts(predictions.tokens).flatMap(({ text, joins }, place) => {
@@ -144,7 +157,8 @@ export class DecodingPage extends SitePage {
     this.others.replaceChildren(element("p", "aside", {}, text), ...rows);
   }
 
-  /** What a search found, with the scores by which it ranks. */
+  /** What a search found, with the scores by which it ranks.
+   * @type {(candidates: { text: string; score: number }[]) => void} */
   list(candidates) {
     this.foundName.textContent = candidates.length > 1 ? say(this.samples ? "samples_found" : "search_found") : "";
     this.found.replaceChildren(
@@ -154,20 +168,22 @@ export class DecodingPage extends SitePage {
     );
   }
 
+  /** @type {(off: SiteHead[], attended: SiteHead[]) => void} */
   menus(off, attended) {
     const { settings, samples, talk, query } = this;
-    const setting = (name) => {
-      const shown = (value) => (name === "top_k" && !value ? say("all") : signed(HUNDREDTHS.includes(name) ? value / 100 : value));
-      return this.menu(say(name), name, withChosen(IN_MENUS[name], settings[name]).map((value) => [String(value), shown(value)]), String(settings[name]));
+    const setting = (/** @type {string} */ name) => {
+      const shown = (/** @type {number} */ value) => (name === "top_k" && !value ? say("all") : signed(HUNDREDTHS.includes(name) ? value / 100 : value));
+      return this.menu(say(name), name, withChosen(IN_MENUS[name], settings[name]).map((value) => /** @type {[string, string]} */ ([String(value), shown(value)])), String(settings[name]));
     };
     const ways = this.menu(say("search"), "how", [["", say("beam_search")], ["sampling", say("sampling")]], samples ? "sampling" : "");
     const names = samples ? ["samples", "temperature", "top_k", "top_p", "penalty"] : ["beam", "penalty"];
-    const on = (head) => !off.some((each) => nameOfHead(each) === nameOfHead(head));
+    const on = (/** @type {SiteHead} */ head) => !off.some((each) => nameOfHead(each) === nameOfHead(head));
     const switches = this.headMenu(say("switch_off"), "off", this.heads.filter(on), say("choose_head"), (name) => talk.change({ off: [...off.map(nameOfHead), name].filter(Boolean).join("-") }));
     const shown = this.heads.filter(({ kind }) => SHOWN.includes(kind));
     const looks = this.headMenu(say("attention_of"), "heads", shown, say(attended.length > 1 ? "several" : "mean_of_heads"), (name) => talk.change({ heads: name }));
-    looks.querySelector("select").value = attended.length === 1 ? nameOfHead(attended[0]) : "";
+    /** @type {HTMLSelectElement} */ (looks.querySelector("select")).value = attended.length === 1 ? nameOfHead(attended[0]) : "";
     const again = () => talk.change({ seed: String((settings.seed + 1) % (SETTINGS.seed[2] + 1)) });
+    /** @type {[string, string][]} */
     const sections = [["", say("steps")], ["certainty", say("certainty")]];
     this.control(this.views, this.menu(say("view"), "section", sections, this.isCertainty ? "certainty" : ""));
     this.control(
@@ -194,15 +210,18 @@ export class DecodingPage extends SitePage {
     );
   }
 
-  /** A menu of heads by kind, which stands at none. */
+  /** A menu of heads by kind, which stands at none.
+   * @type {(label: string, name: string, heads: SiteHead[], none: string, take: (name: string) => void) => HTMLElement} */
   headMenu(label, name, heads, none, take) {
     const menu = this.menu(label, name, [["", none]], "", take);
+    /** @type {Map<string, HTMLElement>} */
     const groups = new Map();
     for (const each of heads) {
-      if (!groups.has(each.kind)) groups.set(each.kind, element("optgroup", "", { label: say(each.kind) }));
-      groups.get(each.kind).append(element("option", "", { value: nameOfHead(each) }, say("layer_head", { query: each.layer, key: each.head })));
+      const group = groups.get(each.kind) ?? element("optgroup", "", { label: say(each.kind) });
+      groups.set(each.kind, group);
+      group.append(element("option", "", { value: nameOfHead(each) }, say("layer_head", { query: each.layer, key: each.head })));
     }
-    menu.querySelector("select").append(...groups.values());
+    menu.querySelector("select")?.append(...groups.values());
     return menu;
   }
 }

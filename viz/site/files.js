@@ -15,7 +15,7 @@ import { say } from "./words.js";
  */
 /**
  * @typedef {{ path: string, name: string, reads: string, sentence: string, examples: string[], config: Partial<ModelConfig>,
- *   files: Record<string, string>, openings: Record<string, string>, [fact: string]: unknown }} Card
+ *   files: Record<string, string>, openings: Record<string, string>, about: string, cells: { light: string[], dark: string[] } }} Card
  */
 
 /** @type {Known | null} */
@@ -23,12 +23,12 @@ let known = null;
 
 /** What the page knows of itself: where its code is, which models there are, and its words. @type {() => Known} */
 export function site() {
-  known ??= JSON.parse(textOf("site"));
+  known ??= /** @type {Known} */ (JSON.parse(textOf("site")));
   return known;
 }
 
 // Of the address that the page came from: links within the site change it later.
-const ROOT = new URL(document.documentElement.dataset.root, location.href.split(/[?#]/)[0]);
+const ROOT = new URL(document.documentElement.dataset.root ?? "", location.href.split(/[?#]/)[0]);
 
 /** The folder of the site's files. */
 export function siteRoot() {

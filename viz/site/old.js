@@ -3,7 +3,7 @@
   function tell() {
     var place = document.getElementById("old");
     if (!place || document.documentElement.getAttribute("data-engine")) return;
-    var words = JSON.parse(document.getElementById("site").textContent).words;
+    var words = JSON.parse(/** @type {HTMLElement} */ (document.getElementById("site")).textContent).words;
     var language = (/[?&]lang=(\w+)/.exec(location.href) || [])[1] || (navigator.language || "").slice(0, 2);
     place.textContent = (words[language] || words.en).too_old;
   }

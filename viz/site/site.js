@@ -1,6 +1,6 @@
 // Headscope without a server: the app's pictures of a model that runs in this page.
 
-import { element } from "../browser/canvas/dom.js";
+import { element, part } from "../browser/canvas/dom.js";
 import { percent } from "../browser/canvas/numbers.js";
 import { tell } from "../browser/canvas/shared.js";
 import { storage } from "../browser/canvas/stored.js";
@@ -19,6 +19,7 @@ import { AboutPage, DoorPage, EffectsPage, HeadsPage, MasksPage, PositionsPage }
 import { showing } from "./view.js";
 import { LANGUAGES, languageOf, say, speak } from "./words.js";
 
+/** @type {Record<string, (new (talk: Site) => SitePage) & Pick<typeof SitePage, "honours" | "beside">>} */
 const PAGES = {
   door: DoorPage,
   heads: HeadsPage,
@@ -29,6 +30,10 @@ const PAGES = {
   about: AboutPage,
 };
 // What an address keeps from page to page.
+/** @import { EngineClient, EngineError } from "../browser/engine/client.js" */
+/** @import { Card } from "./files.js" */
+/** @import { SitePage } from "./view.js" */
+
 const SHARED = ["sentence", "target", "checkpoint", "lang", "frame", "follow"];
 // Of the app's keys, what every page of the site honours, and a talk in the page.
 const HONOURED = showing("sentence", "target", "checkpoint");
@@ -41,18 +46,41 @@ const LANGUAGE = "headscope-language";
 // The cache of sw.js for files whose names change with their content.
 const KEPT_MODELS = "headscope-models";
 
-class Site {
+export class Site {
+  page = "";
+  /** @type {View} */
+  query = {};
+  isReady = false;
+  isTooLong = false;
+  pages = Object.keys(PAGES);
+  /** @type {Map<string, Promise<unknown>>} */
+  traces = new Map();
+  stop = new AbortController();
+  /** @type {Promise<EngineClient>} */
+  engine;
+  /** @type {SitePage | null} */
+  view = null;
+  /** @type {TalkPlayer | undefined} */
+  player;
+  /** @type {Follower | undefined} */
+  follower;
+
+  /** @param {Card} card @param {Record<string, Bytes>} openings */
   constructor(card, openings) {
-    Object.assign(this, { card, openings, pages: Object.keys(PAGES) });
+    this.card = card;
+    this.openings = openings;
     // The app's other pages have addresses here too, which say that they are not here.
     const known = Object.keys(site().keys).filter(Boolean);
     this.address = isPacked() ? new HashAddress(known) : new PathAddress(siteRoot(), known);
-    this.traces = new Map();
-    this.stop = new AbortController();
-    this.at = Object.fromEntries(
-      ["bar", "links", "language", "model", "form", "run", "status", "translation", "trouble", "view"].map((name) => [name, document.querySelector(`#${name}`)]),
-    );
-    this.field = document.querySelector("#sentence");
+    const named = (/** @type {string} */ name) => part(document, `#${name}`);
+    this.at = {
+      ...{ bar: named("bar"), links: named("links"), form: named("form"), status: named("status"), view: named("view") },
+      ...{ translation: named("translation"), trouble: named("trouble") },
+      language: /** @type {HTMLSelectElement} */ (named("language")),
+      model: /** @type {HTMLSelectElement} */ (named("model")),
+      run: /** @type {HTMLButtonElement} */ (named("run")),
+    };
+    this.field = /** @type {HTMLInputElement} */ (named("sentence"));
     const own = element("button", "link", { type: "button" }, say("own_translation"));
     own.addEventListener("click", () => {
       this.change({ target: "" }, { draws: false });
@@ -84,7 +112,7 @@ class Site {
     const talk = talkInPage();
     if (!talk) return;
     const { card } = this;
-    const show = (page, query) => this.go(page, { ...this.asHere(query), ...(this.query.lang ? { lang: this.query.lang } : {}) });
+    const show = (/** @type {string} */ page, /** @type {View} */ query) => this.go(page, { ...this.asHere(query), ...(this.query.lang ? { lang: this.query.lang } : {}) });
     const site = this;
     const on = {
       show,
@@ -110,7 +138,7 @@ class Site {
   /** Turns to what a speaker shows, if the address names one. */
   followSpeaker() {
     if (isPacked() || !speakerOf(this.query)) return;
-    const show = (page, view) => {
+    const show = (/** @type {string} */ page, /** @type {View | null} */ view) => {
       const kept = Object.fromEntries(["lang", "frame", "follow"].map((name) => [name, this.query[name] ?? ""]));
       history.replaceState(null, "", this.address.link(page, { ...this.asHere(view ?? {}), ...kept }));
       this.follow({ isTooLong: !view });
@@ -125,6 +153,7 @@ class Site {
     return site().models[0]?.name ?? this.card.name;
   }
 
+  /** @type {(checkpoint: string) => boolean} */
   has(checkpoint) {
     return checkpoint === this.card.name || site().models.some(({ name }) => name === checkpoint);
   }
@@ -135,7 +164,7 @@ class Site {
     return checkpoint && this.has(checkpoint) ? checkpoint : this.usualModel;
   }
 
-  /** A view of the app as an address here has it, which leaves out the model that opens. */
+  /** A view of the app as an address here has it, which leaves out the model that opens. @type {(view: View) => View} */
   asHere({ checkpoint = "", ...view }) {
     return { ...view, ...(checkpoint && checkpoint !== this.usualModel ? { checkpoint } : {}) };
   }
@@ -143,7 +172,7 @@ class Site {
   /** What of the address is not here: in a sentence, why its picture is another one's, and keys that say nothing here. */
   get absent() {
     const { page, query } = this;
-    const only = (what) => ({ lacks: say("only_app", { what }), unused: [] });
+    const only = (/** @type {string} */ what) => ({ lacks: say("only_app", { what }), unused: [] });
     // The app's own page about itself is another one.
     const isOfApp = page === "about" && (this.player?.mode || this.follower?.follows);
     if (this.isTooLong || isOfApp || !this.pages.includes(page)) return only(page);
@@ -184,24 +213,30 @@ class Site {
    *
    * It is of the translation under an intervention, with the ids it must begin with, by a search; or of the translation
    * that is given by its ids or its text.
+   *
+   * @param {Under & { prefix?: number[], ids?: number[] | null, target?: string | null, search?: Search }} asked
+   * @returns {Promise<EngineTrace | null>}
    */
   async trace({ prefix = [], ids = null, target = null, search = {}, ...under } = {}) {
     return this.asked("trace", { search: { ...search, prefix }, ids, target, under });
   }
 
-  /** What the model writes under an intervention, without a trace of it, which takes less time. */
+  /** What the model writes under an intervention, without a trace of it, which takes less time.
+   * @type {(under: Under) => Promise<EngineTranslation | null>} */
   async translation(under) {
     return this.asked("translate", { under });
   }
 
-  /** What a method of the engine gives for the present sentence. */
+  /** What a method of the engine gives for the present sentence.
+   * @type {<Result>(method: string, options: object) => Promise<Result | null>} */
   async asked(method, options) {
     const { text } = this;
-    const key = JSON.stringify([method, text, options], (_, value) => (ArrayBuffer.isView(value) ? Array.from(value).join("") : value));
+    const key = JSON.stringify([method, text, options], (_, value) => (ArrayBuffer.isView(value) ? String(value) : value));
     return this.known(key, (engine, signal) => engine.call(method, [text, options], { signal }));
   }
 
   /** The trace of the translation that is shown, under an intervention: one's own, which the address gives, or the model's. */
+  /** @param {Under} under */
   async shown(under = {}) {
     const { target } = this.query;
     return this.trace(target ? { ...under, target } : under);
@@ -212,15 +247,17 @@ class Site {
     return this.player?.mode === "present";
   }
 
-  /** The loss of the translation that is shown without each head. */
+  /** The loss of the translation that is shown without each head. @returns {Promise<EngineEffects | null>} */
   async effects() {
     const whole = await this.shown();
     if (!whole) return null;
-    const ids = Object.fromEntries(["source", "target", "predictions"].map((side) => [side, { ids: whole[side].ids }]));
+    const { source, target, predictions } = whole;
+    const ids = { source: { ids: source.ids }, target: { ids: target.ids }, predictions: { ids: predictions.ids } };
     return this.known(`effects ${this.text} ${ids.predictions.ids}`, (engine, signal) => engine.call("effects", [ids], { signal }));
   }
 
-  /** A result of the engine, which is asked once; null if it was given up, or failed. */
+  /** A result of the engine, which is asked once; null if it was given up, or failed.
+   * @type {<Result>(key: string, ask: (engine: EngineClient, signal: AbortSignal) => Promise<Result>) => Promise<Result | null>} */
   async known(key, ask) {
     const { signal } = this.stop;
     if (!this.traces.has(key)) {
@@ -230,14 +267,15 @@ class Site {
       });
       this.traces.set(key, found);
       found.catch(() => this.traces.delete(key));
-      if (this.traces.size > MOST_TRACES) this.traces.delete(this.traces.keys().next().value);
+      for (const oldest of this.traces.keys()) if (this.traces.size > MOST_TRACES) this.traces.delete(oldest);
     }
     try {
-      const result = await this.traces.get(key);
+      const result = /** @type {never} */ (await this.traces.get(key));
       if (signal.aborted) return null;
       this.say("");
       return result;
-    } catch (error) {
+    } catch (caught) {
+      const error = /** @type {EngineError} */ (caught);
       if (!error.kind || error.kind === "Cancelled" || signal.aborted) return null;
       if (error.kind === "TextError") this.refuse();
       this.trouble(error.message);
@@ -247,13 +285,13 @@ class Site {
 
   // ---- what is shown ----------------------------------------------------------------------------------------------
 
-  /** Goes to a page with a query, as a link would. */
+  /** Goes to a page with a query, as a link would. @type {(page: string, query: View) => void} */
   go(page, query) {
     history.pushState(null, "", this.address.link(page, query));
     this.follow();
   }
 
-  /** Changes the query of the page. */
+  /** Changes the query of the page. @type {(values: View, options?: { draws?: boolean }) => void} */
   change(values, { draws = true } = {}) {
     Object.assign(this.query, values);
     for (const [name, value] of Object.entries(this.query)) if (value === "") delete this.query[name];
@@ -261,7 +299,7 @@ class Site {
     if (!draws) return;
     this.at.trouble.textContent = "";
     this.nameUnused();
-    this.view.draw();
+    this.view?.draw();
   }
 
   /** Takes over what the address says. */
@@ -276,13 +314,14 @@ class Site {
     this.show();
   }
 
-  /** Another sentence; what still runs for the one before is given up. */
+  /** Another sentence; what still runs for the one before is given up. @type {(text: string) => void} */
   give(text) {
     this.stop.abort();
     this.stop = new AbortController();
     this.text = this.field.value = text;
   }
 
+  /** @type {(text: string) => void} */
   ask(text) {
     if (text === this.text) return;
     this.give(text);
@@ -344,7 +383,8 @@ class Site {
     if (!named) translation.textContent = whole.text || say("nothing");
   }
 
-  /** What there is to say against the present sentence, as the app does (viz/shell/answer.py). */
+  /** What there is to say against the present sentence, as the app does (viz/shell/answer.py).
+   * @type {(unseen: string[]) => string[]} */
   doubts(unseen) {
     const { reads } = this.card;
     if (this.page === "about" || !isKnown(reads)) return [];
@@ -367,7 +407,7 @@ class Site {
 
   label() {
     const { reads } = this.card;
-    const name = document.querySelector("#sentence-name");
+    const name = part(document, "#sentence-name");
     name.textContent = reads ? say("sentence_in", { language: languageName(reads) }) : say("sentence");
     name.classList.toggle("seen", Boolean(reads));
     if (reads) this.field.lang = reads;
@@ -381,7 +421,7 @@ class Site {
     this.at.model.hidden = models.length < 2;
     this.at.model.append(...models.map(({ name }) => element("option", "", { value: name }, modelName(name))));
     this.at.model.value = this.card.name;
-    document.querySelector("#examples").append(...this.card.examples.map((text) => element("option", "", { value: text })));
+    part(document, "#examples").append(...this.card.examples.map((text) => element("option", "", { value: text })));
   }
 
   links() {
@@ -412,41 +452,43 @@ class Site {
     this.at.model.addEventListener("change", () => this.choose(this.at.model.value));
   }
 
-  /** Goes on with another model, if it is to be had. */
+  /** Goes on with another model, if it is to be had. @type {(checkpoint: string) => Promise<void>} */
   async choose(checkpoint) {
     try {
       await cardOf(checkpoint);
       this.go(this.page, { lang: this.query.lang ?? "", checkpoint });
     } catch (error) {
-      this.stay(checkpoint, error);
+      this.stay(checkpoint, /** @type {FileError} */ (error));
     }
   }
 
-  /** Says why another model, which was asked for, is not shown. */
+  /** Says why another model, which was asked for, is not shown. @type {(checkpoint: string, error: FileError) => void} */
   stay(checkpoint, { isAway, message }) {
     this.at.model.value = this.card.name;
     this.trouble(isAway ? say("model_away", { name: modelName(checkpoint), kept: modelName(this.card.name) }) : message);
   }
 
+  /** @type {(text: string) => void} */
   say(text) {
     this.at.status.textContent = text;
   }
 
-  /** Says what is wrong, in the page's language; the engine says it in English. */
+  /** Says what is wrong, in the page's language; the engine says it in English. @type {(text: string) => void} */
   trouble(text) {
     this.say("");
     this.at.trouble.textContent = worded({ said: text }).said;
   }
 }
 
-/** A model as its reader calls it: "English → German" for en-de. */
+/** A model as its reader calls it: "English → German" for en-de. @type {(name: string) => string} */
 function modelName(name) {
   const sides = /^([a-z]{2})-([a-z]{2})$/.exec(name)?.slice(1);
   return sides ? sides.map(languageName).join(" → ") : name;
 }
 
+/** @type {(code: string) => string} */
 function languageName(code) {
-  return new Intl.DisplayNames([document.documentElement.lang], { type: "language" }).of(code);
+  return new Intl.DisplayNames([document.documentElement.lang], { type: "language" }).of(code) ?? code;
 }
 
 /** Tells the page that holds this one in a frame how high it is. */
@@ -461,6 +503,7 @@ function remembered() {
   return (isPacked() ? null : storage("localStorage")?.getItem(LANGUAGE)) ?? "";
 }
 
+/** @type {(language: string) => void} */
 function remember(language) {
   if (isPacked()) return;
   try {
@@ -476,7 +519,7 @@ const isSaved = "begun" in document.documentElement.dataset;
 async function begin() {
   document.documentElement.dataset.begun = "";
   // They are relative to the address, which changes from page to page.
-  for (const link of document.querySelectorAll("link[href]:not([rel=stylesheet])")) link.setAttribute("href", link.href);
+  for (const link of /** @type {NodeListOf<HTMLLinkElement>} */ (document.querySelectorAll("link[href]:not([rel=stylesheet])"))) link.setAttribute("href", link.href);
   const { query } = (isPacked() ? new HashAddress([]) : new PathAddress(siteRoot(), [])).read();
   const language = languageOf(query.lang, [remembered(), ...navigator.languages]);
   speak(language, site().words, site().wording);
@@ -493,7 +536,8 @@ async function begin() {
   if (!isPacked() && "serviceWorker" in navigator) keep(card).catch(() => {});
 }
 
-/** Has the service worker keep the site and this model, which came before it on a first visit. */
+/** Has the service worker keep the site and this model, which came before it on a first visit.
+ * @type {(card: Card) => Promise<void>} */
 async function keep(card) {
   await navigator.serviceWorker.register(new URL("sw.js", siteRoot()));
   await navigator.serviceWorker.ready;
@@ -509,10 +553,11 @@ async function keep(card) {
 }
 
 begin().then(
-  () => document.querySelector("#old").replaceChildren(),
+  () => part(document, "#old").replaceChildren(),
   (error) => {
-    document.querySelector("#old").textContent = error instanceof FileError ? error.message : say("old", { error: error.message });
+    part(document, "#old").textContent = error instanceof FileError ? error.message : say("old", { error: error.message });
     // What cannot be used, or is a saved page's dead picture, is not shown.
-    for (const dead of document.querySelectorAll("header nav, .menus, main > :not(#old), body > .part")) dead.hidden = true;
+    const dead = document.querySelectorAll("header nav, .menus, main > :not(#old), body > .part");
+    for (const each of /** @type {NodeListOf<HTMLElement>} */ (dead)) each.hidden = true;
   },
 );

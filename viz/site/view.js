@@ -1,39 +1,60 @@
 // What all pages share: a component, its controls, and what comes of a change.
 
-import { element } from "../browser/canvas/dom.js";
+import { element, part } from "../browser/canvas/dom.js";
 import { opened } from "../browser/canvas/envelope.js";
 import { signed } from "../browser/canvas/numbers.js";
 import { Part } from "./parts.js";
 import { say } from "./words.js";
 
 // A loss that would be written as 1.0 times.
+/** @import { Honours } from "./keys.js" */
+/** @import { Site } from "./site.js" */
+/** @typedef {AttentionSite & { head: number }} SiteHead */
+
 const HARDLY = Math.log(1.05);
 
 /** A page: its controls and its picture, drawn anew with every sentence and every change of the address. */
 export class SitePage {
   // What of the app's links it shows (keys.js).
+  /** @type {Honours} */
   static honours = {};
+  /** @type {string[]} */
   static beside = [];
 
-  /** @param {object} talk - with the model: the site (site.js). */
-  constructor(talk, name, part, hear = {}) {
+  /** @type {Set<string>} */
+  misfits = new Set();
+  drawing = {};
+
+  /**
+   * @param {Site} talk - with the model.
+   * @param {string} name - of what it opens with; "" for nothing.
+   * @param {string} component - its component; "" for none.
+   * @param {import("./parts.js").Hear} hear
+   */
+  constructor(talk, name, component, hear = {}) {
     this.talk = talk;
-    this.template = name ? opened(talk.openings[name]).values : null;
-    this.kinds = opened(talk.openings.heads).values.kinds;
-    this.part = part ? new Part(part, hear) : null;
+    this.opening = name ? opened(talk.openings[name]).values : null;
+    this.template = /** @type {ExplorerHeader} */ (this.opening);
+    const { values } = /** @type {{ values: ExplorerHeader }} */ (opened(talk.openings.heads));
+    this.kinds = values.kinds;
+    this.part = new Part(component, hear);
     this.note = element("p", "outcome", { "aria-live": "polite" });
     this.controls = element("div", "controls");
     // Components begin at headings of the third level, and matrices at those of the fourth.
-    const levels = part === "matrices" ? ["h2", "h3"] : ["h2"];
+    /** @type {("h2" | "h3")[]} */
+    const levels = component === "matrices" ? ["h2", "h3"] : ["h2"];
     const headings = levels.map((level) => element(level, "unseen", {}, level === "h2" ? say(`page_${talk.page}`) : talk.card.name));
-    this.root = element("section", "view", {}, ...headings, this.controls, this.note, ...(this.part ? [this.part.host] : []));
+    this.root = element("section", "view", {}, ...headings, this.controls, this.note, ...(component ? [this.part.host] : []));
   }
+
+  async draw() {}
 
   get query() {
     return this.talk.query;
   }
 
-  /** Takes the value of a whole number from the address, within bounds. */
+  /** Takes the value of a whole number from the address, within bounds.
+   * @type {(name: string, usual: number, low: number, high: number) => number} */
   number(name, usual, low, high) {
     const text = this.query[name] ?? "";
     const value = /^-?\d{1,4}$/.test(text) ? Number(text) : usual;
@@ -49,17 +70,19 @@ export class SitePage {
     return () => this.drawing === drawing;
   }
 
-  /** Notes a key whose value means nothing for this sentence and model, so that it is named. */
+  /** Notes a key whose value means nothing for this sentence and model, so that it is named.
+   * @type {(name: string) => void} */
   misfit(name) {
     this.misfits.add(name);
     this.talk.nameUnused();
   }
 
-  /** Puts controls in the place of those that are there; what has the focus keeps it. */
+  /** Puts controls in the place of those that are there; what has the focus keeps it.
+   * @type {(place: HTMLElement, ...made: Node[]) => void} */
   control(place, ...made) {
-    const { id } = place.contains(document.activeElement) ? document.activeElement : {};
+    const id = place.contains(document.activeElement) && document.activeElement?.id;
     place.replaceChildren(...made);
-    if (id) place.querySelector(`#${id}`)?.focus();
+    if (id) part(place, `#${id}`)?.focus();
   }
 
   /** The heads of the address that are switched off, as the engine takes them, as far as the model has them. */
@@ -67,15 +90,16 @@ export class SitePage {
     return this.headsOf("off").map((each) => ({ ...each, gate: 0 }));
   }
 
-  /** The heads that a key of the address names, as far as the model has them. */
+  /** The heads that a key of the address names, as far as the model has them. @type {(name: string) => SiteHead[]} */
   headsOf(name) {
     const heads = namedHeads(this.query[name], this.kinds);
     if (heads.map(nameOfHead).join("-") !== (this.query[name] ?? "")) this.misfit(name);
     return heads;
   }
 
-  /** A menu whose choice goes to the address, unless it is for `take`. */
-  menu(label, name, options, value, take = (choice) => this.talk.change({ [name]: choice })) {
+  /** A menu whose choice goes to the address, unless it is for `take`.
+   * @type {(label: string, name: string, options: [key: string, text: string][], value: string, take?: (choice: string) => void) => HTMLElement} */
+  menu(label, name, options, value, take = (/** @type {string} */ choice) => this.talk.change({ [name]: choice })) {
     const menu = element("select", "", {}, ...options.map(([key, text]) => element("option", "", { value: key }, text)));
     menu.value = value;
     menu.addEventListener("change", () => take(menu.value));
@@ -83,13 +107,15 @@ export class SitePage {
     return element("span", "field", {}, element("label", "", { for: menu.id }, label), menu);
   }
 
+  /** @type {(text: string, act: () => void, id?: string) => HTMLButtonElement} */
   button(text, act, id = "") {
     const made = element("button", "", { type: "button", ...(id && { id }) }, text);
     made.addEventListener("click", act);
     return made;
   }
 
-  /** Says what comes of a change of the model, beside the whole model's words. */
+  /** Says what comes of a change of the model, beside the whole model's words.
+   * @type {(text: string, whole: string, change?: string) => void} */
   compare(text, whole, change = say("written")) {
     const same = text === whole;
     this.note.replaceChildren(
@@ -99,7 +125,8 @@ export class SitePage {
     );
   }
 
-  /** For each head that is switched off, a button that switches it on again. */
+  /** For each head that is switched off, a button that switches it on again.
+   * @type {(off: SiteHead[]) => HTMLButtonElement[]} */
   switches(off) {
     return off.map((head) => {
       const rest = off.filter((each) => each !== head).map(nameOfHead);
@@ -107,7 +134,8 @@ export class SitePage {
     });
   }
 
-  /** Says what the model writes without some heads, and what that costs the translation of `trace`; false if it was given up. */
+  /** Says what the model writes without some heads, and what that costs the translation of `trace`; false if it was given up.
+   * @type {(heads: HeadEdit[], trace: EngineTrace, isCurrent: () => boolean) => Promise<boolean>} */
   async leaveOut(heads, trace, isCurrent) {
     const { talk } = this;
     // The picture still shows all heads at work, as in the app; what the model writes without some stands above.
@@ -122,19 +150,21 @@ export class SitePage {
     return true;
   }
 
-  /** What a change of the model does to the probability of the translation that is shown, in a sentence. */
+  /** What a change of the model does to the probability of the translation that is shown, in a sentence.
+   * @type {(before: EngineTrace, after: EngineTrace) => string} */
   price(before, after) {
     const [one, other] = [before, after].map(({ logProbs }) => logProbs.reduce((sum, each) => sum + each, 0));
     return lossWords(this.query.target ? "given" : "usual", one - other);
   }
 }
 
-/** Keys of which a page shows every value. */
+/** Keys of which a page shows every value. @type {(...names: string[]) => Honours} */
 export function showing(...names) {
   return Object.fromEntries(names.map((name) => [name, () => true]));
 }
 
-/** The heads of an address, such as "cross.0.1-encoder.2.3", as far as there are such kinds, layers and heads. */
+/** The heads of an address, such as "cross.0.1-encoder.2.3", as far as there are such kinds, layers and heads.
+ * @type {(text: string | undefined, kinds: Kind[]) => SiteHead[]} */
 export function namedHeads(text, kinds) {
   const named = new Set((text ?? "").split("-").filter((each) => /^(encoder|decoder|cross)\.\d{1,2}\.\d{1,2}$/.test(each)));
   return [...named].flatMap((name) => {
@@ -145,25 +175,26 @@ export function namedHeads(text, kinds) {
   });
 }
 
-/** A head as an address has it. */
+/** A head as an address has it. @type {(head: SiteHead) => string} */
 export function nameOfHead({ kind, layer, head }) {
   return `${kind}.${layer}.${head}`;
 }
 
-/** What a loss of log-probability makes of some words, by the keys of a catalogue that begin alike. */
+/** What a loss of log-probability makes of some words, by the keys of a catalogue that begin alike.
+ * @type {(keys: string, loss: number) => string} */
 export function lossWords(keys, loss) {
   const key = Math.abs(loss) < HARDLY ? "same" : loss < 0 ? "more" : "less";
   return say(`${keys}_${key}`, { factor: factorOf(Math.abs(loss)) });
 }
 
-/** How many times as likely a gain makes the words, as people say it. */
+/** How many times as likely a gain makes the words, as people say it. @type {(gain: number) => string} */
 function factorOf(gain) {
   const factor = Math.exp(gain);
-  if (factor >= 1e6) return `10${[...String(Math.round(gain / Math.LN10))].map((digit) => "⁰¹²³⁴⁵⁶⁷⁸⁹"[digit]).join("")}`;
+  if (factor >= 1e6) return `10${[...String(Math.round(gain / Math.LN10))].map((digit) => "⁰¹²³⁴⁵⁶⁷⁸⁹"[Number(digit)]).join("")}`;
   return signed(factor, factor >= 10 ? 0 : 1);
 }
 
-/** Numbers for a menu, in order, with the one that is chosen. */
+/** Numbers for a menu, in order, with the one that is chosen. @type {(numbers: number[], chosen: number) => number[]} */
 export function withChosen(numbers, chosen) {
   return [...new Set([...numbers, chosen])].sort((one, other) => one - other);
 }

@@ -18,6 +18,10 @@ import { engineMasks, fittedEdit, readEdits, writtenEdit } from "./edits.js";
 import { SitePage, lossWords, showing, withChosen } from "./view.js";
 import { say } from "./words.js";
 
+/** @import { Site } from "./site.js" */
+/** @import { GivenPanel } from "../browser/live/panels.js" */
+/** A painted mask, as the component tells it. @typedef {{ rows: number, columns: number, bits: string }} Painted */
+
 const KINDS = ["encoder", "decoder", "cross"];
 // Dimensions in the table of positions.
 const MOST_COLUMNS = 64;
@@ -26,6 +30,7 @@ const AT_REST = { scale: 100, shift: 0, reverse: false, side: "both" };
 // Why a cell of a mask is closed (viz/masks/mask.py, Cell).
 const [FUTURE, BY_EDIT] = [1, 4];
 // What an address may say of the selection (viz/heads/view.py); the explorer itself leaves out what this model lacks.
+/** @type {Record<string, RegExp>} */
 const SPELLED = {
   ...{ attention: /^(encoder|decoder|cross|joint)$/, layer: /^\d{1,3}$/, head: /^\d{1,3}$/, view: /^(heatmap|lines)$/, faint: /^[0-4]$/ },
   ...{ order: /^[a-z_]*$/, ...Object.fromEntries(READINGS.map(([name]) => [name, /^[01]$/])) },
@@ -37,10 +42,11 @@ const REDRAWN = ["off", "order", ...READINGS.map(([name]) => name)];
 export class DoorPage extends SitePage {
   static honours = showing("moment", "play");
 
+  /** @param {Site} talk */
   constructor(talk) {
     super(talk, "door", "door", {
-      report: ({ moment }) => talk.change({ moment: moment ? String(moment) : "", play: "" }, { draws: false }),
-      trigger: (event, { page, ...selected }) => {
+      report: (/** @type {{ moment: number }} */ { moment }) => talk.change({ moment: moment ? String(moment) : "", play: "" }, { draws: false }),
+      trigger: (_, /** @type {{ page: string }} */ { page, ...selected }) => {
         const { sentence, checkpoint, lang } = talk.query;
         const spelled = Object.entries(selected).map(([key, value]) => [key, String(value)]);
         talk.go(page, { ...kept({ sentence, checkpoint, lang }), ...Object.fromEntries(spelled) });
@@ -55,7 +61,7 @@ export class DoorPage extends SitePage {
     // What it opens with plays while the model is still loading.
     if (!talk.isReady && talk.text === talk.card.sentence && !options.moment && !talk.query.target) await this.part.update(inWords(talk.openings.door));
     const trace = await talk.shown();
-    if (trace && isCurrent()) await this.part.update(packedFigure(this.template, trace, options));
+    if (trace && isCurrent()) await this.part.update(packedFigure(/** @type {FigureTemplate} */ (this.opening), trace, options));
   }
 }
 
@@ -64,25 +70,27 @@ export class HeadsPage extends SitePage {
   // What is not on stage either.
   static beside = ["below", "grown"];
 
+  /** @param {Site} talk */
   constructor(talk) {
-    super(talk, "heads", "explorer", { report: (selection) => this.follow(selection) });
+    super(talk, "heads", "explorer", { report: (/** @type {Spelling} */ selection) => this.follow(selection) });
     this.epoch = 0;
     this.restore = this.button(say("all_on"), () => document.dispatchEvent(new CustomEvent(ALL_ON_EVENT)));
     this.decode = this.button(say("step_by_step"), () => talk.go("decoding", { ...talk.shared, off: this.query.off }));
     this.controls.append(this.restore, this.decode);
   }
 
-  /** What is selected of a kind of attention, as the explorer spells it, where the address does not say otherwise. */
+  /** What is selected of a kind of attention, as the explorer spells it, where the address does not say otherwise.
+   * @type {(attention: string) => Spelling} */
   usual(attention) {
     const { kinds, selection } = this.template;
-    const [layer, head] = (kinds.find(({ kind }) => kind === attention) ?? kinds.find(({ kind }) => kind === "cross")).opening;
+    const [layer, head] = (kinds.find(({ kind }) => kind === attention) ?? kinds.find(({ kind }) => kind === "cross") ?? kinds[0]).opening;
     return { ...selection, layer: String(layer), head: String(head) };
   }
 
   /** What the explorer selects, from the address; what cannot be read there is as usual. */
   get selection() {
     const { query } = this;
-    const isSpelled = (name) => name in query && (SPELLED[name]?.test(query[name]) ?? true);
+    const isSpelled = (/** @type {string} */ name) => name in query && (SPELLED[name]?.test(query[name]) ?? true);
     const usual = this.usual(query.attention);
     const selected = Object.fromEntries(Object.entries(usual).map(([name, value]) => [name, isSpelled(name) ? query[name] : value]));
     for (const name of Object.keys(SPELLED)) if (query[name] && selected[name] !== query[name]) this.misfit(name);
@@ -92,6 +100,7 @@ export class HeadsPage extends SitePage {
     return selected;
   }
 
+  /** @type {(selection: Spelling) => void} */
   follow(selection) {
     const usual = this.usual(selection.attention);
     const spelled = Object.keys(usual).filter((name) => name in selection);
@@ -109,7 +118,7 @@ export class HeadsPage extends SitePage {
     this.restore.hidden = this.decode.hidden = !heads.length;
     const trace = await talk.shown();
     if (!trace || !isCurrent()) return;
-    const reading = Object.fromEntries(READINGS.map(([name]) => [name, selection[name] === "1"]));
+    const reading = /** @type {ReadingOf} */ (Object.fromEntries(READINGS.map(([name]) => [name, selection[name] === "1"])));
     const options = { epoch: this.epoch, selection, reading, stage: talk.isStaged };
     if (!isDrawn) await this.part.update(packedTrace(template, trace, options));
     if (heads.length) {
@@ -124,12 +133,13 @@ export class HeadsPage extends SitePage {
 export class EffectsPage extends SitePage {
   static honours = {
     ...showing("token", "off"),
-    show: (what) => what === "probability",
-    way: (way, { off }) => way === "gate" || !off,
-    gate: (gate, { off }) => gate === "0" || !off,
+    show: (/** @type {string} */ what) => what === "probability",
+    way: (/** @type {string} */ way, /** @type {View} */ { off }) => way === "gate" || !off,
+    gate: (/** @type {string} */ gate, /** @type {View} */ { off }) => gate === "0" || !off,
   };
   static beside = ["decide", "method", "mapped", "layer_head", "examples", "curve"];
 
+  /** @param {Site} talk */
   constructor(talk) {
     super(talk, "heads", "matrices");
     this.list = element("ol", "listed");
@@ -144,10 +154,12 @@ export class EffectsPage extends SitePage {
     if (!effects || !isCurrent()) return;
     const tokens = trace.predictions.tokens.map(tokenText);
     const token = this.number("token", 0, 0, tokens.length);
-    const options = [["0", say("whole_translation")], ...tokens.map((text, place) => [String(place + 1), `${place + 1} · ${text}`])];
+    /** @type {[string, string][]} */
+    const options = [["0", say("whole_translation")], ...tokens.map((text, place) => /** @type {[string, string]} */ ([String(place + 1), `${place + 1} · ${text}`]))];
     this.control(this.controls, this.menu(say("loss_of"), "token", options, String(token)), ...this.switches(off));
     const losses = effects.sites.map(({ kind, layer, heads, losses: all }) => ({ kind, layer, losses: lossesOf(all, heads, token) }));
     const limit = Math.max(...losses.flatMap((site) => site.losses.map(Math.abs)), 1e-6);
+    /** @type {GivenPanel[]} */
     const panels = this.template.kinds.map((kind) => {
       // As in the app: with many heads, cells have no room for numbers.
       const least = (kind.heads > constants.MOST_NUMBERED ? 2 : constants.NUMBERED) * limit;
@@ -180,7 +192,8 @@ export class EffectsPage extends SitePage {
   }
 }
 
-/** The loss of each head on one token, counted from 1, or on all of them for 0. */
+/** The loss of each head on one token, counted from 1, or on all of them for 0.
+ * @type {(all: Numbers, heads: number, token: number) => number[]} */
 function lossesOf(all, heads, token) {
   const n = all.length / heads;
   return Array.from({ length: heads }, (_, head) => {
@@ -189,6 +202,7 @@ function lossesOf(all, heads, token) {
   });
 }
 
+/** @type {Record<string, PresetSettings>} */
 const MASK_PRESETS = {
   none: {},
   causal: {},
@@ -200,17 +214,21 @@ const MASK_PRESETS = {
 };
 
 export class MasksPage extends SitePage {
+  of = "";
+  /** @type {string | undefined} */
+  own;
   static honours = {
     ...showing("masked", "layer", "head", "edit"),
-    part: (part) => part === "change",
+    part: (/** @type {string} */ part) => part === "change",
     // A sentence alone has no padding.
-    number: (number) => number === "1",
-    batch: (batch) => !batch.trim(),
+    number: (/** @type {string} */ number) => number === "1",
+    batch: (/** @type {string} */ batch) => !batch.trim(),
   };
   static beside = ["a", "b"];
 
+  /** @param {Site} talk */
   constructor(talk) {
-    super(talk, "heads", "matrices", { report: (edit) => this.painted(edit) });
+    super(talk, "heads", "matrices", { report: (/** @type {Painted} */ edit) => this.painted(edit) });
     this.epoch = 0;
   }
 
@@ -220,6 +238,7 @@ export class MasksPage extends SitePage {
     return KINDS.includes(masked) ? masked : "decoder";
   }
 
+  /** @type {(edit: Painted) => Promise<void>} */
   async painted({ rows, columns, bits }) {
     const bytes = Uint8Array.from(atob(bits), (letter) => letter.charCodeAt(0));
     await this.take({
@@ -229,7 +248,8 @@ export class MasksPage extends SitePage {
     });
   }
 
-  /** Puts a mask of the kind that is shown in the place of the model's own. */
+  /** Puts a mask of the kind that is shown in the place of the model's own.
+   * @type {(mask: { bits: Uint8Array; queries: number; keys: number }) => Promise<void>} */
   async take(mask) {
     const edit = await writtenEdit({ kind: this.kind, ...mask });
     const others = (this.query.edit ?? "").split("~").filter((each) => each && !each.startsWith(`${this.kind}:`));
@@ -237,13 +257,23 @@ export class MasksPage extends SitePage {
     this.talk.change({ edit: this.own });
   }
 
-  /** The masks of the address that fit the sentence, as the engine takes them. */
-  async edits({ source, target }) {
-    const sizes = { encoder: [source, source], decoder: [target, target], cross: [target, source] };
+  /** The rows and the columns of each kind of attention.
+   * @type {(trace: EngineTrace) => Record<string, [rows: Pieces, columns: Pieces]>} */
+  sizes({ source, target }) {
+    return { encoder: [source, source], decoder: [target, target], cross: [target, source] };
+  }
+
+  /** The masks of the address that fit the sentence, as the engine takes them.
+   * @type {(trace: EngineTrace) => Promise<MaskEdit[]>} */
+  async edits(trace) {
     const read = await readEdits(this.query.edit ?? "");
-    const fitted = read.map((edit) => fittedEdit(edit, ...sizes[edit.kind].map(({ ids }) => ids.length))).filter(Boolean);
-    const known = (kind, layer) => layer === null || this.kinds.find((each) => each.kind === kind).layers.includes(layer);
-    const masks = fitted.flatMap(engineMasks).filter(({ kind, layer }) => known(kind, layer));
+    const fitted = read.flatMap((edit) => {
+      const [rows, columns] = this.sizes(trace)[edit.kind];
+      return fittedEdit(edit, rows.ids.length, columns.ids.length) ?? [];
+    });
+    /** @type {(kind: string, layer: number) => boolean} */
+    const known = (kind, layer) => this.kinds.some((each) => each.kind === kind && each.layers.includes(layer));
+    const masks = fitted.flatMap(engineMasks).filter(({ kind, layer = null }) => layer === null || known(kind, layer));
     const count = this.query.edit?.split("~").length ?? 0;
     if (masks.length < read.flatMap(engineMasks).length || read.length < count) this.misfit("edit");
     return masks;
@@ -261,19 +291,19 @@ export class MasksPage extends SitePage {
     if (this.own !== this.query.edit || this.of !== `${talk.text} ${kind}`) {
       Object.assign(this, { own: this.query.edit, of: `${talk.text} ${kind}`, epoch: this.epoch + 1 });
     }
-    const { layers, heads } = this.template.kinds.find((each) => each.kind === kind);
+    const { layers, heads } = this.template.kinds.find((each) => each.kind === kind) ?? this.template.kinds[0];
     const [layer, head] = [this.number("layer", 0, 0, layers.length - 1), this.number("head", 0, 0, heads - 1)];
-    const at = (trace) => trace.maps.find((map) => map.kind === kind && map.layer === layer);
+    const at = (/** @type {EngineTrace} */ trace) => trace.maps.find((map) => map.kind === kind && map.layer === layer) ?? trace.maps[0];
     const [own, map] = [at(whole), at(shown)];
     const { queries, keys } = map;
     const size = queries * keys;
     const [before, allowed] = [own, map].map((each) => each.allowed.bits.subarray(0, size));
     this.menus({ kind, layer, head, layers: layers.length, heads, before, allowed, queries, keys });
-    const sides = { encoder: ["source", "source"], decoder: ["target", "target"], cross: ["target", "source"] }[kind];
-    const [rows, columns] = sides.map((side) => whole[side].tokens.map(tokenText));
+    const [rows, columns] = this.sizes(whole)[kind].map(({ tokens }) => tokens.map(tokenText));
     const axes = { queries: rows, keys: columns, queryTitle: say("query"), keyTitle: say("key") };
     const base = Uint8Array.from(before, (bit) => (bit ? 0 : FUTURE));
     const names = ["allowed", "future", "padding", "both", "by_edit"].map((name) => say(`cell_${name}`));
+    /** @type {GivenPanel[]} */
     const panels = [
       {
         ...axes,
@@ -297,9 +327,14 @@ export class MasksPage extends SitePage {
     if (written && free && isCurrent()) this.compare(written.text, free.text);
   }
 
+  /**
+   * @param {{ kind: string, layer: number, head: number, layers: number, heads: number, before: Uint8Array,
+   *   allowed: Uint8Array, queries: number, keys: number }} shown
+   */
   menus({ kind, layer, head, layers, heads, before, allowed, queries, keys }) {
+    /** @type {[name: string, mask: AttentionMask][]} */
     const masks = Object.entries(MASK_PRESETS).map(([name, settings]) => [name, presetMask(name, settings, queries, keys)]);
-    const alike = (bits) => bits.every((bit, cell) => bit === allowed[cell]);
+    const alike = (/** @type {Uint8Array} */ bits) => bits.every((bit, cell) => bit === allowed[cell]);
     const [present = "painted"] = alike(before) ? ["own"] : (masks.find(([, { bits }]) => alike(bits)) ?? []);
     const names = ["own", ...masks.map(([name]) => name), ...(present === "painted" ? ["painted"] : [])];
     const menu = this.menu(say("mask"), "edit", names.map((name) => [name, say(`mask_${name}`)]), present, (name) => {
@@ -307,6 +342,7 @@ export class MasksPage extends SitePage {
       if (chosen) this.take(chosen);
       else if (name === "own") this.talk.change({ edit: "" });
     });
+    /** @type {(count: number) => [string, string][]} */
     const numbered = (count) => Array.from({ length: count }, (_, place) => [String(place), String(place)]);
     this.control(
       this.controls,
@@ -323,10 +359,11 @@ export class MasksPage extends SitePage {
 export class PositionsPage extends SitePage {
   static honours = {
     ...showing("length", "scale", "shift", "reverse", "side", "shuffled"),
-    topic: (topic) => ["table", "shuffle"].includes(topic),
+    topic: (/** @type {string} */ topic) => ["table", "shuffle"].includes(topic),
   };
   static beside = ["waves", "pair", "at", "cosine", "d_model", "rows", "base"];
 
+  /** @param {Site} talk */
   constructor(talk) {
     super(talk, "heads", "matrices");
   }
@@ -340,7 +377,8 @@ export class PositionsPage extends SitePage {
     // In the app, the table is that of the model as it is, and another order stands without other changes.
     const { scale, shift, reverse, side } = topic ? AT_REST : this.edit;
     const order = topic === "table" ? null : this.order(whole.source.ids.length - 1);
-    const take = (name) => (choice) => talk.change({ ...(topic ? { topic: "", length: "", shuffled: "", scale: "", shift: "", reverse: "", side: "" } : {}), [name]: choice });
+    const take = (/** @type {string} */ name) => (/** @type {string} */ choice) => talk.change({ ...(topic ? { topic: "", length: "", shuffled: "", scale: "", shift: "", reverse: "", side: "" } : {}), [name]: choice });
+    /** @type {(label: string, name: string, options: [string, string][], value: string) => HTMLElement} */
     const menu = (label, name, options, value) => this.menu(label, name, options, value, take(name));
     this.control(
       this.controls,
@@ -349,7 +387,7 @@ export class PositionsPage extends SitePage {
       menu(say("order"), "reverse", [["", say("order_own")], ["1", say("order_reversed")]], reverse ? "1" : ""),
       menu(say("where"), "side", [["both", say("both")], ["encoder", say("in_encoder")], ["decoder", say("in_decoder")]], side),
     );
-    this.controls.querySelector("#menu-side").disabled = reverse;
+    /** @type {HTMLSelectElement} */ (this.controls.querySelector("#menu-side")).disabled = reverse;
     const edit = { scale: scale / 100, shift, reverse, side };
     const ordered = order ? { sourceOrder: order } : {};
     const under = { ...(scale === 100 && !shift && !reverse ? {} : { positions: edit }), ...ordered };
@@ -380,15 +418,17 @@ export class PositionsPage extends SitePage {
     };
   }
 
-  /** The rows of the table at a length that the address names: those of the sentence, or as many as the model takes, or twice that. */
+  /** The rows of the table at a length that the address names: those of the sentence, or as many as the model takes, or twice that.
+   * @type {(shown: EngineTrace | null, length: string) => Promise<Numbers[] | null>} */
   async rows(shown, length) {
-    const limit = this.talk.card.config.max_positions;
-    const count = { limit, beyond: 2 * limit }[length];
+    const limit = this.talk.card.config.max_positions ?? 0;
+    const count = length === "limit" ? limit : length === "beyond" ? 2 * limit : 0;
     if (!count && length !== "sentence") this.misfit("length");
     if (!count || !shown?.positions.encoder) return shown?.positions.encoder ?? null;
     return this.talk.known(`table ${count}`, (engine, signal) => engine.call("table", [count], { signal }));
   }
 
+  /** @type {(rows: Numbers[], shown: EngineTrace, whole: EngineTrace) => Bytes} */
   tableOf(rows, shown, whole) {
     const step = Math.max(1, Math.ceil(rows[0].length / MOST_COLUMNS));
     const columns = pairColumns(rows[0].length, step);
@@ -396,7 +436,8 @@ export class PositionsPage extends SitePage {
     const values = rows.flatMap((row) => columns.map((column) => row[column]));
     const isShort = rows.length === shown.source.tokens.length;
     // On the scale of the table as it is.
-    const limit = Math.max(...whole.positions.encoder.flatMap((row) => columns.map((column) => Math.abs(row[column]))), 1e-6);
+    const limit = Math.max(...(whole.positions.encoder ?? []).flatMap((row) => columns.map((column) => Math.abs(row[column]))), 1e-6);
+    /** @type {GivenPanel} */
     const panel = {
       ...{ title: say("table"), values, queries: isShort ? shown.source.tokens.map(tokenText) : [...rows.keys()].map(String), keys: columns.map(String) },
       ...{ queryTitle: say(isShort ? "token" : "position"), keyTitle: step > 1 ? say("one_pair_in", { name: dimension, step }) : dimension, scale: "signed", low: -limit, high: limit },
@@ -405,7 +446,8 @@ export class PositionsPage extends SitePage {
     return packedPanels([panel], { themes: this.template.themes, stage: this.talk.isStaged });
   }
 
-  /** Another order of so many source tokens, as the address has it; null for their own. */
+  /** Another order of so many source tokens, as the address has it; null for their own.
+   * @type {(count: number) => number[] | null} */
   order(count) {
     const { shuffled = "" } = this.query;
     const places = shuffled.split(".").map(Number);
@@ -416,22 +458,22 @@ export class PositionsPage extends SitePage {
 }
 
 export class AboutPage extends SitePage {
+  /** @param {Site} talk */
   constructor(talk) {
     super(talk, "", "");
-    const paragraph = (key) => element("p", "", {}, say(key));
+    const paragraph = (/** @type {string} */ key) => element("p", "", {}, say(key));
     this.root.append(paragraph("about_what"), paragraph("about_private"), paragraph("about_app"), element("p", "", {}, talk.card.about));
     this.root.classList.add("about");
   }
 
-  async draw() {}
 }
 
-/** An envelope that was made in English, in the page's language. */
+/** An envelope that was made in English, in the page's language. @type {(bytes: Bytes) => Bytes} */
 function inWords(bytes) {
-  return sealed(opened(bytes).values);
+  return sealed(/** @type {{ payload: string }} */ (opened(bytes).values));
 }
 
-/** The values that are there. */
+/** The values that are there. @type {(values: View) => View} */
 function kept(values) {
   return Object.fromEntries(Object.entries(values).filter(([, value]) => value));
 }
