@@ -296,7 +296,7 @@ def test_another_head_takes_its_file_away(saving: Saving, heads: HeadsPage) -> N
 
 def test_a_dark_ground_is_there_for_those_who_ask_for_it(saving: Saving) -> None:
     saving.open_page("positions", topic="likeness")
-    saving.open("likeness")
+    saving.open("positions-likeness")
     saving.choose("png", width="One column, 85 mm")
     saving.body.get_by_text("Dark background").click()
     saving.settle()
