@@ -389,7 +389,7 @@ def test_on_a_phone_figures_are_narrow_and_nothing_leaves_the_page(
             positions.page.get_by_role("radio", name=name, exact=True).click()
         positions.page.wait_for_function(
             """key => {
-                const plot = document.querySelector(`.st-key-${key} .js-plotly-plot`);
+                const plot = document.querySelector(`.st-key-positions-${key} .js-plotly-plot`);
                 return plot?._fullLayout.title.subtitle.text;
             }""",
             arg=key,

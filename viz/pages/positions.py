@@ -452,7 +452,7 @@ def show_formula() -> None:
             after=" Point at a cell to compute it.",
         )
     with other:
-        formula("formula", base=base, d_model=d_model, length=view.rows)
+        formula(KEYS("formula"), base=base, d_model=d_model, length=view.rows)
         st.caption("Section 3.5 of the paper, not the model's own table.")
         st.slider("d_model", 2, 1024, d_model, step=2, key=KEYS("d_model"))
         st.slider("Positions", 2, 1024, view.rows, key=KEYS("rows"))

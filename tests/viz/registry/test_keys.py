@@ -16,6 +16,9 @@ FILES = [ROOT / "app.py", *sorted((ROOT / "viz").rglob("*.py"))]
 TREES = {str(file.relative_to(ROOT)): ast.parse(file.read_text("utf-8")) for file in FILES}
 
 TAKE_KEYS = ("get", "pop", "setdefault")
+OF_KEYS = ("clicks", "switches", "formula", "epoch_of", "edited", "dragged_order", "message_of")
+"""Functions whose first argument is the key of something that is mounted elsewhere."""
+
 WITHOUT_WIDGETS = ("viz/site/", "viz/widget.py")
 """What Streamlit does not run."""
 
@@ -57,6 +60,8 @@ def used_as_keys(tree: ast.Module) -> Iterator[ast.expr]:
             ):
                 yield key
             case ast.Compare(left=key, comparators=[state]) if is_state(state):
+                yield key
+            case ast.Call(func=ast.Name(id=name), args=[key, *_]) if name in OF_KEYS:
                 yield key
             case ast.keyword(arg="key", value=key):
                 yield key
