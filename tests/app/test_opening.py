@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 from model.explain.experiments import Experiment, save_experiments
 from tests.kit.apptest import go_to
 from tests.kit.shown import plain
-from viz.pages.positions import ORIGINAL
+from viz.pages.positions_changed import ORIGINAL
 from viz.registry.pages import DEFAULT_SENTENCE
 
 OpenApp = Callable[..., AppTest]

@@ -33,7 +33,7 @@ from tests.kit.explorer_payload import Decoded
 from tests.kit.shown import captions, headings, more, plain, query, said
 from tests.kit.tiny_checkpoint import PAIRS
 from viz.draw.labels import axis_texts
-from viz.pages.positions import ORIGINAL
+from viz.pages.positions_changed import ORIGINAL
 from viz.positions.neighbours import neighbour_heads
 from viz.positions.score_terms import term_shares
 from viz.positions.similarity import ByOffset, Similarity

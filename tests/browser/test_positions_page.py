@@ -15,7 +15,7 @@ from model.translate.translator import Translator
 from tests.kit.heads_page import LOADING, SHORTLY, HeadsPage, wait_until_calm
 from viz.draw.labels import axis_texts
 from viz.draw.themes import DARK, LIGHT
-from viz.pages.positions import ORIGINAL
+from viz.pages.positions_changed import ORIGINAL
 from viz.positions.neighbours import neighbour_heads
 
 SENTENCE = "She told me that she had never seen such a beautiful garden."

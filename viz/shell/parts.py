@@ -1,0 +1,72 @@
+"""The parts of a page, of which it shows one at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from viz.draw.keys import Keys
+from viz.shell import address, stage
+from viz.shell.widgets import segments
+from viz.shell.width import is_narrow
+
+A = TypeVar("A")
+
+
+@dataclass(frozen=True, slots=True)
+class Part(Generic[A]):
+    """A part of a page, given what the page was asked.
+
+    Attributes:
+        title: what it shows, plain text.
+        show: its controls and pictures.
+        on_stage: its main picture, and what keys change.
+        applies: whether what was asked has something to show here; without it, always.
+        icon: before the title, in Markdown.
+        short: the title on a phone.
+        columns: how many figures stand side by side.
+    """
+
+    title: str
+    show: Callable[[A], None]
+    on_stage: Callable[[A], None]
+    applies: Callable[[A], bool] | None = None
+    icon: str = ""
+    short: str = ""
+    columns: int = 1
+
+    @property
+    def label(self) -> str:
+        """Its text on the page's list of parts."""
+        return self.short if self.short and is_narrow() else f"{self.icon} {self.title}".strip()
+
+
+def show_parts(
+    parts: Mapping[str, Part[A]], asked: A, keys: Keys, chosen: str, *, label: str = "View"
+) -> Part[A]:
+    """Offer the parts that apply, and show the chosen one; the first if it does not apply.
+
+    Args:
+        parts: by their names in the address.
+        asked: of the page.
+        keys: of the page.
+        chosen: the page's parameter that holds the name of the chosen part.
+        label: of the list, for screen readers.
+    """
+    fitting = {
+        name: part for name, part in parts.items() if part.applies is None or part.applies(asked)
+    }
+    key = keys(chosen)
+    if address.value_of(key) not in fitting:
+        address.change(**{chosen: next(iter(fitting))})
+    name = address.value_of(key)
+    part = fitting[name]
+    if stage.is_on():
+        stage.offer("Left and right: part", across=stage.Step(key, list(fitting), name))
+        stage.say(part.title)
+        part.on_stage(asked)
+    else:
+        segments(label, {name: each.label for name, each in fitting.items()}, key=key)
+        part.show(asked)
+    return part
