@@ -22,22 +22,22 @@ def go(app: AppTest, page: str) -> AppTest:
     return app.run()
 
 
-def shown(app: AppTest, kind: str) -> tuple[str, int, int]:
-    state = app.session_state
-    return state[kind], state["layer"], state["head"]
+def shown(app: AppTest, page: str, kind: str) -> tuple[str, int, int]:
+    first, layer, head = (app.session_state[f"{page}-{name}"] for name in (kind, "layer", "head"))
+    return first, layer, head
 
 
 @pytest.mark.parametrize("kind", ["cross", "encoder", "decoder"])
 def test_masks_shows_the_very_head_that_the_heads_page_showed(open_app: OpenApp, kind: str) -> None:
     app = go(open_app(attention=kind, layer="1", head="3"), MASKS)
-    assert shown(app, "masked") == (kind, 1, 3)
+    assert shown(app, MASKS, "masked") == (kind, 1, 3)
 
 
 def test_the_heads_page_shows_the_head_that_was_chosen_among_the_masks(open_app: OpenApp) -> None:
     app = go(open_app(attention="cross", layer="2", head="3"), MASKS)
-    app.session_state["masks-masked"], app.session_state["layer"] = "encoder", 1
+    app.session_state["masks-masked"], app.session_state["masks-layer"] = "encoder", 1
     app = go(app.run(), HEADS)
-    assert shown(app, "attention") == ("encoder", 1, 3)
+    assert shown(app, HEADS, "attention") == ("encoder", 1, 3)
 
 
 def test_decoding_shows_the_attention_of_the_chosen_head_until_it_is_told_otherwise(
@@ -52,11 +52,11 @@ def test_decoding_shows_the_attention_of_the_chosen_head_until_it_is_told_otherw
 
 def test_masks_opens_on_the_head_from_which_its_mask_hides_most(open_app: OpenApp) -> None:
     app = open_app()
-    opened = shown(app, "attention")
+    opened = shown(app, HEADS, "attention")
     app = go(app, MASKS)
-    kind, layer, head = shown(app, "masked")
+    kind, layer, head = shown(app, MASKS, "masked")
     assert kind == "decoder", "nobody chose a head, so the page keeps its own"
     app.session_state["masks-part"] = "compare"
     app = app.run()
-    assert shown(app, "masked") == (kind, layer, head)
-    assert shown(go(app, HEADS), "attention") == opened
+    assert shown(app, MASKS, "masked") == (kind, layer, head)
+    assert shown(go(app, HEADS), HEADS, "attention") == opened

@@ -19,7 +19,7 @@ import pypdf
 import pytest
 
 from headscope.__main__ import main
-from headscope.commands import export
+from headscope.commands import export, request
 from headscope.commands.export import KINDS
 from headscope.commands.pictures import PICTURES
 from model.checkpoints.checkpoint import REMOVAL
@@ -319,8 +319,8 @@ def test_every_film_is_offered_with_its_ground_and_its_model(
         return b"GIF"
 
     monkeypatch.setattr(export, "film", film)
-    monkeypatch.setattr(export, "snapshots", lambda _: (1,))
-    monkeypatch.setattr(export, "load", lambda folder, **_: load(folder, device="cpu"))
+    monkeypatch.setattr(request, "snapshots", lambda _: (1,))
+    monkeypatch.setattr(request, "load", lambda folder, **_: load(folder, device="cpu"))
     status, file, _ = run("--figure", name, "--dark", out="out.gif")
     assert (status, file) == (0, b"GIF")
     [(title, options)] = made
