@@ -1,70 +1,41 @@
 """Masks: every mask of the model, two side by side, and what the model does under others."""
 
-from collections.abc import Mapping
 from dataclasses import replace
 
-import numpy as np
 import streamlit as st
 
-from model.record.intervention import Intervention
-from model.trace.attention_map import AttentionKind, FloatArray, Site
+from model.trace.attention_map import AttentionKind, Site
 from model.trace.head import Head
-from model.trace.trace import Trace
 from model.translate.sentences import TextError
 from viz.browser.kept import Kept, nothing
-from viz.browser.matrices import matrices
-from viz.draw.labels import axis_texts, escape_markdown, visible
+from viz.draw.labels import escape_markdown
 from viz.links.mask_edits import EDITABLE
-from viz.masks.batch_masks import batch_masks, repeated, token_grid
-from viz.masks.compared import (
-    ComparedMasks,
-    ComparedWeights,
-    MovedHeads,
-    NamedMask,
-    TwoMasks,
-    most_moved,
-    moved_heads,
-)
 from viz.masks.head_in_batch import sentence_name
-from viz.masks.head_steps import HeadSteps, RowLesson
-from viz.masks.log_probs import LogProbs
-from viz.masks.mask import mask_title
-from viz.masks.own_masks import BatchTokens, DecoderFactors, OtherMasks
-from viz.masks.steps import Steps, fill_lesson, head_steps, most_masked
-from viz.masks.tables import grid_html, lesson_html
+from viz.masks.steps import most_masked
 from viz.masks.view import FURTHER, KEYS, MOST_SENTENCES, PARTS, USUAL, VIEW, MasksView
-from viz.masks.window import OpeningWindow
 from viz.pages.masks_change import show_editor
-from viz.pages.masks_selection import (
-    FIRST_SETTINGS,
-    NO_SCORES,
-    Selection,
-    current_edits,
-    edited_of,
-    largest_score,
-    preset_of,
-    presets_of,
-    show_caption,
-    show_probabilities,
-    show_translations,
-)
-from viz.pages.masks_stage import offer_keys, show_compared, show_factors, show_steps
+from viz.pages.masks_compare import show_comparison, show_comparison_on_stage
+from viz.pages.masks_inside import show_inside, show_inside_on_stage
+from viz.pages.masks_own import show_masks, show_masks_on_stage
+from viz.pages.masks_selection import Selection, show_caption
 from viz.service import session
 from viz.service.jobs.running import translate
 from viz.service.questions import OfModel
 from viz.service.results import Batch
 from viz.shell import address, bar, current_head, stage
-from viz.shell.save_menu import captioned, save_button
-from viz.shell.theme import is_dark
-from viz.shell.widgets import brief, hint, menu, segments
+from viz.shell.parts import Part
+from viz.shell.widgets import menu, segments
 from viz.shell.width import watch_width
 
 _SUITED: Kept[str | None] = Kept(KEYS("suited"), nothing)
-_USUAL: Kept[dict[str, str]] = Kept(KEYS("usual"), dict)
 """The sentences taken from a model's examples while nobody typed any."""
 
-COMPARED_HEIGHT = 15
-"""The height of compared matrices in rem: a small screen then shows the translations as well."""
+OF_MASKS = {
+    "see": Part(PARTS["see"], show_masks, show_masks_on_stage),
+    "change": Part(PARTS["change"], show_editor, show_editor),
+    "compare": Part(PARTS["compare"], show_comparison, show_comparison_on_stage),
+    "inside": Part(PARTS["inside"], show_inside, show_inside_on_stage),
+}
 
 
 def bring_head() -> None:
@@ -204,233 +175,6 @@ def batch_of(question: OfModel) -> Batch | None:
         return None
 
 
-def show_masks(selection: Selection) -> None:
-    """The batch with its padding, and every mask of one sentence."""
-    sides = {
-        "Source": token_grid(selection.batch.padded, "source"),
-        "Target, as the decoder reads it": token_grid(selection.batch.padded, "target"),
-    }
-    st.html(grid_html(sides, selection.number, dark=is_dark()))
-    captioned(
-        "Padding is hatched: no word may look at it. The masks below are of the framed sentence."
-        if len(selection.sentences) > 1
-        else "One sentence needs no padding; add sentences to the batch to see some.",
-        [BatchTokens(selection.at, selection.batch.padded)],
-        KEYS("batch"),
-    )
-    every = selection.masks
-    factors, others = DecoderFactors(selection.at, every), OtherMasks(selection.at, every)
-    st.subheader(f"How the decoder's mask of sentence {selection.number + 1} is made", anchor=False)
-    matrices(factors.panels, key=KEYS("factors"), height=21)
-    captioned(
-        factors.caption,
-        [factors],
-        KEYS("factors"),
-    )
-    st.subheader(f"The other masks of sentence {selection.number + 1}", anchor=False)
-    matrices(others.panels[:2], key=KEYS("others"), height=21)
-    matrices(others.panels[2:], key=KEYS("mask-rows"), height=8)
-    captioned(
-        others.caption,
-        [others],
-        KEYS("others"),
-    )
-
-
-def show_inside(selection: Selection) -> None:
-    """From scores to output, with the mask and without it."""
-    attention, head = selection.attention, selection.head
-    if attention.scores is None or attention.v is None:
-        hint(NO_SCORES)
-        return
-    with_mask = head_steps(attention, head)
-    without = head_steps(attention, head, np.ones_like(with_mask.allowed))
-
-    def run(under: Intervention) -> Trace:
-        return session.run(selection.question, under).forced
-
-    limit = largest_score(selection, with_mask)
-    longest = max(float(without.contributions.max()), float(with_mask.contributions.max()), 1e-6)
-    for name, heading, inside in (
-        ("with-mask", "With the mask", with_mask),
-        ("without-mask", "Without the mask", without),
-    ):
-        st.subheader(f"{heading}: sentence {selection.number + 1}", anchor=False)
-        picture = HeadSteps(
-            selection.at, attention, inside, limit, longest, hatched=inside is with_mask
-        )
-        matrices(picture.panels, key=KEYS(name), height=18)
-        windows = [OpeningWindow(attention, head, run)] if inside is with_mask else []
-        save_button([picture, *windows], KEYS(name))
-    brief(
-        [
-            "The mask removes scores before the softmax, so other weights grow.",
-            "The last picture shows the length of weight times value: how much each key adds to "
-            "this head's output, before W_O.",
-            "Without the mask, only this head is recomputed.",
-        ],
-        KEYS("inside"),
-    )
-    show_lesson(selection, with_mask)
-
-
-def show_lesson(selection: Selection, inside: Steps) -> None:
-    """A row without allowed keys, for each value that may replace its scores."""
-    st.subheader("A row with nothing to look at", anchor=False)
-    queries, keys = (
-        axis_texts(axis) for axis in (selection.attention.queries, selection.attention.keys)
-    )
-    row = selection.lengths[0] - 1
-    lesson = fill_lesson(inside.scores[row], np.zeros(len(keys), dtype=np.bool_))
-    st.html(lesson_html(lesson, keys, dark=is_dark()))
-    captioned(
-        escape_markdown(
-            f"All keys of the query {queries[row]} ({row}) are forbidden, in three ways."
-        ),
-        [RowLesson(selection.at, lesson, selection.attention.keys)],
-        KEYS("lesson"),
-        further=lesson.explanation,
-    )
-
-
-FACTORS = {
-    AttentionKind.DECODER: ("causal", "target-padding"),
-    AttentionKind.ENCODER: ("source-padding",),
-    AttentionKind.CROSS: ("source-padding",),
-}
-"""The masks that the model adds to that of an attention."""
-
-
-def slots(selection: Selection) -> dict[str, NamedMask]:
-    """Every mask that this attention can have, by its names in the address; of equals, the first.
-
-    All are of its size: a row for all queries is repeated, as the model broadcasts it.
-    """
-    masks: dict[str, NamedMask] = {}
-
-    def add(name: str, named: NamedMask) -> None:
-        alike = (each for each in masks.values() if is_same(each, named))
-        masks[name] = next(alike, named)
-
-    def add_own(number: int, prefix: str = "") -> None:
-        of_sentence = batch_masks(selection.batch.padded, number)
-        queries = of_sentence[str(selection.kind)].queries
-        for name in (str(selection.kind), *FACTORS[selection.kind]):
-            mask = repeated(of_sentence[name], queries)
-            full = f"{number + 1}.{name}"
-            add(full, NamedMask(full, f"{prefix}{mask_title(mask)}", mask))
-
-    add_own(selection.number)
-    for name in presets_of(selection.kind):
-        add(f"preset.{name}", preset_of(name, selection, FIRST_SETTINGS))
-    for edit in current_edits(selection):
-        if edit.kind is selection.kind:
-            add(f"edited.{edit.kind}", edited_of(selection, edit.allowed))
-    for number in range(len(selection.sentences)):
-        if number != selection.number:
-            add_own(number, f"Sentence {number + 1}: ")
-    return masks
-
-
-def is_same(one: NamedMask, other: NamedMask) -> bool:
-    """Whether two masks are equal, so that they have one name."""
-    return np.array_equal(one.mask.allowed, other.mask.allowed)
-
-
-def choose_slots(selection: Selection, masks: Mapping[str, NamedMask]) -> TwoMasks:
-    """The masks A and B."""
-    number, kind = selection.number + 1, selection.kind
-    if kind is AttentionKind.DECODER:
-        first, second = (f"{number}.{name}" for name in FACTORS[kind])
-    else:
-        first, second = f"{number}.{kind}", "preset.window"
-    usual = {"a": masks[first].name, "b": masks[second].name}
-    before, _USUAL.value = _USUAL.value, usual
-    view = address.read(MasksView)
-    with st.container(horizontal=True, gap="medium"):
-        for slot, asked in {"a": view.a, "b": view.b}.items():
-            # A default follows the sentence and the attention.
-            if asked not in masks or asked == before.get(slot):
-                if asked and asked not in masks:
-                    address.note(
-                        slot,
-                        f"There is no mask “{visible(asked)}” here; shown instead: "
-                        f"{visible(masks[usual[slot]].title)}.",
-                    )
-                asked = usual[slot]
-            address.change(**{slot: masks[asked].name})
-            if not stage.is_on():
-                titles = {
-                    name: visible(f"{slot.upper()}: {each.title}")
-                    for name, each in masks.items()
-                    if name == each.name
-                }
-                menu(f"Mask {slot.upper()}", titles, key=KEYS(slot), hides_label=True)
-    view = address.read(MasksView)
-    return TwoMasks(masks[view.a], masks[view.b])
-
-
-def show_comparison(selection: Selection) -> None:
-    """Two masks, and what changes from one to the other: translation, one head, all heads."""
-    masks = slots(selection)
-    both = choose_slots(selection, masks)
-    picture = ComparedMasks(selection.at, both)
-    if stage.is_on():
-        show_compared(picture, list(dict.fromkeys(each.name for each in masks.values())))
-        return
-    show_masks_compared(picture)
-    one, other = (
-        session.run(selection.question, Intervention(masks={selection.kind: mask.allowed}))
-        for mask in both.masks
-    )
-    show_translations(selection, one, other, both.names)
-    show_moved(selection, both, (one.forced, other.forced))
-    sides = selection.log_probs(one.forced), selection.log_probs(other.forced)
-    show_probabilities(LogProbs(selection.at, both, sides))
-
-
-def show_moved(selection: Selection, both: TwoMasks, passes: tuple[Trace, Trace]) -> None:
-    """One head's weights under both masks, and how much the weights of every head moved."""
-    first, second = (each.attention(selection.kind, selection.layer) for each in passes)
-    weights = ComparedWeights(selection.at, both, (first, second))
-    lengths = selection.batch.n_source[selection.number], selection.batch.n_target[selection.number]
-    moved = moved_heads(*passes, lengths)
-    overview = MovedHeads(selection.at, both, moved)
-    head, heads = st.columns((3, 1), gap="small")
-    with head:
-        matrices(weights.panels, key=KEYS("compared-weights"), height=COMPARED_HEIGHT)
-    with heads:
-        matrices(overview.panels, key=KEYS("moved-heads"), height=COMPARED_HEIGHT)
-    captioned(
-        f"{selection.at.title}, with A or B in all layers of this attention.",
-        [weights, overview],
-        KEYS("compared-weights"),
-        further=f"Under teacher forcing. {overview.caption}",
-    )
-    offer_most_moved(selection, moved)
-
-
-def offer_most_moved(selection: Selection, moved: Mapping[Site, FloatArray]) -> None:
-    """A button to the head of this attention whose weights moved most, unless it is shown."""
-    here = {site: heads for site, heads in moved.items() if site.kind is selection.kind}
-    site, head = most_moved(here)
-    if (site.layer, head) == (selection.layer, selection.head) or not here[site][head]:
-        return
-    st.button(
-        f"Show layer {site.layer}, head {head}, whose weights moved most",
-        icon=":material/trending_up:",
-        key=KEYS("most-moved"),
-        on_click=address.change,
-        kwargs={"layer": site.layer, "head": head},
-    )
-
-
-def show_masks_compared(picture: ComparedMasks) -> None:
-    """Two masks, what they hide together, and their difference."""
-    matrices(picture.panels, key=KEYS("compared"), height=COMPARED_HEIGHT)
-    captioned(picture.caption, [picture], KEYS("compared"))
-
-
 def suit_batch(question: OfModel) -> None:
     """Give the batch sentences of the model's language or task, while nobody typed any."""
     batch = address.read(MasksView).batch
@@ -444,6 +188,35 @@ def suit_batch(question: OfModel) -> None:
     if suited != batch:
         address.change(batch=suited)
     _SUITED.value = suited
+
+
+def offer_keys(selection: Selection, part: str) -> None:
+    """The keys of the part, and the texts of the foot."""
+    sentence = selection.sentences[selection.number]
+    own = session.ask(translate(selection.question.version, sentence)).translation.text
+    typed = selection.question.target if selection.number == 0 else ""
+    stage.name(sentence, typed or own)
+    more = {"v": stage.Step(KEYS("part"), list(PARTS), part, cycles=True)}
+    if part == "compare":
+        # The comparison knows the masks, and offers the other keys.
+        stage.offer("V: part", more=more)
+        return
+    if part == "see":
+        numbers = range(1, len(selection.sentences) + 1)
+        stage.offer(
+            "Left and right: sentence · V: part",
+            across=stage.Step(KEYS("number"), numbers, selection.number + 1),
+            more=more,
+        )
+        return
+    kinds = [str(kind) for kind in EDITABLE]
+    stage.offer(
+        "Arrow keys: layer and head · V: part · A: attention",
+        across=stage.Step(KEYS("head"), range(selection.attention.n_heads), selection.head),
+        down=stage.Step(KEYS("layer"), selection.trace.layers(selection.kind), selection.layer),
+        more={**more, "a": stage.Step(KEYS("masked"), kinds, str(selection.kind), cycles=True)},
+    )
+    stage.say(f"{PARTS[part]}: {selection.at.title}")
 
 
 def show(question: OfModel) -> None:
@@ -463,18 +236,9 @@ def show_part(question: OfModel) -> None:
     selection = selection_of(question, view)
     if selection is None:
         return
+    part = OF_MASKS[view.part]
     if stage.is_on():
         offer_keys(selection, view.part)
-    match view.part:
-        case "inside" if stage.is_on():
-            show_steps(selection)
-        case "inside":
-            show_inside(selection)
-        case "compare":
-            show_comparison(selection)
-        case "change":
-            show_editor(selection)
-        case _ if stage.is_on():
-            show_factors(selection)
-        case _:
-            show_masks(selection)
+        part.on_stage(selection)
+    else:
+        part.show(selection)

@@ -1,0 +1,89 @@
+"""One head from its scores to its output, with the mask and without it."""
+
+import numpy as np
+import streamlit as st
+
+from model.record.intervention import Intervention
+from model.trace.trace import Trace
+from viz.browser.matrices import matrices
+from viz.draw.labels import axis_texts, escape_markdown
+from viz.masks.head_steps import HeadSteps, RowLesson
+from viz.masks.steps import Steps, fill_lesson, head_steps
+from viz.masks.tables import lesson_html
+from viz.masks.view import KEYS
+from viz.masks.window import OpeningWindow
+from viz.pages.masks_selection import NO_SCORES, Selection, largest_score
+from viz.service import session
+from viz.shell import stage
+from viz.shell.save_menu import captioned, save_button
+from viz.shell.theme import is_dark
+from viz.shell.widgets import brief, hint
+
+
+def show_inside(selection: Selection) -> None:
+    """From scores to output, with the mask and without it."""
+    attention, head = selection.attention, selection.head
+    if attention.scores is None or attention.v is None:
+        hint(NO_SCORES)
+        return
+    with_mask = head_steps(attention, head)
+    without = head_steps(attention, head, np.ones_like(with_mask.allowed))
+
+    def run(under: Intervention) -> Trace:
+        return session.run(selection.question, under).forced
+
+    limit = largest_score(selection, with_mask)
+    longest = max(float(without.contributions.max()), float(with_mask.contributions.max()), 1e-6)
+    for name, heading, inside in (
+        ("with-mask", "With the mask", with_mask),
+        ("without-mask", "Without the mask", without),
+    ):
+        st.subheader(f"{heading}: sentence {selection.number + 1}", anchor=False)
+        picture = HeadSteps(
+            selection.at, attention, inside, limit, longest, hatched=inside is with_mask
+        )
+        matrices(picture.panels, key=KEYS(name), height=18)
+        windows = [OpeningWindow(attention, head, run)] if inside is with_mask else []
+        save_button([picture, *windows], KEYS(name))
+    brief(
+        [
+            "The mask removes scores before the softmax, so other weights grow.",
+            "The last picture shows the length of weight times value: how much each key adds to "
+            "this head's output, before W_O.",
+            "Without the mask, only this head is recomputed.",
+        ],
+        KEYS("inside"),
+    )
+    show_lesson(selection, with_mask)
+
+
+def show_lesson(selection: Selection, inside: Steps) -> None:
+    """A row without allowed keys, for each value that may replace its scores."""
+    st.subheader("A row with nothing to look at", anchor=False)
+    queries, keys = (
+        axis_texts(axis) for axis in (selection.attention.queries, selection.attention.keys)
+    )
+    row = selection.lengths[0] - 1
+    lesson = fill_lesson(inside.scores[row], np.zeros(len(keys), dtype=np.bool_))
+    st.html(lesson_html(lesson, keys, dark=is_dark()))
+    captioned(
+        escape_markdown(
+            f"All keys of the query {queries[row]} ({row}) are forbidden, in three ways."
+        ),
+        [RowLesson(selection.at, lesson, selection.attention.keys)],
+        KEYS("lesson"),
+        further=lesson.explanation,
+    )
+
+
+def show_inside_on_stage(selection: Selection) -> None:
+    """From scores to output, with the mask."""
+    attention = selection.attention
+    if attention.scores is None or attention.v is None:
+        hint(NO_SCORES)
+        return
+    inside = head_steps(attention, selection.head)
+    limit, longest = largest_score(selection, inside), max(float(inside.contributions.max()), 1e-6)
+    picture = HeadSteps(selection.at, attention, inside, limit, longest, hatched=True)
+    with stage.picture():
+        matrices(picture.panels, key=KEYS("with-mask"), stage=True)
