@@ -2,8 +2,8 @@
 
 import { asked } from "./keys.js";
 
-const at = (/** @type {string} */ id) => /** @type {HTMLButtonElement} */ (document.getElementById(id));
-const show = (/** @type {string} */ id, /** @type {string} */ text) => { at(id).textContent = text };
+const piece = (/** @type {string} */ id) => /** @type {HTMLButtonElement} */ (document.getElementById(id));
+const show = (/** @type {string} */ id, /** @type {string} */ text) => { piece(id).textContent = text };
 const channel = new BroadcastChannel(window.name);
 let begun = Date.now();
 const tick = () => {
@@ -15,7 +15,7 @@ const tick = () => {
 };
 setInterval(tick, 500);
 // The preview of the next scene is a small copy of the app; it stays open and is sent each view.
-const picture = at("next-picture");
+const picture = piece("next-picture");
 /** @type {(next: { page: string; view: View } | null, root: string) => void} */
 const look = (next, root) => {
   picture.hidden = !next;
@@ -51,12 +51,12 @@ channel.onmessage = ({ data }) => {
   show("next", next ? `Next: ${next.title}` : "End of talk");
   show("next-note", next?.note ?? "");
   look(next, root);
-  at("back").disabled = number <= 1;
-  at("forth").disabled = number >= count;
+  piece("back").disabled = number <= 1;
+  piece("forth").disabled = number >= count;
 };
-at("again").onclick = () => { begun = Date.now(); tick() };
-at("back").onclick = () => channel.postMessage({ step: -1 });
-at("forth").onclick = () => channel.postMessage({ step: 1 });
+piece("again").onclick = () => { begun = Date.now(); tick() };
+piece("back").onclick = () => channel.postMessage({ step: -1 });
+piece("forth").onclick = () => channel.postMessage({ step: 1 });
 document.addEventListener("keydown", (event) => {
   if (event.key === " " && event.target instanceof Element && event.target.closest("button")) return;
   const wish = asked(event);
