@@ -436,7 +436,7 @@ def test_a_stroke_runs_the_model_and_shows_what_changed(
     assert translations(app) == (targets[0], free.text)
     verb = "stays the same" if free.text == targets[0] else "changes"
     assert any(each.endswith(f"the translation {verb}") for each in headings(app))
-    assert "Under teacher forcing, the given words become more or less probable" in headings(app)
+    assert "Under teacher forcing, the given words change in probability" in headings(app)
     assert "Sentence 1, “The cat eats.”" in captions(app)
 
 
@@ -570,7 +570,7 @@ def test_an_edit_that_changes_nothing_is_said_to(
 ) -> None:
     app = open_masks(part="change", edit=link(Edit(DECODER, None, own[DECODER])))
     assert "This edit changes nothing" in said(app)
-    assert "Under teacher forcing, the given words stay as probable" in headings(app)
+    assert "Under teacher forcing, the given words keep their probability" in headings(app)
     app = open_masks(part="change", edit=link(Edit(CROSS, None, closed(own[CROSS], np.s_[:, 1]))))
     assert "changes nothing" not in said(app)
     assert "changes nothing" not in said(open_masks(part="change"))

@@ -36,7 +36,7 @@ def show_rules(question: OfModel, survey: CorpusSurvey, view: CorpusView) -> Non
         address.change(ruled=len(rules.heads))
         view = address.read(CorpusView)
     st.slider(
-        "Heads that follow their rule, cheapest first",
+        "Heads replaced by their rules, least costly first",
         0,
         len(rules.heads),
         view.ruled,
@@ -44,7 +44,7 @@ def show_rules(question: OfModel, survey: CorpusSurvey, view: CorpusView) -> Non
         width=420,
     )
     if not view.ruled:
-        hint("Move the slider: the model then translates with rules in place of so many heads.")
+        hint("Move the slider to put rules in place of heads; the model then translates with them.")
         return
     show_with_rules(question, tuple(rules.order[: view.ruled]))
 

@@ -247,9 +247,7 @@ def show_translations(
 def show_probabilities(picture: LogProbs) -> None:
     """The probabilities of the given words under two sets of masks."""
     (_, before), (_, after) = picture.sides
-    changed = (
-        "stay as probable" if np.array_equal(before, after) else "become more or less probable"
-    )
+    changed = "keep their probability" if np.array_equal(before, after) else "change in probability"
     st.subheader(f"Under teacher forcing, the given words {changed}", anchor=False)
     is_decoder = picture.at.kind is AttentionKind.DECODER
     show_picture(

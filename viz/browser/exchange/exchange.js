@@ -155,7 +155,7 @@ class Exchange {
       return chip;
     });
     const none = element("p", "none", {}, "Drop a part here, click it, or press Enter on it.");
-    this.into.replaceChildren(element("h4", "", {}, "Into the first sentence"), words, ...(chips.length ? chips : [none]));
+    this.into.replaceChildren(element("h4", "", {}, "Put into the first sentence"), words, ...(chips.length ? chips : [none]));
     if (focused) (chips.find((chip) => chip.dataset.part === focused) ?? chips[0] ?? part(this.from, ".part")).focus();
     this.root.dataset.parts = parts.join("-");
   }
