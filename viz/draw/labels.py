@@ -89,11 +89,6 @@ def axis_labels(tokens: Tokens) -> list[str]:
     return [escape_html(text) for text in axis_texts(tokens)]
 
 
-def token_label(token: str) -> str:
-    """`token_text` for Plotly, which reads its texts as HTML."""
-    return escape_html(token_text(token))
-
-
 def escape_html(text: str) -> str:
     """The text as HTML content, for an element's body and not for an attribute."""
     # Quotes stay: they are harmless in a body, and Plotly would show &quot; literally.

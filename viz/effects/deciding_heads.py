@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from model.contrast.results import HeadSet, decided, leads
 from model.trace.attention_map import AttentionKind, FloatArray
-from model.trace.head import Head
 from viz.charts.axes import label_axis, number_axis
 from viz.charts.chart import Layout, Plot, chart
 from viz.charts.marks import points, rule
@@ -236,11 +235,6 @@ class DecidingHeads(Contrasted):
             f"    translator, trace, pair, len(found.heads), {question}{means}",
             ")",
         ]
-
-
-def set_names(heads: tuple[Head, ...]) -> list[str]:
-    """The heads of a set, such as "Cross 3.5", in the order of sites."""
-    return [head.short_name for head in sorted(heads)]
 
 
 def _power(power: int) -> str:

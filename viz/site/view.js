@@ -165,7 +165,7 @@ export function showing(...names) {
 
 /** The heads of an address, such as "cross.0.1-encoder.2.3", as far as there are such kinds, layers and heads.
  * @type {(text: string | undefined, kinds: Kind[]) => SiteHead[]} */
-export function namedHeads(text, kinds) {
+function namedHeads(text, kinds) {
   const named = new Set((text ?? "").split("-").filter((each) => /^(encoder|decoder|cross)\.\d{1,2}\.\d{1,2}$/.test(each)));
   return [...named].flatMap((name) => {
     const [kind, layer, head] = name.split(".");

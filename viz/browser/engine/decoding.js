@@ -12,7 +12,7 @@ const EXTRA_LENGTH = 50;
 export class DecodingError extends Error {}
 
 /** ((5 + |Y|) / 6)^α (Wu et al. 2016, equation 14). @type {(length: number, alpha: number) => number} */
-export function lengthPenalty(length, alpha) {
+function lengthPenalty(length, alpha) {
   return ((5 + length) / 6) ** alpha;
 }
 

@@ -13,7 +13,7 @@ const ROW_UNIT = 4;
 const PAGE_NUMBERS = 65536 / 4;
 
 /** The first multiple of `unit` that is no smaller than `count`. @type {(count: number, unit: number) => number} */
-export function roundedUp(count, unit) {
+function roundedUp(count, unit) {
   return Math.ceil(count / unit) * unit;
 }
 

@@ -4,10 +4,10 @@ import { SPACE, Normalizer, corpusForm } from "./normalization.js";
 import { fieldsOf } from "./protobuf.js";
 import { spelledBy } from "./utf8.js";
 
-export const PAD = 0;
-export const UNK = 1;
-export const BOS = 2;
-export const EOS = 3;
+const PAD = 0;
+const UNK = 1;
+const BOS = 2;
+const EOS = 3;
 
 const NORMAL = 1;
 const UNKNOWN = 2;

@@ -133,7 +133,7 @@ class Stack {
 }
 
 /** Rows 0 … n - 1, the keys of every query of a text. @type {(n: number) => () => Int32Array} */
-export function everyRow(n) {
+function everyRow(n) {
   const rows = Int32Array.from({ length: n }, (_, row) => row);
   return () => rows;
 }

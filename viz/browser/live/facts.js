@@ -54,7 +54,7 @@ export function evenShares(head) {
 }
 
 /** Whether a measure applies to a kind of attention. @type {(key: string, kind: string) => boolean} */
-export function appliesTo(key, kind) {
+function appliesTo(key, kind) {
   return MEASURED[key]?.[0].includes(kind) ?? false;
 }
 
@@ -197,7 +197,7 @@ export function decimals(value, digits) {
 }
 
 /** A value with its unit: "38%", "1.23 bits", "1.4 tokens", "0.81". @type {(unit: string, value: number) => string} */
-export function withUnit(unit, value) {
+function withUnit(unit, value) {
   if (unit === "share") return `${decimals(100 * value, 0)}%`;
   if (unit === "bits") return `${decimals(value, 2)} bits`;
   return unit === "tokens" || unit === "words" ? `${decimals(value, 1)} ${unit}` : decimals(value, 2);

@@ -4,10 +4,10 @@ import { isPunctuation, isSpecial, textOfTokens, wordSpans } from "./grouping.js
 import { WORD_START } from "./labels.js";
 
 /** The id of a label that is no token. */
-export const NO_ID = -1;
+const NO_ID = -1;
 
 /** The reading that changes nothing. */
-export const AS_RECORDED = { words: false, specials: true, renormalise: false, predicted: false };
+const AS_RECORDED = { words: false, specials: true, renormalise: false, predicted: false };
 
 // What a reading says of itself; the catalogues have these in every language (viz/site/wording/).
 export const NOTES = {
