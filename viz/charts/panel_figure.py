@@ -10,6 +10,8 @@ import numpy as np
 import plotly.graph_objects as go
 
 from model.trace.attention_map import Tokens
+from viz.charts.axes import label_axis
+from viz.charts.chart import Layout
 from viz.charts.marks import grey
 from viz.charts.panel_plan import (
     EDGE,
@@ -22,10 +24,10 @@ from viz.charts.panel_plan import (
     lie_flat,
     plan_of,
 )
+from viz.charts.token_map import key_axis, keys_height
 from viz.draw import style, themes
 from viz.draw.labels import escape_html, side_texts
 from viz.draw.panels import Panel
-from viz.draw.token_axes import token_layout
 
 _BAR_LENGTH, _BAR_SLOT, _BAR_HEIGHT = 150, 190, 58
 
@@ -68,14 +70,18 @@ def panel_figure(panel: Panel, *, narrow: bool = False, dark: bool = False) -> g
                 _legend_entry("not allowed", theme.forbidden, theme),
             ]
     rows, across = panel.query_title, panel.key_title
-    layout = token_layout(
-        theme,
-        escape_html(panel.title),
-        (panel.queries, panel.keys),
-        (rows, across),
-        narrow=narrow,
-        lines=[f"Rows – {rows}", f"Columns – {across}"] if narrow else [],
-    )
+    height, wanted = style.plot_height(n_queries), Layout(narrow=narrow, dark=dark)
+    layout = {
+        **style.layout(
+            theme,
+            title=escape_html(panel.title),
+            height=height,
+            top=keys_height(panel.keys, wanted),
+            lines=[f"Rows – {rows}", f"Columns – {across}"] if narrow else [],
+        ),
+        "xaxis": key_axis(across, panel.keys, wanted).drawn(theme, narrow, first=True),
+        "yaxis": label_axis(rows, panel.queries).drawn(theme, narrow, rows=height, first=True),
+    }
     if panel.scale == "category":
         # Nothing stands beside the legend, which may need a line for each of its long names.
         layout["legend"] |= {"x": 0, "xanchor": "left", "y": 0}
