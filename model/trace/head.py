@@ -1,4 +1,4 @@
-"""A head of a model: what names it wherever heads are listed, edited, linked or saved."""
+"""A head of a model, as it is named wherever heads are listed, edited, linked or saved."""
 
 from __future__ import annotations
 

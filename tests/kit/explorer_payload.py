@@ -1,4 +1,4 @@
-"""What a component was sent, read back by the description of its envelope alone."""
+"""What a component receives, read by the description of its envelope alone."""
 
 from __future__ import annotations
 

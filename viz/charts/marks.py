@@ -284,7 +284,7 @@ def frames(
     color: Color = "accent",
     width: float = 3,
 ) -> Mark:
-    """A frame around each cell (row, column), or around so many of each from there on."""
+    """Frames, each around a block of cells whose upper left one is a place (row, column)."""
 
     def draw(sheet: Sheet) -> None:
         for row, column in places:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from model.explain.growth import GROWN
 from model.explain.measures import EFFECT, MEASURES
@@ -10,9 +10,8 @@ from model.explain.reading import Reading
 from model.trace.attention_map import AttentionKind
 from viz.draw.constants import CONSTANTS
 from viz.heads.payload import JOINT
-from viz.links.head_refs import SwitchedOff
+from viz.links.head_refs import SwitchedOff, place_parameter
 from viz.links.parameters import (
-    Parameter,
     View,
     choice,
     flag,
@@ -40,21 +39,12 @@ SELECTED = (
 )
 """What the explorer and the address both know."""
 
-USUAL = -1
-"""Stands for the layer and the head that a checkpoint opens with."""
-
 _NUMBER = r"[0-9]{1,3}"
 _PAIR = rf"{_NUMBER}\.{_NUMBER}"
 _PAIRS = rf"{_PAIR}(-{_PAIR}){{0,{CONSTANTS['MOST_COMPARED'] - 1}}}"
 
 
-def _place(name: str) -> Parameter[int]:
-    """A layer or a head, counted from 0; how many there are depends on the model."""
-    return replace(
-        integer(name, USUAL, low=0, high=999, meaning=f"the {name} of the large head"),
-        instead=f"the {name} that the page opens with is shown",
-        values="from 0; default: that of the most informative head of its kind",
-    )
+_FIRST = "of the large head", "most informative head of its kind"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +54,8 @@ class HeadsView(SwitchedOff):
     attention: str = kept(
         choice("attention", str(AttentionKind.CROSS), map(str, ATTENTIONS), "which heads")
     )
-    layer: int = kept(_place("layer"))
-    head: int = kept(_place("head"))
+    layer: int = kept(place_parameter("layer", *_FIRST))
+    head: int = kept(place_parameter("head", *_FIRST))
     view: str = kept(choice("view", "heatmap", ("heatmap", "lines"), "how it is drawn"))
     cell: str = kept(
         pattern(

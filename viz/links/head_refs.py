@@ -3,16 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from model.trace.attention_map import AttentionKind
 from model.trace.head import Head
-from viz.links.parameters import Parameter, kept, pattern
+from viz.links.parameters import Parameter, integer, kept, pattern
 
 KINDS = tuple(kind for kind in AttentionKind if kind is not AttentionKind.MODULE)
 
 MOST_HEADS = 256
 """The most heads in one address; no shipped model has as many."""
+
+USUAL = -1
+"""Stands for the layer and the head that a page opens with."""
+
+
+def place_parameter(name: str, meaning: str, usual: str) -> Parameter[int]:
+    """A layer or a head, counted from 0; how many there are depends on the model.
+
+    Args:
+        name: "layer" or "head".
+        meaning: what is shown of it, after its name.
+        usual: whose place it is where the address says nothing.
+    """
+    return replace(
+        integer(name, USUAL, low=0, high=999, meaning=f"the {name} {meaning}"),
+        instead=f"the {name} that the page opens with is shown",
+        values=f"from 0; default: that of the {usual}",
+    )
 
 
 def heads_parameter(

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from model.trace.attention_map import AttentionKind
 from viz.links import mask_edits
+from viz.links.head_refs import place_parameter
 from viz.links.mask_edits import EDITABLE
 from viz.links.parameters import (
     MOST_CHARACTERS,
-    Parameter,
     View,
     choice,
     integer,
@@ -32,18 +32,7 @@ PARTS = {
     "change": "Change",
 }
 
-USUAL = -1
-"""The value for the layer and head that the page opens with."""
-
-
-def _place(name: str) -> Parameter[int]:
-    """A layer or a head, counted from 0; the upper limit depends on the model."""
-    return replace(
-        integer(name, USUAL, low=0, high=999, meaning=f"the {name} looked at"),
-        instead=f"the {name} that the page opens with is shown",
-        values="from 0; default: that of the head from which the mask hides most",
-    )
-
+_FIRST = "looked at", "head from which the mask hides most"
 
 _SLOT = r"[a-z0-9_.-]{0,40}"
 
@@ -68,8 +57,8 @@ class MasksView:
     masked: str = kept(
         choice("masked", str(AttentionKind.DECODER), map(str, EDITABLE), "the attention")
     )
-    layer: int = kept(_place("layer"))
-    head: int = kept(_place("head"))
+    layer: int = kept(place_parameter("layer", *_FIRST))
+    head: int = kept(place_parameter("head", *_FIRST))
     a: str = kept(pattern("a", _SLOT, "a mask such as 1.decoder", "the first mask compared"))
     b: str = kept(pattern("b", _SLOT, "a mask such as preset.window", "the second mask compared"))
     edit: str = kept(

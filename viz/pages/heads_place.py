@@ -5,7 +5,8 @@ from model.trace.attention_map import AttentionKind
 from model.trace.head import Head
 from viz.browser.kept import Kept, nothing
 from viz.heads.payload import JOINT
-from viz.heads.view import KEYS, USUAL, VIEW, HeadsView
+from viz.heads.view import KEYS, VIEW, HeadsView
+from viz.links.head_refs import USUAL
 from viz.pages.heads_trace import BY_NAME, JOINED, Prepared, selected_sites
 from viz.service.questions import OfModel, OfTrace
 from viz.shell import address, current_head
@@ -46,10 +47,7 @@ def note_place(model: str, view: HeadsView) -> None:
 def bring_head() -> None:
     """Show the head of the page before, or again the one that was shown here."""
     heads = current_head.brought(VIEW.name)
-    if heads is None:
-        return
     if not heads:
-        address.bring(layer=USUAL, head=USUAL)
         return
     site, head = heads[0]
     attention = JOINT if len(heads) > 1 else str(site.kind)

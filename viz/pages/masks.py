@@ -9,10 +9,11 @@ from model.trace.head import Head
 from model.translate.sentences import TextError
 from viz.browser.kept import Kept, nothing
 from viz.draw.labels import escape_markdown
+from viz.links.head_refs import USUAL
 from viz.links.mask_edits import EDITABLE
 from viz.masks.head_in_batch import sentence_name
 from viz.masks.steps import most_masked
-from viz.masks.view import FURTHER, KEYS, MOST_SENTENCES, PARTS, USUAL, VIEW, MasksView
+from viz.masks.view import FURTHER, KEYS, MOST_SENTENCES, PARTS, VIEW, MasksView
 from viz.pages.masks_change import show_editor
 from viz.pages.masks_compare import show_comparison, show_comparison_on_stage
 from viz.pages.masks_inside import show_inside, show_inside_on_stage
@@ -31,20 +32,17 @@ _SUITED: Kept[str | None] = Kept(KEYS("suited"), nothing)
 """The sentences taken from a model's examples while nobody typed any."""
 
 OF_MASKS = {
-    "see": Part(PARTS["see"], show_masks, show_masks_on_stage),
-    "change": Part(PARTS["change"], show_editor, show_editor),
-    "compare": Part(PARTS["compare"], show_comparison, show_comparison_on_stage),
-    "inside": Part(PARTS["inside"], show_inside, show_inside_on_stage),
+    "see": Part(show_masks, show_masks_on_stage),
+    "change": Part(show_editor, show_editor),
+    "compare": Part(show_comparison, show_comparison_on_stage),
+    "inside": Part(show_inside, show_inside_on_stage),
 }
 
 
 def bring_head() -> None:
     """Show the head of the page before, or again the one that was shown here."""
     heads = current_head.brought(VIEW.name)
-    if heads is None:
-        return
     if not heads:
-        address.bring(layer=USUAL, head=USUAL)
         return
     # The joint picture shows one of each kind.
     masked = address.read(MasksView).masked

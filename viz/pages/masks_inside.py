@@ -58,7 +58,7 @@ def show_inside(selection: Selection) -> None:
 
 
 def show_lesson(selection: Selection, inside: Steps) -> None:
-    """A row without allowed keys, for each value that may replace its scores."""
+    """A row whose keys are all forbidden, for each value that may replace its scores."""
     st.subheader("A row with nothing to look at", anchor=False)
     queries, keys = (
         axis_texts(axis) for axis in (selection.attention.queries, selection.attention.keys)

@@ -22,7 +22,6 @@ def adds_positions(asked: Asked) -> bool:
 
 OF_POSITIONS = {
     "table": Part(
-        PARTS["table"],
         table.show_table,
         table.show_table_on_stage,
         applies=adds_positions,
@@ -31,7 +30,6 @@ OF_POSITIONS = {
         columns=2,
     ),
     "likeness": Part(
-        PARTS["likeness"],
         table.show_likeness,
         table.show_likeness_on_stage,
         applies=adds_positions,
@@ -39,7 +37,6 @@ OF_POSITIONS = {
         columns=2,
     ),
     "words": Part(
-        PARTS["words"],
         table.show_words,
         table.show_words_on_stage,
         applies=adds_positions,
@@ -47,21 +44,18 @@ OF_POSITIONS = {
         short="Words",
     ),
     "without": Part(
-        PARTS["without"],
         changed.show_without,
         changed.show_without_on_stage,
         icon=":material/tune:",
         short="Remove",
     ),
     "shuffle": Part(
-        PARTS["shuffle"],
         changed.show_shuffle,
         changed.show_shuffle_on_stage,
         icon=":material/shuffle:",
         short="Shuffle",
     ),
     "learned": Part(
-        PARTS["learned"],
         table.show_learned,
         table.show_learned_on_stage,
         applies=adds_positions,
@@ -70,7 +64,6 @@ OF_POSITIONS = {
         columns=2,
     ),
     "formula": Part(
-        PARTS["formula"],
         formula.show_formula,
         formula.show_formula_on_stage,
         icon=":material/calculate:",
@@ -90,5 +83,5 @@ def show(question: OfModel) -> None:
             "This model adds no positions to its embeddings; instead, every self-attention "
             f"{asked.model.positions.acts}."
         )
-    part = show_parts(OF_POSITIONS, asked, KEYS, "topic", label="Part")
+    part = show_parts(PARTS, OF_POSITIONS, asked, KEYS, "topic")
     watch_width(part.columns)

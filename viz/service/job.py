@@ -79,7 +79,7 @@ class Job(Generic[T]):
         return self.kind.load(self.version, device)
 
     def prepared(self, ask: Ask) -> Job[T]:
-        """An equal job with what it needs of others, which may be kept already."""
+        """The same job with the results that it needs from others; some may be kept already."""
         brought: list[Any] = []
         if isinstance(self.about, Job):
             # The way to the worker is longer for a trace than recording it anew.

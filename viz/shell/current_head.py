@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from model.trace.head import Head
 from viz.browser.kept import Kept, nothing
 from viz.draw.keys import Keys
+from viz.links.head_refs import USUAL
 from viz.shell import address
 
 Heads = tuple[Head, ...]
@@ -25,19 +26,24 @@ _LAST: Kept[str | None] = Kept(KEYS("page"), nothing)
 """The heads a person selected last; those each page showed last and opened with; the last page."""
 
 
-def brought(page: str) -> Heads | None:
+def brought(page: str) -> Heads:
     """The heads that a page shows to somebody who comes from another page.
+
+    If nobody selected any and the page has none to return to, it shows those it opens with.
 
     Args:
         page: its name.
 
     Returns:
-        None if the page is shown already, or if its address says what to show; no heads if nobody
-        selected any and the page has none to return to.
+        No heads if the page goes on with those it has: it is shown already, its address says what
+        to show, or it opens anew.
     """
     if address.is_followed() or _LAST.value in (None, page):
-        return None
-    return _SELECTED.value or _SHOWN.value.get(page, ())
+        return ()
+    heads = _SELECTED.value or _SHOWN.value.get(page, ())
+    if not heads:
+        address.bring(layer=USUAL, head=USUAL)
+    return heads
 
 
 def selected_since(page: str) -> Heads | None:

@@ -13,8 +13,9 @@ from viz.decoding.view import DecodingView
 from viz.effects.view import VIEW as EFFECTS
 from viz.effects.view import EffectsView
 from viz.heads.payload import JOINT
-from viz.heads.view import USUAL, HeadsView
 from viz.heads.view import VIEW as HEADS
+from viz.heads.view import HeadsView
+from viz.links.head_refs import USUAL
 from viz.links.parameters import View
 from viz.masks.view import VIEW as MASKS
 from viz.masks.view import MasksView

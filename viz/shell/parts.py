@@ -19,16 +19,14 @@ class Part(Generic[A]):
     """A part of a page, given what the page was asked.
 
     Attributes:
-        title: what it shows, plain text.
         show: its controls and pictures.
         on_stage: its main picture, and what keys change.
         applies: whether what was asked has something to show here; without it, always.
-        icon: before the title, in Markdown.
-        short: the title on a phone.
+        icon: before its title, in Markdown.
+        short: its title on a phone.
         columns: how many figures stand side by side.
     """
 
-    title: str
     show: Callable[[A], None]
     on_stage: Callable[[A], None]
     applies: Callable[[A], bool] | None = None
@@ -36,23 +34,22 @@ class Part(Generic[A]):
     short: str = ""
     columns: int = 1
 
-    @property
-    def label(self) -> str:
+    def label(self, title: str) -> str:
         """Its text on the page's list of parts."""
-        return self.short if self.short and is_narrow() else f"{self.icon} {self.title}".strip()
+        return self.short if self.short and is_narrow() else f"{self.icon} {title}".strip()
 
 
 def show_parts(
-    parts: Mapping[str, Part[A]], asked: A, keys: Keys, chosen: str, *, label: str = "View"
+    titles: Mapping[str, str], parts: Mapping[str, Part[A]], asked: A, keys: Keys, chosen: str
 ) -> Part[A]:
     """Offer the parts that apply, and show the chosen one; the first if it does not apply.
 
     Args:
-        parts: by their names in the address.
+        titles: what each part shows, plain text, by its name in the address.
+        parts: by the same names.
         asked: of the page.
         keys: of the page.
         chosen: the page's parameter that holds the name of the chosen part.
-        label: of the list, for screen readers.
     """
     fitting = {
         name: part for name, part in parts.items() if part.applies is None or part.applies(asked)
@@ -64,9 +61,11 @@ def show_parts(
     part = fitting[name]
     if stage.is_on():
         stage.offer("Left and right: part", across=stage.Step(key, list(fitting), name))
-        stage.say(part.title)
+        stage.say(titles[name])
         part.on_stage(asked)
     else:
-        segments(label, {name: each.label for name, each in fitting.items()}, key=key)
+        segments(
+            "Part", {name: each.label(titles[name]) for name, each in fitting.items()}, key=key
+        )
         part.show(asked)
     return part

@@ -1,4 +1,4 @@
-"""A chart: what stands in place of axis titles on a phone, and that texts are no markup."""
+"""Charts: what replaces axis titles on a phone, and texts that are never markup."""
 
 from __future__ import annotations
 
