@@ -28,7 +28,7 @@ else:
     from viz.registry.pages import HOME, VIEWS
     from viz.service import session
     from viz.service.page_turns import BUILDING
-    from viz.shell import address, bar, inquiry_field, speaker_view, stage
+    from viz.shell import address, bar, inquiry_field, speaker_view, stage, tab_row
     from viz.shell.model_map import show_map
     from viz.shell.share_panel import show_share
     from viz.shell.theme import watch_theme
@@ -88,6 +88,7 @@ else:
         question = bar.ask(view) if view.asks else None
         with st.container(key=inquiry_field.ANSWER()):
             inquiry_field.show_answer(bar.opened(), view)
+        tab_row.begin()
         with session.refusals():
             page.run()
         title_scene()

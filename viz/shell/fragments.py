@@ -56,6 +56,11 @@ def fragment(part: Callable[P, None]) -> Callable[P, None]:
     return called
 
 
+def is_running() -> bool:
+    """Whether such a part runs now, with its page or by itself."""
+    return _RUNNING.get()
+
+
 def is_alone() -> bool:
     """Whether a part runs by itself now, and not with its page."""
     return _RUNNING.get() and not _WITH_PAGE.get()

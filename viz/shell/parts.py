@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from viz.draw.keys import Keys
-from viz.shell import address, stage
+from viz.shell import address, stage, tab_row
 from viz.shell.widgets import segments
 from viz.shell.width import is_narrow
 
@@ -25,6 +25,7 @@ class Part(Generic[A]):
         icon: before its title, in Markdown.
         short: its title on a phone.
         columns: how many figures stand side by side.
+        options: what is seldom changed of it, behind *Options*.
     """
 
     show: Callable[[A], None]
@@ -33,6 +34,7 @@ class Part(Generic[A]):
     icon: str = ""
     short: str = ""
     columns: int = 1
+    options: Callable[[A], None] | None = None
 
     def label(self, title: str) -> str:
         """Its text on the page's list of parts."""
@@ -64,8 +66,12 @@ def show_parts(
         stage.say(titles[name])
         part.on_stage(asked)
     else:
-        segments(
-            "Part", {name: each.label(titles[name]) for name, each in fitting.items()}, key=key
-        )
+        with tab_row.tabs():
+            segments(
+                "Part", {name: each.label(titles[name]) for name, each in fitting.items()}, key=key
+            )
+        if part.options is not None:
+            with tab_row.options():
+                part.options(asked)
         part.show(asked)
     return part

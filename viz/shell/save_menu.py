@@ -24,7 +24,7 @@ from viz.save import browser, film, image, notebook
 from viz.save.formats import FILMS, FORMAT_NAMES, IMAGES, MIME, NUMBERS, ExportError
 from viz.save.picture import Layout, Picture
 from viz.service.questions import OfModel, Question
-from viz.shell import address, bar, fragments, stage
+from viz.shell import address, bar, fragments, stage, tab_row
 from viz.shell.fragments import fragment
 from viz.shell.theme import is_dark
 from viz.shell.widgets import CAPTIONED, more
@@ -122,7 +122,8 @@ def save_button(pictures: Sequence[Picture], key: str, *, question: Question | N
     """
     question = question or bar.opened()
     if pictures and question is not None and not stage.is_on():
-        _offer(tuple(pictures), key, question)
+        with tab_row.save_place():
+            _offer(tuple(pictures), key, question)
 
 
 def show_picture(

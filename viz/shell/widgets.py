@@ -78,7 +78,7 @@ def menu(
 
 def options(key: str) -> DeltaGenerator:
     """The button behind which a page keeps what is seldom changed."""
-    return st.popover("Options", icon=":material/tune:", key=key)
+    return st.popover("Options", icon=":material/tune:", type="tertiary", key=key)
 
 
 def more(markdown: str, key: str) -> None:
