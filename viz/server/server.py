@@ -33,6 +33,7 @@ from viz.server.hosts import KnownHosts
 from viz.server.old_addresses import OldAddresses
 from viz.server.site_from_memory import Hall
 from viz.server.static_files import StaticFiles
+from viz.server.visitors_gone import VisitorsGone
 from viz.service import session
 from viz.shell.share import SITE
 from viz.shell.uploaded_trace import MOST_MEGABYTES
@@ -156,6 +157,7 @@ class SecurityHeaders:
 
 
 MIDDLEWARE = (
+    Middleware(VisitorsGone),
     Middleware(SecurityHeaders),
     Middleware(KnownHosts),
     Middleware(OldAddresses),
