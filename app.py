@@ -21,6 +21,7 @@ else:
     from importlib import import_module
 
     from viz import pages as scripts
+    from viz.about.view import VIEW as ABOUT
     from viz.browser import whole_app
     from viz.browser.drawer import close_drawer
     from viz.draw import style
@@ -29,13 +30,12 @@ else:
     from viz.service import session
     from viz.service.page_turns import BUILDING
     from viz.shell import address, bar, inquiry_field, speaker_view, stage, tab_row
-    from viz.shell.model_map import show_map
     from viz.shell.share_panel import show_share
     from viz.shell.theme import watch_theme
+    from viz.talk.help import show_help
     from viz.talk.on_every_page import show_talk, title_scene
     from viz.talk.reading_footer import READER, show_reading
     from viz.talk.scene_panel import show_scenes
-    from viz.talk.welcome import WELCOME, show_glossary, show_welcome
 
     def show_page() -> None:
         """Show the open page below the sentence bar, with the bar's question."""
@@ -49,20 +49,22 @@ else:
     with BUILDING.turn():
         st.set_page_config(page_title="Headscope", page_icon=style.ICON, layout="wide")
         st.logo(style.LOGO, size="large")
-        pages = [
-            st.Page(
+        pages = {
+            name: st.Page(
                 show_page,
                 title=view.title,
                 icon=view.icon,
-                url_path=view.name,
-                default=view.name == HOME,
+                url_path=name,
+                default=name == HOME,
+                # A page to read stands behind Help, and leaves the menu to the pictures.
+                visibility="hidden" if name == ABOUT.name else "visible",
             )
-            for view in VIEWS.values()
-        ]
+            for name, view in VIEWS.items()
+        }
         # In another page's frame there is room for the picture, and not for an app around it.
         is_frame = whole_app.is_embedded()
-        page = st.navigation(pages, position="hidden" if is_frame else "top")
-        address.begin_run(page.url_path, pages)
+        page = st.navigation([*pages.values()], position="hidden" if is_frame else "top")
+        address.begin_run(page.url_path, [*pages.values()])
         stage.begin()
         show_talk()
         with st.container(
@@ -74,27 +76,23 @@ else:
                 stage.show_button()
                 show_scenes()
                 show_share()
-                show_glossary()
+                show_help(pages[ABOUT.name])
         # Ahead of the page for keyboard users, but filled after it, when its view is known.
         reading = st.container(key=READER())
         view = VIEWS[page.url_path or HOME]
-        with st.container(key=WELCOME()):
-            if not is_frame:
-                show_welcome(view)
         notices = st.container(key=Keys("notices")())
-        ways = st.container(
-            horizontal=True, gap="small", key=inquiry_field.KEYS(*[] if view.asks else ["alone"])
-        )
-        question = bar.ask(view) if view.asks else None
+        question = None
+        if view.asks:
+            question = bar.ask(view)
+        else:
+            inquiry_field.begin()
         with st.container(key=inquiry_field.ANSWER()):
             inquiry_field.show_answer(bar.opened(), view)
         tab_row.begin()
         with session.refusals():
             page.run()
         title_scene()
-        with ways:
-            inquiry_field.show_field(bar.opened())
-            show_map(bar.opened(), view)
+        inquiry_field.show_field(bar.opened())
         with notices:
             # The page knows by now which parts of the address it could not apply.
             address.show_notices()

@@ -23,10 +23,10 @@ def _style(name: str) -> str:
     return f"\n<style>\n{_sheet(name)}</style>\n"
 
 
-TRANSLATION_SIZES = {70: 2.4, 160: 1.7}
-"""The translation's size in rem, by maximum number of characters: readable from the back row."""
+TRANSLATION_SIZES = {60: 1.5, 160: 1.25}
+"""The translation's size in rem, by maximum number of characters."""
 
-LONG_TRANSLATION_SIZE = 1.25
+LONG_TRANSLATION_SIZE = 1.05
 
 PAGE_CSS = _style("page")
 """Rules for parts that Streamlit's theme settings do not reach."""
@@ -53,7 +53,7 @@ SCENE_TITLE_CSS = _sheet("scene_title")
 """Room for a scene's title on stage: the picture begins below it."""
 
 ANSWER_CSS = _sheet("answer")
-"""The translation, with the model's facts at its right if they fit, otherwise below."""
+"""The translation."""
 
 CHANGE_CSS = _sheet("change")
 """Two translations, one below the other."""

@@ -24,7 +24,7 @@ from viz.service import model_menu, session
 from viz.service.jobs.examples import count_resting, find_later_rows
 from viz.service.questions import OfModel, OfReader, OfTrace
 from viz.shell import address, bar, stage
-from viz.talk.welcome import glossary_text
+from viz.talk.help import glossary_text
 
 READING_WIDTH = 820
 """Pixels: about ninety letters, the longest line that is easy to read."""

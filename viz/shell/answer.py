@@ -9,6 +9,7 @@ from statistics import fmean
 from typing import Any
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from model.checkpoints.checkpoint import language_pair, trained_without_causal_mask
 from model.checkpoints.toy_tasks import Task
@@ -46,42 +47,49 @@ WRITTEN = Kept(KEYS("written"), str)
 """The translation that is shown."""
 
 
-def show_answer(question: Question, steps: Sequence[int], *, warns: bool = True) -> None:
+Place = DeltaGenerator | None
+
+OF_TOYS = "Elsewhere, “sentence” means the toy's input and “translation” its output."
+
+
+def show_answer(
+    question: Question, steps: Sequence[int], facts: Place, *, warns: bool = True
+) -> None:
     """Show what the model made of the text, and, if it warns, what there is to say against it.
+
+    Args:
+        question: what was asked.
+        steps: of training, of which the model has snapshots.
+        facts: where to say what ran; None on a stage, which says nothing of it.
+        warns: whether to say what speaks against it.
 
     Raises:
         CheckpointError, DeviceError, ServiceError, TextError: as `session.ask`.
     """
     match question:
         case OfModel():
-            _show_translation(question, steps, warns=warns)
+            _show_translation(question, steps, facts, warns=warns)
         case OfReader():
-            _show_reading(question)
+            _show_reading(question, facts)
         case OfTrace():
             trace = question.trace
             stage.name(question.sentence, trace.text, ("", ""))
-            facts = f"{escape_html(visible(question.name))}: {escape_html(shape_of(trace))}"
-            _show_html(
-                _own_words(trace),
-                f"{facts}<br>A saved trace: one run of a model",
-                headline_of_trace(trace.text, trace),
-            )
+            name = visible(question.name)
+            said = f"{name}: {shape_of(trace)}. A saved trace: one run of a model"
+            _show_html(_own_words(trace), headline_of_trace(trace.text, trace), facts, said)
 
 
-def _show_html(output: str, facts: str, words: Headline) -> None:
-    """What was written and by which model, both HTML; nothing on a stage."""
-    if stage.is_on():
+def _show_html(output: str, words: Headline, facts: Place, *said: str) -> None:
+    """What was written, as HTML, and in their place lines on what wrote it; nothing on a stage."""
+    if facts is None:
         return
-    if words.is_doubtful:
-        facts += f" · {escape_html(UNDERLINED)}"
-    st.html(
-        f"<style>{css.ANSWER_CSS}</style>"
-        f'<div class="answer">{output}<p class="model">{facts}</p></div>'
-    )
+    st.html(f'<style>{css.ANSWER_CSS}</style><div class="answer">{output}</div>')
     words.show()
+    for line in [*said, *[UNDERLINED] * words.is_doubtful]:
+        facts.caption(escape_markdown(line))
 
 
-def _show_reading(question: OfReader) -> None:
+def _show_reading(question: OfReader, facts: Place) -> None:
     answer, trace = question.timed.answer, question.trace
     stage.name(question.sentence, trace.text, ("", ""))
     if stage.is_on():
@@ -91,10 +99,11 @@ def _show_reading(question: OfReader) -> None:
         kind = f"{visible(kind)} of transformers"
     _show_html(
         f"<div>{_own_words(trace)}{_fills(answer)}</div>",
-        f"{escape_html(kind[:1].upper() + kind[1:])}: {_millions(answer.n_parameters)} "
-        f"parameters, {escape_html(shape_of(trace))}<br>"
-        f"{answer.device.upper()} · {_done(answer)} in {question.timed.seconds:.2f} s",
         headline_of_trace(trace.text, trace),
+        facts,
+        f"{kind[:1].upper() + kind[1:]}: {_millions(answer.n_parameters)} parameters, "
+        f"{shape_of(trace)}",
+        f"{answer.device.upper()} · {_done(answer)} in {question.timed.seconds:.2f} s",
     )
     if answer.purpose is Purpose.TRANSLATE and not answer.finished:
         _show_cut("text")
@@ -146,7 +155,9 @@ def _fills(answer: Answer) -> str:
     return "".join(lines)
 
 
-def _show_translation(question: OfModel, steps: Sequence[int], *, warns: bool) -> None:
+def _show_translation(
+    question: OfModel, steps: Sequence[int], facts: Place, *, warns: bool
+) -> None:
     model = session.translator(question.checkpoint)
     timed = session.ask(question.translate)
     own = timed.translation
@@ -175,11 +186,13 @@ def _show_translation(question: OfModel, steps: Sequence[int], *, warns: bool) -
     training = "" if question.snapshot is None else _training(model, question.snapshot, steps)
     _show_html(
         shown,
-        f'<span title="{config.n_encoder_layers} encoder and '
-        f"{count_of(config.n_decoder_layers, 'decoder layer')} of "
-        f'{count_of(config.n_heads, "head")}">{model.n_parameters / 1e6:.1f} million '
-        f"parameters</span><br>{training}{timed.device.upper()} · {timed.seconds:.2f} s",
         headline_of_model(question),
+        facts,
+        f"{model.n_parameters / 1e6:.1f} million parameters, {config.n_encoder_layers} encoder and "
+        f"{count_of(config.n_decoder_layers, 'decoder layer')} of "
+        f"{count_of(config.n_heads, 'head')}",
+        f"{training}{timed.device.upper()} · {timed.seconds:.2f} s",
+        *[OF_TOYS] * (task is not None),
     )
     if task is not None:
         st.caption(escape_markdown(f"This toy {task.does}. {task.look}"))

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from model.checkpoints.checkpoint import (
     CheckpointError,
@@ -48,16 +49,14 @@ from viz.service.model_menu import (
 )
 from viz.service.questions import OfModel, OfReader, OfTrace, Question
 from viz.service.versions import snapshot_of, version_of
-from viz.shell import address, opening, stage, uploaded_trace
+from viz.shell import address, inquiry_field, opening, stage, uploaded_trace
 from viz.shell.answer import WRITTEN, offer_example, show_answer, thousands
 from viz.shell.language import LANGUAGES, is_foreign
 
 DIMMED = "The dimmed part below still shows the previous sentence"
 
-TOYS_WORDS = "On this page, “sentence” means the toy's input and “translation” its output."
-
-STEP_WIDTH = 180
-"""Pixels; the sentence takes what is left of the row."""
+STEP_WIDTH, FIELD, MOST_FIELD = 180, 220, 560
+"""Pixels: of the training's slider, and of the sentence at least, up to a long one."""
 
 KEYS = Keys("bar")
 
@@ -67,6 +66,9 @@ _OPENED: Kept[Question | None] = Kept(KEYS("opened"), nothing)
 
 _SUITED: Kept[Path | None] = Kept(KEYS("suited"), nothing)
 """The model for which the sentence was last checked."""
+
+_FACTS: Kept[DeltaGenerator | None] = Kept(KEYS("facts"), nothing)
+"""Where the model's menu says what ran; nowhere on a stage."""
 
 
 EXAMPLES, TRACE = KEYS("examples"), KEYS("trace")
@@ -87,16 +89,14 @@ def ask(view: View) -> Question | None:
         view: the page's, which may need a model to run.
     """
     _OPENED.value = None
-    # Close together: what lies below has to fit on the same screen.
-    with st.container(gap="xxsmall", key=KEYS("asked")):
+    # The translation stands beside the sentence where both fit, else below it.
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key=KEYS("asked")):
         question = _OPENED.value = _show_bar(view)
         if question is None or not view.without_model:
             return question
         if not isinstance(question, OfModel):
             _lead_to_heads(question, view)
             return None
-        if toy_task(question.folder) is not None and not stage.is_on():
-            st.caption(TOYS_WORDS)
         return question
 
 
@@ -139,8 +139,10 @@ def _show_bar(view: View) -> Question | None:
         opening.bring_sentence(view, checkpoint)
     # Before the fields, one of which shows its text.
     trace = _read_trace(entry) if entry.kind is Kind.TRACE else None
+    _FACTS.value = None
     if stage.is_on():
         _offer_steps(steps)
+        inquiry_field.begin()
     else:
         offers = opening.offers(view, checkpoint) if entry.kind is Kind.CHECKPOINT else ()
         text = input_text(trace) if isinstance(trace, Trace) else ""
@@ -149,7 +151,7 @@ def _show_bar(view: View) -> Question | None:
         )
     try:
         question = _question(entry, checkpoint, steps, trace)
-        show_answer(question, steps)
+        show_answer(question, steps, _FACTS.value)
     except (CheckpointError, DeviceError, TraceError) as error:
         st.error(escape_markdown(str(error)), icon=":material/error:")
         return None
@@ -221,9 +223,9 @@ def _answered_before(checkpoint: Path, steps: Sequence[int]) -> Question | None:
     sentence = escape_markdown(" ".join(visible(question.sentence).split()))
     st.info(f"{DIMMED}: “{sentence}”", icon=":material/history:")
     st.html(css.STALE_STAGE_CSS if stage.is_on() else css.STALE_CSS)
-    with st.container(gap="xxsmall", key=KEYS("before")):
+    with st.container(gap="xxsmall", width="content", key=KEYS("before")):
         # A warning would seem to be about the text in the field.
-        show_answer(question, steps, warns=False)
+        show_answer(question, steps, _FACTS.value, warns=False)
     return question
 
 
@@ -318,11 +320,11 @@ def _show_fields(
     trace_text: str,
     offer_examples: Callable[[], None],
 ) -> None:
-    """The row of fields: what is asked, and of which model."""
+    """The field of what is asked; at its end stand examples, the model, and Ask."""
     is_toy = entry.kind is not Kind.TRACE and toy_task(entry.path) is not None
     has_target = entry.kind is Kind.CHECKPOINT
     with st.container(
-        horizontal=True, vertical_alignment="bottom", gap="small", key=KEYS("fields")
+        horizontal=True, vertical_alignment="center", gap=None, wrap=False, key=KEYS("fields")
     ):
         if entry.kind is Kind.TRACE:
             st.session_state[TRACE] = trace_text
@@ -331,29 +333,29 @@ def _show_fields(
                 address.value_of(TRACE),
                 key=TRACE,
                 disabled=True,
-                icon=":material/format_quote:",
+                label_visibility="collapsed",
+                width=_width(trace_text),
             )
         else:
-            label, what, icon = "Text", "a text", ":material/edit:"
+            label, what = "Text", "a text"
             if is_toy:
-                label, what, icon = "Input", "an input", ":material/toys:"
+                label, what = "Input", "an input"
             elif has_target:
                 language = LANGUAGES.get(language_pair(entry.path.name)[0], "")
                 label = f"{language} sentence".strip().capitalize()
-                what, icon = "a sentence", ":material/translate:"
+                what = "a sentence"
             st.text_input(
                 label,
                 address.now(SENTENCE),
                 key=SENTENCE.widget,
-                icon=icon,
+                label_visibility="collapsed",
                 placeholder=f"Type {what} and press Enter",
+                width=_width(address.now(SENTENCE)),
             )
             offer_examples()
-        if len(steps) > 1:
-            _offer_training(steps)
         with st.popover(
             escape_markdown(titles(entries)[_checkpoint()]),
-            icon=":material/tune:",
+            type="tertiary",
             # Another key is another menu, which is closed: what was opened is below it.
             key=KEYS("model", uploaded_trace.turn()),
         ):
@@ -361,6 +363,16 @@ def _show_fields(
             if has_target:
                 _offer_target(is_toy)
             uploaded_trace.offer()
+            facts = st.container(gap="xxsmall")
+        inquiry_field.begin()
+    _FACTS.value = facts
+    if len(steps) > 1:
+        _offer_training(steps)
+
+
+def _width(sentence: str) -> int:
+    """How many pixels wide a field at least is, so that it shows a sentence of usual length."""
+    return min(max(FIELD, 30 + 8 * len(visible(sentence))), MOST_FIELD)
 
 
 def _offer_training(steps: Sequence[int]) -> None:
@@ -410,7 +422,7 @@ def _offer_examples(folder: Path, view: View, offers: Sequence[opening.Offer]) -
             "Examples",
             examples,
             key=EXAMPLES,
-            icon=":material/format_list_bulleted:",
+            type="tertiary",
             format_func=_example_label,
             on_click=_take_example,
             # It cannot write them by itself.

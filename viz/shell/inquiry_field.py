@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from model.serving.queue import ServiceError
 from model.trace.attention_map import Tokens
@@ -35,12 +36,19 @@ _OFFERED: Kept[tuple[Question | None, Offered | None]] = Kept(KEYS("offered"), l
 """The key that was chosen last and has no answer yet; the last answer with its key and what it is
 about; what is offered, with what for."""
 
+_PLACE: Kept[DeltaGenerator | None] = Kept(KEYS("place"), nothing)
+
 _TURN = Kept(KEYS("turn"), int)
 """How many were chosen."""
 
 
+def begin() -> None:
+    """Draw the place of the field here, once a run."""
+    _PLACE.value = st.container(width="content", key=KEYS())
+
+
 def show_field(question: Question | None) -> None:
-    """The field; after the page, which it must not keep waiting."""
+    """The field, in its place; after the page, which it must not keep waiting."""
     listed: Sequence[tuple[str, str, str, str]] = ()
     words: Words = {}
     about = ""
@@ -49,7 +57,9 @@ def show_field(question: Question | None) -> None:
         offers, words = _offered(question, subject)
         listed = entries(offers, subject)
         about = f"About “{visible(' '.join(question.sentence.split()))}”"
-    inquiries(listed, words=words, about=about, turn=_TURN.value, on_asked=_on_asked)
+    assert _PLACE.value is not None, "every page has a place for it"
+    with _PLACE.value:
+        inquiries(listed, words=words, about=about, turn=_TURN.value, on_asked=_on_asked)
 
 
 def _offered(question: Question, subject: Subject) -> Offered:

@@ -56,8 +56,14 @@ def tabs() -> Iterator[None]:
         horizontal=True, vertical_alignment="center", gap="xsmall", wrap=True, key=ROW()
     ):
         left = st.container(
-            horizontal=True, vertical_alignment="center", gap="xsmall", key=ROW("left")
+            horizontal=True,
+            vertical_alignment="center",
+            gap="xsmall",
+            width="content",
+            key=ROW("left"),
         )
+        # The headline says in it what it costs to have heads off, so that nothing moves.
+        st.html('<div class="price-place"></div>')
         with st.container(horizontal=True, gap="xsmall", width="content", key=ROW("right")):
             options = st.container(width="content")
             save = st.container(width="content")

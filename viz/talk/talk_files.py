@@ -1,15 +1,13 @@
 """A person's talks as files, for the desktop window, which loses its own storage when it closes.
 
 One JSON file each, in a folder named by the environment: the same file that the app downloads and
-opens, so people can edit it. An empty file marks what a person has dismissed for good.
+opens, so people can edit it.
 """
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
-from collections.abc import Iterable
 from pathlib import Path
 
 from model.files import write_whole
@@ -17,7 +15,6 @@ from model.files import write_whole
 FOLDER = "HEADSCOPE_TALKS"
 """The environment variable with the folder; without it, browsers keep the talks."""
 
-_DISMISSED = "dismissed-"
 _NAME = re.compile(r"([0-9a-f]{8})\.json")
 
 
@@ -68,23 +65,6 @@ def store(folder: Path, mark: str, text: str | None) -> None:
         return
     folder.mkdir(parents=True, exist_ok=True)
     write_whole(folder / name, text.encode())
-
-
-def dismissed(folder: Path, names: Iterable[str]) -> list[str]:
-    """The names that were dismissed for good."""
-    return [name for name in names if (folder / f"{_DISMISSED}{name}").exists()]
-
-
-def dismiss(folder: Path, name: str) -> None:
-    """Remember that something was dismissed for good; if that fails, it appears again.
-
-    Args:
-        folder: of the talks; created if missing.
-        name: one of the app's own, never a person's text.
-    """
-    with contextlib.suppress(OSError):
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / f"{_DISMISSED}{name}").touch()
 
 
 def _beginning(file: Path, size: int) -> bytes:

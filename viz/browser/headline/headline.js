@@ -176,7 +176,7 @@ class Headline {
     }
   }
 
-  /** What it costs to have heads off, in the place of the model's facts. */
+  /** What it costs to have heads off, in the place that the page keeps for it, else beside the translation. */
   _price() {
     const answer = this._answer;
     const height = answer.offsetHeight;
@@ -187,8 +187,7 @@ class Headline {
 
   /** @type {(answer: HTMLElement) => void} */
   _write(answer) {
-    answer.querySelector(".price")?.remove();
-    answer.classList.toggle("without", Boolean(this.off));
+    document.querySelector(".price")?.remove();
     if (!this.off) return;
     const came = this._came;
     const price = element("div", "price", { role: "status" });
@@ -200,7 +199,7 @@ class Headline {
       more.append(element("div", "", {}, ...came.more.map((each) => element("p", "", {}, each))));
       price.append(element("p", "", {}, came.price, " "), more);
     }
-    answer.append(price);
+    (document.querySelector(".price-place") ?? answer).append(price);
   }
 
   // ---- what is pointed at ----------------------------------------------------------------------------------------

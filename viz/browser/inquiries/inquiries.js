@@ -35,15 +35,13 @@ class Inquiries {
     // A word that is clicked asks, too.
     this.onAskWhy = (/** @type {CustomEvent<number>} */ { detail }) => this._tell(`${WHY}.${detail}`);
     document.addEventListener(ASK_WHY_EVENT, this.onAskWhy);
-    const keys = element("kbd", "", { "aria-hidden": "true" }, IS_MAC ? "⌘K" : "Ctrl K");
     this.open = element(
       "button",
       "open",
-      { type: "button", "aria-haspopup": "dialog", "aria-keyshortcuts": "Control+K Meta+K" },
-      element("span", "glass", { "aria-hidden": "true" }),
-      element("span", "", {}, "Ask a question"),
-      keys,
+      { type: "button", "aria-haspopup": "dialog", "aria-keyshortcuts": "Control+K Meta+K", "aria-label": "Ask a question" },
+      "Ask",
     );
+    this.open.title = `Ask a question (${IS_MAC ? "⌘K" : "Ctrl K"})`;
     this.open.addEventListener("click", () => this._open());
     this.field = element("input", "", {
       type: "text",
