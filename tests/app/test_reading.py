@@ -1,4 +1,4 @@
-"""A talk as a reading, and what a newcomer is offered: what the browser is told, the address."""
+"""A talk as a reading, and what Help offers: what the browser is told, the address."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 from tests.kit.apptest import component, go_to, trigger
 from tests.kit.shown import plain, query
 from viz.about import glossary
-from viz.talk import scenes, talk_files
+from viz.talk import scenes
 from viz.talk.ready import ready_talk
 from viz.talk.scenes import Scene, Talk
 
@@ -21,7 +21,7 @@ OpenApp = Callable[..., AppTest]
 
 SHIPPED = Path(__file__).parents[2] / "checkpoints"
 READY = ready_talk()
-LINES, TEXT, TALK = "welcome-lines", "reader-text", "talks-keys"
+TEXT, TALK = "reader-text", "talks-keys"
 """Keys of components."""
 
 
@@ -44,18 +44,20 @@ def go(app: AppTest, number: int) -> AppTest:
 
 def test_what_is_told_by_a_page_that_was_left_ends_in_no_error(open_app: OpenApp) -> None:
     """Streamlit forgets the components of a page before it calls them back."""
-    app = open_app(folder=SHIPPED)
+    app = open_app(folder=SHIPPED, read="1", scene="1")
     go_to(app, "effects").run()
     # Another page, of which AppTest, like a browser that is slow, has not heard.
     go(app, 2)
-    trigger(app, LINES, "dismissed", True)
+    trigger(app, TEXT, "leave", True)
     assert not app.exception
 
 
-def test_the_offer_leads_to_the_first_scene_with_its_text(open_app: OpenApp) -> None:
-    app = trigger(open_app(folder=SHIPPED), LINES, "read", True)
+def test_help_leads_to_the_first_scene_with_its_text(open_app: OpenApp) -> None:
+    app = open_app(folder=SHIPPED)
+    assert app.button(key="help-read").label == f"Read “{READY.title}”"
+    app.button(key="help-read").click().run()
     assert (query(app, "read"), query(app, "scene"), query(app, "present")) == ("1", "1", "")
-    assert not is_there(app, LINES)
+    assert not any(each.key == "help-read" for each in app.button)
     text = told(app, TEXT)
     assert (text["talk"], text["number"], text["count"]) == (READY.title, 1, 12)
     assert (text["title"], text["note"]) == (READY.scenes[0].title, READY.scenes[0].note)
@@ -113,7 +115,6 @@ def test_on_stage_nothing_of_it_shows_and_afterwards_it_goes_on(open_app: OpenAp
     app = go(open_app(folder=SHIPPED, read="1", scene="1"), 2)
     app.button(key="stage-present").click().run()
     assert not is_there(app, TEXT)
-    assert not is_there(app, LINES)
     assert told(app, TALK)["read"] is False
     go(app, 3)
     app.button(key="stage-leave").click().run()
@@ -138,15 +139,7 @@ def test_a_talk_that_is_not_here_is_not_read_as_another(open_app: OpenApp) -> No
     assert query(app, "read") == ""
 
 
-# ---- what a newcomer is offered ------------------------------------------------------------------
-
-
-def test_both_lines_are_offered_where_people_come_in(open_app: OpenApp) -> None:
-    for page in ("door", "heads"):
-        lines = told(open_app(page=page), LINES)
-        assert (lines["talk"], lines["question"]) == (READY.title, "What is a head?")
-        assert dict(lines["terms"]) == glossary.TERMS
-    assert not is_there(open_app(page="masks"), LINES)
+# ---- the terms -----------------------------------------------------------------------------------
 
 
 def test_the_glossary_has_its_eight_words_in_one_sentence_each() -> None:
@@ -167,20 +160,3 @@ def test_the_glossary_stays_on_every_page_and_on_about(open_app: OpenApp) -> Non
         entry = f"**{term}.** {sentence}"
         assert any(entry in text for text in in_tools)
         assert sum(entry in text for text in on_about) == 2
-
-
-def test_a_browser_that_remembers_is_trusted_to(open_app: OpenApp) -> None:
-    assert told(open_app(), LINES)["dismissed"] is None
-
-
-def test_the_desktop_window_remembers_what_was_dismissed(
-    open_app: OpenApp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv(talk_files.FOLDER, str(tmp_path / "talks"))
-    app = open_app()
-    assert told(app, LINES)["dismissed"] == []
-    trigger(app, LINES, "dismissed", "glossary")
-    for unknown in ("../../x", "", None, ["reading"], {}):
-        trigger(app, LINES, "dismissed", unknown)
-    assert told(open_app(), LINES)["dismissed"] == ["glossary"]
-    assert [each.name for each in (tmp_path / "talks").iterdir()] == ["dismissed-glossary"]

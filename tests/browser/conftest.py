@@ -24,7 +24,6 @@ from playwright.sync_api import (
 from model.translate.translator import Translator, load
 from tests.kit.heads_page import LOADING, HeadsPage
 from tests.kit.running_app import (
-    CAME_BEFORE,
     ROOT,
     AppServer,
     StartError,
@@ -212,15 +211,11 @@ class Watch:
 
 
 @contextmanager
-def _context(
-    browser: Browser, watch: Watch, *, newcomer: bool = False, **options: Any
-) -> Iterator[BrowserContext]:
+def _context(browser: Browser, watch: Watch, **options: Any) -> Iterator[BrowserContext]:
     usual = {"viewport": VIEWPORT, "reduced_motion": "reduce"}
     context = browser.new_context(**{**usual, **options})
     context.set_default_timeout(MILLISECONDS)
     watch.watch(context)
-    if not newcomer:
-        context.add_init_script(CAME_BEFORE)
     yield context
     context.close()
 
@@ -319,7 +314,7 @@ def lending(browser: Browser, app_url: str, watch_of_session: Watch) -> Iterator
 
 @pytest.fixture
 def visitor(lending: Lending, watch: Watch) -> Iterator[Callable[..., HeadsPage]]:
-    """Gives a reader of their own, with options of Playwright's `new_context`, or a `newcomer`."""
+    """Gives a reader of their own, with options of Playwright's `new_context`."""
     with ExitStack() as stack:
         yield lambda **options: stack.enter_context(lending.reader(**options))
         watch.settle()

@@ -20,7 +20,6 @@ from model.trace.attention_map import AttentionKind, Site
 from model.trace.trace import Trace
 from model.translate.translator import Translator, load
 from tests.kit.running_app import (
-    CAME_BEFORE,
     ROOT,
     StartError,
     find_chromium,
@@ -186,7 +185,6 @@ def opened(browser: Browser, url: str, picture: Picture) -> Iterator[Page]:
         device_scale_factor=picture.scale,
         reduced_motion="reduce",
     )
-    context.add_init_script(CAME_BEFORE)
     page = context.new_page()
     page.set_default_timeout(TIMEOUT)
     expect.set_options(timeout=TIMEOUT)

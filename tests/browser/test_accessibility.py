@@ -242,9 +242,9 @@ def test_the_drawer_of_pages_lies_above_the_tools_and_closes_with_a_choice(
 
 
 def test_focus_in_the_navigation_does_not_look_like_the_current_page(heads: HeadsPage) -> None:
-    open_view(heads, "about")
+    open_view(heads, "decoding")
     links = heads.page.get_by_test_id("stTopNavLink")
-    current, other = links.filter(has_text="About"), links.filter(has_text="Positions")
+    current, other = links.filter(has_text="Decoding"), links.filter(has_text="Positions")
     ground = "node => getComputedStyle(node).backgroundColor"
     line = "node => getComputedStyle(node).outlineStyle"
     links.filter(has_text="Masks").focus()

@@ -105,7 +105,7 @@ def test_keys_go_from_token_to_token_and_the_address_keeps_where(
 def test_a_click_on_a_head_opens_it_with_the_sentence(still: DoorPage, model: Translator) -> None:
     still.open()
     wait_until_calm(still.page)
-    block = still.door.get_by_role("button", name="Cross-attention, layer 0")
+    block = still.door.get_by_role("gridcell", name="Cross-attention, layer 0")
     box = block.locator("canvas").bounding_box()
     assert box is not None
     n_heads = model.model.config.n_heads
@@ -117,6 +117,21 @@ def test_a_click_on_a_head_opens_it_with_the_sentence(still: DoorPage, model: Tr
     assert AttentionKind.CROSS.full_name in still.reader.heading.inner_text()
     still.page.go_back()
     expect(still.door).to_be_visible(timeout=LOADING)
+
+
+def test_the_blocks_are_one_stop_of_the_tab_key_and_open_by_enter(still: DoorPage) -> None:
+    still.open()
+    wait_until_calm(still.page)
+    moment = still.door.get_attribute("data-moment")
+    block = still.door.get_by_role("gridcell", name="Masked self-attention, layer 0")
+    block.focus()
+    still.page.keyboard.press("ArrowUp")
+    still.page.keyboard.press("ArrowRight")
+    expect(still.door.get_by_role("gridcell", name="Cross-attention, layer 1")).to_be_focused()
+    expect(block).to_have_attribute("tabindex", "-1")
+    expect(still.door).to_have_attribute("data-moment", str(moment))
+    still.page.keyboard.press("Enter")
+    still.reader.wait_for_query(layer="1", attention=None)
 
 
 def test_an_address_of_the_heads_when_they_were_the_first_page_opens_the_head(

@@ -71,7 +71,7 @@ def sizes() -> Iterator[ViewportSize]:
 def test_no_text_of_the_app_stands_over_another(
     visitor: Callable[..., HeadsPage], page: str
 ) -> None:
-    heads = visitor(newcomer=True)
+    heads = visitor()
     heads.page.add_init_script(PRINTED_CUT)
     wrong = {}
     for view in VIEWS_OF.get(page, [""]):
@@ -94,7 +94,7 @@ def test_no_text_of_the_app_stands_over_another(
 def test_an_embedded_page_is_the_picture_its_controls_and_a_link_and_nothing_over_anything(
     visitor: Callable[..., HeadsPage], options: str
 ) -> None:
-    heads = visitor(newcomer=True)
+    heads = visitor()
     wrong = {}
     for page in ("", "heads", "effects", "masks"):
         heads.page.goto(f"{heads.url}/{page}?embed=true{options}")

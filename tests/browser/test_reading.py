@@ -1,4 +1,4 @@
-"""A newcomer in a real browser: two lines that go for good, and a talk read at one's own pace."""
+"""A newcomer in a real browser: a talk read at one's own pace."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.kit.heads_page import LOADING, HeadsPage, path_of, wait_until_calm
-from viz.about import glossary
 from viz.talk.ready import ready_talk
 
 READY = ready_talk()
@@ -21,19 +20,6 @@ pytestmark = pytest.mark.skipif(
     not SHIPPED.is_dir(), reason="the shipped checkpoint en-de is not here"
 )
 
-# Counts how often the lines came into sight since the page began to load.
-SIGHTED = """
-window.sighted = 0;
-const look = () => {
-  for (const host of document.querySelectorAll('[data-testid="stBidiComponentIsolated"]')) {
-    const lines = host.shadowRoot?.querySelector(".welcome");
-    if (lines && !lines.hidden && lines.getClientRects().length) window.sighted += 1;
-  }
-  requestAnimationFrame(look);
-};
-look();
-"""
-
 
 class Newcomer:
     """A page of somebody who was never here."""
@@ -41,9 +27,7 @@ class Newcomer:
     def __init__(self, reader: HeadsPage) -> None:
         self.reader = reader
         self.page: Page = reader.page
-        self.page.add_init_script(SIGHTED)
-        self.lines = self.page.locator(".welcome p")
-        self.ask = self.page.get_by_role("button", name=glossary.TITLE, exact=True)
+        self.help = self.page.get_by_role("button", name="Help", exact=True)
         self.offer = self.page.get_by_role("button", name=f"Read “{READY.title}”")
         self.text = self.page.locator(".reader")
         self.title = self.text.locator("h2")
@@ -63,41 +47,15 @@ class Newcomer:
 
 @pytest.fixture
 def newcomer(visitor: Callable[..., HeadsPage]) -> Newcomer:
-    return Newcomer(visitor(newcomer=True))
-
-
-def test_the_lines_explain_offer_and_go_for_good_one_by_one(newcomer: Newcomer) -> None:
-    newcomer.reader.open()
-    page = newcomer.page
-    expect(newcomer.lines).to_have_count(2)
-    newcomer.ask.click()
-    expect(page.locator(".welcome dt")).to_have_text(list(glossary.TERMS))
-    expect(page.locator(".welcome dd")).to_have_text(list(glossary.TERMS.values()))
-    # By keyboard: the cross stands right behind what it dismisses.
-    newcomer.ask.focus()
-    page.keyboard.press("Tab")
-    page.keyboard.press("Enter")
-    expect(newcomer.ask).to_be_hidden()
-    expect(page.locator(".welcome dl")).to_be_hidden()
-    expect(newcomer.offer).to_be_visible()
-    newcomer.reader.reload()
-    expect(newcomer.offer).to_be_visible()
-    expect(newcomer.ask).to_be_hidden()
-    page.get_by_role("button", name="Dismiss the offer to read for good").click()
-    expect(newcomer.lines.locator("visible=true")).to_have_count(0)
-    newcomer.reader.reload()
-    assert page.evaluate("window.sighted") == 0
-    page.get_by_role("link", name="Masks").click()
-    page.wait_for_url("**/masks*")
-    wait_until_calm(page)
-    assert page.evaluate("window.sighted") == 0
-    page.get_by_role("button", name="Glossary", exact=True).click()
-    expect(page.get_by_test_id("stPopoverBody")).to_contain_text("a head spreads weights")
+    return Newcomer(visitor())
 
 
 def test_a_talk_is_read_by_keyboard_left_by_a_click_and_gone_back_in(newcomer: Newcomer) -> None:
     newcomer.reader.open()
     page = newcomer.page
+    newcomer.help.focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_test_id("stPopoverBody")).to_contain_text("a head spreads weights")
     newcomer.offer.focus()
     page.keyboard.press("Enter")
     newcomer.wait_for(1)
@@ -122,9 +80,6 @@ def test_a_talk_is_read_by_keyboard_left_by_a_click_and_gone_back_in(newcomer: N
     newcomer.button("Leave")
     expect(newcomer.text).to_have_count(0)
     newcomer.reader.wait_for_query(read=None, scene=None, cell="6.2")
-    # Whoever took the offer is not asked again.
-    expect(newcomer.ask).to_be_visible()
-    expect(newcomer.offer).to_be_hidden()
 
 
 def test_what_is_told_of_the_scene_before_does_not_leave_the_next(newcomer: Newcomer) -> None:
@@ -150,7 +105,7 @@ def test_on_a_phone_picture_and_text_stand_together(
     visitor: Callable[..., HeadsPage], number: int
 ) -> None:
     size = {"width": 390, "height": 844}
-    newcomer = Newcomer(visitor(newcomer=True, viewport=size, is_mobile=True, has_touch=True))
+    newcomer = Newcomer(visitor(viewport=size, is_mobile=True, has_touch=True))
     scene = READY.scenes[number - 2]
     query = urlencode({**scene.view, "read": "1", "scene": number - 1})
     newcomer.page.goto(f"{newcomer.reader.url}/{path_of(scene.page)}?{query}", timeout=LOADING)
@@ -190,7 +145,7 @@ def test_on_a_phone_the_marked_cell_stands_above_its_text(
     visitor: Callable[..., HeadsPage], read_on: bool
 ) -> None:
     size = {"width": 390, "height": 844}
-    newcomer = Newcomer(visitor(newcomer=True, viewport=size, is_mobile=True, has_touch=True))
+    newcomer = Newcomer(visitor(viewport=size, is_mobile=True, has_touch=True))
     first = 1 if read_on else 2
     scene = READY.scenes[first - 1]
     query = urlencode({**scene.view, "read": "1", "scene": first})
@@ -205,7 +160,7 @@ def test_on_a_phone_the_marked_cell_stands_above_its_text(
 def test_on_a_laptop_sentence_and_translation_stay_in_sight_in_the_first_scene(
     visitor: Callable[..., HeadsPage],
 ) -> None:
-    newcomer = Newcomer(visitor(newcomer=True, viewport={"width": 1280, "height": 800}))
+    newcomer = Newcomer(visitor(viewport={"width": 1280, "height": 800}))
     scene = READY.scenes[0]
     query = urlencode({**scene.view, "read": "1", "scene": 1})
     newcomer.page.goto(f"{newcomer.reader.url}/{path_of(scene.page)}?{query}", timeout=LOADING)

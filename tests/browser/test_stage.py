@@ -20,7 +20,7 @@ from tests.browser.conftest import (
     Watch,
 )
 from tests.kit.heads_page import LOADING, SHORTLY, HeadsPage, title, wait_until_calm
-from tests.kit.running_app import CAME_BEFORE, NOTES_RECONNECTING, free_port, serve
+from tests.kit.running_app import NOTES_RECONNECTING, free_port, serve
 from tests.kit.stage_page import CHROME, StagePage
 from viz.draw import themes
 
@@ -400,7 +400,7 @@ def test_no_press_is_done_again_for_a_server_that_was_started_anew(
     port, environment = free_port(), {CHECKPOINTS_VARIABLE: str(checkpoints)}
     context = browser.new_context(viewport=VIEWPORT)
     context.set_default_timeout(MILLISECONDS)
-    context.add_init_script(CAME_BEFORE + NOTES_RECONNECTING)
+    context.add_init_script(NOTES_RECONNECTING)
     with serve("app.py", environment, port=port) as server:
         stage = StagePage(HeadsPage(context.new_page(), server.url))
         stage.open("positions", topic="table")

@@ -14,7 +14,7 @@ from tests.browser.conftest import VIEWPORT, Watch
 from tests.kit import traces
 from tests.kit.foreign_folders import save_foreign
 from tests.kit.heads_page import HeadsPage, title
-from tests.kit.running_app import CAME_BEFORE, serve
+from tests.kit.running_app import serve
 from tests.kit.tiny_checkpoint import write_tiny_checkpoint
 from viz.service.model_menu import CHECKPOINTS_VARIABLE, TRACES_VARIABLE
 
@@ -40,7 +40,6 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 @pytest.fixture
 def reader(browser: Browser, url: str, watch: Watch) -> Iterator[HeadsPage]:
     context = browser.new_context(viewport=VIEWPORT)
-    context.add_init_script(CAME_BEFORE)
     watch.watch(context)
     yield HeadsPage(context.new_page(), url)
     context.close()
@@ -104,7 +103,10 @@ def test_a_file_is_dropped_and_a_bad_one_before_it_is_refused(
     reader.wait_for_query(checkpoint="dropped", attention="encoder")
     expect(page.get_by_test_id("stPopoverBody")).to_have_count(0)
     reader.settle()
-    expect(page.locator(".answer")).to_contain_text("mine.npz: 2 encoder layers of 3 heads")
+    with reader.asked():
+        expect(page.get_by_test_id("stPopoverBody")).to_contain_text(
+            "mine.npz: 2 encoder layers of 3 heads"
+        )
     # With a sign between them, lest Markdown reads the colon.
     expect(menu).to_contain_text(re.compile("Dropped.?: mine"))
     assert "mine" not in page.url
@@ -120,7 +122,7 @@ def test_from_the_menu_to_a_hugging_face_folder_to_another_text_on_stage_and_bac
     page.locator('[class*="st-key-bar-model-"] button').first.click()
     page.locator(".st-key-checkpoint").get_by_role("combobox").click()
     page.get_by_role("option", name="gpt2").click()
-    expect(page.locator(".answer .model")).to_contain_text("GPT2LMHeadModel of transformers")
+    expect(page.get_by_test_id("stPopoverBody")).to_contain_text("GPT2LMHeadModel of transformers")
     expect(page.get_by_role("group", name="The model")).to_be_visible()
     page.get_by_role("link", name="Heads").first.click()
     expect(page.locator(".headscope-explorer, .st-key-heads-explorer").first).to_be_visible()
@@ -131,10 +133,10 @@ def test_from_the_menu_to_a_hugging_face_folder_to_another_text_on_stage_and_bac
     text.press("Enter")
     expect(page.locator(".answer p").first).to_contain_text("a dog saw the bird")
     expect(done).not_to_have_attribute("data-done", str(before))
-    page.locator(".answer .model").click()
+    page.locator(".answer p").first.click()
     page.keyboard.press("p")
     expect(page.locator(".st-key-bar-fields")).to_have_count(0)
     page.keyboard.press("Escape")
-    expect(page.locator(".answer .model")).to_contain_text("GPT2LMHeadModel")
+    expect(page.locator(".answer p").first).to_contain_text("a dog saw the bird")
     page.goto(f"{url}/?checkpoint=bert&sentence=the+%5BMASK%5D+sat")
     expect(page.locator(".answer")).to_contain_text("The gap:")

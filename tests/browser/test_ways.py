@@ -1,4 +1,4 @@
-"""The ways through the app: a question that leads to its answer, and the map of the model."""
+"""The ways through the app: a question that leads to its answer, and the menu."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from playwright.sync_api import Locator, Page, expect
 from tests.kit.heads_page import LOADING, HeadsPage, wait_until_calm
 from viz.inquiries.registry import FIRST, INQUIRIES
 from viz.registry.pages import VIEWS
-from viz.shell.model_map import NAMES
 
 TOY = "checkpoint=toy-reverse&sentence=c+i+c+e+f+h+f+a"
 
@@ -113,45 +112,15 @@ def test_keys_of_the_page_rest_while_a_question_is_typed(
     expect(door).to_have_attribute("data-moment", "3")
 
 
-def blocks(page: Page) -> Locator:
-    return page.get_by_role("navigation", name="The model").get_by_role("button")
-
-
-def lit(page: Page) -> Locator:
-    return page.get_by_role("navigation", name="The model").locator("[aria-current]")
-
-
-def test_the_map_says_where_one_is_and_leads_on(
-    page: Page, open_page: Callable[[str], None]
-) -> None:
-    open_page(f"heads?{TOY}")
-    expect(blocks(page)).to_have_count(5)
-    expect(lit(page)).to_have_attribute("aria-label", NAMES["cross"])
-    blocks(page).first.click()
-    page.wait_for_url("**/positions?**sentence=c**", timeout=LOADING)
-    expect(lit(page)).to_have_attribute("aria-label", NAMES["positions"], timeout=LOADING)
-    wait_until_calm(page)
-    page.get_by_role("button", name=NAMES["decoder"]).click()
-    page.wait_for_url("**/heads?**attention=decoder**", timeout=LOADING)
-    expect(lit(page)).to_have_attribute("aria-label", NAMES["decoder"], timeout=LOADING)
-
-
-def test_half_a_model_has_half_a_map(page: Page, open_page: Callable[[str], None]) -> None:
-    open_page("heads?checkpoint=toy-reverse-encoder&sentence=a+b+c+d")
-    expect(blocks(page)).to_have_count(1)
-    expect(lit(page)).to_have_attribute("aria-label", NAMES["encoder"])
-
-
-def test_the_first_page_is_the_map_itself(page: Page, open_page: Callable[[str], None]) -> None:
-    open_page(f"?{TOY}")
-    expect(blocks(page)).to_have_count(0)
-
-
 @pytest.mark.parametrize("width", [1024, 1280, 1600])
 def test_every_page_stands_in_the_menu(
     page: Page, open_page: Callable[[str], None], width: int
 ) -> None:
     page.set_viewport_size({"width": width, "height": 800})
     open_page(f"?{TOY}")
-    for view in VIEWS.values():
+    *pictures, text = VIEWS.values()
+    for view in pictures:
         expect(page.get_by_role("link", name=view.title, exact=False).first).to_be_in_viewport()
+    page.get_by_role("button", name="Help", exact=True).click()
+    page.get_by_role("link", name=text.title).click()
+    page.wait_for_url(f"**/{text.name}**")

@@ -18,7 +18,6 @@ from playwright.sync_api import Browser
 from tests.deployment.conftest import PATH
 from tests.kit.heads_page import HeadsPage
 from tests.kit.running_app import (
-    CAME_BEFORE,
     NOTES_RECONNECTING,
     ROOT,
     AppServer,
@@ -83,7 +82,7 @@ def proxy(name: str, replicas: list[AppServer], folder: Path) -> Iterator[str]:
 def open_page(browser: Browser, address: str) -> HeadsPage:
     context = browser.new_context(viewport={"width": 1280, "height": 800})
     context.set_default_timeout(120_000)
-    context.add_init_script(CAME_BEFORE + NOTES_RECONNECTING)
+    context.add_init_script(NOTES_RECONNECTING)
     # All of them are sent to one replica, whichever it is.
     context.add_cookies([{"name": "replica", "value": "one", "url": address}])
     return HeadsPage(context.new_page(), address).open(**VIEW)

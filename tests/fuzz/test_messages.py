@@ -44,7 +44,6 @@ TRIGGERS: dict[str, dict[str, Any]] = {
         "kept": [["a", "{}"]],
         "full": "a",
     },
-    "welcome": {"read": True, "dismissed": True},
     "reader": {"leave": True},
     "theme": {"changed": "connected"},
     "drawer": {},

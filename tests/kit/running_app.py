@@ -30,18 +30,6 @@ NAMED = "headscope.test"
 """A name of this machine for `launch` and `serve`; an address that has it seems to be of others."""
 
 
-CAME_BEFORE = """
-for (const line of ["reading", "glossary"]) {
-  try {
-    localStorage.setItem(`headscope-dismissed-${line}`, "1");
-  } catch {
-    // A page without storage, such as a blank one, shows no lines.
-  }
-}
-"""
-"""To be run in a page's beginning: its reader has dismissed what newcomers are offered."""
-
-
 NOTES_RECONNECTING = """
 const Plain = WebSocket;
 window.opened = 0;

@@ -50,7 +50,6 @@ class Figure:
         acts: how positions act where nothing is added, as the end of a sentence.
         norm: where each block normalises, "pre" or "post"; empty where that is not known.
         labels: what each head does, by site; sites may be absent.
-        facts: what the model is, in a few words.
         pages: which pages can show this model, by name.
     """
 
@@ -61,7 +60,6 @@ class Figure:
     acts: str = ""
     norm: str = ""
     labels: Mapping[Site, tuple[Label | None, ...]]
-    facts: str = ""
     pages: Sequence[str] = ()
 
 
@@ -103,7 +101,6 @@ def pack(
         "next": _next(trace, figure.blocks),
         "temperatures": TEMPERATURES,
         "norm": figure.norm,
-        "facts": figure.facts,
         "pages": list(figure.pages),
     }
     return seal(values)

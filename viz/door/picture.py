@@ -76,7 +76,6 @@ def figure_of_model(
         acts=model.positions.acts,
         norm=model.norm,
         labels=labels,
-        facts=f"{model.n_parameters / 1e6:.1f} million parameters",
         pages=pages,
     )
 

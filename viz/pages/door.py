@@ -20,7 +20,6 @@ from viz.door.payload import Figure, pack
 from viz.door.picture import PlayedSentence, figure_of_model
 from viz.door.view import VIEW, DoorView
 from viz.draw import css
-from viz.heads.about_trace import shape_of
 from viz.links.parameters import write
 from viz.registry.pages import SHARED, VIEWS
 from viz.service import session
@@ -48,7 +47,6 @@ def figure_of(question: Question) -> Figure:
         arcs=arcs_of(trace, None),
         positions={},
         labels=labels,
-        facts=shape_of(trace),
         pages=[name for name, view in VIEWS.items() if not view.without_model],
     )
 

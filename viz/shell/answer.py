@@ -49,8 +49,6 @@ WRITTEN = Kept(KEYS("written"), str)
 
 Place = DeltaGenerator | None
 
-OF_TOYS = "Elsewhere, “sentence” means the toy's input and “translation” its output."
-
 
 def show_answer(
     question: Question, steps: Sequence[int], facts: Place, *, warns: bool = True
@@ -192,7 +190,6 @@ def _show_translation(
         f"{count_of(config.n_decoder_layers, 'decoder layer')} of "
         f"{count_of(config.n_heads, 'head')}",
         f"{training}{timed.device.upper()} · {timed.seconds:.2f} s",
-        *[OF_TOYS] * (task is not None),
     )
     if task is not None:
         st.caption(escape_markdown(f"This toy {task.does}. {task.look}"))

@@ -55,6 +55,8 @@ from viz.shell.language import LANGUAGES, is_foreign
 
 DIMMED = "The dimmed part below still shows the previous sentence"
 
+TOYS_WORDS = "On this page, “sentence” means the toy's input and “translation” its output."
+
 STEP_WIDTH, FIELD, MOST_FIELD = 180, 220, 560
 """Pixels: of the training's slider, and of the sentence at least, up to a long one."""
 
@@ -97,6 +99,8 @@ def ask(view: View) -> Question | None:
         if not isinstance(question, OfModel):
             _lead_to_heads(question, view)
             return None
+        if _FACTS.value is not None and toy_task(question.folder) is not None:
+            _FACTS.value.caption(TOYS_WORDS)
         return question
 
 
@@ -356,6 +360,7 @@ def _show_fields(
         with st.popover(
             escape_markdown(titles(entries)[_checkpoint()]),
             type="tertiary",
+            icon=":material/tune:",
             # Another key is another menu, which is closed: what was opened is below it.
             key=KEYS("model", uploaded_trace.turn()),
         ):
@@ -423,6 +428,7 @@ def _offer_examples(folder: Path, view: View, offers: Sequence[opening.Offer]) -
             examples,
             key=EXAMPLES,
             type="tertiary",
+            icon=":material/format_list_bulleted:",
             format_func=_example_label,
             on_click=_take_example,
             # It cannot write them by itself.

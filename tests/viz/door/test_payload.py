@@ -35,7 +35,6 @@ def figure(translator: Translator, trace: Trace, blocks: Blocks) -> Figure:
         positions={AttentionKind.ENCODER: translator.position_table(len(trace.source))},
         norm="post",
         labels={},
-        facts="3 parameters",
         pages=("heads",),
     )
 

@@ -23,6 +23,8 @@ const MOST_LETTERS = 56;
 const LEAST_LETTERS = 17;
 const LEAST_CHIPS = 0.75;
 /** @type {Marks} */
+/** Layers up, and blocks along, by key. @type {Record<string, [up: number, along: number] | undefined>} */
+const BLOCK_WAYS = { ArrowUp: [1, 0], ArrowDown: [-1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
 const NOTHING = { rows: null, columns: null, head: -1, over: -1 };
 const STILL = matchMedia("(prefers-reduced-motion: reduce)");
 
@@ -262,9 +264,7 @@ export class Door {
       this._go(Number(this.slider.value));
     });
     this.place = element("span", "place");
-    const about = element("button", "link", { type: "button" }, this.figure.facts);
-    about.addEventListener("click", () => this._open({ page: "about" }));
-    return element("div", "controls", {}, this.play, this.slider, this.place, about);
+    return element("div", "controls", {}, this.play, this.slider, this.place);
   }
 
   /** @param {FigureStack} stack */
@@ -274,14 +274,14 @@ export class Door {
     const columns = [];
     const layers = [];
     for (let layer = 0; layer < depth; layer++) {
-      const row = element("div", "layer", {}, element("span", "number", { title: tr("Layer {layer}", { layer: stack.blocks[0].layers[layer] }) }, String(stack.blocks[0].layers[layer])));
+      const row = element("div", "layer", { role: "row" }, element("span", "number", { title: tr("Layer {layer}", { layer: stack.blocks[0].layers[layer] }) }, String(stack.blocks[0].layers[layer])));
       const parts = stack.blocks.map((block) => {
         const canvas = element("canvas", "heads");
         const drawing = new AttentionBlock(canvas, figure, block, layer);
-        const button = element("button", `block ${block.kind}`, { type: "button", "aria-label": this._blockName(block, layer) }, canvas);
-        this._pointed(button, drawing, stack);
-        row.append(element("span", `wrap ${figure.norm}`, {}, button));
-        return { drawing, button, block };
+        const cell = element("span", `block ${block.kind}`, { role: "gridcell", "aria-label": this._blockName(block, layer) }, canvas);
+        this._pointed(cell, drawing, stack);
+        row.append(element("span", `wrap ${figure.norm}`, {}, cell));
+        return { drawing, cell, block };
       });
       let added = null;
       if (stack.added) {
@@ -320,9 +320,33 @@ export class Door {
     }
     const size = countOf(depth, "layer");
     const title = element("h3", "title", {}, `${stack.name} `, element("span", "", {}, `${stack.does} · ${size}`));
-    const box = element("div", "box", {}, headings, ...layers.map(({ row }) => row).reverse());
+    const grid = element("div", "layers", { role: "grid", "aria-label": stack.name }, ...layers.map(({ row }) => row).reverse());
+    this._walkable(layers.map(({ parts }) => parts.map(({ cell }) => cell)));
+    const box = element("div", "box", {}, headings, grid);
     const made = element("section", `stack ${stack.kind}`, { "aria-label": stack.name }, title, box, foot, chips);
     return { ...{ stack, made, box, layers, tokens, chips, positions, foot, columns, fed } };
+  }
+
+  /** Makes the blocks of a stack, by layer, one stop of the Tab key, with the arrow keys among them. @param {HTMLElement[][]} layers */
+  _walkable(layers) {
+    layers.forEach((cells, layer) =>
+      cells.forEach((cell, place) => {
+        cell.tabIndex = layer || place ? -1 : 0;
+        cell.addEventListener("keydown", (event) => {
+          if (event.ctrlKey || event.metaKey || event.altKey) return;
+          if (event.key === "Enter" || event.key === " ") cell.click();
+          else if (!BLOCK_WAYS[event.key]) return;
+          event.preventDefault();
+          event.stopPropagation();
+          const [up, along] = BLOCK_WAYS[event.key] ?? [0, 0];
+          const to = layers[layer + up]?.[place + along];
+          if (!to) return;
+          cell.tabIndex = -1;
+          to.tabIndex = 0;
+          to.focus();
+        });
+      }),
+    );
   }
 
   /** What a stack reads, token by token; in it, the arrow keys follow one token after another.
@@ -455,13 +479,13 @@ export class Door {
     this._drawSoon();
   }
 
-  /** @type {(button: HTMLElement, drawing: AttentionBlock, stack: FigureStack) => void} */
-  _pointed(button, drawing, stack) {
+  /** @type {(cell: HTMLElement, drawing: AttentionBlock, stack: FigureStack) => void} */
+  _pointed(cell, drawing, stack) {
     const within = (/** @type {Spot} */ event) => {
       const { left, top } = drawing.canvas.getBoundingClientRect();
       return drawing.at(event.clientX - left, event.clientY - top);
     };
-    button.addEventListener("pointermove", (event) => {
+    cell.addEventListener("pointermove", (event) => {
       if (event.pointerType !== "mouse") return;
       const { head, row } = within(event);
       this.over = { drawing, head };
@@ -469,8 +493,8 @@ export class Door {
       this._tell(drawing, head, row, stack, event);
       this._drawSoon();
     });
-    button.addEventListener("pointerleave", () => this._let());
-    button.addEventListener("click", (event) => {
+    cell.addEventListener("pointerleave", () => this._let());
+    cell.addEventListener("click", (event) => {
       const usual = this.figure.head?.[0] === drawing.block.kind ? this.figure.head[2] : 0;
       const head = event.detail ? within(event).head : usual;
       const { block, place } = drawing;
@@ -594,7 +618,7 @@ export class Door {
       read: this.sources.map(({ made }) => within(made)),
       stacks: this.stacks.map(({ box, layers, chips, foot, made }) => ({
         ...{ box: within(box), chips: within(chips), foot: within(foot), made: within(made) },
-        layers: layers.map(({ row, parts, blocks }) => ({ row: within(row), blocks: blocks.map(within), parts: parts.map(({ button }) => within(button)) })),
+        layers: layers.map(({ row, parts, blocks }) => ({ row: within(row), blocks: blocks.map(within), parts: parts.map(({ cell }) => within(cell)) })),
       })),
       next: this.next ? within(this.next.button) : null,
       ...{ writtenEnd: 0, readStart: 0 },
@@ -723,6 +747,7 @@ export class Door {
     // The temperature's slider moves by arrow keys itself.
     if (target.type === "range" && target !== this.slider) return;
     if (target.classList?.contains("chips") && followedBy(event.key, 0, 1) !== null) return;
+    if (target.role === "gridcell" && (BLOCK_WAYS[event.key] || event.key === "Enter" || event.key === " ")) return;
     const inside = event.composedPath().includes(this.root);
     if (!inside && (typing(event) || (!this.figure.stage && key !== "k" && !key.startsWith("Arrow")))) return;
     // Outside the figure, up and down scroll the page.

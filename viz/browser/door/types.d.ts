@@ -53,7 +53,6 @@ interface FigureHeader {
   next: NextTokens[] | null;
   temperatures: number[];
   norm: string;
-  facts: string;
   pages: string[];
 }
 
