@@ -11,6 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from tests.kit.apptest import go_to
 from tests.kit.foreign_folders import save_foreign
+from tests.kit.shown import plain
 from tests.kit.tiny_checkpoint import write_tiny_checkpoint
 
 pytestmark = pytest.mark.slow
@@ -34,8 +35,10 @@ def open_foreign(open_app: Callable[..., AppTest], folder: Path) -> Callable[...
 
 def text_of(app: AppTest) -> str:
     """All that a page says outside its widgets."""
-    kinds = (app.main.markdown, app.get("html"), app.info, app.warning, app.error)
-    return "\n".join(str(getattr(each, "value", "") or each.proto) for one in kinds for each in one)
+    kinds = (app.main.markdown, app.caption, app.get("html"), app.info, app.warning, app.error)
+    return plain(
+        "\n".join(str(getattr(each, "value", "") or each.proto) for one in kinds for each in one)
+    )
 
 
 def test_the_menu_offers_them_beside_ours(open_foreign):
@@ -69,7 +72,7 @@ def test_the_heads_page_shows_the_kinds_that_there_are(open_foreign, family, kin
 
 def test_another_text_is_read_anew_and_a_gap_is_filled(open_foreign):
     app = open_foreign("bert", sentence="the cat sat")
-    assert "type [MASK] " in text_of(app)
+    assert "Type [MASK] " in text_of(app)
     app.text_input(key="sentence").set_value("the [MASK] sat").run()
     prepared = app.session_state["heads-prepared.kept"]
     assert "▁[MASK]" in prepared.trace.source.tokens

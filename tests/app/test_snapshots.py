@@ -20,7 +20,7 @@ from model.trace.attention_map import Site
 from model.translate.translator import load
 from tests.kit.apptest import go_to
 from tests.kit.labels import tiny_survey
-from tests.kit.shown import plain, query, said
+from tests.kit.shown import captions, html, plain, query, said
 from tests.kit.tiny_checkpoint import PAIRS, SNAPSHOTS, write_tiny_snapshots
 from viz.heads.training_curves import NAMES
 from viz.service import session
@@ -62,17 +62,6 @@ def asked(app: AppTest) -> OfModel:
     return found
 
 
-def answer(app: AppTest) -> str:
-    (found,) = [each.proto.body for each in app.get("html") if 'class="answer"' in each.proto.body]
-    return found
-
-
-def facts_line(app: AppTest) -> str:
-    found = re.search(r'<p class="model">(.*?)</p>', answer(app))
-    assert found
-    return found[1]
-
-
 def model_in_address(app: AppTest) -> dict[str, str]:
     """What the address says of the model; the heads page writes there as well."""
     return {name: app.query_params[name] for name in ("checkpoint", "step")
@@ -85,7 +74,7 @@ def test_a_checkpoint_with_snapshots_has_a_slider_that_stands_at_the_last_step(
     app = open_childhood()
     assert slider(app).options == ["0", "2", "20", "1,120"]
     assert slider(app).value == LAST
-    assert PAIRS[0][1] in answer(app)
+    assert PAIRS[0][1] in html(app)
     assert asked(app) == OfModel(snapshot_file(both / NAME, LAST), SENTENCE, "", 3)
     assert asked(app).folder == both / NAME
     assert model_in_address(app) == {"checkpoint": NAME}
@@ -94,7 +83,7 @@ def test_a_checkpoint_with_snapshots_has_a_slider_that_stands_at_the_last_step(
 def test_a_checkpoint_without_snapshots_has_no_slider(open_app: OpenApp, both: Path) -> None:
     app = open_app(folder=both)
     assert not app.select_slider
-    assert "steps" not in facts_line(app)
+    assert "steps" not in captions(app)
     assert asked(app) == OfModel(both / "en-de", SENTENCE, "")
 
 
@@ -111,14 +100,14 @@ def test_moving_the_slider_shows_what_the_model_said_then_and_writes_the_step(
     assert asked(app).snapshot == 1
     assert model_in_address(app) == {"checkpoint": NAME, "step": "2"}
     slider(app).set_value(LAST).run()
-    assert PAIRS[0][1] in answer(app)
+    assert PAIRS[0][1] in html(app)
     assert model_in_address(app) == {"checkpoint": NAME}
 
 
 def test_the_line_of_facts_says_how_far_the_training_had_come(open_childhood: OpenApp) -> None:
     app = open_childhood(step="20")
-    assert "after 20 of 1,120 steps, BLEU 60.5 on validation sentences · " in facts_line(app)
-    assert "after 1,120 of 1,120 steps, BLEU 90.8 on validation sentences · " in facts_line(
+    assert "after 20 of 1,120 steps, BLEU 60.5 on validation sentences · " in captions(app)
+    assert "after 1,120 of 1,120 steps, BLEU 90.8 on validation sentences · " in captions(
         slider(app).set_value(LAST).run()
     )
 
@@ -141,7 +130,7 @@ def test_metrics_without_a_score_of_the_snapshot_leave_it_out(
     if recorded is not None:
         metrics.write_text(json.dumps(recorded if isinstance(recorded, dict) else {}))
     app = open_app(folder=tmp_path, checkpoint=NAME, step="20")
-    assert "after 20 of 1,120 steps · " in facts_line(app)
+    assert "after 20 of 1,120 steps · " in captions(app)
 
 
 def test_a_link_opens_a_snapshot_and_keeps_it_in_the_address(open_childhood: OpenApp) -> None:
@@ -208,7 +197,7 @@ def test_sentence_target_and_step_are_one_question(open_childhood: OpenApp) -> N
     question = asked(app)
     assert (question.sentence, question.target) == ("The dog sleeps.", "Der Hund schläft.")
     assert (question.checkpoint.stem, question.snapshot) == ("20", 2)
-    assert "You typed this target" in answer(app)
+    assert "You typed this target" in html(app)
 
 
 def test_what_is_kept_for_one_snapshot_is_not_given_for_another(both: Path) -> None:
@@ -266,7 +255,7 @@ def test_a_single_snapshot_is_shown_without_a_slider(
     app = open_app(folder=tmp_path)
     assert not app.select_slider
     assert asked(app).snapshot == 0
-    assert "after 1,120 of 1,120 steps" in facts_line(app)
+    assert "after 1,120 of 1,120 steps" in captions(app)
 
 
 def test_what_heads_did_over_training_is_drawn_where_it_was_measured(

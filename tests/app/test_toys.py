@@ -53,7 +53,7 @@ def test_a_toy_says_what_it_does_and_what_to_look_for(open_app: OpenApp, shelf: 
     task = TASKS["reverse"]
     assert f"This toy {task.does}. {task.look}" in captions(app)
     assert "e d c b a" in html(app)
-    assert re.search(r"· \d+\.\d\d s", html(app))
+    assert re.search(r"· \d+\.\d\d s", captions(app))
     assert not warnings(app)
     assert app.text_input(key="sentence").label == "Input"
     assert not re.search(r"English|German|translat", said(app), re.IGNORECASE)
@@ -168,7 +168,7 @@ def test_half_a_transformer_shows_its_heads_and_what_it_is(
     title = f"Toy: letters in reverse, {says.removesuffix(': ').lower()}"
     assert app.selectbox(key="checkpoint").options[-1] == title
     assert "e d c b a" in html(app)
-    assert says in plain(html(app))
+    assert says in captions(app)
     assert f"This toy {TASKS['reverse'].does}. {TASKS['reverse'].look_alone}" in captions(app)
     assert {str(site.kind) for site in app.session_state["heads-prepared.kept"].trace.maps} == {
         kind

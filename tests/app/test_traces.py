@@ -18,7 +18,7 @@ from tests.app.conftest import ROOT
 from tests.app.test_heads_page import component, select, selected, sent
 from tests.kit import traces
 from tests.kit.apptest import go_to
-from tests.kit.shown import html, said, warnings
+from tests.kit.shown import captions, html, said, warnings
 from viz.links.parameters import View
 from viz.registry.pages import VIEWS
 from viz.service import model_menu
@@ -84,7 +84,7 @@ def test_a_model_of_one_text_shows_the_kind_that_it_has(open_app: OpenApp, name:
     field = app.text_input(key="bar-trace")
     assert field.disabled
     assert field.value == " ".join(words)
-    assert shape in html(app)
+    assert shape in captions(app)
     assert not [each for each in app.text_input if each.key in ("sentence", "target")]
     shown = html(app) + " ".join(each.label for each in app.text_input)
     assert not any(word in shown for word in ("German", "English", "ource token", "arget token"))

@@ -137,14 +137,14 @@ def _done(answer: Answer) -> str:
             return "filled in"
         case Purpose.LABEL:
             return "answered"
-        case Purpose.FILL:
-            return f"type {MASK} to have a gap filled · read"
         case _:
             return "read"
 
 
 def _fills(answer: Answer) -> str:
-    """The likeliest tokens of each gap as HTML."""
+    """The likeliest tokens of each gap as HTML, or how to ask for some."""
+    if answer.purpose is Purpose.FILL and not answer.fills:
+        return f"<div>Type {escape_html(MASK)} to have a gap filled.</div>"
     lines = []
     for number, fills in enumerate(answer.fills, 1):
         words = ", ".join(f"{_shown(word)} {percent(share)}" for word, share in fills)

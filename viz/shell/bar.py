@@ -130,6 +130,7 @@ def _show_bar(view: View) -> Question | None:
         entries = openables(uploaded_trace.name())
     except CheckpointError as error:
         st.error(escape_markdown(str(error)), icon=":material/error:")
+        inquiry_field.begin()
         return None
     _open(list(entries))
     entry = entries[_checkpoint()]
