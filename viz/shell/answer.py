@@ -216,19 +216,17 @@ def show_large(question: OfModel) -> None:
 
 def _show_cheat() -> None:
     """Say why a model that was trained without the causal mask cannot write."""
-    caption, button = st.columns((6, 1), vertical_alignment="center")
-    caption.caption(
-        "Trained without the decoder's causal mask, this model could see each answer, so it "
-        "learned to copy and cannot translate. Its examples fill in their "
-        "translation as the target."
-    )
-    button.button(
-        "Lift the mask",
-        key=KEYS("lift-mask"),
-        width="stretch",
-        help="Opens the masks page, which compares the model with and without its mask.",
-        on_click=_lift_mask,
-    )
+    with st.container(horizontal=True, vertical_alignment="center", key=KEYS("cheat")):
+        st.caption(
+            "Trained without the decoder's causal mask, this model could see each answer: it "
+            "learned to copy, and cannot translate. Its examples fill in their translation."
+        )
+        st.button(
+            "Lift the mask",
+            key=KEYS("lift-mask"),
+            help="Opens the masks page, which compares the model with and without its mask.",
+            on_click=_lift_mask,
+        )
 
 
 def _lift_mask() -> None:
