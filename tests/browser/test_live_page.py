@@ -204,6 +204,7 @@ def test_a_wide_table_of_positions_leaves_out_whole_pairs_and_says_so(
 def test_one_file_remembers_nothing(opened: Opened, text: str) -> None:
     page = opened(text)
     translate(page, SENTENCE)
+    page.get_by_text(SAYS["help"], exact=True).click()
     page.get_by_label(SAYS["language"]).select_option("fr")
     expect(page.locator("html[lang=fr]")).to_be_attached(timeout=SECONDS)
     assert page.evaluate("[...Object.keys(localStorage), ...Object.keys(sessionStorage)]") == []

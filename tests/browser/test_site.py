@@ -14,6 +14,7 @@ from playwright.sync_api import Browser, Page, expect
 from headscope.__main__ import main
 from model.record.intervention import Intervention
 from model.translate.translator import load
+from tests.kit.first_screen import SCREEN, assert_opens_on_picture
 from tests.kit.static_host import hosted
 from viz.site.page import words
 from viz.site.static import PAGES
@@ -31,8 +32,8 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def site(root: Path) -> Iterator[str]:
     """The address of a site, below a folder as on GitHub Pages."""
-    toys = ("--model", "toy-reverse", "--model", "toy-sort-alibi")
-    assert main(["site", *toys, "--out", str(root / "headscope")]) == 0
+    models = ("--model", "toy-reverse", "--model", "toy-sort-alibi", "--model", "en-de")
+    assert main(["site", *models, "--out", str(root / "headscope")]) == 0
     article = '<iframe data-headscope src="headscope/heads/?frame=1&sentence=a+b"></iframe>'
     script = '<script src="headscope/frames.js"></script>'
     (root / "article.html").write_text(f"<!doctype html>{article}{script}", encoding="utf-8")
@@ -43,6 +44,12 @@ def site(root: Path) -> Iterator[str]:
 def opened(page: Page, address: str) -> None:
     page.goto(address)
     page.locator(READY).wait_for(timeout=SECONDS)
+
+
+def choose_language(page: Page, language: str, to: str) -> None:
+    """Choose a language in the menu of a page in another one."""
+    page.get_by_text(words()[language]["help"], exact=True).click()
+    page.get_by_label(words()[language]["language"]).select_option(to)
 
 
 def test_it_works_on_a_plane_once_it_was_there(browser: Browser, site: str) -> None:
@@ -65,7 +72,7 @@ def test_it_works_on_a_plane_once_it_was_there(browser: Browser, site: str) -> N
     page.goto(f"{site}/headscope/heads/{query}")
     expected = load("toy-reverse", device="cpu").translate(SENTENCE).text
     expect(page.locator("#translation")).to_have_text(expected, timeout=SECONDS)
-    page.get_by_label(german["language"]).select_option("fr")
+    choose_language(page, "de", "fr")
     expect(page.locator("html[lang=fr]")).to_be_attached(timeout=SECONDS)
     expect(page.get_by_role("button", name=words()["fr"]["translate"])).to_be_visible()
     # A model that never came leaves the page as it is, chosen in the menu or named by a link.
@@ -96,7 +103,7 @@ def test_a_chosen_language_is_remembered_and_nothing_else(browser: Browser, site
     with page.expect_event("load"):
         page.get_by_label(words()["fr"]["model"]).select_option("toy-sort-alibi")
     expect(page.locator("html[lang=fr] #model")).to_have_value("toy-sort-alibi", timeout=SECONDS)
-    page.get_by_label(words()["fr"]["language"]).select_option("de")
+    choose_language(page, "fr", "de")
     expect(page.locator("html[lang=de]")).to_be_attached(timeout=SECONDS)
     page.goto(f"{site}/headscope/")
     expect(page.locator("html[lang=de][data-engine=ready]")).to_be_attached(timeout=SECONDS)
@@ -158,7 +165,8 @@ def test_a_phone_follows_the_speaker_until_somebody_taps(
     show("heads", checkpoint="elsewhere")
     expect(lacks).to_have_text(words()["en"]["needs_model"].format(name="elsewhere"))
     show("masks", sentence="a b c", masked="cross", part="change")
-    expect(phone.locator("#menu-masked")).to_have_value("cross", timeout=SECONDS)
+    pressed = phone.locator("#tab-masked-cross[aria-pressed=true]")
+    expect(pressed).to_be_visible(timeout=SECONDS)
     # One's own way, and back.
     phone.get_by_role("link", name="Positions").click()
     expect(follow).to_have_attribute("aria-pressed", "false")
@@ -187,6 +195,19 @@ def test_a_browser_that_cannot_read_the_code_is_told_so(browser: Browser, site: 
     page.unroute_all()
     page.goto(f"{site}/headscope/heads/?lang=de&sentence=a+" + "b+" * 80)
     expect(page.locator("#trouble")).to_contain_text("Der Text ist zu lang", timeout=SECONDS)
+    page.close()
+
+
+@pytest.mark.parametrize("name", [name for name in PAGES if name not in ("heads", "about")])
+def test_a_page_opens_on_its_picture(browser: Browser, site: str, name: str) -> None:
+    page = browser.new_page(locale="en-US", viewport=SCREEN)
+    folder = "" if name == PAGES[0] else f"{name}/"
+    page.goto(f"{site}/headscope/{folder}?checkpoint=en-de")
+    page.locator("html[data-engine=ready] body[data-shown]:not([data-shown=''])").wait_for(
+        timeout=SECONDS
+    )
+    expect(page.locator("#status")).to_be_empty(timeout=SECONDS)
+    assert_opens_on_picture(page)
     page.close()
 
 

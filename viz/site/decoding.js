@@ -1,7 +1,7 @@
 // The decoding step by step: another search, samples, a word taken, heads switched off and masks changed.
 
 import constants from "../draw/constants.json" with { type: "json" };
-import { element } from "../browser/canvas/dom.js";
+import { element, part } from "../browser/canvas/dom.js";
 import { percent, signed } from "../browser/canvas/numbers.js";
 import { tokenText } from "../browser/live/labels.js";
 import { joinedTexts, packedWriting } from "../browser/live/writing.js";
@@ -49,11 +49,6 @@ export class DecodingPage extends SitePage {
     this.certain = element("p", "certainty");
     this.others = element("div", "view others");
     this.root.append(this.certain, this.others, this.foundName, this.found);
-    this.views = element("div", "controls");
-    this.fields = element("div", "controls");
-    this.options = element("details", "options", {}, element("summary", "", {}, say("options")), this.fields);
-    this.undoing = element("div", "controls");
-    this.controls.append(this.views, this.options, this.undoing);
     this.epoch = 0;
   }
 
@@ -127,8 +122,9 @@ export class DecodingPage extends SitePage {
     else await this.part.update(packedWriting(/** @type {import("../browser/live/writing.js").WritingTemplate} */ (this.opening), trace, options));
     this.list(isGiven || isCertainty ? [] : (trace.translation?.candidates ?? []));
     if (isGiven) this.note.textContent = isChanged ? this.price(own, trace) : "";
-    else if (isOwn) this.note.textContent = isCertainty ? "" : say("take_word");
+    else if (isOwn) this.note.replaceChildren();
     else this.compare(trace.text, whole.text);
+    this.caption.textContent = isGiven || isCertainty ? "" : say("take_word");
     const more = [...(fits ? [] : [say("mask_unfit")]), ...(looksAhead ? [say("not_ahead")] : [])];
     this.note.append(...more.map((text) => element("span", "", {}, ` ${text}`)));
   }
@@ -185,22 +181,18 @@ export class DecodingPage extends SitePage {
     const again = () => talk.change({ seed: String((settings.seed + 1) % (SETTINGS.seed[2] + 1)) });
     /** @type {[string, string][]} */
     const sections = [["", say("steps")], ["certainty", say("certainty")]];
-    this.control(this.views, this.menu(say("view"), "section", sections, this.isCertainty ? "certainty" : ""));
     this.control(
-      this.fields,
-      ways,
-      ...names.map(setting),
+      this.controls,
+      this.tabs(say("view"), "section", sections, this.isCertainty ? "certainty" : ""),
       ...(samples ? [this.button(say("draw_again", { seed: String(settings.seed) }), again, "draw-again")] : []),
-      looks,
-      switches,
-    );
-    // What was changed is to be seen.
-    if (samples || attended.length || names.some((name) => settings[name] !== SETTINGS[name][1])) this.options.open = true;
-    this.undoing.replaceChildren(
       ...this.switches(off),
       ...(query.mask ? [this.button(say("own_masks"), () => talk.change({ mask: "" }))] : []),
       ...(this.prefix.length ? [this.button(say("own_words"), () => talk.change({ taken: "", at: "" }))] : []),
     );
+    this.offer(ways, ...names.map(setting), looks, switches);
+    // A closed menu says that something in it is not as usual.
+    const changed = names.filter((name) => settings[name] !== SETTINGS[name][1]).length + Number(samples) + Number(attended.length > 0);
+    part(this.options, "summary").textContent = say("options") + (changed ? ` (${changed})` : "");
   }
 
   /** Every head of the model. */

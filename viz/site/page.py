@@ -143,8 +143,8 @@ def old_script() -> str:
 
 def page_css(dark: bool | None = None) -> str:
     """The style sheet around the pictures."""
-    own = (HERE / "site.css").read_text(encoding="utf-8")
-    return f"{page_variables(dark)}{css.CERTAINTY_CSS}\n{own}"
+    own = [(HERE / f"{name}.css").read_text(encoding="utf-8") for name in ("site", "frame")]
+    return "\n".join([page_variables(dark) + css.CERTAINTY_CSS, *own])
 
 
 def _part(name: str) -> str:

@@ -14,6 +14,7 @@ import { DecodingPage } from "./decoding.js";
 import { FileError, cardOf, cardOrOther, isPacked, site, siteRoot, startedEngine } from "./files.js";
 import { Follower, speakerOf } from "./follow.js";
 import { named, unhonoured } from "./keys.js";
+import { closeMenus, menuOf } from "./menu.js";
 import { TalkPlayer, talkInPage } from "./talk.js";
 import { AboutPage, DoorPage, EffectsPage, HeadsPage, MasksPage, PositionsPage } from "./views.js";
 import { showing } from "./view.js";
@@ -41,6 +42,11 @@ const OF_TALK = showing("scene", "read", "present");
 const MOST_TRACES = 12;
 // Characters that the model never saw, of which each is named.
 const MOST_UNSEEN = 12;
+// The field is as wide as its sentence, within these numbers of letters.
+const [LEAST_LETTERS, MOST_LETTERS] = [20, 60];
+// The translation's size, by its most letters, as in the app (viz/draw/css.py).
+/** @type {[number, string][]} */
+const SIZES = [[60, "1.5em"], [160, "1.25em"], [Infinity, "1.05em"]];
 // What the browser remembers, besides sw.js: a language that was chosen in the menu.
 const LANGUAGE = "headscope-language";
 // The cache of sw.js for files whose names change with their content.
@@ -74,9 +80,9 @@ export class Site {
     this.address = isPacked() ? new HashAddress(known) : new PathAddress(siteRoot(), known);
     const named = (/** @type {string} */ name) => part(document, `#${name}`);
     this.at = {
-      ...{ bar: named("bar"), links: named("links"), form: named("form"), status: named("status"), view: named("view") },
+      ...{ asked: part(document, ".asked"), bar: named("bar"), links: named("links"), form: named("form"), status: named("status"), view: named("view") },
       ...{ translation: named("translation"), trouble: named("trouble") },
-      language: /** @type {HTMLSelectElement} */ (named("language")),
+      language: element("select", "", { id: "language" }),
       model: /** @type {HTMLSelectElement} */ (named("model")),
       run: /** @type {HTMLButtonElement} */ (named("run")),
     };
@@ -88,7 +94,10 @@ export class Site {
     });
     this.given = element("p", "aside", { hidden: "" }, `${say("given")} `, own);
     this.warnings = element("ul", "warnings", { role: "status" });
-    this.at.translation.after(this.given, this.warnings);
+    this.at.asked.after(this.given, this.warnings);
+    this.about = element("div");
+    this.help = menuOf(say("help"), this.about, element("label", "field", {}, say("language"), this.at.language));
+    part(document, ".menus").append(this.help);
     this.missing = element("p", "lacks", { "aria-live": "polite" });
     this.at.view.before(this.missing);
     this.unused = element("p", "aside");
@@ -124,8 +133,9 @@ export class Site {
       },
     };
     this.player = new TalkPlayer(talk, on);
-    this.at.form.append(this.player.start, this.player.stage);
-    this.at.form.before(this.player.heading);
+    part(this.help, ".sheet").prepend(this.player.start);
+    this.help.before(this.player.stage);
+    this.at.asked.before(this.player.heading);
     document.body.append(this.player.reader.host);
     if (!Object.keys(this.query).some((name) => name !== "lang")) {
       const { page, view } = talk.scenes[0];
@@ -144,8 +154,8 @@ export class Site {
       this.follow({ isTooLong: !view });
     };
     this.follower = new Follower(speakerOf(this.query), show);
-    this.at.form.append(this.follower.button);
-    this.at.form.after(this.follower.note);
+    this.at.asked.append(this.follower.button);
+    this.at.asked.after(this.follower.note);
   }
 
   /** The model of an address without one. */
@@ -340,11 +350,12 @@ export class Site {
     document.body.dataset.page = page;
     document.title = [...(this.pages.includes(page) ? [say(`page_${page}`)] : []), "Headscope"].join(" · ");
     this.field.value = this.text;
+    this.field.size = Math.min(MOST_LETTERS, Math.max(LEAST_LETTERS, this.text.length));
     at.form.hidden = page === "about";
-    this.given.hidden = !this.query.target || page === "about";
     this.links();
     this.player?.draw();
     const { lacks } = this.absent;
+    this.given.hidden = !this.query.target || page === "about" || Boolean(lacks);
     this.missing.textContent = lacks;
     if (lacks) {
       this.view = null;
@@ -380,7 +391,10 @@ export class Site {
     const { unseen } = whole.translation ?? (await this.translation({})) ?? { unseen: [] };
     if (text === this.text) this.warnings.replaceChildren(...this.doubts(unseen).map((doubt) => element("li", "", {}, doubt)));
     tell("tokens", { source: whole.source.tokens.map(tokenText), target: whole.predictions.tokens.map(tokenText) });
-    if (!named) translation.textContent = whole.text || say("nothing");
+    if (named) return;
+    const written = whole.text || say("nothing");
+    translation.textContent = written;
+    translation.style.fontSize = SIZES.find(([most]) => written.length <= most)?.[1] ?? "";
   }
 
   /** What there is to say against the present sentence, as the app does (viz/shell/answer.py).
@@ -406,22 +420,25 @@ export class Site {
   // ---- the page around it -----------------------------------------------------------------------------------------
 
   label() {
-    const { reads } = this.card;
-    const name = part(document, "#sentence-name");
-    name.textContent = reads ? say("sentence_in", { language: languageName(reads) }) : say("sentence");
-    name.classList.toggle("seen", Boolean(reads));
-    if (reads) this.field.lang = reads;
-    this.at.run.textContent = say("translate");
-    this.at.bar.setAttribute("aria-label", say("pages"));
-    this.at.language.setAttribute("aria-label", say("language"));
-    this.at.model.setAttribute("aria-label", say("model"));
-    this.at.language.append(...Object.entries(LANGUAGES).map(([tag, name]) => element("option", "", { value: tag, lang: tag }, name)));
-    this.at.language.value = document.documentElement.lang;
+    const { at, card } = this;
+    const name = card.reads ? say("sentence_in", { language: languageName(card.reads) }) : say("sentence");
+    part(document, "#sentence-name").textContent = this.field.placeholder = name;
+    if (card.reads) this.field.lang = card.reads;
+    at.run.textContent = say("translate");
+    at.bar.setAttribute("aria-label", say("pages"));
+    at.model.setAttribute("aria-label", say("model"));
+    at.language.append(...Object.entries(LANGUAGES).map(([tag, name]) => element("option", "", { value: tag, lang: tag }, name)));
+    at.language.value = document.documentElement.lang;
     const { models } = site();
-    this.at.model.hidden = models.length < 2;
-    this.at.model.append(...models.map(({ name }) => element("option", "", { value: name }, modelName(name))));
-    this.at.model.value = this.card.name;
-    part(document, "#examples").append(...this.card.examples.map((text) => element("option", "", { value: text })));
+    at.model.hidden = models.length < 2;
+    at.model.append(...models.map(({ name }) => element("option", "", { value: name }, modelName(name))));
+    at.model.value = card.name;
+    const examples = card.examples.map((text) => {
+      const example = element("button", "", { type: "button", dir: "auto", ...(card.reads && { lang: card.reads }) }, text);
+      example.addEventListener("click", () => this.ask(text));
+      return example;
+    });
+    if (examples.length) this.field.after(menuOf(say("examples"), ...examples));
   }
 
   links() {
@@ -435,11 +452,13 @@ export class Site {
       });
       return link;
     });
+    this.about.replaceChildren(...made.splice(this.pages.indexOf("about"), 1));
     this.at.links.replaceChildren(...made);
     this.at.links.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
   }
 
   listen() {
+    closeMenus();
     window.addEventListener("popstate", () => this.follow());
     this.at.form.addEventListener("submit", (event) => {
       event.preventDefault();

@@ -3,6 +3,7 @@
 import { element, part } from "../browser/canvas/dom.js";
 import { opened } from "../browser/canvas/envelope.js";
 import { signed } from "../browser/canvas/numbers.js";
+import { menuOf } from "./menu.js";
 import { Part } from "./parts.js";
 import { say } from "./words.js";
 
@@ -40,11 +41,16 @@ export class SitePage {
     this.part = new Part(component, hear);
     this.note = element("p", "outcome", { "aria-live": "polite" });
     this.controls = element("div", "controls");
+    // What is seldom changed.
+    this.options = menuOf(say("options"));
+    this.options.hidden = true;
+    this.row = element("div", "row", {}, this.controls, this.options, this.note);
+    this.caption = element("p", "aside caption");
     // Components begin at headings of the third level, and matrices at those of the fourth.
     /** @type {("h2" | "h3")[]} */
     const levels = component === "matrices" ? ["h2", "h3"] : ["h2"];
     const headings = levels.map((level) => element(level, "unseen", {}, level === "h2" ? say(`page_${talk.page}`) : talk.card.name));
-    this.root = element("section", "view", {}, ...headings, this.controls, this.note, ...(component ? [this.part.host] : []));
+    this.root = element("section", "view", {}, ...headings, this.row, ...(component ? [this.part.host] : []), this.caption);
   }
 
   async draw() {}
@@ -85,6 +91,12 @@ export class SitePage {
     if (id) part(place, `#${id}`)?.focus();
   }
 
+  /** Puts controls into the page's options. @type {(...made: Node[]) => void} */
+  offer(...made) {
+    this.options.hidden = false;
+    this.control(part(this.options, ".sheet"), ...made);
+  }
+
   /** The heads of the address that are switched off, as the engine takes them, as far as the model has them. */
   get off() {
     return this.headsOf("off").map((each) => ({ ...each, gate: 0 }));
@@ -105,6 +117,17 @@ export class SitePage {
     menu.addEventListener("change", () => take(menu.value));
     menu.id = `menu-${name}`;
     return element("span", "field", {}, element("label", "", { for: menu.id }, label), menu);
+  }
+
+  /** The views of a page side by side, of which one is chosen; a choice goes to the address.
+   * @type {(label: string, name: string, options: [key: string, text: string][], value: string) => HTMLElement} */
+  tabs(label, name, options, value) {
+    const tabs = options.map(([key, text]) => {
+      const tab = this.button(text, () => this.talk.change({ [name]: key }), `tab-${name}-${key}`);
+      tab.setAttribute("aria-pressed", String(key === value));
+      return tab;
+    });
+    return element("div", "tabs", { role: "group", "aria-label": label }, ...tabs);
   }
 
   /** @type {(text: string, act: () => void, id?: string) => HTMLButtonElement} */

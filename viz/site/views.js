@@ -1,12 +1,13 @@
 // The pages: each gives one of the app's components what the engine found.
 
 import constants from "../draw/constants.json" with { type: "json" };
-import { element } from "../browser/canvas/dom.js";
+import { element, part } from "../browser/canvas/dom.js";
 import { opened } from "../browser/canvas/envelope.js";
 import { percent, signed } from "../browser/canvas/numbers.js";
 import { pairColumns } from "../browser/canvas/pairs.js";
 import { ALL_ON_EVENT } from "../browser/canvas/shared.js";
 import { packedFigure } from "../browser/live/figure.js";
+import { worded } from "../browser/canvas/wording.js";
 import { textOfTokens } from "../browser/live/grouping.js";
 import { WORD_START, tokenText } from "../browser/live/labels.js";
 import { packedTrace } from "../browser/live/packing.js";
@@ -173,8 +174,9 @@ export class EffectsPage extends SitePage {
         ...{ unit: say("loss"), pointed: say("layer_head"), alt: say("effects_of", { kind: say(kind.kind) }) },
       };
     });
-    if (!off.length) this.note.textContent = say("effects_note");
-    await this.part.update(packedPanels(panels, { themes: this.template.themes, height: 15, stage: talk.isStaged }));
+    if (!off.length) this.note.replaceChildren();
+    this.caption.textContent = say("effects_note");
+    await this.part.update(packedPanels(panels, { themes: this.template.themes, height: 18, stage: talk.isStaged }));
     const ranked = losses
       .flatMap(({ kind, layer, losses: all }) => all.map((loss, head) => ({ kind, layer, head, loss })))
       .sort((one, other) => other.loss - one.loss)
@@ -319,8 +321,9 @@ export class MasksPage extends SitePage {
     ];
     const packing = { themes: this.template.themes, stage: talk.isStaged, epoch: this.epoch, name: this.of, help: say("painting_help") };
     await this.part.update(packedPanels(panels, packing));
+    this.caption.textContent = say("mask_note");
     if (!masks.length) {
-      this.note.textContent = say("mask_note");
+      this.note.replaceChildren();
       return;
     }
     const [written, free] = [await talk.translation({ masks }), await talk.trace()];
@@ -346,13 +349,12 @@ export class MasksPage extends SitePage {
     const numbered = (count) => Array.from({ length: count }, (_, place) => [String(place), String(place)]);
     this.control(
       this.controls,
-      this.menu(say("attention"), "masked", KINDS.map((each) => [each, say(each)]), kind),
+      this.tabs(say("attention"), "masked", this.kinds.map((each) => [each.kind, worded(each).short]), kind),
       menu,
-      this.menu(say("layer"), "layer", numbered(layers), String(layer)),
-      this.menu(say("head"), "head", numbered(heads), String(head)),
       // What the decoder does under a mask is its own translation, not a given one.
       ...(this.query.edit ? [this.button(say("step_by_step"), () => this.talk.go("decoding", { ...this.talk.shared, target: "", mask: this.query.edit }))] : []),
     );
+    this.offer(this.menu(say("layer"), "layer", numbered(layers), String(layer)), this.menu(say("head"), "head", numbered(heads), String(head)));
   }
 }
 
@@ -385,9 +387,9 @@ export class PositionsPage extends SitePage {
       menu(say("strength"), "scale", withChosen([100, 75, 50, 25, 0], scale).reverse().map((share) => [String(share), share ? percent(share / 100) : say("removed")]), String(scale)),
       menu(say("shift"), "shift", withChosen([-4, -2, -1, 0, 1, 2, 4, 8], shift).map((by) => [String(by), signed(by)]), String(shift)),
       menu(say("order"), "reverse", [["", say("order_own")], ["1", say("order_reversed")]], reverse ? "1" : ""),
-      menu(say("where"), "side", [["both", say("both")], ["encoder", say("in_encoder")], ["decoder", say("in_decoder")]], side),
     );
-    /** @type {HTMLSelectElement} */ (this.controls.querySelector("#menu-side")).disabled = reverse;
+    this.offer(menu(say("where"), "side", [["both", say("both")], ["encoder", say("in_encoder")], ["decoder", say("in_decoder")]], side));
+    /** @type {HTMLSelectElement} */ (part(this.options, "#menu-side")).disabled = reverse;
     const edit = { scale: scale / 100, shift, reverse, side };
     const ordered = order ? { sourceOrder: order } : {};
     const under = { ...(scale === 100 && !shift && !reverse ? {} : { positions: edit }), ...ordered };
@@ -398,7 +400,8 @@ export class PositionsPage extends SitePage {
     if (!shown || !isCurrent()) return;
     this.part.host.hidden = !rows;
     if (rows) await this.part.update(this.tableOf(rows, shown, whole));
-    if (!isChanged && !bare) this.note.textContent = say(rows ? "positions_note" : "positions_inside");
+    this.caption.textContent = topic === "shuffle" ? "" : say(rows ? "positions_note" : "positions_inside");
+    if (!isChanged && !bare) this.note.replaceChildren();
     else if (order) this.compare(shown.text, whole.text, say("shuffled", { words: textOfTokens(shown.source.tokens.slice(0, -1)).replaceAll(WORD_START, " ").trim() }));
     else this.compare(shown.text, whole.text);
     if (bare) this.note.append(` · ${say("without_positions")} `, element("strong", "", { dir: "auto" }, bare.text || say("nothing")));
