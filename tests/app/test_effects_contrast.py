@@ -103,7 +103,7 @@ def test_the_fewest_heads_are_found_and_can_be_switched_off(
     assert not app.exception
     assert charts(app) == ["effects-set"]
     if decide == "remove":
-        assert 'class="change"' in html(app)
+        assert 'class="change line"' in html(app)
         app.button(key="effects-set-off").click().run()
         assert charts(app) == ["effects-contrast"]
         assert query(app, "off")

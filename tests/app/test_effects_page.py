@@ -25,6 +25,7 @@ from tests.kit.tiny_checkpoint import (
     write_tiny_removal,
     write_tiny_snapshots,
 )
+from viz.draw.word_diff import diff_html
 from viz.effects.alignment_map import NO_ALIGNMENT, alignment_sentences
 from viz.effects.effect_map import change_words
 from viz.effects.estimate_vs_deletion import MapBesideTruth
@@ -76,18 +77,30 @@ def title(app: AppTest, key: str) -> str:
     return text
 
 
+def alt(app: AppTest, key: str) -> str:
+    """A figure in words."""
+    (shown,) = [each.proto.alt for each in app.get("plotly_chart") if each.proto.id.endswith(key)]
+    return str(shown)
+
+
 def words(app: AppTest) -> str:
     """Every text of the page in Markdown."""
     return plain(" ".join(each.value for each in app.markdown))
 
 
-def translations(app: AppTest) -> tuple[str, str]:
-    """With all heads, and without some, what was removed left out."""
-    shown = html(app).partition('<div class="change"')[2].partition("</section></div>")[0]
-    with_, without = re.findall(r"<div>(.*?)</div>", re.sub(r"<del.*?</del>", "", shown))
-    return tuple(  # type: ignore[return-value]
-        " ".join(unescape(re.sub("<[^>]*>", "", text)).split()) for text in (with_, without)
+def without(app: AppTest) -> tuple[str, str, str]:
+    """The line on what comes of heads that are off: what is off, the translation then, a price."""
+    (line,) = re.findall(
+        r'<div class="change line">(.*?</div>(?:<span>.*?</span>)?)</div>', html(app)
     )
+    parts = re.fullmatch(r"<span>(.*?)</span><div>(.*?)</div>(?:<span>(.*?)</span>)?", line)
+    assert parts
+    left = re.sub(r"<del.*?</del>", "", parts[2])
+    name, text, price = (
+        " ".join(unescape(re.sub("<[^>]*>", "", part or "")).split())
+        for part in (parts[1], left, parts[3])
+    )
+    return name, text, price
 
 
 def test_the_map_is_of_the_whole_translation_and_names_the_greatest_effects(
@@ -95,8 +108,10 @@ def test_the_map_is_of_the_whole_translation_and_names_the_greatest_effects(
 ) -> None:
     app = open_effects()
     assert list(charts(app)) == ["effects-map"]
-    assert title(app, "effects-map") == "What the translation loses without each head"
-    assert "Each cell is one head." in captions(app)
+    assert alt(app, "effects-map").startswith("What the translation loses without each head.")
+    # The tab says what the map shows.
+    assert not title(app, "effects-map")
+    assert "Orange heads matter" in captions(app)
     assert any("0.7 halves the probability" in plain(each.value) for each in app.markdown)
     site, head, _ = found.ranked()[0]
     assert f"layer {site.layer}, head {head}, the translation’s log-probability" in words(app)
@@ -121,7 +136,7 @@ def test_a_target_token_is_chosen_and_kept_in_the_address(
     chosen = app.selectbox(key="effects-token").set_value(2).run()
     assert query(chosen, "token") == "2"
     token = found.predictions.tokens[1].removeprefix("▁")
-    assert token in title(chosen, "effects-map")
+    assert token in alt(chosen, "effects-map")
     again = open_effects(token="2")
     assert charts(again)["effects-map"] == charts(chosen)["effects-map"]
 
@@ -130,7 +145,7 @@ def test_a_token_that_the_translation_does_not_have_is_the_whole_translation(
     open_effects: OpenApp,
 ) -> None:
     app = open_effects(token="99")
-    assert title(app, "effects-map") == "What the translation loses without each head"
+    assert alt(app, "effects-map").startswith("What the translation loses without each head.")
     assert app.selectbox(key="effects-token").value == 0
 
 
@@ -148,25 +163,30 @@ def test_a_token_that_the_translation_does_not_have_is_the_whole_translation(
 def test_what_is_switched_off_is_named_beside_the_translation_without_it(
     open_effects: OpenApp, asked: dict[str, str], named: str, present: str
 ) -> None:
-    page = html(open_effects(**asked, present=present))
-    sections = re.findall("<section[^>]*><span[^>]*>([^<]*)</span>", page)
-    assert sections == ["All heads", named]
+    name, _, price = without(open_effects(**asked, present=present))
+    assert name == named
+    # The foot of a stage says it.
+    assert bool(price) is not bool(present)
 
 
 @pytest.mark.parametrize(
     ("asked", "edit"),
     [({}, 0), ({"gate": "50"}, 0.5), ({"way": "uniform"}, "uniform"), ({"way": "first"}, "first")],
 )
-def test_without_heads_the_translation_stands_beside_its_own_with_its_price(
+def test_without_heads_the_translation_is_marked_where_it_changes_and_has_its_price(
     open_effects: OpenApp, model: Translator, asked: dict[str, str], edit: Any
 ) -> None:
     app = open_effects(off="cross.1.0-cross.1.1-cross.1.2-cross.1.3", **asked)
     under = Intervention(heads={(CROSS, head): edit for head in range(4)})
     own, after = model.translate(SENTENCE), model.translate(SENTENCE, under=under)
-    assert translations(app) == (own.text, after.text)
-    price = model.trace_of(own, under=under).log_probs
-    assert price is not None
-    assert f"to {float(price.sum()):.2f}".replace("-", "−") in words(app)
+    usual, left = (model.trace_of(own, under=each).log_probs for each in (Intervention(), under))
+    assert usual is not None
+    assert left is not None
+    _, text, cost = without(app)
+    assert (text, cost) == (after.text, f"the unchanged translation is {price(usual, left)}")
+    assert diff_html(own.text, after.text) in html(app)
+    # Behind More.
+    assert f"to {float(left.sum()):.2f}".replace("-", "−") in words(app)
     assert len(app.multiselect(key="effects-heads-off").value) == 4
     assert bool(app.get("slider")) is (asked.get("way") is None)
 
@@ -188,16 +208,16 @@ def test_a_head_gives_its_mean_over_the_examples(
     app = open_effects(folder=folder, off="cross.1.2", way="mean")
     under = Intervention(heads={(CROSS, 2): mean})
     own, after = model.translate(SENTENCE), model.translate(SENTENCE, under=under)
-    assert translations(app) == (own.text, after.text)
-    price = model.trace_of(own, under=under).log_probs
-    assert price is not None
-    assert f"to {float(price.sum()):.2f}".replace("-", "−") in words(app)
+    assert without(app)[1] == after.text
+    left = model.trace_of(own, under=under).log_probs
+    assert left is not None
+    assert f"to {float(left.sum()):.2f}".replace("-", "−") in words(app)
 
 
 def test_without_examples_there_is_no_mean_and_the_page_says_so(open_effects: OpenApp) -> None:
     app = open_effects(off="cross.1.2", way="mean")
     assert "this model has none" in " ".join(each.value for each in app.info)
-    assert 'class="change"' not in html(app)
+    assert 'class="change line"' not in html(app)
     assert list(charts(app)) == ["effects-map"]
 
 
@@ -207,10 +227,10 @@ def test_heads_are_switched_off_and_on_by_the_list_and_by_buttons(
     app = open_effects()
     app.multiselect(key="effects-heads-off").set_value(["cross.0.1", "encoder.1.2"]).run()
     assert query(app, "off") == "cross.0.1-encoder.1.2"
-    assert 'class="change"' in html(app)
+    assert 'class="change line"' in html(app)
     app.button(key="effects-off-none").click().run()
     assert query(app, "off") == ""
-    assert 'class="change"' not in html(app)
+    assert 'class="change line"' not in html(app)
     assert app.button(key="effects-off-none").disabled
     app.button(key="effects-off-more").click().run()
     greatest = "-".join(f"{site}.{head}" for site, head, _ in found.ranked()[:4])
@@ -320,7 +340,7 @@ def test_the_words_that_change_are_counted_on_demand(
         for site in model.sites
         for head in range(4)
     )
-    assert f"{different} of the 32 heads" in words(app)
+    assert f"{different} of the 32 heads" in captions(app)
     assert not [each for each in app.selectbox if each.key == "effects-token"]
 
 
@@ -465,7 +485,7 @@ def test_a_target_of_ones_own_is_what_is_measured(open_effects: OpenApp, model: 
     app = open_effects(target=target, token="1")
     expected = effects(model, SENTENCE, target)
     token = expected.predictions.tokens[0].removeprefix("▁")
-    assert f"“{token}”" in title(app, "effects-map")
+    assert f"“{token}”" in alt(app, "effects-map")
     probability = f"{float(np.exp(expected.log_probs[0])):.2g}"
     assert probability[:3] in words(app)
 
@@ -482,7 +502,7 @@ def test_on_stage_the_map_stands_alone_and_keys_go_through_the_tokens(
     assert (step.key, step.to(direction)) == ("effects-token", 1)
     assert len(step.options) == len(found.predictions) + 1
     without = open_effects(present="1", off="cross.1.0")
-    assert 'class="change"' in html(without)
+    assert 'class="change line"' in html(without)
     # What the head does stands there, also where both translations read alike.
     alone = found.losses[Site(AttentionKind.CROSS, 1)][0]
     cost = price(found.log_probs, found.log_probs - alone)
@@ -506,9 +526,9 @@ def test_on_stage_the_map_of_words_stands_alone(open_effects: OpenApp) -> None:
     app = open_effects(present="1", show="words")
     assert title(app, "stage-effects-effects-words") == "How many words each head changes"
     cue = app.session_state["stage-cue.kept"]
-    assert cue.shown in words(open_effects(show="words"))
+    assert cue.shown in captions(open_effects(show="words"))
     # It is of no token.
-    assert cue.steps == {}
+    assert cue.steps.keys() == {"ArrowLeft", "ArrowRight"}
 
 
 def test_each_snapshot_of_a_model_has_effects_of_its_own(

@@ -116,23 +116,22 @@ def test_every_part_of_the_masks_has_a_stage(open_app: OpenApp, part: str) -> No
     assert {"ArrowLeft", "ArrowRight", "v"} <= set(cue(app).steps)
 
 
-@pytest.mark.parametrize(
-    ("page", "view"),
-    [
-        ("masks", {"part": "change"}),
-        ("effects", {"off": "encoder.0.0"}),
-    ],
-)
-def test_a_typed_target_is_the_headline_over_pictures_of_it(
-    open_app: OpenApp, page: str, view: dict[str, str]
-) -> None:
+def test_a_typed_target_is_the_headline_over_pictures_of_it(open_app: OpenApp) -> None:
     typed = "Der Hund."
-    app = open_stage(open_app, page, target=typed, **view)
+    app = open_stage(open_app, "masks", target=typed, part="change")
     headline = html(app).partition('<div class="change"')[2]
     head, before, after = headline.partition("</section></div>")[0].split("</section>")
     assert f"<div>{typed}</div>" in head
     for each in (before, after):
         assert "Each typed token: probability" in each
+    assert cue(app).translation == typed
+
+
+def test_what_is_written_without_a_head_is_not_taken_for_a_typed_target(open_app: OpenApp) -> None:
+    typed = "Der Hund."
+    app = open_stage(open_app, "effects", target=typed, off="encoder.0.0")
+    assert "<span>Without Encoder 0.0, written freely</span>" in html(app)
+    assert cue(app).shown.startswith("Without Encoder 0.0, the typed target is ")
     assert cue(app).translation == typed
 
 

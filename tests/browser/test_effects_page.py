@@ -84,6 +84,7 @@ def test_another_word_is_typed_and_a_line_of_its_paths_opens_a_head(heads: Heads
     page = heads.page
     asked = urlencode({"sentence": "The cat sat on the mat.", "token": 2})
     page.goto(f"{heads.url}/effects?{asked}", timeout=LOADING)
+    page.get_by_role("button", name="“Katze”").click(timeout=LOADING)
     field = page.get_by_role("combobox", name="Why not another word?")
     field.click(timeout=LOADING)
     field.fill("Hund")

@@ -179,6 +179,12 @@ def empty_chart(layout: Layout, title: str, sentence: str, *, height: int) -> go
     return chart(layout, title, nothing, lines=[], **note)
 
 
+def filling(figure: go.Figure) -> go.Figure:
+    """A wide figure, changed in place: without its title, and as high as its place."""
+    top = figure.layout.margin.t - style.TITLE_HEIGHT
+    return figure.update_layout(title_text="", margin_t=top, height=None, autosize=True)
+
+
 def title_lines(title: str, *more: str) -> list[str]:
     """A whole title in lines, for a narrow figure whose title is short, and lines after it."""
     return [*textwrap.wrap(title, LINE), *more]

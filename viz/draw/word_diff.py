@@ -117,6 +117,22 @@ def translations_html(
     )
 
 
+def change_line(before: str, after: str, name: str, note: str = "", *, dark: bool) -> str:
+    """What became of a translation as one line of HTML, with its changes marked.
+
+    Args:
+        before: the translation; any text, as the others.
+        after: what it became.
+        name: what was done to it.
+        note: what else came of that.
+        dark: for a dark page.
+    """
+    said, noted = (f"<span>{escape_html(each)}</span>" if each else "" for each in (name, note))
+    text = diff_html(before, after, dark=dark) or NOTHING
+    line = f'<div class="change line">{said}<div>{text}</div>{noted}</div>'
+    return f"<style>{css.CHANGE_CSS}</style>{line}"
+
+
 def _probability(log_prob: float) -> str:
     share = math.exp(log_prob)
     if share > 0.999:

@@ -46,9 +46,12 @@ class ContrastMap(Contrasted, HeadMap):
     def caption(self) -> str:
         word, other = self.words
         return (
-            f"Each cell is one head. Orange: without it, {other} gains on {word}; blue: {word} "
-            f"gains on {other}."
+            f"Without an orange head, {other} gains on {word}; without a blue one, {word} gains on "
+            f"{other}."
         )
+
+    def said(self, site: Site, head: int) -> str:
+        return without_head(self.contrast, site, head)
 
     @property
     def more(self) -> str:
@@ -112,7 +115,11 @@ def _count(text: str, word: str) -> int:
 def contrast_sentences(contrast: Contrast, count: int = LISTED) -> list[str]:
     """The heads whose removal changes a word's advantage most, in plain text."""
     return [
-        f"Without {lower_first(site.head_name(head))}, "
-        f"{moved(contrast, contrast.without[site][head], contrast.likeliest[site].at([head]))}."
+        f"Without {lower_first(site.head_name(head))}, {without_head(contrast, site, head)}."
         for site, head, _ in contrast.ranked()[:count]
     ]
+
+
+def without_head(contrast: Contrast, site: Site, head: int) -> str:
+    """What happens to both words without a head, as `moved` says it."""
+    return moved(contrast, contrast.without[site][head], contrast.likeliest[site].at([head]))

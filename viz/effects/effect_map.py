@@ -12,7 +12,7 @@ from model.explain.ablation_results import Effects
 from model.trace.attention_map import FloatArray, Site
 from model.trace.head import Head
 from viz.draw import style
-from viz.draw.labels import axis_texts, lower_first
+from viz.draw.labels import axis_texts, lower_first, visible
 from viz.draw.word_diff import word_diff
 from viz.effects.head_map import CHANGED, LOSS, HeadMap, head_columns
 from viz.save.notebook import Lines
@@ -58,10 +58,10 @@ class EffectMap(HeadMap):
 
     @property
     def caption(self) -> str:
-        what = "the whole translation" if self.token is None else "this target token"
+        what = "the translation" if self.token is None else "this target token"
         return (
-            f"Each cell is one head. Orange: without it, {what} becomes less likely; blue: more "
-            "likely."
+            f"Orange heads matter: without one, {what} becomes less likely; without a blue one, "
+            "likelier."
         )
 
     @property
@@ -72,6 +72,11 @@ class EffectMap(HeadMap):
             "the decoder reads the same translation. Heads that can replace each other all look "
             f"unimportant. {self.cross_words}"
         ).rstrip()
+
+    def said(self, site: Site, head: int) -> str:
+        losses, token = self.effects.losses[site][head], self.token
+        most = int(np.abs(losses).argmax()) if token is None else token
+        return _of_token(self.effects, most, float(losses[most]))
 
     def numbers(self) -> Numbers:
         losses = np.concatenate(list(self.effects.losses.values()))
@@ -126,10 +131,17 @@ class WordMap(HeadMap):
 
     @property
     def caption(self) -> str:
-        return (
-            "Each cell is one head: the number of words that change when the model translates "
-            "without it. 0 means the same translation."
-        )
+        return f"{self.changing} The number counts the words that change."
+
+    @property
+    def changing(self) -> str:
+        """How many heads change the translation alone, in plain text."""
+        count = sum(int(np.count_nonzero(each)) for each in self.values.values())
+        total = sum(map(len, self.after.values()))
+        return f"Removing a single head changes the translation for {count} of the {total} heads."
+
+    def said(self, site: Site, head: int) -> str:
+        return visible(self.after[site][head])
 
     def numbers(self) -> Numbers:
         arrays = {

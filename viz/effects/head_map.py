@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
@@ -13,13 +14,13 @@ from plotly.colors import sample_colorscale
 
 from model.trace.attention_map import AttentionKind, Site
 from model.trace.head import Head
-from viz.charts.chart import Layout
+from viz.charts.chart import LINE, Layout
 from viz.charts.head_grid import ROW, HeadGrid, head_grids
 from viz.charts.marks import Mark, cell_texts, points
 from viz.charts.scale import Scale, around_zero
 from viz.draw import style, themes
 from viz.draw.constants import CONSTANTS
-from viz.draw.labels import lower_first
+from viz.draw.labels import escape_html, lower_first
 from viz.links.head_refs import KINDS
 from viz.save.picture import Picture
 
@@ -61,6 +62,10 @@ class HeadMap(Picture):
     def values(self) -> Mapping[Site, Values]:
         """The numbers by site, (head,)."""
 
+    def said(self, site: Site, head: int) -> str:
+        """What the pointer says of a head besides its number, in plain text."""
+        return ""
+
     @property
     def alt(self) -> str:
         sizes = "; ".join(
@@ -101,13 +106,25 @@ class HeadMap(Picture):
             HeadGrid(
                 name=kind.full_name,
                 values=each,
-                said=f"{self.unit} <b>%{{z:.4~g}}</b>",
+                said=f"{self.unit} <b>%{{z:.4~g}}</b>%{{customdata}}",
                 marks=self._marks(kind, each, scale),
-                more={"meta": str(kind)},
+                more={"meta": str(kind), "customdata": self._said(kind, each)},
             )
             for kind, each in maps.items()
         ]
         return head_grids(layout, self.title, grids, scale, short="Effect of each head")
+
+    def _said(self, kind: AttentionKind, values: Values) -> list[list[str]]:
+        """`said` of each cell, safe to show, [layer][head]."""
+        layers = [site.layer for site in sorted(self.values) if site.kind is kind]
+        return [
+            [
+                "".join(f"<br>{escape_html(each)}" for each in textwrap.wrap(text, LINE))
+                for head in range(values.shape[1])
+                for text in [self.said(Site(kind, layer), head)]
+            ]
+            for layer in layers
+        ]
 
     def _marks(self, kind: AttentionKind, values: Values, scale: Scale) -> list[Mark]:
         """Numbers, except small ones, which would hide those that matter, and crosses."""

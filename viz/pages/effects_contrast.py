@@ -1,15 +1,18 @@
 """One word against another: the part of the effects page that speaks of their difference."""
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from model.contrast.head_sets import RANDOM_SETS
 from model.contrast.pairs import least_certain, spelled
-from model.contrast.results import Contrast, Question
+from model.contrast.results import Question
 from model.record.intervention import Intervention
 from model.trace.attention_map import FloatArray, Tokens
 from model.trace.head import Head
@@ -17,8 +20,8 @@ from model.trace.trace import Trace
 from viz.browser.clicks import clicks, handle_clicks
 from viz.browser.kept import Kept
 from viz.draw.labels import escape_markdown, token_text
-from viz.draw.word_diff import translations_html
-from viz.effects.contrasted import probability, standing
+from viz.draw.word_diff import change_line
+from viz.effects.contrasted import probability, quoted, standing
 from viz.effects.deciding_heads import DecidingHeads
 from viz.effects.logit_waterfall import LogitWaterfall
 from viz.effects.path_graph import PathGraph
@@ -26,21 +29,23 @@ from viz.effects.two_words import WordsWithoutTokens
 from viz.effects.view import AGAINST, KEYS, MOST_WORD, QUESTIONS, EffectsView
 from viz.heads.view import VIEW as HEADS
 from viz.heads.view import HeadsView
-from viz.links.head_refs import ALL_HEADS, named_heads
+from viz.links.head_refs import named_heads
+from viz.pages.effects_asked import Asked
+from viz.save.picture import Picture
 from viz.service import session
 from viz.service.jobs.contrasting import (
     add_terms,
-    contrast_words,
     find_head_set,
     find_paths,
     list_rivals,
     try_random_sets,
 )
 from viz.service.questions import OfModel
-from viz.shell import address
+from viz.shell import address, stage
 from viz.shell.save_menu import show_picture
 from viz.shell.theme import is_dark
-from viz.shell.widgets import brief, segments
+from viz.shell.widgets import brief, menu, row, segments
+from viz.shell.width import is_narrow
 
 FIELD = KEYS("other-word")
 """The key of the field for the other word; the address has it as a text."""
@@ -86,10 +91,49 @@ def others(question: OfModel, place: int | None, predictions: Tokens) -> list[tu
     return list(listed.items())[::-1]
 
 
-def choose_other(question: OfModel, view: EffectsView, trace: Trace) -> None:
+@contextmanager
+def above_words(asked: Asked) -> Iterator[DeltaGenerator]:
+    """A picture, shown within, above the choice of its words; gives the place beside that."""
+    above = st.container()
+    # These come first: what is typed may be no word, and is then to be changed.
+    with row():
+        with st.popover(_chosen(asked), icon=":material/compare_arrows:", key=KEYS("words-of")):
+            choose_token(asked)
+            if asked.view.token:
+                choose_other(asked)
+            else:
+                st.button(WHY_NOT, key=KEYS("why-not"), on_click=ask_why_not)
+        beside = st.container()
+    with above:
+        yield beside
+
+
+def _chosen(asked: Asked) -> str:
+    """The words of the picture, as its button has them."""
+    view = asked.view
+    if not view.token:
+        return "Choose a word"
+    word = escape_markdown(quoted(asked.token_names[view.token]))
+    return f"{word}, not {escape_markdown(quoted(view.instead))}" if view.instead else word
+
+
+def choose_token(asked: Asked) -> None:
+    """The field for the target token."""
+    menu(
+        "Target token",
+        enumerate(asked.token_names),
+        key=KEYS("token"),
+        hides_label=True,
+        width=230,
+        on_change=change_token,
+    )
+
+
+def choose_other(asked: Asked) -> None:
     """The field for the other word: one of the likeliest, or typed."""
+    view = asked.view
     # With an empty choice, a slow browser could send it for a word that it has not heard of.
-    names = {"": WHY_NOT} | dict(others(question, view.place, trace.predictions))
+    names = {"": WHY_NOT} | dict(others(asked.question, view.place, asked.trace.predictions))
     names.setdefault(view.instead, view.instead)
     st.session_state[FIELD] = view.instead
     st.selectbox(
@@ -124,44 +168,28 @@ def change_token() -> None:
         _ANEW.value = bool(address.read(EffectsView).token)
 
 
-def contrast_of(question: OfModel, view: EffectsView) -> Contrast:
-    """The two words of the view."""
-    return session.ask(contrast_words(question.record, *_pair(view)))
-
-
-def _pair(view: EffectsView) -> tuple[int, str]:
-    assert view.place is not None, "open_pair chose a target token"
-    return view.place, view.instead
-
-
-def show_standing(contrast: Contrast) -> None:
-    """Both probabilities, above the picture."""
-    st.markdown(f"**{escape_markdown(standing(contrast))}**")
-
-
-def tokens_picture(question: OfModel, view: EffectsView) -> WordsWithoutTokens:
+def tokens_picture(asked: Asked) -> WordsWithoutTokens:
     """Both words without each source token."""
-    return WordsWithoutTokens(contrast_of(question, view), *_pair(view), target=question.target)
+    return WordsWithoutTokens(asked.contrast, *asked.pair, target=asked.question.target)
 
 
-def sum_picture(question: OfModel, view: EffectsView) -> LogitWaterfall:
+def sum_picture(asked: Asked) -> LogitWaterfall:
     """What adds up to the difference."""
-    terms = session.ask(add_terms(question.record, *_pair(view)))
-    contrast = contrast_of(question, view)
-    return LogitWaterfall(contrast, *_pair(view), terms, target=question.target)
+    terms = session.ask(add_terms(asked.question.record, *asked.pair))
+    return LogitWaterfall(asked.contrast, *asked.pair, terms, target=asked.question.target)
 
 
-def paths_picture(question: OfModel, view: EffectsView) -> PathGraph:
+def paths_picture(asked: Asked) -> PathGraph:
     """The ways to the word."""
-    ways = session.ask(find_paths(question.record, *_pair(view)))
-    contrast = contrast_of(question, view)
-    return PathGraph(contrast, *_pair(view), ways, question.model_name, target=question.target)
+    question = asked.question
+    ways = session.ask(find_paths(question.record, *asked.pair))
+    return PathGraph(asked.contrast, *asked.pair, ways, question.model_name, target=question.target)
 
 
-def set_picture(question: OfModel, view: EffectsView) -> DecidingHeads:
+def set_picture(asked: Asked) -> DecidingHeads:
     """The fewest heads that decide, with random sets as large; its making can be stopped."""
-    contrast, pair = contrast_of(question, view), _pair(view)
-    decide: Question = "keep" if view.decide == "keep" else "remove"
+    question, contrast, pair = asked.question, asked.contrast, asked.pair
+    decide: Question = "keep" if asked.view.decide == "keep" else "remove"
     slot = st.empty()
     with slot.container(horizontal=True, vertical_alignment="center"):
         progress = st.progress(0.0, "Looking for the fewest heads…")
@@ -188,19 +216,52 @@ def set_picture(question: OfModel, view: EffectsView) -> DecidingHeads:
     )
 
 
-def show_set(question: OfModel, view: EffectsView) -> None:
+def show_tokens(asked: Asked) -> None:
+    """Both words without each source token."""
+    with above_words(asked) as beside:
+        picture = tokens_picture(asked)
+        show_picture(picture, KEYS("tokens"))
+        beside.markdown(escape_markdown(standing(asked.contrast)))
+    brief([*map(escape_markdown, picture.sentences)], KEYS("contrast-tokens"))
+
+
+def show_sum(asked: Asked) -> None:
+    """What adds up to the difference."""
+    with above_words(asked) as beside:
+        picture = sum_picture(asked)
+        show_picture(picture, KEYS("sum"), after=f" {AGAIN}")
+        _open_clicked(KEYS("sum"))
+        beside.markdown(escape_markdown(standing(asked.contrast)))
+    brief([escape_markdown(picture.sentence)], KEYS("contrast-sum"))
+
+
+def show_paths(asked: Asked) -> None:
+    """The ways to the word."""
+    with above_words(asked) as beside:
+        show_picture(paths_picture(asked), KEYS("paths"))
+        _open_clicked(KEYS("paths"))
+        beside.markdown(escape_markdown(standing(asked.contrast)))
+
+
+def choose_question(asked: Asked) -> None:
+    """What is asked of the fewest heads."""
+    segments("What happens to the heads", QUESTIONS, key=KEYS("decide"), hides_label=False)
+
+
+def show_set(asked: Asked) -> None:
     """The fewest heads that decide, and what the model writes without them."""
-    segments("What happens to the heads", QUESTIONS, key=KEYS("decide"))
-    picture = set_picture(question, view)
-    first, *rest = map(escape_markdown, picture.sentences)
-    brief([first], KEYS("contrast-set"))
+    with above_words(asked) as beside:
+        picture = set_picture(asked)
+        if len(picture.random):
+            show_picture(picture, KEYS("set"))
+            if picture.removes:
+                st.html(without_html(asked.question, picture.found.heads))
+        beside.markdown(escape_markdown(standing(asked.contrast)))
+    first, *rest = picture.sentences
     if not len(picture.random):
+        st.markdown(escape_markdown(first))
         return
-    if picture.removes:
-        heads = picture.found.heads
-        st.html(without_html(question, heads))
-    show_picture(picture, KEYS("set"))
-    st.markdown(" ".join([*rest, escape_markdown(picture.listed)]))
+    st.markdown(escape_markdown(" ".join([first, *rest, picture.listed])))
     if picture.removes:
         st.button(
             "Switch these heads off",
@@ -215,41 +276,18 @@ def show_set(question: OfModel, view: EffectsView) -> None:
 
 
 def without_html(question: OfModel, heads: tuple[Head, ...]) -> str:
-    """The translation with all heads and without some, as HTML."""
+    """The translation without some heads, with its changes marked, as HTML."""
     after = session.run(question, Intervention(heads=dict.fromkeys(heads, 0))).free.text
     before = session.run(question).free.text
-    return translations_html(
-        before, after, (ALL_HEADS, f"Without {named_heads(heads)}"), dark=is_dark()
-    )
+    return change_line(before, after, f"Without {named_heads(heads)}", dark=is_dark())
 
 
-def show_view(question: OfModel, view: EffectsView) -> None:
-    """Every view of two words but the map of heads."""
-    if view.show == "tokens":
-        picture = tokens_picture(question, view)
-        show_picture(picture, KEYS("tokens"))
-        brief([*map(escape_markdown, picture.sentences)], KEYS("contrast-tokens"))
-    elif view.show == "set":
-        show_set(question, view)
-    elif view.show == "sum":
-        terms = sum_picture(question, view)
-        show_picture(terms, KEYS("sum"), after=f" {AGAIN}")
-        _open_clicked(KEYS("sum"))
-        brief([escape_markdown(terms.sentence)], KEYS("contrast-sum"))
-    else:
-        show_picture(paths_picture(question, view), KEYS("paths"))
-        _open_clicked(KEYS("paths"))
-
-
-def picture_of(question: OfModel, view: EffectsView) -> Any:
-    """The picture of a view of two words, other than the map of heads, for a stage."""
-    makers = {
-        "tokens": tokens_picture,
-        "set": set_picture,
-        "sum": sum_picture,
-        "paths": paths_picture,
-    }
-    return makers[view.show](question, view)
+def present_pair(making: Callable[[Asked], Picture], asked: Asked) -> None:
+    """A picture of two words on a stage."""
+    stage.say(standing(asked.contrast))
+    with stage.picture():
+        picture = making(asked)
+        stage.show((picture, KEYS(picture.name)), narrow=is_narrow())
 
 
 def _open_clicked(chart: str) -> None:

@@ -24,7 +24,9 @@ from viz.effects.alignment_map import (
 from viz.effects.estimate_vs_deletion import MapBesideTruth
 from viz.effects.ranking import MapRanking
 from viz.effects.self_maps import SelfMap, no_truth, part_name
-from viz.effects.view import EVERY, KEYS, MAPPED, EffectsView, written_part
+from viz.effects.view import EVERY, KEYS, MAPPED, written_part
+from viz.pages.effects_asked import Asked
+from viz.pages.effects_contrast import choose_token
 from viz.save.picture import Picture
 from viz.service import session
 from viz.service.jobs.examples import find_later_rows
@@ -38,13 +40,19 @@ from viz.shell.widgets import brief, hint, menu, row
 from viz.shell.width import is_narrow
 
 
-def show_maps(question: OfModel, view: EffectsView, model: Translator) -> None:
+def show_maps(asked: Asked) -> None:
     """An estimate and the truth, and a ranking of estimates; for self-attention, estimates only."""
-    choose_map(view, model)
-    if view.kind is AttentionKind.CROSS:
-        show_beside_truth(question, view)
-    else:
-        show_self_map(question, view)
+    above = st.container()
+    choose_map(asked)
+    with above:
+        if asked.view.kind is AttentionKind.CROSS:
+            show_beside_truth(asked)
+        else:
+            show_picture(self_map_of(asked), KEYS("self-maps"))
+            hint(no_truth(asked.view.kind))
+    if asked.view.kind is AttentionKind.CROSS and asked.view.method != EVERY:
+        st.subheader("Which map to believe", anchor=False)
+        show_ranking(asked, maps_shown(asked))
     with st.expander("The methods, and what each leaves out", icon=":material/menu_book:"):
         st.markdown(
             "\n".join(
@@ -55,47 +63,37 @@ def show_maps(question: OfModel, view: EffectsView, model: Translator) -> None:
         )
 
 
-def choose_map(view: EffectsView, model: Translator) -> None:
-    """Which attention, which part of it, and which method."""
+def choose_map(asked: Asked) -> None:
+    """Which attention, which part of it, which method, and which target token."""
+    view = asked.view
     methods = {name: each.title for name, each in METHODS.items()}
     if view.kind is AttentionKind.CROSS:
         methods[EVERY] = "None: rank them all"
     kinds = {str(kind): kind.full_name for kind in MAPPED}
     with row(at="bottom"):
+        if view.has_token:
+            choose_token(asked)
         menu("Attention", kinds, key=KEYS("mapped"), width=230)
-        menu("Layer and head", parts_of(model, view.kind), key=KEYS("layer_head"), width=230)
+        menu("Layer and head", parts_of(asked.model, view.kind), key=KEYS("layer_head"), width=230)
         label = "Estimate beside the truth" if EVERY in methods else "Method"
         menu(label, methods, key=KEYS("method"), width=300)
 
 
-def show_beside_truth(question: OfModel, view: EffectsView) -> None:
-    """An estimate and the truth, and a ranking of estimates."""
-    shown = maps_shown(question, view)
-    if view.method != EVERY:
-        picture = MapBesideTruth(**shown, method=view.method)
-        show_picture(picture, KEYS("maps"))
-        if view.place is not None:
-            st.markdown(escape_markdown(picture.token_sentence))
-    st.subheader("Which map to believe", anchor=False)
-    examples = session.examples(question.checkpoint)
-    if examples:
-        st.toggle(
-            f"Also on this model’s {len(examples)} examples",
-            view.examples,
-            key=KEYS("examples"),
-            help="Deletes every source token of every example in turn; takes up to a minute.",
-        )
-    show_ranking(question, view, shown)
+def show_beside_truth(asked: Asked) -> None:
+    """An estimate and the truth, or the ranking of all estimates."""
+    shown = maps_shown(asked)
+    if asked.view.method == EVERY:
+        show_ranking(asked, shown)
+        return
+    picture = MapBesideTruth(**shown, method=asked.view.method)
+    show_picture(picture, KEYS("maps"))
+    if asked.view.place is not None:
+        st.markdown(escape_markdown(picture.token_sentence))
 
 
-def show_self_map(question: OfModel, view: EffectsView) -> None:
-    """A method's map and the weights, and why they cannot be ranked."""
-    show_picture(self_map_of(question, view), KEYS("self-maps"))
-    hint(no_truth(view.kind))
-
-
-def self_map_of(question: OfModel, view: EffectsView, *, alone: bool = False) -> SelfMap:
+def self_map_of(asked: Asked, *, alone: bool = False) -> SelfMap:
     """The map of self-attention that the view shows."""
+    question, view = asked.question, asked.view
     site, head = view.part
     assert site is not None
     # Of the other methods, nothing depends on it.
@@ -118,8 +116,9 @@ def parts_of(model: Translator, kind: AttentionKind) -> dict[str, str]:
     }
 
 
-def maps_shown(question: OfModel, view: EffectsView) -> dict[str, Any]:
+def maps_shown(asked: Asked) -> dict[str, Any]:
     """The arguments shared by both pictures of maps."""
+    question, view = asked.question, asked.view
     site, head = view.part
     slot = st.empty()
     found = session.attributions(question.record, partial(slot.progress, text="Making the maps…"))
@@ -136,8 +135,9 @@ def maps_shown(question: OfModel, view: EffectsView) -> dict[str, Any]:
     }
 
 
-def ranking_of(question: OfModel, view: EffectsView, shown: dict[str, Any]) -> MapRanking:
+def ranking_of(asked: Asked, shown: dict[str, Any]) -> MapRanking:
     """How well every method agrees with the truth, over the examples too if that is asked for."""
+    question, view = asked.question, asked.view
     examples = session.examples(question.checkpoint) if view.examples else ()
     held = []
     slot = st.empty()
@@ -153,15 +153,31 @@ def ranking_of(question: OfModel, view: EffectsView, shown: dict[str, Any]) -> M
     return MapRanking(**shown, marked=marked, pairs=pairs, examples=held)
 
 
-def show_ranking(question: OfModel, view: EffectsView, shown: dict[str, Any]) -> None:
+def show_ranking(asked: Asked, shown: dict[str, Any]) -> None:
     """The methods in their order, and the best of them in words."""
-    picture = ranking_of(question, view, shown)
-    brief([*map(escape_markdown, picture.sentences)], KEYS("ranking"))
-    show_picture(picture, KEYS("ranking"))
+    slot = st.container()
+    examples = session.examples(asked.question.checkpoint)
+    if examples:
+        st.toggle(
+            f"Also on this model’s {len(examples)} examples",
+            asked.view.examples,
+            key=KEYS("examples"),
+            help="Deletes every source token of every example in turn; takes up to a minute.",
+        )
+    with slot:
+        picture = ranking_of(asked, shown)
+        show_picture(picture, KEYS("ranking"))
+        brief([*map(escape_markdown, picture.sentences)], KEYS("ranking"))
 
 
-def show_maps_on_stage(question: OfModel, view: EffectsView) -> None:
+def show_maps_on_stage(asked: Asked) -> None:
     """An estimate beside the truth, or all of them ranked; one after another by a key."""
+    view = asked.view
+    if view.has_token:
+        stage.offer(
+            "Up and down: target token",
+            down=stage.Step(KEYS("token"), range(len(asked.token_names)), view.token),
+        )
     has_truth = view.kind is AttentionKind.CROSS
     methods = [EVERY, *METHODS] if has_truth else list(METHODS)
     stage.offer(
@@ -171,11 +187,11 @@ def show_maps_on_stage(question: OfModel, view: EffectsView) -> None:
     # Two maps one below the other have no room on a narrow stage.
     narrow = is_narrow()
     if not has_truth:
-        picture: Picture = self_map_of(question, view, alone=narrow)
+        picture: Picture = self_map_of(asked, alone=narrow)
         stage.say(picture.title)
     else:
-        shown = maps_shown(question, view)
-        picture = ranking = ranking_of(question, view, shown)
+        shown = maps_shown(asked)
+        picture = ranking = ranking_of(asked, shown)
         if view.method == EVERY:
             stage.say(ranking.brief)
         else:
@@ -205,18 +221,20 @@ def _why_no_alignment(question: OfModel) -> str:
     return NO_ALIGNMENT_OF_OTHERS if other else NO_ALIGNMENT
 
 
-def show_alignment(question: OfModel) -> None:
+def show_alignment(asked: Asked) -> None:
     """The alignment error of every head, and in words what is nearest to the gold set."""
+    question = asked.question
     picture = alignment_of(question)
     if picture is None:
         hint(_why_no_alignment(question))
         return
-    show_picture(picture, KEYS("alignment"))
+    show_picture(picture, KEYS("alignment"), fills=True)
     brief([*map(escape_markdown, alignment_sentences(picture.table))], KEYS("alignment"))
 
 
-def show_alignment_on_stage(question: OfModel) -> None:
+def show_alignment_on_stage(asked: Asked) -> None:
     """The map alone."""
+    question = asked.question
     # Numbers on coloured cells are too faint for the back row.
     picture = alignment_of(question, numbered=False)
     with stage.picture():

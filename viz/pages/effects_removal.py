@@ -6,7 +6,9 @@ from model.checkpoints.checkpoint import CheckpointError, snapshots
 from model.explain.removal_file import read_removal
 from viz.draw.labels import escape_markdown
 from viz.effects.removal_curve import MEASURES, NO_CURVES, ExamplesCurve, RemovalCurve
-from viz.effects.view import CURVES, KEYS, SENTENCE, EffectsView
+from viz.effects.view import CURVES, KEYS, SENTENCE
+from viz.pages.effects_asked import Asked
+from viz.pages.effects_switches import offer_switches, show_without
 from viz.service import session
 from viz.service.jobs.removing import remove_heads
 from viz.service.questions import OfModel
@@ -42,9 +44,12 @@ def example_curves(question: OfModel) -> dict[str, ExamplesCurve]:
     return {each: ExamplesCurve(removal, each, question.model_name) for each in MEASURES}
 
 
-def show_removal(question: OfModel) -> None:
+def show_removal(asked: Asked) -> None:
     """The curve of this translation, and below it those of the examples."""
-    show_picture(curve_of(question), KEYS("removal"))
+    question = asked.question
+    show_picture(curve_of(question), KEYS("removal"), fills=True)
+    show_without(asked)
+    offer_switches(asked.view, asked.effects.ranked())
     st.subheader("On the model’s examples", anchor=False)
     curves = example_curves(question)
     if curves:
@@ -55,8 +60,9 @@ def show_removal(question: OfModel) -> None:
                 show_picture(picture, KEYS(measure), columns=len(curves))
 
 
-def show_removal_on_stage(question: OfModel, view: EffectsView) -> None:
+def show_removal_on_stage(asked: Asked) -> None:
     """One curve; keys lead to the next."""
+    question, view = asked.question, asked.view
     stage.offer(
         "Left and right: curve",
         across=stage.Step(KEYS("curve"), list(CURVES), view.curve, cycles=True),

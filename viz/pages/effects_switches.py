@@ -5,28 +5,28 @@ from typing import Any
 import streamlit as st
 
 from model.contrast.results import Contrast
-from model.trace.attention_map import Site, Tokens
+from model.trace.attention_map import Site
 from model.trace.head import Head
 from viz.draw import style
 from viz.draw.labels import axis_texts, escape_markdown
-from viz.draw.word_diff import translations_html, typed_in
-from viz.effects.contrasted import moved
+from viz.draw.word_diff import change_line
+from viz.effects.contrast_map import without_head
 from viz.effects.effect_map import change_words
 from viz.effects.price import price, price_words
 from viz.effects.view import KEYS, VIEW, WAYS, EffectsView
-from viz.links.head_refs import ALL_HEADS, MOST_HEADS
+from viz.links.head_refs import MOST_HEADS
+from viz.pages.effects_asked import Asked
 from viz.service import session
 from viz.service.jobs.examples import average_heads
-from viz.service.questions import OfModel
 from viz.service.results import Outcome
-from viz.shell import address
+from viz.shell import address, tab_row
 from viz.shell.head_picker import choose_heads
 from viz.shell.theme import is_dark
-from viz.shell.widgets import hint, menu, options
+from viz.shell.widgets import CAPTIONED, hint, menu, more, row
 
 NO_MEANS = (
     "Replacing a head by its mean needs the model’s examples, and this model has none. Choose "
-    "another way to switch heads off below."
+    "another way to switch heads off in Options."
 )
 
 
@@ -41,24 +41,24 @@ OFF = KEYS("heads-off")
 """The key of the field of heads; the address has them as one text."""
 
 
-def show_switches(view: EffectsView, ranked: list[tuple[Site, int, float]]) -> None:
-    """Heads to switch off, and behind a button several at once and what is done to them."""
+def offer_switches(view: EffectsView, ranked: list[tuple[Site, int, float]]) -> None:
+    """Behind *Options*: heads to switch off, several at once, and what is done to them."""
     names = {
         str(head): f"{head.short_name} ({style.number(loss)})"
         for site, number, loss in ranked
         for head in [Head(site, number)]
     }
-    choose_heads(
-        "Heads switched off, largest effects first",
-        names,
-        view.off,
-        key=OFF,
-        parameter="off",
-        placeholder="None: choose a head, or click one above",
-    )
-    with options(KEYS("options")):
+    with tab_row.options():
+        choose_heads(
+            "Heads switched off, largest effects first",
+            names,
+            view.off,
+            key=OFF,
+            parameter="off",
+            placeholder="None: choose a head, or click one on the map",
+        )
         show_buttons(view, ranked)
-        menu("How to switch them off", WAYS, key=KEYS("way"), width=250)
+        menu("How to switch them off", WAYS, key=KEYS("way"))
         if view.way == "gate":
             st.slider(
                 "Remaining share",
@@ -67,7 +67,6 @@ def show_switches(view: EffectsView, ranked: list[tuple[Site, int, float]]) -> N
                 view.gate,
                 key=KEYS("gate"),
                 format="%d%%",
-                width=220,
                 help="A factor before W_O; 0% removes the head.",
             )
 
@@ -127,50 +126,52 @@ def switch_layer(n_heads: int) -> None:
     address.change(off=tuple(heads)[:MOST_HEADS])
 
 
-def show_without(question: OfModel, view: EffectsView) -> None:
-    """The translation without the heads beside the model's own, and the loss."""
-    both = outcomes(question, view)
+def show_without(asked: Asked, contrast: Contrast | None = None) -> None:
+    """What the model writes without the heads that are off, in a line; what it costs in detail."""
+    both = outcomes(asked) if asked.view.off else None
     if both is None:
-        hint(NO_MEANS)
+        if asked.view.off:
+            hint(NO_MEANS)
         return
-    st.html(written_html(question, view, *both))
-    before, after = (each.forced for each in both)
-    assert before.log_probs is not None, "every trace of a translator holds them"
-    assert after.log_probs is not None, "every trace of a translator holds them"
-    words = price_words(before.predictions, before.log_probs, after.log_probs)
-    st.markdown(escape_markdown(words))
+    before, after = (each.forced.log_probs for each in both)
+    assert before is not None, "every trace of a translator holds them"
+    assert after is not None, "every trace of a translator holds them"
+    with row(key=CAPTIONED(KEYS("without"))):
+        st.html(written_line(asked, both, what_changes(asked, both, contrast)))
+        more(escape_markdown(price_words(asked.trace.predictions, before, after)), KEYS("without"))
 
 
-def outcomes(question: OfModel, view: EffectsView) -> tuple[Outcome, Outcome] | None:
+def outcomes(asked: Asked) -> tuple[Outcome, Outcome] | None:
     """With all heads, and with some switched off; None where these need means and have none."""
+    question, view = asked.question, asked.view
     means = session.ask(average_heads(question.version)) if view.way == "mean" else {}
     if view.way == "mean" and not means:
         return None
     return session.run(question), session.run(question, view.intervention(means))
 
 
-def written_html(question: OfModel, view: EffectsView, before: Outcome, after: Outcome) -> str:
-    """Both translations as HTML, and the typed target."""
-    typed = typed_in(question.target, before.forced.log_probs, after.forced.log_probs)
-    names = (ALL_HEADS, view.changed_heads)
-    return translations_html(before.free.text, after.free.text, names, dark=is_dark(), typed=typed)
+def written_line(asked: Asked, both: tuple[Outcome, Outcome], note: str = "") -> str:
+    """The translation with its changes marked, as HTML."""
+    before, after = (each.free.text for each in both)
+    name = asked.view.changed_heads + (", written freely" if asked.question.target else "")
+    return change_line(before, after, name, note, dark=is_dark())
 
 
-def change_of(
-    view: EffectsView, predictions: Tokens, both: tuple[Outcome, Outcome], contrast: Contrast | None
+def what_changes(
+    asked: Asked, both: tuple[Outcome, Outcome], contrast: Contrast | None = None
 ) -> str:
     """What the heads that are switched off change in what the map is about, in plain text."""
-    done = view.changed_heads
+    view = asked.view
     if contrast is not None and view.way == "gate" and not view.gate and len(view.off) == 1:
         ((site, head),) = view.off
-        likeliest = contrast.likeliest[site].at([head])
-        return f"{done}, {moved(contrast, contrast.without[site][head], likeliest)}."
+        return without_head(contrast, site, head)
     before, after = (each.forced.log_probs for each in both)
     assert before is not None, "every trace of a translator holds them"
     assert after is not None, "every trace of a translator holds them"
     place = view.place if contrast is None else contrast.step
-    if place is None:
-        return f"{done}, the unchanged translation is {price(before, after)}."
+    if place is None or not view.has_token:
+        what = "typed target" if asked.question.target else "unchanged translation"
+        return f"the {what} is {price(before, after)}"
     loss = float(before[place] - after[place])
-    token = axis_texts(predictions)[place]
-    return f"{done}, “{token}” {change_words(float(before[place]), loss)}."
+    token = axis_texts(asked.trace.predictions)[place]
+    return f"“{token}” {change_words(float(before[place]), loss)}"

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Generator, Iterable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,6 +18,7 @@ import streamlit as st
 from model.checkpoints.checkpoint import CheckpointError
 from model.trace.attention_map import TraceError
 from viz.browser.kept import Kept, nothing
+from viz.charts.chart import filling
 from viz.draw import style
 from viz.draw.keys import Keys
 from viz.draw.labels import escape_markdown
@@ -57,7 +59,7 @@ NEED_BROWSER = frozenset((*IMAGES, *FILMS))
 ALSO: list[Callable[[str], None]] = []
 """What every menu offers below the picture's file, given the menu's key."""
 
-SAVE, KEEP = Keys("save"), Keys("keep")
+SAVE, KEEP, FILLS = Keys("save"), Keys("keep"), Keys("fills")
 
 _USUAL: dict[str, Any] = {"format": "png", "width": "two-columns", "scale": 2, "dark": False}
 
@@ -136,6 +138,7 @@ def show_picture(
     further: str = "",
     question: Question | None = None,
     drawn: Picture | None = None,
+    fills: bool = False,
 ) -> None:
     """A picture's figure with its caption and its Save button; on a stage, the figure alone.
 
@@ -148,6 +151,8 @@ def show_picture(
         further: more of what stands behind *More*, in plain text.
         question: of which model it is; None for the sentence bar's.
         drawn: the picture whose figure is shown, if it is not the one that is saved.
+        fills: whether it is a page's main picture: where it is not narrow, it is as high as the
+            window leaves room, and has no title, since the page's tab says what it shows.
     """
     narrow = is_narrow(columns) if narrow is None else narrow
     if stage.is_on():
@@ -156,14 +161,17 @@ def show_picture(
     # Two quick clicks are two clicks, not a double click that redraws everything.
     config = style.CHART_CONFIG | ({"doubleClick": False} if drawn else {})
     figure = (drawn or picture).figure(Layout(narrow=narrow, dark=is_dark()))
-    st.plotly_chart(
-        figure,
-        width="stretch",
-        theme=None,
-        key=key,
-        config=config,
-        alt=picture.alt,
-    )
+    fills = fills and not narrow
+    with st.container(key=FILLS(key)) if fills else nullcontext():
+        st.plotly_chart(
+            filling(figure) if fills else figure,
+            width="stretch",
+            height="stretch" if fills else "content",
+            theme=None,
+            key=key,
+            config=config,
+            alt=picture.alt,
+        )
     caption = escape_markdown(picture.caption + after)
     captioned(caption, [picture], key, question=question, further=further)
 
@@ -177,11 +185,11 @@ def captioned(
     further: str = "",
 ) -> None:
     """A picture's caption in Markdown; beside it what stands behind *More*, and `save_button`."""
-    said = " ".join(filter(None, [pictures[0].more if pictures else "", further.strip()]))
+    said = filter(None, [pictures[0].more if pictures else "", further.strip()])
     with st.container(horizontal=True, vertical_alignment="center", key=CAPTIONED(key)):
         st.caption(caption)
-        if said and not stage.is_on():
-            more(escape_markdown(said), key)
+        if (paragraphs := [*map(escape_markdown, said)]) and not stage.is_on():
+            more("\n\n".join(paragraphs), key)
         save_button(pictures, key, question=question)
 
 

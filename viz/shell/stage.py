@@ -76,7 +76,7 @@ class _Cue:
     aside: str = ""
     languages: tuple[str, str] = ("", "")
     shown: str | None = None
-    help: list[str] = field(default_factory=list)
+    help: dict[tuple[str, ...], str] = field(default_factory=dict)
     steps: dict[str, tuple[Step, int]] = field(default_factory=dict)
     scrolls: bool = False
     scene: Mapping[str, Any] | None = None
@@ -204,7 +204,7 @@ def offer(
     more: Mapping[str, Step] | None = None,
     scrolls: bool = False,
 ) -> None:
-    """Define what keys do on this page; several offers of one run add up.
+    """Define what keys do on this page; several offers of one run add up, the last of a key counts.
 
     Args:
         help: the keys in a few words, such as "Left and right: head"; "" for none.
@@ -215,9 +215,8 @@ def offer(
         scrolls: whether up and down scroll the page.
     """
     cue = _CUE.value
-    if help:
-        cue.help.append(help)
     cue.scrolls = cue.scrolls or scrolls
+    steps: dict[str, tuple[Step, int]] = {}
     pairs = (
         (across, "ArrowLeft", "ArrowRight"),
         (down, "ArrowUp", "ArrowDown"),
@@ -225,8 +224,11 @@ def offer(
     )
     for step, before, after in pairs:
         if step is not None:
-            cue.steps |= {before: (step, -1), after: (step, 1)}
-    cue.steps |= {key: (step, 1) for key, step in (more or {}).items()}
+            steps |= {before: (step, -1), after: (step, 1)}
+    steps |= {key: (step, 1) for key, step in (more or {}).items()}
+    cue.steps |= steps
+    if help:
+        cue.help[tuple(steps) or (help,)] = help
 
 
 def show_foot() -> None:
@@ -242,7 +244,7 @@ def show_foot() -> None:
         aside=cue.aside,
         languages=cue.languages,
         shown=cue.shown,
-        help=" · ".join([*cue.help, LAST_HELP]),
+        help=" · ".join([*cue.help.values(), LAST_HELP]),
         keys=list(cue.steps),
         scrolls=cue.scrolls,
         scene=cue.scene,

@@ -69,7 +69,7 @@ function along(axis, place) {
 // A cross over the cell, hiding its number.
 /** @type {(across: [number, number], down: [number, number], colors: [string, string]) => SVGElement[]} */
 function cross([left, right], [top, bottom], [fill, stroke]) {
-  const [x, y, arm] = [(left + right) / 2, (top + bottom) / 2, ARM * (bottom - top)];
+  const [x, y, arm] = [(left + right) / 2, (top + bottom) / 2, ARM * Math.min(right - left, bottom - top)];
   const ground = { x: left + 1, y: top + 1, width: right - left - 2, height: bottom - top - 2, fill };
   const arms = [-1, 1].map((side) => `M${x - arm},${y - side * arm}L${x + arm},${y + side * arm}`);
   return [drawn("rect", ground), drawn("path", { d: arms.join(""), stroke, "stroke-width": 3 })];
