@@ -91,9 +91,10 @@ from viz.masks.head_steps import HeadSteps as HeadSteps
 from viz.masks.log_probs import LogProbs as LogProbs
 from viz.masks.mask import edited_mask as edited_mask
 from viz.masks.mask import preset_mask as preset_mask
+from viz.masks.own_masks import AttentionMasks as AttentionMasks
 from viz.masks.own_masks import DecoderFactors as DecoderFactors
 from viz.masks.own_masks import OneMask as OneMask
-from viz.masks.own_masks import OtherMasks as OtherMasks
+from viz.masks.own_masks import PaddingRows as PaddingRows
 from viz.masks.painted import EditedWeights as EditedWeights
 from viz.masks.painted import Edits as Edits
 from viz.masks.panels import editor_panel as editor_panel

@@ -38,7 +38,8 @@ PAGES = {
         "layer=2&below=matrices": ["picture", "matrices-cross.2"],
     },
     "masks": {
-        "part=see": ["batch", "factors", "others"],
+        "part=see": ["own"],
+        "part=see&of=decoder": ["factors", "mask-rows"],
         "part=inside": ["with-mask", "without-mask", "lesson"],
         "part=compare": ["compared", "compared-weights", "log-probabilities"],
         "part=change": ["translations", "log-probabilities"],
@@ -223,7 +224,13 @@ def test_a_painted_mask_goes_into_what_is_saved(open_page: OpenApp, trace: Trace
 @pytest.mark.parametrize(
     ("page", "menu", "query", "sentence", "caption"),
     [
-        ("masks", "factors", {"batch": SECOND, "number": "2"}, SECOND, "both factors allow"),
+        (
+            "masks",
+            "factors",
+            {"of": "decoder", "batch": SECOND, "number": "2"},
+            SECOND,
+            "both factors allow",
+        ),
         ("masks", "translations", {"part": "change", "batch": " "}, DEFAULT_SENTENCE, "No mask"),
         ("heads", "picture", {"compare": "0.1-0.2", "layer": "0", "head": "1"}, None, "A row"),
         ("heads", "picture", {"attention": "joint"}, None, "Upper left"),

@@ -34,7 +34,7 @@ PAINTED = "0.{}.0"
 """What the page calls the mask of the first sentence and layer, by its kind."""
 
 COMPONENTS = {
-    "see": {"factors", "others", "mask-rows"},
+    "see": {"own"},
     "inside": {"with-mask", "without-mask"},
     "compare": {"compared", "compared-weights", "moved-heads"},
     "change": {"editor"},
@@ -117,6 +117,14 @@ def link(*listed: Edit) -> str:
     return mask_edits.write(listed)
 
 
+def batch_button(app: AppTest) -> str:
+    """The text behind which the batch stands."""
+    nodes = app.get("popover")
+    return next(
+        label for node in nodes if "sentence" in (label := node.proto.popover.label).lower()
+    )
+
+
 def closed(allowed: BoolArray, *places: Any) -> BoolArray:
     changed = allowed.copy()
     for place in places:
@@ -155,12 +163,33 @@ def test_the_masks_shown_are_those_of_the_chosen_sentence(
     for number in (1, 2, 3):
         app = open_masks(number=str(number))
         expected = batch_masks(padded, number - 1)
+        for place, kind in enumerate((ENCODER, DECODER, CROSS)):
+            assert np.array_equal(values(app, "own", place), expected[kind].cells)
+        assert batch_button(app) == f"Sentence {number} of a batch of 3, padded to the longest"
+        app = open_masks(number=str(number), of="decoder")
         assert np.array_equal(values(app, "factors", 0), expected["causal"].cells)
         assert np.array_equal(values(app, "factors", 2), expected["decoder"].cells)
-        assert np.array_equal(values(app, "others", 0), expected["encoder"].cells)
-        assert np.array_equal(values(app, "others", 1), expected["cross"].cells)
         assert np.array_equal(values(app, "mask-rows", 0), expected["source-padding"].cells)
-        assert f"mask of sentence {number} " in headings(app)[0]
+        assert headings(app)[0] == f"The padding masks of sentence {number}"
+
+
+def test_the_line_reads_a_cell_that_is_forbidden_and_names_the_mask(
+    open_masks: OpenMasks, own: dict[AttentionKind, BoolArray]
+) -> None:
+    def read(app: AppTest) -> tuple[bool, str, str]:
+        header = Decoded(mounted(app)["own"].bytes).header
+        place, row, column = header["example"]
+        cell = values(app, "own", place)[row, column]
+        sentence, why = header["panels"][place]["reads"][cell]
+        return bool(own[(ENCODER, DECODER, CROSS)[place]][row, column]), sentence, why
+
+    allowed, sentence, why = read(open_masks())
+    assert not allowed
+    assert sentence == "{query} may not look at {key}: it comes later."
+    assert why == "The causal mask forbids it; the padding mask would allow it."
+    of_encoder = panel(open_masks(), "own", 0)["reads"]
+    assert of_encoder[Cell.PADDING][1] == "The padding mask forbids it."
+    assert of_encoder[Cell.ALLOWED] == ["{query} may look at {key}.", "No mask forbids it."]
 
 
 def test_inside_a_head_the_weights_are_those_that_were_recorded(
@@ -281,9 +310,9 @@ def test_one_sentence_alone_has_no_padding_and_no_choice_of_sentences(
     open_masks: OpenMasks,
 ) -> None:
     app = open_masks(batch=" \n\n")
-    assert "needs no padding" in captions(app)
+    assert batch_button(app) == "One sentence needs no padding"
     assert not [box for box in app.selectbox if box.key == "masks-number"]
-    assert set(np.unique(values(app, "factors", 1))) == {Cell.ALLOWED}
+    assert set(np.unique(values(app, "own", 0))) == {Cell.ALLOWED}
 
 
 def test_more_sentences_than_fit_are_left_out_and_counted(open_masks: OpenMasks) -> None:

@@ -17,11 +17,12 @@ from model.trace.attention_map import AttentionKind, BoolArray
 from model.trace.trace import Trace
 from model.translate.translator import Translator
 from tests.kit.heads_page import LOADING, Frame, HeadsPage, channels, pixels, wait_until_calm
-from viz.draw.themes import DARK, LIGHT
+from viz.draw.labels import axis_texts
+from viz.draw.themes import DARK, LIGHT, Theme
 from viz.links.mask_edits import EDITABLE, Edit, parse, write
 from viz.masks.batch_masks import batch_masks
 from viz.masks.difference import mask_difference
-from viz.masks.mask import Mask, edited_mask
+from viz.masks.mask import Cell, Mask, edited_mask
 
 SENTENCES = ("The cat sat on the mat.", "A man reads.", "He doesn't come to work because he's ill.")
 BATCH = {"sentence": SENTENCES[0], "batch": "\n".join(SENTENCES[1:])}
@@ -110,6 +111,11 @@ class MasksPage:
         self.canvas(title).focus()
         self.page.keyboard.press("Escape")
         self.page.keyboard.press("ArrowRight")
+        if self.page.locator(".matrices.reads").count():
+            # There, arrows go on from the cell that was read last.
+            for key in ("ArrowUp", "ArrowLeft"):
+                for _ in range(max(len(each) for each in SENTENCES)):
+                    self.page.keyboard.press(key)
         x, y, width, height = self.mark(title)
         self.page.keyboard.press("Escape")
         return Frame(x, y, width, height)
@@ -156,9 +162,16 @@ def link(kind: AttentionKind, allowed: BoolArray) -> str:
 
 
 def wrong_cells(
-    masks: MasksPage, title: str, cells: NDArray[np.uint8], colors: tuple[str, ...]
+    masks: MasksPage,
+    title: str,
+    cells: NDArray[np.uint8],
+    colors: tuple[str, ...],
+    hatched: Theme | None = None,
 ) -> list[str]:
-    """The cells that do not have the one colour of their category all over, in words."""
+    """The cells that do not have the one colour of their category all over, in words.
+
+    With the colours of `hatched`, those of padding are hatched instead.
+    """
     frame = masks.frame(title)
     drawn = pixels(masks.canvas(title))
     wrong = []
@@ -167,7 +180,10 @@ def wrong_cells(
         rows = slice(round(top + 2), round(top + frame.height - 2))
         columns = slice(round(left + 2), round(left + frame.width - 2))
         found = np.unique(drawn[rows, columns, :3].reshape(-1, 3), axis=0)
-        if found.tolist() != [list(channels(colors[cells[query, key]]))]:
+        wanted = [colors[cells[query, key]]]
+        if hatched and cells[query, key] == Cell.PADDING:
+            wanted = [hatched.forbidden, hatched.hatch]
+        if sorted(found.tolist()) != sorted(list(channels(color)) for color in wanted):
             wrong.append(f"({query}, {key}) is {found.tolist()}")
     return wrong
 
@@ -182,16 +198,53 @@ def test_every_cell_of_every_mask_has_the_colour_of_its_reason(
     own = batch_masks(padded, 1)
     assert set(np.unique(own["decoder"].cells)) == {0, 1, 2, 3}
     for title, name in {
-        "Causal": "causal",
-        "Decoder self-attention": "decoder",
+        "Decoder": "decoder",
         "Encoder": "encoder",
         "Cross-attention": "cross",
-        "Source padding": "source-padding",
     }.items():
-        assert wrong_cells(masks, title, own[name].cells, DARK.cells) == [], title
+        assert wrong_cells(masks, title, own[name].cells, DARK.cells, DARK) == [], title
+    expect(masks.page.locator(".matrices .key")).to_have_text(
+        ["may look", "later word", "padding", "both"]
+    )
     swatches = masks.page.locator(".matrices .key .swatch")
-    shown = {swatch.evaluate("node => node.style.background") for swatch in swatches.all()}
-    assert shown == {f"rgb{channels(DARK.cells[cell])}" for cell in range(4)}
+    shown = [swatch.evaluate("node => node.style.background") for swatch in swatches.all()]
+    assert shown == [f"rgb{channels(DARK.cells[cell])}" for cell in (0, 1, 3)]
+    masks.open(number="2", of="decoder")
+    for title, name in {"Causal": "causal", "Source padding": "source-padding"}.items():
+        assert wrong_cells(masks, title, own[name].cells, DARK.cells, DARK) == [], title
+
+
+def test_one_line_says_of_the_cell_pointed_at_whether_and_by_which_mask(
+    masks: MasksPage, own: dict[str, Mask]
+) -> None:
+    masks.open()
+    line = masks.page.locator(".matrices .line")
+    for canvas in (masks.canvas(title) for title in ("Encoder", "Decoder", "Cross-attention")):
+        expect(canvas).to_be_in_viewport(ratio=0.99)
+    expect(line).to_be_in_viewport(ratio=1)
+    expect(line).to_contain_text("it comes later")
+    frame = masks.frame("Decoder")
+    words = axis_texts(own["decoder"].queries)
+    padding = len(words) - 1
+    assert own["decoder"].cells[1, padding] == Cell.BOTH
+    for (query, key), text in {
+        (2, 1): f"{words[2]} may look at {words[1]}.No mask forbids it.",
+        (1, 3): f"{words[1]} may not look at {words[3]}: it comes later."
+        "The causal mask forbids it; the padding mask would allow it.",
+        (1, padding): f"{words[1]} may not look at {words[padding]}: it comes later and is padding."
+        "The causal mask and the padding mask both forbid it.",
+    }.items():
+        x, y = frame.middle(query, key)
+        masks.canvas("Decoder").hover(position={"x": x, "y": y})
+        expect(line).to_have_text(text)
+    # It stays when the pointer leaves, and the arrow keys go on from there.
+    masks.page.mouse.move(1, 1)
+    expect(line).to_contain_text("both forbid it")
+    masks.canvas("Decoder").focus()
+    masks.page.keyboard.press("ArrowDown")
+    masks.page.keyboard.press("ArrowDown")
+    expect(line).to_contain_text(f"{words[2]} may not look at {words[padding]}")
+    expect(masks.tooltip).to_have_count(0)
 
 
 def test_two_masks_and_their_difference_are_pointed_at_together(
@@ -207,8 +260,8 @@ def test_two_masks_and_their_difference_are_pointed_at_together(
     masks.canvas("A:").hover(position={"x": x, "y": y})
     expect(masks.tooltip).to_contain_text(f"({query}) to")
     lines = masks.tooltip.inner_text().split("\n")
-    assert lines[1].endswith("allowed")
-    assert "forbidden: padding" in lines[2]
+    assert lines[1].endswith("may look")
+    assert lines[2].endswith("padding")
     assert lines[3].startswith("What differs: only A allows")
     marks = [masks.mark(title) for title in ("A:", "B:", "What differs")]
     # Of one cell; words of another length leave a little more or less room for the cells.
@@ -343,7 +396,9 @@ def test_another_attention_is_never_painted_with_the_strokes_of_the_last(
     frame = masks.frame("The mask")
     masks.drag("The mask", frame.middle(1, 1))
     edit = masks.wait_for_edit("^cross")
+    masks.page.get_by_role("button", name="Options").first.click()
     masks.page.get_by_role("radio", name="Decoder", exact=True).click()
+    masks.page.keyboard.press("Escape")
     masks.reader.wait_for_query(masked=None)
     masks.settle()
     assert wrong_cells(masks, "The mask", own["decoder"].cells, LIGHT.cells) == []
@@ -418,16 +473,19 @@ def test_a_link_with_no_mask_for_this_sentence_is_refused_in_one_sentence(
 
 def test_a_batch_is_typed_one_sentence_a_line(masks: MasksPage) -> None:
     masks.open(batch="")
-    masks.page.get_by_role("button", name="One sentence").click()
+    masks.page.get_by_role("button", name="One sentence needs no padding").click()
     field = masks.page.get_by_role("textbox", name="Further sentences")
     field.fill("A man reads.\n\nThe dog sleeps.")
     field.press("Control+Enter")
     masks.reader.wait_for_query(batch="A man reads.\n\nThe dog sleeps.")
     masks.settle()
+    button = masks.page.get_by_role("button", name="Sentence 1 of a batch of 3")
+    expect(button).to_be_visible()
     grid = masks.page.locator(".token-grid table").first.locator("tr")
+    if not grid.count():
+        button.click()
     expect(grid).to_have_count(3)
     assert masks.page.locator(".token-grid td.padding").count() > 0
-    expect(masks.page.get_by_role("button", name="Batch of 3")).to_be_visible()
 
 
 # ---- looks --------------------------------------------------------------------------------------
@@ -435,9 +493,9 @@ def test_a_batch_is_typed_one_sentence_a_line(masks: MasksPage) -> None:
 
 def test_on_a_phone_nothing_leaves_the_page_sideways(visitor: Callable[..., HeadsPage]) -> None:
     masks = MasksPage(visitor(viewport={"width": 390, "height": 844})).open()
-    for part in ("Inside a head", "Compare", "Change", "See"):
+    for part in ("Inside", "Compare", "Change", "See"):
         masks.page.get_by_role("radio", name=part, exact=True).click()
-        masks.reader.wait_for_query(part=None if part == "See" else part.split()[0].lower())
+        masks.reader.wait_for_query(part=None if part == "See" else part.lower())
         masks.settle()
         assert masks.page.evaluate(
             """() => {
@@ -460,5 +518,6 @@ def test_on_a_laptop_the_mask_and_what_becomes_of_the_translation_share_the_firs
 
 def test_the_kinds_of_attention_are_those_that_can_be_edited(masks: MasksPage) -> None:
     masks.open(part="change")
+    masks.page.get_by_role("button", name="Options").first.click()
     group = masks.page.get_by_role("radiogroup", name="Attention").get_by_role("radio")
     assert group.count() == len(EDITABLE)

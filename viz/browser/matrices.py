@@ -40,6 +40,7 @@ def matrices(
     epoch: int = 0,
     name: str = "",
     stage: bool = False,
+    example: tuple[int, int, int] | None = None,
     on_edit: Callable[[], None] | None = None,
 ) -> None:
     """Mount panels side by side.
@@ -52,12 +53,23 @@ def matrices(
         epoch: a painted panel begins again at `start` with every new epoch, else it stays as it is.
         name: comes back with every edit, to say which mask it is of.
         stage: lets the matrices alone fill the window; `height` then has no effect.
+        example: a panel, a query and a key, from 0: the cells are squares, and a line below the
+            pictures reads this cell until another one is pointed at. None for a text at the
+            pointer.
         on_edit: called after a stroke; st.session_state[key] then holds it under "edit", for
             `edited` to read.
     """
     _matrices(
         key=key,
-        data=pack(panels, height=height, abreast=abreast, epoch=epoch, name=name, stage=stage),
+        data=pack(
+            panels,
+            height=height,
+            abreast=abreast,
+            epoch=epoch,
+            name=name,
+            stage=stage,
+            example=example,
+        ),
         on_edit_change=on_edit or _nothing,
         height="content",
     )
@@ -71,6 +83,7 @@ def pack(
     epoch: int = 0,
     name: str = "",
     stage: bool = False,
+    example: tuple[int, int, int] | None = None,
 ) -> bytes:
     """Everything the browser needs, the "matrices" of payloads.json.
 
@@ -85,6 +98,7 @@ def pack(
         "abreast": abreast or len(panels),
         "epoch": epoch,
         "name": name,
+        "example": None if example is None else list(example),
         "help": f"{PAINTING_HELP[0].upper()}{PAINTING_HELP[1:]}",
     }
     return seal(values)
@@ -180,6 +194,8 @@ def _panel(panel: Panel) -> dict[str, Any]:
         "start": panel.start,
         "byEdit": panel.by_edit,
         "reasons": panel.reasons,
+        "hatched": panel.hatched,
+        "reads": [list(each) for each in panel.reads],
         "pointed": panel.pointed,
         "beside": None if panel.beside is None else list(panel.beside),
         "besideTitle": panel.beside_title,

@@ -49,6 +49,9 @@ class Panel:
         by_edit: the category of a cell that only the edit forbids.
         reasons: the category of each cell once it is forbidden; None for that of `base`, or
             `by_edit` where that allows it.
+        hatched: the category whose cells are hatched instead of coloured; None for none.
+        reads: of the categories, what the line below the pictures says of a cell, with {query} and
+            {key}: a sentence, and the reason in another. Empty for the values of all panels there.
         pointed: how a cell is named under the pointer: by the labels {query} and {key} and their
             places {row} and {column}, from 0.
         beside: a text to the right of each row, such as its norm; None for none.
@@ -77,6 +80,8 @@ class Panel:
     start: NDArray[np.bool_] | None = None
     by_edit: int = 0
     reasons: NDArray[np.uint8] | None = None
+    hatched: int | None = None
+    reads: Sequence[tuple[str, str]] = ()
     pointed: str = "{query} ({row}) to {key} ({column})"
     beside: Sequence[str] | None = None
     beside_title: str = ""

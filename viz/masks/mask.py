@@ -86,16 +86,58 @@ class Mask:
     def reasons(self) -> dict[Cell, str]:
         """Why a key is forbidden, in the order of Cell."""
         return {
-            Cell.FUTURE: "future",
+            Cell.FUTURE: "later word",
             Cell.PADDING: "padding",
-            Cell.BOTH: "future and padding",
+            Cell.BOTH: "later word and padding",
             Cell.OTHER: self.reason,
         }
 
     @property
     def cell_names(self) -> tuple[str, ...]:
-        """The legend's name for each cell, in the order of Cell."""
+        """What files call each cell, in the order of Cell."""
         return "allowed", *(f"forbidden: {why}" for why in self.reasons.values())
+
+    @property
+    def legend(self) -> tuple[str, ...]:
+        """What a picture calls each cell, in the order of Cell."""
+        return "may look", "later word", "padding", "both", self.reason
+
+    @property
+    def sentences(self) -> tuple[tuple[str, str], ...]:
+        """For each cell, whether {query} may look at {key}, and which mask says so."""
+        alone = {
+            Cell.FUTURE: "The causal mask forbids it; the padding mask would allow it.",
+            Cell.PADDING: "The padding mask forbids it"
+            + ("; the causal mask would allow it." if self.is_causal else "."),
+            Cell.BOTH: "The causal mask and the padding mask both forbid it.",
+            Cell.OTHER: "",
+        }
+        later = {
+            Cell.FUTURE: "it comes later",
+            Cell.PADDING: "it is padding",
+            Cell.BOTH: "it comes later and is padding",
+            Cell.OTHER: self.reason,
+        }
+        return ("{query} may look at {key}.", "No mask forbids it."), *(
+            (f"{{query}} may not look at {{key}}: {later[cell]}.", why)
+            for cell, why in alone.items()
+        )
+
+    @property
+    def is_causal(self) -> bool:
+        """Whether it hides what comes later."""
+        return bool(np.isin(self.cells, (Cell.FUTURE, Cell.BOTH)).any())
+
+    @property
+    def scope(self) -> str:
+        """Where a word may look, in a few words; "" where an edit or a rule says so."""
+        if self.kind is None or np.any(self.cells == Cell.OTHER):
+            return ""
+        if self.is_causal:
+            return "looks at itself and back"
+        if self.kind is AttentionKind.CROSS:
+            return "looks at the whole source"
+        return "looks at every word"
 
     @property
     def names(self) -> NDArray[np.str_]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -14,7 +14,7 @@ from viz.charts.panel_figure import panel_figure
 from viz.draw.panels import Panel
 from viz.masks.batch_masks import factors, token_grid
 from viz.masks.head_in_batch import CELLS, InBatch, Panels
-from viz.masks.mask import Mask
+from viz.masks.mask import Cell, Mask
 from viz.masks.panels import mask_panel
 from viz.save.notebook import Lines, traced
 from viz.save.numbers import Arrays, Axes, Numbers, cell_axes
@@ -59,6 +59,18 @@ class _OwnMasks(Panels):
         return masks_numbers({name.replace("-", "_"): self.masks[name] for name in self.shown})
 
     @property
+    def example(self) -> tuple[int, int, int]:
+        """A panel, a query and a key: a cell that the decoder may not look at, if there is one."""
+        names = list(self.shown)
+        for reason in (Cell.FUTURE, Cell.PADDING):
+            for name in ("decoder", *names):
+                found = np.argwhere(self.masks[name].cells == reason)
+                if len(found):
+                    query, key = found[len(found) // 2].tolist()
+                    return names.index(name), query, key
+        return 0, 0, 0
+
+    @property
     def setup(self) -> Lines:
         return [*self.at.setup, "masks = hs.figures.batch_masks(batch.padded, at.number)"]
 
@@ -88,15 +100,38 @@ class DecoderFactors(_OwnMasks):
         return [mask_panel(mask, title, sign=sign) for mask, title, sign in parts]
 
 
-class OtherMasks(_OwnMasks):
-    """Every mask but the decoder's: two matrices, then two rows."""
+class AttentionMasks(_OwnMasks):
+    """The masks of the three attentions: encoder, decoder and cross-attention."""
 
     shown: ClassVar = {
         "encoder": "Encoder",
+        "decoder": "Decoder",
         "cross": "Cross-attention",
-        "source-padding": "Source padding",
-        "target-padding": "Target padding",
     }
+    caption = "Each row is a word; blue cells are words it may look at."
+
+    @property
+    def title(self) -> str:
+        return f"What may look at what in sentence {self.at.number + 1}"
+
+    @property
+    def name(self) -> str:
+        return f"masks-sentence{self.at.number + 1}"
+
+    @property
+    def panels(self) -> list[Panel]:
+        """One for each attention; below its title stands what a word may look at."""
+        named = ((self.masks[name], title) for name, title in self.shown.items())
+        return [
+            replace(mask_panel(mask, title, note=mask.scope), reads=mask.sentences)
+            for mask, title in named
+        ]
+
+
+class PaddingRows(_OwnMasks):
+    """The padding masks as the model holds them, a row each."""
+
+    shown: ClassVar = {"source-padding": "Source padding", "target-padding": "Target padding"}
     caption = (
         "A padding mask is one row, the same for every query; the model broadcasts it to the "
         "matrices."
@@ -104,11 +139,11 @@ class OtherMasks(_OwnMasks):
 
     @property
     def title(self) -> str:
-        return f"The other masks of sentence {self.at.number + 1}"
+        return f"The padding masks of sentence {self.at.number + 1}"
 
     @property
     def name(self) -> str:
-        return f"masks-sentence{self.at.number + 1}-others"
+        return f"masks-sentence{self.at.number + 1}-padding"
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -26,11 +26,17 @@ FURTHER = "Did you get her letter?\nHe doesn't come to work because he's ill."
 """The default further sentences of a batch."""
 
 PARTS = {
-    "see": "See",
-    "inside": "Inside a head",
+    "see": "What may look at what",
     "compare": "Compare",
     "change": "Change",
+    "inside": "Inside a head",
 }
+
+PICTURES = {
+    "attentions": "The three masks",
+    "decoder": "How the decoder’s is made",
+}
+"""What is seen of the model's own masks."""
 
 _FIRST = "looked at", "head from which the mask hides most"
 
@@ -54,6 +60,7 @@ class MasksView:
         integer("number", 1, low=1, high=MOST_SENTENCES, meaning="the sentence shown")
     )
     part: str = kept(choice("part", "see", PARTS, "the part of the page"))
+    of: str = kept(choice("of", "attentions", PICTURES, "what is seen of the masks"))
     masked: str = kept(
         choice("masked", str(AttentionKind.DECODER), map(str, EDITABLE), "the attention")
     )

@@ -14,29 +14,23 @@ from viz.links.mask_edits import EDITABLE
 from viz.masks.head_in_batch import sentence_name
 from viz.masks.steps import most_masked
 from viz.masks.view import FURTHER, KEYS, MOST_SENTENCES, PARTS, VIEW, MasksView
-from viz.pages.masks_change import show_editor
+from viz.pages.masks_batch import show_batch, show_batch_menu, warn_of_left_out
+from viz.pages.masks_change import show_editor, show_editor_on_stage
 from viz.pages.masks_compare import show_comparison, show_comparison_on_stage
 from viz.pages.masks_inside import show_inside, show_inside_on_stage
-from viz.pages.masks_own import show_masks, show_masks_on_stage
-from viz.pages.masks_selection import Selection, show_caption
+from viz.pages.masks_own import show_masks, show_masks_on_stage, show_pictures
+from viz.pages.masks_selection import Selection
 from viz.service import session
 from viz.service.jobs.running import translate
 from viz.service.questions import OfModel
 from viz.service.results import Batch
 from viz.shell import address, bar, current_head, stage
-from viz.shell.parts import Part
-from viz.shell.widgets import menu, segments
+from viz.shell.parts import Part, show_parts
+from viz.shell.widgets import menu, row, segments
 from viz.shell.width import watch_width
 
 _SUITED: Kept[str | None] = Kept(KEYS("suited"), nothing)
 """The sentences taken from a model's examples while nobody typed any."""
-
-OF_MASKS = {
-    "see": Part(show_masks, show_masks_on_stage),
-    "change": Part(show_editor, show_editor),
-    "compare": Part(show_comparison, show_comparison_on_stage),
-    "inside": Part(show_inside, show_inside_on_stage),
-}
 
 
 def bring_head() -> None:
@@ -93,51 +87,17 @@ def counts(question: OfModel, kind: AttentionKind) -> dict[str, int]:
     }
 
 
-def show_choice(question: OfModel, view: MasksView) -> None:
-    """The fields for the part, the batch, the sentence and the head."""
-    with st.container(horizontal=True, vertical_alignment="center", gap="xsmall"):
-        segments("Part", PARTS, key=KEYS("part"))
-        show_further(view)
-        if view.n_sentences > 1:
-            sentences = {number: f"Sentence {number}" for number in range(1, view.n_sentences + 1)}
-            menu("Sentence", sentences, key=KEYS("number"), hides_label=True, width=136)
-        # All masks together belong to no head.
-        if view.part != "see":
-            show_heads(question, view)
-    if len(view.further) >= MOST_SENTENCES:
-        st.warning(
-            f"A batch holds at most {MOST_SENTENCES} sentences, including the one above; the last "
-            f"{len(view.further) - MOST_SENTENCES + 1} are left out.",
-            icon=":material/content_cut:",
-        )
-
-
-def show_further(view: MasksView) -> None:
-    """A field for the further sentences of the batch."""
-    count = view.n_sentences
-    with st.popover(
-        f"Batch of {count}" if count > 1 else "One sentence",
-        icon=":material/format_list_numbered:",
-        key=KEYS("batch-menu"),
-    ):
-        st.text_area(
-            "Further sentences in the batch, one per line",
-            view.batch,
-            key=KEYS("batch"),
-            height=170,
-            width=440,
-            placeholder="None: a batch of one sentence has no padding",
-        )
-        show_caption(
-            f"At most {MOST_SENTENCES}, including the one above, padded to the same length. "
-            "Press Ctrl+Enter to apply."
-        )
-
-
-def show_heads(question: OfModel, view: MasksView) -> None:
-    """Fields for the attention, the layer and the head."""
+def show_places(selection: Selection) -> None:
+    """Fields for the attention, the layer and the head, and the batch."""
     segments("Attention", {str(kind): kind.short_name for kind in EDITABLE}, key=KEYS("masked"))
-    for name, count in counts(question, view.kind).items():
+    with row():
+        show_heads(selection)
+    show_batch(selection)
+
+
+def show_heads(selection: Selection) -> None:
+    """Fields for the layer and the head."""
+    for name, count in counts(selection.question, selection.kind).items():
         title = name.capitalize()
         numbers = {number: f"{title} {number}" for number in range(count)}
         menu(title, numbers, key=KEYS(name), hides_label=True, width=116)
@@ -188,33 +148,20 @@ def suit_batch(question: OfModel) -> None:
     _SUITED.value = suited
 
 
-def offer_keys(selection: Selection, part: str) -> None:
-    """The keys of the part, and the texts of the foot."""
+def name_sentence(selection: Selection) -> None:
+    """The texts of the stage's foot."""
     sentence = selection.sentences[selection.number]
     own = session.ask(translate(selection.question.version, sentence)).translation.text
     typed = selection.question.target if selection.number == 0 else ""
     stage.name(sentence, typed or own)
-    more = {"v": stage.Step(KEYS("part"), list(PARTS), part, cycles=True)}
-    if part == "compare":
-        # The comparison knows the masks, and offers the other keys.
-        stage.offer("V: part", more=more)
-        return
-    if part == "see":
-        numbers = range(1, len(selection.sentences) + 1)
-        stage.offer(
-            "Left and right: sentence · V: part",
-            across=stage.Step(KEYS("number"), numbers, selection.number + 1),
-            more=more,
-        )
-        return
-    kinds = [str(kind) for kind in EDITABLE]
-    stage.offer(
-        "Arrow keys: layer and head · V: part · A: attention",
-        across=stage.Step(KEYS("head"), range(selection.attention.n_heads), selection.head),
-        down=stage.Step(KEYS("layer"), selection.trace.layers(selection.kind), selection.layer),
-        more={**more, "a": stage.Step(KEYS("masked"), kinds, str(selection.kind), cycles=True)},
-    )
-    stage.say(f"{PARTS[part]}: {selection.at.title}")
+
+
+OF_MASKS = {
+    "see": Part(show_masks, show_masks_on_stage, short="See", options=show_pictures),
+    "compare": Part(show_comparison, show_comparison_on_stage, options=show_places),
+    "change": Part(show_editor, show_editor_on_stage, options=show_places),
+    "inside": Part(show_inside, show_inside_on_stage, short="Inside", options=show_places),
+}
 
 
 def show(question: OfModel) -> None:
@@ -228,15 +175,13 @@ def show_part(question: OfModel) -> None:
     suit_batch(question)
     bring_head()
     view = clamp_view(question)
-    if not stage.is_on():
-        show_choice(question, view)
     current_head.note(VIEW.name, [Head(Site(view.kind, view.layer), view.head)])
+    if not stage.is_on():
+        warn_of_left_out(view)
     selection = selection_of(question, view)
     if selection is None:
+        show_batch_menu(None)
         return
-    part = OF_MASKS[view.part]
     if stage.is_on():
-        offer_keys(selection, view.part)
-        part.on_stage(selection)
-    else:
-        part.show(selection)
+        name_sentence(selection)
+    show_parts(PARTS, OF_MASKS, selection, KEYS, "part", letter="v")

@@ -15,7 +15,7 @@ from viz.draw.word_diff import translations_html, typed_in
 from viz.links.mask_edits import Edit, intervention, write
 from viz.masks.log_probs import LogProbs
 from viz.masks.painted import EditedWeights, Edits, is_unchanged
-from viz.masks.view import KEYS, MasksView
+from viz.masks.view import KEYS, PARTS, MasksView
 from viz.pages.masks_presets import (
     edit_of,
     edited_to,
@@ -29,6 +29,7 @@ from viz.pages.masks_selection import (
     Selection,
     current_edits,
     edited_of,
+    offer_head_keys,
     show_probabilities,
     show_translations,
     store,
@@ -89,6 +90,12 @@ def show_editor(selection: Selection) -> None:
         show_change(selection, picture, before, after)
     address.write_address()
     st.html(f'<span class="headscope-done" data-done="{html.escape(written)}"></span>')
+
+
+def show_editor_on_stage(selection: Selection) -> None:
+    """The mask to paint on, and the weights before and after."""
+    offer_head_keys(selection, PARTS["change"])
+    show_editor(selection)
 
 
 def store_shown(edits: Sequence[Edit]) -> None:

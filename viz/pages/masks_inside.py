@@ -10,9 +10,9 @@ from viz.draw.labels import axis_texts, escape_markdown
 from viz.masks.head_steps import HeadSteps, RowLesson
 from viz.masks.steps import Steps, fill_lesson, head_steps
 from viz.masks.tables import lesson_html
-from viz.masks.view import KEYS
+from viz.masks.view import KEYS, PARTS
 from viz.masks.window import OpeningWindow
-from viz.pages.masks_selection import NO_SCORES, Selection, largest_score
+from viz.pages.masks_selection import NO_SCORES, Selection, largest_score, offer_head_keys
 from viz.service import session
 from viz.shell import stage
 from viz.shell.save_menu import captioned, save_button
@@ -78,6 +78,7 @@ def show_lesson(selection: Selection, inside: Steps) -> None:
 
 def show_inside_on_stage(selection: Selection) -> None:
     """From scores to output, with the mask."""
+    offer_head_keys(selection, PARTS["inside"])
     attention = selection.attention
     if attention.scores is None or attention.v is None:
         hint(NO_SCORES)

@@ -25,7 +25,7 @@ from viz.masks.view import KEYS, MasksView
 from viz.save.picture import Picture
 from viz.service.questions import OfModel
 from viz.service.results import Batch, Outcome
-from viz.shell import address
+from viz.shell import address, stage
 from viz.shell.save_menu import save_button, show_picture
 from viz.shell.theme import is_dark
 from viz.shell.widgets import CAPTIONED
@@ -174,6 +174,18 @@ def store(edits: Sequence[Edit]) -> None:
 def is_own(written: str) -> bool:
     """Whether the visitor made these edits, and no link brought them."""
     return hash(written) in _MADE.value
+
+
+def offer_head_keys(selection: Selection, title: str) -> None:
+    """The keys of a part that shows one head, and its name."""
+    kinds = [str(kind) for kind in EDITABLE]
+    stage.offer(
+        "Arrow keys: layer and head · A: attention",
+        across=stage.Step(KEYS("head"), range(selection.attention.n_heads), selection.head),
+        down=stage.Step(KEYS("layer"), selection.trace.layers(selection.kind), selection.layer),
+        more={"a": stage.Step(KEYS("masked"), kinds, str(selection.kind), cycles=True)},
+    )
+    stage.say(f"{title}: {selection.at.title}")
 
 
 def largest_score(selection: Selection, inside: Steps) -> float:

@@ -42,7 +42,13 @@ class Part(Generic[A]):
 
 
 def show_parts(
-    titles: Mapping[str, str], parts: Mapping[str, Part[A]], asked: A, keys: Keys, chosen: str
+    titles: Mapping[str, str],
+    parts: Mapping[str, Part[A]],
+    asked: A,
+    keys: Keys,
+    chosen: str,
+    *,
+    letter: str = "",
 ) -> Part[A]:
     """Offer the parts that apply, and show the chosen one; the first if it does not apply.
 
@@ -52,6 +58,7 @@ def show_parts(
         asked: of the page.
         keys: of the page.
         chosen: the page's parameter that holds the name of the chosen part.
+        letter: the key to the next part on a stage; without it, the arrows left and right.
     """
     fitting = {
         name: part for name, part in parts.items() if part.applies is None or part.applies(asked)
@@ -62,7 +69,11 @@ def show_parts(
     name = address.value_of(key)
     part = fitting[name]
     if stage.is_on():
-        stage.offer("Left and right: part", across=stage.Step(key, list(fitting), name))
+        if letter:
+            step = stage.Step(key, list(fitting), name, cycles=True)
+            stage.offer(f"{letter.upper()}: part", more={letter: step})
+        else:
+            stage.offer("Left and right: part", across=stage.Step(key, list(fitting), name))
         stage.say(titles[name])
         part.on_stage(asked)
     else:

@@ -461,14 +461,14 @@ def test_a_difference_says_who_allows_what() -> None:
     assert texts(difference) == [
         [
             "A and B allow",
-            "A forbids: future; B forbids: padding",
+            "A forbids: later word; B forbids: padding",
             "A allows; B forbids: closed by the edit",
-            "A forbids: future; B allows",
+            "A forbids: later word; B allows",
         ]
     ]
     same = mask_difference(a_mask([[3, 4]]), a_mask([[3, 4]]))
     assert texts(same) == [
-        ["A and B forbid: future and padding", "A and B forbid: closed by the edit"]
+        ["A and B forbid: later word and padding", "A and B forbid: closed by the edit"]
     ]
     preset = replace(a_mask([[4, 4]]), reason="outside the window")
     assert texts(mask_difference(a_mask([[4, 0]]), preset)) == [
@@ -750,7 +750,7 @@ def test_what_cannot_be_seen_is_made_visible() -> None:
 def test_a_mask_is_told_in_words() -> None:
     assert batch_masks(a_batch(), 0)["decoder"].alt == (
         "Decoder self-attention: causal and not padding: 6 queries by 6 keys; 15 of 36 cells are "
-        "allowed; forbidden are 3 (future), 6 (padding), 12 (future and padding)."
+        "allowed; forbidden are 3 (later word), 6 (padding), 12 (later word and padding)."
     )
     assert a_mask([[0, 4]]).alt == (
         "A mask: 1 query by 2 keys; 1 of 2 cells are allowed; forbidden are 1 (closed by the edit)."
@@ -770,7 +770,7 @@ def test_a_difference_is_told_in_words() -> None:
     assert told == (
         "Mask A, “A mask”, and mask B, “A mask”: 1 query by 3 keys; of 3 cells both allow 1, both "
         "forbid 0, only A allows 1, only B allows 1. The first difference is at query q0 (0) and "
-        "key k1 (1): A forbids: future; B allows."
+        "key k1 (1): A forbids: later word; B allows."
     )
     same = mask_difference(a_mask([[0, 3]]), a_mask([[0, 2]]))
     assert same.alt.endswith("They are the same.")

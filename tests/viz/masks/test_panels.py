@@ -98,7 +98,7 @@ def test_a_mask_has_the_colours_of_its_reasons_and_says_its_shape_and_type() -> 
     panel = mask_panel(mask, "Cross", sign="=")
     assert np.array_equal(panel.values, mask.cells)
     assert panel.colors == {"light": themes.LIGHT.cells, "dark": themes.DARK.cells}
-    assert list(panel.names) == list(mask.cell_names)
+    assert panel.names == mask.legend
     assert panel.note == f"{mask.shape}, bool"
     assert "target token just read" in panel.query_title
     assert "source token" in panel.key_title

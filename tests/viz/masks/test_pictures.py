@@ -31,7 +31,13 @@ from viz.masks.head_in_batch import HeadInBatch
 from viz.masks.head_steps import HeadSteps, RowLesson
 from viz.masks.log_probs import LogProbs
 from viz.masks.mask import Mask, edited_mask, preset_mask
-from viz.masks.own_masks import BatchTokens, DecoderFactors, OneMask, OtherMasks
+from viz.masks.own_masks import (
+    AttentionMasks,
+    BatchTokens,
+    DecoderFactors,
+    OneMask,
+    PaddingRows,
+)
 from viz.masks.painted import EditedWeights, Edits
 from viz.masks.steps import fill_lesson, head_steps
 
@@ -122,17 +128,21 @@ def test_the_masks_of_a_batch_come_back(translator: Translator, folder: Path) ->
     factors = DecoderFactors(batch.at, batch.masks)
     require_same(factors, folder)
     np.testing.assert_array_equal(values(factors, "decoder_allowed"), batch.own.allowed)
-    others = OtherMasks(batch.at, batch.masks)
-    require_same(others, folder)
-    titles = [each.title for each in others.panels]
-    assert titles == ["Encoder", "Cross-attention", "Source padding", "Target padding"]
+    own = AttentionMasks(batch.at, batch.masks)
+    require_same(own, folder)
+    assert [each.title for each in own.panels] == ["Encoder", "Decoder", "Cross-attention"]
+    place, query, key = own.example
+    assert own.panels[place].names[own.panels[place].values[query, key]] == "later word"
+    rows = PaddingRows(batch.at, batch.masks)
+    require_same(rows, folder)
+    assert [each.title for each in rows.panels] == ["Source padding", "Target padding"]
     grid = BatchTokens(batch.at, batch.recorded.padded)
     require_files(grid)
     assert values(grid, "source_is_padding").shape == values(grid, "source_token").shape
     assert values(grid, "source_is_padding").any()
     assert grid.formats == ["csv", "json", "npz"]
     assert factors.texts["batch"] == f"{SENTENCE}\n{FURTHER}"
-    for picture in (factors, grid):
+    for picture in (factors, own, rows, grid):
         assert picture.name.replace("-", "").isalnum()
         assert picture.name.isascii()
 

@@ -370,7 +370,7 @@ def test_a_mask_has_one_legend_entry_for_each_reason_that_occurs(trace: Trace) -
         np.testing.assert_array_equal(figure.data[0].z, mask.cells)
         entries = {each.name: each.marker.color for each in figure.data if each.showlegend}
         assert entries == {
-            "allowed": themes.LIGHT.cells[0],
-            "forbidden: future": themes.LIGHT.cells[1],
+            "may look": themes.LIGHT.cells[0],
+            "later word": themes.LIGHT.cells[1],
         }
     assert figure.layout.title.text == "Decoder mask"

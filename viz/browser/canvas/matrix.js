@@ -42,6 +42,11 @@ export class Matrix {
   beside = null;
   heightGiven = 0;
   keepsBeside = false;
+  /** The largest side of cells that are squares, in pixels; null for cells that fill the room. @type {number | null} */
+  side = null;
+  /** The height of the column labels, and the least that they take so that neighbours are level. */
+  labels = 0;
+  labelsLeast = 0;
   // How it is laid out, in CSS pixels.
   rem = 16;
   family = "";
@@ -66,6 +71,9 @@ export class Matrix {
   cursor = null;
   /** @type {Cell | null} */
   pickedCell = null;
+
+  /** The room that slanted labels of the last columns need at their right. @type {((context: Context, room: number) => number) | undefined} */
+  overhang;
 
   /** @param {Calls} on */
   constructor(on) {
@@ -196,17 +204,20 @@ export class Matrix {
     }
     this.left = title + Math.min(widest(this.queries), most) + 8;
     // A phone has no room for predictions; the tooltip names them.
-    this.right = sides > 1 ? title + Math.min(widest(this.beside ?? []) + ARROW * this.rem, most) + 8 : 4;
+    this.right = sides > 1 ? title + Math.min(widest(this.beside ?? []) + ARROW * this.rem, most) + 8 : 4 + (this.overhang?.(context, room - this.left) ?? 0);
     const fit = (room - this.left - this.right) / Math.max(1, this.keys.length);
     const limit = this.fills ? { width: Infinity, height: Infinity } : CELL_MOST;
-    const across = Math.min(fit, limit.width) * MATRIX_ZOOMS[this.zoom];
+    const across = Math.min(fit, limit.width, this.side ?? Infinity) * MATRIX_ZOOMS[this.zoom];
     const keysWidest = this._fitKeys(context, across);
-    this.top = title + 10 + this._labelHeight(keysWidest);
+    this.labels = this._labelHeight(keysWidest);
+    this.top = title + 10 + Math.max(this.labels, this.labelsLeast);
     const tall = (this.heightGiven - this.top - 4) / Math.max(1, this.queries.length);
     const scale = MATRIX_ZOOMS[this.zoom];
     const side = (/** @type {number} */ space, /** @type {number} */ most) => Math.max(CELL_LEAST, Math.min(space, most)) * scale;
-    this.cellWidth = side(fit, limit.width);
-    this.cellHeight = side(tall, limit.height);
+    // Flatter in a low window, higher on a stage, and never so low that rows lose their labels.
+    const squares = this.side === null ? null : Math.min(fit, this.side, Math.max(tall, 0.5 * fit));
+    this.cellWidth = side(squares ?? fit, limit.width);
+    this.cellHeight = side(squares === null ? tall : Math.min(tall, Math.max(this.fills ? 1.7 * squares : squares, 1.05 * LABEL_LEAST * this.rem)), limit.height);
     this.size = Math.min(this.size, Math.max(LABEL_LEAST * this.rem, this.cellHeight / 1.05));
     this.font = `${this.size}px ${this.family}`;
     this.width = this.left + this.cellWidth * this.keys.length + this.right;

@@ -13,7 +13,13 @@ import { Panel, StepPalette, readPanel, signedNumber } from "./panel.js";
 import { labelled, tr } from "../canvas/wording.js";
 
 /** @import { Given, Sent } from "./panel.js" */
-/** @typedef {{ panels: Sent[], stage: boolean, themes: Themes, height: number, abreast: number, epoch: number, name: string, help: string }} Header */
+/** @typedef {{ panels: Sent[], stage: boolean, themes: Themes, height: number, abreast: number, epoch: number, name: string, help: string,
+ *   example: [panel: number, query: number, key: number] | null }} Header */
+
+/** The room of a panel's row labels, in columns. */
+const LABELS_ROOM = 4;
+/** In rem: the width from which on a panel may stand beside others. */
+const ABREAST_FROM = 15;
 
 class Matrices {
   id = "";
@@ -34,6 +40,8 @@ class Matrices {
   /** The panel, the cell and the place of the pointer. @type {[number, Cell, Spot | undefined] | null} */
   pointed = null;
   pointing = false;
+  /** The panel and the cell that the line reads. @type {Header["example"]} */
+  read = null;
   /** @type {Reporter} */
   report;
   /** @type {number | undefined} */
@@ -44,13 +52,14 @@ class Matrices {
     this.root = root;
     this.zoom = 0;
     this.row = element("div", "row");
+    this.line = element("p", "line", { hidden: "" });
     this.legend = element("div", "keys");
     this.tools = element("div", "tools", { hidden: "" });
     this.tooltip = new Tooltip(root);
     this.spoken = element("div", "spoken", { "aria-live": "polite" });
     this.zooms = zoomButtons("matrices", (step) => this._zoomBy(step));
     this.foot = element("div", "foot", {}, this.legend, element("div", "controls", {}, this.tools, this.zooms));
-    root.replaceChildren(this.row, this.foot, this.tooltip.element, this.spoken);
+    root.replaceChildren(this.row, this.line, this.foot, this.tooltip.element, this.spoken);
     this.resized = new ResizeObserver(() => this._resize());
     this.resized.observe(root);
     this.onResize = () => this._resize();
@@ -81,6 +90,7 @@ class Matrices {
     this.header = header;
     this.given = header.panels.map(readPanel);
     this._build(again);
+    this.read = header.example;
     this.draw();
     this.root.dataset.payload = id;
   }
@@ -169,9 +179,30 @@ class Matrices {
       panel.sign.hidden = !given.sign;
     }
     this._drawLegend(theme, name);
+    this.line.hidden = !this.read;
+    this.root.classList.toggle("reads", Boolean(this.read));
     const height = this._height(rem);
+    this._drawPanels(theme, name, height);
+    // Beside each other, the cells of all panels have one size and begin level.
+    if (this.read) {
+      const side = Math.min(...this.panels.map(({ cellWidth }) => cellWidth));
+      this._drawPanels(theme, name, height, side, Math.max(...this.panels.map(({ labels }) => labels)));
+    }
+    this.pointing = false;
+    this.tooltip.show(null);
+    this._drawTools();
+    if (this.pointed) this.panels[this.pointed[0]]?.remark(this.pointed[1], this.pointed[2]);
+    if (this.read) this._read(...this.read);
+    this._marked();
+  }
+
+  /** Draws every panel, with cells of at most `most` pixels below labels of at least `labels`.
+   * @type {(theme: ShownTheme, name: "light" | "dark", height: number, most?: number, labels?: number) => void} */
+  _drawPanels(theme, name, height, most = Infinity, labels = 0) {
     for (const [index, given] of this.given.entries()) {
       const panel = this.panels[index];
+      panel.side = this.read ? most / MATRIX_ZOOMS[this.zoom] : null;
+      panel.labelsLeast = labels;
       const colors = given.scale === "category" ? given.colors[name] : theme[given.scale];
       const palette = new StepPalette(theme, colors, given.scale === "category");
       panel.given = given;
@@ -180,11 +211,6 @@ class Matrices {
       const help = panel === this.editable ? this.header.help : tr("Arrow keys move among cells.");
       panel.canvas.setAttribute("aria-label", `${given.alt} ${help}`);
     }
-    this.pointing = false;
-    this.tooltip.show(null);
-    this._drawTools();
-    if (this.pointed) this.panels[this.pointed[0]]?.remark(this.pointed[1], this.pointed[2]);
-    this._marked();
   }
 
   /** The stage's picture area; null elsewhere. */
@@ -201,11 +227,15 @@ class Matrices {
     const columns = this.root.clientWidth < constants.NARROW ? 1 : this.header.abreast;
     const stacked = Math.ceil(this.panels.length / columns);
     this.row.style.setProperty("--columns", String(columns));
+    // The panel with more columns gets more room, since all cells have one size.
+    const rooms = this.given.map(({ keys }) => `minmax(0, ${LABELS_ROOM + keys.length}fr)`);
+    const isWide = this.root.clientWidth >= ABREAST_FROM * rooms.length * rem;
+    this.row.style.gridTemplateColumns = this.read && columns >= rooms.length && isWide ? rooms.join(" ") : "";
     for (const panel of this.panels) panel.fills = stage;
     const picture = this._picture();
     if (!picture) return height ? height * rem : Math.max(300, 0.55 * window.innerHeight);
     const titled = Math.max(...this.panels.map(({ frame, room }) => room.offsetTop - frame.offsetTop));
-    const room = roomWithin(picture, this.row) - this.foot.offsetHeight - 0.3 * rem;
+    const room = roomWithin(picture, this.row) - this.foot.offsetHeight - this.line.offsetHeight - 0.3 * rem;
     return room / stacked - titled - 0.35 * rem;
   }
 
@@ -217,22 +247,24 @@ class Matrices {
   /** @type {(theme: Theme, name: "light" | "dark") => void} */
   _drawLegend(theme, name) {
     const shown = new Map();
+    const categories = this.given.filter(({ scale }) => scale === "category");
+    const most = Math.max(0, ...categories.map(({ legend }) => legend.length));
+    // By category, so that the order is the same whichever panel has it first.
+    for (let place = 0; place < most; place++) {
+      for (const given of categories) {
+        const { weights, allowed } = given.cells;
+        if (!weights.includes(place) && (given.base === null || place !== given.byEdit)) continue;
+        const text = given.legend[place];
+        const isHatched = allowed !== null && weights.every((/** @type {number} */ each, /** @type {number} */ cell) => each !== place || !allowed[cell]);
+        shown.set(text, () => this._swatch(isHatched && place !== given.byEdit ? null : given.colors[name][place], text));
+      }
+    }
     for (const given of this.given) {
-      if (given.scale === "category") {
-        const places = new Set(given.cells.weights);
-        if (given.base !== null) places.add(given.byEdit);
-        for (const place of places) {
-          const text = given.legend[place];
-          const { weights, allowed } = given.cells;
-          const isHatched = allowed !== null && weights.every((/** @type {number} */ each, /** @type {number} */ cell) => each !== place || !allowed[cell]);
-          shown.set(text, () => this._swatch(isHatched && place !== given.byEdit ? null : given.colors[name][place], text));
-        }
-      } else {
-        const key = [given.scale, given.low, given.high, given.unit].join();
-        shown.set(key, () => this._bar(theme, given));
-        if (given.cells.allowed !== null) {
-          shown.set("taken out", () => element("span", "key", {}, element("span", "hatched"), tr("removed by the mask")));
-        }
+      if (given.scale === "category") continue;
+      const key = [given.scale, given.low, given.high, given.unit].join();
+      shown.set(key, () => this._bar(theme, given));
+      if (given.cells.allowed !== null) {
+        shown.set("taken out", () => element("span", "key", {}, element("span", "hatched"), tr("removed by the mask")));
       }
     }
     this.legend.replaceChildren(...[...shown.values()].map((make) => make()));
@@ -263,8 +295,10 @@ class Matrices {
     /** @type {HTMLElement[]} */
     const lines = [];
     for (const panel of this.panels) {
-      const alike = panel.queries.length === own.queries.length && panel.keys.length === own.keys.length;
-      if (panel !== own) panel._mark(alike ? cell : null);
+      const alike = panel.isLike(own);
+      // A panel with sentences of its own stands for itself.
+      const follows = alike && !own.given.reads.length;
+      if (panel !== own) panel._mark(follows ? cell : null);
       if (cell && alike) lines.push(said("", labelled(panel.given.title, panel.says(...cell))));
     }
     this._pointAt(own, cell);
@@ -274,12 +308,30 @@ class Matrices {
       this.tooltip.show(null);
       return;
     }
-    const [query, key] = cell;
-    /** @type {Record<string, string | number>} */
-    const labels = { query: own.queries[query], row: query, key: own.keys[key], column: key };
-    const heading = own.given.pointed.replace(/{(\w+)}/g, (_, name) => String(labels[name]));
+    if (this.read) {
+      this.read = [index, ...cell];
+      this._read(...this.read);
+      if (spoken) this.spoken.textContent = this.line.textContent;
+      return;
+    }
+    const heading = own.named(...cell);
     this.tooltip.show(place ?? null, said("strong", heading), ...lines);
     if (spoken) this.spoken.textContent = [heading, ...lines.map((line) => line.textContent)].join(", ");
+  }
+
+  /** Reads a cell in the line below the pictures, where it stays marked.
+   * @type {(index: number, query: number, key: number) => void} */
+  _read(index, query, key) {
+    const own = this.panels[index];
+    if (!own?.holds([query, key])) return;
+    for (const panel of this.panels) {
+      const follows = panel === own || (!own.given.reads.length && panel.isLike(own));
+      panel.pick(follows ? [query, key] : null);
+    }
+    // Where pictures stand one below the other, below the one that is read.
+    if (this.row.style.gridTemplateColumns) this.row.after(this.line);
+    else own.frame.after(this.line);
+    this.line.replaceChildren(...own.reads(query, key, this.panels.filter((panel) => panel.isLike(own))));
   }
 
   /** Lets every picture of the page light the words of a cell; null for none.

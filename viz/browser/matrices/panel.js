@@ -4,7 +4,7 @@ import { element } from "../canvas/dom.js";
 import { LABEL_LEAST, Matrix } from "../canvas/matrix.js";
 import { signed } from "../canvas/numbers.js";
 import { Palette, channels, packed } from "../canvas/paint.js";
-import { tr } from "../canvas/wording.js";
+import { labelled, tr } from "../canvas/wording.js";
 
 /**
  * A panel as matrices.py sends it.
@@ -12,7 +12,7 @@ import { tr } from "../canvas/wording.js";
  * @typedef {{ queries: string[], keys: string[], beside: string[] | null, values: Uint8Array | Float32Array, shown: Uint8Array | null,
  *   base: Uint8Array | null, reasons: Uint8Array | null, start: Uint8Array | null, scale: "category" | "weights" | "signed",
  *   low: number, high: number, digits: number, least: number | null, unit: string, names: string[], legend: string[],
- *   colors: { light: string[], dark: string[] }, byEdit: number, title: string, note: string, sign: string, alt: string,
+ *   colors: { light: string[], dark: string[] }, byEdit: number, hatched: number | null, reads: string[][], title: string, note: string, sign: string, alt: string,
  *   pointed: string, queryTitle: string, keyTitle: string, besideTitle: string }} Sent
  */
 /** @typedef {Cells & { values: Uint8Array | Float32Array }} PanelCells */
@@ -26,6 +26,9 @@ import { tr } from "../canvas/wording.js";
  * @property {() => void} edited
  */
 /** @typedef {MatrixCalls & Own} Calls */
+
+/** Of the size of type, the width of a column from which on its label may be slanted. */
+const SLANTED = 1.25;
 
 /** The colours of a panel's cells, one per step. */
 export class StepPalette extends Palette {
@@ -53,6 +56,14 @@ export class Panel extends Matrix {
   slope = 0;
   /** @type {Spot | undefined} */
   event;
+
+  /** Slanted labels of the last columns stand out at the right. @type {(context: Context, room: number) => number} */
+  overhang = (context, room) => {
+    const across = Math.min(room / Math.max(1, this.keys.length), this.side ?? 0);
+    if (across < SLANTED * this.size) return 0;
+    const ends = this.keys.map((key, place) => context.measureText(key).width / Math.SQRT2 - (this.keys.length - place - 0.5) * across);
+    return Math.max(0, ...ends) + 0.5 * this.size;
+  };
 
   /** @param {Calls} on @param {Given} given */
   constructor(on, given) {
@@ -94,7 +105,7 @@ export class Panel extends Matrix {
   }
 
   /**
-   * Column labels are vertical, because the last slanted one would be cut; they shrink before one is left out.
+   * Column labels are vertical where the last slanted one would be cut; they shrink before one is left out.
    * Numbers are horizontal; if not all fit, only round ones are printed.
    *
    * @type {(context: Context, across: number) => number}
@@ -110,8 +121,8 @@ export class Panel extends Matrix {
       return this.keySize;
     }
     if (this.slope === 0) return widest;
-    this.slope = 90;
-    this.keySize = Math.max(LABEL_LEAST * this.rem, Math.min(this.size, across / 1.15));
+    this.slope = this.side !== null && across >= SLANTED * this.size ? 45 : 90;
+    this.keySize = Math.max(LABEL_LEAST * this.rem, Math.min(this.size, across / (this.slope === 45 ? SLANTED : 1.15)));
     return Math.min(this._widestKey(context, this.keySize), 9 * this.rem);
   }
 
@@ -134,6 +145,38 @@ export class Panel extends Matrix {
       keys: given.keys,
       beside: given.beside,
     });
+  }
+
+  /** Whether the axes have the same lengths. @type {(other: Panel) => boolean} */
+  isLike({ queries, keys }) {
+    return queries.length === this.queries.length && keys.length === this.keys.length;
+  }
+
+  /** @type {(query: number, key: number) => Record<string, string | number>} */
+  _texts(query, key) {
+    return { query: this.queries[query], row: query, key: this.keys[key], column: key };
+  }
+
+  /** A cell by its labels and places. @type {(query: number, key: number) => string} */
+  named(query, key) {
+    const labels = this._texts(query, key);
+    return this.given.pointed.replace(/{(\w+)}/g, (_, name) => String(labels[name]));
+  }
+
+  /**
+   * What the line below the pictures says of a cell: the sentence of its category, or what each of `alike` has there.
+   *
+   * @type {(query: number, key: number, alike: Panel[]) => Node[]} */
+  reads(query, key, alike) {
+    const { cells, reads } = this.given;
+    if (!reads.length) {
+      const values = alike.map((panel) => labelled(panel.given.title, panel.says(query, key)));
+      return [element("strong", "", {}, this.named(query, key)), element("span", "why", {}, values.join(" · "))];
+    }
+    const labels = this._texts(query, key);
+    const [sentence, why] = reads[cells.weights[query * this.keys.length + key]];
+    const parts = sentence.split(/{(\w+)}/).map((part, place) => (place % 2 ? element("strong", "", {}, String(labels[part])) : part));
+    return [element("span", "", {}, ...parts), element("span", "why", {}, why)];
   }
 
   /** A cell's content in words. @type {(query: number, key: number) => string} */
@@ -170,6 +213,7 @@ export function readPanel(panel) {
   const { values } = panel;
   /** @type {PanelCells} */
   const cells = { scale: 1, nQueries: panel.queries.length, nKeys: panel.keys.length, allowed: panel.shown, values, weights: values.slice() };
+  if (panel.hatched !== null) cells.allowed = Uint8Array.from(values, (value) => Number(value !== panel.hatched));
   if (panel.scale !== "category") {
     const reach = panel.high - panel.low || 1;
     if (panel.scale === "signed") cells.middle = 127.5;
