@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -16,13 +17,14 @@ from model.survey.probes import probed
 from model.survey.survey_file import save_survey
 from model.translate.translator import load
 from tests.kit.apptest import component, go_to, tell_state
+from tests.kit.explorer_payload import Decoded
 from tests.kit.foreign_folders import save_foreign
-from tests.kit.shown import html, plain, query
+from tests.kit.shown import plain, query
 from tests.kit.surveys import tiny_corpus_survey
 from tests.kit.tiny_checkpoint import PAIRS, write_tiny_checkpoint
-from viz.pages.compare import NO_SECOND, PUT_IN
-from viz.pages.compare_heads import PATCHES
+from viz.pages.compare_heads import PATCHES, PUT_IN
 from viz.pages.compare_models import alike_words, matched_pair
+from viz.pages.compare_sentences import NO_SECOND
 
 OpenApp = Callable[..., AppTest]
 
@@ -51,29 +53,54 @@ def charts(app: AppTest) -> dict[str, Any]:
     }
 
 
+def sent(app: AppTest) -> dict[str, Any]:
+    """What the browser is sent of both runs."""
+    return Decoded(component(app, PUT_IN).bytes).header
+
+
+def written(app: AppTest) -> list[str]:
+    """The lines above the heads, each with what the last of its texts has."""
+    return [
+        "".join(text for change, text in words if change != "removed").strip()
+        for _, words in sent(app)["lines"]
+    ]
+
+
 def click(app: AppTest, chart: str, number: int, what: str) -> AppTest:
     return tell_state(app, f"{chart}-clicks", {"clicks": [[number, what]]})
 
 
-def test_heads_and_tokens_are_put_in_by_clicks(open_compare: OpenApp, checkpoints: Path) -> None:
+def test_both_translations_and_every_head_stand_in_one_picture(
+    open_compare: OpenApp, checkpoints: Path
+) -> None:
     app = open_compare(other=DOG)
-    assert "Der Hund" in html(app)
-    assert set(charts(app)) == {"compare-heads", "compare-head"}
-    click(app, "compare-heads", 1, "cross.1.2")
-    assert query(app, "pair_head") == "cross.1.2"
-    assert "layer 1, head 2" in charts(app)["compare-head"]["layout"]["title"]["text"]
-    app.button(key="compare-put-head").click().run()
-    assert query(app, "patched") == "cross.1.2"
-    app.button(key="compare-put-head").click().run()
-    assert query(app, "patched") == ""
+    model = load(checkpoints / "en-de", device="cpu")
+    first, second = model.trace(CAT), model.trace(DOG)
+    assert written(app) == [second.text]
+    assert sent(app)["names"] == [CAT, DOG]
+    heads = {head["part"]: head for kind in sent(app)["kinds"] for head in kind["heads"]}
+    assert set(heads) == {str(head) for head in first.heads}
+    for (site, number), each in zip(first.heads, heads.values(), strict=True):
+        for trace, weights in zip((first, second), each["weights"], strict=True):
+            np.testing.assert_array_equal(weights, trace.maps[site].weights[number].ravel())
+    tell_state(app, PUT_IN, {"moves": [[1, "show", "cross.1.2"]]})
+    assert query(app, "pair_head") == sent(app)["shown"] == "cross.1.2"
+
+
+def test_tokens_after_a_layer_are_put_in_by_clicks(
+    open_compare: OpenApp, checkpoints: Path
+) -> None:
+    app = open_compare(other=DOG)
     app.segmented_control(key="compare-shown").set_value("layers").run()
+    assert sent(app)["kinds"] == []
     click(app, "compare-tracing", 1, "encoder.embedding.at1")
     assert query(app, "patched") == "encoder.embedding.at1"
     model = load(checkpoints / "en-de", device="cpu")
     found = patch(model, CAT, DOG, {("encoder", "embedding"): [1]})
     assert found.patched_text != found.text
-    shown = plain(html(app))
-    assert "First sentence, with encoder embedding at “cat” from the second" in shown
+    assert written(app)[1] == found.patched_text
+    names = [name for name, _ in sent(app)["lines"]]
+    assert names[1] == "First, with encoder embedding at “cat” from the second"
     assert {"compare-tracing", "compare-words"} == set(charts(app))
     click(app, "compare-tracing", 2, "encoder.embedding.at1")
     assert query(app, "patched") == ""
@@ -90,25 +117,28 @@ def test_the_foot_of_a_stage_names_the_second_sentence(open_compare: OpenApp, sh
 
 
 def test_what_is_dragged_is_put_in_and_taken_out(open_compare: OpenApp) -> None:
-    app = open_compare(other="The dog sat down on the mat.")
-    told = json.loads(component(app, PUT_IN).json)
+    longer = "The dog sat down on the mat."
+    app = open_compare(other=longer)
+    offered = {head["part"] for kind in sent(app)["kinds"] for head in kind["heads"]}
+    app = open_compare(other=longer, shown="layers")
+    told = sent(app)["parts"]
     # "down" has no counterpart, so it cannot be put anywhere.
     places = [place for _, place in told["tokens"]]
     aligned = [place for place in places if place is not None]
     assert 0 < len(aligned) < len(places)
-    assert aligned == list(range(len(told["first"])))
-    offered = {part for _, parts in told["states"] for part, *_ in parts}
-    offered |= {part for _, rows in told["heads"] for row in rows for part, *_ in row}
+    assert aligned == list(range(len(aligned)))
+    offered |= {part for _, parts in told["states"] for part, *_ in parts}
     offered |= {f"encoder.{stage}.at0" for stage, _ in told["stages"]}
     for part in offered:
         assert PATCHES.parse(part) == part
     assert {"encoder.output", "decoder.1", "cross.1.2", "encoder.embedding.at0"} <= offered
-    moves = [[1, "cross.1.2"], [2, "encoder.output"], [3, "cross.1.2"], [4, "../etc"], [5, None]]
-    tell_state(app, PUT_IN, {"moves": moves})
+    parts = ["cross.1.2", "encoder.output", "cross.1.2", "../etc", None]
+    moves: list[Any] = [[place, "put", part] for place, part in enumerate(parts, start=1)]
+    tell_state(app, PUT_IN, {"moves": [*moves, [6, "show", "<b>"], [7, "other"], [8]]})
     assert query(app, "patched") == "encoder.output"
-    told = json.loads(component(app, PUT_IN).json)
-    assert (told["put"], told["heard"]) == ([["encoder.output", "encoder output"]], 5)
-    assert "First sentence, with encoder output from the second" in plain(html(app))
+    told = sent(app)
+    assert (told["put"], told["heard"]) == ([["encoder.output", "encoder output"]], 8)
+    assert told["lines"][1][0] == "First, with encoder output from the second"
 
 
 def test_the_page_asks_for_a_second_sentence_and_leaves_out_parts_that_are_not_there(
@@ -135,14 +165,14 @@ def test_two_models_are_compared_head_by_head(open_compare: OpenApp, tmp_path: P
     pair = matched_pair(*traces)
     assert max(pair.moved.values()) == 0
     assert alike_words(pair) in [each.value for each in app.markdown]
-    assert set(charts(app)) == {"compare-heads", "compare-head"}
+    assert not sent(app)["puts"]
     # One of Hugging Face's, with other tokens, fewer layers and fewer heads.
     save_foreign(tmp_path / "marian", "marian")
     app = open_compare(folder=tmp_path, versus="model", other_model="marian")
     assert "Second model" in [each.label for each in app.selectbox]
     assert app.session_state["compare-other_model"] == "marian"
-    assert set(charts(app)) == {"compare-heads", "compare-head"}
-    assert "of the second model" in charts(app)["compare-head"]["layout"]["title"]["text"]
+    assert sent(app)["names"] == ["en-de", "marian"]
+    assert "beside" in sent(app)["kinds"][0]["heads"][0]["said"]
 
 
 def test_surveys_of_both_models_say_which_heads_are_partners(
@@ -157,9 +187,14 @@ def test_surveys_of_both_models_say_which_heads_are_partners(
         save_survey(tmp_path / name, survey)
     app = open_compare(folder=tmp_path, versus="model", pair_head="cross.1.0")
     # Alike on this sentence is the head at its own place; the survey knows better.
-    title = charts(app)["compare-head"]["layout"]["title"]["text"]
-    assert title.endswith("and layer 1, head 3 of the second model")
-    assert any("that all surveys share" in plain(each.value) for each in app.markdown)
+    (shown,) = (
+        head
+        for kind in sent(app)["kinds"]
+        for head in kind["heads"]
+        if head["part"] == sent(app)["shown"] == "cross.1.0"
+    )
+    assert shown["full"].endswith("beside Cross 1.3")
+    assert any("that all surveys share" in plain(each.value) for each in app.caption)
     names = [str(tmp_path / name) for name in ("en-de", "en-de-other")]
     partners = hs.figures.matched_by_surveys(*names)
     assert partners == {(site, head): (site, 3 - head) for site, head in partners}

@@ -48,32 +48,48 @@ def drag(heads: HeadsPage, part: Locator, place: Locator) -> None:
         (mouse.up if step else mouse.down)()
 
 
-def test_a_tile_is_shown_large_and_a_cell_of_the_other_sentence_changes_the_translation(
-    heads: HeadsPage,
-) -> None:
+PAIR = {"sentence": "The cat sat on the mat.", "other": "The dog sat on the mat."}
+
+
+def test_the_grid_of_heads_is_one_stop_that_shows_and_puts_heads_in(heads: HeadsPage) -> None:
     page = heads.page
-    asked = {"sentence": "The cat sat on the mat.", "other": "The dog sat on the mat."}
-    page.goto(f"{heads.url}/compare?{urlencode(asked)}", timeout=LOADING)
-    click(heads, "compare-heads", "cross.1.2")
-    heads.wait_for_query(**asked, pair_head="cross.1.2")
-    page.get_by_role("radio", name="Layers and tokens").click()
-    heads.wait_for_query(**asked, pair_head="cross.1.2", shown="layers")
-    click(heads, "compare-tracing", "encoder.embedding.at1")
-    heads.wait_for_query(
-        **asked, pair_head="cross.1.2", shown="layers", patched="encoder.embedding.at1"
-    )
-    expect(page.get_by_text("First sentence, with encoder embedding at “cat”")).to_be_visible()
-    expect(page.locator(".st-key-compare-words .js-plotly-plot")).to_be_visible(timeout=LOADING)
-    # The token that is in is dragged out, a head in, and the encoder's output is put in by a key.
+    page.goto(f"{heads.url}/compare?{urlencode(PAIR)}", timeout=LOADING)
     panel = page.locator(".exchange")
-    into = panel.get_by_role("region", name="The first sentence")
-    drag(heads, into.get_by_role("button"), panel.get_by_role("heading").first)
-    heads.wait_for_query(**asked, pair_head="cross.1.2", shown="layers")
-    drag(heads, panel.locator('[data-part="cross.0.1"]'), into)
-    heads.wait_for_query(**asked, pair_head="cross.1.2", shown="layers", patched="cross.0.1")
-    panel.locator('.tiles [data-part="cross.0.0"]').press("ArrowDown")
+    grid, into = panel.get_by_role("grid"), panel.get_by_role("region", name="The first sentence")
+    tile = grid.locator('[data-part="cross.1.2"]')
+    expect(tile).to_be_visible(timeout=LOADING)
+    expect(grid.locator('[tabindex="0"]')).to_have_count(1)
+    tile.click()
+    heads.wait_for_query(**PAIR, pair_head="cross.1.2")
+    title = panel.get_by_role("heading", level=3)
+    expect(title).to_have_text("Cross-attention, layer 1, head 2")
+    page.keyboard.press("ArrowLeft")
+    expect(title).to_have_text("Cross-attention, layer 1, head 1")
+    expect(tile).to_have_attribute("tabindex", "-1")
     page.keyboard.press("Enter")
-    heads.wait_for_query(
-        **asked, pair_head="cross.1.2", shown="layers", patched="cross.0.1-cross.1.0"
-    )
-    expect(into.get_by_role("button")).to_have_count(2)
+    heads.wait_for_query(**PAIR, pair_head="cross.1.1", patched="cross.1.1")
+    expect(grid.locator('[data-part="cross.1.1"]')).to_be_focused()
+    expect(panel.get_by_text("First, with cross 1.1 from the second")).to_be_visible()
+    drag(heads, grid.locator('[data-part="cross.0.1"]'), into)
+    heads.wait_for_query(**PAIR, pair_head="cross.1.1", patched="cross.1.1-cross.0.1")
+    drag(heads, into.get_by_role("button", name="cross 1.1"), title)
+    heads.wait_for_query(**PAIR, pair_head="cross.1.1", patched="cross.0.1")
+    into.get_by_role("button", name="Put this head in").click()
+    heads.wait_for_query(**PAIR, pair_head="cross.1.1", patched="cross.0.1-cross.1.1")
+
+
+def test_a_cell_of_the_other_sentence_changes_the_translation(heads: HeadsPage) -> None:
+    page = heads.page
+    asked = {**PAIR, "shown": "layers"}
+    page.goto(f"{heads.url}/compare?{urlencode(asked)}", timeout=LOADING)
+    click(heads, "compare-tracing", "encoder.embedding.at1")
+    heads.wait_for_query(**asked, patched="encoder.embedding.at1")
+    panel = page.locator(".exchange")
+    expect(panel.get_by_text("First, with encoder embedding at “cat”")).to_be_visible()
+    expect(page.locator(".st-key-compare-words .js-plotly-plot")).to_be_visible(timeout=LOADING)
+    # The token that is in is dragged out, and the encoder's output is put in by a key.
+    into = panel.get_by_role("region", name="The first sentence")
+    drag(heads, into.get_by_role("button"), panel.locator(".line").first)
+    heads.wait_for_query(**asked)
+    panel.locator('[data-part="encoder.output"]').press("Enter")
+    heads.wait_for_query(**asked, patched="encoder.output")

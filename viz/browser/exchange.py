@@ -1,34 +1,38 @@
-"""Parts of one sentence's run that a person drags into another sentence."""
+"""Two runs in the browser: all heads, one of them large, and parts that a person drags across."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable
 
 import streamlit as st
 
-from viz.browser.files import joined
-from viz.browser.messages import handle_once, last_handled
+from viz.browser.files import fetched
+from viz.browser.messages import handle_once
 
 _exchange = st.components.v2.component(
     "headscope_exchange",
     html='<div class="headscope exchange" aria-busy="true"></div>',
-    css=joined("exchange/exchange.css"),
-    js=joined("exchange/exchange.js"),
+    js=fetched("exchange/exchange.js"),
 )
 
 
-def exchange(parts: Mapping[str, Any], *, key: str, on_moves: Callable[[], None]) -> None:
-    """Mount the parts of the second sentence, and the first sentence into which they are dragged.
+def exchange(payload: bytes, *, key: str, on_moves: Callable[[], None]) -> None:
+    """Mount two runs.
 
     Args:
-        parts: of viz.compare.parts.parts_of.
+        payload: of viz.compare.payload.pack_pair.
         key: of the mounted component.
-        on_moves: called when a part was put in or taken out, for `handle_moves`.
+        on_moves: called when a head was chosen, or a part put in or taken out, for `handle_moves`.
     """
-    _exchange(key=key, data={**parts, "heard": last_handled(key)}, on_moves_change=on_moves)
+    _exchange(key=key, data=payload, on_moves_change=on_moves, height="content")
 
 
 def handle_moves(key: str, handle: Callable[..., None]) -> None:
-    """Handle the moves that were not handled yet, each with the part as the browser names it."""
+    """Handle the moves that were not handled yet.
+
+    Args:
+        key: of the mounted component.
+        handle: called with "show" and a head, or with "put" and a part, as the browser names them;
+            or with anything else, since anyone may send it.
+    """
     handle_once(key, "moves", handle)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 LARGE = {
     "door/component.js": "door/door.css",
+    "exchange/exchange.js": "exchange/exchange.css",
     "explorer/component.js": "explorer/explorer.css",
     "headline/headline.js": "headline/headline.css",
     "inquiries/inquiries.js": "inquiries/inquiries.css",

@@ -111,12 +111,7 @@ class HeadPair(OfPair):
             "key_title": kind.key_noun.capitalize(),
         }
         panels = []
-        partner = self.pair.heads[self.head]
-        for name, trace, (site, number) in (
-            ("First", self.pair.first, self.head),
-            ("Second", self.pair.second, partner),
-        ):
-            one = trace.maps[site].head(number)
+        for name, one in zip(("First", "Second"), self.pair.in_both(self.head), strict=True):
             panels.append(
                 Panel(
                     title=f"{name} {self.pair.versus}",

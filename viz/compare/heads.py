@@ -91,14 +91,13 @@ class HeadDifferences(OfPair):
         grids = {kind: _grid(self.pair, kind) for kind in self.pair.kinds}
         row = style.row_height(_ROW, max(map(len, grids.values())))
         tiles = {head: self.pair.difference(head) for head in self.pair.heads}
-        limit = max(max(float(np.abs(each).max(initial=0)) for each in tiles.values()), 1e-6)
         return chart(
             layout,
             self.title,
             [self._plot(kind, grid, tiles, row) for kind, grid in grids.items()],
             short="How every head differs",
             lines=title_lines(self.title, LINE),
-            scale=around_zero("weight, second − first", limit),
+            scale=around_zero("weight, second − first", self.pair.limit),
             top=24,
             below=_BELOW,
             gap=76,

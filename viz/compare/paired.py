@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 
 from model.survey.nearest import one_to_one
-from model.trace.attention_map import AttentionKind, FloatArray, Tokens
+from model.trace.attention_map import AttentionKind, FloatArray, HeadAttention, Tokens
 from model.trace.head import Head
 from model.trace.token_runs import pairs
 from model.trace.trace import Trace
@@ -78,22 +78,31 @@ class PairedTraces:
         partnered = self.partners or dict(zip(own, own, strict=True))
         return {head: partnered[head] for head in own if partnered.get(head) in others}
 
+    def in_both(self, head: Head) -> list[HeadAttention]:
+        """A head and its partner, whole."""
+        site, place = self.heads[head]
+        return [self.first.maps[head[0]].head(head[1]), self.second.maps[site].head(place)]
+
     def weights(self, head: Head) -> tuple[FloatArray, FloatArray]:
         """The weights of a head and of its partner between aligned tokens, (query, key) each."""
         kind = head[0].kind
         queries, keys = kind.axes(self.source, self.target, [])
         found = []
-        for number, (trace, (site, place)) in enumerate(
-            ((self.first, head), (self.second, self.heads[head]))
-        ):
+        for number, run in enumerate(self.in_both(head)):
             rows, columns = ([each[number] for each in axis] for axis in (queries, keys))
-            found.append(trace.maps[site].weights[place][np.ix_(rows, columns)])
+            found.append(run.weights[np.ix_(rows, columns)])
         return found[0], found[1]
 
     def difference(self, head: Head) -> FloatArray:
         """The second weight less the first, (query, key)."""
         one, other = self.weights(head)
         return other - one
+
+    @cached_property
+    def limit(self) -> float:
+        """The largest difference of all heads, above 0."""
+        differences = (np.abs(self.difference(head)).max(initial=0) for head in self.heads)
+        return max(map(float, differences), default=0) or 1e-6
 
     @cached_property
     def moved(self) -> dict[Head, float]:

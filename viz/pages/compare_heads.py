@@ -1,14 +1,17 @@
-"""All heads of two runs as tiles and one of them large, and parts that are put in."""
+"""All heads of two runs and one of them large, and parts that are put in."""
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
 import streamlit as st
 
-from viz.browser.clicks import clicks, handle_clicks
+from viz.browser.exchange import exchange, handle_moves
+from viz.browser.messages import last_handled
 from viz.compare.head_pair import HeadPair
 from viz.compare.heads import HeadDifferences
 from viz.compare.paired import PairedTraces
+from viz.compare.payload import Line, pack_pair
 from viz.compare.view import (
     KEYS,
     MOST_PATCHES,
@@ -18,48 +21,101 @@ from viz.compare.view import (
     read_patches,
     written_part,
 )
+from viz.draw.labels import escape_markdown
 from viz.save.picture import Picture
-from viz.shell import address, stage
-from viz.shell.save_menu import show_picture
+from viz.shell import address, stage, tab_row
+from viz.shell.save_menu import save_button
 from viz.shell.width import is_narrow
 
 HEADS = KEYS("heads")
 
+PUT_IN = KEYS("put-in")
 
 PATCHES = VIEW.parameter("patched")
 
-
 PAIR_HEAD = VIEW.parameter("pair_head")
 
+WRITTEN = "First → second"
+"""What both runs wrote: struck through what the first alone wrote, underlined the second."""
 
-def show_heads(pair: PairedTraces, view: CompareView, other_model: str = "") -> None:
-    """All heads as tiles, and one large."""
+
+def show_heads(
+    pair: PairedTraces,
+    view: CompareView,
+    *,
+    lines: Sequence[Line],
+    put: Sequence[tuple[str, str]] = (),
+    names: tuple[str, str] | None = None,
+    other_model: str = "",
+) -> None:
+    """All heads as tiles, and one of them large in both runs.
+
+    Args:
+        pair: both runs.
+        view: the page as the address describes it.
+        lines: what was written.
+        put: parts that are in, each with its name.
+        names: of both models; None for those of two sentences.
+        other_model: the second model as a notebook reads it.
+    """
     head = view.head or pair.most_moved
-    tiles = HeadDifferences(pair, other_model, framed=head)
-    large = HeadPair(pair, other_model, head)
-    if stage.is_on():
-        second = pair.second
-        on_stage(
-            tiles,
-            HEADS,
-            f"Second model: {other_model}"
-            if pair.versus == "model"
-            else f"Second sentence: {second.source_text} → {second.text}",
-        )
-        return
-    show_picture(tiles, HEADS, after=" Click a tile to see the head large.", drawn=tiles)
-    clicks(HEADS, on_clicks=partial(handle_clicks, HEADS, choose_head))
-    show_picture(large, KEYS("head"))
-    if pair.versus == "sentence":
-        written = written_part(head)
-        is_in = any(written_part(*each) == written for each in view.patches)
-        st.button(
-            "Take this head out again" if is_in else "Put this head into the first sentence",
-            icon=":material/undo:" if is_in else ":material/move_down:",
-            key=KEYS("put-head"),
-            on_click=toggle,
-            args=(written,),
-        )
+    exchange(
+        pack_pair(
+            pair,
+            names=names or (pair.first.source_text, pair.second.source_text),
+            lines=lines,
+            heard=last_handled(PUT_IN),
+            shown=head,
+            puts=pair.versus == "sentence",
+            put=put,
+        ),
+        key=PUT_IN,
+        on_moves=partial(handle_moves, PUT_IN, move),
+    )
+    pictures = HeadDifferences(pair, other_model, framed=head), HeadPair(pair, other_model, head)
+    save_button(pictures, HEADS)
+    with tab_row.options():
+        st.caption(escape_markdown(pictures[0].more))
+
+
+def heads_on_stage(pair: PairedTraces, view: CompareView, other_model: str = "") -> None:
+    """How every head differs."""
+    second = pair.second
+    on_stage(
+        HeadDifferences(pair, other_model, framed=view.head or pair.most_moved),
+        HEADS,
+        f"Second model: {other_model}"
+        if pair.versus == "model"
+        else f"Second sentence: {second.source_text} → {second.text}",
+    )
+
+
+def show_parts_to_put(
+    pair: PairedTraces,
+    lines: Sequence[Line],
+    parts: dict[str, Any],
+    put: Sequence[tuple[str, str]],
+) -> None:
+    """Tokens and hidden states of the second sentence, to put into the first."""
+    payload = pack_pair(
+        pair,
+        names=(pair.first.source_text, pair.second.source_text),
+        lines=lines,
+        heard=last_handled(PUT_IN),
+        puts=True,
+        parts=parts,
+        put=put,
+    )
+    exchange(payload, key=PUT_IN, on_moves=partial(handle_moves, PUT_IN, move))
+
+
+def move(*said: Any) -> None:
+    """Show a head, put a part in, or take it out again; what was said comes from a browser."""
+    match said:
+        case "show", head:
+            choose_head(head)
+        case "put", part:
+            toggle(part)
 
 
 def choose_head(written: Any) -> None:

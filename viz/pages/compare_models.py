@@ -1,6 +1,7 @@
 """Two models on one sentence: the part of the comparing page that varies the model."""
 
 import functools
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,21 +21,16 @@ from model.trace.attention_map import Site
 from model.trace.head import Head
 from model.trace.trace import Trace
 from viz.compare.paired import PairedTraces, matched
-from viz.compare.texts import runs_html
-from viz.compare.view import (
-    KEYS,
-    CompareView,
-)
+from viz.compare.view import KEYS, CompareView
 from viz.draw import style
 from viz.draw.labels import escape_markdown
-from viz.pages.compare_heads import show_heads
+from viz.pages.compare_heads import WRITTEN, heads_on_stage, show_heads
 from viz.service import session
 from viz.service.jobs.running import read, record
 from viz.service.model_menu import checkpoints, copies, readers
 from viz.service.questions import OfModel
 from viz.service.versions import snapshot_of, version_of
-from viz.shell import address, stage
-from viz.shell.theme import is_dark
+from viz.shell import address
 from viz.shell.widgets import hint, menu
 
 NO_MODEL = "There is no second model here. Add a folder to the models, then reload the page."
@@ -62,12 +58,14 @@ def models(question: OfModel) -> dict[str, str]:
 def choose_model(question: OfModel) -> None:
     """The second model."""
     names = models(question)
+    if not names:
+        return
     wanted = address.read(CompareView).other_model
     if wanted not in names:
         if wanted:
             address.note("other_model", "There is no such second model; another one is shown.")
         address.change(other_model=usual_model(question, names))
-    menu("Second model", names, key=KEYS("other_model"), width=300)
+    menu("Second model", names, key=KEYS("other_model"), hides_label=True, width=330)
 
 
 def usual_model(question: OfModel, names: dict[str, str]) -> str:
@@ -95,11 +93,38 @@ def shape_of(folder: Path) -> list[Any]:
 
 def show_models(question: OfModel) -> None:
     """The same sentence in both models, each head beside the one that looks most alike."""
+    found = pair_of(question)
+    if found is None:
+        return
+    name, pair = found
+    view = address.read(CompareView)
+    show_heads(
+        pair,
+        view,
+        lines=[(WRITTEN, pair.first.text, pair.second.text)],
+        names=(question.name, models(question)[name]),
+        other_model=by_name(name),
+    )
+    st.markdown(alike_words(pair))
+    show_labels(question, name, pair, view.head or pair.most_moved)
+
+
+def show_models_on_stage(question: OfModel) -> None:
+    """How every head of one model differs from its partner in the other."""
+    found = pair_of(question)
+    if found is not None:
+        heads_on_stage(found[1], address.read(CompareView), by_name(found[0]))
+
+
+def pair_of(question: OfModel) -> tuple[str, PairedTraces] | None:
+    """The second model and both runs; None, with the reason shown, if there is no such pair."""
+    # A typed translation is in the first model's words.
+    question = replace(question, target="")
     name = address.read(CompareView).other_model
     names = models(question)
     if not names:
         hint(NO_MODEL)
-        return
+        return None
     if name not in names:
         name = usual_model(question, names)
     first = session.ask(question.record)
@@ -107,21 +132,11 @@ def show_models(question: OfModel) -> None:
     pair = by_surveys(question, name, first, second) or matched_pair(first, second)
     if not pair.heads:
         hint(NO_HEADS)
-        return
+        return None
     view = address.read(CompareView)
     if view.head is not None and view.head not in pair.heads:
         address.change(pair_head="")
-        view = address.read(CompareView)
-    if not stage.is_on():
-        runs = [
-            (question.name, first.source_text, first.text),
-            (names[name], second.source_text, second.text),
-        ]
-        st.html(runs_html(runs, dark=is_dark()))
-        st.markdown(alike_words(pair))
-    show_heads(pair, view, by_name(name))
-    if not stage.is_on():
-        show_labels(question, name, pair, view.head or pair.most_moved)
+    return name, pair
 
 
 def of_other(question: OfModel, name: str) -> Trace:

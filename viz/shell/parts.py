@@ -26,6 +26,7 @@ class Part(Generic[A]):
         short: its title on a phone.
         columns: how many figures stand side by side.
         options: what is seldom changed of it, behind *Options*.
+        beside: what it is asked, beside the tabs.
     """
 
     show: Callable[[A], None]
@@ -35,6 +36,7 @@ class Part(Generic[A]):
     short: str = ""
     columns: int = 1
     options: Callable[[A], None] | None = None
+    beside: Callable[[A], None] | None = None
 
     def label(self, title: str) -> str:
         """Its text on the page's list of parts."""
@@ -81,6 +83,8 @@ def show_parts(
             segments(
                 "Part", {name: each.label(titles[name]) for name, each in fitting.items()}, key=key
             )
+            if part.beside is not None:
+                part.beside(asked)
         if part.options is not None:
             with tab_row.options():
                 part.options(asked)

@@ -28,6 +28,8 @@ from tests.viz.browser.test_explorer import a_trace, packed, with_masks_of_heads
 from tests.viz.browser.test_matrices import a_mask, a_panel, told
 from viz.browser import matrices
 from viz.browser.files import joined
+from viz.compare.paired import PairedTraces
+from viz.compare.payload import pack_pair
 from viz.decoding.attention import HeadMean
 from viz.decoding.payload import pack as pack_decoding
 from viz.decoding.payload import pack_branches
@@ -244,6 +246,17 @@ def branches() -> dict[str, Any]:
     }
 
 
+def pair() -> dict[str, Any]:
+    """Two runs, and every head's difference."""
+    runs = PairedTraces(a_trace(), a_trace(("▁The", "▁cat", "▁the", "</s>")))
+    lines = [("", runs.first.text, runs.second.text)]
+    shown = {"names": ("one", "two"), "lines": lines, "heard": 0, "shown": runs.most_moved}
+    return {
+        "envelope": encoded(pack_pair(runs, **shown)),
+        "differences": [runs.difference(head).ravel().tolist() for head in runs.heads],
+    }
+
+
 def painted() -> Iterator[dict[str, Any]]:
     """Masks, and what `matrices.read_edit` reads as each."""
     random = np.random.default_rng(7)
@@ -302,6 +315,7 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
         "painted": list(painted()),
         "decoding": a_decoding(),
         "branches": branches(),
+        "pair": pair(),
         "figure": a_figure(),
         "bundles": {str(path.relative_to(VIZ)): joined(path) for path in components()},
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,11 +13,12 @@ from model.patching.patch import SentencePair
 from model.record.patches import Stream
 from model.trace.attention_map import AttentionKind, Site
 from model.translate.translator import Translator
+from tests.kit.explorer_payload import Decoded
 from tests.kit.pictures import require_same
 from viz.compare.head_pair import HeadPair
 from viz.compare.heads import HeadDifferences
 from viz.compare.paired import PairedTraces, matched
-from viz.compare.texts import runs_html
+from viz.compare.payload import pack_pair
 from viz.compare.tracing import TracedWord, written_patch
 from viz.compare.view import VIEW, CompareView, by_part, listed, part_name, written_part
 from viz.compare.words import PatchedWords
@@ -180,8 +182,20 @@ def test_pictures_have_python_numbers_and_words(translator: Translator, folder: 
         np.testing.assert_allclose(put.y, second.y, rtol=1e-6)
 
 
-def test_only_words_that_the_first_sentence_lacks_are_marked() -> None:
-    html = runs_html([("First", CAT, "<b>"), ("Second", DOG, "")], dark=False)
-    assert html.count("<ins") == 1
-    assert ">dog</ins>" in html
-    assert "<b>" not in html
+def test_more_weights_are_sent_as_bytes(
+    pair: PairedTraces, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def packed() -> dict[str, Any]:
+        lines = [("<b>", "The cat", "The dog")]
+        sent = pack_pair(pair, names=(CAT, DOG), lines=lines, heard=0, shown=pair.most_moved)
+        return Decoded(sent).header
+
+    exact = packed()
+    assert exact["lines"] == [["<b>", [["same", "The"], ["removed", " cat"], ["added", " dog"]]]]
+    monkeypatch.setattr("viz.compare.payload.EXACT", 0)
+    coarse = packed()
+    for one, other in zip(exact["kinds"], coarse["kinds"], strict=True):
+        for sharp, blunt in zip(one["heads"], other["heads"], strict=True):
+            for weights, steps in zip(sharp["weights"], blunt["weights"], strict=True):
+                assert steps.dtype == np.uint8
+                np.testing.assert_allclose(weights, steps / 255, atol=0.5 / 255 + 1e-6)

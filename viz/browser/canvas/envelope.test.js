@@ -15,6 +15,7 @@ const ENVELOPES = {
   decoding: fixtures.decoding.envelope,
   branches: fixtures.branches.envelope,
   without: fixtures.branches.without,
+  pair: fixtures.pair.envelope,
   figure: fixtures.figure.envelope,
 };
 const ID_END = 20;

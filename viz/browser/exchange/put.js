@@ -4,10 +4,10 @@
 const ARROWS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
 
 /** The parts that are in: the server's, with each unanswered move toggling one.
- * @type {(put: string[], moves: [number: number, part: string][]) => string[]} */
+ * @type {(put: string[], moves: string[]) => string[]} */
 export function partsIn(put, moves) {
   const parts = new Set(put);
-  for (const [, part] of moves) {
+  for (const part of moves) {
     if (!parts.delete(part)) parts.add(part);
   }
   return [...parts];

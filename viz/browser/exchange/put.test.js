@@ -4,9 +4,9 @@ import test from "node:test";
 import { partsIn, stateAt, stepped } from "./put.js";
 
 test("a move puts a part in or takes it out again", () => {
-  assert.deepEqual(partsIn([], [[1, "cross.1.2"]]), ["cross.1.2"]);
-  assert.deepEqual(partsIn(["cross.1.2"], [[1, "cross.1.2"]]), []);
-  assert.deepEqual(partsIn(["cross.1.2"], [[2, "encoder.output"], [3, "cross.1.2"]]), ["encoder.output"]);
+  assert.deepEqual(partsIn([], ["cross.1.2"]), ["cross.1.2"]);
+  assert.deepEqual(partsIn(["cross.1.2"], ["cross.1.2"]), []);
+  assert.deepEqual(partsIn(["cross.1.2"], ["encoder.output", "cross.1.2"]), ["encoder.output"]);
 });
 
 test("a token's states are named as in an address", () => {
