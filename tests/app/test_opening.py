@@ -1,5 +1,6 @@
 """What each page opens with where nobody asked for anything else."""
 
+import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -168,3 +169,47 @@ def test_a_sentence_from_the_menu_comes_with_the_state_that_shows_it(
     menu.click_index(place).run()
     assert app.query_params["sentence"] == SHOWN[kind].source
     assert shown.items() <= app.query_params.items()
+
+
+GIVEN = ("The dog sleeps.", "Der Hund schläft.")
+
+
+@pytest.fixture
+def with_twin(folder: Path) -> Path:
+    """The same, with a model beside it that was trained without the causal mask."""
+    twin = shutil.copytree(folder / "en-de", folder / "en-de-twin")
+    metrics = json.loads((twin / "metrics.json").read_text(encoding="utf-8"))
+    metrics["training"] = {**metrics.get("training", {}), "causal": False}
+    (twin / "metrics.json").write_text(json.dumps(metrics), encoding="utf-8")
+    example = {"source": GIVEN[0], "translation": GIVEN[1], "shows": "A dog."}
+    (twin / "examples.json").write_text(json.dumps([example]), encoding="utf-8")
+    return folder
+
+
+def given_to(app: AppTest) -> tuple[str, str]:
+    return sentence(app), app.text_input(key="target").value
+
+
+def test_a_model_that_cannot_write_opens_with_a_translation_as_long_as_it_belongs_there(
+    open_app: OpenApp, with_twin: Path
+) -> None:
+    app = open_app(folder=with_twin, checkpoint="en-de-twin")
+    assert given_to(app) == GIVEN
+    assert any("A given translation" in each.value for each in app.caption)
+    assert given_to(click_page(app, "decoding")) == GIVEN
+    # What its own words are can be asked.
+    app.text_input(key="target").set_value("").run()
+    assert given_to(app) == (GIVEN[0], "")
+    app = open_app(folder=with_twin, checkpoint="en-de-twin")
+    app.text_input(key="sentence").set_value("A man.").run()
+    assert given_to(app) == ("A man.", "")
+    app = open_app(folder=with_twin, checkpoint="en-de-twin")
+    app.selectbox(key="checkpoint").set_value("en-de").run()
+    assert given_to(app) == (GIVEN[0], "")
+
+
+def test_a_link_to_a_model_that_cannot_write_opens_what_it_says(
+    open_app: OpenApp, with_twin: Path
+) -> None:
+    app = open_app(folder=with_twin, page="heads", checkpoint="en-de-twin", attention="decoder")
+    assert given_to(app) == (DEFAULT_SENTENCE, "")

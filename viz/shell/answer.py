@@ -163,17 +163,22 @@ def _show_translation(
     task = toy_task(question.folder)
     source_language, language = language_pair(question.folder.name)
     stage.name(question.sentence, question.target or own.text, (source_language, language))
+    facts_of_target: list[str] = []
     if question.target:
         log_probs = session.ask(question.record).log_probs
         assert log_probs is not None, "every trace of a translator holds them"
         typed = fixed(float(log_probs.mean()), 2)
         usual = fixed(fmean(own.log_probs), 2)
-        shown = (
-            f"<div>{_large(question.target, language)}<div>You typed this target; its mean "
-            f"log-probability is {typed} per token (0 would be certain). The model's own "
-            f"{'translation' if task is None else 'output'} has {usual}: "
-            f"<b {_marks(language)}>{_shown(own.text)}</b></div></div>"
-        )
+        shown = _large(question.target, language)
+        said = f"its mean log-probability is {typed} per token (0 would be certain)"
+        if copies(question.folder):
+            facts_of_target.append(f"The given translation: {said}; the model's own has {usual}.")
+        else:
+            shown = (
+                f"<div>{shown}<div>You typed this target; {said}. The model's own "
+                f"{'translation' if task is None else 'output'} has {usual}: "
+                f"<b {_marks(language)}>{_shown(own.text)}</b></div></div>"
+            )
     else:
         shown = _large(own.text, language)
     if stage.is_on():
@@ -190,11 +195,12 @@ def _show_translation(
         f"{count_of(config.n_decoder_layers, 'decoder layer')} of "
         f"{count_of(config.n_heads, 'head')}",
         f"{training}{timed.device.upper()} · {timed.seconds:.2f} s",
+        *facts_of_target,
     )
     if task is not None:
         st.caption(escape_markdown(f"This toy {task.does}. {task.look}"))
     if copies(question.folder):
-        _show_cheat()
+        _show_cheat(question.target, own.text)
     if warns:
         _show_warnings(own, question.target, model, question.folder, task)
 
@@ -214,19 +220,26 @@ def show_large(question: OfModel) -> None:
     words.show()
 
 
-def _show_cheat() -> None:
+def _show_cheat(given: str, own: str) -> None:
     """Say why a model that was trained without the causal mask cannot write."""
+    why = "Trained without the decoder's causal mask, it saw each answer and learned to copy"
+    if given:
+        said = f"A given translation. {why}: by itself it writes {_quoted(own)}."
+    else:
+        said = f"{why}, so it cannot translate. Its examples bring a translation to copy."
     with st.container(horizontal=True, vertical_alignment="center", key=KEYS("cheat")):
-        st.caption(
-            "Trained without the decoder's causal mask, this model could see each answer: it "
-            "learned to copy, and cannot translate. Its examples fill in their translation."
-        )
+        st.caption(escape_markdown(said))
         st.button(
             "Lift the mask",
             key=KEYS("lift-mask"),
+            type="tertiary",
             help="Opens the masks page, which compares the model with and without its mask.",
             on_click=_lift_mask,
         )
+
+
+def _quoted(text: str) -> str:
+    return f"“{visible(text)}”" if text else "nothing"
 
 
 def _lift_mask() -> None:

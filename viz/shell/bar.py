@@ -138,9 +138,13 @@ def _show_bar(view: View) -> Question | None:
     steps = snapshots(entry.path) if entry.kind is Kind.CHECKPOINT else ()
     _open_step(steps)
     checkpoint = snapshot_of(entry.path, _step()) if steps else entry.path
+    opening.take_translation_back(entry.path)
+    is_new = _SUITED.value != entry.path
     if entry.kind is Kind.CHECKPOINT or (entry.kind is Kind.READER and toy_task(entry.path)):
         _suit(entry.path)
     if entry.kind is Kind.CHECKPOINT:
+        if is_new:
+            opening.bring_translation(entry.path)
         opening.bring_sentence(view, checkpoint)
     # Before the fields, one of which shows its text.
     trace = _read_trace(entry) if entry.kind is Kind.TRACE else None

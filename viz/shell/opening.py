@@ -12,7 +12,7 @@ from typing import Any
 
 from model.checkpoints.checkpoint import language_pair
 from model.explain.experiments import Experiment, Kind
-from viz.browser.kept import Kept
+from viz.browser.kept import Kept, nothing
 from viz.compare.view import PAIRS
 from viz.compare.view import VIEW as COMPARE
 from viz.decoding.view import VIEW as DECODING
@@ -23,9 +23,9 @@ from viz.links.head_refs import read_heads
 from viz.links.parameters import View
 from viz.masks.view import VIEW as MASKS
 from viz.positions.view import VIEW as POSITIONS
-from viz.registry.pages import SENTENCE, TARGET
+from viz.registry.pages import CHECKPOINT, SENTENCE, TARGET
 from viz.service import session
-from viz.service.model_menu import toy_task
+from viz.service.model_menu import copies, toy_task
 from viz.service.versions import folder_of
 from viz.shell import address
 
@@ -48,6 +48,8 @@ OPENING: Mapping[str, Kind] = {
 
 _KEYS = Keys("opening")
 _BROUGHT: Kept[dict[str, Any]] = Kept(_KEYS("brought"), dict)
+_GIVEN: Kept[tuple[Path, str, str] | None] = Kept(_KEYS("given"), nothing)
+"""A model that cannot write, with the sentence and the translation that it was given."""
 _SEEN: Kept[set[str]] = Kept(_KEYS("seen"), set)
 
 Offer = tuple[Kind, Experiment]
@@ -90,6 +92,33 @@ def bring_sentence(view: View, checkpoint: Path) -> None:
     sources = _sources(view, checkpoint)
     if sources and address.now(SENTENCE) not in sources:
         bring(sentence=sources[0])
+
+
+def bring_translation(folder: Path) -> None:
+    """Let a model that only copies, newly chosen, open with an example and its translation.
+
+    What a person typed or was linked to stays. Call it before the fields.
+    """
+    asked = {*address.query()} - {CHECKPOINT.name} if address.is_followed() else set()
+    if address.now(TARGET) or asked or not copies(folder):
+        return
+    examples = {each.source: each.translation for each in session.examples(folder)}
+    sentence = address.now(SENTENCE)
+    if sentence == SENTENCE.default and sentence not in examples:
+        sentence = next(iter(examples), sentence)
+    if sentence in examples:
+        bring(sentence=sentence, target=examples[sentence])
+        _GIVEN.value = folder, sentence, examples[sentence]
+
+
+def take_translation_back(folder: Path) -> None:
+    """Without its sentence or its model, a brought translation goes. Call it before the fields."""
+    given = _GIVEN.value
+    if given is None or given == (folder, address.now(SENTENCE), address.now(TARGET)):
+        return
+    _GIVEN.value = None
+    if address.now(TARGET) == given[-1]:
+        bring(target="")
 
 
 def _sources(view: View, checkpoint: Path) -> list[str]:
