@@ -54,7 +54,7 @@ function panelOf({ axes, queryTitle, keyTitle }, run, title, values, shown, limi
     ...axes[run],
     ...{ title, queryTitle, keyTitle, values, shown, beside: null, besideTitle: "", note: "", sign: "", alt: title },
     ...{ scale: run === 2 ? "signed" : "weights", low: run === 2 ? -limit : 0, high: run === 2 ? limit : 1 },
-    ...{ base: null, reasons: null, start: null, digits: 2, least: null, unit: "", names: [], legend: [], byEdit: 0, pointed: "" },
+    ...{ base: null, reasons: null, start: null, digits: 2, least: null, unit: "", names: [], legend: [], byEdit: 0, pointed: "", hatched: null, reads: [] },
     colors: { light: [], dark: [] },
   };
   return readPanel(sent);
@@ -133,7 +133,7 @@ export class LargePair {
     ];
     this.pointing = true;
     for (const [run, panel] of this.panels.entries()) {
-      panel.title.textContent = this.given[run].title;
+      panel.title.textContent = panel.title.title = this.given[run].title;
       panel.canvas.setAttribute("aria-label", `${this.given[run].title}: ${head.full}. Arrow keys move among cells.`);
       panel.frame.hidden = columns === 2 && (run === 2) !== only;
       panel.frame.style.gridColumn = only ? "1 / -1" : "";
