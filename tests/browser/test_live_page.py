@@ -351,6 +351,7 @@ def asked_for(page: str, key: str) -> tuple[dict[str, str], str]:
         **{
             "batch": "a b c d",
             "part": "inside",
+            "of": "decoder",
             "masked": "encoder",
             "a": "1.causal",
             "edit": mask,
