@@ -51,5 +51,6 @@ else:
         pack(seen, facts, labels, epoch=epoch, selection=selection),
         key="explorer",
         on_selection=lambda: None,
+        on_corpus=lambda: None,
     )
     collect_when_idle()

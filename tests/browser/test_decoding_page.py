@@ -39,7 +39,7 @@ def test_steps_are_played_without_the_server_and_a_number_writes_on_from_another
     heads.wait_for_query(taken=f"0.{third}")
     after = model.translate(SENTENCE, search=Search(prefix=(third,)))
     expect(page.locator(".change")).to_contain_text(after.text.split()[0])
-    expect(steps.locator(".candidate").nth(2)).to_have_attribute("aria-current", "true")
+    expect(steps.locator(".candidate").nth(2)).to_have_attribute("aria-selected", "true")
     expect(steps.locator(".token.written")).to_contain_text("given")
 
 

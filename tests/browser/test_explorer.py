@@ -75,6 +75,7 @@ def test_a_zoomed_picture_shows_the_same_numbers_wherever_it_is_scrolled_to(
 ) -> None:
     heads.open(sentence=SENTENCE, attention="cross", layer="1", head="3")
     weights, _ = picture(read(trace), "cross", 1, 3)
+    heads.matrix.hover()
     for _ in range(3):
         heads.control("Zoom the picture in").click()
     frame = heads.frame()
@@ -249,7 +250,8 @@ def test_nothing_that_was_clicked_moves_because_of_the_click(
     heads = visitor(viewport={"width": width, "height": height})
     heads.open(sentence=SENTENCE, attention="cross", layer="1", head="2", compare=compare)
     for view, canvas in (("Heatmap", heads.matrix), ("Lines", heads.lines)):
-        heads.control(view).click()
+        heads.draw_as(view)
+        heads.control("Options").click()
         x, y = heads.frame().middle(2, 3) if view == "Heatmap" else (20, 1.7 * REM + 10)
         before = canvas.bounding_box()
         canvas.click(position={"x": x, "y": y})
@@ -317,6 +319,8 @@ def test_everything_is_reached_with_the_tab_key(heads: HeadsPage) -> None:
                 }"""
             )
         )
+        if reached[-1].startswith("BUTTON|unfold"):
+            heads.page.keyboard.press("Enter")
         if "below the picture" in reached[-1].lower() or "Head facts" in reached[-1]:
             break
     stops = "\n".join(reached)
@@ -328,8 +332,9 @@ def test_everything_is_reached_with_the_tab_key(heads: HeadsPage) -> None:
         "|Rows add up to 1",
         "|Name rows by prediction",
         "|Compare heads",
-        "|Only head 0 of every layer",
-        "|Only the heads of layer 0",
+        "|Heads shown",
+        "|In numbers",
+        "|Switch off",
         "CANVAS|overview|",
         "|Zoom the overview in",
         "|Zoom the overview out",
@@ -354,6 +359,7 @@ def test_choices_are_moved_among_with_arrow_keys(heads: HeadsPage) -> None:
     heads.page.keyboard.press("ArrowLeft")
     heads.wait_for_painted(attention="decoder")
     expect(heads.control("Decoder")).to_have_attribute("aria-checked", "true")
+    heads.unfold()
     heads.control("Heatmap").focus()
     heads.page.keyboard.press("ArrowRight")
     heads.wait_for_painted(view="lines")
@@ -366,7 +372,7 @@ def test_choices_are_moved_among_with_arrow_keys(heads: HeadsPage) -> None:
 def test_a_layers_name_shows_only_that_layer_and_the_way_back(heads: HeadsPage) -> None:
     heads.open(sentence=SENTENCE, attention="cross", layer="1", head="1")
     every = len(heads.tiles)
-    heads.root.get_by_role("button", name="Only the heads of layer 1").click()
+    heads.root.get_by_title("Only the heads of layer 1").click()
     assert {tile["layer"] for tile in heads.tiles} == {1}
     heads.wait_for_query(only="layer.1")
     heads.overview.focus()
@@ -378,7 +384,10 @@ def test_a_layers_name_shows_only_that_layer_and_the_way_back(heads: HeadsPage) 
     assert len(heads.tiles) == every
     heads.wait_for_query(only=None)
     expect(heads.control("Show all heads")).to_be_hidden()
-    heads.root.get_by_role("button", name="Only head 2 of every layer").click()
+    heads.unfold()
+    heads.root.get_by_label("Heads shown").select_option("Head 2")
+    heads.page.keyboard.press("Escape")
+    expect(heads.control("Options")).to_have_attribute("aria-expanded", "false")
     assert {tile["head"] for tile in heads.tiles} == {2}
     assert len(heads.tiles) > 1
     heads.wait_for_query(only="head.2")
@@ -492,6 +501,7 @@ def test_up_to_eight_heads_can_be_compared_and_a_ninth_is_refused_in_words(
     expect(heads.legend).to_have_count(8)
     expect(heads.spoken).to_contain_text("Up to 8 heads can be compared.")
     expect(heads.root.locator(".hint")).to_have_text("Escape ends the comparison.")
+    heads.unfold()
     heads.control("Compare heads").click()
     expect(heads.root.locator(".hint")).to_be_hidden()
     expect(heads.legend).to_have_count(0)
@@ -501,7 +511,6 @@ def test_up_to_eight_heads_can_be_compared_and_a_ninth_is_refused_in_words(
 
 def test_a_link_to_a_comparison_of_one_head_waits_for_the_next(heads: HeadsPage) -> None:
     heads.open(sentence=SENTENCE, attention="cross", layer="0", head="1", compare="0.1")
-    expect(heads.control("Compare heads")).to_be_visible()
     expect(heads.control("Compare heads")).to_have_attribute("aria-pressed", "true")
     expect(heads.root.locator(".hint")).to_be_visible()
     expect(heads.heading).to_have_text(title("cross", 0, 1))
@@ -521,7 +530,9 @@ def test_the_selected_head_is_described_in_words_with_its_numbers_in_reach(
         seen = trace.attention("encoder", layer)
         facts = head_facts(seen)
         said = head_words(seen, facts)[head]
-        expect(words).to_contain_text(said.sentence)
+        # One sentence about the head; without a label, what it does here.
+        told = title("encoder", layer, head)
+        expect(heads.root.locator(".told")).to_have_text(f"{told}: {said.sentence}")
         names = axis_texts(seen.queries)
         for query, key in said.pairs:
             named = [
@@ -529,17 +540,18 @@ def test_the_selected_head_is_described_in_words_with_its_numbers_in_reach(
                 for n, at in ((names[query], query), (names[key], key))
             ]
             expect(words).to_contain_text(" → ".join(named))
-    numbers = heads.root.locator(".numbers")
+    numbers, opener = heads.root.locator(".numbers"), heads.control("In numbers")
     own = {key: float(values[head]) for key, values in facts.items()}
     written = head_numbers(AttentionKind.ENCODER, own)
     expect(numbers.locator("p")).to_be_hidden()
-    numbers.locator("summary").press("Enter")
+    opener.press("Enter")
     expect(numbers.locator("p")).to_be_visible()
+    expect(words).to_be_visible()
     expect(numbers).to_contain_text(written)
     # Under the pointer, and wherever a title is read.
     expect(words).to_have_attribute("title", re.compile(re.escape(written)))
-    numbers.locator("summary").press("Enter")
-    # The line above the picture has words too.
+    opener.press("Enter")
+    expect(words).to_be_hidden()
     assert "bits" not in (heads.root.locator(".label-earned").text_content() or "")
 
 

@@ -247,11 +247,11 @@ def test_every_choice_is_written_into_the_address(heads: HeadsPage) -> None:
     heads.root.get_by_label("Bring out faint weights").press("ArrowRight")
     heads.wait_for_query(faint="1")
     heads.root.get_by_label("Order of heads").select_option("")
-    heads.root.get_by_role("button", name="Only head 2 of every layer").click()
+    heads.root.get_by_title("Only head 2 of every layer").click()
     heads.wait_for_query(only="head.2", order=None)
     heads.click_tile(0, 2, modifiers=["Shift"])
     heads.wait_for_query(compare="1.2-0.2")
-    heads.control("Lines").click()
+    heads.draw_as("Lines")
     heads.wait_for_query(view="lines")
     heads.toggle("Special tokens")
     heads.wait_for_query(specials="0", cell=None)
@@ -405,8 +405,7 @@ OVERLAPS = """() => {
   const nodes = [
     ...main.querySelectorAll('input, button, p[lang], [data-testid="stCaptionContainer"]'),
     ...window.explorer().querySelectorAll(
-      "button, select, input, canvas, .name, .label-earned, .caption, .note, .words, " +
-        "summary"
+      "button, select, input, canvas, .told, .caption, .note, .words"
     ),
   ].filter(seen);
   // As much of a box as is scrolled into view.
@@ -448,7 +447,7 @@ def overlaps(heads: HeadsPage) -> list[str]:
 def cut(heads: HeadsPage) -> list[str]:
     """Which controls have a text that they do not hold, or leave the page on a side."""
     found: list[str] = heads.page.locator(
-        ".explorer :is(.toolbar, .settings, .scale, .title-row) :is(button, select, input):visible"
+        ".explorer :is(.toolbar, .scale, .ways) :is(button, select, input):visible"
     ).evaluate_all(
         """nodes => nodes.filter(node => {
             const { left, right } = node.getBoundingClientRect();
@@ -491,12 +490,13 @@ def test_on_a_phone_everything_fits_and_a_tap_selects(visitor: Visitor, trace: T
         tile = heads.tile(0, head)
         heads.overview.tap(position={"x": tile["x"] + 10, "y": tile["y"] + 10})
         heads.wait_for_painted(layer=0, head=head)
-        label = heads.root.locator(".label-earned")
+        label = heads.root.locator(".told")
         assert label.inner_text()
         assert label.evaluate(
             "node => node.scrollWidth <= node.clientWidth && node.scrollHeight <= node.clientHeight"
         ), "what the head does is cut"
-    for name in ("Lines", "All three"):
+    heads.draw_as("Lines")
+    for name in ("Encoder", "All three"):
         heads.control(name).click()
         heads.settle()
         assert not scrolls_sideways(heads)

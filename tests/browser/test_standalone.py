@@ -128,11 +128,10 @@ def test_lines_and_comparison_work_and_what_needs_python_is_not_offered(
         expect(heads.control(name)).to_have_count(0)
     expect(heads.caption).not_to_contain_text("look into")
     assert "look" not in (heads.matrix.get_attribute("aria-label") or "").split("Arrow keys")[1]
-    heads.control("Lines").click()
+    heads.draw_as("Lines")
     expect(heads.lines).to_be_visible()
     assert (pixels(heads.lines)[..., 3] > 0).any()
-    heads.control("Heatmap").click()
-    heads.unfold()
+    heads.draw_as("Heatmap")
     heads.control("Compare heads").click()
     heads.click_tile(0, 1)
     heads.click_tile(1, 1)

@@ -358,6 +358,11 @@ class HeadsPage:
         if options.get_attribute("aria-expanded") == "false":
             options.click()
 
+    def draw_as(self, name: str) -> None:
+        """Draws the large picture as "Heatmap" or "Lines"."""
+        self.unfold()
+        self.control(name).click()
+
     def control(self, name: str) -> Locator:
         """A button of the explorer by its text or its label."""
         # Not by its role and name: what a style sheet puts before the text belongs to the name.

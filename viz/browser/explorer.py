@@ -20,6 +20,7 @@ def explorer(
     payload: bytes,
     *,
     on_selection: Callable[[], None],
+    on_corpus: Callable[[], None],
     key: str,
 ) -> None:
     """Mount the explorer.
@@ -29,10 +30,12 @@ def explorer(
         on_selection: called when another head, view or cell was selected; st.session_state[key]
             then holds the new selection under "selection", unchecked, with the epoch of the
             payload that it was made on.
+        on_corpus: called when the selected head is asked for on other sentences.
         key: of the mounted component.
     """
     _explorer(
         key=key,
         data=payload,
         on_selection_change=on_selection,
+        on_corpus_change=on_corpus,
     )

@@ -211,6 +211,7 @@ interface ExplorerHeader {
   surveyed: boolean;
   canSwitchOff: boolean;
   opensCells: boolean;
+  inCorpus: boolean;
   joint: boolean;
   stage: boolean;
   themes: Themes;

@@ -35,7 +35,8 @@ LIKELY = 10
 _SHORT_TITLE = "Layer by layer"
 """The title of a narrow figure."""
 
-_ROW, _UPRIGHT_ROW, _AXIS = 46, 112, 24
+_ROW, _ROWS, _UPRIGHT_ROW, _AXIS = 46, 352, 112, 24
+"""Pixels: a row at least, few rows together, a row of upright words, and the axis."""
 _ACROSS, _NARROW_ACROSS = 14, 5
 """With more steps, words stand upright."""
 
@@ -118,7 +119,7 @@ class LayerLens(DecodingPicture):
                 across=label_axis("Token written", written, room=(32, 12)),
                 up=label_axis("Decoder layer", [*map(str, range(n_layers))], room=ALL),
                 marks=[self._cells, self._words(upright)],
-                height=(_UPRIGHT_ROW if upright else _ROW) * n_layers,
+                height=_UPRIGHT_ROW * n_layers if upright else max(_ROWS, _ROW * n_layers),
             ),
             short=_SHORT_TITLE,
             lines=["Rows – layer, columns – step"],

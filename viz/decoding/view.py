@@ -15,7 +15,7 @@ SECTIONS = {
     "certainty": "Certainty",
     "beams": "Beams",
     "widths": "Widths",
-    "layers": "Layer by layer",
+    "layers": "Layers",
 }
 """The sections of the page."""
 
@@ -41,6 +41,11 @@ class DecodingView(SearchView):
         ),
         was="lit",
     )
+
+    @property
+    def searches(self) -> bool:
+        """Whether it shows the model's own search, whatever the target sentence."""
+        return self.section in SEARCHES
 
     @property
     def step(self) -> int:

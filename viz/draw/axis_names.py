@@ -35,7 +35,7 @@ def row_titles(kind: AttentionKind, seen: ReadTrace) -> RowTitles:
 
 
 def caption(attention_map: AttentionMap, *, by_prediction: bool = False, sides: bool = True) -> str:
-    """How to read the heatmap, in one line of plain text.
+    """How to read the heatmap, in one line of plain text, without a full stop.
 
     Args:
         attention_map: the site.
@@ -46,8 +46,8 @@ def caption(attention_map: AttentionMap, *, by_prediction: bool = False, sides: 
     # Rows without special tokens, or of a query that may look nowhere, add up to less.
     complete = bool((attention_map.weights.sum(axis=-1) > _COMPLETE).all())
     total = "; it adds up to 1" if complete else ""
-    hatched = " Hatched: not allowed." if not attention_map.allowed.all() else ""
-    return f"{row}{total}.{hatched} Layers and heads count from 0."
+    hatched = ". Hatched: not allowed" if not attention_map.allowed.all() else ""
+    return f"{row}{total}{hatched}"
 
 
 def row_words(kind: AttentionKind, *, by_prediction: bool = False, sides: bool = True) -> str:

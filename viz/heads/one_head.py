@@ -127,7 +127,9 @@ class OneHead(OfHead):
 
     @property
     def caption(self) -> str:
-        return caption(self.map, by_prediction=self.seen.by_prediction, sides=self.seen.has_sides)
+        seen = self.seen
+        read = caption(self.map, by_prediction=seen.by_prediction, sides=seen.has_sides)
+        return f"{read}. Layers and heads count from 0."
 
     def figure(self, layout: Layout) -> go.Figure:
         """Queries down, keys across, 0 to 1 on one colour scale for every head.

@@ -47,6 +47,7 @@ def pack(
     selection: Mapping[str, str] | None = None,
     stage: bool = False,
     opens_cells: bool = True,
+    in_corpus: bool = False,
 ) -> bytes:
     """A trace as the browser takes it, the "trace" of payloads.json.
 
@@ -61,6 +62,7 @@ def pack(
         selection: what is selected at first, as explorer.js spells it.
         stage: for a picture alone that fills the window.
         opens_cells: whether what makes a weight is known, so that a cell can be looked into.
+        in_corpus: whether what heads do over many sentences was surveyed.
 
     Raises:
         TraceError: if the layers of one kind of attention differ in heads or tokens.
@@ -94,6 +96,7 @@ def pack(
         "surveyed": bool(labels),
         "canSwitchOff": effects is not None,
         "opensCells": opens_cells,
+        "inCorpus": in_corpus,
         JOINT: is_joint(seen),
         "stage": stage,
         "themes": themes.STAGE_THEMES if stage else themes.THEMES,

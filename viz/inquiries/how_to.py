@@ -158,7 +158,7 @@ OF_MODELS = (
     Term(
         "how-switch-off",
         "How do I switch a head off?",
-        "Click Switch off beside the large head, or press X: the translation above turns into the "
+        "Click Switch off below the head's name, or press X: the translation above turns into the "
         "one without it. The effects page switches off several.",
         heads,
     ),

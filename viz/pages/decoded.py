@@ -1,12 +1,13 @@
 """A sentence decoded as the address asks: its search, forced words, and changes to the model."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import streamlit as st
 
 from model.paper.search import DecodingError, Search
 from viz.browser.kept import Kept, nothing
+from viz.decoding.view import DecodingView
 from viz.draw.keys import Keys
 from viz.links.searches import SearchView
 from viz.pages.decoding_forced_words import show_changes, show_forced
@@ -17,6 +18,24 @@ from viz.shell import address
 
 KEYS = Keys("decoded")
 """Of what the pages with searches share."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Shown:
+    """A decoding as the parts of its page show it.
+
+    Attributes:
+        question: of the page.
+        view: of the page.
+        search: that led to it.
+        decoded: with its trace.
+    """
+
+    question: OfModel
+    view: DecodingView
+    search: Search
+    decoded: Decoded
+
 
 Asked = tuple[Path, str, str]
 

@@ -1,27 +1,38 @@
 """Decoding: how the translation is written, step by step, and what else it could be."""
 
+from collections.abc import Callable
 from dataclasses import fields, replace
 
 import streamlit as st
 
+from model.paper.search import AS_IN_THE_PAPER
 from viz.browser.kept import Kept, nothing
 from viz.compare.view import VIEW as COMPARE
 from viz.compare.view import CompareView
-from viz.decoding.view import KEYS, SEARCHES, SECTIONS, STEP_KINDS, VIEW, DecodingView
+from viz.decoding.view import KEYS, SECTIONS, STEP_KINDS, VIEW, DecodingView
+from viz.draw.labels import escape_markdown
 from viz.draw.style import count_of
-from viz.links.searches import SearchView
-from viz.pages.decoded import Asked, asked_of, decode, forget_forced, keep_fitting, show_differences
+from viz.links.searches import SearchView, search_name
+from viz.pages.decoded import (
+    Asked,
+    Shown,
+    asked_of,
+    decode,
+    forget_forced,
+    keep_fitting,
+    show_differences,
+)
 from viz.pages.decoding_beams import show_beams
 from viz.pages.decoding_certainty import show_certainty
 from viz.pages.decoding_layers import show_layers
-from viz.pages.decoding_search import show_settings, show_widths
-from viz.pages.decoding_steps import show_steps
+from viz.pages.decoding_search import choose_search, show_widths
+from viz.pages.decoding_steps import show_heads, show_step_options, show_steps
 from viz.service import session
 from viz.service.questions import OfModel
 from viz.service.results import Decoded
 from viz.shell import address, current_head, stage
 from viz.shell.head_picker import keep_known
-from viz.shell.widgets import row, segments
+from viz.shell.parts import Part, show_parts
 from viz.shell.width import watch_width
 
 _STEP_OF: Kept[Asked | None] = Kept(KEYS("step-of"), nothing)
@@ -63,6 +74,44 @@ def open_comparison() -> None:
     address.open_view(COMPARE, CompareView(**search, versus="search"))
 
 
+def within(
+    show: Callable[[Shown], None], options: Callable[[Shown], None] | None = None
+) -> Part[Shown]:
+    """A part whose picture stands below what forced words and changes to the model lead to."""
+
+    def shown(asked: Shown) -> None:
+        searched = replace(asked.question, target="") if asked.view.searches else asked.question
+        with stage.picture():
+            # The pictures of a search have its name as their title.
+            named = asked.view.searches or asked.view.free == AS_IN_THE_PAPER
+            if not named and not stage.is_on():
+                st.caption(escape_markdown(search_name(asked.view.free)))
+            show_differences(searched, asked.view, asked.decoded)
+            show(asked)
+
+    def offered(asked: Shown) -> None:
+        if options is not None:
+            options(asked)
+        choose_search(asked.view, session.translator(asked.question.checkpoint))
+        st.button(
+            "Compare with another search",
+            icon=":material/compare:",
+            key=KEYS("to-compare"),
+            on_click=open_comparison,
+        )
+
+    return Part(shown, shown, options=offered)
+
+
+OF_DECODING = {
+    "steps": within(show_steps, show_step_options),
+    "certainty": within(show_certainty),
+    "beams": within(show_beams, show_heads),
+    "widths": within(show_widths),
+    "layers": within(show_layers),
+}
+
+
 def show(question: OfModel) -> None:
     """Everything, for a question that has an answer."""
     forget_forced(question)
@@ -73,34 +122,12 @@ def show(question: OfModel) -> None:
     keep_fitting(question, view)
     keep_known("heads", view.heads, model, "the attention of the others is shown.")
     # A typed translation leaves nothing to search for.
-    searches = address.read(DecodingView).section in SEARCHES
-    asked = replace(question, target="") if searches else question
-    search, decoded = decode(asked)
+    searches = address.read(DecodingView).searches
+    search, decoded = decode(replace(question, target="") if searches else question)
     view = clamp_step(decoded)
-    if not stage.is_on():
-        with row():
-            segments("View", SECTIONS, key=KEYS("section"))
-            with show_settings(view, model):
-                st.button(
-                    "Compare with another search",
-                    icon=":material/compare:",
-                    key=KEYS("to-compare"),
-                    on_click=open_comparison,
-                )
-    elif view.changes:
+    if stage.is_on() and view.changes:
         # The foot would name what the model writes as it is.
         stage.name(question.sentence, "")
-    with stage.picture():
-        show_differences(asked, view, decoded)
-        match view.section:
-            case "beams":
-                show_beams(question, view, search, decoded)
-            case "certainty":
-                show_certainty(view, search, decoded)
-            case "widths":
-                show_widths(question, view, search)
-            case "layers":
-                show_layers(question, view, search)
-            case _:
-                show_steps(question, view, search, decoded)
+    asked = Shown(question, view, search, decoded)
+    show_parts(SECTIONS, OF_DECODING, asked, KEYS, "section", letter="v")
     watch_width()

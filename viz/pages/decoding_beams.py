@@ -21,7 +21,7 @@ from viz.draw import style
 from viz.draw.labels import escape_html, visible
 from viz.draw.word_diff import diff_html
 from viz.links.searches import RANGES, search_name
-from viz.pages.decoding_steps import show_heads
+from viz.pages.decoded import Shown
 from viz.service import session
 from viz.service.jobs.running import read_branches
 from viz.service.questions import OfModel
@@ -49,8 +49,9 @@ CLICK = (
 )
 
 
-def show_beams(question: OfModel, view: DecodingView, search: Search, decoded: Decoded) -> None:
+def show_beams(asked: Shown) -> None:
     """The tree, the branch that is pointed at, and the hypotheses that ended, best first."""
+    question, view, search, decoded = asked.question, asked.view, asked.search, asked.decoded
     decoding = decoded.decoding
     if stage.is_on():
         show_tree_on_stage(view, search, decoding)
@@ -73,7 +74,6 @@ def show_branch(question: OfModel, view: DecodingView, search: Search, decoded: 
         weights = session.ask(read_branches(*asked))
         cross = mean_weights(weights, AttentionKind.CROSS, view.heads)
     branches(pack_branches(decoding, cross, chart=TREE), key=KEYS("branch"))
-    show_heads(view, decoded)
 
 
 def show_tree_on_stage(view: DecodingView, search: Search, decoding: Decoding) -> None:

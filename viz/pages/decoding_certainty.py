@@ -2,11 +2,11 @@
 
 import streamlit as st
 
-from model.paper.search import Search
 from model.trace.attention_map import Tokens
 from viz.decoding.certainty import Certainty, certainty_html, hesitant, percent
 from viz.decoding.view import KEYS, DecodingView
 from viz.draw.labels import escape_markdown, token_text
+from viz.pages.decoded import Shown
 from viz.service.results import Decoded
 from viz.shell import address, stage
 from viz.shell.save_menu import show_picture
@@ -20,15 +20,16 @@ LISTED, OFFERED = 4, 4
 """How many hesitant steps are listed, and how many other words for each."""
 
 
-def show_certainty(view: DecodingView, search: Search, decoded: Decoded) -> None:
-    """The sentence coloured by certainty, other words where the model hesitated, and the chart."""
+def show_certainty(asked: Shown) -> None:
+    """The sentence coloured by certainty, the chart, and other words where the model hesitated."""
+    view, decoded = asked.view, asked.decoded
     translation, steps = decoded.decoding.translation, decoded.decoding.steps
     tokens = Tokens(translation.tokens, translation.token_ids, "sentencepiece")
     st.html(certainty_html(tokens, steps, dark=is_dark()))
     stage.say("How sure the model was of each token")
+    show_picture(Certainty(decoded.decoding, asked.search, view.changes), KEYS("certainty"))
     if not stage.is_on():
         show_hesitation(view, decoded)
-    show_picture(Certainty(decoded.decoding, search, view.changes), KEYS("certainty"))
 
 
 def show_hesitation(view: DecodingView, decoded: Decoded) -> None:

@@ -6,9 +6,7 @@ from collections.abc import Sequence
 from dataclasses import fields
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
-from model.paper.search import Search
 from model.trace.head import Head
 from model.trace.translation import Decoding
 from model.translate.translator import Translator
@@ -24,9 +22,9 @@ from viz.links.searches import (
     of_every_width,
     search_name,
 )
+from viz.pages.decoded import Shown
 from viz.pages.decoding_beams import hypothesis_html
 from viz.service import session
-from viz.service.questions import OfModel
 from viz.shell import address, stage
 from viz.shell.head_picker import choose_heads
 from viz.shell.save_menu import captioned
@@ -36,30 +34,29 @@ OTHER = "second"
 """What the keys of the second search's widgets have before a setting's name."""
 
 
-def show_settings(view: SearchView, model: Translator, mark: str = "") -> DeltaGenerator:
-    """The button that names the search; in it, its settings and heads to switch off.
-
-    Returns:
-        what it opens, for more.
-    """
+def show_settings(view: SearchView, model: Translator, mark: str = "") -> None:
+    """The button that names the search; in it, `choose_search`."""
     name = mark + search_name(view.free) + view.changes.name
-    menu = st.popover(name, icon=":material/tune:", key=address.key("search-settings"))
-    with menu:
-        choose(view.settings)
-        choose_heads(
-            "Heads switched off",
-            {
-                str(head): head.short_name
-                for site in model.sites
-                for number in range(model.model.config.n_heads)
-                for head in [Head(site, number)]
-            },
-            view.off,
-            key=address.key("heads-off"),
-            parameter="off",
-            placeholder="None: all heads take part",
-        )
-    return menu
+    with st.popover(name, icon=":material/tune:", key=address.key("search-settings")):
+        choose_search(view, model)
+
+
+def choose_search(view: SearchView, model: Translator) -> None:
+    """The widgets of a search's settings, and of heads to switch off."""
+    choose(view.settings)
+    choose_heads(
+        "Heads switched off",
+        {
+            str(head): head.short_name
+            for site in model.sites
+            for number in range(model.model.config.n_heads)
+            for head in [Head(site, number)]
+        },
+        view.off,
+        key=address.key("heads-off"),
+        parameter="off",
+        placeholder="None: all heads take part",
+    )
 
 
 def show_second_settings(view: SearchView) -> None:
@@ -163,13 +160,14 @@ def show_list(hypotheses: Sequence[SearchResult], best: int = 0) -> None:
         )
 
 
-def show_widths(question: OfModel, view: SearchView, search: Search) -> None:
+def show_widths(asked: Shown) -> None:
     """The results of beams of every width, decoded one by one."""
+    question, view, search = asked.question, asked.view, asked.search
     decodings: list[Decoding] = []
     slot = st.empty()
-    for asked in of_every_width(search):
-        slot.progress(len(decodings) / WIDEST, f"Searching with a beam of {asked.beam}…")
-        decodings.append(session.ask(question.decode(asked, view.changes.under)).decoding)
+    for each in of_every_width(search):
+        slot.progress(len(decodings) / WIDEST, f"Searching with a beam of {each.beam}…")
+        decodings.append(session.ask(question.decode(each, view.changes.under)).decoding)
     slot.empty()
     picture = SearchWidths(decodings, search, view.changes)
     stage.say(picture.title)

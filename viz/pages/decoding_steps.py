@@ -14,13 +14,13 @@ from viz.decoding.attention import head_mean
 from viz.decoding.payload import pack
 from viz.decoding.steps import OneStep
 from viz.decoding.view import KEYS, STEP_KINDS, DecodingView
+from viz.pages.decoded import Shown
 from viz.pages.decoding_forced_words import show_beginning
 from viz.service.questions import OfModel
 from viz.service.results import Decoded
 from viz.shell import address, stage
 from viz.shell.head_picker import choose_heads
-from viz.shell.save_menu import captioned
-from viz.shell.widgets import options
+from viz.shell.save_menu import save_button
 
 PLAYER = KEYS("player")
 
@@ -58,8 +58,9 @@ def on_taken(name: str, decoded: Decoded) -> None:
     )
 
 
-def show_steps(question: OfModel, view: DecodingView, search: Search, decoded: Decoded) -> None:
-    """The steps, and below them the fields that change them."""
+def show_steps(asked: Shown) -> None:
+    """The steps, with the likeliest tokens of each beside it."""
+    question, view, search, decoded = asked.question, asked.view, asked.search, asked.decoded
     decoding, trace = decoded.decoding, decoded.trace
     picture = OneStep(decoding, trace, search, view.step, view.heads, view.changes)
     if PLAYER not in st.session_state or _SHOWN.value != view.step:
@@ -86,27 +87,26 @@ def show_steps(question: OfModel, view: DecodingView, search: Search, decoded: D
         stage.name(question.sentence, "")
         stage.offer("Arrow keys: step · K: play")
         return
-    captioned(
-        "Click another token, and the model continues from it.",
-        [picture],
-        KEYS("step"),
-    )
-    with options(KEYS("steps-options")):
-        show_beginning(question)
-        show_heads(view, decoded)
+    save_button([picture], KEYS("step"))
 
 
-def show_heads(view: DecodingView, decoded: Decoded) -> None:
-    """A field for the heads whose attention the steps show."""
+def show_step_options(asked: Shown) -> None:
+    """Fields for the beginning of the translation, and for the heads that are shown."""
+    show_beginning(asked.question)
+    show_heads(asked)
+
+
+def show_heads(asked: Shown) -> None:
+    """A field for the heads whose attention is shown."""
     choose_heads(
         "Heads whose attention is shown",
         {
             str(head): head.short_name
             for kind in STEP_KINDS
-            for head in decoded.trace.heads
+            for head in asked.decoded.trace.heads
             if head.site.kind is kind
         },
-        view.heads,
+        asked.view.heads,
         key=KEYS("step-heads"),
         parameter="heads",
         placeholder="The mean of all heads; choose some to see only these",

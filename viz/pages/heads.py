@@ -3,10 +3,12 @@
 import html
 from collections.abc import Mapping
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import streamlit as st
 
+from model.checkpoints.checkpoint import CheckpointError
 from model.explain.measures import EFFECT
 from model.record.head_edits import Gate
 from model.record.intervention import UNCHANGED, Intervention
@@ -17,6 +19,8 @@ from viz.browser.explorer import explorer
 from viz.browser.headline import without
 from viz.browser.kept import Kept, nothing
 from viz.browser.messages import message_of
+from viz.corpus.view import VIEW as CORPUS
+from viz.corpus.view import CorpusView
 from viz.draw.labels import visible
 from viz.effects.price import price, price_words
 from viz.heads.payload import pack
@@ -29,7 +33,7 @@ from viz.service import session
 from viz.service.jobs.removing import measure_effects
 from viz.service.model_menu import toy_task
 from viz.service.questions import OfModel, Question
-from viz.shell import address, current_head, stage
+from viz.shell import address, current_head, stage, tab_row
 from viz.shell.answer import show_large
 from viz.shell.fragments import fragment
 from viz.shell.headline import headline_of
@@ -66,6 +70,19 @@ def on_selection() -> None:
         address.change(below="query-key")
 
 
+def in_corpus(question: Question) -> bool:
+    """Whether what the heads of a model do over many sentences was surveyed."""
+    with suppress(CheckpointError):
+        return isinstance(question, OfModel) and bool(session.corpus_survey(question.checkpoint))
+    return False
+
+
+def open_corpus(prepared: Prepared) -> None:
+    """Show what the selected head does over many sentences; call it in a callback."""
+    sites, head = selected_sites(prepared, address.read(HeadsView))
+    address.open_view(CORPUS, CorpusView(over="head", one=(Head(sites[0], head),)))
+
+
 def is_stale(message: Mapping[str, Any]) -> bool:
     """Whether it is about the view before: a link, a scene or Back has come between."""
     epoch, _ = _SENT.value
@@ -96,11 +113,21 @@ def show_explorer(question: Question) -> None:
         selection=sent,
         stage=stage.is_on(),
         opens_cells=opens_cells(prepared.trace),
+        in_corpus=in_corpus(question),
     )
+    if not stage.is_on():
+        # The explorer draws over it what it changes without the server; Save is below its picture.
+        with st.container(key=KEYS("row")), tab_row.tabs():
+            pass
     with stage.picture():
         if stage.is_on() and view.off and isinstance(question, OfModel):
             show_large(question)
-        explorer(payload, key=EXPLORER, on_selection=on_selection)
+        explorer(
+            payload,
+            key=EXPLORER,
+            on_selection=on_selection,
+            on_corpus=partial(open_corpus, prepared),
+        )
     tell_without(question, view)
     if not stage.is_on():
         show_below(prepared, view, losses)

@@ -1,19 +1,15 @@
 """The measures of the selected head, and those of all heads in a table."""
 
 from collections.abc import Sequence
-from contextlib import suppress
 from functools import partial
 from typing import Any
 
 import streamlit as st
 
-from model.checkpoints.checkpoint import CheckpointError
 from model.explain.measures import written
 from model.explain.reading import Reading, measures_of
 from model.trace.attention_map import Site
 from model.trace.head import Head
-from viz.corpus.view import VIEW as CORPUS
-from viz.corpus.view import CorpusView
 from viz.draw import css, style
 from viz.draw.labels import escape_html
 from viz.heads.head_sentences import head_words
@@ -21,8 +17,6 @@ from viz.heads.tables import facts_table
 from viz.heads.view import KEYS
 from viz.heads.whole_view import Facts, HeadMeasures
 from viz.pages.heads_trace import Prepared
-from viz.service import session
-from viz.service.questions import OfModel, Question
 from viz.shell import address
 from viz.shell.save_menu import captioned
 
@@ -33,7 +27,6 @@ def show_facts(prepared: Prepared, sites: list[Site], head: int) -> None:
     with one:
         for site in sites:
             show_head_facts(prepared, site, head)
-        lead_to_corpus(prepared.question, sites[0], head)
     with every:
         kinds = {site.kind for site in sites}
         facts = {site: facts for site, facts in prepared.facts.items() if site.kind in kinds}
@@ -129,27 +122,13 @@ def show_head_facts(prepared: Prepared, site: Site, head: int) -> None:
     )
 
 
-def lead_to_corpus(question: Question, site: Site, head: int) -> None:
-    """The way to what a head does over many sentences, for a model that was surveyed."""
-    if not isinstance(question, OfModel):
-        return
-    with suppress(CheckpointError):
-        if session.corpus_survey(question.checkpoint):
-            st.button(
-                "This head over thousands of sentences",
-                key=KEYS("to-corpus"),
-                icon=CORPUS.icon,
-                on_click=address.open_view,
-                args=(CORPUS, CorpusView(over="head", one=(Head(site, head),))),
-            )
-
-
 def verdict(prepared: Prepared, site: Site, head: int) -> str:
-    """A head's label and its evidence, as HTML; empty for a model without labels."""
+    """The evidence for a head's label, as HTML; empty for a model without labels."""
     labels = prepared.labels.get(site)
     if labels is None:
         return ""
     if (label := labels[head]) is None:
         return "<p>No label: too few sentences to tell.</p>"
-    mark = "strong" if label.earned else "span"
-    return f"<p><{mark}>{escape_html(label.text)}</{mark}><br>{escape_html(label.reason)}</p>"
+    # The picture has told a label that was earned.
+    tendency = "" if label.earned else f"{escape_html(label.text)}<br>"
+    return f"<p>{tendency}{escape_html(label.reason)}</p>"

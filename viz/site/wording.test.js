@@ -99,7 +99,7 @@ test("headers that were made in English are worded, and tokens and names of thin
       {
         kind: "encoder",
         name: "Encoder self-attention",
-        caption: "A row shows where the decoder looks in what it has read so far; it adds up to 1. Hatched: not allowed. Layers and heads count from 0.",
+        caption: "A row shows where the decoder looks in what it has read so far; it adds up to 1. Hatched: not allowed",
         facts: [
           [
             {
@@ -122,7 +122,7 @@ test("headers that were made in English are worded, and tokens and names of thin
   assert.deepEqual(stacks, [{ blocks: [{ labels: [["", "schaut auf dasselbe Token"]] }], tokens: ["Encoder"] }]);
   assert.equal(arcs, "Bögen: wohin der Decoder schaut, während er ein Wort schreibt; Mittel seiner 8 Köpfe der Kreuzaufmerksamkeit.");
   assert.equal(kinds[0].kind, "encoder");
-  assert.equal(kinds[0].caption, "Eine Zeile zeigt, wohin der Decoder im bisher Gelesenen schaut; ihre Summe ist 1. Schraffiert: nicht erlaubt. Schichten und Köpfe werden ab 0 gezählt.");
+  assert.equal(kinds[0].caption, "Eine Zeile zeigt, wohin der Decoder im bisher Gelesenen schaut; ihre Summe ist 1. Schraffiert: nicht erlaubt");
   assert.deepEqual(kinds[0].facts[0][0], {
     label: "schaut auf das nächste Token",
     sentence: "Eine Zeile schaut auf etwa fünf Token, meist auf das folgende.",

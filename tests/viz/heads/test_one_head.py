@@ -8,7 +8,6 @@ import pytest
 from model.trace.attention_map import AttentionKind, AttentionMap, Site, Tokens
 from tests.kit.readings import attention_heatmap, head_of
 from viz.draw import style, themes
-from viz.draw.axis_names import caption
 
 SOURCE = Tokens(("▁The", "▁cat", "▁sat", "</s>"), (10, 11, 12, 3))
 TARGET = Tokens(("<s>", "▁Katze", "▁sa", "ß", "▁<b>x</b>"), (2, 20, 21, 22, 23))
@@ -330,11 +329,11 @@ def test_the_alternative_text_never_names_a_forbidden_cell() -> None:
 @pytest.mark.parametrize("kind", list(AttentionKind))
 def test_the_caption_is_one_line_that_says_how_counting_starts(kind: AttentionKind) -> None:
     seen = a_map(kind, queries=SOURCE, keys=SOURCE)
-    line = caption(seen)
+    line = head_of(seen, 0).caption
     assert "\n" not in line
-    assert line.endswith("count from 0.")
+    assert line.endswith(". Layers and heads count from 0.")
     assert "Hatched" not in line
-    assert "Hatched: not allowed." in caption(causal())
+    assert "Hatched: not allowed." in head_of(causal(), 0).caption
 
 
 def test_long_labels_above_the_picture_get_room_below_its_title() -> None:

@@ -81,6 +81,7 @@ export class Matrix {
     this.zoom = 0;
     // On a stage, cells grow to fill the available space.
     this.fills = false;
+    this.most = CELL_MOST;
     this.canvas = element("canvas", "matrix", { tabindex: "0", role: "application" });
     this.row = element("div", "band", { hidden: "" });
     this.column = element("div", "band", { hidden: "" });
@@ -206,7 +207,7 @@ export class Matrix {
     // A phone has no room for predictions; the tooltip names them.
     this.right = sides > 1 ? title + Math.min(widest(this.beside ?? []) + ARROW * this.rem, most) + 8 : 4 + (this.overhang?.(context, room - this.left) ?? 0);
     const fit = (room - this.left - this.right) / Math.max(1, this.keys.length);
-    const limit = this.fills ? { width: Infinity, height: Infinity } : CELL_MOST;
+    const limit = this.fills ? { width: Infinity, height: Infinity } : this.most;
     const across = Math.min(fit, limit.width, this.side ?? Infinity) * MATRIX_ZOOMS[this.zoom];
     const keysWidest = this._fitKeys(context, across);
     this.labels = this._labelHeight(keysWidest);

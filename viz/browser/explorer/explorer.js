@@ -37,7 +37,12 @@ const compareHint = () => tr("Click more heads to compare them, up to eight in a
 const letGoHint = () => tr("Escape, or a second click, deselects it.");
 const REPORT_PAUSE = 120;
 const HEIGHT_LEAST = 260;
+// One head has half the screen.
+const LARGEST_CELL = { width: 112, height: 96 };
 const ROOM_AROUND_CAPTION = 24;
+
+/** The options of a menu. @type {(entries: string[][]) => HTMLElement[]} */
+const choices = (entries) => entries.map(([value, text]) => element("option", "", { value }, text));
 
 export class Explorer {
   /** @type {Payload} */
@@ -69,6 +74,8 @@ export class Explorer {
   pointing = null;
   /** @type {Reporter} */
   report;
+  /** @type {Trigger} */
+  trigger = () => {};
   /** @type {number | undefined} */
   waiting;
 
@@ -115,6 +122,7 @@ export class Explorer {
       beside: () => this.state.cell && this._pick(this.state.cell),
       label: (axis, place) => this._pointAt(axis && { [axis]: place }),
     });
+    this.matrix.most = LARGEST_CELL;
     this.lines = new Lines({ point: (token) => this._tokenTip(token), pin: () => this._drawHint() });
 
     this.all = toggle(tr("Show all heads"), tr("Return to every layer and head"), () => this._change({ only: null }));
@@ -130,27 +138,43 @@ export class Explorer {
       title: tr("Bring out faint weights"),
     });
     this.gamma.addEventListener("input", () => this._change({ gamma: constants.GAMMAS[Number(this.gamma.value)] }));
-    const orderLabel = element("label", "setting", {}, `${tr("Order by")} `, this.order);
-    const gammaLabel = element("label", "setting", {}, `${tr("Faint weights")} `, this.gamma);
+    this.only = element("select", "", { "aria-label": tr("Heads shown") });
+    this.only.addEventListener("change", () => this._change({ only: this._onlyOf(this.only.value) }));
+    const setting = (/** @type {string} */ name, /** @type {HTMLElement} */ field) => element("label", "setting", {}, `${name} `, field);
+    const settings = [
+      setting(tr("Order by"), this.order),
+      setting(tr("Heads shown"), this.only),
+      setting(tr("Faint weights"), this.gamma),
+    ];
     const overviewZoom = zoomButtons("overview", (step) => this.overview.zoomBy(step));
     this.bar = element("canvas", "bar", { role: "img" });
     this.barNote = element("span", "note");
 
     this.heading = element("h3", "name");
+    this.joiner = element("span");
     this.label = element("p", "label-earned");
     this.legend = element("ul", "legend", { hidden: "", "aria-label": tr("Heads in the picture") });
     this.hint = element("p", "hint", { hidden: "" });
     this.caption = element("p", "caption");
     this.words = element("dl", "words");
     this.numbers = element("p");
-    const numbers = element("details", "numbers", {}, element("summary", "", {}, tr("In numbers")), this.numbers);
-    this.about = element("section", "about-head", { "aria-label": tr("What this head does") }, this.words, numbers);
+    this.off = toggle(tr("Switch off"), tr("Translate without this head, or without all compared heads (X)"), () => this._switchShown());
+    this.corpus = element("button", "way", { type: "button" });
+    this.corpus.textContent = tr("On other sentences");
+    this.corpus.addEventListener("click", () => this.trigger("corpus", true));
+    this.more = element("div", "numbers", { hidden: "" }, this.numbers);
+    this.opener = element("button", "way", { type: "button", "aria-expanded": "false" });
+    this.opener.textContent = tr("In numbers");
+    this.opener.addEventListener("click", () => this._open(Boolean(this.more.hidden)));
+    for (const way of [this.off, this.corpus, this.opener]) way.className = "way";
+    this.told = element("div", "told", {}, this.heading, this.joiner, this.label);
+    this.ways = element("div", "ways", {}, this.opener, this.corpus, this.off);
+    this.about = element("section", "about-head", { "aria-label": tr("What this head does") }, this.told, this.ways, this.more);
     this.inside = element("button", "inside", { type: "button", hidden: "" });
     this.inside.addEventListener("click", () => this.scrollHost()?.scrollIntoView({ behavior: "smooth" }));
     this.letGo = element("p", "let-go", { hidden: "" }, this.inside, " ", letGoHint());
     // In one place, so that a cell that is clicked stays where it is.
     this.foot = element("div", "foot", {}, this.caption, this.letGo);
-    this.off = toggle(tr("Switch off"), tr("Translate without this head, or without all compared heads (X)"), () => this._switchShown());
     this.largeZoom = zoomButtons("picture", (step) => this.matrix.zoomBy(step));
     this.drawing = element("div", "drawing", {}, this.matrix.root, this.lines.root);
     this.tooltip = new Tooltip(this.root);
@@ -161,30 +185,26 @@ export class Explorer {
       "left",
       { "aria-label": tr("All heads") },
       element("div", "overview-room", {}, this.overview.root),
-      element("div", "scale", {}, this.bar, this.barNote),
-      element("div", "settings", {}, orderLabel, gammaLabel, overviewZoom, this.all),
+      element("div", "scale", {}, this.bar, this.barNote, this.all),
       this.about,
     );
     const right = element(
       "section",
       "right",
       { "aria-label": tr("One head") },
-      element("div", "title-row", {}, element("div", "titles", {}, this.heading), this.off, this.largeZoom),
-      this.label,
       this.hint,
       this.legend,
       this.drawing,
+      this.largeZoom,
       this.foot,
     );
     const readings = this.canRun ? this.readings.values() : [];
-    const toggles = element("div", "toggles", {}, ...readings);
-    this.unfold = toggle(tr("Options"), tr("How the heads are read and drawn"), () =>
-      this._unfold(!this.root.classList.contains("unfolded")),
-    );
-    this.unfold.removeAttribute("aria-pressed");
-    this._unfold(false);
-    // What unfolds stands after the button, which stays under the pointer.
-    const toolbar = element("div", "toolbar", {}, this.attentions.root, this.views.root, this.unfold, this.compare, toggles);
+    const toggles = element("div", "toggles", {}, this.compare, ...readings);
+    this.options = element("div", "options", { role: "group", "aria-label": tr("Options"), hidden: "" }, this.views.root, toggles, ...settings, overviewZoom);
+    this.unfold = element("button", "unfold", { type: "button", title: tr("How the heads are read and drawn"), "aria-expanded": "false" });
+    this.unfold.textContent = tr("Options");
+    this.unfold.addEventListener("click", () => this._unfold(Boolean(this.options.hidden)));
+    const toolbar = element("div", "toolbar", {}, this.attentions.root, element("div", "unfolds", {}, this.unfold, this.options));
     this.root.replaceChildren(toolbar, element("div", "panes", {}, left, right), this.tooltip.element, this.spoken);
     this.resized = new ResizeObserver(() => this._resize());
     this.resized.observe(root);
@@ -196,6 +216,10 @@ export class Explorer {
     this.onKey = (/** @type {KeyboardEvent} */ event) => this._stageKey(event);
     this.onAsk = () => this._tellFoot();
     this.onAllOn = () => this._change({ off: [] });
+    this.onDown = (/** @type {Event} */ event) => {
+      if (!event.composedPath().includes(/** @type {EventTarget} */ (this.options.parentNode))) this._unfold(false);
+    };
+    document.addEventListener("pointerdown", this.onDown, true);
     root.addEventListener("keydown", (event) => this._headKey(event));
     // In the capture phase, ahead of a focused canvas, which uses the arrow keys too.
     window.addEventListener("keydown", this.onKey, true);
@@ -214,6 +238,7 @@ export class Explorer {
     this.resized.disconnect();
     window.removeEventListener("resize", this.onResize);
     window.removeEventListener("keydown", this.onKey, true);
+    document.removeEventListener("pointerdown", this.onDown, true);
     document.removeEventListener(ASK_EVENT, this.onAsk);
     document.removeEventListener(ALL_ON_EVENT, this.onAllOn);
     this.unheed();
@@ -223,9 +248,10 @@ export class Explorer {
 
   // ---- changing -------------------------------------------------------------------------------------------------
 
-  /** Takes Python's message; redraws only what differs. @type {(bytes: Bytes, report: Reporter) => void} */
-  update(bytes, report) {
+  /** Takes Python's message; redraws only what differs. @type {(bytes: Bytes, report: Reporter, trigger?: Trigger) => void} */
+  update(bytes, report, trigger) {
     this.report = report;
+    if (trigger) this.trigger = trigger;
     const id = payloadId(bytes);
     if (this.payload?.id !== id) {
       const payload = new Payload(bytes);
@@ -295,7 +321,10 @@ export class Explorer {
   _letGo() {
     const { view, cell, only } = this.state;
     if (!this.root.clientWidth || !this.payload) return false;
-    if (view === "lines" && this.lines.letGo()) this._say(tr("All lines are shown."));
+    if (!this.options.hidden) {
+      this._unfold(false);
+      this.unfold.focus();
+    } else if (view === "lines" && this.lines.letGo()) this._say(tr("All lines are shown."));
     // What is presented stays as it is: there Escape leaves the stage.
     else if (this.payload.stage) return false;
     else if (view !== "lines" && cell) this._pick(cell);
@@ -390,6 +419,9 @@ export class Explorer {
     const { layer, head } = this.state;
     this._change({ compare: adding ? [[layer, head]] : [] });
     this._say(adding ? compareHint() : "");
+    // The next thing is to choose a head.
+    this._unfold(false);
+    this.overview.canvas.focus();
   }
 
   _selection() {
@@ -484,16 +516,11 @@ export class Explorer {
       ["", tr("layer and head")],
       ...measuresOf(payload, kind).map(({ key, name }) => [key, lowered(name)]),
     ];
-    this.order.replaceChildren(
-      ...orders.map(([value, text]) => {
-        const option = element("option", "", { value });
-        option.textContent = text;
-        return option;
-      }),
-    );
+    this.order.replaceChildren(...choices(orders));
     this.order.value = state.order;
     this.order.title = state.order && tr("Largest first");
     this.gamma.value = String(constants.GAMMAS.indexOf(state.gamma));
+    this._offerOnly(kind);
     this.all.hidden = state.only === null;
     this.overview.canvas.setAttribute(
       "aria-label",
@@ -504,10 +531,31 @@ export class Explorer {
     );
   }
 
+  /** Offers every layer, and every head of all layers, to be shown alone. @type {(kind: Kind) => void} */
+  _offerOnly(kind) {
+    const layers = kind.layers.map((layer, place) => [`layer.${place}`, tr("Layer {layer}", { layer })]);
+    const heads = Array.from({ length: kind.heads }, (_, head) => [`head.${head}`, tr("Head {head}", { head })]);
+    this.only.replaceChildren(...choices([["", tr("all of them")], ...layers, ...heads]));
+    const { only } = this.state;
+    this.only.value = only === null ? "" : Object.entries(only)[0].join(".");
+  }
+
+  /** What an option of the field shows alone. @type {(value: string) => Only | null} */
+  _onlyOf(value) {
+    const [what, which] = value.split(".");
+    return value ? { [what]: Number(which) } : null;
+  }
+
   /** Shows or hides what is seldom changed. @type {(unfolded: boolean) => void} */
   _unfold(unfolded) {
-    this.root.classList.toggle("unfolded", unfolded);
+    this.options.hidden = !unfolded;
     this.unfold.setAttribute("aria-expanded", String(unfolded));
+  }
+
+  /** Shows or hides the numbers of the head. @type {(opened: boolean) => void} */
+  _open(opened) {
+    this.more.hidden = !opened;
+    this.opener.setAttribute("aria-expanded", String(opened));
   }
 
   /** @type {(name: string) => HTMLButtonElement} */
@@ -517,8 +565,7 @@ export class Explorer {
 
   _drawReadings() {
     const { reading, attention } = this.state;
-    // What was changed is to be seen.
-    if (isChanged(this.state)) this._unfold(true);
+    this.unfold.classList.toggle("changed", isChanged(this.state));
     this.compare.setAttribute("aria-pressed", String(this.adding()));
     this.gamma.disabled = this.state.view === "lines";
     for (const [name, button] of this.readings) button.setAttribute("aria-pressed", String(Boolean(reading[name])));
@@ -526,6 +573,7 @@ export class Explorer {
     // Rows without predictions cannot be named by them.
     this._reading("predicted").hidden = attention !== "cross" || this.payload.kind("cross").beside === null;
     this.off.hidden = !this._canSwitchOff();
+    this.corpus.hidden = !this.canAskPython || !this.payload.inCorpus;
     const isOff = this._isOff();
     this.off.setAttribute("aria-pressed", String(isOff));
     this.off.textContent = isOff ? tr("Switched off") : tr("Switch off");
@@ -595,15 +643,13 @@ export class Explorer {
     const several = drawn.length > 1;
     const facts = payload.facts(state.attention, state.layer, state.head);
     this.heading.textContent = titleOf(kind, this.state);
-    const earned = !several && facts?.label;
-    this.label.hidden = several || !facts || state.attention === constants.JOINT;
-    this.label.replaceChildren();
-    if (earned) {
-      const mark = element("strong", "");
-      mark.textContent = facts.label;
-      this.label.append(mark);
-    } else if (facts && !several) this.label.append(facts.sentence);
-    this.label.title = earned ? facts.reason : facts?.numbers ?? "";
+    this.label.hidden = this.joiner.hidden = several || !facts || state.attention === constants.JOINT;
+    const { label = "", share = "", sentence = "" } = facts ?? {};
+    this.joiner.textContent = label ? " " : labelled("", "");
+    this.label.replaceChildren(
+      ...(label ? [element("strong", "", {}, label), share && tr(", in {share}", { share })] : [sentence]),
+    );
+    this.label.title = (label ? facts?.reason : facts?.numbers) ?? "";
     this._drawLegend(kind, drawn);
     this._drawWords(kind, drawn);
     this.matrix.root.hidden = lines;
@@ -668,11 +714,9 @@ export class Explorer {
       }
     } else if (facts?.parts) for (const [name, part] of facts.parts) short(name, part);
     else if (facts) {
-      const share = facts.share ? tr(", in {share}", { share: facts.share }) : "";
-      const label = facts.label ? element("strong", "", {}, facts.label) : facts.tendency ?? tr("earns no label");
-      if (payload.surveyed) add(facts.label ? tr("Mostly") : tr("On average"), label, share);
-      // Only models of text have surveys; pictures and sounds are not sentences.
-      add(payload.surveyed ? tr("On this sentence") : tr("In words"), facts.sentence);
+      // The line above has the label, or else what the head does here.
+      if (facts.label) add(tr("On this sentence"), facts.sentence);
+      else if (payload.surveyed) add(tr("On average"), facts.tendency ?? tr("earns no label"));
       const pairs = (facts.pairs ?? []).map((pair) => pairOf(payload, kind, pair));
       add(tr("Strongest"), pairs.join("; ") || tr("no pair stands out"));
       add(tr("Ignores"), ignoredOf(payload, kind, facts.ignored ?? []));
@@ -681,9 +725,12 @@ export class Explorer {
       numbers.push(tr("A token is ignored if it gets less than a fifth of an even share of the weight."));
     }
     this.words.replaceChildren(...rows);
+    if (drawn.length > 1 || facts?.parts) this.told.after(this.words);
+    else this.more.prepend(this.words);
+    this.told.classList.toggle("alone", !this.label.hidden);
     this.numbers.textContent = numbers.filter(Boolean).join(" ");
-    this.words.title = this.numbers.textContent;
-    this.about.hidden = !numbers.length;
+    this.told.title = this.words.title = this.numbers.textContent;
+    this.opener.hidden = !numbers.length;
   }
 
   /** @type {(query: number, key: number) => string} */

@@ -2,7 +2,6 @@
 
 import { element, fitted } from "../canvas/dom.js";
 import { paintSteps, pooled } from "../canvas/paint.js";
-import { roving } from "../canvas/roving.js";
 import { headsAt, headsShown } from "./selection.js";
 import { writtenMeasure } from "./written.js";
 import { tr } from "../canvas/wording.js";
@@ -185,9 +184,12 @@ export class Overview {
     this.above = above;
     const across = flows ? Math.max(1, Math.min(heads.length, Math.round(Math.sqrt(heads.length * 1.6)))) : kind.heads;
     const fitting = Math.floor((room - this.gutter - 6) / across) - TILE_GAP;
+    const mostShown = Math.max(0.55 * this.screen, 280);
+    // A large screen has room for larger tiles.
+    const tall = Math.floor((mostShown - this.header - 6) / kind.layers.length) - TILE_GAP - above;
     const smallest = Math.max(SMALLEST_TILE, flows ? 4.2 * rem : 0);
     // Tiles shrink to make room for the dots: all layers and the words about a head fit the first screen.
-    const base = Math.max(smallest, Math.min(flows ? 2 * LARGEST_TILE : LARGEST_TILE, fitting) - this.markRoom);
+    const base = Math.max(smallest, Math.min(flows ? 2 * LARGEST_TILE : Math.max(LARGEST_TILE, tall), fitting) - this.markRoom);
     const most = Math.max(base, FINEST_CELL * this.payload.axis(kind.keys).length);
     const side = Math.min(most, Math.round(base * ZOOM_STEPS[this.zoom]));
     this.side = side;
@@ -214,11 +216,10 @@ export class Overview {
     this.stage.style.height = `${this.height}px`;
     this.root.style.gridTemplate = `${this.header}px 1fr / ${this.gutter}px 1fr`;
     this._label(kind, flows, step);
-    const most_shown = Math.max(0.55 * this.screen, 280);
-    this.root.style.maxHeight = `${most_shown}px`;
+    this.root.style.maxHeight = `${mostShown}px`;
     this.view = {
       width: Math.min(this.width, room - this.gutter),
-      height: Math.min(this.height, most_shown - this.header),
+      height: Math.min(this.height, mostShown - this.header),
     };
     this.canvas.style.left = `${this.gutter}px`;
     this.canvas.style.top = `${this.header}px`;
@@ -233,23 +234,25 @@ export class Overview {
     const rem = parseFloat(getComputedStyle(document.documentElement).fontSize);
     const wordy = step > 3.6 * rem;
     this.corner.textContent = wordy ? "" : this.gutter < 3 * rem ? tr("L\\H") : tr("Head");
+    // A way for the pointer; Options have one for the keys.
+    const label = (/** @type {string} */ text, /** @type {string} */ title, /** @type {Only} */ only) => {
+      const made = element("span", "label", { title }, text);
+      made.addEventListener("click", () => this.on.only(only));
+      return made;
+    };
     for (let head = 0; head < kind.heads; head++) {
-      const button = element("button", "label", { type: "button", "aria-label": tr("Only head {head} of every layer", { head }) });
-      button.textContent = wordy ? tr("Head {head}", { head }) : String(head);
-      button.style.left = `${3 + head * step}px`;
-      button.style.width = `${step - TILE_GAP}px`;
-      button.addEventListener("click", () => this.on.only({ head }));
-      this.columns.append(button);
+      const made = label(wordy ? tr("Head {head}", { head }) : String(head), tr("Only head {head} of every layer", { head }), { head });
+      made.style.left = `${3 + head * step}px`;
+      made.style.width = `${step - TILE_GAP}px`;
+      this.columns.append(made);
     }
     for (const [layer, name] of kind.layers.entries()) {
-      const button = element("button", "label", { type: "button", "aria-label": tr("Only the heads of layer {layer}", { layer: name }) });
-      button.textContent = this.gutter > 3 * rem ? tr("Layer {layer}", { layer: name }) : String(name);
-      button.style.top = `${3 + layer * (step + this.above) + this.above}px`;
-      button.style.height = `${step - TILE_GAP}px`;
-      button.addEventListener("click", () => this.on.only({ layer }));
-      this.rows.append(button);
+      const text = this.gutter > 3 * rem ? tr("Layer {layer}", { layer: name }) : String(name);
+      const made = label(text, tr("Only the heads of layer {layer}", { layer: name }), { layer });
+      made.style.top = `${3 + layer * (step + this.above) + this.above}px`;
+      made.style.height = made.style.lineHeight = `${step - TILE_GAP}px`;
+      this.rows.append(made);
     }
-    for (const names of [this.columns, this.rows]) roving(/** @type {HTMLElement[]} */ ([...names.children]));
   }
 
   paint() {

@@ -119,7 +119,7 @@ export class Payload extends /** @type {Opened<ExplorerHeader>} */ (Envelope) {
       queryNoun: "token",
       keyNoun: "token",
       caption:
-        tr("Top left: the encoder's square; below it: cross-attention; to its right: the decoder's triangle. An encoder row adds up to 1; a decoder row adds up to 1 in each part. Hatched: not allowed."),
+        tr("Top left: the encoder's square; below it: cross-attention; to its right: the decoder's triangle. An encoder row adds up to 1; a decoder row adds up to 1 in each part. Hatched: not allowed"),
       facts,
       border: this.axes[encoder.keys].length,
     });

@@ -39,7 +39,7 @@ export function captionOf(payload, kind, { lines, several, isCut, canAskPython }
     ? tr("A line joins a query on the left with a key on the right; the thicker, the larger the weight. Weights below {least} are left out. Point at a token to see only its lines.", { least: constants.FAINTEST })
     : several
       ? tr("Each cell has one stripe for each head, in its colour; the stronger the colour, the larger the weight.")
-      : kind.caption;
+      : tr("{text}.", { text: kind.caption });
   const hidden = isCut ? tr("Not every token is named; zoom in or point at a cell.") : "";
   const click = lines || several || !canAskPython ? "" : tr("Click a cell to look into it.");
   return [reading, ...payload.notes, hidden, click].filter(Boolean).join(" ");

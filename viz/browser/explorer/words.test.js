@@ -82,8 +82,8 @@ test("a caption says how the picture is read, and offers only what can be done",
   const noted = Object.create(payload, { notes: { value: ["Special tokens are hidden."] } });
   const usual = { lines: false, several: false, isCut: false, canAskPython: true };
   const caption = (changes) => captionOf(noted, kind, { ...usual, ...changes });
-  assert.equal(caption({}), `${kind.caption} Special tokens are hidden. Click a cell to look into it.`);
-  assert.equal(caption({ canAskPython: false }), `${kind.caption} Special tokens are hidden.`);
+  assert.equal(caption({}), `${kind.caption}. Special tokens are hidden. Click a cell to look into it.`);
+  assert.equal(caption({ canAskPython: false }), `${kind.caption}. Special tokens are hidden.`);
   assert.match(caption({ isCut: true }), /Not every token is named; zoom in/);
   assert.match(caption({ several: true }), /^Each cell has one stripe for each head.*hidden\.$/);
   assert.match(caption({ lines: true }), /Weights below 0\.01 are left out.*hidden\.$/);

@@ -101,8 +101,8 @@ function captionOfMaps(kind, { weights, allowed, keys, heads, queries }) {
     weights.subarray(query * keys, (query + 1) * keys).reduce((sum, weight) => sum + weight, 0),
   );
   const total = sums.every((sum) => sum > COMPLETE) ? "; it adds up to 1" : "";
-  const hatched = allowed.bits.every(Boolean) ? "" : " Hatched: not allowed.";
-  return `${row}${total}.${hatched} Layers and heads count from 0.`;
+  const hatched = allowed.bits.every(Boolean) ? "" : ". Hatched: not allowed";
+  return `${row}${total}${hatched}`;
 }
 
 /** @type {(map: ReadMap, before: HeadFacts[], given: { measures: Measure[]; onDemand: string; seen: Seen; losses: Map<string, number[]> }) => object[]} */

@@ -42,7 +42,11 @@ export class Writing extends /** @type {Opened<Header>} */ (Envelope) {
     const written = target[step + 1];
     return {
       source: row(source, this.cross.weights, source.length),
-      target: row(target.slice(0, step + 1), this.own.weights, count),
+      // The decoder reads <s> first, which it did not write.
+      target: row(target.slice(0, step + 1), this.own.weights, count).map((token, place) => ({
+        ...token,
+        written: place ? this.steps[place - 1].probability : null,
+      })),
       written,
       candidates,
       // The token written, if it is not among the likeliest.

@@ -5,11 +5,11 @@ import { element } from "../canvas/dom.js";
 import { payloadId } from "../canvas/envelope.js";
 import { plainKey, typing } from "../canvas/keys.js";
 import { mounted } from "../canvas/mount.js";
-import { moveAmong } from "../canvas/roving.js";
+import { movedTo } from "../canvas/roving.js";
 import { ASK_EVENT, SHOWN_EVENT, pageTheme, pictureOf, roomWithin } from "../canvas/page.js";
 import { Writing, keyAsked, shortest, spokenStep } from "./frame.js";
 import { heed, lightWithin } from "../canvas/shared.js";
-import { grouped, lit, now } from "./tokens.js";
+import { grouped, lit, now, sure } from "./tokens.js";
 import { tr } from "../canvas/wording.js";
 
 // Milliseconds per step: long enough to read the word and find its source.
@@ -29,6 +29,7 @@ class Steps {
   /** @type {Trigger} */
   trigger;
   step = 0;
+  active = 0;
   reported = 0;
   /** @type {WordRange[] | null} */
   pointed = null;
@@ -49,7 +50,8 @@ class Steps {
     };
     this.source = row("source", tr("Source sentence"));
     this.target = row("target", tr("Translation so far"));
-    this.candidates = element("ol", "candidates", { "aria-label": tr("The likeliest tokens; choose one to continue from it") });
+    const likeliest = tr("The likeliest tokens; choose one to continue from it");
+    this.candidates = element("div", "candidates", { role: "listbox", tabindex: "0", "aria-label": likeliest });
     this.candidates.addEventListener("keydown", (event) => this._among(event));
     this.other = element("p", "other", { hidden: "" });
     const button = (/** @type {string} */ className, /** @type {string} */ label, /** @type {() => void} */ onClick) => {
@@ -67,8 +69,10 @@ class Steps {
     this.place = element("span", "place");
     this.controls = element("div", "controls", {}, this.play, this.slider, this.back, this.forth, this.place);
     this.spoken = element("div", "spoken", { "aria-live": "polite" });
-    const next = element("section", "next", { "aria-label": tr("Next token") }, this.candidates, this.other);
-    this.root.replaceChildren(this.controls, this.source.made, this.target.made, next, this.spoken);
+    const name = element("p", "row-name", {}, likeliest);
+    const next = element("section", "next", { "aria-label": tr("Next token") }, name, this.candidates, this.other);
+    const rows = element("div", "sentences", {}, this.source.made, this.target.made);
+    this.root.replaceChildren(this.controls, element("div", "step", {}, rows, next), this.spoken);
     this.onKey = (/** @type {KeyboardEvent} */ event) => this._key(event);
     this.onAsk = () => this._tellFoot();
     // In the capture phase, ahead of the stage, which uses arrow keys too.
@@ -132,10 +136,10 @@ class Steps {
     const { cross, own, count, stage } = this.writing;
     const frame = this.writing.frame(count - 1);
     this.source.name.textContent = cross.name;
-    this.target.name.textContent = own.name;
+    this.target.name.textContent = tr("Translation so far, with the probability of each token. Colour: {name}", { name: own.name });
     this.source.tokens.replaceChildren(...grouped(frame.source, lit));
     this.target.tokens.style.minHeight = "";
-    this.target.tokens.replaceChildren(...grouped(frame.target, lit));
+    this.target.tokens.replaceChildren(...grouped(frame.target, (token) => sure(token, own.name)));
     this._list(frame.candidates);
     const picture = stage ? pictureOf(this.root) : null;
     const fits = () => !picture || this.root.getBoundingClientRect().height <= roomWithin(picture, this.root);
@@ -149,12 +153,12 @@ class Steps {
   }
 
   _draw() {
-    const { count, stage } = this.writing;
+    const { count, stage, own } = this.writing;
     const frame = this.writing.frame(this.step);
     this.source.tokens.replaceChildren(...grouped(frame.source, lit, "source"));
-    const written = { ...frame.written, weight: 0, strength: 0 };
-    const note = frame.forced ? tr("given") : tr("now");
-    const made = (/** @type {WeighedToken} */ token) => (token === written ? now(token, note) : lit(token));
+    const written = { ...frame.written, weight: 0, strength: 0, written: null };
+    const note = frame.forced ? tr("given") : shortest(frame.probability);
+    const made = (/** @type {typeof frame.target[number]} */ token) => (token === written ? now(token, note) : sure(token, own.name));
     this.target.tokens.replaceChildren(...grouped([...frame.target, written], made, "target", -1));
     lightWithin(this.root, this.pointed);
     this._list(frame.candidates);
@@ -174,28 +178,34 @@ class Steps {
     this.root.dataset.painted = this.writing.id;
   }
 
-  /** Lists the candidates as buttons; existing buttons are reused and keep the focus.
+  /** Lists the candidates, which are one stop of the Tab key.
    * @type {(candidates: Candidate[]) => void} */
   _list(candidates) {
     while (this.candidates.children.length > candidates.length) this.candidates.lastChild?.remove();
     while (this.candidates.children.length < candidates.length) {
       const place = this.candidates.children.length;
-      const button = element("button", "candidate", { type: "button" });
-      button.append(...["key", "text", "bar", "share"].map((name) => element("span", name)));
-      button.tabIndex = place ? -1 : 0;
-      button.addEventListener("click", () => this._take(place));
-      this.candidates.append(element("li", "", {}, button));
+      const option = element("div", "candidate", { role: "option", id: `candidate-${place}` });
+      option.append(...["key", "text", "bar", "share"].map((name) => element("span", name)));
+      option.addEventListener("click", () => this._take(place));
+      this.candidates.append(option);
     }
     for (const [place, { text: name, probability, chosen, key }] of candidates.entries()) {
-      const button = /** @type {HTMLButtonElement} */ (this.candidates.children[place].firstChild);
-      const [number, word, bar, share] = /** @type {HTMLElement[]} */ ([...button.children]);
+      const option = /** @type {HTMLElement} */ (this.candidates.children[place]);
+      const [number, word, bar, share] = /** @type {HTMLElement[]} */ ([...option.children]);
       [number.textContent, word.textContent, share.textContent] = [key, name, shortest(probability)];
       bar.style.setProperty("--share", String(probability));
-      button.classList.toggle("chosen", chosen);
-      if (chosen) button.setAttribute("aria-current", "true");
-      else button.removeAttribute("aria-current");
-      button.title = chosen ? tr("The model writes this one") : tr("Continue from this one");
+      option.classList.toggle("chosen", chosen);
+      option.setAttribute("aria-selected", String(chosen));
+      option.title = chosen ? tr("The model writes this one") : tr("Continue from this one");
     }
+    this._activate(Math.max(0, candidates.findIndex(({ chosen }) => chosen)));
+  }
+
+  /** Marks the candidate that Enter takes. @type {(place: number) => void} */
+  _activate(place) {
+    this.active = place;
+    this.candidates.setAttribute("aria-activedescendant", `candidate-${place}`);
+    for (const [other, option] of [...this.candidates.children].entries()) option.classList.toggle("active", other === place);
   }
 
   _tellFoot() {
@@ -269,9 +279,15 @@ class Steps {
     this.trigger("taken", { name: this.writing.name, step: this.step, place });
   }
 
-  /** Up and down move among the candidates, which are one stop of the Tab key. @type {(event: KeyboardEvent) => void} */
+  /** Up and down move among the candidates, Enter and Space take one. @type {(event: KeyboardEvent) => void} */
   _among(event) {
-    moveAmong(event, [...this.candidates.querySelectorAll("button")], plainKey(event));
+    const key = plainKey(event);
+    const to = key && movedTo(key, this.active, this.candidates.children.length);
+    if (key === "Enter" || key === " ") this._take(this.active);
+    else if (typeof to === "number") this._activate(to);
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
   }
 
   /** @type {(event: KeyboardEvent) => void} */

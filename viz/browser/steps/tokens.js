@@ -2,6 +2,7 @@
 
 import { element } from "../canvas/dom.js";
 import { pointable } from "../canvas/shared.js";
+import { labelled } from "../canvas/wording.js";
 import { shortest } from "./frame.js";
 
 /**
@@ -32,6 +33,15 @@ export function lit({ text, weight, strength }) {
   made.append(element("span", "text", { dir: "auto" }, text), element("span", "line"), element("span", "weight", {}, shortest(weight)));
   made.style.setProperty("--weight", weight.toFixed(4));
   made.style.setProperty("--strength", strength.toFixed(4));
+  return made;
+}
+
+/** A token that was written, with its probability as the length of a line and as a number; the colour is its weight, with a name.
+ * @type {(token: WeighedToken & { written: number | null }, name: string) => HTMLElement} */
+export function sure({ text, weight, strength, written }, name) {
+  const made = lit({ text, joins: false, weight: written ?? 0, strength });
+  made.title = labelled(name, shortest(weight));
+  if (written === null) for (const part of made.querySelectorAll(".line, .weight")) part.classList.add("unwritten");
   return made;
 }
 
