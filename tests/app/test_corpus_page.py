@@ -21,6 +21,7 @@ from model.trace.attention_map import AttentionKind, Site
 from model.trace.head import Head
 from model.translate.translator import Translator, load
 from tests.kit.apptest import component, tell_state, trigger
+from tests.kit.explorer_payload import Decoded
 from tests.kit.shown import html, plain
 from tests.kit.surveys import damage_survey, write_tiny_survey
 from viz.corpus.found_maps import FoundMaps
@@ -91,8 +92,8 @@ def test_a_sentence_opens_on_the_heads_page(
     assert app.session_state["sentence"] in {source for source, _ in survey.shown}
     state = app.session_state
     assert (state["heads-attention"], state["heads-layer"], state["heads-head"]) == ("cross", 1, 2)
-    (back,) = [each for each in app.button if each.key == "heads-to-corpus"]
-    app = back.click().run()
+    assert Decoded(component(app, "heads-explorer").bytes).header["inCorpus"]
+    app = trigger(app, "heads-explorer", "corpus", True)
     assert app.session_state["corpus-one"] == ((Site(AttentionKind.CROSS, 1), 2),)
 
 
