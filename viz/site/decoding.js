@@ -124,7 +124,6 @@ export class DecodingPage extends SitePage {
     if (isGiven) this.note.textContent = isChanged ? this.price(own, trace) : "";
     else if (isOwn) this.note.replaceChildren();
     else this.compare(trace.text, whole.text);
-    this.caption.textContent = isGiven || isCertainty ? "" : say("take_word");
     const more = [...(fits ? [] : [say("mask_unfit")]), ...(looksAhead ? [say("not_ahead")] : [])];
     this.note.append(...more.map((text) => element("span", "", {}, ` ${text}`)));
   }
