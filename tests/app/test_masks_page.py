@@ -142,7 +142,7 @@ def test_every_part_shows_its_pictures_for_every_attention(
 ) -> None:
     app = open_masks(part=part, masked=str(kind), number="2")
     assert not app.exception
-    assert COMPONENTS[part] == set(mounted(app))
+    assert COMPONENTS[part] == set(mounted(app)) - {"together"}
     assert not app.warning
     for key in COMPONENTS[part]:
         for each in Decoded(mounted(app)[key].bytes).header["panels"]:
@@ -217,7 +217,7 @@ def test_comparing_says_in_words_how_many_cells_differ(
     assert titles == ["A: Causal and padding", "B: Padding", "What differs"]
 
 
-def test_causal_padding_and_both_stand_in_one_row_and_the_model_runs_under_each(
+def test_causal_and_padding_are_compared_first_and_the_model_runs_under_each(
     open_masks: OpenMasks, own: dict[AttentionKind, BoolArray]
 ) -> None:
     app = open_masks(part="compare")
@@ -225,11 +225,12 @@ def test_causal_padding_and_both_stand_in_one_row_and_the_model_runs_under_each(
         "1.causal",
         "1.target-padding",
     )
-    titles = [panel(app, "compared", place)["title"] for place in range(4)]
-    assert titles == ["A: Causal", "B: Padding", "A and B: Causal and padding", "What differs"]
+    titles = [panel(app, "compared", place)["title"] for place in range(3)]
+    assert titles == ["A: Causal", "B: Padding", "What differs"]
+    assert panel(app, "together", 0)["title"] == "A and B: Causal and padding"
     shape = own[DECODER].shape
     padding = np.broadcast_to(own[DECODER][-1], shape)
-    drawn = [values(app, "compared", place) for place in range(3)]
+    drawn = [values(app, "compared", 0), values(app, "compared", 1), values(app, "together", 0)]
     causal = np.tril(np.ones(shape, dtype=np.bool_))
     for cells, allowed in zip(drawn, (causal, padding, own[DECODER]), strict=True):
         assert np.array_equal(cells == Cell.ALLOWED, allowed)
@@ -638,7 +639,7 @@ def test_junk_in_a_link_is_refused_in_one_sentence(
     assert len(app.warning) == 1
     assert "own masks are shown" in said(app)
     assert "<img" not in said(app)
-    assert set(mounted(app)) == COMPONENTS[part]
+    assert set(mounted(app)) - {"together"} == COMPONENTS[part]
     assert edits(app) == ()
 
 

@@ -51,7 +51,7 @@ def matrices(
         height: of a matrix in rem; 0 takes about half of the window.
         abreast: the most panels in one row; 0 for as many as the width has room for.
         epoch: a painted panel begins again at `start` with every new epoch, else it stays as it is.
-        name: comes back with every edit, to say which mask it is of.
+        name: of what is shown; another one begins with its example. Comes back with every edit.
         stage: lets the matrices alone fill the window; `height` then has no effect.
         example: a panel, a query and a key, from 0: the cells are squares, and a line below the
             pictures reads this cell until another one is pointed at. None for a text at the

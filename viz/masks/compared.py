@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -14,9 +14,9 @@ from model.trace.trace import Trace
 from viz.draw import style
 from viz.draw.panels import Panel
 from viz.links.mask_edits import encode
-from viz.masks.difference import mask_difference
+from viz.masks.difference import Compared, mask_difference
 from viz.masks.head_in_batch import MAPS, PASSES, ChangedWeights, HeadInBatch, Panels
-from viz.masks.mask import Cell, Mask, both_masks, mask_title
+from viz.masks.mask import Cell, Mask, both_masks, mask_title, padding_row
 from viz.masks.own_masks import masks_numbers
 from viz.masks.panels import difference_panel, mask_panel
 from viz.masks.steps import moved_weight
@@ -145,6 +145,28 @@ class ComparedMasks(_OfTwoMasks):
         title = "A and B" if Cell.OTHER in both.cells else f"A and B: {mask_title(both)}"
         second = mask_panel(b, titles[1], sign="and", note="")
         return [first, second, mask_panel(both, title, sign="=", note=""), differs]
+
+    @property
+    def beside(self) -> list[Panel]:
+        """Both masks and, if they have the same size, what differs: without what both hide."""
+        a, b, *others = self.panels
+        return [a, replace(b, sign=""), *others[-1:]]
+
+    @property
+    def together(self) -> list[Panel]:
+        """What both hide, unless one of them hides it all."""
+        return [replace(panel, sign="") for panel in self.panels[2:-1]]
+
+    @property
+    def example(self) -> tuple[int, int, int]:
+        """A panel, a query and a key: a cell of a word that differs, if there is one."""
+        if not self._is_alike:
+            return 0, 0, 0
+        is_word = padding_row(self.both.a.mask.queries).T == Cell.ALLOWED
+        cells = mask_difference(*self.both.masks).cells
+        differs = np.argwhere((cells >= Compared.ONLY_A_ALLOWS) & is_word)
+        query, key = differs[len(differs) // 2].tolist() if len(differs) else (0, 0)
+        return 0, query, key
 
     def numbers(self) -> Numbers:
         return masks_numbers({"a": self.both.a.mask, "b": self.both.b.mask})

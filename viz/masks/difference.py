@@ -54,6 +54,18 @@ class Difference:
         """The index of each cell's sentence, (query, key)."""
         return self.a.cells * np.uint8(len(Cell)) + self.b.cells
 
+    def reads(self, a: Cell, b: Cell) -> tuple[str, str]:
+        """Whether {query} may look at {key} under masks that have these cells, and why not."""
+        why_a, why_b = self.a.reasons.get(a), self.b.reasons.get(b)
+        if why_a is None and why_b is None:
+            return "{query} may look at {key} under A and B.", ""
+        if why_a is None:
+            return "{query} may look at {key} only under A.", f"B forbids it: {why_b}."
+        if why_b is None:
+            return "{query} may look at {key} only under B.", f"A forbids it: {why_a}."
+        why = f"both forbid it: {why_a}" if why_a == why_b else f"A: {why_a}; B: {why_b}"
+        return "{query} may not look at {key} under A or B.", f"{why[0].upper()}{why[1:]}."
+
     def text(self, query: int, key: int) -> str:
         """The sentence of one cell.
 

@@ -86,6 +86,14 @@ class EditedWeights(ChangedWeights):
         shown = None if self.named is None else self.named.mask
         return [editor_panel(self.own, self.allowed, "The mask", shown=shown), *weights]
 
+    @property
+    def example(self) -> tuple[int, int, int]:
+        """The mask, a query and a key: a cell that the edit changed, else one that it could."""
+        changed = np.argwhere(self.own.allowed != self.allowed)
+        cells = changed if len(changed) else np.argwhere(~self.allowed)
+        query, key = cells[len(cells) // 2].tolist() if len(cells) else (0, 0)
+        return 0, query, key
+
     def numbers(self) -> Numbers:
         return self.changed_numbers(("before", "after"))
 

@@ -72,6 +72,7 @@ def difference_panel(difference: Difference) -> Panel:
         f"{COMPARED_NAMES[Compared(answer)]} ({difference.sentences[sentence]})"
         for answer, sentence in zip(answers, used.tolist(), strict=True)
     ]
+    both = [(Cell(a), Cell(b)) for a, b in (divmod(each, len(Cell)) for each in used.tolist())]
     kind = difference.a.kind
     query_title, key_titled = ("Query", "Key") if kind is None else _titles(kind)
     return Panel(
@@ -87,6 +88,7 @@ def difference_panel(difference: Difference) -> Panel:
             for name, theme in (("light", themes.LIGHT), ("dark", themes.DARK))
         },
         sign="→",
+        reads=[difference.reads(a, b) for a, b in both],
         query_title=query_title,
         key_title=key_titled,
     )

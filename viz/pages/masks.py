@@ -1,5 +1,6 @@
 """Masks: every mask of the model, two side by side, and what the model does under others."""
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import streamlit as st
@@ -24,9 +25,9 @@ from viz.service import session
 from viz.service.jobs.running import translate
 from viz.service.questions import OfModel
 from viz.service.results import Batch
-from viz.shell import address, bar, current_head, stage
+from viz.shell import address, bar, current_head, stage, tab_row
 from viz.shell.parts import Part, show_parts
-from viz.shell.widgets import menu, row, segments
+from viz.shell.widgets import menu, segments
 from viz.shell.width import watch_width
 
 _SUITED: Kept[str | None] = Kept(KEYS("suited"), nothing)
@@ -87,16 +88,26 @@ def counts(question: OfModel, kind: AttentionKind) -> dict[str, int]:
     }
 
 
-def show_places(selection: Selection) -> None:
+def show_everything(selection: Selection) -> None:
     """Fields for the attention, the layer and the head, and the batch."""
-    segments("Attention", {str(kind): kind.short_name for kind in EDITABLE}, key=KEYS("masked"))
-    with row():
-        show_heads(selection)
+    show_places(selection)
     show_batch(selection)
 
 
-def show_heads(selection: Selection) -> None:
-    """Fields for the layer and the head."""
+def beside_places(show: Callable[[Selection], None]) -> Callable[[Selection], None]:
+    """Show a part that is about one head, whose fields stand beside the tabs."""
+
+    def show_part(selection: Selection) -> None:
+        with tab_row.beside():
+            show_places(selection)
+        show(selection)
+
+    return show_part
+
+
+def show_places(selection: Selection) -> None:
+    """Fields for the attention, the layer and the head."""
+    segments("Attention", {str(kind): kind.short_name for kind in EDITABLE}, key=KEYS("masked"))
     for name, count in counts(selection.question, selection.kind).items():
         title = name.capitalize()
         numbers = {number: f"{title} {number}" for number in range(count)}
@@ -158,9 +169,11 @@ def name_sentence(selection: Selection) -> None:
 
 OF_MASKS = {
     "see": Part(show_masks, show_masks_on_stage, short="See", options=show_pictures),
-    "compare": Part(show_comparison, show_comparison_on_stage, options=show_places),
-    "change": Part(show_editor, show_editor_on_stage, options=show_places),
-    "inside": Part(show_inside, show_inside_on_stage, short="Inside", options=show_places),
+    "compare": Part(show_comparison, show_comparison_on_stage, options=show_everything),
+    "change": Part(beside_places(show_editor), show_editor_on_stage, options=show_batch),
+    "inside": Part(
+        beside_places(show_inside), show_inside_on_stage, short="Inside", options=show_batch
+    ),
 }
 
 

@@ -59,10 +59,7 @@ def show_editor(selection: Selection) -> None:
     own = selection.own
     allowed = edit.allowed if edit else own.allowed
     shown = named_of(selection, allowed)
-    if stage.is_on():
-        tick_layers(selection, edit)
-    else:
-        show_presets(selection, edits, shown, on_layers)
+    tick_layers(selection, edit)
     before = session.run(selection.question)
     after = session.run(selection.question, intervention(edits))
     first, second = (
@@ -80,13 +77,14 @@ def show_editor(selection: Selection) -> None:
             # More than three cannot be read from the back row.
             picture.panels[:3] if stage.is_on() else picture.panels,
             key=EDITOR,
-            height=15,
             epoch=epoch_of(EDITOR, written),
             name=selection.painted,
             stage=stage.is_on(),
+            example=picture.example,
             on_edit=partial(on_edit, selection),
         )
     if not stage.is_on():
+        show_presets(selection, edits, shown, on_layers)
         show_change(selection, picture, before, after)
     address.write_address()
     st.html(f'<span class="headscope-done" data-done="{html.escape(written)}"></span>')

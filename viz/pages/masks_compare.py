@@ -1,6 +1,7 @@
 """Two masks, and what changes from one to the other: translation, one head, all heads."""
 
 from collections.abc import Mapping
+from contextlib import nullcontext
 
 import numpy as np
 import streamlit as st
@@ -35,7 +36,7 @@ from viz.pages.masks_selection import (
     show_translations,
 )
 from viz.service import session
-from viz.shell import address, stage
+from viz.shell import address, stage, tab_row
 from viz.shell.save_menu import captioned
 from viz.shell.widgets import menu
 
@@ -57,7 +58,8 @@ def show_comparison(selection: Selection) -> None:
     """Two masks, and what changes from one to the other: translation, one head, all heads."""
     both = choose_slots(selection, slots(selection))
     picture = ComparedMasks(selection.at, both)
-    matrices(picture.panels, key=KEYS("compared"), height=COMPARED_HEIGHT)
+    name = f"{both.a.name} {both.b.name}"
+    matrices(picture.beside, key=KEYS("compared"), name=name, example=picture.example)
     captioned(picture.caption, [picture], KEYS("compared"))
     one, other = (
         session.run(selection.question, Intervention(masks={selection.kind: mask.allowed}))
@@ -67,6 +69,9 @@ def show_comparison(selection: Selection) -> None:
     show_moved(selection, both, (one.forced, other.forced))
     sides = selection.log_probs(one.forced), selection.log_probs(other.forced)
     show_probabilities(LogProbs(selection.at, both, sides))
+    if picture.together:
+        st.subheader("What A and B hide together", anchor=False)
+        matrices(picture.together, key=KEYS("together"), height=COMPARED_HEIGHT)
 
 
 def show_comparison_on_stage(selection: Selection) -> None:
@@ -81,9 +86,8 @@ def show_comparison_on_stage(selection: Selection) -> None:
         down=stage.Step(KEYS("a"), names, both.a.name),
     )
     with stage.picture():
-        # More than three cannot be read from the back row.
-        panels = ComparedMasks(selection.at, both).panels[:3]
-        matrices(panels, key=KEYS("compared"), stage=True)
+        picture = ComparedMasks(selection.at, both)
+        matrices(picture.beside, key=KEYS("compared"), stage=True, example=picture.example)
 
 
 def slots(selection: Selection) -> dict[str, NamedMask]:
@@ -132,7 +136,7 @@ def choose_slots(selection: Selection, masks: Mapping[str, NamedMask]) -> TwoMas
     usual = {"a": masks[first].name, "b": masks[second].name}
     before, _USUAL.value = _USUAL.value, usual
     view = address.read(MasksView)
-    with st.container(horizontal=True, gap="medium"):
+    with nullcontext() if stage.is_on() else tab_row.beside():
         for slot, asked in {"a": view.a, "b": view.b}.items():
             # A default follows the sentence and the attention.
             if asked not in masks or asked == before.get(slot):
@@ -150,7 +154,7 @@ def choose_slots(selection: Selection, masks: Mapping[str, NamedMask]) -> TwoMas
                     for name, each in masks.items()
                     if name == each.name
                 }
-                menu(f"Mask {slot.upper()}", titles, key=KEYS(slot), hides_label=True)
+                menu(f"Mask {slot.upper()}", titles, key=KEYS(slot), hides_label=True, width=220)
     view = address.read(MasksView)
     return TwoMasks(masks[view.a], masks[view.b])
 

@@ -34,15 +34,15 @@ def show_inside(selection: Selection) -> None:
 
     limit = largest_score(selection, with_mask)
     longest = max(float(without.contributions.max()), float(with_mask.contributions.max()), 1e-6)
-    for name, heading, inside in (
-        ("with-mask", "With the mask", with_mask),
-        ("without-mask", "Without the mask", without),
-    ):
-        st.subheader(f"{heading}: sentence {selection.number + 1}", anchor=False)
+    cell = hidden_most(selection, with_mask, without)
+    for name, inside in (("with-mask", with_mask), ("without-mask", without)):
         picture = HeadSteps(
             selection.at, attention, inside, limit, longest, hatched=inside is with_mask
         )
-        matrices(picture.panels, key=KEYS(name), height=18)
+        if inside is without:
+            st.subheader("The same head without the mask", anchor=False)
+        shown = f"{selection.painted}.{head}"
+        matrices(picture.panels, key=KEYS(name), name=shown, example=cell)
         windows = [OpeningWindow(attention, head, run)] if inside is with_mask else []
         save_button([picture, *windows], KEYS(name))
     brief(
@@ -55,6 +55,14 @@ def show_inside(selection: Selection) -> None:
         KEYS("inside"),
     )
     show_lesson(selection, with_mask)
+
+
+def hidden_most(selection: Selection, inside: Steps, without: Steps) -> tuple[int, int, int]:
+    """The first panel, and the cell of a word in it from which the mask takes most weight."""
+    n_queries, _ = selection.lengths
+    lost = np.where(inside.allowed, 0, without.weights)[:n_queries]
+    query, key = np.unravel_index(lost.argmax(), lost.shape)
+    return 0, int(query), int(key)
 
 
 def show_lesson(selection: Selection, inside: Steps) -> None:
@@ -87,4 +95,6 @@ def show_inside_on_stage(selection: Selection) -> None:
     limit, longest = largest_score(selection, inside), max(float(inside.contributions.max()), 1e-6)
     picture = HeadSteps(selection.at, attention, inside, limit, longest, hatched=True)
     with stage.picture():
-        matrices(picture.panels, key=KEYS("with-mask"), stage=True)
+        without = head_steps(attention, selection.head, np.ones_like(inside.allowed))
+        cell = hidden_most(selection, inside, without)
+        matrices(picture.panels, key=KEYS("with-mask"), stage=True, example=cell)

@@ -28,7 +28,7 @@ def show_masks(selection: Selection) -> None:
 def show_attentions(selection: Selection) -> None:
     """The masks of the three attentions."""
     picture = AttentionMasks(selection.at, selection.masks)
-    matrices(picture.panels, key=KEYS("own"), example=picture.example)
+    matrices(picture.panels, key=KEYS("own"), name=selection.at.sentence, example=picture.example)
     with st.container(horizontal=True, vertical_alignment="center", key=KEYS("below")):
         captioned(
             picture.caption,
@@ -42,7 +42,9 @@ def show_factors(selection: Selection) -> None:
     """How the decoder's mask is made, and padding as the model holds it."""
     every = selection.masks
     factors, rows = DecoderFactors(selection.at, every), PaddingRows(selection.at, every)
-    matrices(factors.panels, key=KEYS("factors"), example=factors.example)
+    matrices(
+        factors.panels, key=KEYS("factors"), name=selection.at.sentence, example=factors.example
+    )
     with st.container(horizontal=True, vertical_alignment="center", key=KEYS("below")):
         captioned(factors.caption, [factors], KEYS("factors"))
         show_batch_menu(selection)

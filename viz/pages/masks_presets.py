@@ -27,7 +27,7 @@ from viz.pages.masks_selection import (
     store,
 )
 from viz.shell import address
-from viz.shell.widgets import menu, options
+from viz.shell.widgets import menu
 
 PRESET = KEYS("preset")
 
@@ -126,7 +126,7 @@ def show_presets(
         )
         if st.session_state[PRESET] in PRESETS:
             show_settings(PRESETS[st.session_state[PRESET]], selection)
-        with options(KEYS("mask-options")):
+        with st.popover("Layers", type="tertiary", key=KEYS("mask-layers")):
             show_layers(selection, edit_of(edits, selection.kind, selection.layer), on_layers)
         show_edits(edits)
         show_caption(said_of(selection, edits))

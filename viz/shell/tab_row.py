@@ -22,6 +22,7 @@ class _Row:
     """The row of this run.
 
     Attributes:
+        left: the place of the tabs.
         options: the place of the popover.
         save: the place of the first picture's button.
         in_fragment: whether a part of the page drew it that runs by itself; only that may fill it.
@@ -29,6 +30,7 @@ class _Row:
         saved: whether a picture has put its button there.
     """
 
+    left: DeltaGenerator
     options: DeltaGenerator
     save: DeltaGenerator
     in_fragment: bool
@@ -67,8 +69,17 @@ def tabs() -> Iterator[None]:
         with st.container(horizontal=True, gap="xsmall", width="content", key=ROW("right")):
             options = st.container(width="content")
             save = st.container(width="content")
-    _ROW.value = _Row(options, save, fragments.is_running())
+    _ROW.value = _Row(left, options, save, fragments.is_running())
     with left:
+        yield
+
+
+@contextmanager
+def beside() -> Iterator[None]:
+    """What is shown within follows the tabs: the choice that a part is about."""
+    row = _ROW.value
+    assert row is not None, "tabs() draws it first"
+    with row.left:
         yield
 
 

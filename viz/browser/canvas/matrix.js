@@ -215,10 +215,10 @@ export class Matrix {
     const tall = (this.heightGiven - this.top - 4) / Math.max(1, this.queries.length);
     const scale = MATRIX_ZOOMS[this.zoom];
     const side = (/** @type {number} */ space, /** @type {number} */ most) => Math.max(CELL_LEAST, Math.min(space, most)) * scale;
-    // Flatter in a low window, higher on a stage, and never so low that rows lose their labels.
+    // Flatter in a low window, as high as a stage, and never so low that rows lose their labels.
     const squares = this.side === null ? null : Math.min(fit, this.side, Math.max(tall, 0.5 * fit));
     this.cellWidth = side(squares ?? fit, limit.width);
-    this.cellHeight = side(squares === null ? tall : Math.min(tall, Math.max(this.fills ? 1.7 * squares : squares, 1.05 * LABEL_LEAST * this.rem)), limit.height);
+    this.cellHeight = side(squares === null || this.fills ? tall : Math.min(tall, Math.max(squares, 1.05 * LABEL_LEAST * this.rem)), limit.height);
     this.size = Math.min(this.size, Math.max(LABEL_LEAST * this.rem, this.cellHeight / 1.05));
     this.font = `${this.size}px ${this.family}`;
     this.width = this.left + this.cellWidth * this.keys.length + this.right;

@@ -90,7 +90,8 @@ class Matrices {
     this.header = header;
     this.given = header.panels.map(readPanel);
     this._build(again);
-    this.read = header.example;
+    // An answer to a stroke leaves the line where it was.
+    if (!again || !this.read || !header.example) this.read = header.example;
     this.draw();
     this.root.dataset.payload = id;
   }
@@ -248,13 +249,16 @@ class Matrices {
   _drawLegend(theme, name) {
     const shown = new Map();
     const categories = this.given.filter(({ scale }) => scale === "category");
-    const most = Math.max(0, ...categories.map(({ legend }) => legend.length));
-    // By category, so that the order is the same whichever panel has it first.
-    for (let place = 0; place < most; place++) {
+    // By legend and category, so that the order is the same whichever panel has it first.
+    const legends = [...new Set(categories.map(({ legend }) => legend.join()))];
+    for (const [text, place, legend] of legends.flatMap((joined) => {
+      const { legend } = /** @type {Given} */ (categories.find((given) => given.legend.join() === joined));
+      return legend.map((text, place) => /** @type {[string, number, string]} */ ([text, place, joined]));
+    })) {
       for (const given of categories) {
         const { weights, allowed } = given.cells;
+        if (given.legend.join() !== legend) continue;
         if (!weights.includes(place) && (given.base === null || place !== given.byEdit)) continue;
-        const text = given.legend[place];
         const isHatched = allowed !== null && weights.every((/** @type {number} */ each, /** @type {number} */ cell) => each !== place || !allowed[cell]);
         shown.set(text, () => this._swatch(isHatched && place !== given.byEdit ? null : given.colors[name][place], text));
       }
@@ -296,9 +300,7 @@ class Matrices {
     const lines = [];
     for (const panel of this.panels) {
       const alike = panel.isLike(own);
-      // A panel with sentences of its own stands for itself.
-      const follows = alike && !own.given.reads.length;
-      if (panel !== own) panel._mark(follows ? cell : null);
+      if (panel !== own) panel._mark(own.leads(panel) ? cell : null);
       if (cell && alike) lines.push(said("", labelled(panel.given.title, panel.says(...cell))));
     }
     this._pointAt(own, cell);
@@ -324,14 +326,13 @@ class Matrices {
   _read(index, query, key) {
     const own = this.panels[index];
     if (!own?.holds([query, key])) return;
-    for (const panel of this.panels) {
-      const follows = panel === own || (!own.given.reads.length && panel.isLike(own));
-      panel.pick(follows ? [query, key] : null);
-    }
+    for (const panel of this.panels) panel.pick(panel === own || own.leads(panel) ? [query, key] : null);
     // Where pictures stand one below the other, below the one that is read.
-    if (this.row.style.gridTemplateColumns) this.row.after(this.line);
-    else own.frame.after(this.line);
-    this.line.replaceChildren(...own.reads(query, key, this.panels.filter((panel) => panel.isLike(own))));
+    if (this.root.clientWidth < constants.NARROW) own.frame.after(this.line);
+    else this.row.after(this.line);
+    const alike = this.panels.filter((panel) => panel.isLike(own));
+    const reader = own.given.reads.length ? own : (alike.find(({ given }) => given.reads.length) ?? own);
+    this.line.replaceChildren(...reader.reads(query, key, alike));
   }
 
   /** Lets every picture of the page light the words of a cell; null for none.

@@ -152,6 +152,12 @@ export class Panel extends Matrix {
     return queries.length === this.queries.length && keys.length === this.keys.length;
   }
 
+  /** Whether another panel marks the cell that is pointed at here; panels with sentences of their own stand for themselves.
+   * @type {(other: Panel) => boolean} */
+  leads(other) {
+    return this.isLike(other) && !(this.given.reads.length && other.given.reads.length);
+  }
+
   /** @type {(query: number, key: number) => Record<string, string | number>} */
   _texts(query, key) {
     return { query: this.queries[query], row: query, key: this.keys[key], column: key };
