@@ -147,7 +147,10 @@ def test_the_underlined_words_are_those_to_which_the_model_gave_less_than_half(
     expect(shown).to_have_text([word.text for word in doubtful])
     for place, word in enumerate(doubtful):
         expect(shown.nth(place)).to_have_attribute("title", str(word.entry["said"]))
-    assert ("underlined" in heads.page.locator(".answer .model").inner_text()) == bool(doubtful)
+    with heads.asked():
+        menu = heads.page.get_by_test_id("stPopoverBody")
+        expect(menu).to_contain_text("million parameters")
+        assert ("underlined" in menu.inner_text()) == bool(doubtful)
 
 
 # ---- words that are pointed at -------------------------------------------------------------------

@@ -104,9 +104,7 @@ def test_a_file_is_dropped_and_a_bad_one_before_it_is_refused(
     expect(page.get_by_test_id("stPopoverBody")).to_have_count(0)
     reader.settle()
     with reader.asked():
-        expect(page.get_by_test_id("stPopoverBody")).to_contain_text(
-            "mine.npz: 2 encoder layers of 3 heads"
-        )
+        expect(page.get_by_test_id("stPopoverBody")).to_contain_text("2 encoder layers of 3 heads")
     # With a sign between them, lest Markdown reads the colon.
     expect(menu).to_contain_text(re.compile("Dropped.?: mine"))
     assert "mine" not in page.url

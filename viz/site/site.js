@@ -3,7 +3,6 @@
 import { element, part } from "../browser/canvas/dom.js";
 import { percent } from "../browser/canvas/numbers.js";
 import { tell } from "../browser/canvas/shared.js";
-import { storage } from "../browser/canvas/stored.js";
 import { worded } from "../browser/canvas/wording.js";
 import { inflated } from "../browser/live/inflated.js";
 import { isForeign, isKnown } from "../browser/live/language.js";
@@ -13,12 +12,13 @@ import { HashAddress, PathAddress } from "./address.js";
 import { DecodingPage } from "./decoding.js";
 import { FileError, cardOf, cardOrOther, isPacked, site, siteRoot, startedEngine } from "./files.js";
 import { Follower, speakerOf } from "./follow.js";
+import { Frame, languageName, modelName, remember, remembered } from "./frame.js";
 import { named, unhonoured } from "./keys.js";
-import { closeMenus, menuOf } from "./menu.js";
+import { closeMenus } from "./menu.js";
 import { TalkPlayer, talkInPage } from "./talk.js";
 import { AboutPage, DoorPage, EffectsPage, HeadsPage, MasksPage, PositionsPage } from "./views.js";
 import { showing } from "./view.js";
-import { LANGUAGES, languageOf, say, speak } from "./words.js";
+import { languageOf, say, speak } from "./words.js";
 
 /** @type {Record<string, (new (talk: Site) => SitePage) & Pick<typeof SitePage, "honours" | "beside">>} */
 const PAGES = {
@@ -42,13 +42,6 @@ const OF_TALK = showing("scene", "read", "present");
 const MOST_TRACES = 12;
 // Characters that the model never saw, of which each is named.
 const MOST_UNSEEN = 12;
-// The field is as wide as its sentence, within these numbers of letters.
-const [LEAST_LETTERS, MOST_LETTERS] = [20, 60];
-// The translation's size, by its most letters, as in the app (viz/draw/css.py).
-/** @type {[number, string][]} */
-const SIZES = [[60, "1.5em"], [160, "1.25em"], [Infinity, "1.05em"]];
-// What the browser remembers, besides sw.js: a language that was chosen in the menu.
-const LANGUAGE = "headscope-language";
 // The cache of sw.js for files whose names change with their content.
 const KEPT_MODELS = "headscope-models";
 
@@ -78,15 +71,8 @@ export class Site {
     // The app's other pages have addresses here too, which say that they are not here.
     const known = Object.keys(site().keys).filter(Boolean);
     this.address = isPacked() ? new HashAddress(known) : new PathAddress(siteRoot(), known);
-    const named = (/** @type {string} */ name) => part(document, `#${name}`);
-    this.at = {
-      ...{ asked: part(document, ".asked"), bar: named("bar"), links: named("links"), form: named("form"), status: named("status"), view: named("view") },
-      ...{ translation: named("translation"), trouble: named("trouble") },
-      language: element("select", "", { id: "language" }),
-      model: /** @type {HTMLSelectElement} */ (named("model")),
-      run: /** @type {HTMLButtonElement} */ (named("run")),
-    };
-    this.field = /** @type {HTMLInputElement} */ (named("sentence"));
+    this.frame = new Frame(card, (text) => this.ask(text));
+    this.at = { status: part(document, "#status"), view: part(document, "#view"), trouble: part(document, "#trouble") };
     const own = element("button", "link", { type: "button" }, say("own_translation"));
     own.addEventListener("click", () => {
       this.change({ target: "" }, { draws: false });
@@ -94,17 +80,13 @@ export class Site {
     });
     this.given = element("p", "aside", { hidden: "" }, `${say("given")} `, own);
     this.warnings = element("ul", "warnings", { role: "status" });
-    this.at.asked.after(this.given, this.warnings);
-    this.about = element("div");
-    this.help = menuOf(say("help"), this.about, element("label", "field", {}, say("language"), this.at.language));
-    part(document, ".menus").append(this.help);
+    this.frame.asked.after(this.given, this.warnings);
     this.missing = element("p", "lacks", { "aria-live": "polite" });
     this.at.view.before(this.missing);
     this.unused = element("p", "aside");
     this.at.view.after(this.unused);
     Object.assign(this, this.address.read());
     this.text = this.query.sentence || card.sentence;
-    this.label();
     this.listen();
     this.openTalk();
     this.followSpeaker();
@@ -133,9 +115,9 @@ export class Site {
       },
     };
     this.player = new TalkPlayer(talk, on);
-    part(this.help, ".sheet").prepend(this.player.start);
-    this.help.before(this.player.stage);
-    this.at.asked.before(this.player.heading);
+    part(this.frame.help, ".sheet").prepend(this.player.start);
+    this.frame.help.before(this.player.stage);
+    this.frame.asked.before(this.player.heading);
     document.body.append(this.player.reader.host);
     if (!Object.keys(this.query).some((name) => name !== "lang")) {
       const { page, view } = talk.scenes[0];
@@ -154,8 +136,8 @@ export class Site {
       this.follow({ isTooLong: !view });
     };
     this.follower = new Follower(speakerOf(this.query), show);
-    this.at.asked.append(this.follower.button);
-    this.at.asked.after(this.follower.note);
+    this.frame.asked.append(this.follower.button);
+    this.frame.asked.after(this.follower.note);
   }
 
   /** The model of an address without one. */
@@ -209,7 +191,7 @@ export class Site {
     this.engine = startedEngine(this.card, (share) => this.say(say("loading", { percent: percent(share) })));
     this.engine.then(
       () => {
-        this.at.run.disabled = false;
+        this.frame.run.disabled = false;
         this.isReady = true;
         document.documentElement.dataset.engine = "ready";
         this.say("");
@@ -328,7 +310,7 @@ export class Site {
   give(text) {
     this.stop.abort();
     this.stop = new AbortController();
-    this.text = this.field.value = text;
+    this.text = text;
   }
 
   /** @type {(text: string) => void} */
@@ -349,10 +331,9 @@ export class Site {
     document.body.classList.toggle("framed", isFrame);
     document.body.dataset.page = page;
     document.title = [...(this.pages.includes(page) ? [say(`page_${page}`)] : []), "Headscope"].join(" · ");
-    this.field.value = this.text;
-    this.field.size = Math.min(MOST_LETTERS, Math.max(LEAST_LETTERS, this.text.length));
-    at.form.hidden = page === "about";
-    this.links();
+    this.frame.ask(this.text);
+    this.frame.form.hidden = page === "about";
+    this.frame.links(this.pages, page, (each) => this.address.link(each, this.shared), (each) => this.go(each, this.shared));
     this.player?.draw();
     const { lacks } = this.absent;
     this.given.hidden = !this.query.target || page === "about" || Boolean(lacks);
@@ -360,7 +341,7 @@ export class Site {
     if (lacks) {
       this.view = null;
       at.view.replaceChildren();
-      at.trouble.textContent = at.translation.textContent = this.unused.textContent = "";
+      at.trouble.textContent = this.frame.translation.textContent = this.unused.textContent = "";
       document.body.dataset.shown = this.text;
       return;
     }
@@ -379,7 +360,7 @@ export class Site {
 
   /** The heading above the picture: the translation. */
   async write() {
-    const { translation } = this.at;
+    const { translation } = this.frame;
     // The picture of the model has the translation itself.
     const named = ["door", "about"].includes(this.page);
     translation.classList.toggle("unseen", named);
@@ -391,10 +372,7 @@ export class Site {
     const { unseen } = whole.translation ?? (await this.translation({})) ?? { unseen: [] };
     if (text === this.text) this.warnings.replaceChildren(...this.doubts(unseen).map((doubt) => element("li", "", {}, doubt)));
     tell("tokens", { source: whole.source.tokens.map(tokenText), target: whole.predictions.tokens.map(tokenText) });
-    if (named) return;
-    const written = whole.text || say("nothing");
-    translation.textContent = written;
-    translation.style.fontSize = SIZES.find(([most]) => written.length <= most)?.[1] ?? "";
+    if (!named) this.frame.write(whole.text || say("nothing"));
   }
 
   /** What there is to say against the present sentence, as the app does (viz/shell/answer.py).
@@ -413,62 +391,25 @@ export class Site {
   /** Takes away what is shown of another sentence. */
   refuse() {
     document.body.classList.add("refused");
-    this.at.translation.classList.add("unseen");
-    this.at.translation.textContent = say(`page_${this.page}`);
+    this.frame.translation.classList.add("unseen");
+    this.frame.translation.textContent = say(`page_${this.page}`);
   }
 
   // ---- the page around it -----------------------------------------------------------------------------------------
 
-  label() {
-    const { at, card } = this;
-    const name = card.reads ? say("sentence_in", { language: languageName(card.reads) }) : say("sentence");
-    part(document, "#sentence-name").textContent = this.field.placeholder = name;
-    if (card.reads) this.field.lang = card.reads;
-    at.run.textContent = say("translate");
-    at.bar.setAttribute("aria-label", say("pages"));
-    at.model.setAttribute("aria-label", say("model"));
-    at.language.append(...Object.entries(LANGUAGES).map(([tag, name]) => element("option", "", { value: tag, lang: tag }, name)));
-    at.language.value = document.documentElement.lang;
-    const { models } = site();
-    at.model.hidden = models.length < 2;
-    at.model.append(...models.map(({ name }) => element("option", "", { value: name }, modelName(name))));
-    at.model.value = card.name;
-    const examples = card.examples.map((text) => {
-      const example = element("button", "", { type: "button", dir: "auto", ...(card.reads && { lang: card.reads }) }, text);
-      example.addEventListener("click", () => this.ask(text));
-      return example;
-    });
-    if (examples.length) this.field.after(menuOf(say("examples"), ...examples));
-  }
-
-  links() {
-    const made = this.pages.map((page) => {
-      const link = element("a", "", { href: this.address.link(page, this.shared) }, say(`page_${page}`));
-      if (page === this.page) link.setAttribute("aria-current", "page");
-      link.addEventListener("click", (event) => {
-        if (event.ctrlKey || event.metaKey || event.shiftKey) return;
-        event.preventDefault();
-        this.go(page, this.shared);
-      });
-      return link;
-    });
-    this.about.replaceChildren(...made.splice(this.pages.indexOf("about"), 1));
-    this.at.links.replaceChildren(...made);
-    this.at.links.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
-  }
-
   listen() {
     closeMenus();
     window.addEventListener("popstate", () => this.follow());
-    this.at.form.addEventListener("submit", (event) => {
+    this.frame.form.addEventListener("submit", (event) => {
       event.preventDefault();
-      this.ask(this.field.value);
+      this.ask(this.frame.field.value);
     });
-    this.at.language.addEventListener("change", () => {
-      remember(this.at.language.value);
-      this.go(this.page, { ...this.query, lang: this.at.language.value });
+    const { language, model } = this.frame;
+    language.addEventListener("change", () => {
+      remember(language.value);
+      this.go(this.page, { ...this.query, lang: language.value });
     });
-    this.at.model.addEventListener("change", () => this.choose(this.at.model.value));
+    model.addEventListener("change", () => this.choose(model.value));
   }
 
   /** Goes on with another model, if it is to be had. @type {(checkpoint: string) => Promise<void>} */
@@ -483,7 +424,7 @@ export class Site {
 
   /** Says why another model, which was asked for, is not shown. @type {(checkpoint: string, error: FileError) => void} */
   stay(checkpoint, { isAway, message }) {
-    this.at.model.value = this.card.name;
+    this.frame.model.value = this.card.name;
     this.trouble(isAway ? say("model_away", { name: modelName(checkpoint), kept: modelName(this.card.name) }) : message);
   }
 
@@ -499,37 +440,11 @@ export class Site {
   }
 }
 
-/** A model as its reader calls it: "English → German" for en-de. @type {(name: string) => string} */
-function modelName(name) {
-  const sides = /^([a-z]{2})-([a-z]{2})$/.exec(name)?.slice(1);
-  return sides ? sides.map(languageName).join(" → ") : name;
-}
-
-/** @type {(code: string) => string} */
-function languageName(code) {
-  return new Intl.DisplayNames([document.documentElement.lang], { type: "language" }).of(code) ?? code;
-}
-
 /** Tells the page that holds this one in a frame how high it is. */
 function tellSize() {
   if (window.parent === window) return;
   const tellHeight = () => window.parent.postMessage({ headscope: "size", height: Math.ceil(document.documentElement.getBoundingClientRect().height) }, "*");
   new ResizeObserver(tellHeight).observe(document.documentElement);
-}
-
-/** The language that was last chosen here; "" in one file, whose storage other files may share. */
-function remembered() {
-  return (isPacked() ? null : storage("localStorage")?.getItem(LANGUAGE)) ?? "";
-}
-
-/** @type {(language: string) => void} */
-function remember(language) {
-  if (isPacked()) return;
-  try {
-    storage("localStorage")?.setItem(LANGUAGE, language);
-  } catch {
-    // Without storage, the address alone has it.
-  }
 }
 
 // A browser that saves an open page saves what the page has made by then, without the model.

@@ -75,9 +75,10 @@ export class HeadsPage extends SitePage {
   constructor(talk) {
     super(talk, "heads", "explorer", { report: (/** @type {Spelling} */ selection) => this.follow(selection) });
     this.epoch = 0;
-    this.restore = this.button(say("all_on"), () => document.dispatchEvent(new CustomEvent(ALL_ON_EVENT)));
-    this.decode = this.button(say("step_by_step"), () => talk.go("decoding", { ...talk.shared, off: this.query.off }));
-    this.controls.append(this.restore, this.decode);
+    this.controls.append(
+      this.button(say("all_on"), () => document.dispatchEvent(new CustomEvent(ALL_ON_EVENT))),
+      this.button(say("step_by_step"), () => talk.go("decoding", { ...talk.shared, off: this.query.off })),
+    );
   }
 
   /** What is selected of a kind of attention, as the explorer spells it, where the address does not say otherwise.
@@ -116,7 +117,7 @@ export class HeadsPage extends SitePage {
     const isCurrent = this.begin();
     const { talk, template, off: heads, selection } = this;
     if (moved) this.epoch += 1;
-    this.restore.hidden = this.decode.hidden = !heads.length;
+    this.row.hidden = !heads.length;
     const trace = await talk.shown();
     if (!trace || !isCurrent()) return;
     const reading = /** @type {ReadingOf} */ (Object.fromEntries(READINGS.map(([name]) => [name, selection[name] === "1"])));
