@@ -77,8 +77,13 @@ def test_a_question_leads_to_the_heads_and_a_click_to_one_of_them(
     site, head = place
     app = trigger(app, "corpus-heads-clicks", "clicks", [[1, f"{site}.{head}"]])
     assert app.session_state["corpus-one"] == (place,)
-    assert does(survey, place) in said(app)
+    # Beside all the others.
+    assert app.session_state["corpus-over"] == "all"
+    assert does(survey, place, Head(*place).short_name) in said(app)
     assert "data:image/svg+xml" in html(app)
+    app = app.button(key="corpus-all-about").click().run()
+    assert app.session_state["corpus-over"] == "head"
+    assert does(survey, place) in said(app)
 
 
 def test_a_sentence_opens_on_the_heads_page(

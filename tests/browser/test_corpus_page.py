@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 import numpy as np
 import pytest
 from playwright.sync_api import expect
 
 from tests.kit.heads_page import LOADING, HeadsPage, wait_until_calm
+from tests.kit.running_app import ROOT
 from viz.links.mask_edits import encode
 
 QUESTION = "Which heads look one word back, and does it matter?"
@@ -48,7 +50,7 @@ def test_a_question_leads_to_all_heads_a_click_to_one_and_another_to_a_sentence(
     wait_until_calm(page)
     across, down, head = page.evaluate(POINT)
     page.mouse.click(across, down)
-    heads.wait_for_query(over="head", one=head)
+    heads.wait_for_query(one=head)
     sentence = page.locator(".st-key-corpus-sentence-9 button").first
     expect(sentence).to_be_visible(timeout=LOADING)
     expect(page.locator("img[src^='data:image/svg+xml']").first).to_be_visible()
@@ -56,6 +58,37 @@ def test_a_question_leads_to_all_heads_a_click_to_one_and_another_to_a_sentence(
     page.wait_for_url("**/heads?**", timeout=LOADING)
     kind, layer, number = head.split(".")
     heads.wait_for_query(attention=kind, layer=layer, head=number, asked=None)
+
+
+MEETING = """() => {
+  const map = document.querySelector(".st-key-corpus-heads .js-plotly-plot");
+  const boxes = (of) => [...map.querySelectorAll(of)].map((each) => each.getBoundingClientRect());
+  const names = boxes(".textpoint text").filter(({ width }) => width);
+  const meet = (one, other) => one.left < other.right && other.left < one.right
+    && one.top + 3 < other.bottom - 3 && other.top + 3 < one.bottom - 3;
+  const points = boxes("path.point").filter(({ width }) => width < 20);
+  const meeting = names.filter((one, place) =>
+    [...names.slice(0, place), ...points].some((other) => meet(one, other)));
+  return [names.length, meeting.length];
+}"""
+"""How many heads are named in the map, and how many of the names meet another one or a point."""
+
+
+@pytest.mark.parametrize("width", [390, 820, 1280, 1920])
+def test_no_name_in_the_map_meets_another_or_a_point(
+    visitor: Callable[..., HeadsPage], width: int
+) -> None:
+    if not (ROOT / "checkpoints" / "en-de").is_dir():
+        pytest.skip("the shipped checkpoint en-de is not here")
+    shipped = visitor(viewport={"width": width, "height": 900})
+    for view in ("", "?across=diagonal&one=cross.0.5"):
+        shipped.page.goto(f"{shipped.url}/corpus{view}", timeout=LOADING)
+        points = shipped.page.locator(".st-key-corpus-heads .js-plotly-plot .points")
+        expect(points.first).to_be_visible(timeout=LOADING)
+        wait_until_calm(shipped.page)
+        named, meeting = shipped.page.evaluate(MEETING)
+        assert named >= 3
+        assert meeting == 0
 
 
 CUT = """() => [...document.querySelectorAll("[data-testid=stMain] button p")]

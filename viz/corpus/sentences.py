@@ -31,22 +31,28 @@ def no_survey(model_name: str, *, is_snapshot: bool = False) -> str:
     )
 
 
-def does(survey: CorpusSurvey, place: Head) -> str:
-    """What a head does, and how sure that is."""
+def does(survey: CorpusSurvey, place: Head, named: str = "This head") -> str:
+    """What a head does, and how sure that is.
+
+    Args:
+        survey: of the model.
+        place: the head.
+        named: how the sentence calls it.
+    """
     label = survey.label(place)
     if label is None:
-        return "Too few sentences can tell what this head does."
+        return f"{named} has no label: too few sentences can tell what it does."
     if not label.earned:
         return (
-            f"No label: no pattern holds in {percent(MIN_PASSING)} of the sentences. Closest: "
-            f"{label.text}."
+            f"{named} has no label: no pattern holds in {percent(MIN_PASSING)} of the sentences. "
+            f"Closest: {label.text}."
         )
     held = survey.of(place).held.get(label.measure)
     if held is None or not held.count:
-        return f"This head {label.text}."
+        return f"{named} {label.text}."
     low, high = held.interval
     return (
-        f"This head {label.text}: it has {RULE[label.measure].needs} in {_share(held.share)} of "
+        f"{named} {label.text}: it has {RULE[label.measure].needs} in {_share(held.share)} of "
         f"{count_of(held.count, 'sentence')} that did not earn it the label (95% interval "
         f"{_share(low)} to {_share(high)})."
     )

@@ -14,9 +14,9 @@ from viz.links.parameters import View, choice, flag, integer, kept, kept_in, pat
 SHOWN = {
     "all": "Every head",
     "head": "One head",
-    "find": "Find a sentence",
-    "draw": "Draw a pattern",
-    "rules": "Rules in place of heads",
+    "find": "Find",
+    "draw": "Draw",
+    "rules": "Rules",
 }
 """The views of the page."""
 
@@ -27,7 +27,7 @@ class CorpusView:
 
     over: str = kept(choice("over", "all", SHOWN, "what is shown"))
     one: tuple[Head, ...] = kept(
-        heads_parameter("one", "for one head, which, as kind.layer.head; the first of several")
+        heads_parameter("one", "the head that is shown, as kind.layer.head; the first of several")
     )
     across: str = kept(
         choice("across", "previous", QUANTITIES, "for every head, the measure across")

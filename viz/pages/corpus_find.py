@@ -8,7 +8,6 @@ import streamlit as st
 
 from model.checkpoints.checkpoint import CheckpointError
 from model.record.weight_rules import RULES
-from model.survey.corpus_survey import CorpusSurvey
 from model.survey.sentence_index import WORTH_READING, Does, SentenceIndex
 from model.trace.attention_map import AttentionKind, AttentionMap, BoolArray
 from model.trace.head import Head
@@ -24,7 +23,15 @@ from viz.draw import style
 from viz.draw.labels import escape_markdown
 from viz.links.head_refs import KINDS
 from viz.links.mask_edits import decode, encode
-from viz.pages.corpus_parts import choose_head, in_columns, open_head, place_of, show_map
+from viz.pages.corpus_parts import (
+    Asked,
+    choose_head,
+    in_columns,
+    open_head,
+    place_of,
+    show_all_on_stage,
+    show_map,
+)
 from viz.service import session
 from viz.service.jobs.running import record
 from viz.service.questions import OfModel
@@ -61,16 +68,21 @@ def indexed(question: OfModel) -> SentenceIndex | None:
     return index
 
 
-def show_search(question: OfModel, survey: CorpusSurvey, view: CorpusView) -> None:
+def show_search(asked: Asked) -> None:
     """Sentences with some words, in which a head looks somewhere."""
+    question, view = asked.question, asked.view
     index = indexed(question)
     if index is None:
         return
-    place = place_of(survey, view)
+    place = place_of(asked)
     kind = place.site.kind
     if view.does not in ("", *index.found_by(kind)):
         address.change(does="")
-        view = address.read(CorpusView)
+        view = asked.view
+    found = index.found(view.words, place, view.does or None)
+    # Without a question, it says what can be asked.
+    said = found_sentence(index, found, view.words, place, view.does)
+    st.markdown(f"**{escape_markdown(said)}**")
     with row(at="bottom"):
         st.text_input(
             "Words",
@@ -81,16 +93,13 @@ def show_search(question: OfModel, survey: CorpusSurvey, view: CorpusView) -> No
             placeholder="such as: work* two",
             help="Sentences need all of them. work* stands for work, works and worker.",
         )
-        choose_head(survey, place)
+        choose_head(asked.survey, place)
         menu(
             "Looks",
             {"": "anywhere", **{name: RULES[name].text for name in index.found_by(kind)}},
             key=KEYS("does"),
             width=300,
         )
-    found = index.found(view.words, place, view.does or None)
-    said = found_sentence(index, found, view.words, place, view.does)
-    st.markdown(f"#### {escape_markdown(said)}")
     if asks(view) and found:
         traces = show_found(question, index, place, found[:FOUND], KEYS("found"))
         if len(found) > FOUND:
@@ -106,19 +115,24 @@ def asks(view: CorpusView) -> bool:
     return bool(view.words.strip() or view.does)
 
 
-def present_found(question: OfModel, survey: CorpusSurvey, view: CorpusView) -> None:
-    """The first sentences that were found, on a stage."""
-    index = indexed(question)
-    if index is None:
+def show_search_on_stage(asked: Asked) -> None:
+    """The first sentences that were found; every head where nothing is asked for."""
+    question, view = asked.question, asked.view
+    if not asks(view):
+        show_all_on_stage(asked)
         return
-    place = place_of(survey, view)
-    rule = view.does if view.does in index.found_by(place.site.kind) else ""
-    found = index.found(view.words, place, rule or None)
-    said = found_sentence(index, found, view.words, place, rule)
-    stage.say(said)
-    if found:
-        traces = traced(question, index, found[:STAGED])
-        stage.show((FoundMaps(traces, *place, said), KEYS("found")), narrow=is_narrow())
+    with stage.picture():
+        index = indexed(question)
+        if index is None:
+            return
+        place = place_of(asked)
+        rule = view.does if view.does in index.found_by(place.site.kind) else ""
+        found = index.found(view.words, place, rule or None)
+        said = found_sentence(index, found, view.words, place, rule)
+        stage.say(said)
+        if found:
+            traces = traced(question, index, found[:STAGED])
+            stage.show((FoundMaps(traces, *place, said), KEYS("found")), narrow=is_narrow())
 
 
 def traced(question: OfModel, index: SentenceIndex, found: Found) -> list[Trace]:
@@ -156,10 +170,13 @@ def on_draw(name: str, shape: tuple[int, int]) -> None:
         address.change(drawn=pattern)
 
 
-def show_drawing(question: OfModel, survey: CorpusSurvey, view: CorpusView) -> None:
+def show_drawing(asked: Asked) -> None:
     """A grid to draw on, and the heads that look there."""
+    question, survey, view = asked.question, asked.survey, asked.view
     trace = session.ask(question.record)
-    segments("Attention", {str(kind): kind.full_name for kind in KINDS}, key=KEYS("drawn_in"))
+    with row():
+        segments("Attention", {str(kind): kind.full_name for kind in KINDS}, key=KEYS("drawn_in"))
+        st.markdown(f"**{escape_markdown(drawn_sentence([]))}**")
     kind = AttentionKind(view.drawn_in)
     attention, drawn = drawing(trace, view)
     shape = drawn.shape
@@ -177,7 +194,8 @@ def show_drawing(question: OfModel, survey: CorpusSurvey, view: CorpusView) -> N
             on_edit=partial(on_draw, name, shape),
         )
     with right:
-        st.markdown(f"#### {escape_markdown(drawn_sentence(found))}")
+        if found:
+            st.markdown(escape_markdown(drawn_sentence(found)))
         for column, match in zip(st.columns(2), found[:2], strict=False):
             place = Head(match.site, match.head)
             with column:
@@ -198,10 +216,17 @@ def show_drawing(question: OfModel, survey: CorpusSurvey, view: CorpusView) -> N
         show_like(question, attention, drawn, Head(found[0].site, found[0].head))
 
 
-def drawn_picture(question: OfModel, view: CorpusView) -> DrawnHeads | None:
-    """The pattern in the address beside the heads that look there; None if it fits no map here."""
+def show_drawing_on_stage(asked: Asked) -> None:
+    """The pattern beside the heads that look there; every head where it fits no map here."""
+    question, view = asked.question, asked.view
     trace = session.ask(question.record)
-    return drawn_heads(question, trace, view) if drawing(trace, view)[1].any() else None
+    if not drawing(trace, view)[1].any():
+        show_all_on_stage(asked)
+        return
+    with stage.picture():
+        picture = drawn_heads(question, trace, view)
+        stage.say(picture.caption)
+        stage.show((picture, KEYS("pattern")), narrow=is_narrow())
 
 
 def drawn_heads(question: OfModel, trace: Trace, view: CorpusView) -> DrawnHeads:

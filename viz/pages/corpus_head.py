@@ -28,16 +28,17 @@ from viz.draw import style
 from viz.draw.labels import escape_markdown
 from viz.heads.view import VIEW as HEADS
 from viz.heads.view import HeadsView
-from viz.pages.corpus_parts import choose_head, in_columns, place_of, show_map
+from viz.pages.corpus_parts import Asked, choose_head, in_columns, place_of, show_map
 from viz.pages.corpus_rules import show_with_rules
 from viz.registry.pages import ASKED
 from viz.service import session
 from viz.service.jobs.running import record
 from viz.service.model_menu import checkpoints
 from viz.service.questions import OfModel
-from viz.shell import address, current_head
+from viz.shell import address, current_head, stage
 from viz.shell.save_menu import show_picture
-from viz.shell.widgets import row
+from viz.shell.widgets import brief, row
+from viz.shell.width import is_narrow
 
 TENTHS = (9, 8, 6, 4, 2, 0)
 """Tenths of the sentences of which one is shown, by a measure of the head."""
@@ -46,35 +47,36 @@ ALIKE = 3
 """The nearest heads that are named of each model."""
 
 
-def show_head(question: OfModel, survey: CorpusSurvey, view: CorpusView) -> None:
+def show_head(asked: Asked) -> None:
     """All about one head."""
-    place = place_of(survey, view)
+    question, survey = asked.question, asked.survey
+    place = place_of(asked)
     site, head = place
     current_head.note(VIEW.name, [place])
-    with row(at="bottom"):
-        choose_head(survey, place)
-        st.button(
-            "See it on the sentence above",
-            icon=HEADS.icon,
-            key=KEYS("to-heads"),
-            on_click=address.open_view,
-            args=(HEADS, HeadsView(attention=str(site.kind), layer=site.layer, head=head)),
-        )
-    st.markdown(f"#### {escape_markdown(does(survey, place))}")
-    further = (
-        effect_sentence(survey, place),
-        came(question, survey, place),
-        aligned(question, place),
-    )
-    st.markdown(escape_markdown(" ".join(filter(None, further))))
     left, right = st.container(key=KEYS("beside")).columns([3, 2], gap="large")
     with left:
         spread = HeadSpread(survey, question.model_name, site, head)
         show_picture(spread, KEYS("spread"), further=sample_sentence(survey))
     with right:
+        with row(at="bottom"):
+            choose_head(survey, place)
+            st.button(
+                "See it on the sentence above",
+                icon=HEADS.icon,
+                key=KEYS("to-heads"),
+                on_click=address.open_view,
+                args=(HEADS, HeadsView(attention=str(site.kind), layer=site.layer, head=head)),
+            )
+        further = (
+            effect_sentence(survey, place),
+            came(question, survey, place),
+            aligned(question, place),
+        )
+        sentences = [does(survey, place), " ".join(filter(None, further))]
+        brief([*map(escape_markdown, sentences)], KEYS("head"))
         show_picture(LookDistances(survey, question.model_name, site, head), KEYS("distances"))
         show_pairs(survey, place)
-    show_sentences(question, survey, place)
+    show_sentences(asked, place)
     if survey.rules is not None:
         st.subheader("Said as a rule", anchor=False)
         st.markdown(escape_markdown(rule_sentence(survey.rules.heads[place])))
@@ -85,12 +87,21 @@ def show_head(question: OfModel, survey: CorpusSurvey, view: CorpusView) -> None
         show_picture(picture, KEYS("rule"))
         st.toggle(
             "Translate with the rule in its place",
-            view.follows,
+            asked.view.follows,
             key=KEYS("follows"),
         )
-        if view.follows:
+        if asked.view.follows:
             show_with_rules(question, (place,))
     show_nearest(question, survey, place)
+
+
+def show_head_on_stage(asked: Asked) -> None:
+    """A head's measures among those of all others."""
+    place = place_of(asked)
+    with stage.picture():
+        stage.say(does(asked.survey, place))
+        picture = HeadSpread(asked.survey, asked.question.model_name, *place)
+        stage.show((picture, KEYS("spread")), narrow=is_narrow())
 
 
 def came(question: OfModel, survey: CorpusSurvey, place: Head) -> str | None:
@@ -136,32 +147,42 @@ def main_measure(survey: CorpusSurvey, place: Head) -> str | None:
     return next(iter(HeadSpread(survey, "", *place).keys), None)
 
 
-def show_sentences(question: OfModel, survey: CorpusSurvey, place: Head) -> None:
+def examples_of(survey: CorpusSurvey, place: Head, measure: str) -> dict[int, int]:
+    """A sentence of some tenths, from where a measure is largest to where it is smallest."""
+    spread = survey.of(place).measures[measure]
+    # The shorter one of each tenth: a small map of many words cannot be read.
+    return {
+        tenth: min(spread.examples[tenth], key=lambda number: len(survey.shown[number][0]))
+        for tenth in TENTHS
+        if spread.examples[tenth]
+    }
+
+
+def show_strongest(asked: Asked, place: Head) -> None:
+    """The first of the sentences of `show_sentences`, if there is any."""
+    if measure := main_measure(asked.survey, place):
+        for each in [*examples_of(asked.survey, place, measure).items()][:1]:
+            show_sentence(asked, place, measure, *each)
+
+
+def show_sentences(asked: Asked, place: Head) -> None:
     """Sentences from those where a measure is largest to those where it is smallest."""
-    measure = main_measure(survey, place)
+    measure = main_measure(asked.survey, place)
     if measure is None:
         return
-    spread = survey.of(place).measures[measure]
     name = QUANTITIES[measure].name
     st.subheader(
         f"From its strongest sentences to its weakest, by {name[0].lower()}{name[1:]}", anchor=False
     )
-    # The shorter one of each tenth: a small map of many words cannot be read.
-    chosen = [
-        (tenth, min(spread.examples[tenth], key=lambda number: len(survey.shown[number][0])))
-        for tenth in TENTHS
-        if spread.examples[tenth]
-    ]
-    in_columns(chosen, lambda each: show_sentence(question, survey, place, measure, *each))
+    chosen = [*examples_of(asked.survey, place, measure).items()]
+    in_columns(chosen, lambda each: show_sentence(asked, place, measure, *each))
 
 
-def show_sentence(
-    question: OfModel, survey: CorpusSurvey, place: Head, measure: str, tenth: int, number: int
-) -> None:
+def show_sentence(asked: Asked, place: Head, measure: str, tenth: int, number: int) -> None:
     """One sentence as a small map, which opens on the heads page."""
     site, head = place
-    source, text = survey.shown[number]
-    trace = session.ask(record(question.version, source, text))
+    source, text = asked.survey.shown[number]
+    trace = session.ask(record(asked.question.version, source, text))
     value = facts_of({site: trace.maps[site]})[site].get(measure)
     told = "" if value is None else f" · {written(measure, float(value[head]))}"
     st.caption(f"{tenth_name(tenth)}{told}")

@@ -1,6 +1,7 @@
 """What the views of the corpus page share."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TypeVar
 
 import streamlit as st
@@ -9,18 +10,36 @@ from model.explain.measures import EFFECT
 from model.survey.corpus_survey import CorpusSurvey
 from model.trace.head import Head
 from model.trace.trace import Trace
+from viz.corpus.all_heads import AllHeads
 from viz.corpus.quantities import ranked
+from viz.corpus.sentences import all_sentence
 from viz.corpus.small_map import small_map
 from viz.corpus.view import KEYS, CorpusView
 from viz.draw.labels import escape_markdown
 from viz.heads.view import VIEW as HEADS
 from viz.heads.view import HeadsView
 from viz.registry.pages import ASKED
-from viz.shell import address
+from viz.service.questions import OfModel
+from viz.shell import address, stage
 from viz.shell.theme import is_dark
 from viz.shell.width import is_narrow
 
 T = TypeVar("T")
+
+CHART = KEYS("heads")
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question about a model that has a survey."""
+
+    question: OfModel
+    survey: CorpusSurvey
+
+    @property
+    def view(self) -> CorpusView:
+        """The page as the address describes it."""
+        return address.read(CorpusView)
 
 
 def open_head(place: Head) -> None:
@@ -28,9 +47,15 @@ def open_head(place: Head) -> None:
     address.change(over="head", one=(place,))
 
 
-def place_of(survey: CorpusSurvey, view: CorpusView) -> Head:
-    """The head that is shown: the one asked for, or the one with the largest effect."""
-    usual = next(iter(ranked(survey, EFFECT.key)), (survey.places[0], 0.0))[0]
+def first_by(survey: CorpusSurvey, key: str) -> Head:
+    """The head with the largest value; the model's first where none has one."""
+    return next(iter(ranked(survey, key)), (survey.places[0], 0.0))[0]
+
+
+def place_of(asked: Asked, by: str = EFFECT.key) -> Head:
+    """The head that is shown: the one asked for, or the one with the largest value by a measure."""
+    survey, view = asked.survey, asked.view
+    usual = first_by(survey, by)
     if not view.one:
         return usual
     place = view.one[0]
@@ -42,6 +67,18 @@ def place_of(survey: CorpusSurvey, view: CorpusView) -> Head:
         f"instead: {usual.name}.",
     )
     return usual
+
+
+def all_heads(asked: Asked) -> AllHeads:
+    """All heads by the two measures."""
+    return AllHeads(asked.survey, asked.question.model_name, asked.view.across, asked.view.up)
+
+
+def show_all_on_stage(asked: Asked) -> None:
+    """All heads, alone."""
+    with stage.picture():
+        stage.say(all_sentence(asked.survey, asked.view.across, asked.view.up))
+        stage.show((all_heads(asked), CHART), narrow=is_narrow())
 
 
 def choose_head(survey: CorpusSurvey, place: Head) -> None:

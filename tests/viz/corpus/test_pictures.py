@@ -108,7 +108,9 @@ def test_a_label_is_said_with_how_often_it_held(survey: CorpusSurvey) -> None:
 
 def test_without_a_label_the_closest_one_is_said(survey: CorpusSurvey) -> None:
     place = Site(AttentionKind.ENCODER, 0), 0
-    assert does(survey, place) == "Too few sentences can tell what this head does."
+    assert does(survey, place, "Encoder 0.0") == (
+        "Encoder 0.0 has no label: too few sentences can tell what it does."
+    )
     site, head = place
     heads = list(survey.heads[site])
     heads[head] = replace(heads[head], held=dict.fromkeys(RULE, Held(10, MIN_SENTENCES)))
@@ -117,7 +119,8 @@ def test_without_a_label_the_closest_one_is_said(survey: CorpusSurvey) -> None:
     assert label is not None
     share = f"{MIN_PASSING:.0%}"
     assert does(many, place) == (
-        f"No label: no pattern holds in {share} of the sentences. Closest: {label.text}."
+        f"This head has no label: no pattern holds in {share} of the sentences. Closest: "
+        f"{label.text}."
     )
 
 
