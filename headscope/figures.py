@@ -114,6 +114,7 @@ from viz.positions.table import Positions as Positions
 from viz.positions.waves import Circle as Circle
 from viz.positions.waves import FormulaWaves as FormulaWaves
 from viz.positions.waves import Waves as Waves
+from viz.positions.word_sum import WordSum as WordSum
 
 
 def matched_by_surveys(model: str, other: str) -> dict[_Head, _Head]:

@@ -47,7 +47,7 @@ PAGES = {
     "positions": {
         "topic=table": ["encoding", "chosen-waves", "circle", "pair-waves"],
         "topic=likeness": ["likeness", "by-offset"],
-        "topic=words": ["parts-of-words", "terms"],
+        "topic=words": ["word-sum", "parts-of-words", "terms"],
         "topic=without&scale=0": ["neighbours"],
         "topic=shuffle&shuffled=1.0.2.3.4.5.6": ["distances"],
         "topic=formula": ["formula", "formula-waves"],

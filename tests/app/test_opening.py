@@ -125,7 +125,8 @@ def test_words_open_shuffled_as_the_stored_sentence_shows_most(
 ) -> None:
     app = open_app(folder=folder, page="positions")
     app.text_input(key="sentence").set_value(SHOWN["shuffle"].source).run()
-    app.segmented_control(key="positions-topic").set_value("shuffle").run()
+    app.segmented_control(key="positions-topic").set_value("without").run()
+    app.segmented_control(key="positions-topic-within").set_value("shuffle").run()
     assert app.query_params["shuffled"] == SHOWN["shuffle"].setting
     next(each for each in app.button if each.label == ORIGINAL).click().run()
     assert "shuffled" not in app.query_params
@@ -136,7 +137,7 @@ def test_a_link_to_the_words_order_or_to_positions_changes_neither(
 ) -> None:
     app = open_app(folder=folder, page="positions", topic="shuffle")
     assert "shuffled" not in app.query_params
-    app.segmented_control(key="positions-topic").set_value("without").run()
+    app.segmented_control(key="positions-topic-within").set_value("without").run()
     assert app.slider(key="positions-scale").value == 0
 
 

@@ -49,11 +49,11 @@ LIMIT, D_MODEL = 64, 48
 TOPICS = {
     "table": ["encoding", "chosen-waves", "circle", "pair-waves"],
     "likeness": ["likeness", "by-offset"],
-    "words": ["terms"],
+    "words": ["word-sum", "terms"],
     "without": ["neighbours"],
     "shuffle": [],
-    "learned": [],
     "formula": ["formula", "formula-waves"],
+    "learned": [],
 }
 """The figures of each."""
 
@@ -196,6 +196,14 @@ def choose(app: AppTest, key: str, value: str) -> AppTest:
     return chosen
 
 
+def choose_topic(app: AppTest, topic: str) -> AppTest:
+    """Choose a part by its tab, and beside the tabs where it is not the first of its own."""
+    first = {"shuffle": "without", "learned": "formula"}.get(topic, topic)
+    if query(app, "topic") not in (first, topic):
+        choose(app, "topic", first)
+    return choose(app, "topic-within" if first != topic else "topic", topic)
+
+
 def drag(app: AppTest, *places: Any, turn: int = 1) -> AppTest:
     return tell_state(
         app, "positions-word-order", {"order": {"places": list(places), "turn": turn}}
@@ -239,7 +247,7 @@ def test_the_page_opens_with_the_table_and_the_address_stays_empty(open_position
 def test_a_topic_is_chosen_and_written_into_the_address(open_positions: OpenApp) -> None:
     app = open_positions()
     for topic in (*TOPICS, "table"):
-        choose(app, "topic", topic)
+        choose_topic(app, topic)
         assert app.query_params.get("topic") == (None if topic == "table" else topic)
 
 
@@ -423,14 +431,46 @@ def test_the_four_heatmaps_are_what_the_encoder_reads(
 ) -> None:
     app = open_positions(topic="words")
     parts = model.embedding_parts(SENTENCE)
-    (sent,) = [each.proto.bytes for each in app.get("bidi_component") if each.proto.bytes]
-    panels = Decoded(sent).header["panels"]
+    panels = Decoded(component(app, "positions-parts").bytes).header["panels"]
     shown = [panel["values"].reshape(parts.word.shape) for panel in panels]
     for drawn, wanted in zip(
         shown, (parts.word, parts.scaled, parts.position, parts.sum), strict=True
     ):
         assert np.array_equal(drawn, wanted)
     assert np.array_equal(shown[2], model.position_table(len(parts.tokens)))
+
+
+def test_a_word_its_position_and_their_sum_are_drawn_to_one_scale(
+    open_positions: OpenApp, model: Translator
+) -> None:
+    app = open_positions(topic="words", at="4095")
+    parts = model.embedding_parts(SENTENCE)
+    last = len(parts.tokens) - 1
+    assert app.selectbox(key="positions-at").value == last
+    app.selectbox(key="positions-at").set_value(1).run()
+    assert query(app, "at") == "1"
+    figure = spec(app, "word-sum")
+    rows = [parts.scaled[1], parts.position[1], parts.sum[1]]
+    for trace, row in zip(figure["data"], rows, strict=True):
+        assert np.array_equal(array(trace["y"]), row)
+    scales = {
+        tuple(axis["range"]) for name, axis in figure["layout"].items() if name[:5] == "yaxis"
+    }
+    ((low, high),) = scales
+    assert high == -low == pytest.approx(1.05 * max(np.abs(row).max() for row in rows))
+
+
+def test_the_wave_below_the_table_is_a_column_of_it(
+    open_positions: OpenApp, model: Translator
+) -> None:
+    app = open_positions(length="limit")
+    sent = Decoded(component(app, "positions-encoding-wave").bytes).header
+    table = model.position_table()
+    assert sent["chart"] == "positions-encoding"
+    assert np.array_equal(sent["values"].reshape(table.shape), table)
+    assert sent["words"] == axis_texts(model.translate(SENTENCE).source)
+    assert len(sent["names"]) == table.shape[1]
+    assert sent["names"][1].startswith(" (cos), wavelength 6.28")
 
 
 def test_the_shares_of_the_scores_are_those_of_every_head(
@@ -753,7 +793,7 @@ def test_rows_that_training_never_reached_are_marked_in_the_table_and_left_out_e
     np.testing.assert_allclose(shown, likeness(table[:12], cosine=True), atol=1e-6)
     assert more(app).count("Left out: rows 12 to 39") == 2
     assert "is no rotation" in more(app)
-    choose(app, "topic", "learned")
+    choose_topic(app, "learned")
     assert spec(app, "encoding-learned")["layout"]["shapes"][0]["y0"] == 11.5
     assert "shapes" not in spec(app, "encoding-sinusoidal")["layout"]
     assert array(spec(app, "likeness-learned")["data"][0]["z"]).shape == (12, 12)
@@ -811,8 +851,9 @@ def test_figures_are_laid_out_for_the_width_that_the_browser_tells(
     tell_state(app, "width", {"abreast": abreast})
     assert is_narrow(app, "encoding") == is_narrow(app, "chosen-waves") == single
     assert is_narrow(app, "circle") == is_narrow(app, "pair-waves") == beside
-    (group,) = [each for each in app.get("button_group") if each.key == "positions-topic"]
-    assert ("Remove positions" in str(group.proto)) != single
+    choose_topic(app, "shuffle")
+    (group,) = [each for each in app.get("button_group") if each.key == "positions-topic-within"]
+    assert ("Shuffle the words" in str(group.proto)) != single
 
 
 def test_a_wide_page_has_room_for_two_figures_of_full_size(open_positions: OpenApp) -> None:

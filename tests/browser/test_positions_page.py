@@ -31,14 +31,16 @@ PHONE: dict[str, Any] = {
 }
 
 TOPICS = {
-    "table": "The table",
+    "table": "Table",
     "likeness": "Similarity",
     "words": "Added to the words",
     "without": "Remove positions",
     "shuffle": "Shuffle the words",
+    "formula": "Another formula",
     "learned": "Learned positions",
-    "formula": "What if",
 }
+TABS = {"without": "Order", "formula": "What if"}
+"""Tabs that lead to the first of several topics; the others stand beside the tabs then."""
 
 
 class PositionsPage:
@@ -352,7 +354,7 @@ def test_the_point_moves_on_its_circle_as_the_slider_does(
 def test_every_topic_opens_with_a_click_and_back_returns(positions: PositionsPage) -> None:
     positions.open()
     for topic, name in TOPICS.items():
-        positions.page.get_by_role("radio", name=name).click()
+        positions.page.get_by_role("radio", name=TABS.get(topic, name), exact=True).click()
         positions.reader.wait_for_query(topic=None if topic == "table" else topic)
         positions.settle()
         expect(positions.reader.alerts).to_have_count(
@@ -360,10 +362,24 @@ def test_every_topic_opens_with_a_click_and_back_returns(positions: PositionsPag
         )
         assert not scrolls_sideways(positions)
     positions.page.go_back()
-    positions.reader.wait_for_query(topic="learned")
+    positions.reader.wait_for_query(topic="formula")
     positions.settle()
-    chosen = positions.page.get_by_role("radio", name="Learned positions")
+    chosen = positions.page.get_by_role("radio", name="Another formula")
     expect(chosen).to_have_attribute("aria-checked", "true")
+
+
+def test_the_column_that_is_pointed_at_is_drawn_as_a_wave(positions: PositionsPage) -> None:
+    positions.open()
+    wave = positions.page.locator(".wave")
+    expect(wave.get_by_text("Dimension 16 (sin), wavelength")).to_be_visible()
+    plot = positions.page.locator(".st-key-positions-encoding .nsewdrag")
+    box = plot.bounding_box()
+    assert box is not None
+    plot.hover(position={"x": 1, "y": box["height"] / 2})
+    expect(wave.get_by_text("Dimension 0 (sin), wavelength 6.28")).to_be_visible()
+    wave.focus()
+    positions.page.keyboard.press("ArrowRight")
+    expect(wave.get_by_text("Dimension 1 (cos), wavelength 6.28")).to_be_visible()
 
 
 # ---- light, dark, small and large ---------------------------------------------------------------
@@ -384,7 +400,7 @@ def test_on_a_phone_figures_are_narrow_and_nothing_leaves_the_page(
 ) -> None:
     positions = PositionsPage(visitor(**PHONE, color_scheme="dark"))
     positions.open(topic="words")
-    for name, key in {"": "terms", "Remove": "neighbours", "Table": "encoding"}.items():
+    for name, key in {"": "terms", "Order": "neighbours", "Table": "encoding"}.items():
         if name:
             positions.page.get_by_role("radio", name=name, exact=True).click()
         positions.page.wait_for_function(

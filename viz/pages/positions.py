@@ -5,6 +5,7 @@ from dataclasses import replace
 from viz.pages import positions_changed as changed
 from viz.pages import positions_formula as formula
 from viz.pages import positions_table as table
+from viz.pages import positions_words as words
 from viz.pages.positions_asked import Asked
 from viz.positions.view import KEYS, PARTS
 from viz.service import session
@@ -20,54 +21,57 @@ def adds_positions(asked: Asked) -> bool:
     return asked.model.positions.is_added
 
 
+ORDER, OTHERS = "Order", "What if"
+"""The tabs of several parts."""
+
 OF_POSITIONS = {
     "table": Part(
         table.show_table,
         table.show_table_on_stage,
         applies=adds_positions,
-        icon=":material/grid_on:",
-        short="Table",
+        options=table.choose_table,
         columns=2,
     ),
     "likeness": Part(
         table.show_likeness,
         table.show_likeness_on_stage,
         applies=adds_positions,
-        icon=":material/blur_linear:",
+        options=table.choose_likeness,
         columns=2,
     ),
     "words": Part(
-        table.show_words,
-        table.show_words_on_stage,
+        words.show_words,
+        words.show_words_on_stage,
         applies=adds_positions,
-        icon=":material/add:",
+        beside=words.choose_word,
         short="Words",
     ),
     "without": Part(
         changed.show_without,
         changed.show_without_on_stage,
-        icon=":material/tune:",
         short="Remove",
+        tab=ORDER,
     ),
     "shuffle": Part(
         changed.show_shuffle,
         changed.show_shuffle_on_stage,
-        icon=":material/shuffle:",
         short="Shuffle",
+        tab=ORDER,
+    ),
+    "formula": Part(
+        formula.show_formula,
+        formula.show_formula_on_stage,
+        short="Formula",
+        columns=2,
+        tab=OTHERS,
     ),
     "learned": Part(
         table.show_learned,
         table.show_learned_on_stage,
         applies=adds_positions,
-        icon=":material/school:",
         short="Learned",
         columns=2,
-    ),
-    "formula": Part(
-        formula.show_formula,
-        formula.show_formula_on_stage,
-        icon=":material/calculate:",
-        columns=2,
+        tab=OTHERS,
     ),
 }
 

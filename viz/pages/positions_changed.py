@@ -44,9 +44,8 @@ def show_without(asked: Asked) -> None:
         # While the decoder writes, its last position is not known.
         address.change(side="encoder")
     view = address.read(PositionsView)
-    with st.container(
-        horizontal=True, vertical_alignment="bottom", gap="xsmall" if is_narrow() else "large"
-    ):
+    one, other = st.columns([1, 3], gap="large")
+    with one:
         st.slider(
             "Strength of the encoding",
             0,
@@ -54,7 +53,6 @@ def show_without(asked: Asked) -> None:
             view.scale,
             key=KEYS("scale"),
             format="%d%%",
-            width=300,
             help="100% is the model as it is, 0% removes positions.",
         )
         with options(KEYS("without-options")):
@@ -72,7 +70,8 @@ def show_without(asked: Asked) -> None:
     if both is None:
         return
     before, after = both
-    show_translations("The translation", before.free.text, after.free.text)
+    with other:
+        show_translations("The translation", before.free.text, after.free.text)
     heads = neighbour_heads(before.forced, after.forced)
     if heads:
         picture = NeighbourHeads(heads, question.sentence, view.edit)

@@ -9,28 +9,22 @@ from model.checkpoints.checkpoint import CONFIG
 from model.record.intervention import PositionError
 from model.trace.attention_map import FloatArray
 from model.translate.translator import Translator
-from viz.browser.matrices import matrices
-from viz.draw.labels import escape_markdown, lower_first
+from viz.browser.wave import wave
+from viz.draw.labels import axis_texts, escape_markdown, lower_first
 from viz.pages.positions_asked import Asked
-from viz.positions.embedding_sum import EmbeddingSum
-from viz.positions.score_terms import TermShares
 from viz.positions.similarity import ByOffset, Similarity
 from viz.positions.table import Positions, untrained_words
 from viz.positions.view import KEYS, LENGTHS, PositionsView
-from viz.positions.waves import Circle, Waves
+from viz.positions.waves import Circle, Waves, wave_names
 from viz.service import model_menu, session
-from viz.service.jobs.running import term_shares
 from viz.service.questions import OfModel
 from viz.shell import address, stage
 from viz.shell.fragments import fragment
-from viz.shell.save_menu import captioned, show_picture
-from viz.shell.widgets import hint, options, segments
+from viz.shell.save_menu import show_picture
+from viz.shell.widgets import hint, segments
 from viz.shell.width import is_narrow
 
 WAVES = KEYS("wave-choice")
-
-PARTS_HEIGHT = 17
-"""The height in rem of a matrix where positions meet words."""
 
 MOST_WAVES = 8
 FEW_POSITIONS = 64
@@ -56,18 +50,38 @@ def picture_of(asked: Asked, table: FloatArray) -> Positions:
     return Positions(table, model.positions.base, model.trained_positions(), sentence, tokens)
 
 
+def choose_table(asked: Asked) -> None:
+    """How many positions are shown, and the dimensions of the waves below."""
+    segments("Positions", LENGTHS, key=KEYS("length"), hides_label=False)
+    view, d_model = asked.view, asked.model.model.config.d_model
+    st.session_state[WAVES] = view.dimensions(d_model)
+    st.multiselect(
+        "Dimensions as waves",
+        range(d_model),
+        address.value_of(WAVES),
+        key=WAVES,
+        max_selections=MOST_WAVES,
+        on_change=keep_waves,
+        help=f"Up to {MOST_WAVES}. If you remove all, the first four come back.",
+    )
+
+
 def show_table(asked: Asked) -> None:
-    """The matrix, some dimensions as waves, and one pair on its circle."""
-    segments("Positions", LENGTHS, key=KEYS("length"))
+    """The matrix with the wave that one points at, some dimensions as waves, a pair as points."""
     table = table_of(asked)
     if table is None:
         return
-    show_picture(picture_of(asked, table), KEYS("encoding"))
+    picture = picture_of(asked, table)
     model, view = asked.model, asked.view
+    few = table
     if view.length == "sentence":
-        few = min(max(FEW_POSITIONS, len(asked.source)), model.model.config.max_positions)
-        table = model.position_table(few)
-    show_waves(model, view, table)
+        count = min(max(FEW_POSITIONS, len(asked.source)), model.model.config.max_positions)
+        few = model.position_table(count)
+    show_picture(picture, KEYS("encoding"), after=" Point at a column to see its wave.")
+    trained = few[: model.trained_positions()]
+    names = wave_names(trained.shape[1], model.positions.base)
+    wave(KEYS("encoding"), trained, names, axis_texts(asked.source))
+    show_waves(model, view, few)
     show_circle(model)
 
 
@@ -91,27 +105,12 @@ def left_out(model: Translator, length: int) -> str:
 
 def show_waves(model: Translator, view: PositionsView, table: FloatArray) -> None:
     """Some dimensions over position, without rows that training never reached."""
-    base, said = model.positions.base, left_out(model, len(table))
-    table = table[: model.trained_positions()]
-    d_model = table.shape[1]
-    st.session_state[WAVES] = view.dimensions(d_model)
-    with options(KEYS("waves-options")):
-        st.multiselect(
-            "Dimensions as waves",
-            range(d_model),
-            address.value_of(WAVES),
-            key=WAVES,
-            max_selections=MOST_WAVES,
-            on_change=keep_waves,
-            help=f"Up to {MOST_WAVES}. If you remove all, the first four come back.",
-        )
-    picked = st.session_state[WAVES]
+    said = left_out(model, len(table))
+    trained = table[: model.trained_positions()]
+    picked = view.dimensions(table.shape[1])
     if picked:
-        show_picture(
-            Waves(table, picked, base),
-            KEYS("chosen-waves"),
-            further=said,
-        )
+        picture = Waves(trained, picked, model.positions.base)
+        show_picture(picture, KEYS("chosen-waves"), further=said)
 
 
 def keep_waves() -> None:
@@ -146,10 +145,14 @@ def show_circle(model: Translator) -> None:
     address.write_address()
 
 
+def choose_likeness(asked: Asked) -> None:
+    """Cosine or dot product."""
+    st.toggle("Cosine instead of the dot product", asked.view.cosine, key=KEYS("cosine"))
+
+
 def show_likeness(asked: Asked) -> None:
     """Every two positions compared, and the same by offset."""
     model, view = asked.model, asked.view
-    st.toggle("Cosine instead of the dot product", view.cosine, key=KEYS("cosine"))
     said = left_out(model, model.max_tokens)
     for column, (picture, key) in zip(
         st.columns(2, gap="large"), likeness_of(model, cosine=view.cosine), strict=True
@@ -176,28 +179,6 @@ def likeness_of(model: Translator, *, cosine: bool) -> list[tuple[Similarity | B
         (Similarity(table, cosine), KEYS("likeness")),
         (ByOffset(table, cosine), KEYS("by-offset")),
     ]
-
-
-def show_words(asked: Asked) -> None:
-    """Word, scaling, position and their sum, and the terms of the first layer's scores."""
-    question, sentence = asked.question, asked.question.sentence
-    picture = EmbeddingSum(asked.model.embedding_parts(sentence), sentence)
-    matrices(picture.panels, key=KEYS("parts"), height=PARTS_HEIGHT, abreast=2)
-    captioned(escape_markdown(picture.caption), [picture], KEYS("parts-of-words"))
-    try:
-        shares = session.ask(term_shares(question.version, sentence))
-    except PositionError as error:
-        hint(escape_markdown(str(error)))
-        return
-    show_picture(TermShares(shares, sentence), KEYS("terms"))
-
-
-def show_words_on_stage(asked: Asked) -> None:
-    """Word, scaling, position and their sum."""
-    sentence = asked.question.sentence
-    with stage.picture():
-        panels = EmbeddingSum(asked.model.embedding_parts(sentence), sentence).panels
-        matrices(panels, key=KEYS("parts"), abreast=2, stage=True)
 
 
 def checkpoint_with(kind: str) -> Path | None:

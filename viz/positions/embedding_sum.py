@@ -55,7 +55,7 @@ class EmbeddingSum(Picture):
     @property
     def alt(self) -> str:
         norms = ", ".join(
-            f"{name.lower()} {_written(_norms(values).mean())}"
+            f"{name.lower()} {norm_words(norms_of(values).mean())}"
             for name, values in _panels(self.parts).items()
         )
         tokens = self.parts.tokens
@@ -67,7 +67,7 @@ class EmbeddingSum(Picture):
 
     @property
     def caption(self) -> str:
-        factor = _factor(self.parts)
+        factor = factor_of(self.parts)
         if factor == 1:
             return "This model adds the position to the embedding as it is."
         return (
@@ -77,8 +77,8 @@ class EmbeddingSum(Picture):
     @property
     def more(self) -> str:
         panels = _panels(self.parts)
-        ratio = float(_norms(panels["Scaled word"]).mean()) / max(
-            float(_norms(panels["Position"]).mean()), np.finfo(np.float64).tiny
+        ratio = float(norms_of(panels["Scaled word"]).mean()) / max(
+            float(norms_of(panels["Position"]).mean()), np.finfo(np.float64).tiny
         )
         compared = (
             f"A word is then {style.number(ratio)} times as long as a position, on average. "
@@ -105,12 +105,12 @@ class EmbeddingSum(Picture):
                 keys=dimensions,
                 alt=f"{name}: {style.count_of(len(parts.tokens), 'token')} by "
                 f"{style.count_of(len(dimensions), 'dimension')}; the norm of a row is "
-                f"{_written(_norms(values).mean())} on average.",
+                f"{norm_words(norms_of(values).mean())} on average.",
                 scale="signed",
                 low=-limit,
                 high=limit,
                 unit=unit,
-                beside=[_written(norm) for norm in _norms(values)],
+                beside=[norm_words(norm) for norm in norms_of(values)],
                 beside_title="Norm of the row",
                 query_title="Token",
                 key_title="Dimension",
@@ -140,7 +140,7 @@ class EmbeddingSum(Picture):
         plots = []
         for place, (name, values) in enumerate(panels.items()):
             drawn, placed, left_out = columns_in(_NARROW_ROOM if narrow else _ROOM, values)
-            norms = [f" {_written(norm)}" for norm in _norms(values)[::step]]
+            norms = [f" {norm_words(norm)}" for norm in norms_of(values)[::step]]
             plots.append(
                 Plot(
                     across=number_axis(
@@ -239,16 +239,18 @@ def _panels(parts: EmbeddingParts) -> dict[str, FloatArray]:
     return panels
 
 
-def _factor(parts: EmbeddingParts) -> float:
+def factor_of(parts: EmbeddingParts) -> float:
     """The best-fitting factor by which words were multiplied."""
     word, scaled = parts.word.astype(np.float64), parts.scaled.astype(np.float64)
     size = float(np.square(word).sum())
     return round(float((word * scaled).sum()) / size, 6) if size else 1.0
 
 
-def _norms(values: FloatArray) -> Values:
+def norms_of(values: FloatArray) -> Values:
+    """The length of each row, (token,)."""
     return np.linalg.norm(values.astype(np.float64), axis=1)
 
 
-def _written(norm: float) -> str:
+def norm_words(norm: float) -> str:
+    """A length with the digits that count."""
     return f"{norm:.1f}" if norm >= 10 else f"{norm:.2f}"

@@ -143,7 +143,9 @@ class _Heatmap(Picture):
             texts = side_texts(tokens, layout.narrow)
             texts += [str(position) for position in range(len(tokens), length)]
             up = label_axis("Token", texts)
-            height, hover = style.plot_height(length), _TOKEN_HOVER
+            # Long sentences leave out labels: all of the table is seen at once.
+            height = min(style.plot_height(length), style.COMFORTABLE_HEIGHT)
+            hover = _TOKEN_HOVER
         marks = [cells(values, name="encoding", gap=0, hover=hover, **placed)]
         if _has_untrained(trained, length):
             marks += _untrained_marks(trained, length)

@@ -9,13 +9,13 @@ from model.record.intervention import PositionEdit, Sides
 from viz.links.parameters import View, choice, flag, integer, kept, kept_in, pattern
 
 PARTS = {
-    "table": "The table",
+    "table": "Table",
     "likeness": "Similarity",
     "words": "Added to the words",
     "without": "Remove positions",
     "shuffle": "Shuffle the words",
+    "formula": "Another formula",
     "learned": "Learned positions",
-    "formula": "What if",
 }
 
 LENGTHS = {"sentence": "This sentence", "limit": "The model's limit", "beyond": "Twice the limit"}
@@ -45,7 +45,9 @@ class PositionsView:
     pair: int = kept(
         integer("pair", 8, low=0, high=4095, meaning="a pair of dimensions on its circle")
     )
-    at: int = kept(integer("at", 5, low=0, high=4095, meaning="the position on the circle"))
+    at: int = kept(
+        integer("at", 5, low=0, high=4095, meaning="the position on the circle, and of the word")
+    )
     cosine: bool = kept(flag("cosine", True, "similarity as cosine, not dot product"))
     scale: int = kept(
         integer("scale", 100, low=0, high=100, meaning="the strength of the encoding, in percent")

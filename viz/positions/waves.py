@@ -59,6 +59,17 @@ _WAVE_HOVER = "position <b>%{x}</b><br>value <b>%{y:.6~g}</b>"
 _CIRCLE_HOVER = "position <b>%{text}</b><br>(%{x:.4~f}, %{y:.4~f})"
 
 
+def wave_names(d_model: int, base: float | None) -> list[str]:
+    """What is said of every dimension of a table after its number; nothing of learned ones."""
+    if base is None:
+        return [""] * d_model
+    turns = wavelengths(d_model, base)
+    return [
+        f" ({'cos' if dimension % 2 else 'sin'}), wavelength {length_words(turns[dimension // 2])}"
+        for dimension in range(d_model)
+    ]
+
+
 class _Lines(Picture):
     """Dimensions over position, one line each.
 
@@ -86,14 +97,8 @@ class _Lines(Picture):
         d_model = self.rows.shape[1]
         for dimension in self.dimensions:
             require_index("dimension", dimension, d_model)
-        if self.base is None:
-            return [f"dimension {dimension}" for dimension in self.dimensions]
-        turns = wavelengths(d_model, self.base)
-        return [
-            f"dimension {dimension} ({'cos' if dimension % 2 else 'sin'}), wavelength "
-            f"{length_words(turns[dimension // 2])}"
-            for dimension in self.dimensions
-        ]
+        names = wave_names(d_model, self.base)
+        return [f"dimension {dimension}{names[dimension]}" for dimension in self.dimensions]
 
     @property
     def alt(self) -> str:

@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+import streamlit as st
+
 from viz.draw.keys import Keys
 from viz.shell import address, stage, tab_row
 from viz.shell.widgets import segments
@@ -27,6 +29,7 @@ class Part(Generic[A]):
         columns: how many figures stand side by side.
         options: what is seldom changed of it, behind *Options*.
         beside: what it is asked, beside the tabs.
+        tab: the title of the tab that it shares with others; without it, it has its own.
     """
 
     show: Callable[[A], None]
@@ -37,6 +40,7 @@ class Part(Generic[A]):
     columns: int = 1
     options: Callable[[A], None] | None = None
     beside: Callable[[A], None] | None = None
+    tab: str = ""
 
     def label(self, title: str) -> str:
         """Its text on the page's list of parts."""
@@ -80,9 +84,7 @@ def show_parts(
         part.on_stage(asked)
     else:
         with tab_row.tabs():
-            segments(
-                "Part", {name: each.label(titles[name]) for name, each in fitting.items()}, key=key
-            )
+            choose(titles, fitting, keys, chosen)
             if part.beside is not None:
                 part.beside(asked)
         if part.options is not None:
@@ -90,3 +92,28 @@ def show_parts(
                 part.options(asked)
         part.show(asked)
     return part
+
+
+def choose(
+    titles: Mapping[str, str], fitting: Mapping[str, Part[A]], keys: Keys, chosen: str
+) -> None:
+    """The tabs of the parts that apply; parts of one tab stand beside these once it is chosen."""
+    key = keys(chosen)
+    name = address.value_of(key)
+    tabs: dict[str, dict[str, str]] = {}
+    for other, each in fitting.items():
+        title = each.label(titles[other])
+        tabs.setdefault(each.tab or title, {})[other] = title
+    # The chosen part stands for its tab, every other tab leads to its first part.
+    leads = {name if name in parts else next(iter(parts)): tab for tab, parts in tabs.items()}
+    segments("Part", leads, key=key)
+    shared = next(parts for parts in tabs.values() if name in parts)
+    if len(shared) > 1:
+        within = keys(chosen, "within")
+        st.session_state[within] = name
+        segments(
+            "Part of it",
+            shared,
+            key=within,
+            on_change=lambda: address.change(**{chosen: st.session_state[within]}),
+        )

@@ -28,6 +28,7 @@ from tests.viz.browser.test_explorer import a_trace, packed, with_masks_of_heads
 from tests.viz.browser.test_matrices import a_mask, a_panel, told
 from viz.browser import matrices
 from viz.browser.files import joined
+from viz.browser.wave import pack_wave
 from viz.compare.paired import PairedTraces
 from viz.compare.payload import pack_pair
 from viz.decoding.attention import HeadMean
@@ -316,6 +317,7 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
         "decoding": a_decoding(),
         "branches": branches(),
         "pair": pair(),
+        "wave": encoded(pack_wave("", np.eye(3, 2, dtype=np.float32), ["", ""], ["cat"])),
         "figure": a_figure(),
         "bundles": {str(path.relative_to(VIZ)): joined(path) for path in components()},
     }

@@ -18,6 +18,7 @@ from viz.positions.shuffle import ShuffledDistances, reordered
 from viz.positions.similarity import ByOffset, Similarity
 from viz.positions.table import Formula, Positions
 from viz.positions.waves import Circle, FormulaWaves, Waves
+from viz.positions.word_sum import WordSum
 
 SENTENCE = "The cat sat on the mat."
 BASE = 10000.0
@@ -40,6 +41,7 @@ def test_every_picture_comes_back(folder: Path, translator: Translator) -> None:
         Similarity(table, False),
         ByOffset(table, False),
         EmbeddingSum(translator.embedding_parts(SENTENCE), SENTENCE),
+        WordSum(translator.embedding_parts(SENTENCE), SENTENCE, 1),
         TermShares(shares, SENTENCE),
         Formula(made_up, 50.0),
         FormulaWaves(made_up, (0, 4), 50.0),

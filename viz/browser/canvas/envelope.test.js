@@ -16,6 +16,7 @@ const ENVELOPES = {
   branches: fixtures.branches.envelope,
   without: fixtures.branches.without,
   pair: fixtures.pair.envelope,
+  wave: fixtures.wave,
   figure: fixtures.figure.envelope,
 };
 const ID_END = 20;
