@@ -15,6 +15,7 @@ import headscope as hs
 from model.patching.patch import patch
 from model.survey.probes import probed
 from model.survey.survey_file import save_survey
+from model.trace.head import Head
 from model.translate.translator import load
 from tests.kit.apptest import component, go_to, tell_state
 from tests.kit.explorer_payload import Decoded
@@ -22,6 +23,7 @@ from tests.kit.foreign_folders import save_foreign
 from tests.kit.shown import plain, query
 from tests.kit.surveys import tiny_corpus_survey
 from tests.kit.tiny_checkpoint import PAIRS, write_tiny_checkpoint
+from viz.links.searches import Settings, written_settings
 from viz.pages.compare_heads import PATCHES, PUT_IN
 from viz.pages.compare_models import alike_words, matched_pair
 from viz.pages.compare_sentences import NO_SECOND
@@ -173,6 +175,30 @@ def test_two_models_are_compared_head_by_head(open_compare: OpenApp, tmp_path: P
     assert app.session_state["compare-other_model"] == "marian"
     assert sent(app)["names"] == ["en-de", "marian"]
     assert "beside" in sent(app)["kinds"][0]["heads"][0]["said"]
+
+
+def test_two_searches_that_differ_show_every_head_reading_each_text(
+    open_compare: OpenApp, checkpoints: Path
+) -> None:
+    app = open_compare(versus="search")
+    # Both searches write the same.
+    assert [each for each in app.get("bidi_component") if each.key == PUT_IN] == []
+    app = open_compare(versus="search", against="sampling-4-60-300-0-100-1-1")
+    model = load(checkpoints / "en-de", device="cpu")
+    settings = (Settings(), written_settings("sampling-4-60-300-0-100-1-1"))
+    found = [model.decode(CAT, search=each.search()).translation.text for each in settings]
+    assert found[0] != found[1]
+    runs = [model.trace(CAT, text) for text in found]
+    assert [len(kind["heads"]) > 0 for kind in sent(app)["kinds"]] == [True, True, True]
+    for kind in sent(app)["kinds"]:
+        for head in kind["heads"]:
+            site, number = Head.of(head["part"])
+            for run, weights in zip(runs, head["weights"], strict=True):
+                np.testing.assert_array_equal(weights, run.maps[site].weights[number].ravel())
+    assert not sent(app)["puts"]
+    # With a head switched off the model is another one than a trace records.
+    app = open_compare(versus="search", against="sampling-4-60-300-0-100-1-1", off="cross.0.0")
+    assert [each for each in app.get("bidi_component") if each.key == PUT_IN] == []
 
 
 def test_surveys_of_both_models_say_which_heads_are_partners(

@@ -26,7 +26,7 @@ class OfPair(Picture):
 
     Attributes:
         pair: both traces.
-        other_model: the second model as `hs.figures.trace_by` takes it; empty for two sentences.
+        other_model: the second model as `hs.figures.trace_by` takes it; empty for one model.
     """
 
     pair: PairedTraces
@@ -36,6 +36,8 @@ class OfPair(Picture):
     def texts(self) -> Mapping[str, str]:
         if self.pair.versus == "sentence":
             return {"second_sentence": self.pair.second.source_text}
+        if self.pair.versus == "search":
+            return {"first_target": self.pair.first.text, "second_target": self.pair.second.text}
         return {"second_model": self.other_model}
 
     @property
@@ -53,6 +55,13 @@ def pair_setup(pair: PairedTraces, other_model: str) -> Lines:
     if pair.versus == "sentence":
         second = f"translator.trace({pair.second.source_text!r})"
         return [f"pair = hs.figures.PairedTraces({first}, {second})"]
+    if pair.versus == "search":
+        return [
+            f"sentence = {pair.first.source_text!r}",
+            f"first = translator.trace(sentence, {pair.first.text!r})",
+            f"second = translator.trace(sentence, {pair.second.text!r})",
+            "pair = hs.figures.PairedTraces(first, second, 'search')",
+        ]
     return [
         f"first = {first}",
         f"second = hs.figures.trace_by({other_model!r}, {pair.second.source_text!r})",
@@ -81,8 +90,9 @@ class HeadPair(OfPair):
     @property
     def title(self) -> str:
         site, number = self.head
-        if self.pair.versus == "sentence":
-            return f"{site.head_name(number)}, on both sentences"
+        if self.pair.versus != "model":
+            both = {"sentence": "on both sentences", "search": "in both searches"}
+            return f"{site.head_name(number)}, {both[self.pair.versus]}"
         other, place = self.pair.heads[self.head]
         return (
             f"{site.head_name(number)}, and layer {other.layer}, head {place} of the second model"

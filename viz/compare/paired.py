@@ -17,7 +17,7 @@ from model.trace.trace import Trace
 from viz.draw.labels import axis_texts
 from viz.links.head_refs import KINDS
 
-Versus = Literal["sentence", "model"]
+Versus = Literal["sentence", "model", "search"]
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class PairedTraces:
     """Two traces; only tokens that both have at one place are compared.
 
     Attributes:
-        first: of the first sentence or model.
+        first: of the first sentence or model, or of what the first search wrote.
         second: of the other.
         versus: what differs.
         partners: for heads of the first trace, those of the second; empty where each head belongs

@@ -86,7 +86,7 @@ def _kind(pair: PairedTraces, kind: AttentionKind, *, exact: bool) -> dict[str, 
 def _head(pair: PairedTraces, head: Head, layer: int, exact: bool) -> dict[str, Any]:
     partner = Head(*pair.heads[head])
     share = f"{style.percent(pair.moved[head])} of its weight differs"
-    beside = "" if pair.versus == "sentence" else f", beside {partner.short_name}"
+    beside = f", beside {partner.short_name}" if pair.versus == "model" else ""
     runs = pair.in_both(head)
     return {
         "part": str(head),

@@ -6,6 +6,7 @@ from typing import Any
 
 import streamlit as st
 
+from model.trace.head import Head
 from viz.browser.exchange import exchange, handle_moves
 from viz.browser.messages import last_handled
 from viz.compare.head_pair import HeadPair
@@ -55,10 +56,10 @@ def show_heads(
         view: the page as the address describes it.
         lines: what was written.
         put: parts that are in, each with its name.
-        names: of both models; None for those of two sentences.
+        names: of both models or searches; None for those of two sentences.
         other_model: the second model as a notebook reads it.
     """
-    head = view.head or pair.most_moved
+    head = head_of(pair, view)
     exchange(
         pack_pair(
             pair,
@@ -78,11 +79,16 @@ def show_heads(
         st.caption(escape_markdown(pictures[0].more))
 
 
+def head_of(pair: PairedTraces, view: CompareView) -> Head:
+    """The head that is shown large; the one that differs most, unless the address has one."""
+    return view.head if view.head in pair.heads else pair.most_moved
+
+
 def heads_on_stage(pair: PairedTraces, view: CompareView, other_model: str = "") -> None:
     """How every head differs."""
     second = pair.second
     on_stage(
-        HeadDifferences(pair, other_model, framed=view.head or pair.most_moved),
+        HeadDifferences(pair, other_model, framed=head_of(pair, view)),
         HEADS,
         f"Second model: {other_model}"
         if pair.versus == "model"

@@ -1,16 +1,21 @@
 """Two searches side by side: the part of the comparing page that varies how a text is written."""
 
+import functools
 from dataclasses import replace
 
 import streamlit as st
 
-from viz.compare.view import KEYS
+from model.trace.trace import Trace
+from viz.compare.paired import PairedTraces
+from viz.compare.view import KEYS, CompareView
 from viz.decoding.search_results import ComparedSearches
 from viz.draw.labels import escape_markdown
-from viz.links.searches import SearchView
+from viz.links.searches import SearchView, search_name
+from viz.pages.compare_heads import show_heads
 from viz.pages.decoded import decode, forget_forced, keep_fitting, show_differences
 from viz.pages.decoding_search import show_list, show_second_settings, show_settings
 from viz.service import session
+from viz.service.jobs.running import record
 from viz.service.questions import OfModel
 from viz.shell import address, stage
 from viz.shell.head_picker import keep_known
@@ -49,26 +54,48 @@ def picture_of(question: OfModel) -> ComparedSearches:
     return ComparedSearches(found, (search, other), view.changes)
 
 
-def show_list_of(question: OfModel) -> ComparedSearches:
+def show_list_of(question: OfModel, picture: ComparedSearches) -> None:
     """The results of one search and of another, and what changes to the model do to the first."""
     show_differences(question, address.read(SearchView), decode(question)[1])
-    picture = picture_of(question)
     show_list(picture.results)
-    return picture
 
 
 def show_searches(question: OfModel) -> None:
-    """The results of one search and of another."""
+    """What differs inside between the results of one search and of another, and both results."""
     question = replace(question, target="")
-    picture = show_list_of(question)
+    picture = picture_of(question)
+    show_heads_of(question, picture)
+    show_list_of(question, picture)
     words = escape_markdown(picture.words)
     is_same = len({each.text for each in picture.results}) == 1
     captioned(words if is_same else f"{words} {MARKED}", [picture], KEYS("searches"))
+
+
+def show_heads_of(question: OfModel, picture: ComparedSearches) -> None:
+    """The heads while each search's best text is read, if the texts differ and the model runs."""
+    view = address.read(CompareView)
+    one, other = (each.translation.text for each in picture.decodings)
+    # A trace is of the model as it is, of a text that has words.
+    if one == other or not one.strip() or not other.strip() or view.changes:
+        return
+    runs = [session.ask(record(question.version, question.sentence, each)) for each in (one, other)]
+    a, b = (
+        f"{mark}: {search_name(each)}" for mark, each in zip("AB", picture.searches, strict=True)
+    )
+    show_heads(searched(*runs), view, lines=[("A → B", one, other)], names=(a, b))
+
+
+@functools.lru_cache(maxsize=8)
+def searched(first: Trace, second: Trace) -> PairedTraces:
+    """Both texts' traces with their tokens aligned."""
+    return PairedTraces(first, second, "search")
 
 
 def show_searches_on_stage(question: OfModel) -> None:
     """The same."""
     question = settle(question)
     stage.say(f"Two searches{address.read(SearchView).changes.name}")
+    picture = picture_of(question)
     with stage.picture():
-        st.markdown(escape_markdown(show_list_of(question).words))
+        show_list_of(question, picture)
+        st.markdown(escape_markdown(picture.words))

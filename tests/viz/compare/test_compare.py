@@ -163,7 +163,11 @@ MIXED = {("cross", 1, 2): None, ("encoder", 1): [1, 2]}
 def test_pictures_have_python_numbers_and_words(translator: Translator, folder: Path) -> None:
     pair = PairedTraces(translator.trace(CAT), translator.trace(DOG))
     patched = hs.patch(translator, CAT, DOG, [("encoder", "output")])
+    first, second = (translator.trace(CAT, text) for text in (pair.first.text, pair.second.text))
+    searches = PairedTraces(first, second, "search")
     for picture in (
+        HeadDifferences(searches),
+        HeadPair(searches),
         HeadDifferences(pair, framed=(CROSS, 1)),
         HeadPair(pair, chosen=(CROSS, 1)),
         TracedWord(hs.causal_trace(translator, CAT, DOG), 1),
