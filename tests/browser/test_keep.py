@@ -238,7 +238,7 @@ def test_the_whole_view_opens_offline_and_shows_the_same_pixels(
         each.evaluate("window.explorer().style.fontFamily = 'monospace'")
         each.evaluate("window.explorer().querySelector('.caption').style.display = 'none'")
     heads.page.set_viewport_size({"width": 1279, "height": 800})
-    heads.page.wait_for_function("() => window.explorer().clientWidth < 1120")
+    heads.page.wait_for_function("() => window.explorer().clientWidth < 1232")
     wanted = heads.page.evaluate(ROOM)
     # As wide as in the app, and as far down the page, so that it has the same room.
     has = page.evaluate(ROOM)
