@@ -157,11 +157,11 @@ class SecurityHeaders:
 
 
 MIDDLEWARE = (
-    Middleware(VisitorsGone),
     Middleware(SecurityHeaders),
     Middleware(KnownHosts),
     Middleware(OldAddresses),
     Middleware(ComponentCode),
     Middleware(Hall),
     Middleware(StaticFiles),
+    Middleware(VisitorsGone),
 )
