@@ -100,6 +100,7 @@ MOVED = {
         "batch": "A dog.",
         "number": "2",
         "part": "compare",
+        "of": "decoder",
         "masked": "cross",
         "layer": "1",
         "head": "2",
