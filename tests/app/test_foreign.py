@@ -93,7 +93,7 @@ def test_about_tells_what_the_folder_says(open_foreign):
     go_to(app, "about").run()
     said = text_of(app)
     assert "GPT2LMHeadModel (gpt2)" in said
-    assert "n\\_head: 2" in said
+    assert "n_head: 2" in said
 
 
 def test_what_is_wrong_is_said_in_a_sentence(open_foreign, open_app, folder, tmp_path):

@@ -98,17 +98,25 @@ def translations_html(
             f"<div>{escape_html(visible(typed.text))}</div></section>"
         )
         look = "font-size: 1.125rem"
+        means = [_probability(mean) for mean in typed.means]
+        texts = [text or "nothing" for text in written]
+        if before == after:
+            # What is the same of both is said once.
+            both = zip(means, names, strict=True)
+            means = [" and ".join(f"{mean} {name.lower()}" for mean, name in both)]
+            texts, names = [f"{texts[0]}, both times"], ("", "")
+            look += "; grid-column: 1 / -1"
         written = [
-            f'<div style="font-weight: 400">Each typed token: probability {_probability(mean)} '
-            f"(geometric mean). Written freely: {text or 'nothing'}</div>"
-            for text, mean in zip(written, typed.means, strict=True)
+            f'<div style="font-weight: 400">Each typed token: probability {mean} '
+            f"(geometric mean). Written freely: {text}</div>"
+            for text, mean in zip(texts, means, strict=True)
         ]
     # Both texts begin at one place, so that words can be compared by eye.
     width = f"min-width: {0.5 * max(map(len, names))}em"
     sections = head + "".join(
         f'<section style="{look}"><span style="{width}">{escape_html(name)}</span>'
         f"<div>{text or NOTHING}</div></section>"
-        for name, text in zip(names, written, strict=True)
+        for name, text in zip(names, written, strict=False)
     )
     columns = "repeat(auto-fit, minmax(min(100%, 30rem), 1fr))"
     return (

@@ -33,7 +33,7 @@ LISTED_QUERIES = 5
 """The most queries without a key that are named; the rest are counted."""
 
 EDITED = ", edited"
-_BY_EDIT = "closed by the edit"
+BY_EDIT = "closed by the edit"
 _PRESET = "A query may look at a key where the preset allows it."
 _DRAWN = "A query may look at a key where the edited mask allows it."
 
@@ -65,7 +65,7 @@ class Mask:
     keys: Tokens
     shape: str
     meaning: str
-    reason: str = _BY_EDIT
+    reason: str = BY_EDIT
 
     dtype = "bool"
 
@@ -255,7 +255,7 @@ def edited_mask(base: Mask, allowed: BoolArray) -> Mask:
         cells=np.where(allowed, Cell.ALLOWED, reasons).astype(np.uint8),
         shape=_plain_shape(base.cells.shape),
         meaning=_DRAWN,
-        reason=_BY_EDIT,
+        reason=BY_EDIT,
     )
 
 
@@ -288,7 +288,7 @@ def both_masks(a: Mask, b: Mask) -> Mask:
         cells=np.where(cells > Cell.BOTH, np.uint8(Cell.OTHER), cells),
         shape=_plain_shape(cells.shape),
         meaning="True where both masks are.",
-        reason=" or ".join(named) or _BY_EDIT,
+        reason=" or ".join(named) or BY_EDIT,
     )
 
 

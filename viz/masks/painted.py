@@ -88,10 +88,14 @@ class EditedWeights(ChangedWeights):
 
     @property
     def example(self) -> tuple[int, int, int]:
-        """The mask, a query and a key: a cell that the edit changed, else one that it could."""
-        changed = np.argwhere(self.own.allowed != self.allowed)
-        cells = changed if len(changed) else np.argwhere(~self.allowed)
-        query, key = cells[len(cells) // 2].tolist() if len(cells) else (0, 0)
+        """The mask, a query and a key: where the edit moved most weight, else where it could."""
+        before, after = (np.nan_to_num(each.weights[self.at.head]) for each in self.maps)
+        moved = np.where(self.own.allowed != self.allowed, np.abs(after - before), -1)
+        if moved.size and moved.max() >= 0:
+            cells = np.argwhere(moved == moved.max())
+        else:
+            cells = np.argwhere(~self.allowed)
+        query, key = cells[0].tolist() if len(cells) else (0, 0)
         return 0, query, key
 
     def numbers(self) -> Numbers:

@@ -12,7 +12,7 @@ from viz.draw.axis_names import key_title, row_noun
 from viz.draw.panels import Panel
 from viz.masks.batch_masks import EVERY_QUERY
 from viz.masks.difference import COMPARED_NAMES, Compared, Difference
-from viz.masks.mask import Cell, Mask, edited_mask
+from viz.masks.mask import BY_EDIT, Cell, Mask, edited_mask
 
 EVERY = Tokens.unnamed(["every"])
 """The query of a one-row mask; without spaces, which labels would mark."""
@@ -48,7 +48,8 @@ def editor_panel(own: Mask, allowed: BoolArray, title: str, *, shown: Mask | Non
         queries=own.queries,
         keys=own.keys,
         alt=shown.alt,
-        names=shown.legend,
+        # A mask that hides nothing by itself has no reason, and what is painted on it has one.
+        names=tuple(text or BY_EDIT for text in shown.legend),
         colors={"light": themes.LIGHT.cells, "dark": themes.DARK.cells},
         query_title=query_title,
         key_title=key_titled,

@@ -258,6 +258,6 @@ def test_a_sentence_is_named_by_its_number_and_its_first_words() -> None:
 )
 def test_a_probability_below_one_is_not_called_one(mean: float, said: str) -> None:
     typed = Typed("x", (mean, -20.0))
-    found = translations_html("a", "a", ("A", "B"), dark=False, typed=typed)
+    found = translations_html("a", "b", ("A", "B"), dark=False, typed=typed)
     assert f"probability {said} (geometric mean)" in found
     assert "probability less than 0.0001 (geometric mean)" in found
