@@ -12,6 +12,7 @@ from viz.pages import effects_heads as heads
 from viz.pages import effects_maps as maps
 from viz.pages.effects_asked import Asked
 from viz.pages.effects_removal import show_removal, show_removal_on_stage
+from viz.pages.effects_words import open_pair
 from viz.service import session
 from viz.service.questions import OfModel
 from viz.shell import address, stage
@@ -67,7 +68,7 @@ def show(question: OfModel) -> None:
     """Everything, for a question that has an answer."""
     model = session.translator(question.checkpoint)
     trace = session.ask(question.record)
-    view = contrast.open_pair(question, clamp_view(model, trace.predictions), trace)
+    view = open_pair(question, clamp_view(model, trace.predictions), trace)
     asked = Asked(question, view, trace, model)
     if view.is_against:
         show_parts(AGAINST, OF_TWO_WORDS, asked, KEYS, "show")

@@ -15,7 +15,6 @@ from viz.effects.effect_map import EffectMap, WordMap, effect_sentences
 from viz.effects.head_map import cross_colors
 from viz.effects.view import KEYS
 from viz.pages.effects_asked import Asked
-from viz.pages.effects_contrast import above_words
 from viz.pages.effects_switches import (
     offer_switches,
     outcomes,
@@ -24,6 +23,7 @@ from viz.pages.effects_switches import (
     what_changes,
     written_line,
 )
+from viz.pages.effects_words import above_words
 from viz.shell import stage
 from viz.shell.save_menu import show_picture
 from viz.shell.theme import is_dark

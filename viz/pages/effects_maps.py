@@ -26,7 +26,7 @@ from viz.effects.ranking import MapRanking
 from viz.effects.self_maps import SelfMap, no_truth, part_name
 from viz.effects.view import EVERY, KEYS, MAPPED, written_part
 from viz.pages.effects_asked import Asked
-from viz.pages.effects_contrast import choose_token
+from viz.pages.effects_words import choose_token
 from viz.save.picture import Picture
 from viz.service import session
 from viz.service.jobs.examples import find_later_rows
