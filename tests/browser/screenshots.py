@@ -45,6 +45,8 @@ BLOCKED_SENTENCE, BLOCKED = "The old man sat in the garden.", "▁old"
 BITTEN = "The big dog bit the small cat."
 """Without positions, the cat bites the dog."""
 
+PAIR = "My brother lost his keys.", "My sister lost her keys."
+
 FURTHER = "Did you get her letter?\nHe doesn't come to work because he's ill."
 """The default further sentences of the masks page."""
 
@@ -58,7 +60,7 @@ COMPARED = ("pairing", "diagonal", "end")
 """Measures; the cross-attention heads with their largest values are compared."""
 
 WIDTH, HEIGHT = 1280, 800
-TALL, TALL_PAGE = 1700, 1300
+TALL = 1700
 """Pixels, tall enough for a figure below the first screen."""
 
 MOST_BYTES = 250_000
@@ -115,7 +117,9 @@ def pictures(translator: Translator) -> list[Picture]:
         Picture("heads-comparison", {"layer": layer, "head": head, "compare": together}),
         Picture("query-key", {"cell": cell, "below": "query-key"}, part=PLOT, height=TALL),
         Picture("decoding", {"at": step}, page="decoding"),
-        Picture("effects", {"off": "cross.3.1-cross.2.2"}, page="effects", height=TALL_PAGE),
+        Picture("effects", {"off": "cross.3.1-cross.2.2"}, page="effects"),
+        Picture("compare", {"sentence": PAIR[0], "other": PAIR[1]}, page="compare"),
+        Picture("masks", {"sentence": BLOCKED_SENTENCE}, page="masks"),
         Picture(
             "masks-change",
             {
@@ -127,7 +131,6 @@ def pictures(translator: Translator) -> list[Picture]:
                 "edit": blocked(translator),
             },
             page="masks",
-            height=TALL_PAGE,
         ),
         Picture(
             "positions-without",
