@@ -194,9 +194,13 @@ class StagePage:
         for painted in (".explorer", ".matrices", ".decoding-steps"):
             if self.page.locator(painted).count():
                 expect(self.page.locator(painted)).to_have_attribute("data-painted", ANYTHING)
-        charts = self.page.get_by_test_id("stPlotlyChart")
-        for place in range(charts.count()):
-            expect(charts.nth(place).locator(".main-svg").first).to_be_visible()
+        # Counted anew each time, since those of the view before go only now.
+        charts = '[data-testid="stPlotlyChart"]'
+        self.page.wait_for_function(
+            "charts => [...document.querySelectorAll(charts)]"
+            '.every(each => each.querySelector(".main-svg")?.getClientRects().length)',
+            arg=charts,
+        )
 
     def walk(self, path: str = "heads", **query: str) -> None:
         """As `open`, within the page that stands."""

@@ -25,7 +25,7 @@ from viz.save.numbers import Numbers, column_numbers
 _HEIGHT, _BELOW, _NAMED = 430, 84, 5
 """Pixels, and below the plot; the heads that are named where there is room, by each measure."""
 
-_PLOTS = (((540, 330), (1200, 800)), ((270, 430), (540, 430)))
+_PLOTS = (((540, 180), (1200, 800)), ((270, 430), (540, 430)))
 """The least and the largest plot in pixels, wide and narrow: names keep clear of others in both."""
 
 _POINT, _OFF, _LETTER, _LINE = 8, 9, 7, 18
