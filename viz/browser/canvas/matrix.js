@@ -14,9 +14,8 @@ export const LABEL_LEAST = 0.62;
 const LABELS_MOST = 0.35;
 // Smallest cell with a number, in rem: numbers follow the reader's text size.
 const NUMBERED = { width: 2.25, height: 1.125 };
-// In rem: the padding and corner radius of a number's plate, and the width of the arrow before a prediction.
+// In rem: the padding and corner radius of a number's plate.
 const PLATE = { width: 0.5, height: 0.3, radius: 0.2 };
-const ARROW = 1.125;
 export const MATRIX_ZOOMS = [1, 1.5, 2, 3, 4, 6, 8, 12, 16];
 const LINES_BETWEEN_FROM = 9;
 
@@ -205,7 +204,8 @@ export class Matrix {
     }
     this.left = title + Math.min(widest(this.queries), most) + 8;
     // A phone has no room for predictions; the tooltip names them.
-    this.right = sides > 1 ? title + Math.min(widest(this.beside ?? []) + ARROW * this.rem, most) + 8 : 4 + (this.overhang?.(context, room - this.left) ?? 0);
+    const arrow = sides > 1 ? context.measureText(`${this.kind.besideMark} `).width : 0;
+    this.right = sides > 1 ? title + Math.min(Math.ceil(arrow + widest(this.beside ?? [])), most) + 8 : 4 + (this.overhang?.(context, room - this.left) ?? 0);
     const fit = (room - this.left - this.right) / Math.max(1, this.keys.length);
     const limit = this.fills ? { width: Infinity, height: Infinity } : this.most;
     const across = Math.min(fit, limit.width, this.side ?? Infinity) * MATRIX_ZOOMS[this.zoom];
