@@ -115,10 +115,12 @@ def show_explorer(question: Question) -> None:
         opens_cells=opens_cells(prepared.trace),
         in_corpus=in_corpus(question),
     )
-    if not stage.is_on():
-        # The explorer draws over it what it changes without the server; Save is below its picture.
-        with st.container(key=KEYS("row")), tab_row.tabs():
-            pass
+    # Always there: in another place, the explorer would begin again with what was sent it last.
+    with st.container(key=KEYS("row")):
+        if not stage.is_on():
+            # The explorer draws over it what it changes without the server; Save is below it.
+            with tab_row.tabs():
+                pass
     with stage.picture():
         if stage.is_on() and view.off and isinstance(question, OfModel):
             show_large(question)
