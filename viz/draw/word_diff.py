@@ -89,6 +89,7 @@ def translations_html(
     A typed target stands above them, because the pictures below are of that target.
     """
     written = [escape_html(visible(before)), diff_html(before, after, dark=dark)]
+    labels = [*names]
     texts = [before, after] if typed is None else [typed.text]
     size = 1.5 if max(map(len, texts)) <= SHORT else 1.125
     head, look = "", f"font-size: {size}rem"
@@ -104,7 +105,7 @@ def translations_html(
             # What is the same of both is said once.
             both = zip(means, names, strict=True)
             means = [" and ".join(f"{mean} {name.lower()}" for mean, name in both)]
-            texts, names = [f"{texts[0]}, both times"], ("", "")
+            texts, labels = [f"{texts[0]}, both times"], [""]
             look += "; grid-column: 1 / -1"
         written = [
             f'<div style="font-weight: 400">Each typed token: probability {mean} '
@@ -116,7 +117,7 @@ def translations_html(
     sections = head + "".join(
         f'<section style="{look}"><span style="{width}">{escape_html(name)}</span>'
         f"<div>{text or NOTHING}</div></section>"
-        for name, text in zip(names, written, strict=False)
+        for name, text in zip(labels, written, strict=True)
     )
     columns = "repeat(auto-fit, minmax(min(100%, 30rem), 1fr))"
     return (

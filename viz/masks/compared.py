@@ -148,7 +148,7 @@ class ComparedMasks(_OfTwoMasks):
 
     @property
     def beside(self) -> list[Panel]:
-        """Both masks and, if they have the same size, what differs: without what both hide."""
+        """Both masks and, if they have the same size, their difference."""
         a, b, *others = self.panels
         return [a, replace(b, sign=""), *others[-1:]]
 

@@ -53,7 +53,7 @@ def choose_axes(asked: Asked) -> None:
 
 
 def show_all(asked: Asked) -> None:
-    """Every head as a point beside one of them, and the top of them in a list."""
+    """Show all heads as points, one head beside them, and the top ten in a list."""
     survey, view = asked.survey, asked.view
     place = place_of(asked, view.across)
     current_head.note(VIEW.name, [place])

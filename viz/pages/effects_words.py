@@ -64,7 +64,7 @@ def others(question: OfModel, place: int | None, predictions: Tokens) -> list[tu
 
 @contextmanager
 def above_words(asked: Asked) -> Iterator[DeltaGenerator]:
-    """A picture, shown within, above the choice of its words; gives the place beside that."""
+    """Show a picture within, above the choice of words; gives the place beside that choice."""
     above = st.container()
     # These come first: what is typed may be no word, and is then to be changed.
     with row():
@@ -128,7 +128,7 @@ def _keep_other() -> None:
 
 
 def ask_why_not() -> None:
-    """Hold the word of which the model was least sure against the next likeliest."""
+    """Compare the word that the model was least sure of with the next likeliest."""
     _ANEW.value = True
 
 

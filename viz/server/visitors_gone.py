@@ -9,7 +9,7 @@ from starlette.websockets import WebSocketDisconnected
 
 
 class VisitorsGone:
-    """Ends a connection in silence that Streamlit 1.67 still wants to close after it was closed.
+    """Silently ends a connection that Streamlit 1.67 tries to close a second time.
 
     A visitor may leave while something is sent. The next receive then fails, which Streamlit takes
     for a message of the wrong kind: it closes the connection once more, and that fails too.

@@ -381,7 +381,7 @@ def _show_fields(
 
 
 def _width(sentence: str) -> int:
-    """How many pixels wide a field at least is, so that it shows a sentence of usual length."""
+    """The least width of the field in pixels, enough for a sentence of usual length."""
     return min(max(FIELD, 30 + 8 * len(visible(sentence))), MOST_FIELD)
 
 

@@ -204,7 +204,7 @@ def offer(
     more: Mapping[str, Step] | None = None,
     scrolls: bool = False,
 ) -> None:
-    """Define what keys do on this page; several offers of one run add up, the last of a key counts.
+    """Define what keys do on this page; offers add up within a run, and a key does the last one.
 
     Args:
         help: the keys in a few words, such as "Left and right: head"; "" for none.

@@ -4,6 +4,7 @@
 import constants from "../../draw/constants.json" with { type: "json" };
 import { drawn, element, part } from "../canvas/dom.js";
 import { payloadId } from "../canvas/envelope.js";
+import { HeardChart } from "../canvas/heard_chart.js";
 import { mounted } from "../canvas/mount.js";
 import { pageTheme } from "../canvas/page.js";
 import { heed, lightWithin } from "../canvas/shared.js";
@@ -18,11 +19,6 @@ class Branches {
   place = 0;
   /** @type {ShownTheme} */
   theme;
-  /** @type {Chart | null} */
-  chart = null;
-  /** @type {Hearing | undefined} */
-  onHover;
-  onPlot = () => this._mark();
   /** @type {WordRange[] | null} */
   pointed = null;
   /** @type {SVGElement | undefined} */
@@ -50,9 +46,10 @@ class Branches {
     this.source = element("div", "tokens", { dir: "auto", role: "group", "aria-label": "Source sentence" });
     this.spoken = element("div", "spoken", { "aria-live": "polite" });
     root.replaceChildren(this.controls, this.target, this.about, this.source, this.spoken);
-    // Streamlit adds the chart after this script and replaces it with each new figure.
-    this.observer = new MutationObserver(() => this._find());
-    this.observer.observe(document.body, { childList: true, subtree: true });
+    const mark = () => this._mark();
+    /** @type {Hearing} */
+    const show = ({ points: [{ customdata }] }) => Array.isArray(customdata) && this._show(customdata[0]);
+    this.heard = new HeardChart({ plotly_hover: show, plotly_afterplot: mark }, mark);
     this.unheed = heed("pointed", (/** @type {WordRange[] | null} */ pointed) => {
       this.pointed = pointed;
       lightWithin(this.root, pointed);
@@ -72,32 +69,14 @@ class Branches {
     this.root.style.setProperty("--muted", this.theme.muted);
     this.root.style.setProperty("--line", this.theme.grid);
     this.root.style.setProperty("--fullest", this.theme.name === "dark" ? "32%" : "45%");
-    this._find();
+    this.heard.follow(this.tree.chart);
     this._show(this.place);
   }
 
   dispose() {
-    this.observer.disconnect();
+    this.heard.dispose();
     this.unheed();
-    this._leave();
-  }
-
-  _find() {
-    const chart = /** @type {Chart | null} */ (document.querySelector(`.st-key-${this.tree?.chart} .js-plotly-plot`));
-    // Plotly adds `on` when it draws.
-    if (!chart?.on || chart === this.chart) return;
-    this._leave();
-    this.chart = chart;
-    this.onHover = ({ points: [{ customdata }] }) => Array.isArray(customdata) && this._show(customdata[0]);
-    chart.on("plotly_hover", this.onHover);
-    chart.on("plotly_afterplot", this.onPlot);
-    this._mark();
-  }
-
-  _leave() {
     this.ring?.remove();
-    this.chart?.removeListener?.("plotly_hover", this.onHover);
-    this.chart?.removeListener?.("plotly_afterplot", this.onPlot);
   }
 
   /** @type {(place: number, aloud?: boolean) => void} */
@@ -122,14 +101,15 @@ class Branches {
   /** Rings the dot, in an element beside the figure: changing the figure would redraw it. */
   _mark() {
     this.ring?.remove();
-    const { xaxis, yaxis } = this.chart?._fullLayout ?? {};
-    const { x, y } = this.chart?.data?.at(-1) ?? { x: [], y: [] };
-    if (!this.chart || !xaxis?.c2p || !yaxis || x[this.place] === undefined) return;
+    const { chart } = this.heard;
+    const { xaxis, yaxis } = chart?._fullLayout ?? {};
+    const { x, y } = chart?.data?.at(-1) ?? { x: [], y: [] };
+    if (!chart || !xaxis?.c2p || !yaxis || x[this.place] === undefined) return;
     this.ring = drawn("circle", {
       ...{ cx: xaxis._offset + xaxis.c2p(x[this.place]), cy: yaxis._offset + yaxis.c2p(y[this.place]), r: constants.RING },
       ...{ fill: "none", stroke: this.theme.text, "stroke-width": 2.5, "pointer-events": "none" },
     });
-    part(this.chart, ".main-svg").append(this.ring);
+    part(chart, ".main-svg").append(this.ring);
   }
 }
 

@@ -1,50 +1,31 @@
 // The formula of position encodings beside its picture, a Plotly heatmap, with the numbers of the cell pointed at there.
 
 import { element } from "../canvas/dom.js";
+import { HeardChart } from "../canvas/heard_chart.js";
 import { mounted } from "../canvas/mount.js";
 import { cellOf, written } from "./cell.js";
 
 class Formula {
-  key = "";
   base = 0;
   width = 0;
   /** @type {Cell | null} */
   cell = null;
-  /** @type {Chart | null} */
-  chart = null;
 
   /** @param {HTMLElement} root */
   constructor(root) {
     this.root = root;
-    this.onHover = (/** @type {ChartEvent} */ { points: [{ y, customdata }] }) => this._show([y, Number(customdata)]);
-    // Streamlit adds the chart after this script and replaces it with each new figure.
-    this.observer = new MutationObserver(() => this._find());
-    this.observer.observe(document.body, { childList: true, subtree: true });
+    this.chart = new HeardChart({ plotly_hover: ({ points: [{ y, customdata }] }) => this._show([y, Number(customdata)]) });
   }
 
   /** @type {(given: { chart: string; base: number; width: number; length: number; cell: Cell }) => void} */
   update({ chart, base, width, length, cell }) {
-    [this.key, this.base, this.width] = [chart, base, width];
-    this._find();
+    [this.base, this.width] = [base, width];
+    this.chart.follow(chart);
     this._show(this.cell && this.cell[0] < length && this.cell[1] < width ? this.cell : cell);
   }
 
   dispose() {
-    this.observer.disconnect();
-    this._leave();
-  }
-
-  _find() {
-    const chart = /** @type {Chart | null} */ (document.querySelector(`.st-key-${this.key} .js-plotly-plot`));
-    // Plotly adds `on` when it draws.
-    if (!chart?.on || chart === this.chart) return;
-    this._leave();
-    this.chart = chart;
-    chart.on("plotly_hover", this.onHover);
-  }
-
-  _leave() {
-    this.chart?.removeListener?.("plotly_hover", this.onHover);
+    this.chart.dispose();
   }
 
   /** @type {(cell: Cell) => void} */

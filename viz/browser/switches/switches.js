@@ -33,7 +33,8 @@ class Switches {
   }
 
   _draw() {
-    const { map, open } = this.clicks;
+    const { open } = this.clicks;
+    const map = this.clicks.heard.chart;
     const { _fullData: traces, _fullLayout: layout } = map ?? {};
     if (!map || !traces || !layout) return;
     const cells = crossed(this.off, /** @type {[number, ...Head][]} */ (open));

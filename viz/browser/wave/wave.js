@@ -2,6 +2,7 @@
 
 import { drawn, element } from "../canvas/dom.js";
 import { opened, payloadId } from "../canvas/envelope.js";
+import { HeardChart } from "../canvas/heard_chart.js";
 import { mounted } from "../canvas/mount.js";
 import { pageTheme } from "../canvas/page.js";
 import { movedTo } from "../canvas/roving.js";
@@ -26,8 +27,6 @@ class Wave {
   /** @type {Header} */
   header;
   dimension = 0;
-  /** @type {Chart | null} */
-  chart = null;
 
   /** @param {HTMLElement} root */
   constructor(root) {
@@ -36,10 +35,7 @@ class Wave {
     this.place = element("div", "");
     root.replaceChildren(this.said, this.place);
     root.addEventListener("keydown", (event) => this._key(event));
-    this.onHover = (/** @type {ChartEvent} */ { points: [{ customdata }] }) => this._show(Number(customdata));
-    // Streamlit adds the chart after this script and replaces it with each new figure.
-    this.observer = new MutationObserver(() => this._find());
-    this.observer.observe(document.body, { childList: true, subtree: true });
+    this.chart = new HeardChart({ plotly_hover: ({ points: [{ customdata }] }) => this._show(Number(customdata)) });
     this.resized = new ResizeObserver(() => this._draw());
     this.resized.observe(root);
   }
@@ -52,27 +48,13 @@ class Wave {
       this.id = id;
       this.header = values;
     }
-    this._find();
+    this.chart.follow(this.header.chart);
     this._draw();
   }
 
   dispose() {
-    this.observer.disconnect();
+    this.chart.dispose();
     this.resized.disconnect();
-    this._leave();
-  }
-
-  _find() {
-    const chart = /** @type {Chart | null} */ (document.querySelector(`.st-key-${this.header?.chart} .js-plotly-plot`));
-    // Plotly adds `on` when it draws.
-    if (!chart?.on || chart === this.chart) return;
-    this._leave();
-    this.chart = chart;
-    chart.on("plotly_hover", this.onHover);
-  }
-
-  _leave() {
-    this.chart?.removeListener?.("plotly_hover", this.onHover);
   }
 
   /** @type {(dimension: number) => void} */
