@@ -88,7 +88,7 @@ class Visit:
 
     def looks_at_the_door(self) -> None:
         """Whether the visitor's own sentence plays."""
-        door = self.page.locator(".door[data-state]")
+        door = self.page.locator(".model-view[data-state]")
         words = door.locator(".read").text_content(timeout=2000) if door.count() else ""
         own = SENTENCE.split()[-1].strip(".") in (words or "")
         self.moved = own and door.get_attribute("data-state") == "playing"
@@ -97,7 +97,7 @@ class Visit:
     def opens_a_head(self) -> None:
         """Open the head whose weights the arcs are."""
         # Without a pointer, a block opens that head.
-        self.page.locator(".door .block.cross").last.press("Enter", timeout=LONGEST)
+        self.page.locator(".model-view .block.cross").last.press("Enter", timeout=LONGEST)
         self.page.wait_for_url("**/heads?**", timeout=LONGEST)
         self.page.locator(".explorer[data-painted]").wait_for(timeout=LONGEST)
         self.note("a head stands large")

@@ -25,7 +25,14 @@ FLOORS = (
     ("viz.save", "viz.browser"),
     ("viz.links",),
     (
-        *("viz.door", "viz.heads", "viz.effects", "viz.decoding", "viz.masks", "viz.positions"),
+        *(
+            "viz.model_page",
+            "viz.heads",
+            "viz.effects",
+            "viz.decoding",
+            "viz.masks",
+            "viz.positions",
+        ),
         *("viz.corpus", "viz.compare", "viz.about"),
     ),
     ("viz.registry",),

@@ -20,7 +20,6 @@ from viz.decoding.lens import LayerLens
 from viz.decoding.search_results import ComparedSearches, SearchWidths
 from viz.decoding.search_tree import SearchTree
 from viz.decoding.steps import OneStep
-from viz.door.picture import PlayedSentence, figure_of_model
 from viz.effects.alignment_map import NO_ALIGNMENT, AlignmentMap
 from viz.effects.contrast_map import ContrastMap
 from viz.effects.deciding_heads import DecidingHeads
@@ -42,6 +41,7 @@ from viz.links.searches import WIDEST, of_every_width, written_settings
 from viz.masks.batch_masks import batch_masks
 from viz.masks.own_masks import OneMask
 from viz.masks.window import OpeningWindow
+from viz.model_page.picture import PlayedSentence, figure_of_model
 from viz.positions.embedding_sum import EmbeddingSum
 from viz.positions.score_terms import TermShares, term_shares
 from viz.positions.similarity import ByOffset, Similarity

@@ -26,9 +26,9 @@ from model.trace.trace import Trace
 from model.translate.translator import Translator, load
 from tests.kit.apptest import component, deliver, go_to, nodes, trigger
 from tests.kit.shown import captions, html, plain, query, said
-from viz.door.arcs import arcs_of
 from viz.draw.labels import axis_texts
 from viz.links import mask_edits
+from viz.model_page.arcs import arcs_of
 from viz.registry import pages
 from viz.registry.pages import DEFAULT_SENTENCE, HOME
 from viz.service import session

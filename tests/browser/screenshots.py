@@ -69,7 +69,7 @@ TIMEOUT, FADE = 120_000, 1000
 """Milliseconds: the first page of a server loads the model."""
 
 PLOT = ".js-plotly-plot"
-DRAWN = f"{PLOT}, .headscope[data-painted], .headscope.door[data-state], .headscope.exchange canvas"
+DRAWN = f"{PLOT}, .headscope[data-painted], .model-view[data-state], .headscope.exchange canvas"
 
 
 class ScreenshotError(RuntimeError):

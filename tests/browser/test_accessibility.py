@@ -63,7 +63,7 @@ WITH_LINES_ABOVE = {"masks, change", "positions, without", "positions, shuffle"}
 HALF = 0.5
 
 OF_OTHER_SHAPES = {"door", "door, an encoder alone", "about", "compare, searches"}
-"""Figure 1 has its own measures, in test_door_page; the others are scrolled."""
+"""Figure 1 has its own measures, in test_model_page; the others are scrolled."""
 
 PANEL = '[data-testid="stPopoverBody"]'
 

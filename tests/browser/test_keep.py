@@ -52,7 +52,7 @@ class Saving:
             timeout=LOADING,
         )
         shown = {
-            "": ".door[data-state]",
+            "": ".model-view[data-state]",
             "heads": ".explorer[data-painted]",
             "masks": ".matrices[data-painted]",
         }

@@ -110,7 +110,7 @@ def test_ones_own_sentence_goes_through_every_picture(
     page, trace = opened(text), toy.trace(SENTENCE)
     expect(page.get_by_label("Sentence")).to_have_value(HOSTILE)
     translate(page, SENTENCE)
-    expect(page.locator(".door .written")).to_have_text(trace.text.replace(" ", " "))
+    expect(page.locator(".model-view .written")).to_have_text(trace.text.replace(" ", " "))
     # From a block of the model to its heads, and to the other pages.
     page.locator(".block.cross").first.focus()
     page.keyboard.press("Enter")

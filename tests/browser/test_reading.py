@@ -168,7 +168,7 @@ def test_on_a_laptop_sentence_and_translation_stay_in_sight_in_the_first_scene(
     wait_until_calm(newcomer.page, still=300)
     text = newcomer.text.bounding_box()
     assert text is not None
-    door = newcomer.page.locator(".door[data-state]")
+    door = newcomer.page.locator(".model-view[data-state]")
     for seen in (door.locator(".read"), door.locator(".written")):
         expect(seen).to_be_visible()
         box = seen.bounding_box()

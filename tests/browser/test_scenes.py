@@ -99,7 +99,7 @@ def wait_for_picture(talk: TalkPage) -> None:
         """() => {
             const drawn = (root) => [...root.querySelectorAll("*")].some((each) =>
                 each.dataset?.painted
-                || each.matches(".js-plotly-plot .main-svg, .door[data-state]")
+                || each.matches(".js-plotly-plot .main-svg, .model-view[data-state]")
                 || (each.shadowRoot && drawn(each.shadowRoot)));
             return drawn(document);
         }""",

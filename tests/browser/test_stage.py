@@ -285,7 +285,7 @@ def test_captions_on_stage_are_read_from_the_back_row(
 ) -> None:
     reader = visitor(viewport={"width": 1920, "height": 1080}, color_scheme=scheme)
     reader.page.goto(f"{reader.url}/?present=1&scene=1&moment=1")
-    reader.page.locator(".door[data-state]").wait_for(timeout=LOADING)
+    reader.page.locator(".model-view[data-state]").wait_for(timeout=LOADING)
     expect(reader.page.locator(".shown")).not_to_be_empty()
     texts = reader.page.evaluate(TEXTS)
     assert {"shown", "sentence", "said", "written", "read"} <= set(texts)

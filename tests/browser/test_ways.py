@@ -101,7 +101,7 @@ def test_keys_of_the_page_rest_while_a_question_is_typed(
     page: Page, open_page: Callable[[str], None]
 ) -> None:
     open_page(f"?{TOY}&moment=3")
-    door = page.locator(".door[data-state]")
+    door = page.locator(".model-view[data-state]")
     expect(door).to_have_attribute("data-moment", "3")
     page.keyboard.press("Control+k")
     page.keyboard.type("k k")

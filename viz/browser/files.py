@@ -9,7 +9,7 @@ import re
 from pathlib import Path
 
 LARGE = {
-    "door/component.js": "door/door.css",
+    "model_view/component.js": "model_view/model_view.css",
     "exchange/exchange.js": "exchange/exchange.css",
     "explorer/component.js": "explorer/explorer.css",
     "headline/headline.js": "headline/headline.css",

@@ -16,7 +16,6 @@ from model.trace.token_schemes import WORD_START, joined, special
 from model.trace.word_grouping import words
 from viz.about.view import AboutView
 from viz.decoding.view import DecodingView
-from viz.door.view import DoorView
 from viz.draw.labels import CONTINUED, axis_texts
 from viz.heads.about_trace import shape_of
 from viz.heads.view import TRAINING, HeadsView
@@ -24,6 +23,7 @@ from viz.inquiries.inquiry import Answer, Inquiries, Subject, has_word, is_model
 from viz.inquiries.weights import at_head
 from viz.inquiries.writing import hardest_word
 from viz.links.parameters import MOST_CHARACTERS
+from viz.model_page.view import DoorView
 from viz.service import session
 from viz.service.model_menu import Kind, openables, titles, toy_task
 from viz.service.questions import OfModel, OfReader

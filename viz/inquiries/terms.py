@@ -15,7 +15,6 @@ from viz.about.view import AboutView
 from viz.compare.view import CompareView
 from viz.decoding.certainty import HESITANT
 from viz.decoding.view import DecodingView
-from viz.door.view import DoorView
 from viz.effects.view import EffectsView
 from viz.heads.about_trace import shape_of
 from viz.heads.view import HeadsView
@@ -25,6 +24,7 @@ from viz.inquiries.weights import has_scores, how_computed
 from viz.inquiries.what_if import adds_positions
 from viz.links.searches import USUAL
 from viz.masks.view import MasksView
+from viz.model_page.view import DoorView
 from viz.positions.view import PositionsView
 
 inquiry = Inquiries()

@@ -12,15 +12,15 @@ from model.checkpoints.checkpoint import CheckpointError
 from model.explain.alignment_file import read_alignment
 from model.explain.labels import Label
 from model.trace.attention_map import Site
-from viz.browser.door import door
 from viz.browser.kept import Kept, nothing
 from viz.browser.messages import message_of
-from viz.door.arcs import arcs_of
-from viz.door.payload import Figure, pack
-from viz.door.picture import PlayedSentence, figure_of_model
-from viz.door.view import VIEW, DoorView
+from viz.browser.model_view import model_view
 from viz.draw import css
 from viz.links.parameters import write
+from viz.model_page.arcs import arcs_of
+from viz.model_page.payload import Figure, pack
+from viz.model_page.picture import PlayedSentence, figure_of_model
+from viz.model_page.view import VIEW, DoorView
 from viz.registry.pages import SHARED, VIEWS
 from viz.service import session
 from viz.service.questions import OfModel, OfReader, OfTrace, Question
@@ -126,7 +126,7 @@ def show(question: Question) -> None:
     figure = figure_of(question)
     n_moments = max(len(figure.trace.target), len(figure.arcs.weights))
     with stage.picture():
-        door(
+        model_view(
             pack(figure, key=key, moment=view.moment, play=view.play, stage=stage.is_on()),
             key=KEY,
             on_open=on_open,

@@ -16,7 +16,6 @@ from viz.about.view import VIEW as ABOUT
 from viz.compare.view import VIEW as COMPARE
 from viz.corpus.view import VIEW as CORPUS
 from viz.decoding.view import VIEW as DECODING
-from viz.door.view import VIEW as DOOR
 from viz.effects.view import VIEW as EFFECTS
 from viz.heads.view import VIEW as HEADS
 from viz.links.parameters import (
@@ -30,6 +29,7 @@ from viz.links.parameters import (
     text,
 )
 from viz.masks.view import VIEW as MASKS
+from viz.model_page.view import VIEW as DOOR
 from viz.positions.view import VIEW as POSITIONS
 
 VIEWS: Mapping[str, View] = MappingProxyType(

@@ -14,9 +14,9 @@ from model.trace.attention_map import Tokens
 from model.trace.trace import Trace
 from viz.browser.headline import HEADLINE, headline
 from viz.decoding.certainty import HESITANT, percent
-from viz.door.arcs import words_of
 from viz.draw import themes
 from viz.draw.labels import axis_texts, visible
+from viz.model_page.arcs import words_of
 from viz.shell import stage
 from viz.shell.theme import is_dark
 

@@ -12,12 +12,12 @@ from model.serving.queue import ServiceError
 from model.trace.attention_map import Tokens
 from viz.browser.inquiries import Words, asked, inquiries
 from viz.browser.kept import Kept, nothing
-from viz.door.arcs import words_of
 from viz.draw.keys import Keys
 from viz.draw.labels import escape_html, visible
 from viz.inquiries.inquiry import Answer, Inquiry, Subject
 from viz.inquiries.registry import find, offered
 from viz.links.parameters import View
+from viz.model_page.arcs import words_of
 from viz.registry.pages import ASKED
 from viz.service import session
 from viz.service.questions import Question

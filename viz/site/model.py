@@ -30,11 +30,11 @@ from model.trace.attention_map import AttentionKind
 from model.translate.translator import Translator, load
 from viz.decoding.attention import head_mean
 from viz.decoding.payload import pack as pack_decoding
-from viz.door.payload import pack as pack_door
-from viz.door.picture import figure_of_model
 from viz.draw import themes
 from viz.heads.payload import pack as pack_heads
 from viz.heads.standalone import opening
+from viz.model_page.payload import pack as pack_figure
+from viz.model_page.picture import figure_of_model
 from viz.registry.pages import DEFAULT_SENTENCE, VIEWS
 from viz.save.document import deflated
 
@@ -115,7 +115,7 @@ def openings(model: Translator, folder: Path, sentence: str) -> dict[str, bytes]
         pages=list(VIEWS),
     )
     return {
-        "door": pack_door(figure, key=f"{folder.resolve().name} {sentence}"),
+        "door": pack_figure(figure, key=f"{folder.resolve().name} {sentence}"),
         "heads": pack_heads(
             seen,
             facts_of(seen.maps),

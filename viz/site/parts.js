@@ -4,7 +4,7 @@ import { element } from "../browser/canvas/dom.js";
 import { site, siteRoot } from "./files.js";
 
 /** @type {Record<string, string>} */
-const CLASSES = { door: "door", explorer: "explorer", steps: "decoding-steps", matrices: "matrices", reader: "reader" };
+const CLASSES = { door: "model-view", explorer: "explorer", steps: "decoding-steps", matrices: "matrices", reader: "reader" };
 
 /** A component in a shadow root of its own, which takes data of the kind that Python packs. */
 /** What a component reports and asks is a message of its own. @typedef {{ report?(value: never): void, trigger?(event: string, value: never): void }} Hear */

@@ -6,7 +6,7 @@ import { percent, precise, signed } from "../browser/canvas/numbers.js";
 import { countOf, tr, worded } from "../browser/canvas/wording.js";
 import { captionOf, headName, titleOf } from "../browser/explorer/words.js";
 import { READINGS } from "../browser/explorer/selection.js";
-import { spokenMoment } from "../browser/door/timeline.js";
+import { spokenMoment } from "../browser/model_view/timeline.js";
 import { say, speak } from "./words.js";
 
 const LANGUAGES = ["de", "es", "fr", "zh"];
@@ -18,7 +18,7 @@ const formsOf = (entry) => (typeof entry === "string" ? [entry] : Object.values(
 const placesIn = (text) => [...text.matchAll(/\{(\w+)\}/g)].map(([, name]) => name).sort();
 
 // What the site mounts, with what it is made of; the app alone has the other components.
-const FOLDERS = ["canvas", "door", "explorer", "matrices", "reader", "steps"];
+const FOLDERS = ["canvas", "model_view", "explorer", "matrices", "reader", "steps"];
 // Never seen in the site: there is no Python to take a cell apart, and the file's own message is page.html's.
 const APP_ONLY = ["See below how the weight", "This browser cannot draw the picture"];
 const scripts = FOLDERS.flatMap((folder) => {

@@ -34,14 +34,14 @@ from viz.compare.payload import pack_pair
 from viz.decoding.attention import HeadMean
 from viz.decoding.payload import pack as pack_decoding
 from viz.decoding.payload import pack_branches
-from viz.door.arcs import arcs_of
-from viz.door.payload import Figure
-from viz.door.payload import pack as pack_figure
 from viz.draw import themes
 from viz.draw.constants import CONSTANTS
 from viz.draw.labels import axis_texts
 from viz.heads import payload
 from viz.heads.several_heads import JointHeads
+from viz.model_page.arcs import arcs_of
+from viz.model_page.payload import Figure
+from viz.model_page.payload import pack as pack_figure
 
 VIZ = Path(__file__).parents[3] / "viz"
 LOOKS = {"light": themes.LIGHT, "dark": themes.DARK}

@@ -17,11 +17,11 @@ from model.checkpoints.shipped import CHECKPOINTS
 from model.explain.attribution import METHODS
 from model.numbers import percent
 from model.trace.attention_map import AttentionKind
-from viz.door.picture import PlayedSentence
 from viz.heads.one_head import OneHead
 from viz.inquiries.inquiry import Answer, Subject
 from viz.inquiries.registry import find
 from viz.links.searches import USUAL
+from viz.model_page.picture import PlayedSentence
 from viz.save.formats import FILMS, FORMAT_NAMES
 from viz.service import session
 from viz.service.questions import OfModel

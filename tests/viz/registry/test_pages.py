@@ -7,10 +7,10 @@ from pathlib import Path
 from viz.compare.view import CompareView
 from viz.corpus.view import CorpusView
 from viz.decoding.view import DecodingView
-from viz.door.view import DoorView
 from viz.effects.view import EffectsView
 from viz.heads.view import HeadsView
 from viz.masks.view import MasksView
+from viz.model_page.view import DoorView
 from viz.positions.view import PositionsView
 from viz.registry import pages
 

@@ -17,9 +17,9 @@ from model.trace.attention_map import Site
 from model.trace.trace import Trace
 from model.translate.translator import Translator
 from tests.kit.readings import attention_heatmap
-from viz.door.picture import PlayedSentence, figure_of_model
 from viz.draw import themes
 from viz.masks.window import OpeningWindow
+from viz.model_page.picture import PlayedSentence, figure_of_model
 from viz.save.film import (
     HEIGHT,
     LEAST_SECONDS,

@@ -1,4 +1,4 @@
-// A trace of the engine as the animated Figure 1 takes it: the envelope that viz/door/payload.py packs.
+// A trace of the engine as the animated Figure 1 takes it: the envelope that viz/model_page/payload.py packs.
 
 import constants from "../../draw/constants.json" with { type: "json" };
 import { pairColumns } from "../canvas/pairs.js";

@@ -1,4 +1,4 @@
-// Figure 1's payload, as viz/door/payload.py writes it.
+// Figure 1's payload, as viz/model_page/payload.py writes it.
 
 interface FigureWord {
   text: string;

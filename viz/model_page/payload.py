@@ -13,10 +13,10 @@ from model.trace.attention_map import AttentionKind, FloatArray, Site
 from model.trace.blocks import TEMPERATURES, Blocks
 from model.trace.trace import Trace
 from viz.browser.envelope import seal, steps_of
-from viz.door.arcs import Arcs
 from viz.draw import style, themes
 from viz.draw.constants import CONSTANTS
 from viz.draw.labels import axis_texts
+from viz.model_page.arcs import Arcs
 
 DIMENSIONS: int = CONSTANTS["POSITION_DIMENSIONS"]
 """So many columns of a table of positions are drawn at most."""

@@ -23,7 +23,7 @@ class DoorPage:
     def __init__(self, reader: HeadsPage) -> None:
         self.reader = reader
         self.page: Page = reader.page
-        self.door: Locator = self.page.locator(".door[data-state]")
+        self.door: Locator = self.page.locator(".model-view[data-state]")
         self.written = self.door.locator(".written")
 
     def open(self, **query: str) -> DoorPage:

@@ -16,9 +16,9 @@ from model.translate.translator import Translator
 from tests.kit.explorer_payload import Decoded
 from tests.kit.traces import DECODER_WORDS, ENCODER_WORDS, entries, packed
 from viz.browser.envelope import content_id
-from viz.door.arcs import arcs_of
-from viz.door.payload import DIMENSIONS, Figure, pack
 from viz.draw.labels import axis_texts
+from viz.model_page.arcs import arcs_of
+from viz.model_page.payload import DIMENSIONS, Figure, pack
 
 
 @pytest.fixture(scope="module")

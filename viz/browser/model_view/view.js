@@ -37,9 +37,9 @@ function chance(share) {
   return share < 0.01 ? `< ${percent(0.01)}` : percent(Math.min(0.99, share));
 }
 
-/** @typedef {ReturnType<Door["_stack"]>} DrawnStack */
+/** @typedef {ReturnType<ModelView["_stack"]>} DrawnStack */
 
-export class Door {
+export class ModelView {
   time = 0;
   /** @type {Followed | null} */
   followed = null;
@@ -76,7 +76,7 @@ export class Door {
   sources = this.words;
   /** @type {FigurePlaces} */
   places;
-  /** @type {ReturnType<Door["_next"]> | null} */
+  /** @type {ReturnType<ModelView["_next"]> | null} */
   next = null;
   /** @type {HTMLCanvasElement} */
   underlay;
@@ -206,8 +206,8 @@ export class Door {
     this.overlay = element("canvas", "overlay", { "aria-hidden": "true" });
     this.tip = element("div", "tip", { "aria-hidden": "true", hidden: "" });
     this.spoken = element("p", "spoken", { "aria-live": "polite" });
-    this.alt = element("p", "spoken", { id: "door-alt" }, this._alternative());
-    const picture = element("div", "figure", { role: "group", "aria-label": tr("The model"), "aria-describedby": "door-alt" });
+    this.alt = element("p", "spoken", { id: "model-alt" }, this._alternative());
+    const picture = element("div", "figure", { role: "group", "aria-label": tr("The model"), "aria-describedby": "model-alt" });
     this.stacks = figure.stacks.map((stack) => this._stack(stack));
     picture.append(...this.stacks.map(({ made }) => made));
     this.next = figure.next ? this._next() : null;
@@ -229,7 +229,7 @@ export class Door {
     const { figure } = this;
     this.written = element("p", "written", { dir: "auto" });
     this.read = element("p", "read", { dir: "auto" });
-    /** @type {(words: FigureWord[], side: Side, parent: HTMLElement, offset: number) => Door["words"]} */
+    /** @type {(words: FigureWord[], side: Side, parent: HTMLElement, offset: number) => ModelView["words"]} */
     const line = (words, side, parent, offset) => {
       let group = element("span", "group");
       return words.map((word, place) => {
@@ -355,7 +355,7 @@ export class Door {
     const { kind, name, side } = stack;
     const chips = element("div", "chips", { role: "listbox", tabindex: "0", "aria-label": tr("{name}: its tokens, to follow", { name }) });
     const tokens = stack.tokens.map((text, token) => {
-      const chip = element("span", "chip", { title: text, role: "option", id: `door-${kind}-${token}` }, text);
+      const chip = element("span", "chip", { title: text, role: "option", id: `token-${kind}-${token}` }, text);
       this._followable(chip, side, token, token + 1);
       return chip;
     });

@@ -1,4 +1,4 @@
-// Reads the animated Figure 1 from a payload of viz/door/payload.py.
+// Reads the animated Figure 1 from a payload of viz/model_page/payload.py.
 
 import { Envelope } from "../canvas/envelope.js";
 import { tr } from "../canvas/wording.js";

@@ -14,14 +14,14 @@ from model.trace.attention_map import AttentionKind, FloatArray, Site
 from model.trace.blocks import Blocks
 from model.trace.trace import Trace
 from viz.browser.files import joined
-from viz.door.arcs import arcs_of
-from viz.door.payload import Figure, pack
 from viz.draw.style import count_of
+from viz.model_page.arcs import arcs_of
+from viz.model_page.payload import Figure, pack
 from viz.save.document import document
 from viz.save.film import Played
 from viz.save.picture import Picture
 
-HTML = '<div class="headscope door"></div>'
+HTML = '<div class="headscope model-view"></div>'
 
 _SIDES: Mapping[AttentionKind, Side] = {
     AttentionKind.ENCODER: "encoder",
@@ -110,7 +110,7 @@ class PlayedSentence(Picture):
             pack(self.shown, key=self.name, play=True, stage=stage),
             title=title,
             html=HTML,
-            css=joined("door/door.css"),
+            css=joined("model_view/model_view.css"),
             script=joined(Path(__file__).with_name("standalone.js")),
             about=f"{count_of(len(self.shown.trace.maps), 'block')} of attention are in this file. "
             "It asks nothing of any network.",

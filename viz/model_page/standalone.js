@@ -2,9 +2,9 @@
 
 import { drawnDocument } from "../browser/canvas/document.js";
 import { part } from "../browser/canvas/dom.js";
-import { Door } from "../browser/door/door.js";
+import { ModelView } from "../browser/model_view/view.js";
 
-const stands = drawnDocument((shadow) => new Door(part(shadow, ".door")));
+const stands = drawnDocument((shadow) => new ModelView(part(shadow, ".model-view")));
 
 /** Shows one share of what happens, as one frame of a film. */
 globalThis.filmed = async (share) => {

@@ -13,7 +13,7 @@ from model.trace.attention_map import AttentionKind, AttentionMap, Site, Tokens
 from model.trace.trace import Trace
 from model.translate.text_models import load_reader
 from tests.kit.traces import DECODER_WORDS, ENCODER_WORDS, entries, packed
-from viz.door.arcs import arcs_of, words_of
+from viz.model_page.arcs import arcs_of, words_of
 
 CHECKPOINTS = Path(__file__).parents[3] / "checkpoints"
 CROSS = AttentionKind.CROSS
