@@ -1,0 +1,63 @@
+// The places of the model's picture, and the camera that goes among them.
+
+/** Where one is. A layer is given by its own number, as sites have it; heads, queries, keys and steps are counted from 0. */
+type Place =
+  | { at: "model" }
+  | { at: "stack"; stack: string }
+  | { at: "block"; kind: string; layer: number }
+  | { at: "head"; kind: string; layer: number; head: number }
+  | { at: "row"; kind: string; layer: number; head: number; query: number }
+  | { at: "weight"; kind: string; layer: number; head: number; query: number; key: number }
+  | { at: "positions"; stack: string }
+  | { at: "added"; stack: string; layer: number }
+  | { at: "next"; step: number };
+
+/** A place in a head, or a whole one. */
+type HeadPlace = Extract<Place, { head: number }>;
+
+/** The world's point in the middle of the viewport, and how many pixels a world's pixel takes across and up. */
+type CameraView = { x: number; y: number; across: number; up: number };
+type Viewport = { width: number; height: number };
+type Insets = { top: number; right: number; bottom: number; left: number };
+type WorldPoint = { x: number; y: number };
+
+/** How far a camera goes: out to `whole`, whose world is seen completely, and in to a scale of `most`, over that `world`. */
+interface CameraLimits {
+  whole: CameraView;
+  world: Rectangle;
+  most: number;
+  /** How the thing under the pointer is seen when it fits: coming closer, the picture takes its proportions. */
+  near?: CameraView | null;
+}
+
+interface CameraPath {
+  /** In milliseconds; 0 where nothing moves. */
+  duration: number;
+  at(share: number): CameraView;
+}
+
+/** Where things lie in the world; blocks, tiles and added by "kind.layer" or "stack.layer". */
+interface Space {
+  model: Rectangle;
+  stacks: Record<string, Rectangle>;
+  /** A block's row of heads. */
+  blocks: Record<string, Rectangle>;
+  heads: Record<string, TileSize & { gap: number }>;
+  positions: Record<string, Rectangle>;
+  added: Record<string, Rectangle>;
+  next: Rectangle | null;
+  /** The step whose next tokens are shown. */
+  step: number;
+}
+
+/** What places need of a `Figure`. */
+interface PlacedFigure {
+  stacks: (Pick<FigureStack, "kind" | "name" | "side" | "tokens"> & {
+    blocks: Pick<FigureBlock, "kind" | "name" | "layers" | "heads" | "queries" | "keys" | "keySide">[];
+    added: Float32Array | null;
+    positions: Pick<FigurePositions, "dimensions"> | null;
+  })[];
+  next: Pick<NextTokens, "texts" | "shares">[] | null;
+  head: [kind: string, layer: number, head: number] | null;
+  cells(block: Pick<FigureBlock, "kind">, place: number, head: number): Pick<Cells, "weights" | "allowed" | "nKeys">;
+}
