@@ -1,10 +1,14 @@
-"""What the blocks beside attention do on a sentence: feed-forward layers, linear and softmax."""
+"""What the blocks beside attention do on a sentence: feed-forward layers, linear and softmax.
+
+`read` and `written` are the ids that encoder and decoder read in the pass.
+"""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,13 +17,51 @@ from torch import Tensor, nn
 
 from model.paper.decoding import unsayable
 from model.record.recording import recording
-from model.trace.attention_map import AttentionKind
+from model.trace.array_values import Sized
+from model.trace.attention_map import AttentionKind, FloatArray, Tokens
 from model.trace.blocks import TEMPERATURES, Blocks
 from model.trace.trace import Trace
 from model.translate.translator import Translator
 
 LIKELIEST = 5
 """How many next tokens are named at each step."""
+
+OFFERED = 10
+"""How many next tokens are named with what their logits are made of."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Stream(Sized):
+    """The residual stream of a stack at its feed-forward layers, (layer, token, d_model).
+
+    Attributes:
+        into: the vector of each token before the layer.
+        gains: what the layer adds to it, before a norm that follows.
+    """
+
+    into: FloatArray
+    gains: FloatArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Offer:
+    """How the decoder's last row becomes the next token (section 3.4).
+
+    Attributes:
+        hidden: the decoder's output after the last token, (d_model,).
+        tokens: the likeliest tokens that may be written, likeliest first.
+        rows: theirs of the output matrix, (token, d_model).
+        logits: the products of the two, (token,).
+        shares: the probability of each, (token,).
+        vocabulary: how many tokens share the probability.
+    """
+
+    hidden: FloatArray
+    tokens: Tokens
+    rows: FloatArray
+    logits: FloatArray
+    shares: FloatArray
+    vocabulary: int
 
 
 def block_outputs(translator: Translator, trace: Trace) -> Blocks:
@@ -31,19 +73,16 @@ def block_outputs(translator: Translator, trace: Trace) -> Blocks:
 def outputs_on(translator: Translator, read: Sequence[int], written: Sequence[int]) -> Blocks:
     """What the blocks do in one pass over the tokens that encoder and decoder read."""
     model = translator.model
-    source, target = (
-        torch.tensor([list(ids)], device=translator.device) for ids in (read, written)
-    )
     stacks = {AttentionKind.ENCODER: model.encoder, AttentionKind.DECODER: model.decoder}
-    # Recorded, so that attention is computed as it was for the trace.
-    with recording(), _shares_added(stack.layers for stack in stacks.values()) as shares:
-        logits = model(source, target)
+    every = [layer for stack in stacks.values() for layer in _layers(stack.layers)]
+    with _fed_forward(every) as fed:
+        logits = model.output(_hidden(translator, read, written))
     log_probs = logits[0].float().log_softmax(dim=-1)
     choosable = log_probs + unsayable(model.config, translator.device)
     best, ids = choosable.topk(min(LIKELIEST, choosable.shape[-1]), dim=-1)
     return Blocks(
         added={
-            kind: np.stack([shares[layer.feed_forward] for layer in _layers(stack.layers)])
+            kind: np.stack([_share(*fed[layer.feed_forward]) for layer in _layers(stack.layers)])
             for kind, stack in stacks.items()
         },
         likeliest=tuple(translator.target_tokens(row) for row in ids.tolist()),
@@ -56,10 +95,58 @@ def outputs_on(translator: Translator, read: Sequence[int], written: Sequence[in
     )
 
 
+@torch.inference_mode()
+def stream_on(
+    translator: Translator, read: Sequence[int], written: Sequence[int], kind: AttentionKind
+) -> Stream:
+    """The stream of a stack, encoder or decoder, at its feed-forward layers."""
+    model = translator.model
+    layers = _layers((model.encoder if kind is AttentionKind.ENCODER else model.decoder).layers)
+    with _fed_forward(layers) as fed:
+        _hidden(translator, read, written)
+    into, gains = (
+        torch.cat([fed[layer.feed_forward][part] for layer in layers]).float().cpu().numpy()
+        for part in (0, 1)
+    )
+    return Stream(into, gains)
+
+
+@torch.inference_mode()
+def offer_on(translator: Translator, read: Sequence[int], written: Sequence[int]) -> Offer:
+    """What comes after the last token that the decoder has read."""
+    model = translator.model
+    hidden = _hidden(translator, read, written)[0, -1]
+    logits = model.output(hidden[None])[0].float()
+    choosable = logits + unsayable(model.config, translator.device)
+    n_choosable = int(choosable.isfinite().sum())
+    best, ids = choosable.topk(min(OFFERED, n_choosable))
+    shares = logits.softmax(dim=-1)[ids]
+    numbers = (hidden, model.output.weight[ids], best, shares)
+    vector, rows, top, likely = (each.float().cpu().numpy() for each in numbers)
+    tokens = translator.target_tokens(ids.tolist())
+    return Offer(vector, tokens, rows, top, likely, len(logits))
+
+
+def _hidden(translator: Translator, read: Sequence[int], written: Sequence[int]) -> Tensor:
+    """The decoder's output, (1, written, d_model)."""
+    source, target = (
+        torch.tensor([list(ids)], device=translator.device) for ids in (read, written)
+    )
+    # Recorded, so that attention is computed as it was for the trace.
+    with recording():
+        return translator.model.hidden(source, target)
+
+
+def _share(into: Tensor, gains: Tensor) -> FloatArray:
+    """The length of what is added to each token, as a share of its own."""
+    share: FloatArray = (gains.norm(dim=-1) / into.norm(dim=-1))[0].float().cpu().numpy()
+    return share
+
+
 @contextmanager
-def _shares_added(stacks: Iterable[Any]) -> Generator[dict[Any, Any]]:
-    """The share that each feed-forward layer adds in a pass of this thread, by its module."""
-    shares: dict[Any, Any] = {}
+def _fed_forward(layers: Iterable[Any]) -> Generator[dict[Any, tuple[Tensor, Tensor]]]:
+    """The stream into each feed-forward module in a pass of this thread, and what that adds."""
+    fed: dict[Any, tuple[Tensor, Tensor]] = {}
     entered: dict[Any, Tensor] = {}
     handles = []
     thread = threading.get_ident()
@@ -71,14 +158,13 @@ def _shares_added(stacks: Iterable[Any]) -> Generator[dict[Any, Any]]:
 
     def leaves(module: nn.Module, _: tuple[Any, ...], update: Tensor) -> None:
         if threading.get_ident() == thread:
-            share = update.norm(dim=-1) / entered[module].norm(dim=-1)
-            shares[module] = share[0].float().cpu().numpy()
+            fed[module] = entered[module], update
 
-    for layer in (layer for layers in stacks for layer in _layers(layers)):
+    for layer in layers:
         handles.append(layer.feed_forward_residual.register_forward_pre_hook(enters))
         handles.append(layer.feed_forward.register_forward_hook(leaves))
     try:
-        yield shares
+        yield fed
     finally:
         for handle in handles:
             handle.remove()

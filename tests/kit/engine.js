@@ -13,6 +13,8 @@ import { packedFigure } from "../../viz/browser/live/figure.js";
 import { packedTrace } from "../../viz/browser/live/packing.js";
 import { readTrace } from "../../viz/browser/live/reading.js";
 import { packedWriting } from "../../viz/browser/live/writing.js";
+import { asking } from "../../viz/browser/model_view/asking.js";
+import { engineFor } from "../../viz/site/asking.js";
 
 const file = (folder, name) => readFileSync(join(folder, name));
 
@@ -85,6 +87,16 @@ const TASKS = {
       envelope: template && Buffer.from(packedTrace(templateOf(template), trace, { effects, reading })).toString("base64"),
     }));
     return { trace, read };
+  },
+
+  /** What the picture of the model is answered; the price is the loss of log-probability. */
+  async ask({ folder, options, line, target = null, questions }) {
+    const engine = await engineOf(folder, options);
+    const client = { call: (method, args) => engine[method](...args) };
+    const sum = ({ logProbs }) => logProbs.reduce((all, each) => all + each, 0);
+    const price = (before, after) => String(sum(before) - sum(after));
+    const asked = asking(engineFor(Promise.resolve(client), await engine.trace(line, { target }), price));
+    return Promise.all(questions.map((question) => asked.ask(question).catch((error) => ({ error: error.message }))));
   },
 
   async buckets({ distances, causal }) {

@@ -82,7 +82,12 @@ def arithmetic(seen: AttentionMap, head: int, query: int, key: int) -> Arithmeti
     q, k, scores = vectors_of(seen, head, query, key)
     one = seen.head(head)
     allowed = one.allowed[query]
-    divisor = _divisor(q, k, scores)
+    divisor = divisor_of(q, k, scores)
+    if divisor is None:
+        raise ExportError(
+            "This head's scores are not plain dot products, with or without division by √d_k; "
+            "there is no such sum to show."
+        )
     products = q[query].astype(np.float64) * k[key]
     gain = float(products[products > 0].sum())
     loss = float(products[products < 0].sum())
@@ -168,18 +173,18 @@ def vectors_of(
     return seen.q[head], seen.k[head], seen.scores[head]
 
 
-def _divisor(q: FloatArray, k: FloatArray, scores: FloatArray) -> float:
-    """√d_k or 1, whichever leads from the products to the recorded scores of the whole head."""
+def divisor_of(q: FloatArray, k: FloatArray, scores: FloatArray) -> float | None:
+    """√d_k or 1, whichever leads from a head's products to all its scores; None where neither does.
+
+    Queries are (query, d_k), keys (key, d_k) and scores (query, key).
+    """
     products = q @ k.T
     size = np.linalg.norm(q, axis=-1).max(initial=0) * np.linalg.norm(k, axis=-1).max(initial=0)
     # 1 comes second: with one dimension both are the same, and the formula of the paper holds.
     for divisor in (math.sqrt(q.shape[-1]), 1.0):
         if np.abs(products / divisor - scores).max(initial=0) <= _TOLERANCE * size / divisor:
             return divisor
-    raise ExportError(
-        "This head's scores are not plain dot products, with or without division by √d_k; there is "
-        "no such sum to show."
-    )
+    return None
 
 
 def _is_softmax(

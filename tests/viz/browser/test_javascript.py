@@ -27,6 +27,7 @@ from tests.kit.readings import head_of
 from tests.viz.browser.test_explorer import a_trace, packed, with_masks_of_heads
 from tests.viz.browser.test_matrices import a_mask, a_panel, told
 from viz.browser import matrices
+from viz.browser.envelope import seal
 from viz.browser.files import joined
 from viz.browser.wave import pack_wave
 from viz.compare.paired import PairedTraces
@@ -247,6 +248,23 @@ def branches() -> dict[str, Any]:
     }
 
 
+def answers() -> dict[str, str]:
+    """Answers to each question of the model's picture, in an envelope."""
+    rows = np.arange(6, dtype=np.float32).reshape(3, 2) / 7
+    words = [{"text": "ab", "tokens": ["a", "b"], "first": 0, "joins": False, "special": False}]
+    vectors = {"q": rows, "k": rows, "v": rows[:, :1], "d": 2, "dv": 1, "scores": rows @ rows.T}
+    listed = {"texts": ["a", "␣", "b"], "ids": [3, 4, 5]}
+    numbers = {"logits": [2.5, 1e-7, -1], "shares": [0.5, 0.1, 0.05]}
+    values: dict[str, dict[str, Any]] = {
+        "head": {**vectors, "divisor": None},
+        "added": {"size": 2, "into": rows, "gains": -rows},
+        "next": {"size": 2, "vocabulary": 9, "hidden": rows[0], "rows": rows, **listed, **numbers},
+        "instead": {"text": "ab", "words": words, "tokens": ["a", "b", "</s>"]},
+        "without": {"text": "ab", "words": words, "changed": True, "price": "None."},
+    }
+    return {name: encoded(seal({"payload": name, **each})) for name, each in values.items()}
+
+
 def pair() -> dict[str, Any]:
     """Two runs, and every head's difference."""
     runs = PairedTraces(a_trace(), a_trace(("▁The", "▁cat", "▁the", "</s>")))
@@ -316,6 +334,7 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
         "painted": list(painted()),
         "decoding": a_decoding(),
         "branches": branches(),
+        "answers": answers(),
         "pair": pair(),
         "wave": encoded(pack_wave("", np.eye(3, 2, dtype=np.float32), ["", ""], ["cat"])),
         "figure": a_figure(),

@@ -14,10 +14,11 @@ const ENVELOPES = {
   panels: fixtures.panels.envelope,
   decoding: fixtures.decoding.envelope,
   branches: fixtures.branches.envelope,
-  without: fixtures.branches.without,
+  "branches without weights": fixtures.branches.without,
   pair: fixtures.pair.envelope,
   wave: fixtures.wave,
   figure: fixtures.figure.envelope,
+  ...fixtures.answers,
 };
 const ID_END = 20;
 

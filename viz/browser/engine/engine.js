@@ -5,7 +5,7 @@ import { Largest, decode, logProbability, unsayable, write } from "./decoding.js
 import { effectsOf } from "./effects.js";
 import { HeadEdits } from "./heads.js";
 import { Masks } from "./masks.js";
-import { Recording } from "./recording.js";
+import { FedForward, Recording } from "./recording.js";
 import { corpusForm } from "./normalization.js";
 import { readSafetensors } from "./safetensors.js";
 import { TextError, Tokenizer } from "./tokenizer.js";
@@ -144,6 +144,42 @@ export class Engine {
       steps.push({ ...this.tokens(ids, this.target), probabilities, rank, normalizers: normalizers(logits, largest, log) });
     });
     return { logProbs, steps };
+  }
+
+  /** The stream before one feed-forward layer and what that adds to it, (token, d_model) each, while the model reads a text
+   * and writes the ids of a translation.
+   * @param {string} text @param {{ stack: string, layer: number, ids: number[], under?: Under }} asked */
+  async added(text, { stack, layer, ids, under = {} }) {
+    const record = new FedForward(stack, layer);
+    const pass = { ...this.pass(under, { exact: true }), record };
+    const memory = this.model.encode(this.sourceIds(text, under), pass);
+    if (stack === "decoder") this.model.decode([this.config.bos_id, ...ids.slice(0, -1)], memory, pass);
+    if (!record.into) throw new Error(`The model has no ${stack} with a layer ${layer}.`);
+    return { size: this.config.d_model, into: record.into, gains: record.gains };
+  }
+
+  /** What the decoder's last row becomes after a step, counted from 0: its vector, the `LIKELIEST` tokens that can be
+   * written, their rows of the output matrix, logits and probabilities.
+   * @param {string} text @param {{ step: number, ids: number[], under?: Under }} asked */
+  async next(text, { step, ids, under = {} }) {
+    if (!(step >= 0 && step < ids.length)) throw new Error(`The translation has no step ${step}; it has ${ids.length}.`);
+    const pass = this.pass(under, { exact: true });
+    const memory = this.model.encode(this.sourceIds(text, under), pass);
+    const { d_model: size, bos_id, outputSize: vocabulary } = this.config;
+    const hidden = this.model.decode([bos_id, ...ids.slice(0, step)], memory, pass).slice(-size);
+    /** @type {Largest<number>} */
+    const best = new Largest(LIKELIEST);
+    /** @type {number[]} */
+    const shares = [];
+    this.model.output.eachSoftmax(hidden, (_, all, largest, log) => {
+      const barred = unsayable(this.config);
+      all.forEach((logit, id) => barred.has(id) || best.offer(logit, id));
+      shares.push(...best.items.map(([logit]) => Math.exp(logProbability(logit, largest, log))));
+    });
+    const chosen = best.items.map(([, id]) => id);
+    const rows = new Float32Array(chosen.length * size);
+    chosen.forEach((id, place) => rows.set(this.model.output.row(id), place * size));
+    return { size, vocabulary, hidden, rows, shares, logits: best.items.map(([logit]) => logit), ...this.tokens(chosen, this.target) };
   }
 
   /** The losses of a trace's translation without each head (effects.js).

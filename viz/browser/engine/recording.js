@@ -43,3 +43,30 @@ export class Recording {
     return map;
   }
 }
+
+/** What one feed-forward layer does in a pass: the stream `into` it, and the `gains` that it adds, (token, d_model). */
+export class FedForward {
+  /** @type {Numbers | null} */
+  into = null;
+  gains = new Float32Array();
+
+  /** @param {string} side @param {number} layer */
+  constructor(side, layer) {
+    this.side = side;
+    this.left = layer;
+  }
+
+  /** Attention is not recorded. */
+  open() {
+    return null;
+  }
+
+  /** Called once a layer, in their order. @type {(side: string) => ((x: Numbers, update: Numbers) => void) | undefined} */
+  feedForward(side) {
+    if (side !== this.side || this.left-- !== 0) return undefined;
+    return (x, update) => {
+      // The residual connection goes on to add to its update.
+      [this.into, this.gains] = [x.slice(), update.slice()];
+    };
+  }
+}

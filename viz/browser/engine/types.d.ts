@@ -69,7 +69,7 @@ interface Pass {
   masks?: import("./masks.js").Masks | null;
   heads?: import("./heads.js").HeadEdits | null;
   positions?: PositionEdit | null;
-  record?: import("./recording.js").Recording;
+  record?: import("./recording.js").Recording | import("./recording.js").FedForward;
   states?(states: Numbers[]): void;
 }
 

@@ -6,7 +6,7 @@
 
 import { Engine } from "./engine.js";
 
-const METHODS = ["describe", "translate", "trace", "effects", "read", "table"];
+const METHODS = ["describe", "translate", "trace", "effects", "read", "table", "added", "next"];
 
 /** @typedef {{ id: number, method: string, args?: unknown[] }} Asked */
 
