@@ -23,6 +23,11 @@ function inPrint(text) {
   return text.replace("-", "−").replaceAll("\u00a0", "\u202f");
 }
 
+/** A number as it is with so many digits after the point. @type {(value: number, digits: number) => number} */
+export function toDigits(value, digits) {
+  return Number(value.toFixed(digits)) || 0;
+}
+
 /**
  * A number with `digits` digits after the point, or with those that it has: "−0.79", "1,234", and "−0,79", "1.234" in German.
  *
@@ -33,7 +38,7 @@ export function signed(value, digits = null, language = pageLanguage()) {
   if (digits === null) return inPrint(formatOf(language, { maximumFractionDigits: 10 }).format(value || 0));
   // `toFixed` rounds the number itself, as Python does; a format would round its shortest spelling.
   const options = { minimumFractionDigits: digits, maximumFractionDigits: digits, useGrouping: !digits };
-  return inPrint(formatOf(language, options).format(Number(value.toFixed(digits)) || 0));
+  return inPrint(formatOf(language, options).format(toDigits(value, digits)));
 }
 
 /** A number with so many significant digits. @type {(value: number, digits: number) => string} */

@@ -1,0 +1,100 @@
+// What opens when one comes near: what its painters are given, and what can be pressed in what they drew.
+
+/** A place in a close-up that answers to a press; `act` says what it does, `label` says it in words. */
+type Hot = Rectangle & { act: CloseUpAct; label: string };
+type CloseUpAct =
+  | { at: "row"; query: number }
+  | { at: "weight"; query: number; key: number }
+  | { at: "token"; token: number }
+  | { ask: "instead"; step: number; id: number };
+
+/** Weights, (query, key): 0 to 255 in bytes, 0 to 1 in floats. */
+type HeadWeights = Uint8Array | Float32Array;
+
+interface MatrixData {
+  queries: string[];
+  keys: string[];
+  /** What is predicted after each query's token. */
+  beside: string[] | null;
+  weights: HeadWeights;
+  allowed: Uint8Array | null;
+  /** The lit row and column; -1 for none. */
+  row: number;
+  key: number;
+  title: string;
+  label: string;
+  queryTitle: string;
+  keyTitle: string;
+  palette: Palette;
+  /** How much of the numbers is seen, 0 to 1. */
+  alphaNumbers: number;
+}
+
+interface RowData {
+  queries: string[];
+  keys: string[];
+  weights: HeadWeights;
+  allowed: Uint8Array | null;
+  row: number;
+}
+
+type WeightData = RowData & { key: number; head: ModelAnswers["head"] | null };
+
+interface WavesData {
+  tokens: string[];
+  positions: FigurePositions;
+  /** The pointed token; -1 for none. */
+  token: number;
+}
+
+interface AddedData {
+  tokens: string[];
+  /** Where each block normalises, "pre" or "post"; empty where that is not known. */
+  norm: string;
+  token: number;
+  /** The part of its own length that each token's vector gains; null where that is not known. */
+  shares: Float32Array | null;
+  answer: ModelAnswers["added"] | null;
+}
+
+interface NextData {
+  step: number;
+  /** The token that was read last. */
+  after: string;
+  texts: string[];
+  shares: number[];
+  chosen: number;
+  answer: ModelAnswers["next"] | null;
+}
+
+/** The arithmetic of one weight (Vaswani et al. 2017, section 3.2.1). */
+interface WeightNumbers {
+  query: Float32Array;
+  key: Float32Array;
+  products: Float64Array;
+  gain: number;
+  loss: number;
+  dot: number;
+  divisor: number | null;
+  score: number;
+  allowed: boolean;
+  weight: number;
+  /** The row's scores, weights, and which of its keys are allowed. */
+  scores: Float32Array;
+  weights: Float64Array;
+  seen: boolean[];
+  /** How many allowed keys have a larger score, plus 1; null for a key that is not allowed. */
+  rank: number | null;
+  /** Whether the softmax of the row's allowed scores gives its weights. */
+  complete: boolean;
+  value: Float32Array;
+  /** What the head passes on: the sum of all values, each times its weight. */
+  mix: Float64Array;
+  printed: Printed | null;
+}
+
+/** The sum and its quotient in print; "≈" where the printed digits do not add up. */
+type Printed = { sum: string; quotient: string };
+
+type WriteStyle = { size?: number; weight?: number; color?: string; align?: CanvasTextAlign; width?: number };
+type BarStyle = { color: string; below?: string; limit?: number; width?: number };

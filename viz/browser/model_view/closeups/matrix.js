@@ -1,0 +1,114 @@
+// A head's matrix, close up: its tokens, its numbers, and the lit row and column. Its cells are painted by the caller.
+
+import constants from "../../../draw/constants.json" with { type: "json" };
+import { signed } from "../../canvas/numbers.js";
+import { tr } from "../../canvas/wording.js";
+import { Pen, bounded, labelHasRoom, rectangle } from "./pen.js";
+
+const LEAST_NUMBERED = 26;
+const LONGEST_TOKEN = 9;
+
+/** Labels around the rectangle of a head's cells, and numbers in them. @type {(context: Context, room: Rectangle, data: MatrixData, inks: Inks) => Hot[]} */
+export function paintMatrix(context, room, data, inks) {
+  const { queries, keys, palette } = data;
+  const [wide, high] = [room.width / keys.length, room.height / queries.length];
+  const pen = new Pen(context, inks, bounded(Math.min(room.width, room.height) / 17, 12, 26));
+  const numbered = wide >= LEAST_NUMBERED && high >= 14 && data.alphaNumbers > 0;
+  context.save();
+  context.globalAlpha *= data.alphaNumbers;
+  if (numbered) drawNumbers(pen, room, data, palette);
+  context.restore();
+  drawLit(pen, room, data);
+  const above = drawKeys(pen, room, data, wide);
+  const { hot, beyond } = drawQueries(pen, room, data, high);
+  drawTitles(pen, room, data, above, beyond);
+  return hot;
+}
+
+/** @type {(pen: Pen, room: Rectangle, data: MatrixData, palette: Palette) => void} */
+function drawNumbers(pen, room, { queries, keys, weights, allowed, row }, palette) {
+  const [wide, high] = [room.width / keys.length, room.height / queries.length];
+  const size = bounded(Math.min(wide * 0.36, high * 0.5), 9, 1.2 * pen.em);
+  const scale = weights instanceof Uint8Array ? 1 / 255 : 1;
+  weights.forEach((each, place) => {
+    const weight = each * scale;
+    if (weight < constants.LEAST_NUMBER || (allowed !== null && !allowed[place])) return;
+    const [query, key] = [Math.floor(place / keys.length), place % keys.length];
+    const [x, y] = [room.left + (key + 0.5) * wide, room.top + (query + 0.5) * high];
+    pen.write(signed(weight, 2), x, y, { size, align: "center", weight: query === row || size > 18 ? 700 : 400, color: palette.ink(palette.stepOf(255 * weight)) });
+  });
+}
+
+/** Frames around the lit row and column; what is said of a cell that is masked. @type {(pen: Pen, room: Rectangle, data: MatrixData) => void} */
+function drawLit(pen, room, { queries, keys, allowed, row, key }) {
+  const [wide, high] = [room.width / keys.length, room.height / queries.length];
+  const thick = bounded(pen.em / 7, 1.5, 4);
+  const { now, ground } = pen.theme;
+  const across = rectangle(room.left, room.top + row * high, room.width, high);
+  const down = rectangle(room.left + key * wide, room.top, wide, room.height);
+  if (key >= 0) pen.frame(down, now, row >= 0 ? thick / 2 : thick);
+  if (row >= 0) pen.frame(across, now, thick);
+  if (row < 0 || key < 0 || allowed === null || allowed[row * keys.length + key]) return;
+  const text = tr("not allowed");
+  const size = bounded(pen.em * 0.8, 12, 20);
+  const width = pen.wide(text, size, 600) + size;
+  const left = bounded(down.left + (wide - width) / 2, room.left, room.right - width);
+  pen.fill(rectangle(left, across.top + high / 2 - 0.8 * size, width, 1.6 * size), ground, size / 3);
+  pen.write(text, left + width / 2, across.top + high / 2, { size, weight: 600, align: "center", color: now });
+}
+
+/** The keys above; returns the height that they take. @type {(pen: Pen, room: Rectangle, data: MatrixData, wide: number) => number} */
+function drawKeys(pen, room, { keys, key }, wide) {
+  const { em, theme } = pen;
+  const size = bounded(wide * 0.5, 11, em);
+  const longest = Math.max(0, ...keys.map((text) => pen.wide(text, size)));
+  const level = longest <= wide - 0.3 * size;
+  const every = level ? 1 : Math.max(1, Math.ceil((1.15 * size) / wide));
+  keys.forEach((text, place) => {
+    const is = place === key;
+    if (!labelHasRoom(place, every, key)) return;
+    const style = { size, weight: is ? 700 : 400, color: is ? theme.now : theme.text };
+    const x = room.left + (place + 0.5) * wide;
+    if (level) pen.write(text, x, room.top - 0.9 * size, { ...style, align: "center" });
+    else pen.climb(text, x, room.top - 0.6 * size, { ...style, width: LONGEST_TOKEN * size });
+  });
+  return level ? 1.8 * size : Math.min(longest, LONGEST_TOKEN * size) * Math.SQRT1_2 + 1.3 * size;
+}
+
+/** @type {(pen: Pen, room: Rectangle, data: MatrixData, above: number, beyond: number) => void} */
+function drawTitles(pen, room, { title, label, keyTitle, queryTitle }, above, beyond) {
+  const { em, theme } = pen;
+  const small = bounded(0.72 * em, 11, 20);
+  let y = room.top - above - 0.6 * small;
+  if (keyTitle) pen.write(keyTitle, room.left, y, { size: small, color: theme.muted });
+  y -= 1.1 * small + 0.6 * em;
+  const width = pen.write(title, room.left, y, { size: 1.3 * em, weight: 700 });
+  if (label) pen.write(label, room.left + width + 0.7 * em, y + 0.1 * em, { color: theme.muted });
+  if (!queryTitle) return;
+  const { context } = pen;
+  context.save();
+  context.translate(room.left - beyond - small, room.top);
+  context.rotate(-Math.PI / 2);
+  pen.write(queryTitle, 0, 0, { size: small, color: theme.muted, align: "right" });
+  context.restore();
+}
+
+/** The queries at the left, and what comes next at the right. @type {(pen: Pen, room: Rectangle, data: MatrixData, high: number) => { hot: Hot[]; beyond: number }} */
+function drawQueries(pen, room, { queries, beside, row }, high) {
+  const { em, theme } = pen;
+  const size = bounded(high * 0.62, 11, em);
+  const every = Math.max(1, Math.ceil((1.05 * size) / high));
+  /** @type {Hot[]} */
+  const hot = [];
+  queries.forEach((text, query) => {
+    const is = query === row;
+    if (!labelHasRoom(query, every, row)) return;
+    const y = room.top + (query + 0.5) * high;
+    const style = { size, weight: is ? 700 : 400, width: LONGEST_TOKEN * size };
+    const width = pen.write(text, room.left - 0.6 * size, y, { ...style, align: "right", color: is ? theme.now : theme.text });
+    const tall = Math.max(high, size);
+    hot.push({ ...rectangle(room.left - 0.6 * size - width, y - tall / 2, width, tall), act: { at: "row", query }, label: tr("The row of “{token}”", { token: text }) });
+    if (beside?.[query]) pen.write(`→ ${beside[query]}`, room.right + 0.6 * size, y, { ...style, size: 0.9 * size, color: is ? theme.now : theme.accent });
+  });
+  return { hot, beyond: Math.max(0, ...hot.map(({ left }) => room.left - left)) };
+}
