@@ -50,14 +50,16 @@ interface Space {
   step: number;
 }
 
+type PlacedBlock = Pick<FigureBlock, "kind" | "name" | "layers" | "heads" | "queries" | "keys" | "keySide">;
+type PlacedStack = Pick<FigureStack, "kind" | "name" | "side" | "tokens" | "added"> & {
+  blocks: PlacedBlock[];
+  positions: Pick<FigurePositions, "dimensions"> | null;
+};
+
 /** What places need of a `Figure`. */
 interface PlacedFigure {
-  stacks: (Pick<FigureStack, "kind" | "name" | "side" | "tokens"> & {
-    blocks: Pick<FigureBlock, "kind" | "name" | "layers" | "heads" | "queries" | "keys" | "keySide">[];
-    added: Float32Array | null;
-    positions: Pick<FigurePositions, "dimensions"> | null;
-  })[];
+  stacks: PlacedStack[];
   next: Pick<NextTokens, "texts" | "shares">[] | null;
   head: [kind: string, layer: number, head: number] | null;
-  cells(block: Pick<FigureBlock, "kind">, place: number, head: number): Pick<Cells, "weights" | "allowed" | "nKeys">;
+  cells(block: PlacedBlock, place: number, head: number): Pick<Cells, "weights" | "scale" | "allowed" | "nKeys">;
 }
