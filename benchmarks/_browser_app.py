@@ -11,7 +11,7 @@ from benchmarks._inputs import Shape, made_up
 from model.explain.measures import head_facts
 from model.explain.reading import read
 from viz.browser.explorer import explorer
-from viz.heads.payload import pack
+from viz.browser.trace_payload import pack
 from viz.server import idle_gc
 from viz.server.component_code import ComponentCode
 

@@ -22,7 +22,7 @@ from model.explain.reading import ReadTrace, read
 from model.trace.attention_map import Site
 from model.trace.trace import Trace
 from viz.browser.files import joined
-from viz.heads.payload import JOINT, is_joint, pack
+from viz.browser.trace_payload import JOINT, is_joint, pack
 from viz.heads.standalone import drawable, opening
 from viz.save.document import theme_variables
 

@@ -2,12 +2,12 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { fixtures } from "../tests/kit/fixtures.js";
-import { Payload } from "./browser/explorer/payload.js";
+import { TracePayload } from "./browser/canvas/trace_payload.js";
 import { unspelled } from "./browser/explorer/selection.js";
 import { bytesOf, fromPython, isSame, link, toPython } from "./widget.js";
 
 const bytes = new Uint8Array(Buffer.from(fixtures.exact, "base64"));
-const payload = new Payload(bytes);
+const payload = new TracePayload(bytes);
 // As in a trace without its first layers.
 payload.kind("cross").layers = [4, 7];
 const SPELLED = { attention: "cross", layer: "1", head: "2", cell: "1.0" };

@@ -8,6 +8,7 @@ from typing import Any
 
 from headscope.commands.request import Request
 from model.explain.measures import facts_of
+from model.explain.reading import read
 from model.trace.attention_map import AttentionKind, Site
 from model.trace.head import Head
 from viz.compare.head_pair import HeadPair
@@ -135,10 +136,13 @@ def _cross_maps(request: Request) -> dict[str, Any]:
     "the whole model with the sentence running through it, written word by word",
 )
 def played(request: Request) -> PlayedSentence:
+    seen = read(request.trace)
     return PlayedSentence(
         figure_of_model(
             request.translator,
             request.trace,
+            seen,
+            facts_of(seen.maps),
             table=request.alignment,
             blocks=request.blocks,
             labels=request.labels,

@@ -56,10 +56,11 @@ def test_whole_models_have_both_stacks_and_what_comes_next(open_app: OpenApp, na
     model = load(SHIPPED / name, device="cpu")
     config = model.model.config
     encoder, decoder = header["stacks"]
-    assert len(encoder["blocks"][0]["layers"]) == config.n_encoder_layers
-    assert len(decoder["blocks"][1]["layers"]) == config.n_decoder_layers
+    kinds = {kind["kind"]: kind for kind in header["kinds"]}
+    assert len(kinds[encoder["blocks"][0]["kind"]]["layers"]) == config.n_encoder_layers
+    assert len(kinds[decoder["blocks"][1]["kind"]]["layers"]) == config.n_decoder_layers
     assert header["norm"] == config.norm
-    assert len(header["next"]) == len(decoder["tokens"])
+    assert len(header["next"]) == len(header["axes"][kinds["decoder"]["queries"]])
     assert (not encoder["positions"]["acts"]) == model.positions.is_added
     measured = (SHIPPED / name / "alignment.json").exists()
     assert (header["head"] is not None) == measured
@@ -128,11 +129,17 @@ def test_what_no_head_is_called_opens_the_usual_head(door: AppTest) -> None:
     assert not warnings(door)
 
 
-def test_the_address_keeps_the_step_at_which_it_rests(door: AppTest) -> None:
+def test_the_address_keeps_where_it_rests(door: AppTest) -> None:
     key = sent(door)["key"]
     tell_state(door, KEY, {"rested": {"key": key, "moment": 2}})
     assert door.query_params["moment"] == "2"
     assert sent(door)["moment"] == 2
+    reached = {"moment": 3, "place": "cross.0.5", "walk": 4}
+    tell_state(door, KEY, {"rested": {"key": key, **reached}})
+    assert {name: door.query_params[name] for name in reached} == {
+        name: str(value) for name, value in reached.items()
+    }
+    assert {name: sent(door)[name] for name in reached} == reached
 
 
 def test_another_sentence_plays_from_its_beginning(open_app: OpenApp) -> None:
@@ -142,10 +149,18 @@ def test_another_sentence_plays_from_its_beginning(open_app: OpenApp) -> None:
     assert app.query_params == {"sentence": "The dog sleeps."}
 
 
-@pytest.mark.parametrize("moment", [-1, 999, "2", True, None])
-def test_a_step_that_there_is_not_changes_nothing(door: AppTest, moment: Any) -> None:
-    tell_state(door, KEY, {"rested": {"key": sent(door)["key"], "moment": moment}})
-    assert "moment" not in door.query_params
+@pytest.mark.parametrize(
+    "reached",
+    [
+        *({"moment": moment} for moment in (-1, 999, "2", True, None)),
+        *({"place": place} for place in ("<b>", "x" * 41, "Cross.0", 5, None)),
+        *({"walk": walk} for walk in (-1, 13, "2", True, None)),
+        {"moment": 2, "place": "../"},
+    ],
+)
+def test_where_nobody_can_rest_changes_nothing(door: AppTest, reached: dict[str, Any]) -> None:
+    tell_state(door, KEY, {"rested": {"key": sent(door)["key"], **reached}})
+    assert not door.query_params.keys() & {"moment", "place", "walk"}
 
 
 def test_what_was_told_of_another_sentence_changes_nothing(door: AppTest) -> None:

@@ -31,9 +31,9 @@ from tests.kit.labels import tiny_survey
 from tests.kit.readings import cell_of
 from tests.kit.shown import captions, html, said, warnings
 from tests.kit.tiny_checkpoint import PAIRS
+from viz.browser.head_sentences import head_words
 from viz.draw.labels import axis_texts
 from viz.effects.price import price
-from viz.heads.head_sentences import head_words
 from viz.registry.pages import DEFAULT_SENTENCE
 from viz.service import session
 from viz.service.questions import OfModel

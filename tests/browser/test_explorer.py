@@ -26,9 +26,9 @@ from tests.kit.heads_page import (
     wrong_tiles,
 )
 from tests.kit.readings import cell_of, head_of
+from viz.browser.head_sentences import head_words
 from viz.draw.labels import axis_texts
 from viz.draw.themes import LIGHT
-from viz.heads.head_sentences import head_words
 
 Visitor = Callable[..., HeadsPage]
 KINDS = {"encoder": "Encoder", "decoder": "Decoder", "cross": "Cross", "joint": "All three"}

@@ -339,7 +339,8 @@ def asked_for(page: str, key: str) -> tuple[dict[str, str], str]:
     values = {
         **{"sentence": "a b a", "target": "c c", "checkpoint": "en-xx", "step": "3"},
         **{"present": "1", "scene": "2", "talk": "0123abcd", "read": "1", "asked": "see-future"},
-        **{"moment": "3", "play": "1", "attention": "encoder", "layer": "1", "head": "2"},
+        **{"moment": "3", "play": "1", "place": "cross.0.5", "walk": "2"},
+        **{"attention": "encoder", "layer": "1", "head": "2"},
         **{"view": "lines", "cell": "1.2", "compare": "0.0-0.1", "order": "entropy", "faint": "2"},
         **{"only": "head.1", "words": "1", "specials": "0", "renormalise": "1", "predicted": "1"},
         **{"below": "matrices", "grown": "same", "off": "cross.0.1", "show": "maps", "token": "2"},

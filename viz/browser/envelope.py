@@ -2,8 +2,9 @@
 
 "HSX1", 16 hexadecimal digits that name the content, the header's length as 4 bytes
 (little-endian), the header as JSON, then the body: arrays one after another. What a header holds
-is described in `canvas/payloads.json`, by which Python and the browser both pack and read. An
-array's place in it is [first byte, count, bytes a number].
+is described in `canvas/payloads.json`, by which Python and the browser both pack and read; "..."
+names a payload whose values another one has as well. An array's place in it is [first byte, count,
+bytes a number].
 
 cells     32-bit floats, or bytes
 number    a 64-bit float, which languages spell differently in JSON
@@ -22,9 +23,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-PAYLOADS: dict[str, Any] = json.loads(
-    Path(__file__).parent.joinpath("canvas", "payloads.json").read_text(encoding="utf-8")
-)
+
+def _described() -> dict[str, Any]:
+    """Each payload's description, with the values of the one that it holds, named by "..."."""
+    path = Path(__file__).parent / "canvas" / "payloads.json"
+    given: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    held = {name: given.get(kind.pop("...", ""), {}) for name, kind in given.items()}
+    return {name: held[name] | kind for name, kind in given.items()}
+
+
+PAYLOADS = _described()
 MAGIC = b"HSX1"
 ID = slice(len(MAGIC), len(MAGIC) + 16)
 """Where the digits that name the content stand."""

@@ -26,7 +26,7 @@ def explorer(
     """Mount the explorer.
 
     Args:
-        payload: of viz.heads.payload.pack.
+        payload: of viz.browser.trace_payload.pack.
         on_selection: called when another head, view or cell was selected; st.session_state[key]
             then holds the new selection under "selection", unchecked, with the epoch of the
             payload that it was made on.

@@ -158,7 +158,7 @@ interface MatrixCalls {
   beside?(): void;
 }
 
-// The explorer's payload (viz/heads/payload.py): kinds of attention, whose axes are given by their index.
+// A trace's payload (viz/browser/trace_payload.py): kinds of attention, whose axes are given by their index.
 
 type AxisWord = [side: Side, first: number, end: number] | null;
 
@@ -194,6 +194,11 @@ interface Kind extends Titles {
 interface SentKind extends Kind {
   words: Record<Axis, AxisWord[]>;
   weights: Float32Array | Uint8Array;
+  /** (layer, head, token, d), and the scores before masking (layer, head, query, key). */
+  q: Float32Array | null;
+  k: Float32Array | null;
+  v: Float32Array | null;
+  scores: Float32Array | null;
   allowed: (Uint8Array | (Uint8Array | null)[] | null)[];
   opening: [layer: number, head: number];
 }
@@ -217,7 +222,7 @@ interface ExplorerHeader {
   themes: Themes;
 }
 
-type ExplorerPayload = import("./explorer/payload.js").Payload;
+type ExplorerPayload = import("./canvas/trace_payload.js").TracePayload;
 type ExactCells = Cells & { exact: boolean };
 
 // What is selected in the explorer, and how an address spells it.

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from model.trace.attention_map import Site
+from viz.browser.trace_payload import JOINT
 from viz.heads.every_head import EveryHead
 from viz.heads.lines import HeadLines
 from viz.heads.one_head import OneHead
-from viz.heads.payload import JOINT
 from viz.heads.several_heads import ComparedHeads, JointHeads
 from viz.heads.whole_view import WholeView
 from viz.save.picture import Picture

@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-import numpy as np
-from numpy.typing import NDArray
-
-from model.explain.labels import Label, opening_heads
+from model.explain.labels import opening_heads
 from model.explain.measures import facts_of
 from model.explain.reading import ReadTrace, read
 from model.trace.attention_map import AttentionKind, FloatArray, Site, TraceError
@@ -16,7 +13,7 @@ from model.trace.trace import Trace
 from model.trace.trace_file import require_shares
 from viz.browser.explorer import CSS, HTML
 from viz.browser.files import joined
-from viz.heads.payload import pack, require_alike
+from viz.browser.trace_payload import Facts, Labels, pack, require_alike
 from viz.heads.view import SELECTED, VIEW
 from viz.save.document import document
 
@@ -33,8 +30,8 @@ MOST_WEIGHTS = 20_000_000
 
 def heads_page(
     seen: ReadTrace,
-    facts: Mapping[Site, Mapping[str, NDArray[np.floating]]],
-    labels: Mapping[Site, tuple[Label | None, ...]],
+    facts: Facts,
+    labels: Labels,
     *,
     effects: Mapping[Site, FloatArray] | None = None,
     title: str,
@@ -51,7 +48,7 @@ def heads_page(
         seen: the trace as it is read.
         facts: of model.explain.measures.head_facts, by site.
         labels: of model.explain.labels.Survey, by site; sites may be absent.
-        effects: as in viz.heads.payload.pack.
+        effects: as in viz.browser.trace_payload.pack.
         title: what the file is of, such as the sentence; any text.
         selection: what is selected at first, as the explorer spells it, such as {"layer": "2"};
             what is left out is as in the app.
@@ -112,7 +109,7 @@ def trace_page(trace: Trace, *, title: str = "", dark: bool | None = None) -> st
     return heads_page(seen, facts_of(seen.maps), {}, title=heading, dark=dark)
 
 
-def opening(seen: ReadTrace, labels: Mapping[Site, tuple[Label | None, ...]]) -> dict[str, str]:
+def opening(seen: ReadTrace, labels: Labels) -> dict[str, str]:
     """What is selected at first, as the explorer spells it.
 
     That is cross-attention where there is some, or else the first kind, and the head of it that

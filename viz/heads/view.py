@@ -8,8 +8,8 @@ from model.explain.growth import GROWN
 from model.explain.measures import EFFECT, MEASURES
 from model.explain.reading import Reading
 from model.trace.attention_map import AttentionKind
+from viz.browser.trace_payload import JOINT
 from viz.draw.constants import CONSTANTS
-from viz.heads.payload import JOINT
 from viz.links.head_refs import SwitchedOff, place_parameter
 from viz.links.parameters import (
     View,

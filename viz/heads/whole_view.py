@@ -4,20 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from model.explain.labels import Label
 from model.explain.measures import MEASURES
 from model.explain.reading import ReadTrace
 from model.trace.attention_map import FloatArray, Site
+from viz.browser.trace_payload import Facts, Labels
 from viz.heads.one_head import OfTrace
 from viz.save.numbers import Arrays, Axes, Numbers
 from viz.save.picture import Picture
-
-Facts = Mapping[Site, Mapping[str, Any]]
-"""The measures of heads, of model.explain.measures.head_facts, by site."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -64,7 +60,7 @@ class WholeView(Picture):
 
     seen: ReadTrace
     facts: Facts
-    labels: Mapping[Site, tuple[Label | None, ...]]
+    labels: Labels
     heading: str
     selection: Mapping[str, str]
     effects: Mapping[Site, FloatArray] | None = None

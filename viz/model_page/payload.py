@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from model.explain.labels import Label
+from model.explain.reading import ReadTrace
 from model.trace.attention_map import AttentionKind, FloatArray, Site
 from model.trace.blocks import TEMPERATURES, Blocks
 from model.trace.trace import Trace
-from viz.browser.envelope import seal, steps_of
-from viz.draw import style, themes
+from viz.browser.envelope import seal
+from viz.browser.trace_payload import Facts, Labels, values_of
+from viz.draw import style
 from viz.draw.constants import CONSTANTS
 from viz.draw.labels import axis_texts
 from viz.model_page.arcs import Arcs
@@ -43,49 +44,82 @@ class Figure:
 
     Attributes:
         trace: of the sentence.
+        seen: the trace, read as it was recorded.
+        facts: as in viz.browser.trace_payload, and so are the labels and effects.
         arcs: between its words.
         blocks: what the blocks beside attention did; None where only a trace is known.
         positions: rows of the tables added to the embeddings, by stack, (token, dimension); absent
             where none is added or nothing is known of it.
         acts: how positions act where nothing is added, as the end of a sentence.
         norm: where each block normalises, "pre" or "post"; empty where that is not known.
-        labels: what each head does, by site; sites may be absent.
+        labels: what each head does.
+        effects: what each head is worth.
         pages: which pages can show this model, by name.
     """
 
     trace: Trace
+    seen: ReadTrace
+    facts: Facts
     arcs: Arcs
     blocks: Blocks | None = None
     positions: Mapping[AttentionKind, FloatArray]
     acts: str = ""
     norm: str = ""
-    labels: Mapping[Site, tuple[Label | None, ...]]
+    labels: Labels
+    effects: Mapping[Site, FloatArray] | None = None
     pages: Sequence[str] = ()
 
 
 def pack(
-    figure: Figure, *, key: str, moment: int = 0, play: bool = False, stage: bool = False
+    figure: Figure,
+    *,
+    key: str,
+    moment: int = 0,
+    play: bool = False,
+    place: str = "",
+    walk: int = 0,
+    stage: bool = False,
+    selection: Mapping[str, str] | None = None,
+    vectors: bool = False,
 ) -> bytes:
-    """A figure as the browser takes it, of payloads.json.
+    """A figure as the browser takes it, the "figure" of payloads.json.
 
     Args:
         figure: of one sentence.
         key: names the sentence and its model; the browser plays once for every new one.
         moment: the step to rest at, counted from 1; 0 plays.
         play: whether it plays from there.
+        place: where in the model one is, as a link spells it; empty for the whole of it.
+        walk: the stop of the walk, counted from 1; 0 for none.
         stage: for a picture alone that fills the window.
+        selection: as in viz.browser.trace_payload.values_of.
+        vectors: likewise.
+
+    Raises:
+        TraceError: if the layers of one kind of attention differ in heads or tokens.
     """
     trace, arcs = figure.trace, figure.arcs
     kinds = list(dict.fromkeys(site.kind for site in trace.maps))
     has_cross = AttentionKind.CROSS in kinds
     stacks = [kind for kind in kinds if kind in NAMES]
-    values = {
+    heads = values_of(
+        figure.seen,
+        figure.facts,
+        figure.labels,
+        effects=figure.effects,
+        selection=selection,
+        stage=stage,
+        opens_cells=False,
+        vectors=vectors,
+    )
+    own = {
         "payload": "figure",
         "key": key,
         "moment": moment,
         "play": play,
-        "stage": stage,
-        "themes": themes.STAGE_THEMES if stage else themes.THEMES,
+        "place": place,
+        "walk": walk,
+        "asks": None,
         "written": [asdict(word) for word in arcs.written],
         "read": [asdict(word) for word in arcs.read],
         # A token that was predicted is read one position later.
@@ -103,54 +137,27 @@ def pack(
         "norm": figure.norm,
         "pages": list(figure.pages),
     }
-    return seal(values)
+    return seal(heads | own)
 
 
 def _stack(figure: Figure, kind: AttentionKind, kinds: Sequence[AttentionKind]) -> dict[str, Any]:
-    trace = figure.trace
     name, does = NAMES[kind]
     has_cross = kind is AttentionKind.DECODER and AttentionKind.CROSS in kinds
     inside = [kind, AttentionKind.CROSS] if has_cross else [kind]
     if kind is AttentionKind.DECODER and not has_cross:
         does = "reads and goes on"
-    tokens = trace.attention(kind, trace.layers(kind)[0]).queries
     return {
         "kind": str(kind),
         "name": name,
         "does": does,
         "side": kind.query_side or "source",
-        "tokens": axis_texts(tokens),
-        "blocks": [_block(figure, each) for each in inside],
+        "blocks": [
+            {"kind": str(each), "name": BLOCKS[each], "keySide": each.key_side or "source"}
+            for each in inside
+        ],
         "added": None if figure.blocks is None else figure.blocks.added.get(kind),
         "positions": _positions(figure, kind),
     }
-
-
-def _block(figure: Figure, kind: AttentionKind) -> dict[str, Any]:
-    trace = figure.trace
-    layers = trace.layers(kind)
-    maps = [trace.attention(kind, layer) for layer in layers]
-    first = maps[0]
-    return {
-        "kind": str(kind),
-        "name": BLOCKS[kind],
-        "layers": list(layers),
-        "heads": first.n_heads,
-        "queries": len(first.queries),
-        "keys": len(first.keys),
-        "keySide": kind.key_side or "source",
-        "weights": [steps_of(each.weights) for each in maps],
-        # Heads that differ in what they may see are drawn as if each saw what any of them may.
-        "allowed": first.allowed.reshape(-1, *first.weights.shape[1:]).any(axis=0),
-        "labels": [
-            _labels(figure.labels.get(Site(kind, layer)), first.n_heads) for layer in layers
-        ],
-    }
-
-
-def _labels(labels: Sequence[Label | None] | None, n_heads: int) -> list[str]:
-    found = [label.text if label and label.earned else "" for label in labels or ()]
-    return (found + [""] * n_heads)[:n_heads]
 
 
 def _positions(figure: Figure, kind: AttentionKind) -> dict[str, Any] | None:

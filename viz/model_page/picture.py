@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar, Protocol
 
 from model.explain.alignment_table import AlignmentTable
-from model.explain.labels import Label
+from model.explain.reading import ReadTrace
 from model.record.intervention import Side
-from model.trace.attention_map import AttentionKind, FloatArray, Site
+from model.trace.attention_map import AttentionKind, FloatArray
 from model.trace.blocks import Blocks
 from model.trace.trace import Trace
 from viz.browser.files import joined
+from viz.browser.trace_payload import Facts, Labels
 from viz.draw.style import count_of
 from viz.model_page.arcs import arcs_of
 from viz.model_page.payload import Figure, pack
@@ -56,16 +57,20 @@ class Model(Protocol):
 def figure_of_model(
     model: Model,
     trace: Trace,
+    seen: ReadTrace,
+    facts: Facts,
     *,
     table: AlignmentTable | None,
     blocks: Blocks,
-    labels: Mapping[Site, tuple[Label | None, ...]],
+    labels: Labels,
     pages: Sequence[str] = (),
 ) -> Figure:
     """All that the picture shows of a whole Transformer, whose blocks can be asked."""
     lengths = {AttentionKind.ENCODER: len(trace.source), AttentionKind.DECODER: len(trace.target)}
     return Figure(
         trace=trace,
+        seen=seen,
+        facts=facts,
         arcs=arcs_of(trace, table),
         blocks=blocks,
         positions={
@@ -76,6 +81,8 @@ def figure_of_model(
         acts=model.positions.acts,
         norm=model.norm,
         labels=labels,
+        # What each is worth, the model can be asked.
+        effects={},
         pages=pages,
     )
 
@@ -107,7 +114,14 @@ class PlayedSentence(Picture):
 
     def _document(self, title: str, *, stage: bool, dark: bool | None) -> str:
         return document(
-            pack(self.shown, key=self.name, play=True, stage=stage),
+            # A file can ask no model.
+            pack(
+                replace(self.shown, effects=None),
+                key=self.name,
+                play=True,
+                stage=stage,
+                vectors=not stage,
+            ),
             title=title,
             html=HTML,
             css=joined("model_view/model_view.css"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from viz.links.parameters import View, flag, integer, kept, kept_in
+from viz.links.parameters import View, flag, integer, kept, kept_in, pattern
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,6 +15,17 @@ class DoorView:
         integer("moment", 0, low=0, high=999, meaning="the step at which it pauses; 0: it plays")
     )
     play: bool = kept(flag("play", meaning="it plays by itself, even with a step chosen"))
+    place: str = kept(
+        pattern(
+            "place",
+            r"[a-z0-9.-]{0,40}",
+            "a place such as cross.0.5",
+            "where in the model one is; empty: the whole of it",
+        )
+    )
+    walk: int = kept(
+        integer("walk", 0, low=0, high=12, meaning="the stop of the walk through it; 0: none")
+    )
 
 
 VIEW = View("door", "Model", ":material/account_tree:", kept_in(DoorView))

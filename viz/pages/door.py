@@ -3,15 +3,12 @@
 import hashlib
 from collections.abc import Mapping
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import streamlit as st
 
-from model.checkpoints.checkpoint import CheckpointError
 from model.explain.alignment_file import read_alignment
-from model.explain.labels import Label
-from model.trace.attention_map import Site
+from model.explain.reading import AS_RECORDED
 from viz.browser.kept import Kept, nothing
 from viz.browser.messages import message_of
 from viz.browser.model_view import model_view
@@ -21,55 +18,46 @@ from viz.model_page.arcs import arcs_of
 from viz.model_page.payload import Figure, pack
 from viz.model_page.picture import PlayedSentence, figure_of_model
 from viz.model_page.view import VIEW, DoorView
+from viz.pages.heads_trace import prepare
 from viz.registry.pages import SHARED, VIEWS
 from viz.service import session
-from viz.service.questions import OfModel, OfReader, OfTrace, Question
+from viz.service.questions import OfModel, Question
 from viz.shell import address, stage
 from viz.shell.save_menu import save_button
 
 KEY = VIEW.keys()
+
+RESTS = ("moment", "place", "walk")
+"""What the browser tells of where it came to rest."""
 
 _SHOWN: Kept[str | None] = Kept(VIEW.keys("shown"), nothing)
 """What tells the sentence that was shown last from others."""
 
 
 def figure_of(question: Question) -> Figure:
-    """All that the picture shows of what is asked."""
-    match question:
-        case OfModel():
-            return of_model(question)
-        case OfReader(folder=folder, trace=trace):
-            labels = labels_of(folder)
-        case OfTrace(trace=trace):
-            labels = {}
+    """All that the picture shows of what is asked; of a whole Transformer, the blocks as well."""
+    prepared = prepare(question, AS_RECORDED)
+    if isinstance(question, OfModel):
+        return figure_of_model(
+            session.translator(question.checkpoint),
+            prepared.trace,
+            prepared.seen,
+            prepared.facts,
+            # Of a snapshot, only the finished model's heads were held against alignments.
+            table=read_alignment(question.folder) if question.snapshot is None else None,
+            blocks=session.ask(question.read_blocks),
+            labels=prepared.labels,
+            pages=list(VIEWS),
+        )
     return Figure(
-        trace=trace,
-        arcs=arcs_of(trace, None),
+        trace=prepared.trace,
+        seen=prepared.seen,
+        facts=prepared.facts,
+        arcs=arcs_of(prepared.trace, None),
         positions={},
-        labels=labels,
+        labels=prepared.labels,
         pages=[name for name, view in VIEWS.items() if not view.without_model],
     )
-
-
-def of_model(question: OfModel) -> Figure:
-    """The same of a whole Transformer, whose blocks can be asked."""
-    return figure_of_model(
-        session.translator(question.checkpoint),
-        session.ask(question.record),
-        # Of a snapshot, only the finished model's heads were held against alignments.
-        table=read_alignment(question.folder) if question.snapshot is None else None,
-        blocks=session.ask(question.read_blocks),
-        labels=labels_of(question.checkpoint),
-        pages=list(VIEWS),
-    )
-
-
-def labels_of(checkpoint: Path) -> Mapping[Site, tuple[Label | None, ...]]:
-    """What each head does in words; none where the heads page says what is wrong with them."""
-    try:
-        return session.labels(checkpoint)
-    except CheckpointError:
-        return {}
 
 
 def key_of(question: Question) -> str:
@@ -105,13 +93,24 @@ def selected(page: str, asked: Mapping[str, Any]) -> dict[str, str]:
 
 
 def on_rested(key: str, n_moments: int) -> None:
-    """Keep the step at which the browser came to rest."""
+    """Keep the step and the place at which the browser came to rest."""
     rested = message_of(KEY, "rested")
     if not isinstance(rested, Mapping) or rested.get("key") != key or address.is_followed():
         return
-    moment = rested.get("moment")
-    if type(moment) is int and 0 <= moment <= n_moments:
-        address.change(moment=moment, play=False)
+    try:
+        reached = {name: _reached(name, rested[name]) for name in RESTS if name in rested}
+    except ValueError:
+        return
+    if reached.get("moment", 0) <= n_moments:
+        address.change(**reached, play=False)
+
+
+def _reached(name: str, value: Any) -> Any:
+    """One of RESTS as a browser, and so anyone, gives it; ValueError for what it cannot be."""
+    parameter = VIEW.parameter(name)
+    if type(value) is not type(parameter.default):
+        raise ValueError(value)
+    return parameter.parse(str(value))
 
 
 def show(question: Question) -> None:
@@ -127,7 +126,15 @@ def show(question: Question) -> None:
     n_moments = max(len(figure.trace.target), len(figure.arcs.weights))
     with stage.picture():
         model_view(
-            pack(figure, key=key, moment=view.moment, play=view.play, stage=stage.is_on()),
+            pack(
+                figure,
+                key=key,
+                moment=view.moment,
+                play=view.play,
+                place=view.place,
+                walk=view.walk,
+                stage=stage.is_on(),
+            ),
             key=KEY,
             on_open=on_open,
             on_rested=partial(on_rested, key, n_moments),

@@ -19,11 +19,11 @@ from viz.browser.explorer import explorer
 from viz.browser.headline import without
 from viz.browser.kept import Kept, nothing
 from viz.browser.messages import message_of
+from viz.browser.trace_payload import pack
 from viz.corpus.view import VIEW as CORPUS
 from viz.corpus.view import CorpusView
 from viz.draw.labels import visible
 from viz.effects.price import price, price_words
-from viz.heads.payload import pack
 from viz.heads.view import KEYS, SELECTED, VIEW, HeadsView
 from viz.links.head_refs import written_heads
 from viz.pages.heads_below import WIDTH, opens_cells, show_below

@@ -9,12 +9,12 @@ from model.explain.growth import Growth
 from model.trace.attention_map import AttentionKind, FloatArray, Site
 from model.trace.trace import Trace
 from viz.browser.kept import Kept
+from viz.browser.trace_payload import JOINT
 from viz.draw.labels import escape_markdown
 from viz.heads import training_curves
 from viz.heads.childhood import Childhood
 from viz.heads.matrices import WeightMatrices
 from viz.heads.one_head import OneHead
-from viz.heads.payload import JOINT
 from viz.heads.pictures_to_save import pictures_to_save
 from viz.heads.query_key import QueryKey
 from viz.heads.tables import weights_table

@@ -10,12 +10,13 @@ from model.explain.measures import written
 from model.explain.reading import Reading, measures_of
 from model.trace.attention_map import Site
 from model.trace.head import Head
+from viz.browser.head_sentences import head_words
+from viz.browser.trace_payload import Facts
 from viz.draw import css, style
 from viz.draw.labels import escape_html
-from viz.heads.head_sentences import head_words
 from viz.heads.tables import facts_table
 from viz.heads.view import KEYS
-from viz.heads.whole_view import Facts, HeadMeasures
+from viz.heads.whole_view import HeadMeasures
 from viz.pages.heads_trace import Prepared
 from viz.shell import address
 from viz.shell.save_menu import captioned

@@ -4,7 +4,7 @@ from model.explain.labels import opening_heads
 from model.trace.attention_map import AttentionKind
 from model.trace.head import Head
 from viz.browser.kept import Kept, nothing
-from viz.heads.payload import JOINT
+from viz.browser.trace_payload import JOINT
 from viz.heads.view import KEYS, VIEW, HeadsView
 from viz.links.head_refs import USUAL
 from viz.pages.heads_trace import BY_NAME, JOINED, Prepared, selected_sites

@@ -1,20 +1,17 @@
 """What the heads page shows: a trace, read in one way, and the selection in it."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from model.checkpoints.checkpoint import CheckpointError
 from model.checkpoints.shipped import checkpoint_name
-from model.explain.labels import Label
 from model.explain.measures import facts_of
 from model.explain.reading import Reading, ReadTrace, alignment_note, read
 from model.trace.attention_map import AttentionKind, Site
 from model.trace.trace import Trace
 from viz.browser.kept import Kept, nothing
-from viz.heads.payload import JOINT
+from viz.browser.trace_payload import JOINT, Facts, Labels
 from viz.heads.view import KEYS, VIEW, HeadsView
-from viz.heads.whole_view import Facts
 from viz.service import session
 from viz.service.jobs.examples import find_later_rows
 from viz.service.questions import OfModel, OfReader, OfTrace, Question
@@ -24,9 +21,6 @@ JOINED = (AttentionKind.ENCODER, AttentionKind.CROSS, AttentionKind.DECODER)
 
 
 BY_NAME = {parameter.name: parameter for parameter in VIEW.parameters}
-
-
-Labels = Mapping[Site, tuple[Label | None, ...]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -2,6 +2,7 @@
 
 import constants from "../draw/constants.json" with { type: "json" };
 import { element, part } from "../browser/canvas/dom.js";
+import { opened } from "../browser/canvas/envelope.js";
 import { percent, signed } from "../browser/canvas/numbers.js";
 import { tokenText } from "../browser/live/labels.js";
 import { joinedTexts, packedWriting } from "../browser/live/writing.js";
@@ -40,10 +41,11 @@ export class DecodingPage extends SitePage {
 
   /** @param {Site} talk */
   constructor(talk) {
-    super(talk, "decoding", "steps", {
+    super(talk, "steps", {
       report: (/** @type {{ step: number }} */ { step }) => talk.change({ at: step ? String(step + 1) : "" }, { draws: false }),
       trigger: (_, /** @type {{ step: number, place: number }} */ { step, place }) => this.take(step, place),
     });
+    this.opening = /** @type {import("../browser/live/writing.js").WritingTemplate} */ (opened(talk.openings.decoding).values);
     this.found = element("ol", "listed found");
     this.foundName = element("p", "aside");
     this.certain = element("p", "certainty");
@@ -119,7 +121,7 @@ export class DecodingPage extends SitePage {
     this.certain.hidden = !isCertainty;
     this.others.hidden = !isCertainty || talk.isStaged;
     if (isCertainty) this.weigh(trace, forced.length);
-    else await this.part.update(packedWriting(/** @type {import("../browser/live/writing.js").WritingTemplate} */ (this.opening), trace, options));
+    else await this.part.update(packedWriting(this.opening, trace, options));
     this.list(isGiven || isCertainty ? [] : (trace.translation?.candidates ?? []));
     if (isGiven) this.note.textContent = isChanged ? this.price(own, trace) : "";
     else if (isOwn) this.note.replaceChildren();

@@ -31,7 +31,6 @@ from model.translate.translator import Translator, load
 from viz.decoding.attention import head_mean
 from viz.decoding.payload import pack as pack_decoding
 from viz.draw import themes
-from viz.heads.payload import pack as pack_heads
 from viz.heads.standalone import opening
 from viz.model_page.payload import pack as pack_figure
 from viz.model_page.picture import figure_of_model
@@ -109,20 +108,19 @@ def openings(model: Translator, folder: Path, sentence: str) -> dict[str, bytes]
     figure = figure_of_model(
         model,
         trace,
+        seen,
+        facts_of(seen.maps),
         table=read_alignment(folder),
         blocks=block_outputs(model, trace),
         labels=labels,
         pages=list(VIEWS),
     )
     return {
-        "door": pack_figure(figure, key=f"{folder.resolve().name} {sentence}"),
-        "heads": pack_heads(
-            seen,
-            facts_of(seen.maps),
-            labels,
-            effects={},
+        # The heads page opens with the trace in it.
+        "door": pack_figure(
+            figure,
+            key=f"{folder.resolve().name} {sentence}",
             selection=opening(seen, labels),
-            opens_cells=False,
         ),
         "decoding": pack_decoding(
             decoding,

@@ -28,16 +28,13 @@ export class SitePage {
 
   /**
    * @param {Site} talk - with the model.
-   * @param {string} name - of what it opens with; "" for nothing.
    * @param {string} component - its component; "" for none.
    * @param {import("./parts.js").Hear} hear
    */
-  constructor(talk, name, component, hear = {}) {
+  constructor(talk, component, hear = {}) {
     this.talk = talk;
-    this.opening = name ? opened(talk.openings[name]).values : null;
-    this.template = /** @type {ExplorerHeader} */ (this.opening);
-    const { values } = /** @type {{ values: ExplorerHeader }} */ (opened(talk.openings.heads));
-    this.kinds = values.kinds;
+    this.template = /** @type {FigureTemplate} */ (opened(talk.openings.door).values);
+    this.kinds = this.template.kinds;
     this.part = new Part(component, hear);
     this.note = element("p", "outcome", { "aria-live": "polite" });
     this.controls = element("div", "controls");

@@ -2,7 +2,6 @@
 
 import constants from "../draw/constants.json" with { type: "json" };
 import { element, part } from "../browser/canvas/dom.js";
-import { opened } from "../browser/canvas/envelope.js";
 import { percent, signed } from "../browser/canvas/numbers.js";
 import { pairColumns } from "../browser/canvas/pairs.js";
 import { ALL_ON_EVENT } from "../browser/canvas/shared.js";
@@ -30,6 +29,9 @@ const MOST_COLUMNS = 64;
 const AT_REST = { scale: 100, shift: 0, reverse: false, side: "both" };
 // Why a cell of a mask is closed (viz/masks/mask.py, Cell).
 const [FUTURE, BY_EDIT] = [1, 4];
+// What it may say of a place in the model (viz/model_page/view.py).
+const PLACE = /^[a-z0-9.-]{0,40}$/;
+const STOPS = 12;
 // What an address may say of the selection (viz/heads/view.py); the explorer itself leaves out what this model lacks.
 /** @type {Record<string, RegExp>} */
 const SPELLED = {
@@ -41,12 +43,15 @@ const SPELLED = {
 const REDRAWN = ["off", "order", ...READINGS.map(([name]) => name)];
 
 export class DoorPage extends SitePage {
-  static honours = showing("moment", "play");
+  static honours = showing("moment", "play", "place", "walk");
 
   /** @param {Site} talk */
   constructor(talk) {
-    super(talk, "door", "door", {
-      report: (/** @type {{ moment: number }} */ { moment }) => talk.change({ moment: moment ? String(moment) : "", play: "" }, { draws: false }),
+    super(talk, "door", {
+      report: (/** @type {{ moment?: number, place?: string, walk?: number }} */ rested) => {
+        const told = ["moment", "place", "walk"].filter((name) => name in rested).map((name) => [name, String(rested[/** @type {"moment"} */ (name)] || "")]);
+        talk.change({ ...Object.fromEntries(told), play: "" }, { draws: false });
+      },
       trigger: (_, /** @type {{ page: string }} */ { page, ...selected }) => {
         const { sentence, checkpoint, lang } = talk.query;
         const spelled = Object.entries(selected).map(([key, value]) => [key, String(value)]);
@@ -58,11 +63,14 @@ export class DoorPage extends SitePage {
   async draw() {
     const { talk } = this;
     const isCurrent = this.begin();
-    const options = { key: `${talk.card.name} ${talk.text}`, moment: this.number("moment", 0, 0, 999), play: this.query.play === "1", stage: talk.isStaged };
+    const { place = "" } = this.query;
+    if (!PLACE.test(place)) this.misfit("place");
+    const at = { moment: this.number("moment", 0, 0, 999), place: PLACE.test(place) ? place : "", walk: this.number("walk", 0, 0, STOPS) };
+    const options = { key: `${talk.card.name} ${talk.text}`, ...at, play: this.query.play === "1", stage: talk.isStaged };
     // What it opens with plays while the model is still loading.
-    if (!talk.isReady && talk.text === talk.card.sentence && !options.moment && !talk.query.target) await this.part.update(inWords(talk.openings.door));
+    if (!talk.isReady && talk.text === talk.card.sentence && !options.moment && !talk.query.target) await this.part.update(sealed({ ...this.template, ...options }));
     const trace = await talk.shown();
-    if (trace && isCurrent()) await this.part.update(packedFigure(/** @type {FigureTemplate} */ (this.opening), trace, options));
+    if (trace && isCurrent()) await this.part.update(packedFigure(this.template, trace, options));
   }
 }
 
@@ -73,7 +81,7 @@ export class HeadsPage extends SitePage {
 
   /** @param {Site} talk */
   constructor(talk) {
-    super(talk, "heads", "explorer", { report: (/** @type {Spelling} */ selection) => this.follow(selection) });
+    super(talk, "explorer", { report: (/** @type {Spelling} */ selection) => this.follow(selection) });
     this.epoch = 0;
     this.controls.append(
       this.button(say("all_on"), () => document.dispatchEvent(new CustomEvent(ALL_ON_EVENT))),
@@ -143,7 +151,7 @@ export class EffectsPage extends SitePage {
 
   /** @param {Site} talk */
   constructor(talk) {
-    super(talk, "heads", "matrices");
+    super(talk, "matrices");
     this.list = element("ol", "listed");
     this.root.append(this.list);
   }
@@ -231,7 +239,7 @@ export class MasksPage extends SitePage {
 
   /** @param {Site} talk */
   constructor(talk) {
-    super(talk, "heads", "matrices", { report: (/** @type {Painted} */ edit) => this.painted(edit) });
+    super(talk, "matrices", { report: (/** @type {Painted} */ edit) => this.painted(edit) });
     this.epoch = 0;
   }
 
@@ -368,7 +376,7 @@ export class PositionsPage extends SitePage {
 
   /** @param {Site} talk */
   constructor(talk) {
-    super(talk, "heads", "matrices");
+    super(talk, "matrices");
   }
 
   async draw() {
@@ -464,17 +472,12 @@ export class PositionsPage extends SitePage {
 export class AboutPage extends SitePage {
   /** @param {Site} talk */
   constructor(talk) {
-    super(talk, "", "");
+    super(talk, "");
     const paragraph = (/** @type {string} */ key) => element("p", "", {}, say(key));
     this.root.append(paragraph("about_what"), paragraph("about_private"), paragraph("about_app"), element("p", "", {}, talk.card.about));
     this.root.classList.add("about");
   }
 
-}
-
-/** An envelope that was made in English, in the page's language. @type {(bytes: Bytes) => Bytes} */
-function inWords(bytes) {
-  return sealed(/** @type {{ payload: string }} */ (opened(bytes).values));
 }
 
 /** The values that are there. @type {(values: View) => View} */

@@ -14,10 +14,10 @@ from model.explain.reading import Reading, ReadTrace, read
 from model.trace.attention_map import AttentionKind, AttentionMap, Site, Tokens
 from model.trace.trace import Trace
 from tests.kit.explorer_payload import Decoded
+from viz.browser.head_sentences import head_words
+from viz.browser.trace_payload import EXACT_CELLS, JOINT, pack
 from viz.draw import themes
 from viz.draw.labels import axis_texts
-from viz.heads.head_sentences import head_words
-from viz.heads.payload import EXACT_CELLS, JOINT, pack
 
 KINDS = (AttentionKind.ENCODER, AttentionKind.DECODER, AttentionKind.CROSS)
 N_HEADS = 3

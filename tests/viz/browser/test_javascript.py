@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from model.explain.measures import MEASURES, Measure, head_facts, written
+from model.explain.measures import MEASURES, Measure, facts_of, head_facts, written
 from model.explain.reading import ReadTrace, read
 from model.trace.attention_map import AttentionKind, AttentionMap, Site, Tokens
 from model.trace.blocks import TEMPERATURES, Blocks
@@ -26,7 +26,7 @@ from tests.kit.heads_page import HALF_A_STEP, scale
 from tests.kit.readings import head_of
 from tests.viz.browser.test_explorer import a_trace, packed, with_masks_of_heads
 from tests.viz.browser.test_matrices import a_mask, a_panel, told
-from viz.browser import matrices
+from viz.browser import matrices, trace_payload
 from viz.browser.envelope import seal
 from viz.browser.files import joined
 from viz.browser.wave import pack_wave
@@ -38,7 +38,6 @@ from viz.decoding.payload import pack_branches
 from viz.draw import themes
 from viz.draw.constants import CONSTANTS
 from viz.draw.labels import axis_texts
-from viz.heads import payload
 from viz.heads.several_heads import JointHeads
 from viz.model_page.arcs import arcs_of
 from viz.model_page.payload import Figure
@@ -71,7 +70,7 @@ def heads(seen: ReadTrace) -> Iterator[dict[str, Any]]:
                 joint = JointHeads(seen, site.layer, head).panel
                 assert joint.shown is not None
                 yield {
-                    "attention": payload.JOINT,
+                    "attention": trace_payload.JOINT,
                     "layer": site.layer,
                     "head": head,
                     "weights": joint.values.ravel().tolist(),
@@ -200,8 +199,11 @@ def a_figure() -> dict[str, Any]:
         normalizers=np.log(powers.sum(axis=-1)),
     )
     arcs = arcs_of(trace, None)
+    seen = read(trace)
     figure = Figure(
         trace=trace,
+        seen=seen,
+        facts=facts_of(seen.maps),
         arcs=arcs,
         blocks=blocks,
         positions={AttentionKind.ENCODER: random.normal(size=(3, 4)).astype(np.float32)},
@@ -299,7 +301,7 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
     """Where Node finds what Python wrote."""
     seen = read(a_trace(("▁The", "▁cat", "▁the", "</s>")))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(payload, "EXACT_CELLS", 0)
+        patch.setattr(trace_payload, "EXACT_CELLS", 0)
         coarse = packed(seen)
     found = {
         "exact": encoded(packed(seen)),

@@ -16,11 +16,12 @@ from model.trace.attention_map import AttentionKind, Site
 from model.trace.trace import Trace
 from model.translate.translator import load
 from tests.kit.pictures import LAYOUTS, require_files, require_same, values
+from viz.browser.trace_payload import Facts
 from viz.heads.matrices import WeightMatrices
 from viz.heads.one_head import OneHead
 from viz.heads.pictures_to_save import pictures_to_save
 from viz.heads.query_key import QueryKey
-from viz.heads.whole_view import Facts, HeadMeasures, WholeView
+from viz.heads.whole_view import HeadMeasures, WholeView
 from viz.save.notebook import code
 from viz.save.picture import Layout, Picture
 

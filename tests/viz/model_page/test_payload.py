@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
 from model.explain.block_outputs import block_outputs
+from model.explain.measures import facts_of
+from model.explain.reading import read
 from model.trace.attention_map import AttentionKind
 from model.trace.blocks import Blocks
 from model.trace.trace import Trace
 from model.translate.translator import Translator
 from tests.kit.explorer_payload import Decoded
 from tests.kit.traces import DECODER_WORDS, ENCODER_WORDS, entries, packed
+from viz.browser import trace_payload
 from viz.browser.envelope import content_id
+from viz.browser.trace_payload import VECTORS
+from viz.browser.trace_payload import pack as pack_trace
 from viz.draw.labels import axis_texts
 from viz.model_page.arcs import arcs_of
 from viz.model_page.payload import DIMENSIONS, Figure, pack
@@ -26,36 +32,47 @@ def blocks(translator: Translator, trace: Trace) -> Blocks:
     return block_outputs(translator, trace)
 
 
+def of(trace: Trace, **given: Any) -> Figure:
+    """A figure of which only the trace is known, but for what is given."""
+    seen = read(trace)
+    usual = {"arcs": arcs_of(trace, None), "positions": {}, "labels": {}}
+    return Figure(**{"trace": trace, "seen": seen, "facts": facts_of(seen.maps), **usual, **given})
+
+
 @pytest.fixture(scope="module")
 def figure(translator: Translator, trace: Trace, blocks: Blocks) -> Figure:
-    return Figure(
-        trace=trace,
-        arcs=arcs_of(trace, None),
-        blocks=blocks,
-        positions={AttentionKind.ENCODER: translator.position_table(len(trace.source))},
-        norm="post",
-        labels={},
-        pages=("heads",),
-    )
+    positions = {AttentionKind.ENCODER: translator.position_table(len(trace.source))}
+    return of(trace, blocks=blocks, positions=positions, norm="post", pages=("heads",))
 
 
-def test_every_weight_is_the_traces_own_to_half_a_step(figure: Figure, trace: Trace) -> None:
-    header = Decoded(pack(figure, key="k")).header
-    kinds = set()
-    for block in [block for stack in header["stacks"] for block in stack["blocks"]]:
-        shape = len(block["layers"]), block["heads"], block["queries"], block["keys"]
-        found = block["weights"].reshape(shape)
-        for place, layer in enumerate(block["layers"]):
-            seen = trace.attention(block["kind"], layer)
-            np.testing.assert_allclose(found[place] / 255, seen.weights, atol=0.5 / 255 + 1e-6)
-        mask = block["allowed"]
-        allowed = trace.attention(block["kind"], 0).allowed
-        if mask is None:
-            assert allowed.all()
-        else:
-            assert (mask == allowed.ravel()).all()
-        kinds.add(block["kind"])
-    assert kinds == {"encoder", "decoder", "cross"}
+def test_it_holds_the_trace_as_the_explorer_is_sent_it(figure: Figure) -> None:
+    found = Decoded(pack(figure, key="k"))
+    sent = Decoded(pack_trace(figure.seen, figure.facts, {}, opens_cells=False))
+    assert found.header.keys() > sent.header.keys()
+    for name in sent.header.keys() - {"payload"}:
+        np.testing.assert_equal(found.header[name], sent.header[name])
+    blocks = [block["kind"] for stack in found.header["stacks"] for block in stack["blocks"]]
+    assert blocks == ["encoder", "decoder", "cross"]
+    for site, seen in figure.seen.maps.items():
+        assert (found.weights(site.kind)[site.layer] == seen.weights).all()
+
+
+def test_what_makes_a_weight_goes_along_where_it_is_asked_for(
+    figure: Figure, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In a file, and as far as there is room."""
+    found = Decoded(pack(figure, key="k", vectors=True))
+    for site, seen in figure.seen.maps.items():
+        for name in VECTORS:
+            array = getattr(seen, name)
+            sent = found.kind(site.kind)[name].reshape(-1, *array.shape)
+            assert (sent[site.layer] == array).all()
+    usual = Decoded(pack(figure, key="k"))
+    size = sum(getattr(seen, name).size for seen in figure.seen.maps.values() for name in VECTORS)
+    monkeypatch.setattr(trace_payload, "EXACT_CELLS", size - 1)
+    many = Decoded(pack(figure, key="k", vectors=True))
+    for header in (usual.header, many.header):
+        assert {kind[name] for kind in header["kinds"] for name in VECTORS} == {None}
 
 
 def test_arcs_and_shares_are_exact(figure: Figure, blocks: Blocks) -> None:
@@ -70,9 +87,6 @@ def test_arcs_and_shares_are_exact(figure: Figure, blocks: Blocks) -> None:
 
 def test_tokens_and_words_are_those_of_the_trace(figure: Figure, trace: Trace) -> None:
     header = Decoded(pack(figure, key="k")).header
-    encoder, decoder = header["stacks"]
-    assert encoder["tokens"] == axis_texts(trace.source)
-    assert decoder["tokens"] == axis_texts(trace.target)
     assert (header["rows"], header["offset"]) == (2, 1)
     assert [word["text"] for word in header["read"]][-1] == "</s>"
 
@@ -109,15 +123,13 @@ def test_at_every_temperature_shares_are_the_softmax_of_logits_over_it(
             np.testing.assert_allclose(drawn, softmax[step, ids], rtol=1e-3, atol=1e-6)
 
 
-def test_a_token_that_is_none_of_the_likeliest_takes_the_last_place(
-    figure: Figure, trace: Trace
-) -> None:
+def test_a_token_that_is_none_of_the_likeliest_takes_the_last_place(trace: Trace) -> None:
     given = Blocks(
         added={},
         likeliest=tuple(trace.source[:2] for _ in trace.target),
         probabilities=np.full((len(trace.target), 2), 0.25, np.float32),
     )
-    other = Figure(trace=trace, arcs=figure.arcs, blocks=given, positions={}, labels={})
+    other = of(trace, blocks=given)
     header = Decoded(pack(other, key="k")).header
     assert trace.log_probs is not None
     own = trace.predictions.ids[0]
@@ -130,20 +142,22 @@ def test_a_token_that_is_none_of_the_likeliest_takes_the_last_place(
     assert header["stacks"][0]["added"] is None
 
 
-def test_positions_are_rows_of_the_models_table(figure: Figure, translator: Translator) -> None:
+def test_positions_are_rows_of_the_models_table(
+    figure: Figure, translator: Translator, trace: Trace
+) -> None:
     header = Decoded(pack(figure, key="k")).header
     encoder, decoder = header["stacks"]
     assert decoder["positions"] is None
     said = encoder["positions"]
-    table = translator.position_table(len(encoder["tokens"]))
+    table = translator.position_table(len(trace.source))
     shown = table[:, :DIMENSIONS]
     assert (said["dimensions"], said["of"]) == (DIMENSIONS, table.shape[1])
     values = (said["cells"].reshape(shown.shape) / 127.5 - 1) * said["limit"]
     np.testing.assert_allclose(values, shown, atol=said["limit"] / 127.5)
 
 
-def test_without_a_table_it_says_how_positions_act(figure: Figure, trace: Trace) -> None:
-    acts = Figure(trace=trace, arcs=figure.arcs, positions={}, acts="turns", labels={})
+def test_without_a_table_it_says_how_positions_act(trace: Trace) -> None:
+    acts = of(trace, acts="turns")
     header = Decoded(pack(acts, key="k")).header
     for stack in header["stacks"]:
         assert {name: each for name, each in stack["positions"].items() if each is not None} == {
@@ -159,14 +173,18 @@ def test_half_a_transformer_is_one_stack(tmp_path: Path, words: list[str], kind:
     file = tmp_path / "trace.npz"
     file.write_bytes(packed(entries(words, kind)))
     trace = Trace.load(file)
-    figure = Figure(trace=trace, arcs=arcs_of(trace, None), positions={}, labels={})
+    figure = of(trace)
     header = Decoded(pack(figure, key="k")).header
     (stack,) = header["stacks"]
     assert stack["kind"] == kind
-    assert [each["text"] for each in header["written"]] == stack["tokens"]
+    assert [[each["text"] for each in header["written"]]] == header["axes"]
     assert (header["rows"], header["offset"], header["next"]) == (1, 0, None)
 
 
-def test_the_same_figure_is_the_same_content_and_another_moment_another(figure: Figure) -> None:
-    assert content_id(pack(figure, key="k")) == content_id(pack(figure, key="k"))
-    assert content_id(pack(figure, key="k")) != content_id(pack(figure, key="k", moment=2))
+@pytest.mark.parametrize("change", [{"moment": 2}, {"place": "cross.0.5"}, {"walk": 3}])
+def test_the_same_figure_is_the_same_content_and_another_moment_or_place_another(
+    figure: Figure, change: dict[str, Any]
+) -> None:
+    usual = content_id(pack(figure, key="k"))
+    assert usual == content_id(pack(figure, key="k"))
+    assert usual != content_id(pack(figure, key="k", **change))

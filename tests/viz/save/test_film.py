@@ -12,6 +12,8 @@ import plotly.graph_objects as go
 import pytest
 
 from model.explain.block_outputs import block_outputs
+from model.explain.measures import facts_of
+from model.explain.reading import read
 from model.record.intervention import Intervention
 from model.trace.attention_map import Site
 from model.trace.trace import Trace
@@ -145,8 +147,10 @@ def test_the_weights_in_a_frame_are_those_of_the_trace(
 def test_a_played_sentence_ends_with_every_word_written(
     chromium: None, translator: Translator, trace: Trace
 ) -> None:
+    seen = read(trace)
+    blocks = block_outputs(translator, trace)
     shown = figure_of_model(
-        translator, trace, table=None, blocks=block_outputs(translator, trace), labels={}
+        translator, trace, seen, facts_of(seen.maps), table=None, blocks=blocks, labels={}
     )
     frames, seconds = frames_of(film(PlayedSentence(shown), "gif"))
     assert LEAST_SECONDS <= seconds <= MOST_SECONDS

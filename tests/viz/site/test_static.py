@@ -19,7 +19,7 @@ from model.explain.measures import facts_of
 from model.explain.reading import Reading, read
 from model.paper.search import AS_IN_THE_PAPER
 from model.translate.translator import load
-from viz.heads.payload import pack as pack_heads
+from viz.browser.trace_payload import pack as pack_heads
 from viz.links.searches import USUAL
 from viz.registry.pages import VIEWS
 from viz.site.model import PackError, packed, require_runs

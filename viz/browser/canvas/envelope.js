@@ -9,6 +9,16 @@ export const HEADER_START = ID_START + ID_LENGTH + 4;
 /** A kind of payload, or of a part of one, as payloads.json describes it.
  * @typedef {string | Description[] | { [name: string]: Description }} Description */
 
+/** Each payload's description, with the values of the one that it holds, named by "...". @type {Record<string, { [name: string]: Description }>} */
+export const PAYLOADS = Object.fromEntries(Object.entries(payloads).map(([name, kind]) => [name, whole(kind)]));
+
+/** @type {(kind: { [name: string]: Description }) => { [name: string]: Description }} */
+function whole({ "...": held, ...own }) {
+  /** @type {Record<string, { [name: string]: Description }>} */
+  const kinds = payloads;
+  return typeof held === "string" ? { ...kinds[held], ...own } : own;
+}
+
 /** @type {Record<number, Uint8ArrayConstructor | Float32ArrayConstructor | Float64ArrayConstructor>} */
 const NUMBERS = { 1: Uint8Array, 4: Float32Array, 8: Float64Array };
 
@@ -27,9 +37,12 @@ export function opened(bytes) {
   const length = view.getUint32(HEADER_START - 4, true);
   const header = JSON.parse(new TextDecoder().decode(bytes.subarray(HEADER_START, HEADER_START + length)));
   const body = bytes.subarray(HEADER_START + length);
-  /** @type {Record<string, Description>} */
-  const kinds = payloads;
-  return { id: payloadId(bytes), values: /** @type {never} */ (walked(kinds[header.payload], header, (type, place) => found(body, type, place))) };
+  return { id: payloadId(bytes), values: /** @type {never} */ (walked(PAYLOADS[header.payload], header, (type, place) => found(body, type, place))) };
+}
+
+/** The values of a payload among those of one that holds it. @type {(payload: string, values: { [name: string]: unknown }) => { [name: string]: unknown }} */
+export function heldBy(payload, values) {
+  return { ...Object.fromEntries(Object.keys(PAYLOADS[payload]).map((name) => [name, values[name]])), payload };
 }
 
 /** What is opened of an envelope: its values, and `id`. */

@@ -3,8 +3,7 @@ import { test } from "node:test";
 
 import { bytes, fixtures } from "../../../tests/kit/fixtures.js";
 import { sealed } from "../live/sealed.js";
-import { opened, payloadId } from "./envelope.js";
-import payloads from "./payloads.json" with { type: "json" };
+import { PAYLOADS, heldBy, opened, payloadId } from "./envelope.js";
 
 const ENVELOPES = {
   exact: fixtures.exact,
@@ -33,7 +32,7 @@ for (const [name, envelope] of Object.entries(ENVELOPES)) {
 
 test("every payload that is described is compared", () => {
   const compared = Object.values(ENVELOPES).map((envelope) => opened(bytes(envelope)).values.payload);
-  assert.deepEqual([...new Set(compared)].sort(), Object.keys(payloads).sort());
+  assert.deepEqual([...new Set(compared)].sort(), Object.keys(PAYLOADS).sort());
 });
 
 test("an envelope from Python is read", () => {
@@ -42,6 +41,13 @@ test("an envelope from Python is read", () => {
   assert.match(id, /^[0-9a-f]{16}$/);
   assert.equal(payloadId(content), id);
   assert.deepEqual(values.axes[0], fixtures.heads.find(({ attention }) => attention === "encoder").queries);
+});
+
+test("the trace that a figure holds is packed as one", () => {
+  const { values } = opened(bytes(fixtures.figure.envelope));
+  const { values: trace } = opened(sealed(heldBy("trace", values)));
+  assert.equal(trace.payload, "trace");
+  for (const name of ["axes", "kinds", "measures"]) assert.deepEqual(trace[name], values[name]);
 });
 
 test("values that are missing, or that the description lacks, are refused", () => {

@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { bytes, fixtures } from "../../../tests/kit/fixtures.js";
-import { Payload } from "../explorer/payload.js";
+import { TracePayload } from "./trace_payload.js";
 import { HATCH_PERIOD, Palette, channels, luminance, packed, paintCells, paintSteps, pooled } from "./paint.js";
 
-const payload = new Payload(bytes(fixtures.exact));
+const payload = new TracePayload(bytes(fixtures.exact));
 const unpacked = (color) => [color & 255, (color >> 8) & 255, (color >> 16) & 255];
 
 test("a weight has the colour of its place on the scale, to half a step, for every gamma and theme", () => {

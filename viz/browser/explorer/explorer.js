@@ -15,7 +15,7 @@ import { ALL_ON_EVENT, heed, meets, tell } from "../canvas/shared.js";
 import { countOf, labelled, lowered, tr } from "../canvas/wording.js";
 import { Lines } from "./lines.js";
 import { Overview } from "./overview.js";
-import { Payload } from "./payload.js";
+import { TracePayload } from "../canvas/trace_payload.js";
 import {
   READINGS,
   headsAt,
@@ -45,7 +45,7 @@ const ROOM_AROUND_CAPTION = 24;
 const choices = (entries) => entries.map(([value, text]) => element("option", "", { value }, text));
 
 export class Explorer {
-  /** @type {Payload} */
+  /** @type {TracePayload} */
   payload;
   /** @type {Palette} */
   palette;
@@ -254,7 +254,7 @@ export class Explorer {
     if (trigger) this.trigger = trigger;
     const id = payloadId(bytes);
     if (this.payload?.id !== id) {
-      const payload = new Payload(bytes);
+      const payload = new TracePayload(bytes);
       const asked = payload.epoch !== this.payload?.epoch;
       // Entering or leaving the stage moves the picture without changing it.
       const cell = payload.stage === this.payload?.stage ? null : this.state.cell;

@@ -3,10 +3,10 @@ import { test } from "node:test";
 
 import constants from "../../draw/constants.json" with { type: "json" };
 import { bytes, fixtures } from "../../../tests/kit/fixtures.js";
-import { Payload } from "./payload.js";
+import { TracePayload } from "../canvas/trace_payload.js";
 import { headsAt, headsShown, isChanged, lacksJoint, legal, measuresOf, shownHeads, spelled, unspelled, withAttention, withCompared, withSwitched } from "./selection.js";
 
-const payload = new Payload(bytes(fixtures.exact));
+const payload = new TracePayload(bytes(fixtures.exact));
 payload.canSwitchOff = true;
 const USUAL = {
   ...{ attention: "cross", layer: "0", head: "0", view: "heatmap", cell: "", compare: "", order: "", faint: "0" },
@@ -112,7 +112,7 @@ test("the overview shows every head, one layer, one head of each, or the largest
 });
 
 test("an order by what is still to be computed is offered for every kind, and leaves the heads in place", () => {
-  const pending = new Payload(bytes(fixtures.pending));
+  const pending = new TracePayload(bytes(fixtures.pending));
   const key = pending.onDemand;
   for (const name of ["encoder", "decoder", "cross"]) {
     assert.equal(measuresOf(pending, pending.kind(name)).at(-1).key, key);
@@ -135,7 +135,7 @@ test("heads are ordered by the measures of their kind", () => {
 test("only heads that there are can be off, and none where the model cannot run without one", () => {
   const asked = state({ off: "cross.1.2-cross.9.0-module.0.0" });
   assert.deepEqual(legal(asked, payload).off, ["cross.1.2"]);
-  const traced = new Payload(bytes(fixtures.exact));
+  const traced = new TracePayload(bytes(fixtures.exact));
   assert.equal(traced.canSwitchOff, false);
   assert.deepEqual(legal(asked, traced).off, []);
 });

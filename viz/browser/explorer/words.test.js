@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { bytes, fixtures } from "../../../tests/kit/fixtures.js";
-import { Payload } from "./payload.js";
+import { TracePayload } from "../canvas/trace_payload.js";
 import { altOf, captionOf, cellName, cellValue, comparedOf, ignoredOf, pairOf, summaryOf, titleOf, tokenOf } from "./words.js";
 
-const payload = new Payload(bytes(fixtures.exact));
+const payload = new TracePayload(bytes(fixtures.exact));
 const described = fixtures.heads.filter(({ alt }) => alt);
 
 for (const { attention, layer, head, alt } of described) {

@@ -4,7 +4,8 @@ import constants from "../../draw/constants.json" with { type: "json" };
 import { pairColumns } from "../canvas/pairs.js";
 import { meanWeights, wordWeights, wordsOfText } from "./grouping.js";
 import { tokenText } from "./labels.js";
-import { sealed, stepsOf } from "./sealed.js";
+import { packedValues } from "./packing.js";
+import { sealed } from "./sealed.js";
 
 // The picture of the model has room for so many.
 const OFFERED = 5;
@@ -14,22 +15,19 @@ const OFFERED = 5;
  *
  * @param {FigureTemplate} template - the values of an envelope of the same model, for what does not depend on the sentence.
  * @param {EngineTrace} trace
- * @param {{ key: string, moment?: number, play?: boolean, stage?: boolean }} options - `key` of the sentence, `moment`, `play` and `stage` of the payload.
+ * @param {{ key: string, moment?: number, play?: boolean, place?: string, walk?: number, stage?: boolean }} options - `key` of the sentence, the others of
+ *   the payload.
  */
-export function packedFigure(template, trace, { key, moment = 0, play = false, stage = false }) {
+export function packedFigure(template, trace, { key, moment = 0, play = false, place = "", walk = 0, stage = false }) {
   const written = wordsOfText(trace.predictions.tokens).filter(({ special }) => !special);
   const read = wordsOfText(trace.source.tokens);
   const arcs = wordWeights(arcRows(template, trace), written, read, template.later);
-  /** @type {Record<string, Pieces>} */
-  const sides = { encoder: trace.source, decoder: trace.target, cross: trace.target };
   return sealed({
-    ...template,
-    ...{ key, moment, play, stage, written, read },
+    ...packedValues(template, trace, { stage }),
+    ...{ key, moment, play, place, walk, written, read },
     arcs: { weights: arcs, frames: 1 },
     stacks: template.stacks.map((stack) => ({
       ...stack,
-      tokens: sides[stack.kind].tokens.map(tokenText),
-      blocks: stack.blocks.map((block) => packedBlock(block, trace)),
       added: trace.added[stack.kind],
       positions: packedPositions(stack.positions, trace.positions[/** @type {"encoder" | "decoder"} */ (stack.kind)]),
     })),
@@ -46,22 +44,6 @@ function arcRows({ head }, { maps }) {
   const { weights, queries, keys } = cross.find((map) => map.layer === layer) ?? cross[0];
   const size = queries * keys;
   return { weights: weights.subarray(number * size, (number + 1) * size), queries, keys };
-}
-
-/** @type {(block: FigureBlock, trace: Pick<EngineTrace, "maps">) => object} */
-function packedBlock(block, { maps }) {
-  const own = maps.filter(({ kind }) => kind === block.kind);
-  const [{ queries, keys, allowed }] = own;
-  return { ...block, queries, keys, weights: own.map(({ weights }) => stepsOf(weights)), allowed: anyAllowed(allowed) };
-}
-
-/** What any head may see. @type {(mask: AttentionMask) => Uint8Array} */
-function anyAllowed({ bits, heads, queries, keys }) {
-  const size = queries * keys;
-  return Uint8Array.from({ length: size }, (_, cell) => {
-    for (let head = 0; head < heads; head += 1) if (bits[head * size + cell]) return 1;
-    return 0;
-  });
 }
 
 /** @type {(template: FigurePositions | null, rows: Numbers[] | null) => Partial<FigurePositions> | null} */

@@ -1,6 +1,7 @@
-// A trace of the engine as the explorer takes it: the envelope that viz/heads/payload.py packs.
+// A trace of the engine as the components take it: the values that viz/browser/trace_payload.py packs.
 
 import constants from "../../draw/constants.json" with { type: "json" };
+import { heldBy } from "../canvas/envelope.js";
 import { headFacts, headNumbers } from "./facts.js";
 import { axisTexts } from "./labels.js";
 import { readTrace } from "./reading.js";
@@ -17,16 +18,22 @@ const COMPLETE = 0.999;
 const ROWS_BY_PREDICTION = "A row shows where the decoder looks in the source to predict that token";
 const BY_PREDICTION = { queryTitle: "Query: target token predicted", besideTitle: "Token just read", besideMark: "←" };
 
+/** The envelope of a trace; a template may hold more than a trace. @type {(...given: Parameters<typeof packedValues>) => Bytes} */
+export function packedTrace(...given) {
+  return sealed(heldBy("trace", packedValues(...given)));
+}
+
 /**
- * The envelope of a trace.
+ * The values of a trace.
  *
- * @param {ExplorerHeader} template - the values of an envelope of the same model, for what does not depend on the sentence:
+ * @template {ExplorerHeader} Template
+ * @param {Template} template - the values of an envelope of the same model, for what does not depend on the sentence:
  *   names, titles, labels of heads.
  * @param {Pick<EngineTrace, "source" | "target" | "predictions"> & { maps: RecordedMap[] }} trace
  * @param {TraceOptions} options - `effects`, of the engine, once they are known; the `reading`; `epoch`, `selection` and `stage`
  *   of the payload.
  */
-export function packedTrace(template, trace, { effects = null, reading, epoch = 0, selection = {}, stage = false } = {}) {
+export function packedValues(template, trace, { effects = null, reading, epoch = 0, selection = {}, stage = false } = {}) {
   const seen = readTrace(trace, reading);
   /** @type {string[][]} */
   const axes = [];
@@ -57,7 +64,7 @@ export function packedTrace(template, trace, { effects = null, reading, epoch = 
   // One picture of all three kinds needs one target axis.
   const rowsOf = (/** @type {string} */ kind) => JSON.stringify(seen.maps.find((map) => map.kind === kind)?.rows);
   const joint = template.joint && rowsOf("decoder") === rowsOf("cross");
-  return sealed({ ...template, epoch, selection, stage, axes, kinds, measures, notes: seen.notes, [constants.JOINT]: joint });
+  return { ...template, epoch, selection, stage, axes, kinds, measures, notes: seen.notes, [constants.JOINT]: joint };
 }
 
 /** A measure as the reading names it. @type {(measure: Measure, reading: ReadingOf) => Measure} */

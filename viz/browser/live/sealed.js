@@ -1,7 +1,6 @@
 // Envelopes made in the browser, byte for byte as viz/browser/envelope.py makes them but for their ids.
 
-import { HEADER_START, ID_START, walked } from "../canvas/envelope.js";
-import payloads from "../canvas/payloads.json" with { type: "json" };
+import { HEADER_START, ID_START, PAYLOADS, walked } from "../canvas/envelope.js";
 import { worded } from "../canvas/wording.js";
 
 const MAGIC = "HSX1";
@@ -13,9 +12,7 @@ let packings = 0;
 export function sealed(values) {
   packings += 1;
   const body = new Body();
-  /** @type {Record<string, Description>} */
-  const kinds = payloads;
-  const header = walked(kinds[values.payload ?? ""], values, (type, value) => body.placed(type, value));
+  const header = walked(PAYLOADS[values.payload ?? ""], values, (type, value) => body.placed(type, value));
   const text = new TextEncoder().encode(JSON.stringify(worded(header)));
   const bytes = new Uint8Array(HEADER_START + text.length + body.length);
   const digits = HEADER_START - 4 - ID_START;
@@ -35,7 +32,6 @@ export function stepsOf(shares) {
   return Uint8Array.from(shares, (share) => share * 255 + 0.5);
 }
 
-/** @import { Description } from "../canvas/envelope.js" */
 /** @typedef {[start: number, count: number, width: number]} Place */
 /** @typedef {Uint8Array | Float32Array | Float64Array} TypedCells */
 /** Bits of a layer, or of each head. @typedef {Uint8Array | (Uint8Array | null)[]} Mask */

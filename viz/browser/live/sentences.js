@@ -1,4 +1,4 @@
-// One head in words, as viz/heads/head_sentences.py says it.
+// One head in words, as viz/browser/head_sentences.py says it.
 
 import constants from "../../draw/constants.json" with { type: "json" };
 import { PLACES, HeadRows, evenShares } from "./facts.js";

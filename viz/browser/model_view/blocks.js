@@ -84,10 +84,9 @@ export class AttentionBlock {
     const steps = (/** @type {number} */ head) => (this.steps[head] ??= pooled(this.figure.cells(block, this.place, head), width, height, inks.usual));
     /** @type {[number, number]} */
     const blank = [inks.usual.lookup[0], packed(channels(inks.theme.forbidden))];
-    // Empty, all heads look alike: they share the mask.
-    const empty = state === "empty" ? painted(steps(0), width, height, inks.usual, blank) : null;
+    const empty = state === "empty" ? blank : undefined;
     for (let head = 0; head < block.heads; head++) {
-      context.putImageData(empty ?? painted(steps(head), width, height, inks[state === "now" ? "now" : "usual"]), this._left(head) * density, 0);
+      context.putImageData(painted(steps(head), width, height, inks[state === "now" ? "now" : "usual"], empty), this._left(head) * density, 0);
     }
     return layer;
   }

@@ -1,10 +1,26 @@
-// Reads the animated Figure 1 from a payload of viz/model_page/payload.py.
+// Reads the animated Figure 1 from a payload of viz/model_page/payload.py: a trace, and what else the model did.
 
-import { Envelope } from "../canvas/envelope.js";
+import { TracePayload } from "../canvas/trace_payload.js";
 import { tr } from "../canvas/wording.js";
 
-/** One sentence in one model: its words, the arcs between them, and every block's values. */
-export class Figure extends /** @type {Opened<FigureHeader>} */ (Envelope) {
+/** One sentence in one model: its heads, its words, the arcs between them, and every block's values. */
+export class Figure extends /** @type {new (bytes: Bytes) => TracePayload & Omit<FigureHeader, keyof TracePayload>} */ (TracePayload) {
+  /** @param {Bytes} bytes */
+  constructor(bytes) {
+    super(bytes);
+    for (const stack of this.stacks) {
+      stack.tokens = this.axis(this.sent(stack.kind).queries);
+      for (const block of stack.blocks) Object.assign(block, this._ofKind(block.kind));
+    }
+  }
+
+  /** What a block has of its kind of attention. @type {(name: string) => Omit<FigureBlock, "kind" | "name" | "keySide">} */
+  _ofKind(name) {
+    const { layers, heads, queries, keys, facts, q, k, v, scores } = this.sent(name);
+    const labels = facts.map((layer) => layer.map(({ label }) => label));
+    return { layers, heads, queries: this.axis(queries).length, keys: this.axis(keys).length, labels, q, k, v, scores };
+  }
+
   get encoder() {
     return this.stacks.find(({ kind }) => kind !== "decoder") ?? null;
   }
@@ -18,18 +34,10 @@ export class Figure extends /** @type {Opened<FigureHeader>} */ (Envelope) {
     return stack ? stack.blocks[0].layers.length : 0;
   }
 
-  /** One head's weights, 0 to 255, with its mask; `place` counts the drawn layers.
-   * @type {(block: FigureBlock, place: number, head: number) => Cells} */
-  cells(block, place, head) {
-    const size = block.queries * block.keys;
-    const start = (place * block.heads + head) * size;
-    return {
-      weights: block.weights.subarray(start, start + size),
-      scale: 1,
-      allowed: block.allowed,
-      nQueries: block.queries,
-      nKeys: block.keys,
-    };
+  /** One head's weights with its mask; `layer` counts the drawn layers.
+   * @type {(attention: string | Pick<FigureBlock, "kind">, layer: number, head: number) => ExactCells} */
+  cells(attention, layer, head) {
+    return super.cells(typeof attention === "string" ? attention : attention.kind, layer, head);
   }
 
   /** How much a feed-forward layer adds to each token, as a share of the stack's maximum. @type {(stack: Pick<FigureStack, "tokens" | "added">, place: number) => Float32Array} */

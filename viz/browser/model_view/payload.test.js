@@ -15,7 +15,9 @@ test("every head is drawn with the weights that Python packed", () => {
           const cells = figure.cells(block, place, head);
           const own = weights[`${block.kind}.${layer}`][head];
           assert.equal(cells.weights.length, own.length);
-          own.forEach((weight, cell) => assert.ok(Math.abs(cells.weights[cell] / 255 - weight) <= 0.5 / 255 + 1e-6));
+          own.forEach((weight, cell) => assert.ok(Math.abs(cells.weights[cell] - weight) < 1e-6));
+          assert.equal(cells.scale, 255);
+          assert.deepEqual(figure.cells(block.kind, place, head), cells);
         }
       });
     }

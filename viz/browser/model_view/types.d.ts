@@ -8,7 +8,8 @@ interface FigureWord {
   special: boolean;
 }
 
-interface FigureBlock {
+/** A kind of attention in its stack; all but its kind, name and side is filled in from the trace. */
+interface FigureBlock extends Pick<SentKind, "q" | "k" | "v" | "scores"> {
   kind: string;
   name: string;
   layers: number[];
@@ -16,8 +17,6 @@ interface FigureBlock {
   queries: number;
   keys: number;
   keySide: Side;
-  weights: Uint8Array;
-  allowed: Uint8Array | null;
   labels: (string | null)[][];
 }
 
@@ -36,12 +35,13 @@ interface FigureStack {
 
 type NextTokens = { texts: string[]; shares: number[]; chosen: number; normalizers: number[] | null };
 
-interface FigureHeader {
+interface FigureHeader extends ExplorerHeader {
   key: string;
   moment: number;
   play: boolean;
-  stage: boolean;
-  themes: Themes;
+  place: string;
+  walk: number;
+  asks: unknown;
   written: FigureWord[];
   read: FigureWord[];
   offset: number;

@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { bytes, fixtures } from "../../../tests/kit/fixtures.js";
-import { Payload } from "./payload.js";
+import { TracePayload } from "./trace_payload.js";
 
-const exact = new Payload(bytes(fixtures.exact));
-const coarse = new Payload(bytes(fixtures.coarse));
+const exact = new TracePayload(bytes(fixtures.exact));
+const coarse = new TracePayload(bytes(fixtures.coarse));
 
 function open({ allowed }) {
   return allowed === null ? null : [...allowed].map(Boolean);

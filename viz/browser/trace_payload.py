@@ -1,4 +1,4 @@
-"""Every head of a trace as the browser takes it.
+"""Every head of a trace as the browser takes it, in the payloads "trace" and "figure".
 
 The browser holds all heads and draws them itself, so moving among them never waits for the server.
 Weights travel as 32-bit floats while there are few, and as one byte a cell where there are many.
@@ -6,7 +6,7 @@ Weights travel as 32-bit floats while there are few, and as one byte a cell wher
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,11 +24,11 @@ from model.trace.attention_map import (
     TraceError,
 )
 from viz.browser.envelope import seal, steps_of
+from viz.browser.head_sentences import HeadWords, words_of
 from viz.draw import themes
 from viz.draw.axis_names import caption, key_title, nouns, row_titles
 from viz.draw.constants import CONSTANTS
 from viz.draw.labels import axis_texts
-from viz.heads.head_sentences import HeadWords, words_of
 
 EXACT_CELLS: int = CONSTANTS["EXACT_CELLS"]
 """Up to so many weights in all, each is sent exactly; beyond, as one byte (to 1/255)."""
@@ -37,10 +37,26 @@ JOINT: str = CONSTANTS["JOINT"]
 """The name of the picture of all three kinds of attention in one."""
 
 
-def pack(
+Facts = Mapping[Site, Mapping[str, NDArray[np.floating]]]
+"""Of model.explain.measures.head_facts, by site."""
+
+Labels = Mapping[Site, tuple[Label | None, ...]]
+"""Of model.explain.labels.Survey, by site; sites may be absent."""
+
+
+def pack(seen: ReadTrace, facts: Facts, labels: Labels, **shown: Any) -> bytes:
+    """A trace as the browser takes it, the "trace" of payloads.json; arguments as of `values_of`.
+
+    Raises:
+        TraceError: if the layers of one kind of attention differ in heads or tokens.
+    """
+    return seal({"payload": "trace", **values_of(seen, facts, labels, **shown)})
+
+
+def values_of(
     seen: ReadTrace,
-    facts: Mapping[Site, Mapping[str, NDArray[np.floating]]],
-    labels: Mapping[Site, tuple[Label | None, ...]],
+    facts: Facts,
+    labels: Labels,
     *,
     effects: Mapping[Site, FloatArray] | None = None,
     epoch: int = 0,
@@ -48,13 +64,14 @@ def pack(
     stage: bool = False,
     opens_cells: bool = True,
     in_corpus: bool = False,
-) -> bytes:
-    """A trace as the browser takes it, the "trace" of payloads.json.
+    vectors: bool = False,
+) -> dict[str, Any]:
+    """What the browser is told of a trace, in whichever payload.
 
     Args:
         seen: the trace as it is read.
-        facts: of model.explain.measures.head_facts, by site.
-        labels: of model.explain.labels.Survey, by site; sites may be absent.
+        facts: of its heads.
+        labels: of its heads.
         effects: the loss without each head, by site, (head,): of
             model.explain.ablation_results.Effects; empty until somebody orders heads by it, None
             where nobody can.
@@ -63,12 +80,15 @@ def pack(
         stage: for a picture alone that fills the window.
         opens_cells: whether what makes a weight is known, so that a cell can be looked into.
         in_corpus: whether what heads do over many sentences was surveyed.
+        vectors: whether queries, keys, values and scores go along, as far as they were recorded
+            and up to EXACT_CELLS numbers in all: for a file, which can ask no model.
 
     Raises:
         TraceError: if the layers of one kind of attention differ in heads or tokens.
     """
     axes = _Axes()
     cells = sum(each.weights.size for each in seen.maps.values())
+    vectors = vectors and _size_of_vectors(seen.maps.values()) <= EXACT_CELLS
     opening = opening_heads(seen.maps, labels)
     measured = measures_of(seen.reading)
     if effects is not None:
@@ -80,10 +100,10 @@ def pack(
     kinds = [
         _kind(kind, sites, seen, facts, labels, measured, axes, exact=cells <= EXACT_CELLS)
         | {"opening": opening[kind]}
+        | _vectors([seen.maps[site] for site in sites], are_sent=vectors)
         for kind, sites in _by_kind(seen).items()
     ]
-    values = {
-        "payload": "trace",
+    return {
         "epoch": epoch,
         "selection": dict(selection or {}),
         "axes": axes.texts,
@@ -101,7 +121,6 @@ def pack(
         "stage": stage,
         "themes": themes.STAGE_THEMES if stage else themes.THEMES,
     }
-    return seal(values)
 
 
 def is_joint(seen: ReadTrace) -> bool:
@@ -156,8 +175,8 @@ def _kind(
     kind: AttentionKind,
     sites: list[Site],
     seen: ReadTrace,
-    facts: Mapping[Site, Mapping[str, NDArray[np.floating]]],
-    labels: Mapping[Site, tuple[Label | None, ...]],
+    facts: Facts,
+    labels: Labels,
     measured: Sequence[Measure],
     axes: _Axes,
     *,
@@ -193,6 +212,25 @@ def _kind(
             for site in sites
         ],
     }
+
+
+VECTORS = ("q", "k", "v", "scores")
+"""What makes a weight, as an AttentionMap has it."""
+
+
+def _size_of_vectors(maps: Iterable[AttentionMap]) -> int:
+    arrays = (getattr(each, name) for each in maps for name in VECTORS)
+    return sum(array.size for array in arrays if array is not None)
+
+
+def _vectors(maps: Sequence[AttentionMap], *, are_sent: bool) -> dict[str, Any]:
+    """What makes the weights of one kind of attention; None where its layers differ in it."""
+    found: dict[str, Any] = {}
+    for name in VECTORS:
+        arrays = [getattr(each, name) for each in maps]
+        shapes = {None if each is None else each.shape for each in arrays}
+        found[name] = arrays if are_sent and len(shapes) == 1 and None not in shapes else None
+    return found
 
 
 def _words(kind: AttentionKind, seen: ReadTrace, first: AttentionMap) -> dict[str, Any]:

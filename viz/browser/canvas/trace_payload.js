@@ -1,16 +1,16 @@
 // Reads a trace from its payload: the weights of every head, with axes, masks and facts.
 
 import constants from "../../draw/constants.json" with { type: "json" };
-import { Envelope } from "../canvas/envelope.js";
-import { tr } from "../canvas/wording.js";
+import { Envelope } from "./envelope.js";
+import { tr } from "./wording.js";
 
 /**
- * A trace as the page shows it.
+ * A trace as a page shows it, in whichever payload.
  *
  * Of what `cells(attention, layer, head)` returns, `weights` is (query, key) in
  * rows, weight × `scale` lies between 0 and 255, `allowed` is (query, key), or null if nothing is masked.
  */
-export class Payload extends /** @type {Opened<ExplorerHeader>} */ (Envelope) {
+export class TracePayload extends /** @type {Opened<ExplorerHeader>} */ (Envelope) {
   /** @type {Map<string, Kind>} */
   byName = new Map();
   /** @type {Map<string, ExactCells>} */

@@ -11,7 +11,7 @@ from model.trace.attention_map import (
     Site,
     Tokens,
 )
-from viz.heads.head_sentences import HeadWords, head_words
+from viz.browser.head_sentences import HeadWords, head_words
 
 ENCODER, DECODER, CROSS = (Site(kind, 0) for kind in list(AttentionKind)[:3])
 HIDDEN = Reading(specials=False)
