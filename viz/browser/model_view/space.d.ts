@@ -63,3 +63,18 @@ interface PlacedFigure {
   head: [kind: string, layer: number, head: number] | null;
   cells(block: PlacedBlock, place: number, head: number): Pick<Cells, "weights" | "scale" | "allowed" | "nKeys">;
 }
+
+/** `zoom` is 1 for closer and -1 for out. */
+type KeyMeaning = { zoom?: number; whole?: true; enter?: true; step?: string };
+
+/** What hands ask for; points are on the screen, from the element's corner. */
+interface GestureCalls {
+  /** Whether the whole model is seen, at rest. */
+  isOut(): boolean;
+  zoom(point: WorldPoint, factor: number): void;
+  pan(dx: number, dy: number): void;
+  /** A double click or a double tap. */
+  enter(point: WorldPoint): void;
+  /** 1 to what comes next, -1 back. */
+  swipe(way: number): void;
+}
