@@ -341,13 +341,13 @@ def spans(starts: Values, ends: Values, *, color: Color = "grid", width: float =
     return draw
 
 
-def in_legend(name: str, **look: Any) -> Mark:
-    """Points of a look in the legend alone, after all that is drawn."""
+def in_legend(mark: Mark) -> Mark:
+    """What a mark adds to the legend, without the mark, after all that is drawn."""
 
     def draw(sheet: Sheet) -> None:
         before = sheet.marks
-        sheet.marks = sheet.last
-        points([None], [None], name=name, **look)(sheet)
+        for trace in sheet.drawn(mark):
+            sheet.add({**trace, "x": [None], "y": [None], "showlegend": True}, sheet.last)
         sheet.marks = before
 
     return draw
@@ -355,7 +355,8 @@ def in_legend(name: str, **look: Any) -> Mark:
 
 def legend_square(name: str, color: Color) -> Mark:
     """A colour in the legend alone."""
-    return in_legend(name, symbol="square", size=14, color=color, edge=1, edge_color="hatch")
+    look: dict[str, Any] = {"symbol": "square", "size": 14, "edge": 1, "edge_color": "hatch"}
+    return in_legend(points([], name=name, color=color, **look))
 
 
 def _colors(sheet: Sheet, color: Color | Sequence[Color]) -> str | list[str]:

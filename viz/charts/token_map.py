@@ -116,7 +116,10 @@ def spots(
             ],
             edge=2,
         )(sheet)
-        in_legend(name, symbol=symbol, size=size, color="text", edge=2, edge_color="text")(sheet)
+        entry = points(
+            [], name=name, symbol=symbol, size=size, color="text", edge=2, edge_color="text"
+        )
+        in_legend(entry)(sheet)
 
     return draw
 

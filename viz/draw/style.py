@@ -44,12 +44,6 @@ CLEAR = "rgba(0, 0, 0, 0)"
 _NAMED = "<b>%{customdata[0]}</b> to <b>%{customdata[1]}</b><br>"
 _PLACED = "<b>%{y}</b> to <b>%{x}</b><br>"
 
-LOG_PROB_HOVER = (
-    "<b>%{customdata[0]}</b><br>%{customdata[1]}<br>log-probability <b>%{y:.4~g}</b><br>"
-    "probability <b>%{customdata[2]:.4~g}</b><extra></extra>"
-)
-"""The hover text of a bar; customdata is the token, the name of its side, and e^y."""
-
 NAMED_CELLS = 64 * 64
 """With more cells than this, cells carry no names, which would take longer than the weights."""
 

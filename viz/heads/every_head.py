@@ -12,7 +12,11 @@ from numpy.typing import NDArray
 
 from model.explain.reading import selected_maps
 from model.trace.attention_map import AttentionKind, AttentionMap
-from viz.draw import style, themes
+from viz.charts.axes import ALL, Axis, label_axis
+from viz.charts.chart import Plot, chart
+from viz.charts.marks import cells, grey, legend_square
+from viz.charts.scale import weights as weight_scale
+from viz.draw import style
 from viz.draw.labels import axis_labels
 from viz.heads.one_head import CELL, OfTrace
 from viz.save.numbers import Arrays, Axes, Numbers
@@ -81,13 +85,12 @@ class EveryHead(OfTrace):
                 "An overview needs at least one layer and one head, and layers of one kind of "
                 "attention with the same tokens."
             )
-        theme, narrow = themes.page(layout.dark), layout.narrow
-        first = maps[0]
+        narrow, first = layout.narrow, maps[0]
         n_queries, n_keys = len(first.queries), len(first.keys)
         down, across = n_queries + _gap(n_queries), n_keys + _gap(n_keys)
         shape = (len(maps) * down - _gap(n_queries), len(heads) * across - _gap(n_keys))
         weights = np.full(shape, np.nan, dtype=np.float32)
-        forbidden = np.full(shape, np.nan, dtype=np.float32)
+        forbidden = np.zeros(shape, dtype=np.bool_)
         for row, seen in enumerate(maps):
             for column, head in enumerate(heads):
                 place = np.s_[
@@ -95,70 +98,51 @@ class EveryHead(OfTrace):
                 ]
                 one = seen.head(head)
                 weights[place] = one.weights
-                forbidden[place] = np.where(one.allowed, np.nan, 1)
-        data = [
-            {
-                "type": "heatmap",
-                "z": weights,
-                "zmin": 0,
-                "zmax": 1,
-                "colorscale": theme.colorscale,
-                "colorbar": style.weight_bar(theme),
-                "customdata": _names(maps, heads, shape, down, across),
-                "hoverongaps": False,
-                "hovertemplate": "%{customdata}<br>weight <b>%{z:.6~g}</b><extra></extra>",
-                "name": "weight",
-            }
+                forbidden[place] = ~one.allowed
+        scale = weight_scale()
+        marks = [
+            cells(
+                weights,
+                name="weight",
+                scale=scale,
+                gap=0,
+                customdata=_names(maps, heads, shape, down, across),
+                hoverongaps=False,
+                hover="%{customdata}<br>weight <b>%{z:.6~g}</b>",
+            )
         ]
-        if np.isfinite(forbidden).any():
-            data += [
-                {
-                    "type": "heatmap",
-                    "z": forbidden,
-                    "zmin": 0,
-                    "zmax": 1,
-                    "colorscale": [[0, theme.forbidden], [1, theme.forbidden]],
-                    "showscale": False,
-                    "hoverinfo": "skip",
-                    "name": "not allowed",
-                },
-                style.legend_square(theme, "not allowed", theme.forbidden),
+        if forbidden.any():
+            marks += [
+                lambda sheet: sheet.add(grey(forbidden, sheet.theme, 0, hoverinfo="skip")),
+                legend_square("not allowed", "forbidden"),
             ]
         tile = min(NARROW_TILE if narrow else TILE, (300 if narrow else 760) // len(heads))
-        height = max(len(maps) * (tile + round(GAP * tile)), LEAST_HEIGHT)
-        spec = style.layout(
-            theme,
-            title=first.site.kind.full_name,
-            height=height,
-            top=style.FONT_SIZE + 10,
-            lines=["Layers down, heads across"] if narrow else [],
+        columns, rows = (
+            [str(number) if narrow else f"{name} {number}" for number in numbers]
+            for name, numbers in (("Head", heads), ("Layer", [seen.site.layer for seen in maps]))
         )
-        spec |= {
-            "plot_bgcolor": style.CLEAR,
-            "xaxis": _axis(
-                [str(head) if narrow else f"Head {head}" for head in heads],
-                n_keys,
-                across,
-                side="top",
+        return chart(
+            layout,
+            first.site.kind.full_name,
+            Plot(
+                across=_axis(columns, n_keys, across, range=[-0.5, shape[1] - 0.5]).with_(
+                    side="top", constrain="domain", constraintoward="left"
+                ),
+                up=_axis(rows, n_queries, down, range=[shape[0] - 0.5, -0.5]).with_(
+                    # Every head a square, as in the app, whatever its tokens.
+                    scaleanchor="x",
+                    scaleratio=across / down,
+                    constrain="domain",
+                    constraintoward="top",
+                ),
+                marks=marks,
+                height=max(len(maps) * (tile + round(GAP * tile)), LEAST_HEIGHT),
             ),
-            "yaxis": _axis(
-                [str(seen.site.layer) if narrow else f"Layer {seen.site.layer}" for seen in maps],
-                n_queries,
-                down,
-                # Every head a square, as in the app, whatever its tokens.
-                scaleanchor="x",
-                scaleratio=across / down,
-                constrain="domain",
-                constraintoward="top",
-            ),
-        }
-        spec["xaxis"] |= {
-            "range": [-0.5, shape[1] - 0.5],
-            "constrain": "domain",
-            "constraintoward": "left",
-        }
-        spec["yaxis"]["range"] = [shape[0] - 0.5, -0.5]
-        return go.Figure({"data": data, "layout": spec})
+            lines=["Layers down, heads across"],
+            scale=scale,
+            top=style.FONT_SIZE + 10,
+            below=(style.BOTTOM, style.BOTTOM + style.LEGEND_HEIGHT),
+        )
 
     def numbers(self) -> Numbers:
         maps, heads = self._chosen
@@ -189,11 +173,10 @@ def _gap(count: int) -> int:
     return max(1, round(GAP * count))
 
 
-def _axis(names: list[str], count: int, step: int, **more: object) -> dict[str, object]:
+def _axis(names: list[str], count: int, step: int, **more: Any) -> Axis:
     """An axis on which each head is named in its middle."""
-    axis = style.axis("", names, 1, **more)
-    axis["tickvals"] = [place * step + (count - 1) / 2 for place in range(len(names))]
-    return axis
+    middles = [place * step + (count - 1) / 2 for place in range(len(names))]
+    return label_axis("", names, room=ALL, tickvals=middles, **more)
 
 
 def _names(

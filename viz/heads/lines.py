@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
 
-from viz.draw import style, themes
+from viz.charts.axes import number_axis
+from viz.charts.chart import Plot, chart
+from viz.charts.marks import Mark, line
+from viz.charts.texts import texts
+from viz.draw import style
 from viz.draw.axis_names import key_title, row_titles
 from viz.draw.constants import CONSTANTS
 from viz.draw.labels import escape_html, side_texts
@@ -25,8 +28,8 @@ POINTS = 17
 """Of a line, which is level at its words, so that it can be followed where many cross."""
 
 _ROW, _THINNEST, _THICKEST = 30, 0.5, 9.0
-_SIDE, _NARROW_SIDE = 0.35, 0.6
-"""Room for words at either side, as a share of what lies between the columns."""
+_SIDES = (0.35, 0.6)
+"""Room for words at either side, as a share of what lies between the columns, wide and narrow."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,14 +53,14 @@ class HeadLines(OfHead):
 
     def figure(self, layout: Layout) -> go.Figure:
         """Queries on the left, keys on the right; weights below FAINTEST have no line."""
-        one, kind = self.map.head(self.head), self.site.kind
-        weights, theme, narrow = one.weights, themes.page(layout.dark), layout.narrow
+        one, kind, narrow = self.map.head(self.head), self.site.kind, layout.narrow
+        weights = one.weights
         labels = [side_texts(tokens, narrow) for tokens in (one.queries, one.keys)]
         most = max(1, *map(len, labels))
         steps = np.ceil(weights * STEPS).astype(int)
         along = np.linspace(0, 1, POINTS)
         bend = along**2 * (3 - 2 * along)
-        data: list[dict[str, Any]] = []
+        marks: list[Mark] = []
         for step in range(1, STEPS + 1):
             rows, columns = np.nonzero((steps == step) & (weights >= FAINTEST))
             if not len(rows):
@@ -69,60 +72,42 @@ class HeadLines(OfHead):
             heights = np.full((len(rows), POINTS + 1), np.nan)
             heights[:, :POINTS] = left[:, None] + np.outer(right - left, bend)
             share = (step - 0.5) / STEPS
-            data.append(
-                {
-                    "type": "scatter",
-                    "x": np.tile([*along, np.nan], len(rows)),
-                    "y": heights.ravel(),
-                    "mode": "lines",
-                    "line": {
-                        "color": theme.accent,
-                        "width": _THINNEST + share * (_THICKEST - _THINNEST),
-                    },
-                    "opacity": share,
-                    "hoverinfo": "skip",
-                    "showlegend": False,
-                    "name": f"weights up to {step / STEPS:.2f}",
-                }
+            marks.append(
+                line(
+                    f"weights up to {step / STEPS:.2f}",
+                    heights.ravel(),
+                    x=np.tile([*along, np.nan], len(rows)),
+                    color="accent",
+                    width=_THINNEST + share * (_THICKEST - _THINNEST),
+                    opacity=share,
+                    legend=False,
+                )
             )
-        for place, (texts, position) in enumerate(
-            zip(labels, ("middle left", "middle right"), strict=True)
-        ):
-            data.append(
-                {
-                    "type": "scatter",
-                    "x": np.full(len(texts), place),
-                    "y": np.arange(len(texts)) + (most - len(texts)) / 2,
-                    "mode": "text",
-                    "text": [f" {escape_html(text)} " for text in texts],
-                    "textposition": position,
-                    "textfont": {
-                        "size": style.FONT_SIZE
-                        if most <= style.FEW_LABELS
-                        else style.SMALL_FONT_SIZE,
-                        "color": theme.text,
-                    },
-                    "cliponaxis": False,
-                    "hoverinfo": "skip",
-                    "showlegend": False,
-                    "name": ("queries", "keys")[place],
-                }
+        for place, (side, at) in enumerate(zip(labels, ("left", "right"), strict=True)):
+            marks.append(
+                texts(
+                    np.full(len(side), place),
+                    np.arange(len(side)) + (most - len(side)) / 2,
+                    [f" {escape_html(text)} " for text in side],
+                    name=("queries", "keys")[place],
+                    at=f"middle {at}",
+                    size=style.FONT_SIZE if most <= style.FEW_LABELS else style.SMALL_FONT_SIZE,
+                )
             )
-        spec = style.layout(
-            theme,
-            title=one.name,
-            height=most * _ROW,
-            lines=[
+        room = _SIDES[narrow]
+        return chart(
+            layout,
+            one.name,
+            Plot(
+                across=number_axis(visible=False, range=[-room, 1 + room], fixedrange=True),
+                up=number_axis(visible=False, range=[most - 0.5, -0.5], fixedrange=True),
+                marks=marks,
+                height=most * _ROW,
+            ),
+            lines=[],
+            always=[
                 f"Left – {row_titles(kind, self.seen).query}",
                 f"Right – {key_title(kind, sides=self.seen.has_sides)}",
             ],
+            below=12,
         )
-        side = _NARROW_SIDE if narrow else _SIDE
-        spec |= {
-            "height": spec["margin"]["t"] + most * _ROW + 12,
-            "margin": {**spec["margin"], "b": 12},
-            "plot_bgcolor": style.CLEAR,
-            "xaxis": {"visible": False, "range": [-side, 1 + side], "fixedrange": True},
-            "yaxis": {"visible": False, "range": [most - 0.5, -0.5], "fixedrange": True},
-        }
-        return go.Figure({"data": data, "layout": spec})

@@ -6,7 +6,6 @@ checkpoint keeps weights of, and lie beside them as growth.json; model.training.
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -18,18 +17,19 @@ from model.explain.growth import GROWN, Growth
 from model.explain.labels import Rule
 from model.explain.measures import MEASURES, ON_SOURCE
 from model.trace.attention_map import FloatArray, Site
-from viz.draw import style, themes
-from viz.draw.labels import escape_html
+from viz.charts.axes import number_axis
+from viz.charts.chart import Plot, chart, title_lines
+from viz.charts.marks import Mark, in_legend, line
+from viz.charts.marks import rule as horizontal
+from viz.draw import style
 from viz.save.notebook import Lines
 from viz.save.numbers import Numbers
 from viz.save.picture import Layout, Picture
 
 NAMES = {measure.key: measure.name for measure in (*MEASURES, *ON_SOURCE)}
 
-_HEIGHT, _AXIS = 340, 46
-_MOST_TICKS = 9
-_TITLE, _TITLE_LINE = 30, 26
-"""Characters of a line of the title on a phone, and pixels of each line but the first."""
+_HEIGHT, _MOST_TICKS = 340, 9
+_BELOW = (style.BOTTOM + 46, style.BOTTOM + 46 + 3 * style.LEGEND_HEIGHT)
 
 _EDGE = 0.01
 """Of the axis's length, left free at both ends for the width of a line."""
@@ -37,6 +37,12 @@ _EDGE = 0.01
 _CHOSEN, _LABELLED = "the head that is shown", "heads with the label at some step"
 _OTHER, _NEEDED = "other heads", "needed for the label"
 """The legend's names for the lines."""
+
+_STROKES: Mapping[str, dict[str, Any]] = {
+    _CHOSEN: {"color": 0, "width": 4},
+    _LABELLED: {"color": 1},
+    _OTHER: {"color": "muted", "width": 1},
+}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -105,104 +111,57 @@ class HeadGrowth(Picture):
         return f"{before}The label needs {GROWN[self.measure].needs}. {self._labelled}"
 
     def figure(self, layout: Layout) -> go.Figure:
-        theme, rule = themes.page(layout.dark), GROWN[self.measure]
-        first = self._first
+        rule, first = GROWN[self.measure], self._first
         steps = self.grown.steps[first:]
         across = _on_log_axis(steps)
-        strokes = {
-            _CHOSEN: (theme.heads[0], 4),
-            _LABELLED: (theme.heads[1], 2),
-            _OTHER: (theme.muted, 1),
-        }
+        marks: list[Mark] = []
         used: set[str] = set()
-        data: list[dict[str, Any]] = []
         for site, curves in self._curves.items():
             for head, curve in enumerate(curves):
                 is_chosen = (site, head) == (self.site, self.head)
                 has_label = rule.text in self.grown.labels[site][head]
                 drawn_as = _CHOSEN if is_chosen else _LABELLED if has_label else _OTHER
-                color, width = strokes[drawn_as]
                 used.add(drawn_as)
-                data.append(
-                    {
-                        "type": "scatter",
-                        "mode": "lines",
-                        "x": across,
-                        "y": curve[first:],
-                        "customdata": steps,
-                        "line": {"color": color, "width": width},
-                        "showlegend": False,
-                        "name": f"layer {site.layer}, head {head}",
-                        "zorder": 2 * is_chosen + has_label,
-                        "hovertemplate": "step %{customdata:,}<br><b>%{y:.0%}</b>"
-                        "<extra>%{fullData.name}</extra>",
-                    }
+                marks.append(
+                    line(
+                        f"layer {site.layer}, head {head}",
+                        curve[first:],
+                        **_STROKES[drawn_as],
+                        customdata=steps,
+                        hover="step %{customdata:,}<br><b>%{y:.0%}</b>",
+                        legend=False,
+                        zorder=2 * is_chosen + has_label,
+                    )
                 )
-        named = [
-            *(
-                (name, color, width, "solid")
-                for name, (color, width) in strokes.items()
-                if name in used
-            ),
-            (_NEEDED, theme.text, 2, "dash"),
-        ]
-        data += [
-            {
-                "type": "scatter",
-                "mode": "lines",
-                "x": [None],
-                "y": [None],
-                "name": name,
-                "line": {"color": color, "width": width, "dash": dash},
-            }
-            for name, color, width, dash in named
-        ]
-        title = textwrap.wrap(
-            f"{NAMES[self.measure]}: {self._of}", _TITLE if layout.narrow else 1000
-        )
+        needed: dict[str, Any] = {"color": "text", "width": 2, "dash": "dash"}
+        named = [(name, look) for name, look in _STROKES.items() if name in used]
+        marks += [in_legend(line(name, [], **look)) for name, look in (*named, (_NEEDED, needed))]
+        marks.append(horizontal(y=rule.least, layer="above", **needed))
         least = min(float(np.nanmin(each)) for each in self._curves.values())
-        shared = style.layout(
-            theme,
-            title="<br>".join(map(escape_html, title)),
-            height=_HEIGHT,
-            lines=["Across – steps of training (log scale)"] if layout.narrow else [],
-        )
-        more = _TITLE_LINE * (len(title) - 1)
-        # Plotly holds the last line of a title where a single one would stand.
-        shared["title"]["pad"]["t"] += more
-        below = shared["margin"]["b"] + _AXIS + (2 * style.LEGEND_HEIGHT if layout.narrow else 0)
         ticks = _ticks(steps, across)
         ends = np.log10([across[0], across[-1]])
         edge = _EDGE * (ends[1] - ends[0]) or 0.5
-        spec = {
-            **shared,
-            "height": shared["height"] + more - shared["margin"]["b"] + below,
-            "margin": {**shared["margin"], "t": shared["margin"]["t"] + more, "b": below},
-            "plot_bgcolor": style.CLEAR,
-            "legend": style.legend_below(shared),
-            "shapes": [
-                {
-                    **{"type": "line", "xref": "paper", "x0": 0, "x1": 1, "yref": "y"},
-                    **{"y0": rule.least, "y1": rule.least},
-                    "line": {"color": theme.text, "width": 2, "dash": "dash"},
-                }
-            ],
-            "xaxis": style.value_axis(
-                theme,
-                "" if layout.narrow else "Steps of training (log scale)",
-                type="log",
-                range=[ends[0] - edge, ends[1] + edge],
-                tickvals=list(ticks.values()),
-                ticktext=[f"{step:,}" for step in ticks],
+        title = f"{NAMES[self.measure]}: {self._of}"
+        return chart(
+            layout,
+            title,
+            Plot(
+                across=number_axis(
+                    "Steps of training (log scale)",
+                    across,
+                    type="log",
+                    range=[ends[0] - edge, ends[1] + edge],
+                    tickvals=list(ticks.values()),
+                    ticktext=[f"{step:,}" for step in ticks],
+                ),
+                up=number_axis(_share(rule), range=[min(0.0, least), 1], tickformat=".0%"),
+                marks=marks,
+                height=_HEIGHT,
             ),
-            "yaxis": style.value_axis(
-                theme,
-                "" if layout.narrow else _share(rule),
-                range=[min(0.0, least), 1],
-                tickformat=".0%",
-            ),
-        }
-        return go.Figure({"data": data, "layout": spec})
+            short="Over training",
+            lines=title_lines(title, "Across – steps of training (log scale)"),
+            below=_BELOW,
+        )
 
     def numbers(self) -> Numbers:
         layers = [site.layer for site in self._curves]

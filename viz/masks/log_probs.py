@@ -5,14 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
-from numpy.typing import NDArray
 
 from model.trace.attention_map import FloatArray, Tokens
 from model.trace.token_runs import PositionPair
+from viz.charts.axes import label_axis, number_axis
+from viz.charts.chart import Plot, chart, empty_chart
+from viz.charts.marks import Mark, bars
 from viz.draw import style, themes
 from viz.draw.labels import axis_texts, escape_html, side_texts, visible
 from viz.draw.word_diff import aligned
@@ -23,13 +24,19 @@ from viz.save.notebook import Lines
 from viz.save.numbers import Arrays, Axes, Numbers, axis_name
 from viz.save.picture import Layout
 
-LABELLED_TOKENS, NARROW_LABELLED_TOKENS = 28, 10
-"""The most pairs of bars with room for all labels."""
+_LABELLED = (28, 10)
+"""The most pairs of bars with room for all labels, in a wide and a narrow figure."""
 
 _NO_TOKEN = "–"
 
 PLOT_HEIGHT = 260
 """The plot's height in pixels, without its surroundings."""
+
+_HOVER = (
+    "<b>%{customdata[0]}</b><br>%{customdata[1]}<br>log-probability <b>%{y:.4~g}</b><br>"
+    "probability <b>%{customdata[2]:.4~g}</b>"
+)
+"""Of a bar; customdata is the token, the name of its side, and e^y."""
 
 Side = tuple[Tokens, FloatArray]
 """The predicted tokens of a pass, and the natural logarithm of each one's probability."""
@@ -113,83 +120,75 @@ class LogProbs(InBatch):
 
         Numbers that are not finite, such as those of padding, have no bar.
         """
-        theme, narrow = themes.page(layout.dark), layout.narrow
+        narrow, colors = layout.narrow, themes.page(layout.dark).heads[:2]
         places = aligned(*self.sides)
-        colors = theme.heads[:2]
-        data: list[dict[str, Any]] = []
-        heights: list[NDArray[np.float64]] = []
+        if not places:
+            return empty_chart(layout, self.title, "There is no token to show.", height=PLOT_HEIGHT)
+        marks: list[Mark] = []
+        lowest = 0.0
         for side, (tokens, log_probs) in enumerate(self.sides):
-            name = escape_html(visible(self.under.names[side]))
-            positions = [place[side] for place in places]
-            there = np.array([position is not None for position in positions], dtype=np.bool_)
+            name = visible(self.under.names[side])
+            there = np.array([place[side] is not None for place in places], dtype=np.bool_)
             y = np.full(len(places), np.nan)
-            y[there] = log_probs
-            y[~np.isfinite(y)] = np.nan
+            y[there] = np.where(np.isfinite(log_probs), log_probs, np.nan)
             labels = [escape_html(text) for text in axis_texts(tokens)]
             named = np.full((len(places), 3), "", dtype=object)
             named[there, 0] = [f"{label} ({position})" for position, label in enumerate(labels)]
-            named[:, 1] = name
+            named[:, 1] = escape_html(name)
             named[:, 2] = np.exp(y)
-            heights.append(y)
-            data.append(
-                {
-                    "type": "bar",
-                    "name": f"{name}: sum {_sum(log_probs)}",
-                    "x": np.arange(len(places)),
-                    "y": y,
-                    "customdata": named,
-                    "marker": {"color": colors[side], "line": {"width": 0}},
-                    "hovertemplate": style.LOG_PROB_HOVER,
-                    "showlegend": True,
-                }
+            lowest = float(np.nanmin([lowest, *y]))
+            marks.append(
+                bars(
+                    y,
+                    down=False,
+                    name=f"{name}: sum {_sum(log_probs)}",
+                    color=side,
+                    customdata=named,
+                    hover=_HOVER,
+                )
             )
-        (tokens_a, _), (tokens_b, _) = self.sides
-        texts = _labels(places, tokens_a, tokens_b, narrow)
-        room = NARROW_LABELLED_TOKENS if narrow else LABELLED_TOKENS
+        texts = _labels(places, self.sides[0][0], self.sides[1][0], narrow)
+        step = style.label_step(len(places), _LABELLED[narrow])
         # Two lines beside each other, when they must turn, need as much as this leaves them.
-        dense = narrow or len(places) > LABELLED_TOKENS // 2
-        lowest = min((float(np.nanmin(y)) for y in heights if np.isfinite(y).any()), default=-1.0)
-        shared = style.layout(
-            theme,
-            title=self.title,
-            height=PLOT_HEIGHT,
-            top=style.labels_height(
-                # As long as the longest line with the square before it, and as many lines.
-                [max(label, key=len) + "  " * (len(label) - 1) for label in texts],
-                style.NARROW_PLOT_WIDTH if narrow else style.PLOT_WIDTH,
-            )
-            + style.FONT_SIZE * max((len(label) - 1 for label in texts), default=0),
-            lines=["Bars from 0 down: the longer, the less probable"] if narrow else [],
+        dense = narrow or len(places) > _LABELLED[False] // 2
+        labels_height = style.labels_height(
+            # As long as the longest line with the square before it, and as many lines.
+            [max(label, key=len) + "  " * (len(label) - 1) for label in texts],
+            style.NARROW_PLOT_WIDTH if narrow else style.PLOT_WIDTH,
         )
-        spec = shared | {
-            "plot_bgcolor": style.CLEAR,
-            "barmode": "group",
-            "bargap": 0.3,
-            "bargroupgap": 0.06,
-            "legend": style.legend_below(shared),
-            "xaxis": style.axis(
-                "" if narrow else "Target token",
-                [_tick(label, colors) for label in texts],
-                style.label_step(len(places), room),
-                range=[-0.5, len(places) - 0.5],
-                side="top",
-                autotickangles=[0, -90],
-                tickfont={"size": style.DENSE_FONT_SIZE if dense else style.SMALL_FONT_SIZE},
+        return chart(
+            layout,
+            self.title,
+            Plot(
+                across=label_axis(
+                    "Target token",
+                    [""] * len(places),
+                    room=_LABELLED,
+                    ticktext=[_tick(label, colors) for label in texts[::step]],
+                    side="top",
+                    autotickangles=[0, -90],
+                    tickfont={"size": style.DENSE_FONT_SIZE if dense else style.SMALL_FONT_SIZE},
+                ),
+                up=number_axis(
+                    "log-probability (base e)",
+                    # Room for a bar that is nearly certain, and none above 0: no logarithm is.
+                    range=[min(lowest * 1.06, -0.1), 0],
+                    nticks=6,
+                    zeroline=True,
+                ),
+                marks=marks,
+                height=PLOT_HEIGHT,
             ),
-            "yaxis": {
-                "title": style.axis_title("log-probability (base e)"),
-                # Room for a bar that is nearly certain, and none above 0, where no logarithm lies.
-                "range": [min(lowest * 1.06, -0.1), 0],
-                "nticks": 6,
-                "tickfont": {"size": style.SMALL_FONT_SIZE},
-                "gridcolor": theme.grid,
-                "zerolinecolor": theme.muted,
-                "automargin": True,
-            },
-        }
-        if not places:
-            spec |= style.without_plot(theme, "There is no token to show.") | {"showlegend": False}
-        return go.Figure({"data": data, "layout": spec})
+            lines=[
+                "Up – log-probability (base e)",
+                "Bars from 0 down: the longer, the less probable",
+            ],
+            top=labels_height + style.FONT_SIZE * (max(map(len, texts)) - 1),
+            below=(style.BOTTOM, style.BOTTOM + style.LEGEND_HEIGHT),
+            barmode="group",
+            bargap=0.3,
+            bargroupgap=0.06,
+        )
 
     def numbers(self) -> Numbers:
         axes: Axes = {}

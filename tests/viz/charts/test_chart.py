@@ -47,7 +47,11 @@ def test_plots_share_one_scale_and_say_once_what_a_mark_means() -> None:
         Plot(
             across=label_axis("", ["a", "b"]),
             up=label_axis("", Tokens.unnamed(["row"]), shared=True),
-            marks=[cells(values), cell_texts(values, ["-2", "2"]), in_legend("ring")],
+            marks=[
+                cells(values),
+                cell_texts(values, ["-2", "2"]),
+                in_legend(points([], name="ring")),
+            ],
         )
         for _ in range(2)
     ]
