@@ -52,6 +52,7 @@ class Plot:
         marks: from the back to the front.
         heading: above it, plain text.
         height: in pixels.
+        below: pixels of what stands right below it.
         scale: of its cells, where it is not the chart's.
         heading_size: in pixels.
     """
@@ -61,6 +62,7 @@ class Plot:
     marks: Sequence[Mark]
     heading: str = ""
     height: float = HEIGHT
+    below: float = 0
     scale: Scale | None = None
     heading_size: int = style.FONT_SIZE
 
@@ -202,7 +204,7 @@ def _places(
 ) -> tuple[float, list[tuple[Ends, Ends]]]:
     """The height of all plots in pixels, and where each lies across and up, as shares."""
     rows = [plots[start : start + columns] for start in range(0, len(plots), columns)]
-    heights = [max(plot.height for plot in row) for row in rows]
+    heights = [max(plot.height + plot.below for plot in row) for row in rows]
     full = sum(heights) + gap * (len(rows) - 1)
     slot = (1 - between * (columns - 1)) / columns
     places: list[tuple[Ends, Ends]] = []

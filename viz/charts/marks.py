@@ -187,12 +187,13 @@ def bars(
     at: Values | None = None,
     name: str = "",
     color: Color | Sequence[Color] = "beside",
+    hatched: Values = (),
     texts: Sequence[str] = (),
     hover: str = "",
     legend: bool = True,
     **more: Any,
 ) -> Mark:
-    """Bars, one below the other or side by side, with texts at their ends."""
+    """Bars, one below the other or side by side, with texts at their ends; some are hatched."""
 
     def draw(sheet: Sheet) -> None:
         places = (sheet.rows if down else sheet.at) if at is None else at
@@ -205,7 +206,10 @@ def bars(
                 **sides,
                 "name": escape_html(name),
                 "showlegend": legend and bool(name),
-                "marker": {"color": _colors(sheet, color), "line": {"width": 0}},
+                "marker": {
+                    **{"color": _colors(sheet, color), "line": {"width": 0}},
+                    **({"pattern": _hatch(sheet, hatched)} if len(hatched) else {}),
+                },
                 **_texts(sheet, texts, textposition="outside", cliponaxis=False),
                 **_hover(hover),
                 **more,
@@ -363,6 +367,14 @@ def _colors(sheet: Sheet, color: Color | Sequence[Color]) -> str | list[str]:
     if isinstance(color, str | int):
         return sheet.theme.color(color)
     return [sheet.theme.color(each) for each in color]
+
+
+def _hatch(sheet: Sheet, hatched: Values) -> dict[str, Any]:
+    return {
+        **{"shape": np.where(hatched, "/", ""), "size": 7, "solidity": 0.2},
+        **{"fgcolor": sheet.theme.hatch, "bgcolor": sheet.theme.forbidden},
+        "fillmode": "overlay",
+    }
 
 
 def _texts(sheet: Sheet, texts: Sequence[str], **more: Any) -> dict[str, Any]:

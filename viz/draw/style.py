@@ -229,6 +229,7 @@ def value_axis(theme: Theme, title: str, **more: Any) -> dict[str, Any]:
         "title": axis_title(title),
         "tickfont": {"size": SMALL_FONT_SIZE},
         "gridcolor": theme.grid,
+        "tickcolor": theme.muted,
         "zeroline": False,
         "zerolinecolor": theme.muted,
         "automargin": True,
@@ -293,25 +294,6 @@ def clipped_limit(values: Sequence[NDArray[np.floating[Any]]]) -> float:
     """The end of a colour scale, chosen so that a few large numbers do not pale all others."""
     sizes = np.concatenate([np.abs(each).ravel() for each in values])
     return float(np.quantile(sizes, CLIPPED)) or 1.0
-
-
-def signed_bar(theme: Theme, limit: float, *, y: float) -> dict[str, Any]:
-    """The colour bar of numbers from -limit to limit, right below its plot."""
-    return {
-        **weight_bar(theme),
-        "title": {
-            "text": "value",
-            "side": "bottom",
-            "font": {"size": SMALL_FONT_SIZE, "color": theme.muted},
-        },
-        "len": 190,
-        "y": y,
-        "yref": "paper",
-        "yanchor": "top",
-        "ypad": 0,
-        "tickvals": [-limit, 0, limit],
-        "ticktext": [number(-limit), "0", number(limit)],
-    }
 
 
 _Places = Sequence[int] | NDArray[np.integer[Any]]

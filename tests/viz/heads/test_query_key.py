@@ -52,6 +52,11 @@ def query_key_figure(
     return cell_of(seen, *cell, sides=sides).figure(Layout(narrow=not side_by_side, dark=dark))
 
 
+def traces(figure: go.Figure) -> dict[str, go.Bar]:
+    """The vectors and the bars, by their names without what is said of them."""
+    return {each.name.partition(":")[0]: each for each in figure.data}
+
+
 def many(count: int) -> Tokens:
     return Tokens(tuple(f"▁token{i}" for i in range(count)), tuple(range(count)))
 
@@ -178,11 +183,11 @@ def test_an_axis_without_tokens_has_no_cell() -> None:
 def test_the_picture_shows_exactly_the_recorded_numbers(side_by_side: bool, dark: bool) -> None:
     seen = a_map()
     figure = query_key_figure(seen, 1, 3, 2, side_by_side=side_by_side, dark=dark)
-    vectors, products, scores, weights = figure.data
-    assert np.array_equal(vectors.z, [seen.q[1, 3], seen.k[1, 2]])
-    assert np.array_equal(products.y, seen.q[1, 3] * seen.k[1, 2])
-    assert np.array_equal(scores.y, seen.scores[1, 3])
-    assert np.array_equal(weights.y, seen.weights[1, 3])
+    drawn = traces(figure)
+    assert np.array_equal(drawn["vectors"].z, [seen.q[1, 3], seen.k[1, 2]])
+    assert np.array_equal(drawn["products"].y, seen.q[1, 3] * seen.k[1, 2])
+    assert np.array_equal(drawn["scores"].y, seen.scores[1, 3])
+    assert np.array_equal(drawn["weights"].y, seen.weights[1, 3])
 
 
 def test_headings_say_the_arithmetic_with_the_cells_own_numbers() -> None:
@@ -269,24 +274,28 @@ def test_vectors_of_zeros_still_have_a_scale() -> None:
 
 
 def test_products_are_coloured_by_their_sign() -> None:
-    products = query_key_figure(a_map(), 0, 1, 2).data[1]
+    products = traces(query_key_figure(a_map(), 0, 1, 2))["products"]
     for value, color in zip(products.y, products.marker.color, strict=True):
         assert color == (themes.LIGHT.negative if value < 0 else themes.LIGHT.positive)
 
 
-def test_dimensions_share_one_axis_and_keys_another() -> None:
-    vectors, products, scores, weights = query_key_figure(a_map(), 0, 1, 2).data
-    assert vectors.xaxis is None
-    assert products.xaxis is None
-    assert scores.xaxis == weights.xaxis == "x2"
-    assert len({trace.yaxis for trace in (vectors, products, scores, weights)}) == 4
+@pytest.mark.parametrize("side_by_side", [False, True])
+def test_dimensions_move_together_and_so_do_keys(side_by_side: bool) -> None:
+    figure = query_key_figure(a_map(), 0, 1, 2, side_by_side=side_by_side)
+
+    def axis(name: str) -> go.layout.XAxis:
+        return figure.layout[traces(figure)[name].xaxis.replace("x", "xaxis")]
+
+    assert traces(figure)["vectors"].xaxis == axis("products").matches
+    assert traces(figure)["weights"].xaxis == axis("scores").matches
 
 
 def test_the_key_that_is_looked_at_stands_out_and_keeps_its_label() -> None:
     figure = query_key_figure(a_map(tokens=many(101)), 0, 1, 37)
-    for trace in figure.data[2:4]:
-        assert list(np.flatnonzero(trace.marker.color == themes.LIGHT.accent)) == [37]
-    axis = figure.layout.xaxis2
+    for name in ("scores", "weights"):
+        colors = traces(figure)[name].marker.color
+        assert [at for at, color in enumerate(colors) if color == themes.LIGHT.accent] == [37]
+    axis = figure.layout.xaxis4
     assert len(axis.tickvals) <= 17
     assert axis.ticktext[axis.tickvals.index(37)] == "<b>token37</b>"
     assert sum(label.startswith("<b>") for label in axis.ticktext) == 1
@@ -298,14 +307,15 @@ def test_the_key_that_is_looked_at_stands_out_and_keeps_its_label() -> None:
 def test_forbidden_keys_are_hatched_and_do_not_look_like_zeros() -> None:
     seen = a_map(causal=True)
     figure = query_key_figure(seen, 0, 2, 1)
-    scores, forbidden = figure.data[2], figure.data[4]
+    drawn = traces(figure)
+    scores, forbidden = drawn["scores"], drawn["not allowed"]
     assert list(scores.marker.pattern.shape) == ["", "", "", "/", "/"]
     assert list(forbidden.x) == [3, 4]
     assert list(forbidden.y) == [1, 1]
-    assert forbidden.marker.pattern.shape == "/"
+    assert list(forbidden.marker.pattern.shape) == ["/", "/"]
     assert forbidden.showlegend
     assert "not allowed" in forbidden.hovertemplate
-    assert [trace.showlegend for trace in figure.data[1:4]] == [False] * 3
+    assert [each.name for each in figure.data if each.showlegend] == [forbidden.name]
     assert "keys are not allowed" in more(seen, 0, 2, 1)
     assert "Hatched" not in more(seen, 0, 4, 1)
 
@@ -324,7 +334,7 @@ def test_a_row_that_may_attend_to_nothing_has_neither_largest_score_nor_rank() -
     numbers = arithmetic(closed, 0, 1, 2)
     assert (numbers.n_allowed, numbers.row_max, numbers.rank) == (0, None, None)
     assert numbers.complete
-    assert len(query_key_figure(closed, 0, 1, 2).data[4].x) == 5
+    assert len(traces(query_key_figure(closed, 0, 1, 2))["not allowed"].x) == 5
 
 
 def test_a_weight_that_is_not_the_softmax_of_what_is_shown_is_not_explained_by_it() -> None:
@@ -364,15 +374,15 @@ def test_tokens_are_escaped_wherever_they_are_written() -> None:
     subtitle = figure.layout.title.subtitle.text
     assert "<b>&lt;b&gt;x&lt;/b&gt;</b> (position 4)" in subtitle
     assert "<b>&lt;s&gt;</b> (position 0)" in subtitle
-    assert figure.layout.xaxis2.ticktext[0] == "<b>&lt;s&gt;</b>"
-    assert figure.data[3].customdata[4] == "&lt;b&gt;x&lt;/b&gt; (4)"
+    assert figure.layout.xaxis4.ticktext[0] == "<b>&lt;s&gt;</b>"
+    assert traces(figure)["weights"].customdata[4] == "&lt;b&gt;x&lt;/b&gt; (4)"
     assert "<b>x" not in figure.to_json().replace("\\u003c", "<")
 
 
 @pytest.mark.parametrize(("sides", "noun"), [(True, "source token"), (False, "token")])
 def test_keys_are_of_a_side_only_where_there_are_two(sides: bool, noun: str) -> None:
     figure = query_key_figure(a_map(), 0, 1, 2, sides=sides)
-    assert figure.layout.xaxis2.title.text == f"Key: {noun} looked at"
+    assert figure.layout.xaxis4.title.text == f"Key: {noun} looked at"
 
 
 @pytest.mark.parametrize("side_by_side", [False, True])
@@ -383,11 +393,11 @@ def test_parts_and_headings_never_overlap(count: int, d_k: int, side_by_side: bo
     ).layout
     plot = layout.height - layout.margin.t - layout.margin.b
     axes = [layout.yaxis, layout.yaxis2, layout.yaxis3, layout.yaxis4]
-    groups = [axes[:2], axes[2:]] if side_by_side else [axes]
+    groups = [axes[::2], axes[1::2]] if side_by_side else [axes]
     for group in groups:
         for above, below in pairwise(group):
             assert (above.domain[0] - below.domain[1]) * plot >= 60
-    assert (1 - layout.yaxis.domain[1]) * plot >= 60
+    assert layout.margin.t - style.TITLE_HEIGHT - 3 * style.LINE_HEIGHT >= 60
     if side_by_side:
         assert layout.xaxis.domain[1] < layout.xaxis2.domain[0]
     assert len(layout.xaxis.tickvals) <= 9
