@@ -23,15 +23,15 @@ from viz.browser.trace_payload import pack
 from viz.corpus.view import VIEW as CORPUS
 from viz.corpus.view import CorpusView
 from viz.draw.labels import visible
-from viz.effects.price import price, price_words
+from viz.effects.price import price_words
 from viz.heads.view import KEYS, SELECTED, VIEW, HeadsView
 from viz.links.head_refs import written_heads
 from viz.pages.heads_below import WIDTH, opens_cells, show_below
 from viz.pages.heads_place import bring_head, clamp_off, clamp_place, note_place
 from viz.pages.heads_trace import BY_NAME, Prepared, prepare, selected_sites
 from viz.service import session
+from viz.service.answers import price_of
 from viz.service.jobs.removing import measure_effects
-from viz.service.model_menu import toy_task
 from viz.service.questions import OfModel, Question
 from viz.shell import address, current_head, stage, tab_row
 from viz.shell.answer import show_large
@@ -152,13 +152,6 @@ def tell_without(question: Question, view: HeadsView) -> None:
     without(outcome)
 
 
-def priced(question: OfModel) -> str:
-    """What the price is of."""
-    if question.target:
-        return "The target you typed"
-    return "Its usual translation" if toy_task(question.folder) is None else "Its usual output"
-
-
 def what_comes(question: OfModel, view: HeadsView) -> dict[str, Any]:
     """What the model writes without the heads, and what they cost, as the browser takes it."""
     under = Intervention(heads=dict.fromkeys(view.off, Gate(0)))
@@ -175,7 +168,7 @@ def what_comes(question: OfModel, view: HeadsView) -> dict[str, Any]:
         more.insert(0, f"With all heads: “{visible(before.free.text)}”")
     return {
         "words": None if question.target else words.entries,
-        "price": f"{priced(question)}: {price(usual, left)}.",
+        "price": price_of(question, usual, left),
         "more": more,
     }
 

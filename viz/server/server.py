@@ -28,6 +28,7 @@ from streamlit.web.server import server_util
 from viz.browser import notes_page
 from viz.save.document import policy_hash
 from viz.server import idle_gc, site_from_memory
+from viz.server.asking import Asking
 from viz.server.component_code import ComponentCode
 from viz.server.hosts import KnownHosts
 from viz.server.old_addresses import OldAddresses
@@ -161,6 +162,7 @@ MIDDLEWARE = (
     Middleware(KnownHosts),
     Middleware(OldAddresses),
     Middleware(ComponentCode),
+    Middleware(Asking),
     Middleware(Hall),
     Middleware(StaticFiles),
     Middleware(VisitorsGone),

@@ -6,8 +6,10 @@ import contextlib
 import functools
 import os
 import threading
+import time
 from collections.abc import Callable, Generator, Hashable, Mapping
 from contextlib import ExitStack, contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -89,6 +91,33 @@ REFUSED = (CheckpointError, DecodingError, DeviceError, MaskError, TextError)
 
 POLL_SECONDS = 0.1
 """How often a page checks for its answer."""
+
+MOST_SECONDS = 50.0
+"""For how long a visitor without a page waits: proxies wait for a minute."""
+
+
+class LeftError(ServiceError):
+    """Nobody waits for the answer any more."""
+
+
+class Visitor:
+    """Someone who asks without a page of Streamlit's, from a thread, and may leave meanwhile."""
+
+    def __init__(self) -> None:
+        self.left = threading.Event()
+        self._until = time.monotonic() + MOST_SECONDS
+
+    def wait(self, request: Request) -> None:
+        """Wait for an answer; ServiceError if the visitor leaves, or it takes too long."""
+        while not request.wait(POLL_SECONDS):
+            if self.left.is_set():
+                raise LeftError("Nobody waits for this answer any more.")
+            if time.monotonic() > self._until:
+                raise ServiceError("The model is too busy to answer; please try again in a moment.")
+
+
+VISITOR: ContextVar[Visitor | None] = ContextVar("VISITOR", default=None)
+"""Who asks in this thread, where no page does."""
 
 
 @st.cache_resource(max_entries=MAX_FILES, show_spinner=False)
@@ -213,13 +242,17 @@ def ask(job: Job[T]) -> T:
             )
     job = job.prepared(ask)
     context = get_script_run_ctx(suppress_warning=True)
-    person: Hashable = context.session_id if context else threading.get_ident()
+    visitor = VISITOR.get()
+    person: Hashable = context.session_id if context else visitor or threading.get_ident()
     queue = request_queue()
     with queue.ask(job, person) as request:
-        if not context:
+        if context:
+            if not _is_answered(request, QUICK_SECONDS):
+                _wait(queue, request, job)
+        elif visitor:
+            visitor.wait(request)
+        else:
             request.wait()
-        elif not _is_answered(request, QUICK_SECONDS):
-            _wait(queue, request, job)
         result: T = request.result()
         return result
 

@@ -9,10 +9,17 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from model.explain.block_outputs import block_outputs, outputs_on
+from model.explain.block_outputs import (
+    Offer,
+    Stream,
+    block_outputs,
+    offer_on,
+    outputs_on,
+    stream_on,
+)
 from model.paper.search import Search
 from model.record.intervention import UNCHANGED, Intervention
-from model.trace.attention_map import FloatArray, Site
+from model.trace.attention_map import AttentionKind, FloatArray, Site
 from model.trace.blocks import Blocks
 from model.trace.logit_lens import LogitLens
 from model.trace.trace import Trace
@@ -157,6 +164,30 @@ def read_blocks(
         return block_outputs(model, model.trace(sentence, target))
     # One pass instead of two: the tokens are known without the trace.
     return outputs_on(model, own.source.ids, [model.model.config.bos_id, *own.token_ids[:-1]])
+
+
+Ids = tuple[tuple[int, ...], tuple[int, ...]]
+"""What encoder and decoder read."""
+
+
+def _ids(ask: Ask, version: ModelVersion, sentence: str, target: str, *_: object) -> Ids:
+    trace = ask(record(version, sentence, target))
+    return trace.source.ids, trace.target.ids
+
+
+@of_model("Reading every layer…", brings=_ids)
+def read_stream(
+    model: Translator, ids: Ids, sentence: str, target: str, stack: AttentionKind
+) -> Stream:
+    """What feed-forward layers of the encoder, or of the decoder, add on a sentence."""
+    return stream_on(model, *ids, stack)
+
+
+@of_model("Reading the last layer…", brings=_ids)
+def read_offer(model: Translator, ids: Ids, sentence: str, target: str, step: int) -> Offer:
+    """What the decoder's last row becomes after a step, counted from 0."""
+    read, written = ids
+    return offer_on(model, read, written[: step + 1])
 
 
 @of_model()
