@@ -2,7 +2,7 @@
 
 import { percent } from "../../canvas/numbers.js";
 import { tr } from "../../canvas/wording.js";
-import { strongest } from "./numbers.js";
+import { leadingPlaces } from "./numbers.js";
 import { Pen, bounded, mostOf, rectangle } from "./pen.js";
 
 /** @type {(values: Float32Array) => number} */
@@ -16,15 +16,18 @@ export function paintAdded(context, room, data, inks) {
   const em = bounded(Math.min(room.width / 28, room.height / 27), 12, 28);
   const pen = new Pen(context, inks, em);
   const box = rectangle(room.left + em, room.top + em, room.width - 2 * em, room.height - 2 * em);
-  const row = (/** @type {Float32Array} */ table, /** @type {number} */ token) => table.subarray(token * (answer?.size ?? 0), (token + 1) * (answer?.size ?? 0));
-  const shares = answer ? tokens.map((_, token) => lengthOf(row(answer.gains, token)) / (lengthOf(row(answer.into, token)) || 1)) : Array.from(data.shares ?? []);
+  const size = answer?.size ?? 0;
+  const row = (/** @type {Float32Array} */ table, /** @type {number} */ token) => table.subarray(token * size, (token + 1) * size);
+  const gain = (/** @type {NonNullable<typeof answer>} */ { gains, into }, /** @type {number} */ token) => lengthOf(row(gains, token)) / (lengthOf(row(into, token)) || 1);
+  const shares = answer ? tokens.map((_, token) => gain(answer, token)) : Array.from(data.shares ?? []);
   if (!shares.length) return [];
   const chosen = data.token >= 0 ? data.token : shares.indexOf(Math.max(...shares));
   pen.write(tr("What this block adds to each token"), box.left, box.top + 0.8 * em, { size: 1.35 * em, weight: 700, width: box.width });
   pen.write(tr("in percent of its vector’s length"), box.left, box.top + 2.5 * em, { color: pen.theme.muted, width: box.width });
   const strips = answer ? bounded(0.46 * box.height, 9 * em, 16 * em) : 0;
   const hot = drawGains(pen, rectangle(box.left, box.top + 4 * em, box.width, box.height - 4 * em - strips), tokens, shares, chosen);
-  if (answer) drawVectors(pen, rectangle(box.left, box.bottom - strips + 1.2 * em, box.width, strips - 1.2 * em), data, row(answer.into, chosen), row(answer.gains, chosen), chosen);
+  const below = rectangle(box.left, box.bottom - strips + 1.2 * em, box.width, strips - 1.2 * em);
+  if (answer) drawVectors(pen, below, data, row(answer.into, chosen), row(answer.gains, chosen), chosen);
   return hot;
 }
 
@@ -37,7 +40,7 @@ function drawGains(pen, box, tokens, shares, chosen) {
   const tall = base - box.top - 1.4 * em;
   const limit = mostOf(shares);
   const numbered = wide > 2.6 * size;
-  const named = new Set(strongest(shares, numbered ? tokens.length : 1, chosen));
+  const named = new Set(leadingPlaces(shares, numbered ? tokens.length : 1, chosen));
   const thick = bounded(0.66 * wide, 1.5, 4 * em);
   pen.rule(box.left, base, box.right);
   pen.labels(tokens, rectangle(box.left, base, box.width, height), chosen);
@@ -47,8 +50,11 @@ function drawGains(pen, box, tokens, shares, chosen) {
     const high = Math.max(1, (tall * shares[token]) / limit);
     pen.fill(rectangle(x - thick / 2, base - high, thick, high), is ? theme.now : pen.pale, Math.min(3, thick / 6));
     const top = base - (numbered ? high : tall) - 0.75 * size;
-    if (named.has(token)) pen.write(percent(shares[token]), bounded(x, box.left + 1.4 * size, box.right - 1.4 * size), top, { size: is ? 1.15 * size : 0.9 * size, weight: is ? 700 : 400, color: is ? theme.now : theme.muted, align: "center" });
-    return { ...rectangle(x - wide / 2, box.top, wide, box.height), act: { at: "token", token }, label: tr("“{token}” gains {share}", { token: text, share: percent(shares[token]) }) };
+    const share = percent(shares[token]);
+    const style = { size: is ? 1.15 * size : 0.9 * size, weight: is ? 700 : 400, color: is ? theme.now : theme.muted, align: /** @type {const} */ ("center") };
+    if (named.has(token)) pen.write(share, bounded(x, box.left + 1.4 * size, box.right - 1.4 * size), top, style);
+    const label = tr("“{token}” gains {share}", { token: text, share });
+    return { ...rectangle(x - wide / 2, box.top, wide, box.height), act: { at: "token", token }, label };
   });
 }
 
@@ -60,7 +66,8 @@ function drawVectors(pen, box, { tokens, norm }, into, gains, token) {
   const names = [tr("before"), tr("gained"), norm === "post" ? tr("sum") : tr("after")];
   const n = into.length;
   pen.write(tr("“{token}”", { token: tokens[token] }), box.left, box.top + 0.4 * em, { weight: 700, color: theme.now, width: 0.5 * box.width });
-  pen.write(tr("{n} numbers each", { n }, "{n} number each"), box.right, box.top + 0.4 * em, { size: 0.78 * em, color: theme.muted, align: "right", width: 0.45 * box.width });
+  const aside = tr("{n} numbers each", { n }, "{n} number each");
+  pen.write(aside, box.right, box.top + 0.4 * em, { size: 0.78 * em, color: theme.muted, align: "right", width: 0.45 * box.width });
   const top = box.top + 1.5 * em;
   const high = (box.bottom - top) / 3;
   const signs = ["", "+", "="];

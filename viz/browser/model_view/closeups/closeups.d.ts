@@ -11,13 +11,19 @@ type CloseUpAct =
 /** Weights, (query, key): 0 to 255 in bytes, 0 to 1 in floats. */
 type HeadWeights = Uint8Array | Float32Array;
 
-interface MatrixData {
+/** A head's weights, with its vectors and scores once they are known. */
+interface HeadRows {
+  keys: { length: number };
+  weights: HeadWeights;
+  allowed: Uint8Array | null;
+  head: ModelAnswers["head"] | null;
+}
+
+interface MatrixData extends HeadRows {
   queries: string[];
   keys: string[];
   /** What is predicted after each query's token. */
   beside: string[] | null;
-  weights: HeadWeights;
-  allowed: Uint8Array | null;
   /** The lit row and column; -1 for none. */
   row: number;
   key: number;
@@ -30,15 +36,13 @@ interface MatrixData {
   alphaNumbers: number;
 }
 
-interface RowData {
+interface RowData extends HeadRows {
   queries: string[];
   keys: string[];
-  weights: HeadWeights;
-  allowed: Uint8Array | null;
   row: number;
 }
 
-type WeightData = RowData & { key: number; head: ModelAnswers["head"] | null };
+type WeightData = RowData & { key: number };
 
 interface WavesData {
   tokens: string[];

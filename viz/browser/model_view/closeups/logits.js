@@ -16,7 +16,8 @@ export function paintNext(context, room, data, inks) {
   const em = bounded(Math.min(room.width / 27, room.height / 27), 12, 30);
   const pen = new Pen(context, inks, em);
   const box = rectangle(room.left + em, room.top + em, room.width - 2 * em, room.height - 2 * em);
-  pen.write(tr("What comes after “{token}”?", { token: after }), box.left, box.top + 0.8 * em, { size: 1.35 * em, weight: 700, width: box.width });
+  const asked = tr("What comes after “{token}”?", { token: after });
+  pen.write(asked, box.left, box.top + 0.8 * em, { size: 1.35 * em, weight: 700, width: box.width });
   let top = box.top + 2.6 * em;
   if (answer) {
     const aside = tr("{n} numbers", { n: answer.size }, "{n} number");
@@ -25,7 +26,8 @@ export function paintNext(context, room, data, inks) {
     const high = bounded(0.06 * box.height, 1.2 * em, 3 * em);
     pen.cells(answer.hidden, rectangle(box.left, top + 0.9 * em, box.width, high), 0.7 * mostOf(answer.hidden));
     top += high + 1.9 * em;
-    pen.write(tr("↓ times one row for each of {count} tokens", { count: answer.vocabulary }), box.left, top, { size: 0.9 * em, color: pen.theme.muted, width: box.width });
+    const made = tr("↓ times one row for each of {count} tokens", { count: answer.vocabulary });
+    pen.write(made, box.left, top, { size: 0.9 * em, color: pen.theme.muted, width: box.width });
     top += 1.2 * em;
   }
   return drawNext(pen, rectangle(box.left, top, box.width, box.bottom - top), data, step);
@@ -51,7 +53,9 @@ function drawNext(pen, box, { answer, texts, shares, chosen }, step) {
   const numbered = Math.max(...logits.map((logit) => pen.wide(numberText(logit), size, 700))) + 0.5 * em;
   const unit = (half - numbered) / (high - low || 1);
   const share = box.right - right - pen.wide(`< ${percent(0.01)}`, size, 700) - 0.5 * em;
-  return names.map((text, place) => {
+  /** @type {Hot[]} */
+  const hot = [];
+  names.forEach((text, place) => {
     const is = text === texts[chosen];
     const y = box.top + 1.6 * em + (place + 0.5) * line;
     const thick = bounded(0.6 * line, 4, 1.5 * em);
@@ -65,8 +69,9 @@ function drawNext(pen, box, { answer, texts, shares, chosen }, step) {
     }
     pen.fill(rectangle(right, y - thick / 2, Math.max(1, share * probabilities[place]), thick), color);
     pen.write(shareText(probabilities[place]), right + Math.max(1, share * probabilities[place]) + 0.4 * em, y, ink);
-    return { ...rectangle(box.left, y - line / 2, box.width, line), id: answer?.ids[place] ?? -1, text, is };
-  })
-    .filter(({ id, is }) => id >= 0 && !is)
-    .map(({ id, text, is: _, ...place }) => ({ ...place, act: { ask: "instead", step, id }, label: tr("Take “{token}” instead", { token: text }) }));
+    if (!answer || is) return;
+    const act = /** @type {const} */ ({ ask: "instead", step, id: answer.ids[place] });
+    hot.push({ ...rectangle(box.left, y - line / 2, box.width, line), act, label: tr("Take “{token}” instead", { token: text }) });
+  });
+  return hot;
 }

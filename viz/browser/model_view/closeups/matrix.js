@@ -3,12 +3,14 @@
 import constants from "../../../draw/constants.json" with { type: "json" };
 import { signed } from "../../canvas/numbers.js";
 import { tr } from "../../canvas/wording.js";
+import { exactRow } from "./numbers.js";
 import { Pen, bounded, labelHasRoom, rectangle } from "./pen.js";
 
 const LEAST_NUMBERED = 26;
 const LONGEST_TOKEN = 9;
 
-/** Labels around the rectangle of a head's cells, and numbers in them. @type {(context: Context, room: Rectangle, data: MatrixData, inks: Inks) => Hot[]} */
+/** Labels around the rectangle of a head's cells, and numbers in them.
+ * @type {(context: Context, room: Rectangle, data: MatrixData, inks: Inks) => Hot[]} */
 export function paintMatrix(context, room, data, inks) {
   const { queries, keys, palette } = data;
   const [wide, high] = [room.width / keys.length, room.height / queries.length];
@@ -26,16 +28,18 @@ export function paintMatrix(context, room, data, inks) {
 }
 
 /** @type {(pen: Pen, room: Rectangle, data: MatrixData, palette: Palette) => void} */
-function drawNumbers(pen, room, { queries, keys, weights, allowed, row }, palette) {
+function drawNumbers(pen, room, data, palette) {
+  const { queries, keys, row } = data;
   const [wide, high] = [room.width / keys.length, room.height / queries.length];
   const size = bounded(Math.min(wide * 0.36, high * 0.5), 9, 1.2 * pen.em);
-  const scale = weights instanceof Uint8Array ? 1 / 255 : 1;
-  weights.forEach((each, place) => {
-    const weight = each * scale;
-    if (weight < constants.LEAST_NUMBER || (allowed !== null && !allowed[place])) return;
-    const [query, key] = [Math.floor(place / keys.length), place % keys.length];
-    const [x, y] = [room.left + (key + 0.5) * wide, room.top + (query + 0.5) * high];
-    pen.write(signed(weight, 2), x, y, { size, align: "center", weight: query === row || size > 18 ? 700 : 400, color: palette.ink(palette.stepOf(255 * weight)) });
+  queries.forEach((_, query) => {
+    const { weights, seen } = exactRow(data, query);
+    const style = { size, align: /** @type {const} */ ("center"), weight: query === row || size > 18 ? 700 : 400 };
+    weights.forEach((weight, key) => {
+      if (weight < constants.LEAST_NUMBER || !seen[key]) return;
+      const [x, y] = [room.left + (key + 0.5) * wide, room.top + (query + 0.5) * high];
+      pen.write(signed(weight, 2), x, y, { ...style, color: palette.ink(palette.stepOf(255 * weight)) });
+    });
   });
 }
 
@@ -93,7 +97,8 @@ function drawTitles(pen, room, { title, label, keyTitle, queryTitle }, above, be
   context.restore();
 }
 
-/** The queries at the left, and what comes next at the right. @type {(pen: Pen, room: Rectangle, data: MatrixData, high: number) => { hot: Hot[]; beyond: number }} */
+/** The queries at the left, and what comes next at the right.
+ * @type {(pen: Pen, room: Rectangle, data: MatrixData, high: number) => { hot: Hot[]; beyond: number }} */
 function drawQueries(pen, room, { queries, beside, row }, high) {
   const { em, theme } = pen;
   const size = bounded(high * 0.62, 11, em);
@@ -107,8 +112,10 @@ function drawQueries(pen, room, { queries, beside, row }, high) {
     const style = { size, weight: is ? 700 : 400, width: LONGEST_TOKEN * size };
     const width = pen.write(text, room.left - 0.6 * size, y, { ...style, align: "right", color: is ? theme.now : theme.text });
     const tall = Math.max(high, size);
-    hot.push({ ...rectangle(room.left - 0.6 * size - width, y - tall / 2, width, tall), act: { at: "row", query }, label: tr("The row of “{token}”", { token: text }) });
-    if (beside?.[query]) pen.write(`→ ${beside[query]}`, room.right + 0.6 * size, y, { ...style, size: 0.9 * size, color: is ? theme.now : theme.accent });
+    const at = rectangle(room.left - 0.6 * size - width, y - tall / 2, width, tall);
+    hot.push({ ...at, act: { at: "row", query }, label: tr("The row of “{token}”", { token: text }) });
+    const next = { ...style, size: 0.9 * size, color: is ? theme.now : theme.accent };
+    if (beside?.[query]) pen.write(`→ ${beside[query]}`, room.right + 0.6 * size, y, next);
   });
   return { hot, beyond: Math.max(0, ...hot.map(({ left }) => room.left - left)) };
 }

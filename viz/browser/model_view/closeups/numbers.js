@@ -41,14 +41,8 @@ export function equations({ gain, loss, dot, d, divisor, score }) {
   return { sum, quotient: `${total} ÷ √${d} ${fitting === undefined ? "≈" : "="} ${scaled}` };
 }
 
-/** One row's weights, 0 to 1. @type {(weights: HeadWeights, query: number, keys: number) => Float64Array} */
-export function weightsOfRow(weights, query, keys) {
-  const scale = weights instanceof Uint8Array ? 1 / 255 : 1;
-  return Float64Array.from(weights.subarray(query * keys, (query + 1) * keys), (weight) => weight * scale);
-}
-
 /** Which keys a query may attend to. @type {(allowed: Uint8Array | null, query: number, keys: number) => boolean[]} */
-export function seenBy(allowed, query, keys) {
+function seenBy(allowed, query, keys) {
   return Array.from({ length: keys }, (_, key) => allowed === null || allowed[query * keys + key] > 0);
 }
 
@@ -61,11 +55,23 @@ function softmaxOf(scores, seen) {
 }
 
 /**
- * The numbers between a query, a key and their weight.
+ * One row's weights, 0 to 1, which of its keys are allowed, and whether the weights are the softmax of the scores.
  *
- * Where weights come in bytes and are the softmax of their scores, that softmax is what is printed.
- * @type {(head: ModelAnswers["head"], weights: HeadWeights, allowed: Uint8Array | null, query: number, key: number) => WeightNumbers}
+ * Weights that come in bytes are that softmax then, to the last digit.
+ * @type {(data: HeadRows, query: number) => { weights: Float64Array; seen: boolean[]; complete: boolean }}
  */
+export function exactRow({ keys: { length }, weights, allowed, head }, query) {
+  const bytes = weights instanceof Uint8Array;
+  const recorded = Float64Array.from(weights.subarray(query * length, (query + 1) * length), (weight) => (bytes ? weight / 255 : weight));
+  const seen = seenBy(allowed, query, length);
+  if (!head) return { weights: recorded, seen, complete: false };
+  const powers = softmaxOf(head.scores.subarray(query * length, (query + 1) * length), seen);
+  const complete = powers.every((power, key) => Math.abs(power - recorded[key]) <= WEIGHT_TOLERANCE + (bytes ? HALF_A_BYTE : 0));
+  return { weights: bytes && complete ? powers : recorded, seen, complete };
+}
+
+/** The numbers between a query, a key and their weight.
+ * @type {(head: ModelAnswers["head"], weights: HeadWeights, allowed: Uint8Array | null, query: number, key: number) => WeightNumbers} */
 export function weightNumbers(head, weights, allowed, query, key) {
   const { d, dv, divisor } = head;
   const keys = head.k.length / d;
@@ -74,12 +80,7 @@ export function weightNumbers(head, weights, allowed, query, key) {
   const gain = products.reduce((sum, value) => sum + Math.max(0, value), 0);
   const loss = products.reduce((sum, value) => sum + Math.min(0, value), 0);
   const scores = head.scores.subarray(query * keys, (query + 1) * keys);
-  const seen = seenBy(allowed, query, keys);
-  const recorded = weightsOfRow(weights, query, keys);
-  const powers = softmaxOf(scores, seen);
-  const bytes = weights instanceof Uint8Array;
-  const complete = powers.every((power, place) => Math.abs(power - recorded[place]) <= WEIGHT_TOLERANCE + (bytes ? HALF_A_BYTE : 0));
-  const row = bytes && complete ? powers : recorded;
+  const { weights: row, seen, complete } = exactRow({ keys: { length: keys }, weights, allowed, head }, query);
   const mix = new Float64Array(dv);
   row.forEach((weight, place) => mix.forEach((_, each) => (mix[each] += weight * head.v[place * dv + each])));
   const score = scores[key];
@@ -110,8 +111,9 @@ function printedOf(sums, d, divisor, scaled) {
   return scaled ? printed : { ...printed, quotient: "" };
 }
 
-/** At most `most` places of a row, in its own order: the largest, and `kept` among them. @type {(sizes: ArrayLike<number>, most: number, kept?: number) => number[]} */
-export function strongest(sizes, most, kept = -1) {
+/** At most `most` places of a row, in its own order: the largest, and `kept` among them.
+ * @type {(sizes: ArrayLike<number>, most: number, kept?: number) => number[]} */
+export function leadingPlaces(sizes, most, kept = -1) {
   const all = Array.from(sizes, (_, place) => place);
   const ranked = all.sort((one, other) => Number(other === kept) - Number(one === kept) || sizes[other] - sizes[one]);
   return ranked.slice(0, most).sort((one, other) => one - other);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import { equations, numberText, seenBy, strongest, wavesOf, weightNumbers, weightText } from "./numbers.js";
+import { equations, numberText, exactRow, leadingPlaces, wavesOf, weightNumbers, weightText } from "./numbers.js";
 
 const near = (one, other, by = 2e-6) => assert.ok(Math.abs(one - other) <= by, `${one} is not ${other}`);
 
@@ -75,6 +75,13 @@ test("weights in bytes become exact where they are the softmax of the scores, an
   near(other.weight, 200 / 255);
 });
 
+test("which keys a row sees is known without scores, and whether it is their softmax is not", () => {
+  const rows = { keys: ["a", "b", "c"], weights: WEIGHTS, allowed: ALLOWED, head: null };
+  assert.deepEqual(exactRow(rows, 0).seen, [true, false, false]);
+  assert.deepEqual(exactRow({ ...rows, allowed: null }, 0).seen, [true, true, true]);
+  assert.equal(exactRow(rows, 1).complete, false);
+});
+
 test("scores that are not scaled have no quotient, those that are no products no equation", () => {
   const plain = { ...HEAD, divisor: 1, scores: HEAD.scores.map((score) => 2 * score) };
   assert.deepEqual(weightNumbers(plain, WEIGHTS, ALLOWED, 2, 0).printed, { sum: "0.28 − 0.25 ≈ 0.02", quotient: "" });
@@ -82,11 +89,9 @@ test("scores that are not scaled have no quotient, those that are no products no
 });
 
 test("the strongest places keep their order, and the one that is pointed at is among them", () => {
-  assert.deepEqual(strongest([1, 5, 3, 4], 2), [1, 3]);
-  assert.deepEqual(strongest([1, 5, 3, 4], 2, 0), [0, 1]);
-  assert.deepEqual(strongest([1], 12, 0), [0]);
-  assert.deepEqual(seenBy(ALLOWED, 0, 3), [true, false, false]);
-  assert.deepEqual(seenBy(null, 0, 2), [true, true]);
+  assert.deepEqual(leadingPlaces([1, 5, 3, 4], 2), [1, 3]);
+  assert.deepEqual(leadingPlaces([1, 5, 3, 4], 2, 0), [0, 1]);
+  assert.deepEqual(leadingPlaces([1], 12, 0), [0]);
 });
 
 test("a table of sines is known by its numbers, any other is not", () => {

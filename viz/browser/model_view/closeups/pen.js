@@ -7,6 +7,11 @@ const GRAPHEMES = new Intl.Segmenter(undefined, { granularity: "grapheme" });
 // So many times their size, slanted labels are long at most.
 const LONGEST_SLANTED = 8;
 
+/** Widths of texts at a size of 1, by their font. @type {Map<string, number>} */
+const WIDTHS = new Map();
+const MOST_WIDTHS = 5000;
+const MEASURED_AT = 100;
+
 /** @type {WeakMap<ShownTheme, string[]>} */
 const SIGNED_COLORS = new WeakMap();
 
@@ -37,7 +42,8 @@ export function mostOf(values) {
   return Array.from(values).reduce((most, value) => Math.max(most, Math.abs(value)), 1e-9);
 }
 
-/** Whether a label is written where each `every`-th has room, and the lit one comes first. @type {(place: number, every: number, lit: number) => boolean} */
+/** Whether a label is written where each `every`-th has room, and the lit one comes first.
+ * @type {(place: number, every: number, lit: number) => boolean} */
 export function labelHasRoom(place, every, lit) {
   return place === lit || (place % every === 0 && (lit < 0 || lit % every === 0 || Math.abs(place - lit) >= every));
 }
@@ -59,10 +65,17 @@ export class Pen {
     this.context.font = `${weight} ${size}px ${this.family}`;
   }
 
-  /** @type {(text: string, size?: number, weight?: number) => number} */
+  /** A text's width. Letters grow with their size, so each text is measured once. @type {(text: string, size?: number, weight?: number) => number} */
   wide(text, size = this.em, weight = 400) {
-    this._font(size, weight);
-    return this.context.measureText(text).width;
+    const key = `${weight} ${this.family} ${text}`;
+    let width = WIDTHS.get(key);
+    if (width === undefined) {
+      if (WIDTHS.size >= MOST_WIDTHS) WIDTHS.clear();
+      this._font(MEASURED_AT, weight);
+      width = this.context.measureText(text).width / MEASURED_AT;
+      WIDTHS.set(key, width);
+    }
+    return width * size;
   }
 
   /** A text that fits a width, ended by "…" if it is longer. @type {(text: string, width: number, size?: number, weight?: number) => string} */
@@ -79,12 +92,12 @@ export class Pen {
     const { context } = this;
     const small = bounded((size * width) / this.wide(text, size, weight), 0.8 * size, size);
     const shown = this.cut(text, width, small, weight);
-    const length = this.wide(shown, small, weight);
+    this._font(small, weight);
     context.fillStyle = color;
     context.textAlign = align;
     context.textBaseline = "middle";
     context.fillText(shown, x, y);
-    return length;
+    return this.wide(shown, small, weight);
   }
 
   /** Writes a text that climbs by 45°, from its start or up to its end. @type {(text: string, x: number, y: number, style?: WriteStyle) => void} */
@@ -176,7 +189,8 @@ export class Pen {
     }
   }
 
-  /** A vector as coloured cells in as many lines as make them nearly square. @type {(values: ArrayLike<number>, box: Rectangle, limit: number) => void} */
+  /** A vector as coloured cells in as many lines as make them nearly square.
+   * @type {(values: ArrayLike<number>, box: Rectangle, limit: number) => void} */
   cells(values, box, limit) {
     const { context, signed } = this;
     const lines = bounded(Math.round(Math.sqrt((values.length * box.height) / box.width)), 1, 8);

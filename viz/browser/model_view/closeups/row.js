@@ -1,7 +1,7 @@
 // One row of a head: what a query shares out among its keys, as ribbons whose widths are the weights.
 
 import { tr } from "../../canvas/wording.js";
-import { weightsOfRow, seenBy, strongest, weightText } from "./numbers.js";
+import { exactRow, leadingPlaces, weightText } from "./numbers.js";
 import { Pen, bounded, rectangle, sheer } from "./pen.js";
 
 const MOST_BRANCHES = 12;
@@ -12,33 +12,35 @@ const NEAR_ONE = 0.05;
 
 /** How a query shares out its attention. @type {(context: Context, room: Rectangle, data: RowData, inks: Inks) => Hot[]} */
 export function paintRow(context, room, data, inks) {
-  const { queries, keys, row } = data;
+  const { queries, row } = data;
   const em = bounded(Math.min(room.width / 26, room.height / 24), 12, 32);
   const pen = new Pen(context, inks, em);
-  const weights = weightsOfRow(data.weights, row, keys.length);
-  const seen = seenBy(data.allowed, row, keys.length);
+  const { weights, seen } = exactRow(data, row);
   const total = weights.reduce((sum, weight) => sum + weight, 0);
   const box = rectangle(room.left + em, room.top + em, room.width - 2 * em, room.height - 2 * em);
   const name = tr("“{token}”", { token: queries[row] });
   const width = pen.write(name, box.left, box.top + 0.9 * em, { size: 1.7 * em, weight: 700, color: pen.theme.now, width: 0.55 * box.width });
   const hidden = seen.filter((is) => !is).length;
-  const said = total === 0 ? tr("may see no token") : Math.abs(total - 1) < NEAR_ONE ? tr("shares out 1") : tr("gives out {total}", { total: weightText(total) });
+  const shared = Math.abs(total - 1) < NEAR_ONE ? tr("shares out 1") : tr("gives out {total}", { total: weightText(total) });
+  const said = hidden === seen.length ? tr("may see no token") : shared;
   pen.write(said, box.left + width + 0.6 * em, box.top + 1 * em, { size: 1.15 * em, width: box.width - width - 0.6 * em });
   const foot = hidden ? 1.8 * em : 0;
   if (hidden) {
     pen.hatch(rectangle(box.left, box.bottom - 0.9 * em, 0.9 * em, 0.9 * em));
-    pen.write(tr("{n} tokens not allowed", { n: hidden }, "{n} token not allowed"), box.left + 1.4 * em, box.bottom - 0.4 * em, { size: 0.85 * em, color: pen.theme.muted, width: box.width - 1.4 * em });
+    const style = { size: 0.85 * em, color: pen.theme.muted, width: box.width - 1.4 * em };
+    pen.write(tr("{n} tokens not allowed", { n: hidden }, "{n} token not allowed"), box.left + 1.4 * em, box.bottom - 0.4 * em, style);
   }
   const below = rectangle(box.left, box.top + 2.8 * em, box.width, box.height - 2.8 * em - foot);
   return total > 0 ? drawRibbons(pen, below, branchesOf(data, weights, seen, below.height / (1.25 * em)), total, data) : [];
 }
 
-/** The keys in their order, at most as many as have room; the others as one. @type {(data: RowData, weights: Float64Array, seen: boolean[], most: number) => Branch[]} */
+/** The keys in their order, at most as many as have room; the others as one.
+ * @type {(data: RowData, weights: Float64Array, seen: boolean[], most: number) => Branch[]} */
 function branchesOf({ keys }, weights, seen, most) {
   const places = keys.map((_, key) => key).filter((key) => seen[key]);
   const room = bounded(Math.floor(most), 2, MOST_BRANCHES);
   const count = places.length > room ? room - 1 : room;
-  const shown = strongest(places.map((key) => weights[key]), count).map((place) => places[place]);
+  const shown = leadingPlaces(places.map((key) => weights[key]), count).map((place) => places[place]);
   const branches = shown.map((key) => ({ text: keys[key], weight: weights[key], key }));
   if (shown.length === places.length) return branches;
   const rest = places.filter((key) => !shown.includes(key));
@@ -63,7 +65,7 @@ function drawRibbons(pen, box, branches, total, { row }) {
   const most = Math.max(...branches.map(({ weight }) => weight));
   pen.fill(source, theme.now, 0.15 * em);
   let [from, to] = [source.top, box.top];
-  return branches.map(({ text, weight, key }, place) => {
+  const drawn = branches.map(({ text, weight, key }, place) => {
     const [thick, height] = [unit * weight, heights[place]];
     const end = Math.min(thick, height);
     const middle = to + height / 2;
@@ -81,14 +83,19 @@ function drawRibbons(pen, box, branches, total, { row }) {
     context.fill();
     const is = weight === most;
     const strong = is ? 1.35 * size : size;
-    const number = pen.write(weightText(weight), right + 0.5 * em, middle, { size: strong, weight: is ? 700 : 400, color: weight < 0.005 ? theme.muted : theme.accent });
+    const style = { size: strong, weight: is ? 700 : 400 };
+    const number = pen.write(weightText(weight), right + 0.5 * em, middle, { ...style, color: weight < 0.005 ? theme.muted : theme.accent });
     const left = right + 0.5 * em + Math.max(number, 2.4 * size) + 0.5 * em;
-    pen.write(text, left, middle, { size: strong, weight: is ? 700 : 400, color: weight < 0.005 || key < 0 ? theme.muted : theme.text, width: box.right - left });
-    const hot = { ...rectangle(right, to, box.right - right, height), key };
+    pen.write(text, left, middle, { ...style, color: weight < 0.005 || key < 0 ? theme.muted : theme.text, width: box.right - left });
+    /** @type {Hot} */
+    const hot = {
+      ...rectangle(right, to, box.right - right, height),
+      act: { at: "weight", query: row, key },
+      label: tr("The weight of “{token}”: {weight}", { token: text, weight: weightText(weight) }),
+    };
     from += thick;
     to += height + step;
     return hot;
-  })
-    .filter(({ key }) => key >= 0)
-    .map(({ key, ...place }, index) => ({ ...place, act: { at: "weight", query: row, key }, label: tr("The weight of “{token}”: {weight}", { token: branches[index].text, weight: weightText(branches[index].weight) }) }));
+  });
+  return drawn.filter((_, place) => branches[place].key >= 0);
 }

@@ -48,7 +48,8 @@ export function paintWaves(context, room, { tokens, positions, token }, inks) {
   }));
 }
 
-/** One line for every drawn sine, or for every first number of a pair. @type {(pen: Pen, box: Rectangle, positions: FigurePositions, turns: number[] | null, count: number) => void} */
+/** One line for every drawn sine, or for every first number of a pair.
+ * @type {(pen: Pen, box: Rectangle, positions: FigurePositions, turns: number[] | null, count: number) => void} */
 function drawCurves(pen, box, { cells, dimensions }, turns, count) {
   const { context, em, theme } = pen;
   const lines = bounded(Math.floor(dimensions / 2), 1, Math.min(MOST_CURVES, Math.max(1, Math.floor(box.height / (1.4 * em)))));
@@ -80,7 +81,8 @@ function drawCurves(pen, box, { cells, dimensions }, turns, count) {
   }
 }
 
-/** What is added to each token, as a column of cells. @type {(pen: Pen, box: Rectangle, positions: FigurePositions, count: number, token: number) => void} */
+/** What is added to each token, as a column of cells.
+ * @type {(pen: Pen, box: Rectangle, positions: FigurePositions, count: number, token: number) => void} */
 function drawCells(pen, box, { cells, dimensions }, count, token) {
   const { context, signed, theme } = pen;
   const [wide, high] = [box.width / count, box.height / dimensions];

@@ -2,26 +2,30 @@
 
 import { signed } from "../../canvas/numbers.js";
 import { tr } from "../../canvas/wording.js";
-import { numberText, weightsOfRow, seenBy, strongest, weightNumbers, weightText } from "./numbers.js";
+import { numberText, exactRow, leadingPlaces, weightNumbers, weightText } from "./numbers.js";
 import { Pen, bounded, mostOf, rectangle, sheer } from "./pen.js";
 
 const MOST_SCORES = 12;
-// Below this many pixels a step of the arithmetic says nothing; the last steps go first.
+// Squeezed to less of the height that it needs, a part says nothing.
 const LEAST_SQUEEZED = 0.85;
 
-/** @typedef {{ need: number; grows: number; draw: (box: Rectangle) => void }} Part */
+/** @typedef {{ need: number; grows: number; rank: number; draw: (box: Rectangle) => void }} Part */
+/** @typedef {{ text: string; score: number | null; weight: number; seen: boolean; lit: boolean }} ScoreColumn */
+/** @typedef {Record<"wide" | "size" | "base" | "up" | "labels" | "down" | "low" | "span", number> & { slanted: boolean }} ScoreLayout */
 
 /** How one weight comes about. @type {(context: Context, room: Rectangle, data: WeightData, inks: Inks) => Hot[]} */
 export function paintWeight(context, room, data, inks) {
   const beside = room.width >= 640 && room.width > 1.15 * room.height;
-  const em = beside ? bounded(Math.min(room.width / 52, room.height / 25), 12, 30) : bounded(Math.min(room.width / 27, room.height / 44), 11.5, 26);
+  const [across, down] = beside ? [52, 25] : [27, 44];
+  const em = bounded(Math.min(room.width / across, room.height / down), 11.5, 30);
   const pen = new Pen(context, inks, em);
   const inner = rectangle(room.left + em, room.top + em, room.width - 2 * em, room.height - 2 * em);
   /** @type {Hot[]} */
   const hot = [];
   const numbers = data.head && weightNumbers(data.head, data.weights, data.allowed, data.row, data.key);
-  const made = numbers ? productParts(pen, data, numbers) : [{ need: 2.6, grows: 0, draw: (/** @type {Rectangle} */ box) => drawPair(pen, box, data) }];
-  const used = [{ need: 10.5, grows: 4, draw: (/** @type {Rectangle} */ box) => hot.push(...drawSoftmax(pen, box, data, numbers)) }, ...(numbers ? valueParts(pen, numbers) : [])];
+  const made = numbers ? productParts(pen, data, numbers) : [{ need: 2.6, grows: 0, rank: 4, draw: (/** @type {Rectangle} */ box) => drawPair(pen, box, data) }];
+  const softmax = { need: 10.5, grows: 4, rank: 5, draw: (/** @type {Rectangle} */ box) => hot.push(...drawSoftmax(pen, box, data, numbers)) };
+  const used = [softmax, ...(numbers ? valueParts(pen, numbers) : [])];
   if (beside && numbers) {
     const width = (inner.width - 3 * em) / 2;
     drawStacked(pen, rectangle(inner.left, inner.top, width, inner.height), made);
@@ -30,11 +34,15 @@ export function paintWeight(context, room, data, inks) {
   return hot;
 }
 
-/** Parts below each other, which share the height that is left. @type {(pen: Pen, box: Rectangle, parts: Part[]) => void} */
+/** Parts below each other, which share the height that is left; where it is too little, those of the lowest rank are left out.
+ * @type {(pen: Pen, box: Rectangle, parts: Part[]) => void} */
 function drawStacked({ em }, box, parts) {
-  const shown = [...parts];
+  let shown = parts;
   const needed = () => shown.reduce((sum, { need }) => sum + need * em, 0);
-  while (shown.length > 1 && needed() * LEAST_SQUEEZED > box.height) shown.pop();
+  while (shown.length > 1 && needed() * LEAST_SQUEEZED > box.height) {
+    const least = Math.min(...shown.map(({ rank }) => rank));
+    shown = shown.filter(({ rank }) => rank > least);
+  }
   const squeezed = Math.min(1, box.height / needed());
   const grows = shown.reduce((sum, part) => sum + part.grows, 0);
   const more = grows ? Math.min(4 * em, Math.max(0, box.height - needed()) / grows) : 0;
@@ -46,7 +54,8 @@ function drawStacked({ em }, box, parts) {
   }
 }
 
-/** A heading with what it means at the right; returns the room below. @type {(pen: Pen, box: Rectangle, text: string, aside: string, color?: string) => Rectangle} */
+/** A heading with what it means at the right; returns the room below.
+ * @type {(pen: Pen, box: Rectangle, text: string, aside: string, color?: string) => Rectangle} */
 function drawHeading(pen, box, text, aside, color = pen.theme.text) {
   const { em, theme } = pen;
   const y = box.top + 0.7 * em;
@@ -66,7 +75,7 @@ function productParts(pen, { queries, keys, row, key }, numbers) {
   const { theme } = pen;
   const n = numbers.query.length;
   const limit = Math.max(mostOf(numbers.query), mostOf(numbers.key));
-  const largest = strongest(numbers.products.map(Math.abs), 1)[0];
+  const largest = leadingPlaces(numbers.products.map(Math.abs), 1)[0];
   const plain = numbers.divisor !== null;
   // The largest product, and the two numbers that it is made of.
   /** @type {(box: Rectangle) => void} */
@@ -77,6 +86,7 @@ function productParts(pen, { queries, keys, row, key }, numbers) {
   const vector = (text, aside, values, color) => ({
     need: 4.7,
     grows: 1,
+    rank: 3,
     draw: (box) => {
       const below = drawHeading(pen, box, text, aside, color);
       band(below);
@@ -91,6 +101,7 @@ function productParts(pen, { queries, keys, row, key }, numbers) {
     parts.push({
       need: 4.7,
       grows: 1,
+      rank: 2,
       draw: (box) => {
         const below = drawHeading(pen, box, tr("multiplied, one by one"), "");
         band(below);
@@ -98,7 +109,7 @@ function productParts(pen, { queries, keys, row, key }, numbers) {
       },
     });
   }
-  return [...parts, { need: 4.4, grows: 0, draw: (box) => drawScore(pen, box, numbers) }];
+  return [...parts, { need: 4.4, grows: 0, rank: 4, draw: (box) => drawScore(pen, box, numbers) }];
 }
 
 /** What the products add up to, and the score. @type {(pen: Pen, box: Rectangle, numbers: WeightNumbers) => void} */
@@ -124,7 +135,8 @@ function splitLast(text) {
   return [text.slice(0, place), text.slice(place + 1)];
 }
 
-/** What is said of the row above its bars. @type {(data: WeightData, numbers: WeightNumbers | null, seen: boolean[]) => [text: string, warns: boolean]} */
+/** What is said of the row above its bars.
+ * @type {(data: WeightData, numbers: WeightNumbers | null, seen: boolean[]) => [text: string, warns: boolean]} */
 function rowHeading({ key }, numbers, seen) {
   if (!seen.some(Boolean)) return [tr("All masked: every weight is 0"), true];
   if (!seen[key]) return [tr("The mask forbids it: its weight is 0"), true];
@@ -132,65 +144,71 @@ function rowHeading({ key }, numbers, seen) {
   return [numbers ? tr("Softmax: against every other token") : tr("Weights of this row"), false];
 }
 
-/** Scores above the tokens, the weights that they become below. @type {(pen: Pen, box: Rectangle, data: WeightData, numbers: WeightNumbers | null) => Hot[]} */
+/** Scores above the tokens, the weights that they become below.
+ * @type {(pen: Pen, box: Rectangle, data: WeightData, numbers: WeightNumbers | null) => Hot[]} */
 function drawSoftmax(pen, box, data, numbers) {
-  const { em, theme } = pen;
-  const { keys, key, weights, allowed } = data;
-  const seen = seenBy(allowed, data.row, keys.length);
-  const shares = numbers?.weights ?? weightsOfRow(weights, data.row, keys.length);
+  const { keys, key, row } = data;
+  const { weights, seen } = exactRow(data, row);
   const [text, warns] = rowHeading(data, numbers, seen);
-  const below = drawHeading(pen, box, text, "", warns ? theme.now : theme.text);
-  const size = Math.max(11, 0.92 * em);
+  const below = drawHeading(pen, box, text, "", warns ? pen.theme.now : pen.theme.text);
+  const size = Math.max(11, 0.92 * pen.em);
   const most = bounded(Math.floor(below.width / (2.6 * size)), 2, MOST_SCORES);
-  const sizes = numbers ? Array.from(numbers.scores, (value, place) => (seen[place] ? value : -1e30)) : Array.from(shares);
-  const shown = strongest(sizes, keys.length > most ? most - 1 : most, key);
-  const rest = keys.length - shown.length;
-  const wide = below.width / (shown.length + (rest ? 1 : 0));
-  const slanted = shown.some((place) => pen.wide(keys[place], size, 600) > 1.2 * wide - 0.2 * size);
-  const longest = Math.min(6 * size, Math.max(...shown.map((place) => pen.wide(keys[place], size, place === key ? 700 : 400))));
-  const labels = slanted ? longest * Math.SQRT1_2 + 0.8 * size : 1.5 * size;
+  const ranked = numbers ? Array.from(numbers.scores, (score, place) => (seen[place] ? score : -Infinity)) : weights;
+  const shown = leadingPlaces(ranked, keys.length > most ? most - 1 : most, key);
+  /** @type {ScoreColumn[]} */
+  const columns = shown.map((place) => ({
+    text: keys[place],
+    score: numbers && seen[place] ? numbers.scores[place] : null,
+    weight: weights[place],
+    seen: seen[place],
+    lit: place === key,
+  }));
+  if (shown.length < keys.length) {
+    const weight = weights.reduce((sum, each, place) => sum + (shown.includes(place) ? 0 : each), 0);
+    columns.push({ text: tr("{n} more", { n: keys.length - shown.length }), score: null, weight, seen: true, lit: false });
+  }
+  const wide = below.width / columns.length;
+  const longest = Math.max(...columns.map(({ text, lit }) => pen.wide(text, size, lit ? 700 : 400)));
+  const slanted = longest > 1.2 * wide - 0.2 * size;
+  const labels = slanted ? Math.min(longest, 6 * size) * Math.SQRT1_2 + 0.8 * size : 1.5 * size;
   const bars = below.height - labels - 3.2 * size;
   const up = numbers ? bars * 0.6 : 0;
-  const down = bars - up;
   const base = below.top + (numbers ? 1.1 * size : 0) + up;
-  const scores = shown.filter((place) => seen[place]).map((place) => sizes[place]);
+  const scores = columns.flatMap(({ score }) => (score === null ? [] : [score]));
   const [low, high] = [Math.min(0, ...scores), Math.max(0, ...scores)];
-  const level = (/** @type {number} */ value) => 0.06 + 0.94 * ((value - low) / (high - low || 1));
+  const layout = { wide, size, slanted, base, up, labels, down: bars - up, low, span: high - low || 1 };
   pen.rule(below.left, base, below.right);
-  const top = base + labels;
-  const thick = bounded(wide * 0.62, 3, 3.2 * em);
-  /** @type {(left: number, share: number, is: boolean) => void} */
-  const share = (left, weight, is) => {
-    const tall = Math.max(is ? 2 : 1, down * weight);
-    pen.fill(rectangle(left + (wide - thick) / 2, top, thick, tall), is ? theme.accent : pen.pale);
-    pen.write(weightText(weight), left + wide / 2, top + tall + (is ? 0.95 : 0.8) * size, { size: is ? 1.45 * size : 0.9 * size, weight: is ? 700 : 400, align: "center", color: is ? theme.accent : theme.muted });
-  };
-  shown.forEach((place, column) => {
-    const [left, is] = [below.left + column * wide, place === key];
-    const color = is ? theme.text : theme.muted;
-    if (numbers && seen[place]) {
-      const tall = up * level(sizes[place]);
-      pen.fill(rectangle(left + (wide - thick) / 2, base - tall, thick, tall), is ? theme.accent : pen.pale);
-      pen.write(is ? numberText(sizes[place]) : signed(sizes[place], 1), left + wide / 2, base - tall - 0.65 * size, { size: (is ? 1 : 0.85) * size, weight: is ? 700 : 400, align: "center", color });
-    } else if (!seen[place]) pen.hatch(rectangle(left + (wide - thick) / 2, base - Math.max(0.8 * size, 0.25 * up), thick, Math.max(0.8 * size, 0.25 * up)));
-    const style = { size, weight: is ? 700 : 400, color: is ? theme.accent : seen[place] ? theme.text : theme.muted };
-    if (slanted) pen.climb(keys[place], left + wide / 2 + 0.3 * size, base + 0.6 * size, { ...style, align: "right", width: 6 * size });
-    else pen.write(keys[place], left + wide / 2, base + 0.85 * size, { ...style, align: "center", width: 1.2 * wide });
-    share(left, shares[place], is);
-  });
-  if (rest) {
-    const left = below.left + shown.length * wide;
-    const others = shares.reduce((sum, weight, place) => sum + (shown.includes(place) ? 0 : weight), 0);
-    const more = tr("{n} more", { n: rest });
-    if (slanted) pen.climb(more, left + wide / 2 + 0.3 * size, base + 0.6 * size, { size, align: "right", color: theme.muted });
-    else pen.write(more, left + wide / 2, base + 0.85 * size, { size: 0.9 * size, align: "center", color: theme.muted, width: wide });
-    share(left, others, false);
-  }
+  columns.forEach((column, place) => drawColumn(pen, below.left + place * wide, layout, column));
   return shown.map((place, column) => ({
     ...rectangle(below.left + column * wide, below.top, wide, below.height),
-    act: { at: "weight", query: data.row, key: place },
-    label: tr("The weight of “{token}”: {weight}", { token: keys[place], weight: weightText(shares[place]) }),
+    act: { at: "weight", query: row, key: place },
+    label: tr("The weight of “{token}”: {weight}", { token: keys[place], weight: weightText(weights[place]) }),
   }));
+}
+
+/** One key: its score as a bar upwards, its token, its weight as a bar downwards; a masked one is hatched.
+ * @type {(pen: Pen, left: number, layout: ScoreLayout, column: ScoreColumn) => void} */
+function drawColumn(pen, left, { wide, size, slanted, base, up, labels, down, low, span }, { text, score, weight, seen, lit }) {
+  const { theme } = pen;
+  const thick = bounded(0.62 * wide, 3, 3.2 * pen.em);
+  const [middle, color] = [left + wide / 2, lit ? theme.accent : pen.pale];
+  const bar = (/** @type {number} */ top, /** @type {number} */ tall) => rectangle(middle - thick / 2, top, thick, tall);
+  const style = { size, weight: lit ? 700 : 400, align: /** @type {const} */ ("center") };
+  if (score !== null) {
+    const tall = up * (0.06 + (0.94 * (score - low)) / span);
+    pen.fill(bar(base - tall, tall), color);
+    const shown = { ...style, size: lit ? size : 0.85 * size, color: lit ? theme.text : theme.muted };
+    pen.write(lit ? numberText(score) : signed(score, 1), middle, base - tall - 0.65 * size, shown);
+  }
+  const hatched = Math.max(0.8 * size, 0.25 * up);
+  if (!seen) pen.hatch(bar(base - hatched, hatched));
+  const named = { ...style, color: lit ? theme.accent : seen ? theme.text : theme.muted };
+  if (slanted) pen.climb(text, middle + 0.3 * size, base + 0.6 * size, { ...named, align: "right", width: 6 * size });
+  else pen.write(text, middle, base + 0.85 * size, { ...named, width: 1.2 * wide });
+  const [top, tall] = [base + labels, Math.max(lit ? 2 : 1, down * weight)];
+  pen.fill(bar(top, tall), color);
+  const printed = { ...style, size: (lit ? 1.45 : 0.9) * size, color: lit ? theme.accent : theme.muted };
+  pen.write(weightText(weight), middle, top + tall + (lit ? 0.95 : 0.8) * size, printed);
 }
 
 /** What the weight is for: its share of the value, and the sum over all keys. @type {(pen: Pen, numbers: WeightNumbers) => Part[]} */
@@ -202,8 +220,10 @@ function valueParts(pen, { value, mix, weight }) {
     {
       need: 4.7,
       grows: 1,
+      rank: 1,
       draw: (box) => {
-        const below = drawHeading(pen, box, tr("its value × {weight}", { weight: weightText(weight) }), tr("value · {n} numbers", { n }, "value · {n} number"));
+        const aside = tr("value · {n} numbers", { n }, "value · {n} number");
+        const below = drawHeading(pen, box, tr("its value × {weight}", { weight: weightText(weight) }), aside);
         pen.bars(value, below, { color: sheer(theme.accent, 0.25), limit });
         pen.bars(Float32Array.from(value, (each) => each * weight), below, { color: theme.accent, limit });
       },
@@ -211,6 +231,7 @@ function valueParts(pen, { value, mix, weight }) {
     {
       need: 4.7,
       grows: 1,
+      rank: 0,
       draw: (box) => pen.bars(mix, drawHeading(pen, box, tr("all values together: what the head passes on"), ""), { color: theme.now, limit }),
     },
   ];

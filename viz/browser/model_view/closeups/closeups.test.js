@@ -1,0 +1,138 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+
+import { Palette } from "../../canvas/paint.js";
+import { paintAdded } from "./added.js";
+import { paintNext } from "./logits.js";
+import { paintMatrix } from "./matrix.js";
+import { rectangle } from "./pen.js";
+import { paintRow } from "./row.js";
+import { paintWaves } from "./waves.js";
+import { paintWeight } from "./weight.js";
+
+const COLORS = ["#f4f8fc", "#c5dcef", "#a3c9e5", "#7cb2d9", "#347fb9", "#06325a"];
+const NAMED = { text: "#000000", muted: "#555555", accent: "#0b63a5", now: "#b35900", grid: "#d5dbe3", forbidden: "#eceef1", hatch: "#a3abb6", ground: "#ffffff" };
+const theme = { ...NAMED, name: "light", weights: COLORS, signed: COLORS, heads: COLORS };
+const ROOMS = [rectangle(10, 20, 340, 560), rectangle(0, 0, 900, 520), rectangle(0, 0, 1500, 820), rectangle(0, 0, 300, 260)];
+
+/** What a painter writes, where all that it draws has a place; its alpha is the caller's. */
+function drawnBy(paint, data, room = ROOMS[1]) {
+  const texts = [];
+  const state = { font: "16px Some Sans, sans-serif", globalAlpha: 0.5 };
+  const stack = [];
+  const does = {
+    save: () => stack.push({ ...state }),
+    restore: () => Object.assign(state, stack.pop()),
+    measureText: (text) => ({ width: [...text].length * 0.5 * parseFloat(state.font.split(" ")[1]) }),
+    createLinearGradient: () => ({ addColorStop: () => {} }),
+    fillText: (text) => texts.push(text),
+  };
+  const context = new Proxy(state, {
+    get: (_, name) => {
+      if (name in state) return state[name];
+      return (...values) => {
+        assert.ok(values.every((value) => typeof value !== "number" || Number.isFinite(value)), `${name}(${values})`);
+        return does[name]?.(...values);
+      };
+    },
+  });
+  const hot = paint(context, room, data, { theme });
+  assert.deepEqual([stack.length, state.globalAlpha], [0, 0.5]);
+  for (const each of hot) assert.ok(each.label && Number.isFinite(each.left + each.right + each.top + each.bottom) && each.width > 0);
+  return { texts, hot };
+}
+
+const numbers = (count, seed = 1) => Float32Array.from({ length: count }, (_, place) => Math.sin(seed * 7 + place * 3.7));
+
+function aHead(count, d = 4, divisor = 2) {
+  const [q, k, v] = [1, 2, 3].map((seed) => numbers(count * d, seed));
+  const scores = Float32Array.from({ length: count ** 2 }, (_, place) => {
+    const [query, key] = [Math.floor(place / count), place % count];
+    return q.subarray(query * d, (query + 1) * d).reduce((sum, value, each) => sum + value * k[key * d + each], 0) / (divisor ?? 1);
+  });
+  return { q, k, v, d, dv: d, scores, divisor };
+}
+
+function aRow(count, { allowed = null, divisor = 2, head = aHead(count, 4, divisor) } = {}) {
+  const tokens = Array.from({ length: count }, (_, place) => `token${place}`);
+  const weights = new Float32Array(count ** 2);
+  const { scores } = aHead(count, 4, divisor);
+  for (let row = 0; row < count; row++) {
+    const powers = Array.from({ length: count }, (_, key) => (allowed && !allowed[row * count + key] ? 0 : Math.exp(scores[row * count + key])));
+    const total = powers.reduce((sum, power) => sum + power, 0) || 1;
+    powers.forEach((power, key) => (weights[row * count + key] = power / total));
+  }
+  return { queries: tokens, keys: tokens, weights, allowed, head, row: count - 1, key: 0 };
+}
+
+const said = (texts) => texts.join(" | ");
+
+test("a weight is told from query to value, in every room", () => {
+  for (const room of ROOMS) for (const count of [1, 2, 60]) assert.match(said(drawnBy(paintWeight, aRow(count), room).texts), /they add up:.*Softmax/);
+  const { texts, hot } = drawnBy(paintWeight, aRow(3));
+  assert.match(said(texts), /“token2” asks.*“token0” offers.*they add up:.* ÷ √4 =.*Softmax: against every other token.*its value × .*all values together/);
+  assert.deepEqual(hot.map(({ act }) => act), [0, 1, 2].map((key) => ({ at: "weight", query: 2, key })));
+});
+
+test("a weight says what its model does: no product, no scaling, masks, no softmax, nothing known", () => {
+  assert.match(said(drawnBy(paintWeight, aRow(3, { divisor: null })).texts), /scored in another way/);
+  assert.match(said(drawnBy(paintWeight, aRow(3, { divisor: 1 })).texts), /not scaled/);
+  assert.match(said(drawnBy(paintWeight, aRow(3, { allowed: Uint8Array.of(1, 1, 1, 1, 1, 1, 0, 1, 1) })).texts), /The mask forbids it: its weight is 0/);
+  assert.match(said(drawnBy(paintWeight, aRow(3, { allowed: new Uint8Array(9) })).texts), /All masked/);
+  assert.match(said(drawnBy(paintWeight, { ...aRow(3), weights: new Float32Array(9).fill(0.1) }).texts), /no plain softmax/);
+  assert.match(said(drawnBy(paintWeight, aRow(3, { head: null })).texts), /“token2” and “token0” \| Weights of this row/);
+});
+
+test("a long row shows its strongest keys, the one that is asked for, and the rest as one", () => {
+  const { texts, hot } = drawnBy(paintWeight, { ...aRow(60), key: 41 }, ROOMS[2]);
+  assert.ok(hot.length <= 12 && hot.some(({ act }) => act.key === 41));
+  assert.ok(texts.includes(`${60 - hot.length} more`));
+});
+
+test("a row shares out 1, or says what it gives", () => {
+  for (const room of ROOMS) assert.match(said(drawnBy(paintRow, aRow(60), room).texts), /shares out 1.* more/);
+  assert.match(said(drawnBy(paintRow, { ...aRow(3), weights: new Float32Array(9).fill(0.1) }).texts), /gives out 0.30/);
+  const masked = drawnBy(paintRow, aRow(3, { allowed: Uint8Array.of(1, 1, 1, 1, 1, 1, 0, 1, 1) }));
+  assert.match(said(masked.texts), /1 token not allowed/);
+  assert.deepEqual(masked.hot.map(({ act }) => act.key), [1, 2]);
+  const none = drawnBy(paintRow, aRow(3, { allowed: new Uint8Array(9) }));
+  assert.match(said(none.texts), /may see no token/);
+});
+
+test("a matrix has its tokens, its numbers where they have room, and a word for a masked cell", () => {
+  const data = { ...aRow(3), beside: ["x", "y", "z"], title: "Head 5", label: "", queryTitle: "", keyTitle: "", palette: new Palette(theme, 0.7), alphaNumbers: 1 };
+  const { texts, hot } = drawnBy(paintMatrix, data);
+  assert.ok(["Head 5", "→ z", "token1"].every((text) => texts.includes(text)) && texts.some((text) => /^0\.\d\d$/.test(text)));
+  assert.deepEqual(hot.map(({ act }) => act.query), [0, 1, 2]);
+  assert.ok(!drawnBy(paintMatrix, data, rectangle(0, 0, 60, 60)).texts.some((text) => /^0\.\d\d$/.test(text)));
+  assert.ok(drawnBy(paintMatrix, { ...data, allowed: Uint8Array.of(1, 1, 1, 1, 1, 1, 0, 1, 1) }).texts.includes("not allowed"));
+  const long = drawnBy(paintMatrix, { ...data, ...aRow(60), row: 31, beside: null }, ROOMS[0]);
+  assert.ok(long.texts.length < 80 && long.hot.some(({ act }) => act.query === 31));
+});
+
+test("only a table of sines is called waves, and where nothing is added that is said", () => {
+  const table = (value) => ({ acts: null, cells: Uint8Array.from({ length: 12 }, (_, place) => Math.round(127.5 * (1 + value(Math.floor(place / 4), place % 4)))), dimensions: 4, of: 4, limit: 1 });
+  const sine = (token, column) => [Math.sin, Math.cos][column % 2](token * 10000 ** (-2 * Math.floor(column / 2) / 4));
+  const data = { tokens: ["a", "b", "c"], token: 1 };
+  for (const room of ROOMS) assert.match(said(drawnBy(paintWaves, { ...data, positions: table(sine) }, room).texts), /waves.*fast/);
+  assert.doesNotMatch(said(drawnBy(paintWaves, { ...data, positions: table((token) => token / 5) }).texts), /wave|fast/);
+  const { texts, hot } = drawnBy(paintWaves, { ...data, positions: { acts: "inside attention", cells: null, dimensions: null, of: null, limit: null } });
+  assert.deepEqual([said(texts), hot], ["Nothing is added here | Positions: inside attention", []]);
+});
+
+test("what a block adds is measured against the vector before", () => {
+  const answer = { size: 2, into: Float32Array.of(3, 4, 0, 1), gains: Float32Array.of(0, 5, 0, 0.5) };
+  const data = { tokens: ["a", "b"], norm: "pre", token: -1, shares: null, answer };
+  for (const room of ROOMS) assert.match(said(drawnBy(paintAdded, data, room).texts), /100%.*50%.*“a”.*before.*gained.*after/);
+  assert.match(said(drawnBy(paintAdded, { ...data, norm: "post", token: 1 }).texts), /“b”.*sum/);
+  assert.match(said(drawnBy(paintAdded, { ...data, answer: null, shares: Float32Array.of(0.2, 0.4) }).texts), /20%.*40%/);
+  assert.deepEqual(drawnBy(paintAdded, { ...data, answer: null }).hot, []);
+});
+
+test("every next token but the one that was taken can be taken instead", () => {
+  const answer = { size: 4, hidden: numbers(4), rows: numbers(8), texts: ["hat", "ist"], ids: [7, 9], logits: [-1, -3], shares: [0.8, 0.001], vocabulary: 16000 };
+  const data = { step: 1, after: "Er", texts: ["hat", "ist"], shares: [0.8, 0.001], chosen: 0, answer };
+  for (const room of ROOMS) assert.match(said(drawnBy(paintNext, data, room).texts), /What comes after “Er”.*16,000 tokens.*hat \| −1.00 \| 80% \| ist \| −3.00 \| < 1%/);
+  assert.deepEqual(drawnBy(paintNext, data).hot.map(({ act, label }) => [act, label]), [[{ ask: "instead", step: 1, id: 9 }, "Take “ist” instead"]]);
+  assert.deepEqual(drawnBy(paintNext, { ...data, answer: null }).hot, []);
+});
