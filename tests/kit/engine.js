@@ -14,6 +14,8 @@ import { packedTrace } from "../../viz/browser/live/packing.js";
 import { readTrace } from "../../viz/browser/live/reading.js";
 import { packedWriting } from "../../viz/browser/live/writing.js";
 import { asking } from "../../viz/browser/model_view/asking.js";
+import { Figure } from "../../viz/browser/model_view/payload.js";
+import { isOffered, stopsOf } from "../../viz/browser/model_view/walk/stops.js";
 import { engineFor } from "../../viz/site/asking.js";
 
 const file = (folder, name) => readFileSync(join(folder, name));
@@ -97,6 +99,12 @@ const TASKS = {
     const price = (before, after) => String(sum(before) - sum(after));
     const asked = asking(engineFor(Promise.resolve(client), await engine.trace(line, { target }), price));
     return Promise.all(questions.map((question) => asked.ask(question).catch((error) => ({ error: error.message }))));
+  },
+
+  /** The stops of a walk through a picture, and whether it is offered. */
+  async walk({ envelope, can }) {
+    const figure = new Figure(Uint8Array.from(Buffer.from(envelope, "base64")));
+    return { offered: isOffered(figure, { can }), stops: stopsOf(figure, { can }) };
   },
 
   async buckets({ distances, causal }) {
