@@ -9,11 +9,13 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from model.checkpoints.checkpoint import snapshots
 from model.translate.translator import load
 from tests.kit.apptest import component, tell_state, trigger
 from tests.kit.explorer_payload import Decoded
 from tests.kit.shown import warnings
 from tests.kit.traces import DECODER_WORDS, entries, packed
+from viz.model_page.asking import asks
 from viz.pages.door import KEY
 from viz.registry.pages import DEFAULT_SENTENCE, HOME
 
@@ -86,6 +88,18 @@ def test_a_saved_trace_is_shown_as_it_is(
     monkeypatch.setenv("HEADSCOPE_TRACES", str(tmp_path))
     app = open_app(page=HOME, checkpoint="mine.npz")
     assert words(app, "written") == DECODER_WORDS
+    assert sent(app)["asks"] is None
+
+
+def test_the_browser_knows_where_to_ask_about_what_it_shows(
+    door: AppTest, open_app: OpenApp
+) -> None:
+    assert sent(door)["asks"] == asks("en-de", "The man eats.")
+    name = "en-de-childhood"
+    shown = {"sentence": "He eats.", "target": "Er isst."}
+    app = open_app(page=HOME, folder=SHIPPED, checkpoint=name, step="893", **shown)
+    about = {"target": "Er isst.", "snapshot": snapshots(SHIPPED / name).index(893)}
+    assert sent(app)["asks"] == asks(name, "He eats.", **about)
 
 
 def test_a_head_leads_to_the_heads_page_with_the_sentence_and_that_head(door: AppTest) -> None:

@@ -81,6 +81,7 @@ def pack(
     stage: bool = False,
     selection: Mapping[str, str] | None = None,
     vectors: bool = False,
+    asks: Mapping[str, Any] | None = None,
 ) -> bytes:
     """A figure as the browser takes it, the "figure" of payloads.json.
 
@@ -94,6 +95,7 @@ def pack(
         stage: for a picture alone that fills the window.
         selection: as in viz.browser.trace_payload.values_of.
         vectors: likewise.
+        asks: from viz.model_page.asking; None where there is no model to ask.
 
     Raises:
         TraceError: if the layers of one kind of attention differ in heads or tokens.
@@ -119,7 +121,7 @@ def pack(
         "play": play,
         "place": place,
         "walk": walk,
-        "asks": None,
+        "asks": asks,
         "written": [asdict(word) for word in arcs.written],
         "read": [asdict(word) for word in arcs.read],
         # A token that was predicted is read one position later.

@@ -15,6 +15,7 @@ from viz.browser.model_view import model_view
 from viz.draw import css
 from viz.links.parameters import write
 from viz.model_page.arcs import arcs_of
+from viz.model_page.asking import asks
 from viz.model_page.payload import Figure, pack
 from viz.model_page.picture import PlayedSentence, figure_of_model
 from viz.model_page.view import VIEW, DoorView
@@ -65,6 +66,15 @@ def key_of(question: Question) -> str:
     checkpoint = question.checkpoint if isinstance(question, OfModel) else question.name
     written = repr((checkpoint, question.texts)).encode()
     return hashlib.blake2b(written, digest_size=8).hexdigest()
+
+
+def asks_of(question: Question) -> dict[str, Any] | None:
+    """Where the browser asks for more, and about what; None without a model that answers."""
+    if not isinstance(question, OfModel):
+        return None
+    return asks(
+        question.name, question.sentence, target=question.target, snapshot=question.snapshot
+    )
 
 
 def on_open() -> None:
@@ -134,6 +144,7 @@ def show(question: Question) -> None:
                 place=view.place,
                 walk=view.walk,
                 stage=stage.is_on(),
+                asks=asks_of(question),
             ),
             key=KEY,
             on_open=on_open,
