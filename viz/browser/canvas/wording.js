@@ -5,7 +5,7 @@ import { localized, millions, signed } from "./numbers.js";
 // Fields of an envelope's header with words for a reader; others have tokens, numbers and names of things.
 const FIELDS = new Set([
   ...["name", "short", "caption", "notes", "queryTitle", "keyTitle", "besideTitle", "does", "said"],
-  ...["facts", "label", "labels", "tendency", "share", "reason", "sentence", "numbers"],
+  ...["acts", "facts", "label", "labels", "tendency", "share", "reason", "sentence", "numbers"],
 ]);
 
 /** Gives the words of a language, by the English ones, to all components of this page: what they say, and what is in headers.

@@ -75,7 +75,7 @@ test("a weight is told from query to value, in every room", () => {
 });
 
 test("a weight says what its model does: no product, no scaling, masks, no softmax, nothing known", () => {
-  assert.match(said(drawnBy(paintWeight, aRow(3, { divisor: null })).texts), /scored in another way/);
+  assert.match(said(drawnBy(paintWeight, aRow(3, { divisor: null })).texts), /not a plain product/);
   assert.match(said(drawnBy(paintWeight, aRow(3, { divisor: 1 })).texts), /not scaled/);
   assert.match(said(drawnBy(paintWeight, aRow(3, { allowed: Uint8Array.of(1, 1, 1, 1, 1, 1, 0, 1, 1) })).texts), /The mask forbids it: its weight is 0/);
   assert.match(said(drawnBy(paintWeight, aRow(3, { allowed: new Uint8Array(9) })).texts), /All masked/);
@@ -116,8 +116,8 @@ test("only a table of sines is called waves, and where nothing is added that is 
   const data = { tokens: ["a", "b", "c"], token: 1 };
   for (const room of ROOMS) assert.match(said(drawnBy(paintWaves, { ...data, positions: table(sine) }, room).texts), /waves.*fast/);
   assert.doesNotMatch(said(drawnBy(paintWaves, { ...data, positions: table((token) => token / 5) }).texts), /wave|fast/);
-  const { texts, hot } = drawnBy(paintWaves, { ...data, positions: { acts: "inside attention", cells: null, dimensions: null, of: null, limit: null } });
-  assert.deepEqual([said(texts), hot], ["Nothing is added here | Positions: inside attention", []]);
+  const { texts, hot } = drawnBy(paintWaves, { ...data, positions: { acts: "turns them", cells: null, dimensions: null, of: null, limit: null } });
+  assert.deepEqual([said(texts), hot], ["Nothing is added here | Self-attention turns them.", []]);
 });
 
 test("what a block adds is measured against the vector before", () => {

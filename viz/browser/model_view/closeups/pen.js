@@ -4,6 +4,7 @@ import { HATCH_PERIOD, Palette } from "../../canvas/paint.js";
 
 const GRAPHEMES = new Intl.Segmenter(undefined, { granularity: "grapheme" });
 
+const WORDS = new Intl.Segmenter(undefined, { granularity: "word" });
 // So many times their size, slanted labels are long at most.
 const LONGEST_SLANTED = 8;
 
@@ -98,6 +99,19 @@ export class Pen {
     context.textBaseline = "middle";
     context.fillText(shown, x, y);
     return this.wide(shown, small, weight);
+  }
+
+  /** Writes a text in as many lines as a box's width needs; one word at least in each. @type {(text: string, box: Rectangle) => void} */
+  lines(text, { left, top, width }) {
+    let [line, y] = ["", top + 0.7 * this.em];
+    for (const { segment } of WORDS.segment(text)) {
+      if (line && this.wide((line + segment).trimEnd()) > width && !/^[\p{P}\s]/u.test(segment)) {
+        this.write(line.trimEnd(), left, y, { width });
+        [line, y] = ["", y + 1.5 * this.em];
+      }
+      line += segment;
+    }
+    this.write(line, left, y, { width });
   }
 
   /** Writes a text that climbs by 45°, from its start or up to its end. @type {(text: string, x: number, y: number, style?: WriteStyle) => void} */

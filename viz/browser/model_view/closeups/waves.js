@@ -13,7 +13,7 @@ export function paintWaves(context, room, { tokens, positions, token }, inks) {
   const box = rectangle(room.left + em, room.top + em, room.width - 2 * em, room.height - 2 * em);
   if (positions.acts) {
     pen.write(tr("Nothing is added here"), box.left, box.top + em, { size: 1.4 * em, weight: 700, width: box.width });
-    pen.write(tr("Positions: {acts}", { acts: positions.acts }), box.left, box.top + 3 * em, { width: box.width });
+    pen.lines(tr("Self-attention {acts}.", { acts: positions.acts }), rectangle(box.left, box.top + 2.4 * em, Math.min(box.width, 34 * em), box.height));
     return [];
   }
   const turns = wavesOf(positions, tokens.length);

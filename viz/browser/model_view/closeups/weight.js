@@ -117,7 +117,7 @@ function drawScore(pen, box, { printed, score: found }) {
   const { em, theme } = pen;
   const [one, two] = [box.top + 0.8 * em, box.top + 2.6 * em];
   if (!printed) {
-    pen.write(tr("scored in another way, not by products"), box.left, one, { width: box.width, color: theme.muted });
+    pen.write(tr("not a plain product of the two"), box.left, one, { width: box.width, color: theme.muted });
     const width = pen.write(tr("score"), box.left, two, { color: theme.muted });
     pen.write(numberText(found), box.left + width + 0.6 * em, two, { size: 1.7 * em, weight: 700 });
     return;
