@@ -52,6 +52,7 @@ export class Gestures {
   start = null;
   /** @type {{ x: number; y: number; time: number } | null} */
   tap = null;
+  /** Whether what is under way is no click. */
   dragged = false;
   touched = false;
   turn = { time: -Infinity, taken: false };
@@ -165,7 +166,9 @@ export class Gestures {
     const { tap } = this;
     const again = tap && time - tap.time <= DOUBLE_TAP.time && Math.hypot(x - tap.x, y - tap.y) <= DOUBLE_TAP.distance;
     this.tap = again ? null : { x, y, time };
-    if (again) this.on.enter({ x, y });
+    if (!again) return;
+    this.dragged = true;
+    this.on.enter({ x, y });
   }
 
   /** @type {(event: PointerEvent) => void} */
@@ -174,7 +177,7 @@ export class Gestures {
     this.start = null;
   }
 
-  /** A drag ends with a click, which nobody meant. @type {(event: MouseEvent) => void} */
+  /** A drag and a second tap end with a click, which nobody meant. @type {(event: MouseEvent) => void} */
   _click(event) {
     if (!this.dragged) return;
     this.dragged = false;
