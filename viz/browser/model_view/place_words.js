@@ -5,6 +5,8 @@ import { lowered, tr } from "../canvas/wording.js";
 import { around, blockAt, rowOf, stackNamed, strongest } from "./places.js";
 
 const LONGEST_WORD = 18;
+/** Weights that differ by less are said to be equal. */
+const ALIKE = 5e-4;
 
 /** A token in quotation marks, shortened where it is very long; its number where its text is not known.
  * @type {(tokens: string[], place: number, count: number) => string} */
@@ -108,7 +110,7 @@ function headSaid(place, figure) {
     return tr("Head {head} of {name} in layer {layer}: {word} looks at {seen} with a weight of {weight}.", values);
   }
   if (!row[key]) return tr("Head {head} of {name} in layer {layer}: {word} looks at no token.", values);
-  const n = row.filter((weight) => weight === row[key]).length;
+  const n = row.filter((weight) => row[key] - weight < ALIKE).length;
   if (n > 1) return tr("Head {head} of {name} in layer {layer}: {word} looks equally at {n} tokens, with {weight} each.", { ...values, n });
   return tr("Head {head} of {name} in layer {layer}: {word} looks most at {seen}, with {weight}.", values);
 }
