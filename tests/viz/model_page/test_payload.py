@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import base64
+import re
+import zlib
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +29,7 @@ from viz.browser.trace_payload import pack as pack_trace
 from viz.draw.labels import axis_texts
 from viz.model_page.arcs import arcs_of
 from viz.model_page.payload import DIMENSIONS, Figure, pack
+from viz.model_page.picture import PlayedSentence
 
 
 @pytest.fixture(scope="module")
@@ -179,6 +184,15 @@ def test_half_a_transformer_is_one_stack(tmp_path: Path, words: list[str], kind:
     assert stack["kind"] == kind
     assert [[each["text"] for each in header["written"]]] == header["axes"]
     assert (header["rows"], header["offset"], header["next"]) == (1, 0, None)
+
+
+def test_a_file_has_what_makes_a_weight_and_nobody_to_ask(figure: Figure) -> None:
+    shown = replace(figure, effects={})
+    assert Decoded(pack(shown, key="k")).header["canSwitchOff"]
+    (packed_in,) = re.findall(r'id="payload">([^<]*)<', PlayedSentence(shown).page(False))
+    found = Decoded(zlib.decompress(base64.b64decode(packed_in)))
+    assert (found.header["asks"], found.header["canSwitchOff"]) == (None, False)
+    assert found.kind("cross")["q"] is not None
 
 
 @pytest.mark.parametrize("change", [{"moment": 2}, {"place": "cross.0.5"}, {"walk": 3}])

@@ -41,7 +41,7 @@ interface FigureHeader extends ExplorerHeader {
   play: boolean;
   place: string;
   walk: number;
-  asks: unknown;
+  asks: ServerAsked | null;
   written: FigureWord[];
   read: FigureWord[];
   offset: number;
