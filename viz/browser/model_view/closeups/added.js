@@ -18,8 +18,9 @@ export function paintAdded(context, room, data, inks) {
   const box = rectangle(room.left + em, room.top + em, room.width - 2 * em, room.height - 2 * em);
   const size = answer?.size ?? 0;
   const row = (/** @type {Float32Array} */ table, /** @type {number} */ token) => table.subarray(token * size, (token + 1) * size);
-  const gain = (/** @type {NonNullable<typeof answer>} */ { gains, into }, /** @type {number} */ token) => lengthOf(row(gains, token)) / (lengthOf(row(into, token)) || 1);
-  const shares = answer ? tokens.map((_, token) => gain(answer, token)) : Array.from(data.shares ?? []);
+  const shares = answer
+    ? tokens.map((_, token) => lengthOf(row(answer.gains, token)) / (lengthOf(row(answer.into, token)) || 1))
+    : Array.from(data.shares ?? []);
   if (!shares.length) return [];
   const chosen = data.token >= 0 ? data.token : shares.indexOf(Math.max(...shares));
   pen.write(tr("What this block adds to each token"), box.left, box.top + 0.8 * em, { size: 1.35 * em, weight: 700, width: box.width });
@@ -51,8 +52,9 @@ function drawGains(pen, box, tokens, shares, chosen) {
     pen.fill(rectangle(x - thick / 2, base - high, thick, high), is ? theme.now : pen.pale, Math.min(3, thick / 6));
     const top = base - (numbered ? high : tall) - 0.75 * size;
     const share = percent(shares[token]);
-    const style = { size: is ? 1.15 * size : 0.9 * size, weight: is ? 700 : 400, color: is ? theme.now : theme.muted, align: /** @type {const} */ ("center") };
-    if (named.has(token)) pen.write(share, bounded(x, box.left + 1.4 * size, box.right - 1.4 * size), top, style);
+    const style = is ? { size: 1.15 * size, weight: 700, color: theme.now } : { size: 0.9 * size, color: theme.muted };
+    const inside = bounded(x, box.left + 1.4 * size, box.right - 1.4 * size);
+    if (named.has(token)) pen.write(share, inside, top, { ...style, align: "center" });
     const label = tr("“{token}” gains {share}", { token: text, share });
     return { ...rectangle(x - wide / 2, box.top, wide, box.height), act: { at: "token", token }, label };
   });

@@ -6,7 +6,7 @@ import { numberText } from "./numbers.js";
 import { Pen, bounded, mostOf, rectangle } from "./pen.js";
 
 /** @type {(share: number) => string} */
-function shareText(share) {
+function oddsText(share) {
   return share > 0 && share < 0.005 ? `< ${percent(0.01)}` : percent(share);
 }
 
@@ -68,7 +68,7 @@ function drawNext(pen, box, { answer, texts, shares, chosen }, step) {
       pen.write(numberText(logits[place]), Math.max(from, to) + 0.4 * em, y, ink);
     }
     pen.fill(rectangle(right, y - thick / 2, Math.max(1, share * probabilities[place]), thick), color);
-    pen.write(shareText(probabilities[place]), right + Math.max(1, share * probabilities[place]) + 0.4 * em, y, ink);
+    pen.write(oddsText(probabilities[place]), right + Math.max(1, share * probabilities[place]) + 0.4 * em, y, ink);
     if (!answer || is) return;
     const act = /** @type {const} */ ({ ask: "instead", step, id: answer.ids[place] });
     hot.push({ ...rectangle(box.left, y - line / 2, box.width, line), act, label: tr("Take “{token}” instead", { token: text }) });

@@ -64,7 +64,7 @@ function drawLit(pen, room, { queries, keys, allowed, row, key }) {
 /** The keys above; returns the height that they take. @type {(pen: Pen, room: Rectangle, data: MatrixData, wide: number) => number} */
 function drawKeys(pen, room, { keys, key }, wide) {
   const { em, theme } = pen;
-  const size = bounded(wide * 0.5, 11, em);
+  const size = bounded(wide * 0.5, pen.least, em);
   const longest = Math.max(0, ...keys.map((text) => pen.wide(text, size)));
   const level = longest <= wide - 0.3 * size;
   const every = level ? 1 : Math.max(1, Math.ceil((1.15 * size) / wide));
@@ -101,7 +101,7 @@ function drawTitles(pen, room, { title, label, keyTitle, queryTitle }, above, be
  * @type {(pen: Pen, room: Rectangle, data: MatrixData, high: number) => { hot: Hot[]; beyond: number }} */
 function drawQueries(pen, room, { queries, beside, row }, high) {
   const { em, theme } = pen;
-  const size = bounded(high * 0.62, 11, em);
+  const size = bounded(high * 0.62, pen.least, em);
   const every = Math.max(1, Math.ceil((1.05 * size) / high));
   /** @type {Hot[]} */
   const hot = [];

@@ -56,6 +56,8 @@ export class Pen {
     this.context = context;
     this.theme = theme;
     this.em = em;
+    // Where tokens are many, fewer are written rather than all of them too small.
+    this.least = Math.max(11, 0.66 * em);
     this.family = context.font.replace(/^.*?\d(?:px|rem|em|pt)(?:\/\S+)? /, "");
     this.pale = theme.weights[theme.name === "dark" ? 5 : 4];
     this.signed = signedColors(theme);
@@ -128,8 +130,8 @@ export class Pen {
   axis(tokens, wide) {
     const longest = (/** @type {number} */ size) => Math.max(0, ...tokens.map((text) => this.wide(text, size)));
     const fitting = bounded((this.em * (0.92 * wide)) / Math.max(1, longest(this.em)), 0, this.em);
-    if (fitting >= Math.max(11, 0.78 * this.em)) return { size: fitting, level: true, every: 1, height: 1.8 * fitting };
-    const size = bounded(0.62 * wide, 11, this.em);
+    if (fitting >= Math.max(this.least, 0.78 * this.em)) return { size: fitting, level: true, every: 1, height: 1.8 * fitting };
+    const size = bounded(0.62 * wide, this.least, this.em);
     const height = Math.min(longest(size), LONGEST_SLANTED * size) * Math.SQRT1_2 + 1.2 * size;
     return { size, level: false, every: Math.max(1, Math.ceil((1.15 * size) / wide)), height };
   }

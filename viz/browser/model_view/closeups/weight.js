@@ -23,7 +23,8 @@ export function paintWeight(context, room, data, inks) {
   /** @type {Hot[]} */
   const hot = [];
   const numbers = data.head && weightNumbers(data.head, data.weights, data.allowed, data.row, data.key);
-  const made = numbers ? productParts(pen, data, numbers) : [{ need: 2.6, grows: 0, rank: 4, draw: (/** @type {Rectangle} */ box) => drawPair(pen, box, data) }];
+  const pair = { need: 2.6, grows: 0, rank: 4, draw: (/** @type {Rectangle} */ box) => drawPair(pen, box, data) };
+  const made = numbers ? productParts(pen, data, numbers) : [pair];
   const softmax = { need: 10.5, grows: 4, rank: 5, draw: (/** @type {Rectangle} */ box) => hot.push(...drawSoftmax(pen, box, data, numbers)) };
   const used = [softmax, ...(numbers ? valueParts(pen, numbers) : [])];
   if (beside && numbers) {
