@@ -195,6 +195,7 @@ def _next(trace: Trace, blocks: Blocks | None) -> list[dict[str, Any]] | None:
         steps.append(
             {
                 "texts": axis_texts(likeliest),
+                "ids": list(likeliest.ids),
                 "shares": shares,
                 "chosen": likeliest.ids.index(own.ids[0]),
                 "normalizers": None if blocks.normalizers is None else blocks.normalizers[step],

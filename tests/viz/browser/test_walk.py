@@ -224,6 +224,8 @@ def next_words(told: Told) -> None:
     own = axis_texts(told.trace.predictions)[step]
     word, other = told.quoted
     assert word == own
+    number = blocks.likeliest[step].ids[likeliest.index(other)]
+    assert told.stop["does"] == {"ask": "instead", "step": step, "id": number}
     assert other == next(text for text in likeliest if text != own)
     found = re.findall(r"(?:more than |less than )?\d+%", told.says)
     assert told.trace.log_probs is not None

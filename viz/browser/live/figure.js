@@ -62,11 +62,13 @@ function packedPositions(template, rows) {
 function offered({ tokens, ids, probabilities, normalizers }, predictions, own, step) {
   let texts = tokens.slice(0, OFFERED).map(tokenText);
   let shares = probabilities.slice(0, OFFERED);
-  let chosen = ids.slice(0, OFFERED).indexOf(predictions.ids[step]);
+  let taken = ids.slice(0, OFFERED);
+  let chosen = taken.indexOf(predictions.ids[step]);
   if (chosen < 0) {
     texts = [...texts.slice(0, -1), tokenText(predictions.tokens[step])];
+    taken = [...taken.slice(0, -1), predictions.ids[step]];
     shares = [...shares.slice(0, -1), own];
     chosen = texts.length - 1;
   }
-  return { texts, shares, chosen, normalizers };
+  return { texts, ids: taken, shares, chosen, normalizers };
 }

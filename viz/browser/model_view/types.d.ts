@@ -33,7 +33,7 @@ interface FigureStack {
   positions: FigurePositions | null;
 }
 
-type NextTokens = { texts: string[]; shares: number[]; chosen: number; normalizers: number[] | null };
+type NextTokens = { texts: string[]; ids: number[]; shares: number[]; chosen: number; normalizers: number[] | null };
 
 interface FigureHeader extends ExplorerHeader {
   key: string;
@@ -49,6 +49,7 @@ interface FigureHeader extends ExplorerHeader {
   arcs: { weights: Float32Array; frames: number };
   said: string;
   head: [kind: string, layer: number, head: number] | null;
+  later: number;
   stacks: FigureStack[];
   next: NextTokens[] | null;
   temperatures: number[];

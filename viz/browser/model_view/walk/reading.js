@@ -114,7 +114,7 @@ export function crossHead(figure, block) {
   const heads = headsIn(block);
   const { head: known } = figure;
   const measured = known && heads.find(({ place, head }) => known[0] === block.kind && block.layers[place] === known[1] && head === known[2]);
-  if (measured && figure.later !== undefined) return { ...measured, later: figure.later };
+  if (measured) return { ...measured, later: figure.later };
   const labelled = (/** @type {string} */ label) => heads.find(({ place, head }) => block.labels[place]?.[head] === label);
   const before = labelled(tr("pairs the predicted token with its source"));
   if (before) return { ...before, later: 0 };

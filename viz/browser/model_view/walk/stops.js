@@ -233,22 +233,21 @@ function nextStop({ next }, can) {
   const offers = (next ?? []).flatMap(({ texts, shares, chosen, ids }, step) => {
     const other = chosen ? 0 : 1;
     const told = texts.length > 1 && !isMark(texts[chosen]) && !isMark(texts[other]) && texts[chosen] !== texts[other];
-    return told ? [{ step, word: texts[chosen], share: shares[chosen], other: texts[other], rival: shares[other], id: ids?.[other], chosen }] : [];
+    return told ? [{ step, word: texts[chosen], share: shares[chosen], other: texts[other], rival: shares[other], id: ids[other], chosen }] : [];
   });
   const worth = (/** @type {typeof offers[number]} */ { word, other, rival }) => (quotable(word) && quotable(other) ? 1 : 0) + rival;
   const [best] = offers.toSorted((one, two) => worth(two) - worth(one));
   if (!best) return null;
   const { step, id, other, word } = best;
   const named = { word, other, share: shareText(best.share), next: shareText(best.rival) };
-  const asks = can.instead && id !== undefined;
   return {
     ...{ name: "next", title: tr("What comes next"), place: { at: "next", step }, lit: {}, moves: "list" },
     says: best.chosen
       ? tr("Here “{word}” has a probability of {share}, though “{other}” has {next}.", named)
       : tr("Here “{word}” has a probability of {share}; second comes “{other}” with {next}.", named),
-    aside: asks ? tr("Take the other one: the model writes on from there.") : "",
-    does: asks ? { ask: "instead", step, id } : null,
-    act: asks ? tr("Take “{other}”", { other }) : "",
+    aside: can.instead ? tr("Take the other one: the model writes on from there.") : "",
+    does: can.instead ? { ask: "instead", step, id } : null,
+    act: can.instead ? tr("Take “{other}”", { other }) : "",
   };
 }
 

@@ -28,7 +28,7 @@ function figureOf(stacks, more = {}) {
     const allowed = mask && Uint8Array.from(weights, (_, cell) => Number(mask(Math.floor(cell / keys), cell % keys)));
     return { weights, scale: 255, allowed, nQueries: queries, nKeys: keys };
   };
-  return { stacks, written: [], read: [], offset: 1, head: null, next: null, cells, ...more };
+  return { stacks, written: [], read: [], offset: 1, head: null, later: 0, next: null, cells, ...more };
 }
 
 const wordsOf = (texts) => texts.map((text, first) => ({ text, tokens: [text], first, joins: false, special: text === "</s>" }));
@@ -76,7 +76,7 @@ test("cross-attention tells of the farthest jump, or that there is none", () => 
   assert.match(saysOf(translation({ cross: [0, 0, 3, 3, 3] }), "cross"), /^After “hat”, this head jumps ahead 3 places in your sentence, to “it”/);
   assert.equal(saysOf(translation({ cross: [0, 0, 1, 2, 3] }), "cross"), "This head goes through your sentence in order, up to “it”.");
   assert.equal(saysOf(translation({ cross: [4, 4, 4, 4, 4] }), "cross"), undefined);
-  const labelled = translation({ cross: [2, 0, 1, 3, 3], more: { head: null, later: undefined } });
+  const labelled = translation({ cross: [2, 0, 1, 3, 3], more: { head: null, later: 0 } });
   labelled.stacks[1].blocks[1].labels = [["pairs the predicted token with its source"]];
   assert.match(saysOf(labelled, "cross"), /^To write “hat”, this head jumps back 2 places in your sentence, to “He”/);
 });

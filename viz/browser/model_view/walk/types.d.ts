@@ -1,16 +1,9 @@
 // The walk: stops, and what they read of a picture and of an engine's answers.
 
-/** What a stop reads of one sentence in one model; `ids` of the next tokens and `later` may be unknown. */
-interface Walked {
-  stacks: FigureStack[];
-  written: FigureWord[];
-  read: FigureWord[];
-  offset: number;
-  head: NamedHead | null;
-  later?: number;
-  next: (NextTokens & { ids?: number[] })[] | null;
+/** What stops read of one sentence in one model. */
+type Walked = Pick<Figure, "stacks" | "written" | "read" | "offset" | "head" | "later" | "next"> & {
   cells(block: FigureBlock, place: number, head: number): Cells;
-}
+};
 
 type StopName = "tokens" | "numbers" | "heads" | "head" | "weight" | "row" | "mask" | "cross" | "next" | "off";
 
