@@ -150,6 +150,14 @@ def head(told: Told) -> None:
         able = able[1:]
     held = [row for row in able if told.weights[row].argmax() == meant[row]]
     assert query in held
+    if told.stop["aside"].startswith("It does"):
+        rows = [
+            row
+            for row, key in enumerate(meant)
+            if key >= 0 and told.weights[row].argmax() == key and told.weights[row, key] >= 0.5
+        ]
+        counts = f"{len(rows)} of {len(queries)}"
+        assert told.stop["aside"] == f"It does so in {counts} rows of this sentence."
     assert len(held) >= 0.8 * len(able)
     assert told.weights[held, [meant[row] for row in held]].mean() >= 0.5 - OFF
     if "Nobody" in told.stop["aside"]:

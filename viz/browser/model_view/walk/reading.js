@@ -4,6 +4,7 @@ import { weightAt } from "../../canvas/paint.js";
 import { tr } from "../../canvas/wording.js";
 
 const MARK = /^<\/?s>$|^<pad>$/;
+const UNREADABLE = /^(?:<unk>|(?:<0x[0-9A-F]{2}>)+)$/;
 const WORDLIKE = /[\p{L}\p{N}]/u;
 // A head follows a pattern if so many of its rows put so much weight there, and there are so many rows.
 const [MOSTLY, HALF, LEAST_ROWS] = [0.8, 0.5, 3];
@@ -15,10 +16,10 @@ export function isMark(text) {
   return MARK.test(text);
 }
 
-/** How well a token can be quoted: 2 for one that begins a word, 1 for the rest of one, 0 for marks and punctuation.
+/** How well a token can be quoted: 2 for one that begins a word, 1 for the rest of one, 0 for marks, bytes and punctuation.
  * @type {(text: string) => number} */
 export function quotable(text) {
-  if (MARK.test(text) || !WORDLIKE.test(text)) return 0;
+  if (MARK.test(text) || UNREADABLE.test(text) || !WORDLIKE.test(text)) return 0;
   return text.startsWith("…") ? 1 : 2;
 }
 
@@ -56,8 +57,7 @@ export function peak(numbers) {
 const PATTERNS = {
   previous: (query) => query - 1,
   next: (query, tokens) => (query + 1 < tokens.length ? query + 1 : -1),
-  // The first row of a decoder sees itself alone.
-  same: (query) => query || -1,
+  same: (query) => query,
   end: (query, tokens) => (query + 1 < tokens.length && tokens.at(-1) === "</s>" ? tokens.length - 1 : -1),
   start: (query) => (query ? 0 : -1),
 };
@@ -72,12 +72,14 @@ export function patternOf(cells, tokens) {
     const keys = tokens.map((_, query) => PATTERNS[pattern](query, tokens));
     const able = tokens.map((_, query) => query).filter((query) => keys[query] >= 0);
     const holding = able.filter((query) => peaks[query] === keys[query] && rows[query][keys[query]] >= HALF);
-    if (able.length < LEAST_ROWS || holding.length < MOSTLY * able.length) continue;
+    // The first row of a decoder sees itself alone, which tells nothing.
+    const [telling, holds] = [able, holding].map((some) => some.filter((query) => query || pattern !== "same").length);
+    if (telling < LEAST_ROWS || holds < MOSTLY * telling) continue;
     const weight = (/** @type {number} */ query) => rows[query][keys[query]];
     const worth = (/** @type {number} */ query) => 10 * (quotable(tokens[query]) + quotable(tokens[keys[query]])) + (weight(query) < NEARLY_ALL ? 1 : 0) + weight(query);
     const query = holding.reduce((one, other) => (worth(other) > worth(one) ? other : one));
     const mean = holding.reduce((sum, each) => sum + weight(each), 0) / holding.length;
-    return { pattern, rows: holding.length, of: able.length, mean, query, key: keys[query] };
+    return { pattern, rows: holding.length, of: tokens.length, mean, query, key: keys[query] };
   }
   return null;
 }

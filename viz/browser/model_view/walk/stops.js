@@ -39,7 +39,7 @@ function tokensStop(figure, stack) {
   const split = isRead ? figure.read.filter(({ special }) => !special).toSorted((one, other) => other.tokens.length - one.tokens.length)[0] : undefined;
   const ends = isRead && stack.tokens.at(-1) === "</s>";
   let says = isRead ? tr(n === 1 ? "Your sentence is a single token." : "Your sentence falls into {n} tokens.", { n }) : tr(n === 1 ? "The text is a single token." : "The text falls into {n} tokens.", { n });
-  if (split && split.tokens.length > 1) {
+  if (split && split.tokens.length > 1 && split.tokens.length < n) {
     says = tr("Your sentence falls into {n} tokens: “{word}” alone takes {count}.", { n, word: split.text, count: split.tokens.length });
   } else if (isRead && n > 1 && tokens.every((text) => [...text.replace(/^…(?=.)/, "")].length === 1)) {
     says = tr("Your text falls into {n} tokens, each of them a single character.", { n });

@@ -28,7 +28,7 @@ function figureOf(stacks, more = {}) {
     const allowed = mask && Uint8Array.from(weights, (_, cell) => Number(mask(Math.floor(cell / keys), cell % keys)));
     return { weights, scale: 255, allowed, nQueries: queries, nKeys: keys };
   };
-  return { stacks, written: [], read: [], offset: 1, head: null, later: 0, next: null, cells, ...more };
+  return { key: "", stacks, written: [], read: [], offset: 1, head: null, later: 0, next: null, cells, ...more };
 }
 
 const wordsOf = (texts) => texts.map((text, first) => ({ text, tokens: [text], first, joins: false, special: text === "</s>" }));
@@ -67,7 +67,7 @@ test("a head is said to do what its rows do, and an earned label says that it is
   assert.match(saysOf(translation({ encoder: (query) => [3, 3, 0, 1, 2][query] }), "head"), /^One head, seen closely: “.+” looks most at “.+”\.$/);
   const aside = (labels) => stopsOf(translation({ labels }), EVERYTHING)[3].aside;
   assert.equal(aside([["looks at the previous token"]]), "Nobody told it to. It does so in most sentences.");
-  assert.equal(aside([["looks at the next token"]]), "It does so in 4 of 4 rows of this sentence.");
+  assert.equal(aside([["looks at the next token"]]), "It does so in 4 of 5 rows of this sentence.");
 });
 
 test("cross-attention tells of the farthest jump, or that there is none", () => {

@@ -1,7 +1,7 @@
 // The walk: stops, and what they read of a picture and of an engine's answers.
 
 /** What stops read of one sentence in one model. */
-type Walked = Pick<Figure, "stacks" | "written" | "read" | "offset" | "head" | "later" | "next"> & {
+type Walked = Pick<Figure, "key" | "stacks" | "written" | "read" | "offset" | "head" | "later" | "next"> & {
   cells(block: FigureBlock, place: number, head: number): Cells;
 };
 
@@ -30,7 +30,7 @@ type StopAnswer = Pick<ModelAnswers["instead"], "text" | "words">;
 /** Which questions the page can answer. */
 type Can = { instead: boolean; without: boolean };
 
-/** How a head looks along its rows: which pattern, in how many of the rows that could show it, and a row that does. */
+/** How a head looks along its rows: which pattern, in how many of its rows, and one that does. */
 type HeadPattern = { pattern: "previous" | "next" | "same" | "end" | "start"; rows: number; of: number; mean: number; query: number; key: number };
 
 /** A head of a block, by the index of its layer in the block. */

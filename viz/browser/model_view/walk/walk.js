@@ -59,7 +59,7 @@ export class Walk {
 
   /** Takes a picture, and offers to walk through it where enough can be said. @type {(figure: Walked) => void} */
   offer(figure) {
-    const other = this.figure !== figure;
+    const other = this.figure?.key !== figure.key;
     this.figure = figure;
     if (other) {
       if (this.walking) this.leave();
