@@ -34,6 +34,11 @@ test("a worker loads a model, translates, traces, and measures heads", () =>
     const { sites } = await engine.call("effects", [trace]);
     assert.equal(sites[0].losses.length, 4 * trace.predictions.ids.length);
     const without = { heads: [0, 1, 2, 3].map((head) => ({ kind: "cross", layer: 0, head, gate: 0 })) };
+    const { ids } = trace.predictions;
+    const added = await engine.call("added", ["a b c", { stack: "decoder", layer: 0, ids }]);
+    assert.equal(added.gains.length, ids.length * added.size);
+    const { shares } = await engine.call("next", ["a b c", { step: 0, ids }]);
+    assert.ok(Math.abs(shares[0] - trace.steps[0].probabilities[0]) < 1e-6);
     const other = await engine.call("translate", ["a b c", { under: without }]);
     assert.notEqual(other.text, "c b a");
     assert.equal((await engine.call("translate", ["a b c"])).text, "c b a");

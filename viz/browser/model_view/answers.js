@@ -57,10 +57,11 @@ function longest(vectors, count) {
  *   Partial<Record<"q" | "k" | "v" | "scores", Float32Array | null>>} RecordedBlock */
 
 /** The engine of a payload without a model: it knows the heads of blocks with vectors, (layer, head, token, d), and scores,
- * (layer, head, query, key).
- * @type {(figure: { stacks: { blocks: RecordedBlock[] }[] }) => ModelEngine} */
+ * (layer, head, query, key). Null where none has them.
+ * @type {(figure: { stacks: { blocks: RecordedBlock[] }[] }) => ModelEngine | null} */
 export function answersFrom({ stacks }) {
   const blocks = stacks.flatMap((stack) => stack.blocks);
+  if (!blocks.some(({ q }) => q)) return null;
   return {
     async ask(question) {
       const recorded = question.ask === "head" ? recordedHead(blocks, question) : null;

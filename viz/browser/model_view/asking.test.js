@@ -143,6 +143,5 @@ test("a recorded run knows its heads and nothing else", async () => {
   for (const question of [{ ask: "head", kind: "cross", layer: 2, head: 0 }, { ask: "head", kind: "cross", layer: 3, head: 1 }, { ask: "head", kind: "decoder", layer: 1, head: 0 }, step(0)]) {
     await assert.rejects(engine.ask(question), recorded);
   }
-  const bare = answersFrom({ stacks: [{ blocks: [{ ...block, q: null }] }] });
-  await assert.rejects(bare.ask({ ask: "head", kind: "cross", layer: 3, head: 0 }), recorded);
+  assert.equal(answersFrom({ stacks: [{ blocks: [{ ...block, q: null }] }] }), null);
 });
