@@ -15,6 +15,8 @@ interface Mounting<Data> {
   data: Data;
   setStateValue(name: string, value: unknown): void;
   setTriggerValue: Trigger;
+  /** That of a page which runs the model itself; the same at every call. */
+  engine?: ModelEngine | null;
 }
 
 // Colours (viz/draw/themes.py), and the theme that a page turned out to have.

@@ -7,16 +7,17 @@ import { site, siteRoot } from "./files.js";
 const CLASSES = { door: "model-view", explorer: "explorer", steps: "decoding-steps", matrices: "matrices", reader: "reader" };
 
 /** A component in a shadow root of its own, which takes data of the kind that Python packs. */
-/** What a component reports and asks is a message of its own. @typedef {{ report?(value: never): void, trigger?(event: string, value: never): void }} Hear */
+/** What a component reports and asks is a message of its own. @typedef {{ report?(value: never): void, trigger?(event: string, value: never): void, engine?: ModelEngine }} Hear */
 /** @typedef {{ mount(component: Mounting<unknown>): unknown, style: string }} Code */
 
 export class Part {
   /** @type {unknown} */
   data;
 
-  /** @param {string} name - of the component. @param {Hear} hear - for its state and its events. */
-  constructor(name, { report = () => {}, trigger = () => {} } = {}) {
+  /** @param {string} name - of the component. @param {Hear} hear - for its state, its events and its questions. */
+  constructor(name, { report = () => {}, trigger = () => {}, engine } = {}) {
     this.name = name;
+    this.engine = engine;
     this.report = /** @type {Reporter} */ (report);
     this.trigger = /** @type {Trigger} */ (trigger);
     // By the second name, components know on a stage how much room they have, as in the app.
@@ -44,6 +45,7 @@ export class Part {
       data,
       setStateValue: (_, value) => this.report(value),
       setTriggerValue: (event, value) => this.trigger(event, value),
+      engine: this.engine,
     });
   }
 }

@@ -14,6 +14,7 @@ import { packedPanels } from "../browser/live/panels.js";
 import { sealed } from "../browser/live/sealed.js";
 import { READINGS } from "../browser/explorer/selection.js";
 import { presetMask } from "../browser/engine/masks.js";
+import { engineFor } from "./asking.js";
 import { engineMasks, fittedEdit, readEdits, writtenEdit } from "./edits.js";
 import { SitePage, lossWords, showing, withChosen } from "./view.js";
 import { say } from "./words.js";
@@ -57,6 +58,7 @@ export class DoorPage extends SitePage {
         const spelled = Object.entries(selected).map(([key, value]) => [key, String(value)]);
         talk.go(page, { ...kept({ sentence, checkpoint, lang }), ...Object.fromEntries(spelled) });
       },
+      engine: { ask: (question, options) => this.answer(question, options) },
     });
   }
 
@@ -71,6 +73,14 @@ export class DoorPage extends SitePage {
     if (!talk.isReady && talk.text === talk.card.sentence && !options.moment && !talk.query.target) await this.part.update(sealed({ ...this.template, ...options }));
     const trace = await talk.shown();
     if (trace && isCurrent()) await this.part.update(packedFigure(this.template, trace, options));
+  }
+
+  /** Answers about the sentence that is shown. @type {ModelEngine["ask"]} */
+  async answer(question, options) {
+    const { talk } = this;
+    const trace = await talk.shown();
+    if (!trace) throw new DOMException("Another sentence was asked for.", "AbortError");
+    return engineFor(talk.engine, trace, (before, after) => this.price(before, after)).ask(question, options);
   }
 }
 

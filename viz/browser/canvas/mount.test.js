@@ -6,13 +6,17 @@ import { mounted } from "./mount.js";
 /** A component whose drawings say what was asked of them. */
 function component(isConnected) {
   const said = [];
+  const page = { engine: {} };
   const root = { isConnected, removeAttribute: (name) => said.push(`without ${name}`) };
   const mount = mounted(
     ".root",
-    () => ({ update: (data) => said.push(data), dispose: () => said.push("disposed") }),
+    (_, given) => {
+      assert.deepEqual(given, page);
+      return { update: (data) => said.push(data), dispose: () => said.push("disposed") };
+    },
     "state",
   );
-  return { root, said, show: (data) => mount({ parentElement: { querySelector: () => root }, data }) };
+  return { root, said, show: (data) => mount({ ...page, parentElement: { querySelector: () => root }, data }) };
 }
 
 test("one drawing takes all updates and is disposed of with its component", () => {
