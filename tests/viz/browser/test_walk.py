@@ -170,6 +170,8 @@ def head(told: Told) -> None:
 
 
 def weight(told: Told) -> None:
+    if len(told.quoted) > 1:
+        assert ("their places" in told.says) == (not told.model.positions.is_added)
     place = told.stop["place"]
     queries, keys = told.texts
     assert told.quoted[0] == queries[place["query"]]

@@ -139,13 +139,13 @@ function shareText(share) {
 }
 
 /** @type {(figure: Walked, close: CloseHead, stack: FigureStack) => Stop} */
-function weightStop(figure, close, { tokens }) {
+function weightStop(figure, close, { tokens, positions }) {
   const { query, key, block, place, head } = close;
   const share = shareText(rowOf(figure.cells(block, place, head), query)[key]);
-  const says =
-    query === key
-      ? tr("“{query}” asks and answers itself: the match becomes one weight, {share}.", { query: tokens[query], share })
-      : tr("“{query}” asks, “{key}” answers: how well they match becomes one weight, {share}.", { query: tokens[query], key: tokens[key], share });
+  const named = { query: tokens[query], key: tokens[key], share };
+  let says = tr("“{query}” asks, “{key}” answers: how well they match becomes one weight, {share}.", named);
+  if (positions?.acts) says = tr("“{query}” asks, “{key}” answers: their match and their places become one weight, {share}.", named);
+  if (query === key) says = tr("“{query}” asks and answers itself: the match becomes one weight, {share}.", named);
   return {
     ...{ name: "weight", title: tr("One weight"), place: { at: "weight", ...headPlace(close), query, key }, says, lit: { query, key } },
     ...{ aside: tr("The question is called query, the answer key."), moves: "weight", does: null, act: "" },

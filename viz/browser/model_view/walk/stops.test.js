@@ -105,6 +105,7 @@ test("waves are sines and cosines; other numbers and positions inside attention 
   assert.match(saysOf(translation({ positions: waves }), "numbers"), /^Each token becomes 64 numbers; waves/);
   assert.match(saysOf(translation({ positions: { ...waves, cells: cells([[0, 0.3], [0.6, 0.8]]) } }), "numbers"), /64 numbers; numbers for its place/);
   assert.match(saysOf(translation({ positions: { acts: "turns queries" } }), "numbers"), /inside attention/);
+  assert.match(saysOf(translation({ positions: { acts: "turns queries" } }), "weight"), /their match and their places become one weight/);
   assert.match(saysOf(translation(), "numbers"), /every layer then changes/);
 });
 
