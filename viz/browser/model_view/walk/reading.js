@@ -43,7 +43,7 @@ export function headsIn(block) {
 }
 
 /** The weights of a row, 0 to 1. @type {(cells: Cells, query: number) => number[]} */
-export function rowOf(cells, query) {
+export function sharesOf(cells, query) {
   return Array.from({ length: cells.nKeys }, (_, key) => weightAt(cells, query * cells.nKeys + key));
 }
 
@@ -66,7 +66,7 @@ export const PATTERN_ORDER = /** @type {HeadPattern["pattern"][]} */ (Object.key
 
 /** How a head of self-attention looks along its rows, if most of them follow one pattern. @type {(cells: Cells, tokens: string[]) => HeadPattern | null} */
 export function patternOf(cells, tokens) {
-  const rows = tokens.map((_, query) => rowOf(cells, query));
+  const rows = tokens.map((_, query) => sharesOf(cells, query));
   const peaks = rows.map(peak);
   for (const pattern of PATTERN_ORDER) {
     const keys = tokens.map((_, query) => PATTERNS[pattern](query, tokens));
@@ -92,7 +92,7 @@ export function strongestLook(figure, heads, tokens) {
   for (const each of heads) {
     const cells = figure.cells(each.block, each.place, each.head);
     for (let query = 0; query < cells.nQueries; query += 1) {
-      const row = rowOf(cells, query);
+      const row = sharesOf(cells, query);
       const key = peak(row);
       // Marks are named only where there is nothing else.
       const weight = row[key] * (1 + quotable(tokens[query])) * (1 + quotable(tokens[key])) * (tokens[query] === tokens[key] ? 0.5 : 1);
@@ -124,7 +124,7 @@ export function crossHead(figure, block) {
   if (after) return { ...after, later: figure.offset };
   const sharpness = heads.map(({ place, head }) => {
     const cells = figure.cells(block, place, head);
-    return Array.from({ length: cells.nQueries }, (_, query) => Math.max(...rowOf(cells, query))).reduce((sum, each) => sum + each, 0);
+    return Array.from({ length: cells.nQueries }, (_, query) => Math.max(...sharesOf(cells, query))).reduce((sum, each) => sum + each, 0);
   });
   const chosen = heads[peak(sharpness)];
   // Where tokens are copied, the rows that write them tell more than those that have read them.
@@ -142,7 +142,7 @@ export function looksOf(figure, { block, place, head, later }) {
     const rows = tokens.map((_, token) => first + token + later).filter((row) => row < cells.nQueries);
     const query = later ? rows.at(-1) : rows[0];
     if (query === undefined) return [];
-    const row = rowOf(cells, query);
+    const row = sharesOf(cells, query);
     const key = peak(row);
     const read = figure.read.findIndex((each) => each.first <= key && key < each.first + each.tokens.length);
     return row[key] < HALF || read < 0 || figure.read[read].special ? [] : [{ word, read, query, key }];

@@ -2,7 +2,7 @@
 
 import { percent } from "../../canvas/numbers.js";
 import { tr } from "../../canvas/wording.js";
-import { areWaves, crossHead, headsIn, isMark, looksOf, maskOf, NEARLY_ALL, PATTERN_ORDER, patternOf, peak, quotable, rowOf, strongestLook } from "./reading.js";
+import { areWaves, crossHead, headsIn, isMark, looksOf, maskOf, NEARLY_ALL, PATTERN_ORDER, patternOf, peak, quotable, sharesOf, strongestLook } from "./reading.js";
 
 // With fewer, a walk shows too little.
 const LEAST_STOPS = 6;
@@ -141,7 +141,7 @@ function shareText(share) {
 /** @type {(figure: Walked, close: CloseHead, stack: FigureStack) => Stop} */
 function weightStop(figure, close, { tokens, positions }) {
   const { query, key, block, place, head } = close;
-  const share = shareText(rowOf(figure.cells(block, place, head), query)[key]);
+  const share = shareText(sharesOf(figure.cells(block, place, head), query)[key]);
   const named = { query: tokens[query], key: tokens[key], share };
   let says = tr("“{query}” asks, “{key}” answers: how well they match becomes one weight, {share}.", named);
   if (positions?.acts) says = tr("“{query}” asks, “{key}” answers: their match and their places become one weight, {share}.", named);
@@ -155,7 +155,7 @@ function weightStop(figure, close, { tokens, positions }) {
 /** @type {(figure: Walked, close: CloseHead, stack: FigureStack) => Stop | null} */
 function rowStop(figure, close, { tokens }) {
   const { query, block, place, head } = close;
-  const row = rowOf(figure.cells(block, place, head), query);
+  const row = sharesOf(figure.cells(block, place, head), query);
   const sum = row.reduce((total, each) => total + each, 0);
   // Weights that were made otherwise than by a softmax need not add up.
   if (Math.abs(sum - 1) > SUM_OFF * (row.length + 1)) return null;
