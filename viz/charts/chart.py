@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import chain, zip_longest
 from typing import Any
 
@@ -22,6 +22,14 @@ HEIGHT = 320
 LINE = 46
 """The characters that fit into a line below a narrow title."""
 
+TITLE = (78, 40)
+"""The same of a title, wide and narrow."""
+
+Ends = list[float]
+
+Places = tuple[float, Sequence[tuple[Ends, Ends]]]
+"""The height of all plots in pixels, and where each lies across and up, as shares."""
+
 
 @dataclass(frozen=True, slots=True)
 class Layout:
@@ -30,16 +38,6 @@ class Layout:
     narrow: bool = False
     slide: bool = False
     dark: bool = False
-
-    @property
-    def options(self) -> dict[str, Any]:
-        """For figures of one part."""
-        return {"narrow": self.narrow, "dark": self.dark}
-
-    @property
-    def panel_options(self) -> dict[str, Any]:
-        """For figures of several panels."""
-        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,12 +75,12 @@ def chart(
     scale: Scale | None = None,
     top: int = 0,
     below: int | tuple[int, int] = style.BOTTOM,
-    under_bars: int | tuple[int, int] = 0,
     always: Sequence[str] = (),
     abreast: int | None = None,
     between: float = 0.055,
     beside: tuple[float, float] = (0, 0),
     gap: float = 70,
+    places: Places | None = None,
     ground: str = style.CLEAR,
     **more: Any,
 ) -> go.Figure:
@@ -102,25 +100,26 @@ def chart(
         top: pixels above the plots, for what stands there.
         below: pixels below them, for axis titles, legend and colour bar; where narrow ones need
             others, both.
-        under_bars: how many of these lie below colour bars of plots' own, likewise.
         always: lines below the title of every figure, after those of a narrow one, already safe
             to show.
         abreast: how many plots stand side by side, those of one height; None for all.
         between: the room between two plots, as a share of the width.
         beside: the room for texts at the right of each plot, the same; wide and narrow.
         gap: pixels between two plots that stand below each other.
+        places: where each plot lies, in place of all that.
         ground: the colour behind the marks.
         more: settings of Plotly's layout.
     """
     plots = [plots] if isinstance(plots, Plot) else plots
     theme, narrow = themes.page(layout.dark), layout.narrow
     columns = 1 if narrow else abreast or len(plots)
-    full, places = _places(plots, columns, between, beside[narrow], gap)
+    full, ends = places or _places(plots, columns, between, beside[narrow], gap)
     if lines is None:
         lines = [f"Across – {plots[0].across.line}", f"Up – {plots[0].up.line}"]
+    heading = title if not narrow or short is None else short
     shared = style.layout(
         theme,
-        title=escape_html(title if not narrow or short is None else short),
+        title=[*map(escape_html, textwrap.wrap(heading, TITLE[narrow]))],
         height=round(full),
         top=top,
         lines=[*(map(escape_html, lines) if narrow else ()), *always],
@@ -129,10 +128,10 @@ def chart(
     if scale is None:
         spec["legend"] = style.legend_below(shared)
     else:
-        spec["coloraxis"] = scale.axis(theme, narrow)
+        spec["coloraxis"] = scale.axis(theme, narrow, spec["height"])
     sheets: list[Sheet] = []
     layers: list[list[list[Any]]] = []
-    for number, (plot, (across, down)) in enumerate(zip(plots, places, strict=True)):
+    for number, (plot, (across, down)) in enumerate(zip(plots, ends, strict=True)):
         sheet = Sheet(
             theme=theme,
             narrow=narrow,
@@ -141,12 +140,12 @@ def chart(
             at=plot.across.at,
             rows=plot.up.at,
             scale=plot.scale or scale,
-            bar_y=_one(under_bars, narrow) / spec["height"],
+            full=spec["height"],
         )
         first = not number % columns
         x = plot.across.drawn(theme, narrow, first=True)
         y = plot.up.drawn(theme, narrow, rows=round(plot.height), first=first)
-        if len(plots) > 1:
+        if places or len(plots) > 1:
             x = {"domain": across, "anchor": f"y{sheet.suffix}"} | x
             y = {"domain": down, "anchor": f"x{sheet.suffix}"} | y
         spec |= {f"xaxis{sheet.suffix}": x, f"yaxis{sheet.suffix}": y}
@@ -162,7 +161,7 @@ def chart(
                 *(trace for sheet in sheets for trace in sheet.first),
                 *chain.from_iterable(chain.from_iterable(zip_longest(*layers, fillvalue=()))),
                 # What several plots mean by one mark is said once.
-                *{trace["name"]: trace for sheet in sheets[::-1] for trace in sheet.last}.values(),
+                *{trace["name"]: trace for sheet in sheets for trace in sheet.last}.values(),
             ],
             "layout": {
                 **spec,
@@ -196,13 +195,9 @@ def _one(pixels: int | tuple[int, int], narrow: bool) -> int:
     return pixels if isinstance(pixels, int) else pixels[narrow]
 
 
-Ends = list[float]
-
-
 def _places(
     plots: Sequence[Plot], columns: int, between: float, beside: float, gap: float
-) -> tuple[float, list[tuple[Ends, Ends]]]:
-    """The height of all plots in pixels, and where each lies across and up, as shares."""
+) -> Places:
     rows = [plots[start : start + columns] for start in range(0, len(plots), columns)]
     heights = [max(plot.height + plot.below for plot in row) for row in rows]
     full = sum(heights) + gap * (len(rows) - 1)

@@ -33,7 +33,7 @@ class Sheet:
         at: where marks stand across that name no places of their own.
         rows: the same, down.
         scale: the colours of cells.
-        bar_y: where colour bars of the plot's own stand, as a share of the figure's height.
+        full: the height of the figure in pixels.
         first: traces of cells.
         marks: traces of the mark that is being drawn.
         last: traces that are in the legend alone.
@@ -48,7 +48,7 @@ class Sheet:
     at: Any
     rows: Any
     scale: Scale | None
-    bar_y: float = 0.0
+    full: float
     first: list[Any] = field(default_factory=list)
     marks: list[Any] = field(default_factory=list)
     last: list[Any] = field(default_factory=list)
@@ -233,8 +233,7 @@ def cells(
     def draw(sheet: Sheet) -> None:
         colors: dict[str, Any] = {"coloraxis": "coloraxis"}
         if scale:
-            colors = scale.own(sheet.theme, sheet.narrow)
-            colors["colorbar"] = colors["colorbar"] | {"y": sheet.bar_y} | scale.bar
+            colors = scale.own(sheet.theme, sheet.narrow, sheet.full)
         sheet.add(
             {
                 **{"type": "heatmap", "z": values, "xgap": gap, "ygap": gap, "name": name},
@@ -248,15 +247,23 @@ def cells(
     return draw
 
 
-def grey(hidden: NDArray[np.bool_], theme: themes.Theme, gap: float, **more: Any) -> dict[str, Any]:
-    """A trace of a grey ground over cells."""
-    return {
-        **{"type": "heatmap", "z": np.where(hidden, np.float32(1), np.float32(np.nan))},
-        **{"zmin": 0, "zmax": 1, "colorscale": [[0, theme.forbidden], [1, theme.forbidden]]},
-        **{"showscale": False, "hoverongaps": False, "xgap": gap, "ygap": gap},
-        "name": "not allowed",
-        **more,
-    }
+def grey(hidden: NDArray[np.bool_], gap: float, *, hover: str = "", **more: Any) -> Mark:
+    """A grey ground over cells."""
+
+    def draw(sheet: Sheet) -> None:
+        color = sheet.theme.forbidden
+        sheet.add(
+            {
+                **{"type": "heatmap", "z": np.where(hidden, np.float32(1), np.float32(np.nan))},
+                **{"zmin": 0, "zmax": 1, "colorscale": [[0, color], [1, color]]},
+                **{"showscale": False, "hoverongaps": False, "xgap": gap, "ygap": gap},
+                "name": "not allowed",
+                **_hover(hover),
+                **more,
+            }
+        )
+
+    return draw
 
 
 def cell_texts(

@@ -28,8 +28,8 @@ _LEAST_SLOT = 110
 _BETWEEN, _BELOW_ROW, EDGE = 18, 22, 8
 """Pixels between panels side by side, below a row of them, and at the edges of the figure."""
 
-_TITLE_LINE, FIGURE_TITLE_LINE = 18, 26
-"""The line height of a panel's title and of the figure's, in pixels."""
+_TITLE_LINE = 18
+"""The line height of a panel's title in pixels."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +60,15 @@ class Plan:
     width: float
     height: float
     label_size: int
+
+    def ends(self, panel: Panel, place: Place) -> tuple[list[float], list[float]]:
+        """Where a panel lies across and up, as shares."""
+        n_queries, n_keys = panel.values.shape
+        right, bottom = place.left + n_keys * self.cell, place.top + n_queries * self.cell
+        return (
+            [place.left / self.width, min(1.0, right / self.width)],
+            [max(0.0, 1 - bottom / self.height), 1 - place.top / self.height],
+        )
 
 
 def plan_of(panels: Sequence[Panel], narrow: bool, slide: bool) -> Plan:

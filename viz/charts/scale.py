@@ -25,7 +25,9 @@ class Scale:
         ticks: the bar's numbers, by their places; none for low, 0 and high.
         lengths: of the bar in pixels, in a wide and in a narrow figure.
         reverse: whether low has the strongest colour.
+        under: pixels between the bar and the figure's lower edge.
         bar: settings of Plotly's.
+        steps: the colours of the categories 0, 1, …, in place of all others.
     """
 
     title: str
@@ -34,7 +36,9 @@ class Scale:
     ticks: Mapping[float, str] = field(default_factory=dict)
     lengths: tuple[int, int] = (style.BAR, style.NARROW_BAR)
     reverse: bool = False
+    under: int = 0
     bar: Mapping[str, Any] = field(default_factory=dict)
+    steps: Sequence[str] = ()
 
     @classmethod
     def of(cls, values: NDArray[Any], title: str, **more: Any) -> Scale:
@@ -60,10 +64,17 @@ class Scale:
 
     def colors(self, theme: Theme) -> list[list[Any]]:
         """Its colours as Plotly takes them."""
+        if self.steps:
+            count = len(self.steps)
+            return [
+                [(place + side) / count, color]
+                for place, color in enumerate(self.steps)
+                for side in (0, 1)
+            ]
         return theme.signed_colorscale if self.is_signed else theme.colorscale
 
-    def drawn_bar(self, theme: Theme, narrow: bool) -> dict[str, Any]:
-        """The bar below the plot."""
+    def drawn_bar(self, theme: Theme, narrow: bool, height: float) -> dict[str, Any]:
+        """The bar below the plot, in a figure of so many pixels."""
         end = f"{self.high:.3g}"
         usual = (
             {self.low: f"−{end}", 0: "0", self.high: end}
@@ -75,28 +86,29 @@ class Scale:
         return bar | {
             "title": {**bar["title"], "text": escape_html(self.title)},
             "len": self.lengths[narrow],
+            "y": self.under / height,
             "tickvals": list(ticks),
             "ticktext": list(ticks.values()),
             **self.bar,
         }
 
-    def axis(self, theme: Theme, narrow: bool) -> dict[str, Any]:
+    def axis(self, theme: Theme, narrow: bool, height: float) -> dict[str, Any]:
         """The scale as a colour axis that several heatmaps share."""
         return {
             "cmin": self.low,
             "cmax": self.high,
             "colorscale": self.colors(theme),
             "reversescale": self.reverse,
-            "colorbar": self.drawn_bar(theme, narrow),
+            "colorbar": self.drawn_bar(theme, narrow, height),
         }
 
-    def own(self, theme: Theme, narrow: bool) -> dict[str, Any]:
+    def own(self, theme: Theme, narrow: bool, height: float) -> dict[str, Any]:
         """The scale as settings of one heatmap."""
         return {
             "zmin": self.low,
             "zmax": self.high,
             "colorscale": self.colors(theme),
-            "colorbar": self.drawn_bar(theme, narrow),
+            "colorbar": self.drawn_bar(theme, narrow, height),
         }
 
 

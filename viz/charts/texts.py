@@ -35,13 +35,14 @@ def corner_note(
     up: int = 0,
     color: Color = "muted",
     size: int = style.SMALL_FONT_SIZE,
+    weight: int = 400,
     **more: Any,
 ) -> Mark:
     """A text, already safe to show, above a share of the plot's width, moved by so many pixels."""
 
     def draw(sheet: Sheet) -> None:
         place = {f"{axis}ref": f"{axis}{sheet.suffix} domain" for axis in "xy"}
-        font = {"size": size, "color": sheet.theme.color(color)}
+        font = {"size": size, "color": sheet.theme.color(color), "weight": weight}
         moved: dict[str, Any] = {"font": font, "xshift": right, "yshift": up, **place, **more}
         sheet.notes.append(style.heading(sheet.theme, text, at, 1, **moved))
 

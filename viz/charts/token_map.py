@@ -74,7 +74,7 @@ def hatched(
 
     def draw(sheet: Sheet) -> None:
         hover = style.hover_template(named=named is not None, forbidden=True)
-        sheet.add(grey(forbidden, sheet.theme, gap, customdata=named, hovertemplate=hover))
+        grey(forbidden, gap, customdata=named, hover=hover)(sheet)
         sheet.add(
             {
                 "type": "scatter",
@@ -177,7 +177,7 @@ def token_maps(
     abreast, gap = len(maps), 1 if len(rows[1]) <= style.NUMBERED_ROWS else 0
     labels = keys_height(columns[1], layout, abreast=abreast)
     frame = [] if framed is None else [frames([(framed, 0)], columns=len(columns[1]))]
-    plots = []
+    plots, legend = [], style.LEGEND_HEIGHT
     for place, each in enumerate(maps):
         bar = {"xanchor": ("left", "right")[place], "x": place} if layout.narrow else {}
         scale = Scale.of(
@@ -185,6 +185,7 @@ def token_maps(
             # Two bars share the width of a phone, so they name the map, not the unit.
             each.short_name if layout.narrow else each.unit,
             lengths=(_BAR, _NARROW_BAR),
+            under=2 * legend if layout.narrow else legend,
             bar={"x": place * (1 + _BETWEEN) / 2, **bar},
         )
         hover = style.hover_template(named=names is not None, unit=each.unit)
@@ -205,7 +206,6 @@ def token_maps(
             )
         )
     lines = [f"Rows – {lower_first(rows[0])}", f"Columns – {lower_first(columns[0])}"]
-    legend = style.LEGEND_HEIGHT
     return chart(
         layout,
         title,
@@ -214,7 +214,6 @@ def token_maps(
         lines=title_lines(title, *lines) if short else lines,
         top=labels + (style.LINE_HEIGHT if layout.narrow else 0),
         below=(style.BOTTOM + legend, style.BOTTOM + 2 * legend),
-        under_bars=(legend, 2 * legend),
         between=_BETWEEN,
         gap=_BELOW + labels,
         ground="grid",

@@ -158,7 +158,7 @@ class HeadPair(OfPair):
         return panels
 
     def figure(self, layout: Layout) -> go.Figure:
-        return panels_figure(self.panels, title=self.title, **layout.panel_options)
+        return panels_figure(self.panels, layout, title=self.title)
 
     def numbers(self) -> Numbers:
         made = panels_numbers(self.panels)

@@ -71,7 +71,7 @@ class FoundMaps(Picture):
 
     def figure(self, layout: Layout) -> go.Figure:
         """The maps on one scale, each below its sentence."""
-        return panels_figure(self._panels(self._sentences), **layout.panel_options)
+        return panels_figure(self._panels(self._sentences), layout)
 
     def numbers(self) -> Numbers:
         return panels_numbers(self._panels(self._numbered))

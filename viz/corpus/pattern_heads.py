@@ -87,7 +87,7 @@ class DrawnHeads(Picture):
 
     def figure(self, layout: Layout) -> go.Figure:
         """The pattern and the maps side by side."""
-        return panels_figure(self.panels, **layout.panel_options)
+        return panels_figure(self.panels, layout)
 
     def numbers(self) -> Numbers:
         return panels_numbers(self.panels)

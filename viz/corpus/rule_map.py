@@ -87,7 +87,7 @@ class RuleBesideHead(Picture):
 
     def figure(self, layout: Layout) -> go.Figure:
         """Both maps, on one scale."""
-        return panels_figure(self.panels, **layout.panel_options)
+        return panels_figure(self.panels, layout)
 
     def numbers(self) -> Numbers:
         return panels_numbers(self.panels)

@@ -72,8 +72,9 @@ TOP, BOTTOM, LEGEND_HEIGHT = 64, 68, 26
 """Pixels above the plot's labels, for title and axis title, and below it, for the colour bar and,
 where the two do not stand side by side, for the legend."""
 
-TITLE_HEIGHT, LINE_HEIGHT = 44, 20
-"""Pixels of a title, and of each line below it that takes the place of axis titles."""
+TITLE_HEIGHT, TITLE_LINE, LINE_HEIGHT = 44, 26, 20
+"""Pixels of a title of one line, of each further one, and of each line below it that takes the
+place of axis titles."""
 
 
 def pair_columns(count: int, step: int) -> list[int]:
@@ -144,26 +145,28 @@ def labels_height(texts: list[str], width: int = PLOT_WIDTH) -> int:
 
 
 def layout(
-    theme: Theme, *, title: str, height: int, top: int = 0, lines: Sequence[str] = ()
+    theme: Theme, *, title: Sequence[str], height: int, top: int = 0, lines: Sequence[str] = ()
 ) -> dict[str, Any]:
     """What every figure's layout shares.
 
     Args:
         theme: the colours.
-        title: in sentence case.
+        title: its lines, already safe to show.
         height: of the plot without what surrounds it, in pixels.
         top: of labels above the plot, in pixels.
         lines: in place of axis titles, for which a narrow figure has no room. The legend then
             stands above the colour bar and not beside it.
     """
-    above = top + (TITLE_HEIGHT + LINE_HEIGHT * len(lines) if lines else TOP)
+    # A figure without a title keeps its line, where the buttons for zooming appear.
+    further = TITLE_LINE * max(0, len(title) - 1)
+    above = top + further + (TITLE_HEIGHT + LINE_HEIGHT * len(lines) if lines else TOP)
     below = BOTTOM + (LEGEND_HEIGHT if lines else 0)
     in_full = height + above + below
     beside_bar = {"x": 1, "xanchor": "right", "y": 0}
     above_bar = {"x": 0, "xanchor": "left", "y": BOTTOM / in_full}
     return {
         "title": {
-            "text": title,
+            "text": "<br>".join(title),
             "subtitle": {
                 "text": "<br>".join(lines),
                 "font": {"size": SMALL_FONT_SIZE, "color": theme.muted},
@@ -174,7 +177,8 @@ def layout(
             "y": 1,
             "yref": "container",
             "yanchor": "top",
-            "pad": {"t": 6, "l": 2, "b": 6},
+            # Plotly positions a title by its last line.
+            "pad": {"t": 6 + further, "l": 2, "b": 6},
         },
         "height": in_full,
         "margin": {"l": 8, "r": 8, "t": above, "b": below},
@@ -229,7 +233,6 @@ def value_axis(theme: Theme, title: str, **more: Any) -> dict[str, Any]:
         "title": axis_title(title),
         "tickfont": {"size": SMALL_FONT_SIZE},
         "gridcolor": theme.grid,
-        "tickcolor": theme.muted,
         "zeroline": False,
         "zerolinecolor": theme.muted,
         "automargin": True,
@@ -329,24 +332,6 @@ def cell_texts(
         "textfont": {"size": size, "color": colors},
         **{"hoverinfo": "skip", "showlegend": False},
         **more,
-    }
-
-
-def legend_square(theme: Theme, name: str, color: str) -> dict[str, Any]:
-    """A trace without points that adds a colour to the legend; the name is already safe to show."""
-    return {
-        "type": "scatter",
-        "x": [None],
-        "y": [None],
-        "mode": "markers",
-        "marker": {
-            "symbol": "square",
-            "size": 14,
-            "color": color,
-            "line": {"width": 1, "color": theme.hatch},
-        },
-        "name": name,
-        "showlegend": True,
     }
 
 

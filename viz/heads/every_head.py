@@ -113,7 +113,7 @@ class EveryHead(OfTrace):
         ]
         if forbidden.any():
             marks += [
-                lambda sheet: sheet.add(grey(forbidden, sheet.theme, 0, hoverinfo="skip")),
+                grey(forbidden, 0),
                 legend_square("not allowed", "forbidden"),
             ]
         tile = min(NARROW_TILE if narrow else TILE, (300 if narrow else 760) // len(heads))

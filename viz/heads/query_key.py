@@ -14,7 +14,7 @@ from viz.charts.chart import Plot, chart
 from viz.charts.marks import Mark, Sheet, Values, bars, cells
 from viz.charts.scale import Scale, around_zero
 from viz.charts.texts import corner_note
-from viz.draw import style
+from viz.draw import style, themes
 from viz.draw.axis_names import key_title
 from viz.draw.labels import axis_labels, axis_texts, escape_html, side_texts
 from viz.heads.arithmetic import Arithmetic, arithmetic, equations, vectors_of
@@ -117,7 +117,10 @@ class QueryKey(OfHead):
             corner_note(text, at=0, right=4 - LEFT, up=8, align="left", color="text", size=16)
             for text in _headings(numbers)
         ]
-        dimensions, keys = _dimensions(numbers.d_k), _keys(seen.keys, key)
+        dimensions, keys = (
+            _dimensions(numbers.d_k, themes.page(layout.dark).muted),
+            _keys(seen.keys, key),
+        )
         vectors = Plot(
             across=dimensions.with_(showticklabels=False, ticks=""),
             up=label_axis("", ["q", "k"], automargin=False, tickfont={"size": style.FONT_SIZE}),
@@ -306,7 +309,7 @@ def _titled(axis: Axis, title: str) -> Axis:
     return axis.with_(title=style.axis_title(title, 8))
 
 
-def _dimensions(d_k: int) -> Axis:
+def _dimensions(d_k: int, tick: str) -> Axis:
     """Every label there is room for, by a power of two, as sizes of vectors mostly are."""
     step = 1
     while d_k > step * DIMENSION_LABELS:
@@ -318,6 +321,7 @@ def _dimensions(d_k: int) -> Axis:
         tickvals=list(range(0, d_k, step)),
         ticks="outside",
         ticklen=4,
+        tickcolor=tick,
         showgrid=False,
         automargin=False,
     )

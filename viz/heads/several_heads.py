@@ -82,7 +82,7 @@ class ComparedHeads(OfTrace):
         return panels
 
     def figure(self, layout: Layout) -> go.Figure:
-        return panels_figure(self.panels, title=self._heading, **layout.panel_options)
+        return panels_figure(self.panels, layout, title=self._heading)
 
     def numbers(self) -> Numbers:
         made = panels_numbers(self.panels)
@@ -164,7 +164,7 @@ class JointHeads(OfTrace):
         )
 
     def figure(self, layout: Layout) -> go.Figure:
-        return panel_figure(self.panel, **layout.options)
+        return panel_figure(self.panel, layout)
 
     def numbers(self) -> Numbers:
         axes: Axes = {}

@@ -130,7 +130,7 @@ class Panels(InBatch):
         return " ".join(panel.alt for panel in self.panels)
 
     def figure(self, layout: Layout) -> go.Figure:
-        return panels_figure(self.panels, title=self.title, **layout.panel_options)
+        return panels_figure(self.panels, layout, title=self.title)
 
 
 class ChangedWeights(Panels):

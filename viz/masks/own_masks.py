@@ -182,7 +182,7 @@ class OneMask(Picture):
         """The cells, coloured by the reason why they are forbidden."""
         # A narrow figure has no room for the whole name.
         title = f"{self.mask.short} mask" if layout.narrow else self.mask.name
-        return panel_figure(mask_panel(self.mask, title), **layout.options)
+        return panel_figure(mask_panel(self.mask, title), layout)
 
     def numbers(self) -> Numbers:
         """The allowed cells, and the reasons for forbidden ones."""

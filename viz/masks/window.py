@@ -50,7 +50,7 @@ class OpeningWindow(Picture):
         return Still(
             lambda layout: panel_figure(
                 weights_panel(self.run(under).maps[site], self.head, site.head_name(self.head)),
-                **layout.options,
+                layout,
             ),
             "Every layer of this attention looks no further; the model reads one translation.",
             f"at most {count_of(width, 'position')} away",

@@ -136,7 +136,8 @@ class EmbeddingSum(Picture):
         rows = np.arange(0, n_tokens, step)
         dense = {"size": style.DENSE_FONT_SIZE}
         tight: dict[str, Any] = {"tickfont": dense} if narrow else {}
-        word = clipped("word", [parts.word])
+        # A phone has no room for two colour bars beside each other.
+        word = clipped("word", [parts.word], under=_BAR_HEIGHT if narrow else 0)
         plots = []
         for place, (name, values) in enumerate(panels.items()):
             drawn, placed, left_out = columns_in(_NARROW_ROOM if narrow else _ROOM, values)
@@ -197,8 +198,6 @@ class EmbeddingSum(Picture):
             ),
             top=style.SMALL_FONT_SIZE + 10,
             below=(style.BOTTOM + 44, style.BOTTOM + 20 + _BAR_HEIGHT),
-            # A phone has no room for two colour bars beside each other.
-            under_bars=(0, _BAR_HEIGHT),
             between=0,
             beside=(0.065, 0.16),
             gap=_PANEL_GAP,

@@ -11,10 +11,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from model.trace.attention_map import Tokens
-from viz.charts.panel_figure import panels_figure
+from viz.charts.chart import Layout
+from viz.charts.panel_figure import panels_figure as drawn_panels
 from viz.draw import themes
 from viz.draw.panels import Panel
 from viz.save import image
+
+
+def panels_figure(panels: list[Panel], title: str = "", **look: bool) -> Any:
+    return drawn_panels(panels, Layout(**look), title=title)
 
 
 def tokens(count: int, start: str = "t") -> Tokens:

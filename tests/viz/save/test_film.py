@@ -127,7 +127,7 @@ def test_the_weights_in_a_frame_are_those_of_the_trace(
 
     def full(layout: Layout) -> go.Figure:
         ones = replace(own, weights=np.ones_like(own.weights))
-        return attention_heatmap(ones, HEAD, **layout.options)
+        return attention_heatmap(ones, HEAD, narrow=layout.narrow, dark=layout.dark)
 
     scale = themes.page(dark).colorscale
     still = replace(picture.film().at(0), figure=full)

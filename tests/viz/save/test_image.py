@@ -354,10 +354,12 @@ def test_a_notebook_shows_a_head_in_one_line(trace: Trace) -> None:
 def test_a_panel_keeps_its_values_its_scale_and_what_it_hides(trace: Trace) -> None:
     seen = trace.attention("decoder", 0)
     change = seen.weights[1] - seen.weights[0]
-    signed = panel_figure(number_panel(seen, "Difference", change, limit=1.0, unit="difference"))
+    signed = panel_figure(
+        number_panel(seen, "Difference", change, limit=1.0, unit="difference"), Layout()
+    )
     np.testing.assert_array_equal(signed.data[0].z, change)
     assert (signed.data[0].zmin, signed.data[0].zmax) == (-1, 1)
-    weights = panel_figure(weights_panel(seen, 2, "Weights"), dark=True)
+    weights = panel_figure(weights_panel(seen, 2, "Weights"), Layout(dark=True))
     np.testing.assert_array_equal(weights.data[0].z, seen.weights[2])
     np.testing.assert_array_equal(weights.data[1].z == 1, ~seen.allowed)
     assert [entry.name for entry in weights.data if entry.showlegend] == ["not allowed"]
