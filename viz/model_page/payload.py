@@ -74,6 +74,7 @@ def pack(
     figure: Figure,
     *,
     key: str,
+    epoch: int = 0,
     moment: int = 0,
     play: bool = False,
     place: str = "",
@@ -88,6 +89,8 @@ def pack(
     Args:
         figure: of one sentence.
         key: names the sentence and its model; the browser plays once for every new one.
+        epoch: the browser takes moment, play, place and walk once for every new one, and keeps
+            its own else.
         moment: the step to rest at, counted from 1; 0 plays.
         play: whether it plays from there.
         place: where in the model one is, as a link spells it; empty for the whole of it.
@@ -109,6 +112,7 @@ def pack(
         figure.facts,
         figure.labels,
         effects=figure.effects,
+        epoch=epoch,
         selection=selection,
         stage=stage,
         opens_cells=False,

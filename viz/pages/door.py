@@ -34,6 +34,12 @@ RESTS = ("moment", "place", "walk")
 _SHOWN: Kept[str | None] = Kept(VIEW.keys("shown"), nothing)
 """What tells the sentence that was shown last from others."""
 
+_KNOWN: Kept[DoorView | None] = Kept(VIEW.keys("known"), nothing)
+"""What the browser shows of it."""
+
+_SENT: Kept[tuple[int, DoorView]] = Kept(VIEW.keys("sent"), lambda: (0, DoorView()))
+"""How many views the browser was sent that it did not come to itself, and the last of them."""
+
 
 def figure_of(question: Question) -> Figure:
     """All that the picture shows of what is asked; of a whole Transformer, the blocks as well."""
@@ -93,7 +99,7 @@ def selected(page: str, asked: Mapping[str, Any]) -> dict[str, str]:
     """What a browser, and so anyone, asks a page to show, as far as it may be asked for."""
     known = {each.name: each for each in VIEWS[page].parameters}
     values: dict[str, Any] = {}
-    for name in ("attention", "layer", "head", "section", "at"):
+    for name in ("attention", "layer", "head", "cell", "section", "at"):
         try:
             if name in known:
                 values[name] = known[name].parse(str(asked.get(name)))
@@ -105,7 +111,9 @@ def selected(page: str, asked: Mapping[str, Any]) -> dict[str, str]:
 def on_rested(key: str, n_moments: int) -> None:
     """Keep the step and the place at which the browser came to rest."""
     rested = message_of(KEY, "rested")
-    if not isinstance(rested, Mapping) or rested.get("key") != key or address.is_followed():
+    if not isinstance(rested, Mapping) or address.is_followed():
+        return
+    if (rested.get("key"), rested.get("epoch")) != (key, _SENT.value[0]):
         return
     try:
         reached = {name: _reached(name, rested[name]) for name in RESTS if name in rested}
@@ -113,6 +121,7 @@ def on_rested(key: str, n_moments: int) -> None:
         return
     if reached.get("moment", 0) <= n_moments:
         address.change(**reached, play=False)
+        _KNOWN.value = address.read(DoorView)
 
 
 def _reached(name: str, value: Any) -> Any:
@@ -123,15 +132,27 @@ def _reached(name: str, value: Any) -> Any:
     return parameter.parse(str(value))
 
 
+def sent_view() -> tuple[int, DoorView]:
+    """What the browser is sent: the same until a link, a scene or Back leads elsewhere."""
+    if KEY not in st.session_state:
+        # Another page was shown meanwhile, and this picture knows nothing yet.
+        _KNOWN.value = None
+    view = address.read(DoorView)
+    if view != _KNOWN.value:
+        _KNOWN.value = view
+        _SENT.value = _SENT.value[0] + 1, view
+    return _SENT.value
+
+
 def show(question: Question) -> None:
     """The figure, for a question that has an answer."""
     st.html(css.DOOR_CSS)
     key = key_of(question)
     if _SHOWN.value not in (None, key) and not address.is_followed():
         # Another sentence plays from its beginning.
-        address.change(moment=0, play=False)
+        address.change(moment=0, play=False, walk=0)
     _SHOWN.value = key
-    view = address.read(DoorView)
+    epoch, view = sent_view()
     figure = figure_of(question)
     n_moments = max(len(figure.trace.target), len(figure.arcs.weights))
     with stage.picture():
@@ -139,6 +160,7 @@ def show(question: Question) -> None:
             pack(
                 figure,
                 key=key,
+                epoch=epoch,
                 moment=view.moment,
                 play=view.play,
                 place=view.place,

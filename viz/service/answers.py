@@ -1,6 +1,6 @@
 """What the picture of the model asks for beyond what it holds, and the answers.
 
-A question is a mapping, as viz/browser/model_view/asking.d.ts describes it; an answer holds the
+A question is a mapping, as viz/browser/model_view/questions.d.ts describes it; an answer holds the
 values of a payload of that name in payloads.json.
 """
 

@@ -1,4 +1,4 @@
-// The engine in this page as the picture of the model asks it (viz/browser/model_view/asking.d.ts).
+// The engine in this page as the picture of the model asks it (viz/browser/model_view/questions.d.ts).
 
 import { wordsOfText } from "../browser/live/grouping.js";
 import { tokenText } from "../browser/live/labels.js";

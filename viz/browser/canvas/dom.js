@@ -56,3 +56,9 @@ export function aimed(event, selector) {
 export function part(root, selector) {
   return /** @type {HTMLElement} */ (root.querySelector(selector));
 }
+
+/** Sets or removes an element's class, only if that changes it.
+ * @type {(made: HTMLElement, name: string, is: boolean) => void} */
+export function classed(made, name, is) {
+  if (made.classList.contains(name) !== is) made.classList.toggle(name, is);
+}

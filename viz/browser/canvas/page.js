@@ -38,3 +38,6 @@ export function pageTheme(root, themes) {
 // Events between explorer and stage: SHOWN says what is shown, ASK asks for it.
 export const SHOWN_EVENT = "headscope-shown";
 export const ASK_EVENT = "headscope-ask";
+
+/** Whether the reader wants no motion. */
+export const wantsNoMotion = () => matchMedia("(prefers-reduced-motion: reduce)").matches;

@@ -3,6 +3,7 @@
 
 import { element } from "../canvas/dom.js";
 import { mounted } from "../canvas/mount.js";
+import { wantsNoMotion } from "../canvas/page.js";
 import { ALL_ON_EVENT, ASK_WHY_EVENT, heed, lightWithin, pointable, tell } from "../canvas/shared.js";
 import { Plots } from "./plots.js";
 import { headNames, marked, turned } from "./turning.js";
@@ -106,7 +107,7 @@ class Headline {
     this.shown = next;
     const turn = ++this.turns;
     const changes = fates.some(([fate]) => fate !== "same");
-    if (!changes || matchMedia("(prefers-reduced-motion: reduce)").matches) {
+    if (!changes || wantsNoMotion()) {
       this._rest(next);
       return;
     }

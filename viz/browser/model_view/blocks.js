@@ -1,9 +1,14 @@
-// The blocks of Figure 1 as small canvases: attention heads, feed-forward layers, position tables.
+// The blocks of Figure 1, painted at any size: attention heads, feed-forward layers, position tables.
 
-import { fitted, penOf } from "../canvas/dom.js";
-import { Palette, channels, packed, pooled } from "../canvas/paint.js";
+import { penOf } from "../canvas/dom.js";
+import { HATCH_PERIOD, Palette, channels, packed, pooled } from "../canvas/paint.js";
 
 /** @typedef {"empty" | "full" | "now"} State */
+/** How the heads of a block are painted: where each lies on the screen in CSS pixels, if it is to be seen, and how opaque it is.
+ * @typedef {{ context: Context, density: number, inks: Inks, rooms: (Rectangle | null)[], alphas: number[], rows: number, current: number, marks: Marks }} TilesShown */
+
+const [GRID_FROM, GRID_TO] = [7, 22];
+const HATCHED_FROM = 14;
 
 /** A theme's colours for the blocks. */
 export class Inks {
@@ -37,171 +42,183 @@ function painted(steps, width, height, palette, empty) {
   return image;
 }
 
-/** All heads of one attention layer, side by side; rows appear one after another. */
-export class AttentionBlock {
-  drawn = "";
-  /** @type {TileSize} */
-  tile = { width: 0, height: 0 };
-  gap = 0;
-  density = 1;
-  /** @type {Context} */
-  context;
-  /** @type {Inks} */
-  inks;
-  /** @type {Uint16Array[]} */
-  steps = [];
-  /** @type {Record<string, HTMLCanvasElement>} */
-  painted = {};
+/** All heads of one attention layer; rows appear one after another. */
+export class HeadTiles {
+  /** Images of the heads side by side, by state and size. @type {Map<string, HTMLCanvasElement>} */
+  images = new Map();
+  /** @type {Inks | null} */
+  inks = null;
 
-  /** @param {HTMLCanvasElement} canvas @param {Figure} figure @param {FigureBlock} block @param {number} place */
-  constructor(canvas, figure, block, place) {
-    this.canvas = canvas;
+  /** @param {Figure} figure @param {FigureBlock} block @param {number} place */
+  constructor(figure, block, place) {
     this.figure = figure;
     this.block = block;
     this.place = place;
+    this.size = [block.keys, block.queries];
   }
 
-  /** @type {(tile: TileSize, gap: number, inks: Inks) => void} */
-  size(tile, gap, inks) {
-    const { heads } = this.block;
-    const fit = fitted(this.canvas, heads * (tile.width + gap) - gap, tile.height);
-    Object.assign(this, { tile, gap, inks, drawn: "" }, fit);
-    this.steps = [];
-    this.painted = {};
+  /** Takes the size of a tile at rest, in device pixels, and the colours. @type {(width: number, height: number, inks: Inks) => void} */
+  rest(width, height, inks) {
+    const { keys, queries } = this.block;
+    // Where cells are smaller than pixels, the largest weight under a pixel is seen.
+    this.small = [Math.min(width, keys), Math.min(height, queries)];
+    this.inks = inks;
+    this.images.clear();
   }
 
-  /** All heads in one state, painted when first needed. @type {(state: State) => HTMLCanvasElement} */
-  _layer(state) {
-    return (this.painted[state] ??= this._paint(state));
+  /** @type {(state: State, isLarge: boolean) => HTMLCanvasElement} */
+  _image(state, isLarge) {
+    const [width, height] = isLarge ? this.size : (this.small ?? this.size);
+    const key = `${state} ${width} ${height}`;
+    let image = this.images.get(key);
+    if (!image) {
+      image = this._paint(state, width, height);
+      this.images.set(key, image);
+    }
+    return image;
   }
 
-  /** @type {(state: State) => HTMLCanvasElement} */
-  _paint(state) {
-    const { canvas, block, density, inks, tile } = this;
-    const [width, height] = [Math.round(tile.width * density), canvas.height];
-    const layer = offscreen(canvas.width, height);
-    const context = penOf(layer);
-    const steps = (/** @type {number} */ head) => (this.steps[head] ??= pooled(this.figure.cells(block, this.place, head), width, height, inks.usual));
+  /** @type {(state: State, width: number, height: number) => HTMLCanvasElement} */
+  _paint(state, width, height) {
+    const { block, figure, place } = this;
+    const inks = /** @type {Inks} */ (this.inks);
+    const image = offscreen(block.heads * width, height);
+    const context = penOf(image);
     /** @type {[number, number]} */
     const blank = [inks.usual.lookup[0], packed(channels(inks.theme.forbidden))];
-    const empty = state === "empty" ? blank : undefined;
     for (let head = 0; head < block.heads; head++) {
-      context.putImageData(painted(steps(head), width, height, inks[state === "now" ? "now" : "usual"], empty), this._left(head) * density, 0);
+      const steps = pooled(figure.cells(block, place, head), width, height, inks.usual);
+      context.putImageData(painted(steps, width, height, state === "now" ? inks.now : inks.usual, state === "empty" ? blank : undefined), head * width, 0);
     }
-    return layer;
+    return image;
   }
 
-  /** @type {(head: number) => number} */
-  _left(head) {
-    return Math.round(head * (this.tile.width + this.gap) * this.density) / this.density;
-  }
-
-  /**
-   * Draws the state at one moment.
-   *
-   * @param {number} rows - rows computed so far, with a fraction.
-   * @param {number} current - the row being computed; -1 for none.
-   * @param {Marks} marks - followed `rows` and `columns`; `head` outlined, `over` under the pointer.
-   */
-  draw(rows, current, marks) {
-    const { canvas, context, density, block, inks } = this;
-    const state = JSON.stringify([Math.round(rows * 40), current, marks]);
-    if (state === this.drawn) return;
-    this.drawn = state;
-    context.setTransform(1, 0, 0, 1, 0, 0);
-    context.drawImage(this._layer("empty"), 0, 0);
-    const edge = (/** @type {number} */ row) => Math.round((Math.min(Math.max(row, 0), block.queries) * canvas.height) / block.queries);
-    const band = (/** @type {State} */ state, /** @type {number} */ from, /** @type {number} */ to) => {
-      if (to > from) context.drawImage(this._layer(state), 0, from, canvas.width, to - from, 0, from, canvas.width, to - from);
-    };
-    band("full", 0, edge(rows));
-    if (current >= 0 && current < rows) band("now", edge(current), Math.max(edge(Math.min(rows, current + 1)), edge(current) + 1));
-    context.setTransform(density, 0, 0, density, 0, 0);
-    context.strokeStyle = inks.theme.text;
-    context.fillStyle = inks.theme.text;
-    for (let head = 0; head < block.heads; head++) this._follow(head, marks);
-    if (marks.head >= 0) this._outline(marks.head, inks.theme.now, 2);
-    if (marks.over >= 0) this._outline(marks.over, inks.theme.text, 1.5);
-  }
-
-  /** @type {(head: number, color: string, width: number) => void} */
-  _outline(head, color, width) {
-    const { context, tile } = this;
-    context.strokeStyle = color;
-    context.lineWidth = width;
-    context.strokeRect(this._left(head) + width / 2, width / 2, tile.width - width, tile.height - width);
-  }
-
-  /** @type {(head: number, marks: Marks) => void} */
-  _follow(head, { rows, columns }) {
-    const { context, block, tile } = this;
-    context.globalAlpha = 0.9;
-    context.lineWidth = 1;
-    const left = this._left(head);
-    if (rows) {
-      const [from, to] = rows.map((row) => (row * tile.height) / block.queries);
-      context.strokeRect(left + 0.5, from + 0.5, tile.width - 1, Math.max(1, to - from - 1));
-    }
-    if (columns) {
-      const [from, to] = columns.map((column) => (column * tile.width) / block.keys);
-      context.strokeRect(left + from + 0.5, 0.5, Math.max(1, to - from - 1), tile.height - 1);
-    }
+  /** @param {TilesShown} shown */
+  paint({ context, density, inks, rooms, alphas, rows, current, marks }) {
+    const { block } = this;
+    context.imageSmoothingEnabled = false;
+    rooms.forEach((room, head) => {
+      if (!room || alphas[head] <= 0.01) return;
+      const [left, top] = [Math.round(room.left * density), Math.round(room.top * density)];
+      const [width, height] = [Math.max(1, Math.round(room.right * density) - left), Math.max(1, Math.round(room.bottom * density) - top)];
+      const isLarge = width >= block.keys && height >= block.queries;
+      context.setTransform(1, 0, 0, 1, 0, 0);
+      context.globalAlpha = alphas[head];
+      const edge = (/** @type {number} */ row) => Math.round((Math.min(Math.max(row, 0), block.queries) * height) / block.queries);
+      const band = (/** @type {State} */ state, /** @type {number} */ from, /** @type {number} */ to) => {
+        if (to <= from) return;
+        const image = this._image(state, isLarge);
+        const wide = image.width / block.heads;
+        const scale = image.height / height;
+        context.drawImage(image, head * wide, from * scale, wide, (to - from) * scale, left, top + from, width, to - from);
+      };
+      const done = edge(rows);
+      band("full", 0, done);
+      band("empty", done, height);
+      if (current >= 0 && current < rows) band("now", edge(current), Math.max(edge(Math.min(rows, current + 1)), edge(current) + 1));
+      context.setTransform(density, 0, 0, density, 0, 0);
+      this._near(context, room, head, inks, alphas[head]);
+      this._follow(context, room, marks, inks);
+      context.globalAlpha = alphas[head];
+      if (marks.head === head) outlined(context, room, inks.theme.now, 2);
+      if (marks.over === head) outlined(context, room, inks.theme.text, 1.5);
+    });
     context.globalAlpha = 1;
   }
 
-  /** The head and row at a point of the canvas. @type {(x: number, y: number) => { head: number; row: number }} */
-  at(x, y) {
-    const { block, tile, gap } = this;
-    const head = Math.min(block.heads - 1, Math.max(0, Math.floor(x / (tile.width + gap))));
-    const row = Math.min(block.queries - 1, Math.max(0, Math.floor((y / tile.height) * block.queries)));
-    return { head, row };
+  /** What is seen from near: lines between cells, and hatching where nothing may look.
+   * @type {(context: Context, room: Rectangle, head: number, inks: Inks, alpha: number) => void} */
+  _near(context, room, head, inks, alpha) {
+    const { queries, keys } = this.block;
+    const [wide, high] = [room.width / keys, room.height / queries];
+    const share = smooth((Math.min(wide, high) - GRID_FROM) / (GRID_TO - GRID_FROM));
+    if (share <= 0) return;
+    const { allowed } = this.figure.cells(this.block, this.place, head);
+    if (allowed && high > HATCHED_FROM) {
+      context.beginPath();
+      for (let query = 0; query < queries; query++) {
+        for (let key = 0; key < keys; key++) {
+          if (!allowed[query * keys + key]) context.rect(room.left + key * wide, room.top + query * high, wide, high);
+        }
+      }
+      context.save();
+      context.clip();
+      context.globalAlpha = alpha * share;
+      context.strokeStyle = inks.theme.hatch;
+      context.lineWidth = 1;
+      context.beginPath();
+      const step = 2 * HATCH_PERIOD;
+      const [from, to] = [Math.max(room.left, -room.height), room.right + room.height];
+      for (let x = from - (from % step); x < to; x += step) {
+        context.moveTo(x, room.top);
+        context.lineTo(x - room.height, room.bottom);
+      }
+      context.stroke();
+      context.restore();
+    }
+    context.globalAlpha = alpha * share;
+    context.strokeStyle = inks.theme.ground;
+    context.lineWidth = Math.min(3, Math.max(1, 0.05 * Math.min(wide, high)));
+    context.beginPath();
+    for (let key = 1; key < keys; key++) {
+      context.moveTo(room.left + key * wide, room.top);
+      context.lineTo(room.left + key * wide, room.bottom);
+    }
+    for (let query = 1; query < queries; query++) {
+      context.moveTo(room.left, room.top + query * high);
+      context.lineTo(room.right, room.top + query * high);
+    }
+    context.stroke();
+  }
+
+  /** @type {(context: Context, room: Rectangle, marks: Marks, inks: Inks) => void} */
+  _follow(context, room, { rows, columns }, inks) {
+    const { queries, keys } = this.block;
+    context.globalAlpha *= 0.9;
+    context.strokeStyle = inks.theme.text;
+    context.lineWidth = 1;
+    if (rows) {
+      const [from, to] = rows.map((row) => room.top + (row * room.height) / queries);
+      context.strokeRect(room.left + 0.5, from + 0.5, room.width - 1, Math.max(1, to - from - 1));
+    }
+    if (columns) {
+      const [from, to] = columns.map((column) => room.left + (column * room.width) / keys);
+      context.strokeRect(from + 0.5, room.top + 0.5, Math.max(1, to - from - 1), room.height - 1);
+    }
   }
 }
 
-/** How much a feed-forward layer adds to each token, as bars. */
-export class AddedBlock {
-  drawn = "";
-  density = 1;
-  width = 0;
-  height = 0;
-  /** @type {Context} */
-  context;
-  /** @type {Inks} */
-  inks;
-
-  /** @param {HTMLCanvasElement} canvas @param {Float32Array} shares */
-  constructor(canvas, shares) {
-    this.canvas = canvas;
-    this.shares = shares;
-  }
-
-  /** @type {(width: number, height: number, inks: Inks) => void} */
-  size(width, height, inks) {
-    Object.assign(this, { width, height, inks, drawn: "" }, fitted(this.canvas, width, height));
-  }
-
-  /** @type {(rows: number, current: number, followed: Span | null) => void} */
-  draw(rows, current, followed) {
-    const { context, density, shares, width, height, inks } = this;
-    const state = JSON.stringify([Math.round(rows * 40), current, followed]);
-    if (state === this.drawn) return;
-    this.drawn = state;
-    context.setTransform(density, 0, 0, density, 0, 0);
-    context.clearRect(0, 0, width, height);
-    const wide = width / shares.length;
-    shares.forEach((share, token) => {
-      const is = followed && followed[0] <= token && token < followed[1];
-      context.fillStyle = token === current ? inks.theme.now : is ? inks.theme.text : inks.theme.weights[5];
-      const tall = Math.max(1, share * (height - 2) * Math.min(1, Math.max(0, rows - token)));
-      if (rows > token) context.fillRect(token * wide, height - tall, Math.max(0.8, wide - 1), tall);
-    });
-  }
+/** From 0 to 1 without a corner at either end. @type {(share: number) => number} */
+export function smooth(share) {
+  const within = Math.min(1, Math.max(0, share));
+  return within * within * (3 - 2 * within);
 }
 
-/** A position table with one column per token.
- * @type {(canvas: HTMLCanvasElement, figure: Figure, stack: FigureStack, width: number, height: number, inks: Inks) => void} */
-export function drawPositions(canvas, figure, stack, width, height, inks) {
-  const { context } = fitted(canvas, width, height);
-  const steps = pooled(figure.positionCells(stack), canvas.width, canvas.height, inks.plain);
-  context.putImageData(painted(steps, canvas.width, canvas.height, inks.plain), 0, 0);
+/** @type {(context: Context, room: Rectangle, color: string, width: number) => void} */
+function outlined(context, room, color, width) {
+  context.strokeStyle = color;
+  context.lineWidth = width;
+  context.strokeRect(room.left + width / 2, room.top + width / 2, room.width - width, room.height - width);
+}
+
+/** How much a feed-forward layer adds to each token, as bars.
+ * @type {(context: Context, room: Rectangle, shares: Float32Array, rows: number, current: number, followed: Span | null, inks: Inks) => void} */
+export function paintBars(context, room, shares, rows, current, followed, inks) {
+  const wide = room.width / shares.length;
+  const gap = Math.min(0.25 * wide, Math.max(1, 0.02 * room.width));
+  shares.forEach((share, token) => {
+    const is = followed && followed[0] <= token && token < followed[1];
+    context.fillStyle = token === current ? inks.theme.now : is ? inks.theme.text : inks.theme.weights[5];
+    const tall = Math.max(1, share * (room.height - 2) * Math.min(1, Math.max(0, rows - token)));
+    if (rows > token) context.fillRect(room.left + token * wide, room.bottom - tall, Math.max(0.8, wide - gap), tall);
+  });
+}
+
+/** A position table with one column per token, as an image of one pixel a cell. @type {(figure: Figure, stack: FigureStack, inks: Inks) => HTMLCanvasElement} */
+export function positionsImage(figure, stack, inks) {
+  const cells = figure.positionCells(stack);
+  const [width, height] = [cells.nKeys, cells.nQueries];
+  const image = offscreen(width, height);
+  penOf(image).putImageData(painted(pooled(cells, width, height, inks.plain), width, height, inks.plain), 0, 0);
+  return image;
 }

@@ -3,4 +3,4 @@
 import { mounted } from "../canvas/mount.js";
 import { ModelView } from "./view.js";
 
-export default mounted(".model-view", (root) => new ModelView(root), "rested");
+export default mounted(".model-view", (root, page) => new ModelView(root, page), "rested");

@@ -2,7 +2,7 @@
 
 import { signed } from "../canvas/numbers.js";
 import { lowered, tr } from "../canvas/wording.js";
-import { around, blockAt, rowOf, stackNamed, strongest } from "./places.js";
+import { around, blockAt, weightsOfRow, stackNamed, strongestWeight } from "./places.js";
 
 const LONGEST_WORD = 18;
 /** Weights that differ by less are said to be equal. */
@@ -99,10 +99,10 @@ function addedSaid({ stack: kind, layer }, figure) {
 /** @type {(place: HeadPlace, figure: PlacedFigure) => string} */
 function headSaid(place, figure) {
   const { kind, layer, head } = place;
-  const { query, key } = place.at === "weight" ? place : strongest(figure, place);
+  const { query, key } = place.at === "weight" ? place : strongestWeight(figure, place);
   const { block, at } = /** @type {NonNullable<ReturnType<typeof blockAt>>} */ (blockAt(figure, place));
   const { allowed } = figure.cells(block, at, head);
-  const row = rowOf(figure, { kind, layer, head, query });
+  const row = weightsOfRow(figure, { kind, layer, head, query });
   const [word, seen] = wordsOf(figure, place, query, key);
   const values = { head, name: lowered(block.name), layer, word, seen, weight: signed(row[key], 2) };
   if (place.at === "weight") {

@@ -2,8 +2,8 @@
 
 const SPELLING = /^[a-z.0-9-]{0,40}$/;
 const COUNT = /^\d{1,3}$/;
-/** @type {Place} */
-const MODEL = { at: "model" };
+/** The whole. @type {Place} */
+export const MODEL = { at: "model" };
 
 /** A place as a link has it: "cross.0.5"; the whole model is empty. @type {(place: Place) => string} */
 export function spelled(place) {
@@ -146,24 +146,24 @@ export function legal(place, figure) {
 const largestOf = (values) => Array.from(values).reduce((best, value, place, all) => (value > all[best] ? place : best), 0);
 
 /** A row's weights, from 0 to 1. @type {(figure: PlacedFigure, place: { kind: string; layer: number; head: number; query: number }) => number[]} */
-export function rowOf(figure, { kind, layer, head, query }) {
+export function weightsOfRow(figure, { kind, layer, head, query }) {
   const found = blockAt(figure, { kind, layer });
   if (!found) return [];
   const { weights, scale, nKeys } = figure.cells(found.block, found.at, head);
   return Array.from(weights.subarray(query * nKeys, (query + 1) * nKeys), (weight) => (weight * scale) / 255);
 }
 
-/** The strongest weight of a row, or of a head's rows. @type {(figure: PlacedFigure, place: HeadPlace) => Extract<Place, { at: "weight" }>} */
-export function strongest(figure, place) {
+/** The strongestWeight weight of a row, or of a head's rows. @type {(figure: PlacedFigure, place: HeadPlace) => Extract<Place, { at: "weight" }>} */
+export function strongestWeight(figure, place) {
   const { kind, layer, head } = place;
-  const row = (/** @type {number} */ query) => rowOf(figure, { kind, layer, head, query });
+  const row = (/** @type {number} */ query) => weightsOfRow(figure, { kind, layer, head, query });
   const all = Array.from({ length: "query" in place ? 0 : (blockAt(figure, place)?.block.queries ?? 0) }, (_, query) => Math.max(...row(query)));
   const query = "query" in place ? place.query : largestOf(all);
   return { at: "weight", kind, layer, head, query, key: largestOf(row(query)) };
 }
 
 /**
- * One step in, without a pointer: `towards` a place inside this one; else to the head whose arcs are drawn, and in a head to its strongest
+ * One step in, without a pointer: `towards` a place inside this one; else to the head whose arcs are drawn, and in a head to its strongestWeight
  * weight. Null where nothing lies inside.
  *
  * @type {(place: Place, figure: PlacedFigure, towards?: Place | null) => Place | null}
@@ -191,9 +191,9 @@ export function inner(place, figure, towards = null) {
       return { at: "head", kind: place.kind, layer: place.layer, head };
     }
     case "head":
-      return outer(strongest(figure, place), figure);
+      return outer(strongestWeight(figure, place), figure);
     case "row":
-      return strongest(figure, place);
+      return strongestWeight(figure, place);
     default:
       return null;
   }

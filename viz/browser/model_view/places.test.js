@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { names, saidOf } from "./place_words.js";
-import { around, beside, inner, legal, outer, parsed, samePlace, spelled, strongest } from "./places.js";
+import { around, beside, inner, legal, outer, parsed, samePlace, spelled, strongestWeight } from "./places.js";
 import { placeAt, rectOf } from "./space.js";
 
 const ARROWS = ["ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown"];
@@ -142,7 +142,7 @@ test("arrows lead back whence they came", () => {
   assert.equal(spelled(beside(parsed("cross.0.1.0"), "ArrowDown", FIGURES.usual)), "cross.0.1.1");
 });
 
-test("one step in goes towards a place that lies inside, else to the head of the arcs and what is strongest", () => {
+test("one step in goes towards a place that lies inside, else to the head of the arcs and what is strongestWeight", () => {
   const { usual } = FIGURES;
   const way = (figure, place = { at: "model" }, steps = []) => (place ? way(figure, inner(place, figure), [...steps, spelled(place)]) : steps);
   assert.deepEqual(way(usual), ["", "decoder", "cross.1", "cross.1.0", "cross.1.0.0", "cross.1.0.0.1"]);
@@ -152,7 +152,7 @@ test("one step in goes towards a place that lies inside, else to the head of the
   assert.equal(spelled(inner({ at: "model" }, usual, parsed("positions.encoder"))), "encoder");
   assert.equal(spelled(inner(parsed("encoder"), usual, parsed("cross.0"))), "encoder.1");
   assert.equal(inner(parsed("next.0"), usual), null);
-  assert.ok(samePlace(strongest(usual, parsed("encoder.0.0.2")), parsed("encoder.0.0.2.2")));
+  assert.ok(samePlace(strongestWeight(usual, parsed("encoder.0.0.2")), parsed("encoder.0.0.2.2")));
 });
 
 test("the path names what lies around a place", () => {

@@ -14,7 +14,7 @@ const LAYER_GAP = 8;
 // Titles, headings, position tables and tokens.
 const AROUND = 150;
 const LEAST_TILE = 9;
-const NUMBER = 16;
+const NUMBER_WIDTH = 16;
 
 /** @typedef {Pick<Figure, "stacks" | "next" | "depth">} Sized */
 
@@ -32,14 +32,14 @@ export function sizesOf(figure, width, height, unit = 1) {
   const rows = Math.max(...figure.stacks.map((stack) => figure.depth(stack)));
   const wide = (/** @type {FigureStack} */ stack) => {
     const beside = stack.blocks.length * BETWEEN + (stack.added ? FEED_FORWARD : 0);
-    return { heads: stack.blocks.reduce((all, { heads }) => all + heads, 0), fixed: unit * (2 * PADDING + NUMBER + beside) };
+    return { heads: stack.blocks.reduce((all, { heads }) => all + heads, 0), fixed: unit * (2 * PADDING + NUMBER_WIDTH + beside) };
   };
   let most;
   if (narrow) {
     most = Math.min(
       ...figure.stacks.flatMap((stack) =>
         stack.blocks.map(({ heads }, place) => {
-          const fixed = unit * (2 * PADDING + NUMBER + BETWEEN + (place === stack.blocks.length - 1 && stack.added ? FEED_FORWARD : 0));
+          const fixed = unit * (2 * PADDING + NUMBER_WIDTH + BETWEEN + (place === stack.blocks.length - 1 && stack.added ? FEED_FORWARD : 0));
           return (width - fixed) / heads - GAP;
         }),
       ),

@@ -18,11 +18,19 @@ export class Trail {
     this.on = on;
     this.list = element("ol");
     this.ways = element("div", "ways");
-    this.root = element("nav", "trail", { "aria-label": tr("Place in the model"), hidden: "" }, this.list, this.ways);
+    this.told = element("p", "result", { hidden: "" });
+    this.root = element("nav", "trail", { "aria-label": tr("Place in the model"), hidden: "" }, this.list, this.ways, this.told);
+  }
+
+  /** Says beside the path what came of a question. @param {string} text */
+  tell(text) {
+    this.told.textContent = text;
+    this.told.hidden = !text;
   }
 
   /** @type {(place: Place, figure: PlacedFigure, ways?: { text: string; open: () => void }[]) => void} */
   show(place, figure, ways = []) {
+    this.tell("");
     const root = /** @type {Document | ShadowRoot} */ (this.root.getRootNode());
     const hadFocus = this.list.contains(root.activeElement ?? null);
     const steps = names(place, figure).map((step) => ({ ...step, made: element("button", "", { type: "button", dir: "auto" }, step.name) }));

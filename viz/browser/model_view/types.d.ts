@@ -81,7 +81,9 @@ interface FigurePlaces {
     chips: Rectangle;
     foot: Rectangle;
     made: Rectangle;
-    layers: { row: Rectangle; blocks: Rectangle[]; parts: Rectangle[] }[];
+    /** The table of positions, where one is added. */
+    table: Rectangle | null;
+    layers: { row: Rectangle; blocks: Rectangle[]; parts: Rectangle[]; added: Rectangle | null }[];
   }[];
   next: Rectangle | null;
 }

@@ -27,11 +27,12 @@ interface MatrixData extends HeadRows {
   /** The lit row and column; -1 for none. */
   row: number;
   key: number;
-  title: string;
   label: string;
   queryTitle: string;
   keyTitle: string;
   palette: Palette;
+  /** The size of type in pixels; else it follows the room. */
+  em?: number;
   /** How much of the numbers is seen, 0 to 1. */
   alphaNumbers: number;
 }

@@ -100,9 +100,9 @@ test("a row shares out 1, or says what it gives", () => {
 });
 
 test("a matrix has its tokens, its numbers where they have room, and a word for a masked cell", () => {
-  const data = { ...aRow(3), beside: ["x", "y", "z"], title: "Head 5", label: "", queryTitle: "", keyTitle: "", palette: new Palette(theme, 0.7), alphaNumbers: 1 };
+  const data = { ...aRow(3), beside: ["x", "y", "z"], label: "looks back", queryTitle: "", keyTitle: "", palette: new Palette(theme, 0.7), alphaNumbers: 1 };
   const { texts, hot } = drawnBy(paintMatrix, data);
-  assert.ok(["Head 5", "→ z", "token1"].every((text) => texts.includes(text)) && texts.some((text) => /^0\.\d\d$/.test(text)));
+  assert.ok(["looks back", "→ z", "token1"].every((text) => texts.includes(text)) && texts.some((text) => /^0\.\d\d$/.test(text)));
   assert.deepEqual(hot.map(({ act }) => act.query), [0, 1, 2]);
   assert.ok(!drawnBy(paintMatrix, data, rectangle(0, 0, 60, 60)).texts.some((text) => /^0\.\d\d$/.test(text)));
   assert.ok(drawnBy(paintMatrix, { ...data, allowed: Uint8Array.of(1, 1, 1, 1, 1, 1, 0, 1, 1) }).texts.includes("not allowed"));

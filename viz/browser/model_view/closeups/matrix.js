@@ -14,7 +14,7 @@ const LONGEST_TOKEN = 9;
 export function paintMatrix(context, room, data, inks) {
   const { queries, keys, palette } = data;
   const [wide, high] = [room.width / keys.length, room.height / queries.length];
-  const pen = new Pen(context, inks, bounded(Math.min(room.width, room.height) / 17, 12, 26));
+  const pen = new Pen(context, inks, data.em ?? bounded(Math.min(room.width, room.height) / 17, 12, 26));
   const numbered = wide >= LEAST_NUMBERED && high >= 14 && data.alphaNumbers > 0;
   context.save();
   context.globalAlpha *= data.alphaNumbers;
@@ -80,14 +80,13 @@ function drawKeys(pen, room, { keys, key }, wide) {
 }
 
 /** @type {(pen: Pen, room: Rectangle, data: MatrixData, above: number, beyond: number) => void} */
-function drawTitles(pen, room, { title, label, keyTitle, queryTitle }, above, beyond) {
+function drawTitles(pen, room, { label, keyTitle, queryTitle }, above, beyond) {
   const { em, theme } = pen;
   const small = bounded(0.72 * em, 11, 20);
   let y = room.top - above - 0.6 * small;
   if (keyTitle) pen.write(keyTitle, room.left, y, { size: small, color: theme.muted });
-  y -= 1.1 * small + 0.6 * em;
-  const width = pen.write(title, room.left, y, { size: 1.3 * em, weight: 700 });
-  if (label) pen.write(label, room.left + width + 0.7 * em, y + 0.1 * em, { color: theme.muted });
+  y -= 1.1 * small + 0.4 * em;
+  if (label) pen.write(label, room.left, y, { size: 1.15 * em, weight: 650 });
   if (!queryTitle) return;
   const { context } = pen;
   context.save();

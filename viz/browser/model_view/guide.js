@@ -1,0 +1,111 @@
+// The walk in the space: where its bar and its bubble stand, and what moves at a stop.
+
+import { plainKey } from "../canvas/keys.js";
+import { wantsNoMotion } from "../canvas/page.js";
+import { MODEL } from "./places.js";
+import { Walk } from "./walk/walk.js";
+
+/** @import { Travel } from "./travel.js" */
+
+/** The field of the sentence, in the app or on the site; null on a page without one. */
+const fieldOfSentence = () => /** @type {HTMLInputElement | null} */ (document.querySelector(".st-key-sentence input, #sentence"));
+// For how long a stop's picture comes, in milliseconds.
+const COMES = 1100;
+
+export class Guide {
+  /** When the picture of a stop began to come; null where nothing comes. @type {number | null} */
+  began = null;
+  frame = 0;
+
+  /** @param {Travel} travel */
+  constructor(travel) {
+    this.travel = travel;
+    this.walk = new Walk({
+      go: (place, lit, stop) => this._go(place, lit, stop),
+      ask: (question, options) => travel.near.question(question, options),
+      say: (text) => travel.view.say(text),
+      done: (ended) => this._done(ended),
+      field: () => fieldOfSentence()?.select(),
+    });
+  }
+
+  dispose() {
+    cancelAnimationFrame(this.frame);
+    this.walk.leave();
+  }
+
+  get parts() {
+    return [this.walk.bubble, this.walk.root];
+  }
+
+  /** The stop at which one is; 0 where nobody walks. */
+  get stop() {
+    return this.walk.walking ? this.walk.at : 0;
+  }
+
+  /** Takes another sentence or model, and the stop that a link asks for. @type {(asked: number) => void} */
+  take(asked) {
+    const { figure } = this.travel.view;
+    this.walk.can = this.travel.near.can;
+    this.walk.offer(figure);
+    if (asked && asked !== this.stop) this.walk.start(figure, asked);
+    else if (!asked && this.stop) this.walk.leave();
+  }
+
+  /** Follows a key of the walk's; whether it was one. @type {(event: KeyboardEvent) => boolean} */
+  key(event) {
+    if (this.walk.walking) return this.walk.key(event);
+    if (plainKey(event) !== "w" || this.walk.invitation.hidden) return false;
+    this.walk.start(this.travel.view.figure, this.walk.at);
+    return true;
+  }
+
+  /** @type {(place: Place, lit: Stop["lit"], stop: Stop) => void} */
+  _go(place, lit, stop) {
+    const { travel } = this;
+    travel.view.player.end();
+    this.measure();
+    // The picture comes when one is there.
+    this.began = null;
+    this.moves = stop.moves;
+    travel.go(place, { lit, comes: () => this._come() });
+  }
+
+  /** Makes room for the bar and the bubble below what is seen. */
+  measure() {
+    const { travel, walk } = this;
+    if (!walk.walking) return;
+    const gap = 14;
+    const [bar, bubble] = [walk.root.offsetHeight, walk.bubble.offsetHeight];
+    walk.bubble.style.setProperty("--below", `${bar + gap}px`);
+    travel.near.below = bar + bubble + 2 * gap;
+  }
+
+  _come() {
+    if (wantsNoMotion()) return;
+    this.began = performance.now();
+    const next = () => {
+      if (this.began === null) return;
+      if (performance.now() - this.began >= COMES) this.began = null;
+      else this.frame = requestAnimationFrame(next);
+      this.travel.view.draw();
+    };
+    this.frame = requestAnimationFrame(next);
+  }
+
+  /** How much of a stop's picture has come, 0 to 1. */
+  get share() {
+    return this.began === null ? 1 : Math.min(1, (performance.now() - this.began) / COMES);
+  }
+
+  /** @param {boolean} ended */
+  _done(ended) {
+    const { travel } = this;
+    cancelAnimationFrame(this.frame);
+    this.began = null;
+    travel.near.below = 0;
+    if (ended) travel.go(MODEL);
+    else travel.again();
+    travel.view.tellPlace();
+  }
+}

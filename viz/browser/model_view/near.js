@@ -1,0 +1,431 @@
+// What opens when one comes near: tokens and numbers of a head, a row, a weight's arithmetic, positions, feed-forward, next words.
+
+import { element, classed } from "../canvas/dom.js";
+import { tr } from "../canvas/wording.js";
+import { answersFrom } from "./answers.js";
+import { asking } from "./asking.js";
+import { smooth } from "./blocks.js";
+import { fitting } from "./camera.js";
+import { paintAdded } from "./closeups/added.js";
+import { paintNext } from "./closeups/logits.js";
+import { paintMatrix } from "./closeups/matrix.js";
+import { paintRow } from "./closeups/row.js";
+import { paintWaves } from "./closeups/waves.js";
+import { paintWeight } from "./closeups/weight.js";
+import { saidOf } from "./place_words.js";
+import { blockAt, stackNamed } from "./places.js";
+import { rectOf } from "./space.js";
+
+/** @import { Travel } from "./travel.js" */
+
+// Sizes on the screen, in CSS pixels, from which something appears, and at which it is there.
+const TOKENS = [150, 250];
+const ROW = [40, 64];
+const CELL = [150, 300];
+const PANEL = [90, 200];
+const LETTERS = 9;
+const MOST_CELL = { width: 150, height: 84 };
+
+export class Near {
+  /** Answers of the engine, by question. @type {Map<string, { answer: unknown, error: string }>} */
+  answers = new Map();
+  /** @type {Hot[]} */
+  hot = [];
+  /** @type {ModelEngine | null} */
+  engine = null;
+  /** What is lit in the head that one is near. @type {{ query: number, key: number }} */
+  lit = { query: -1, key: -1 };
+  /** The token that is pointed at in a panel. */
+  token = -1;
+  /** Room that the walk's bubble takes at the foot. */
+  below = 0;
+
+  /** @param {Travel} travel */
+  constructor(travel) {
+    this.travel = travel;
+  }
+
+  dispose() {
+    this.stop?.abort();
+  }
+
+  get view() {
+    return this.travel.view;
+  }
+
+  // ---- asking -----------------------------------------------------------------------------------------------------
+
+  /** What a place needs to know beside the trace. @type {(place: Place) => ModelQuestion | null} */
+  _question(place) {
+    if ("head" in place) return { ask: "head", kind: place.kind, layer: place.layer, head: place.head };
+    if (place.at === "added") return { ask: "added", stack: place.stack, layer: place.layer };
+    if (place.at === "next") return { ask: "next", step: place.step };
+    return null;
+  }
+
+  /** Takes another sentence or model. */
+  take() {
+    const { figure, engine } = this.view;
+    this.answers.clear();
+    this.engine = asking(engine ?? figure.asks ?? answersFrom(figure));
+  }
+
+  /** Which questions the walk may ask. */
+  get can() {
+    return { instead: Boolean(this.engine), without: Boolean(this.engine) };
+  }
+
+  /** Puts a question to the engine. @type {(question: StopQuestion, options: { signal: AbortSignal }) => Promise<StopAnswer>} */
+  question(question, options) {
+    return /** @type {ModelEngine} */ (this.engine).ask(question, options);
+  }
+
+  /** Asks for what a place needs, which is filled in when it comes. @type {(place: Place, lit?: { query?: number; key?: number }) => void} */
+  ask(place, lit = {}) {
+    this.lit = { query: -1, key: -1, ...place, ...lit };
+    this.token = -1;
+    this.stop?.abort();
+    const question = this._question(place);
+    if (!question || !this.engine) return;
+    const key = JSON.stringify(question);
+    if (this.answers.get(key)?.answer) return;
+    this.stop = new AbortController();
+    const { signal } = this.stop;
+    this.engine.ask(question, { signal }).then(
+      (answer) => this._answered(key, { answer, error: "" }),
+      (error) => signal.aborted || this._answered(key, { answer: null, error: error.message }),
+    );
+  }
+
+  /** @type {(key: string, answered: { answer: unknown, error: string }) => void} */
+  _answered(key, answered) {
+    this.answers.set(key, answered);
+    this.view.drawSoon();
+  }
+
+  /** What the engine said of a place; null where it has not, or cannot. @template Answer @param {Place} place @returns {Answer | null} */
+  _answer(place) {
+    return /** @type {Answer | null} */ (this.answers.get(JSON.stringify(this._question(place)))?.answer ?? null);
+  }
+
+  // ---- views ------------------------------------------------------------------------------------------------------
+
+  /** Room at the foot: on a page, Save stands there. */
+  get _foot() {
+    return this.view.figure.stage ? 16 : 44;
+  }
+
+  /** The room for what stands around a place. @type {(place: Place) => Partial<Insets>} */
+  margin(place) {
+    const { narrow, figure } = this.view;
+    const top = 56;
+    const bottom = this.below || this._foot;
+    if ("head" in place) {
+      const { queries, beside } = this._texts(place);
+      const em = narrow ? 12 : 18;
+      const wide = (/** @type {string[]} */ texts) => Math.min(LETTERS, Math.max(1, ...texts.map((text) => text.length)) * 0.62) * em + 2 * em;
+      return { top: top + (narrow ? 100 : 126), bottom, left: wide(queries) + em, right: beside ? wide(beside) + em : 2 * em };
+    }
+    const side = narrow ? 12 : figure.stage ? 60 : 40;
+    return { top: top + ({ stack: 44, block: 40 }[/** @type {string} */ (place.at)] ?? 10), bottom, left: side, right: side };
+  }
+
+  /** The view of a place whose shape changes on the way; null where it keeps its shape. @type {(place: Place, rect: Rectangle) => CameraView | null} */
+  viewOf(place, rect) {
+    const { viewport } = this.travel;
+    const margin = this.margin(place);
+    if (place.at === "head") {
+      const { block } = this._block(place);
+      return fitting(rect, viewport, { margin, stretch: { queries: block.queries, keys: block.keys } });
+    }
+    if (place.at === "row") {
+      const { block } = this._block(place);
+      const wide = viewport.width - (margin.left ?? 0) - (margin.right ?? 0);
+      const cell = Math.min(MOST_CELL.width, wide / block.keys);
+      return filled(rect, viewport, {
+        left: (viewport.width - cell * block.keys) / 2,
+        top: margin.top ?? 0,
+        width: cell * block.keys,
+        height: Math.min(MOST_CELL.height, Math.max(48, cell)),
+      });
+    }
+    if (!["weight", "positions", "added", "next"].includes(place.at)) return null;
+    const most = place.at === "weight" ? 1240 : 1500;
+    const side = this.view.narrow ? 8 : 40;
+    const width = Math.min(most, viewport.width - 2 * side);
+    const top = 56;
+    return filled(rect, viewport, { left: (viewport.width - width) / 2, top, width, height: viewport.height - top - (this.below || this._foot) });
+  }
+
+  /** @type {(place: { kind: string; layer: number }) => { block: FigureBlock, stack: FigureStack, at: number }} */
+  _block(place) {
+    return /** @type {{ block: FigureBlock, stack: FigureStack, at: number }} */ (blockAt(this.view.figure, place));
+  }
+
+  /** The tokens of a head's rows and columns. @type {(place: HeadPlace) => { queries: string[], keys: string[], beside: string[] | null, queryTitle: string, keyTitle: string }} */
+  _texts({ kind }) {
+    const { figure } = this.view;
+    const { queries, keys, beside, queryTitle, keyTitle } = figure.sent(kind);
+    return { queries: figure.axis(queries), keys: figure.axis(keys), beside: beside === null ? null : figure.axis(beside), queryTitle, keyTitle };
+  }
+
+  // ---- painting ---------------------------------------------------------------------------------------------------
+
+  /** Paints what opens at the place, as far as it has come. @type {(context: Context, focus: { wide: number }, come: number) => void} */
+  paint(context, { wide }, come) {
+    const { place, viewport } = this.travel;
+    this.hot = [];
+    context.font = `16px ${this.family}`;
+    context.save();
+    if (come < 1 && !("kind" in place && place.at !== "weight" && place.at !== "row")) {
+      context.beginPath();
+      context.rect(viewport.left, 0, smooth(come) * viewport.width, viewport.top + viewport.height);
+      context.clip();
+    }
+    if ("head" in place) this._paintHead(context, place, wide);
+    else if (place.at === "block") this._paintBlock(context, place);
+    else if (place.at === "positions" || place.at === "added" || place.at === "next") this._paintPanel(context, place);
+    context.restore();
+    context.globalAlpha = 1;
+  }
+
+  get family() {
+    return getComputedStyle(this.view.root).fontFamily;
+  }
+
+  /** Names the heads of a layer. @type {(context: Context, place: { kind: string; layer: number }) => void} */
+  _paintBlock(context, place) {
+    const { travel, view } = this;
+    const { width, gap } = travel.space.heads[`${place.kind}.${place.layer}`];
+    const room = travel.onScreen(rectOf({ at: "block", ...place }, travel.space, view.figure));
+    const step = (width + gap) * travel.camera.across;
+    const alpha = smooth((step - 50) / 50);
+    if (alpha <= 0) return;
+    const { block, at } = this._block(place);
+    context.globalAlpha = alpha;
+    context.textAlign = "center";
+    context.textBaseline = "alphabetic";
+    const size = Math.min(20, Math.max(12, step / 8));
+    for (let head = 0; head < block.heads; head++) {
+      const x = room.left + head * step + (width * travel.camera.across) / 2;
+      context.fillStyle = view.inks.theme.text;
+      context.font = `600 ${size}px ${this.family}`;
+      context.fillText(tr("Head {head}", { head }), x, room.top - 12);
+      const label = block.labels[at][head];
+      context.font = `${0.78 * size}px ${this.family}`;
+      context.fillStyle = view.inks.theme.muted;
+      if (label) wrapped(context, label, x, room.bottom + 1.5 * size, step - gap - 6, size);
+    }
+  }
+
+  /** @type {(context: Context, place: HeadPlace, wide: number) => void} */
+  _paintHead(context, place, wide) {
+    const { travel, view } = this;
+    const { figure, inks } = view;
+    const { block, at } = this._block(place);
+    const room = travel.onScreen(rectOf({ at: "head", kind: place.kind, layer: place.layer, head: place.head }, travel.space, figure));
+    const [cellWide, cellHigh] = [room.width / block.keys, room.height / block.queries];
+    const { weights, allowed } = figure.cells(block, at, place.head);
+    const texts = this._texts(place);
+    const open = place.at === "weight" ? share(Math.min(cellWide, 1.6 * cellHigh), CELL) : 0;
+    const alone = place.at === "row" ? share(cellHigh, ROW) : 0;
+    const alpha = share(wide, TOKENS) * (1 - open);
+    const head = /** @type {ModelAnswers["head"] | null} */ (this._answer(place));
+    const data = { ...texts, weights, allowed, head };
+    const matrix = { ...data, row: this.lit.query, key: this.lit.key, palette: inks.usual, alphaNumbers: 1, label: "" };
+    if (alpha > alone) {
+      context.globalAlpha = alpha - alone;
+      const { label } = figure.facts(place.kind, at, place.head) ?? {};
+      this.hot.push(...paintMatrix(context, room, { ...matrix, label: (place.at === "head" && label) || "" }, inks));
+    }
+    if (place.at === "row" && alone > 0) this._paintRow(context, place, room, alone, data, matrix);
+    if (open <= 0 || place.at !== "weight") return;
+    const cell = travel.onScreen(rectOf(place, travel.space, figure));
+    const { left, top, width, height } = travel.viewport;
+    this._ground(context, rectangleOf(left, top, width, height), 0.88 * open);
+    this._ground(context, cell, open);
+    context.globalAlpha = open;
+    this.hot.push(...paintWeight(context, cell, { ...data, row: place.query, key: place.key }, inks));
+  }
+
+  /** A row by itself, with its keys above it, and below it where its shares go.
+   * @type {(context: Context, place: Extract<Place, { at: "row" }>, room: Rectangle, alpha: number, data: Omit<RowData, "row">, matrix: MatrixData) => void} */
+  _paintRow(context, place, room, alpha, data, matrix) {
+    const { travel, view } = this;
+    const high = room.height / matrix.queries.length;
+    const own = rectangleOf(room.left, room.top + place.query * high, room.width, high);
+    const { left, width, top, height } = travel.viewport;
+    const side = view.narrow ? 8 : 40;
+    const under = own.bottom + 12;
+    this._ground(context, rectangleOf(left, top, width, own.top - top), alpha);
+    this._ground(context, rectangleOf(left, own.bottom, width, top + height - own.bottom), alpha);
+    context.globalAlpha = alpha;
+    const only = (/** @type {HeadWeights} */ cells) => cells.subarray(place.query * matrix.keys.length, (place.query + 1) * matrix.keys.length);
+    this.hot.push(
+      ...paintMatrix(
+        context,
+        own,
+        {
+          ...matrix,
+          ...{ queries: [matrix.queries[place.query]], weights: only(matrix.weights), row: 0, head: null, em: view.narrow ? 13 : 18 },
+          allowed: matrix.allowed && /** @type {Uint8Array} */ (only(matrix.allowed)),
+          beside: matrix.beside && [matrix.beside[place.query]],
+          ...{ keyTitle: "", queryTitle: "" },
+        },
+        view.inks,
+      ).map((each) => ({ ...each, act: { at: /** @type {const} */ ("row"), query: place.query } })),
+    );
+    const panel = rectangleOf(left + side, under, width - 2 * side, Math.max(200, top + height - (this.below || this._foot) - under));
+    this.hot.push(...paintRow(context, panel, { ...data, row: place.query }, view.inks));
+  }
+
+  /** @type {(context: Context, place: Extract<Place, { at: "positions" | "added" | "next" }>) => void} */
+  _paintPanel(context, place) {
+    const { travel, view } = this;
+    const { figure, inks } = view;
+    const room = travel.onScreen(rectOf(place, travel.space, figure));
+    const alpha = share(Math.min(room.width / 2, room.height), PANEL);
+    if (alpha <= 0) return;
+    this._ground(context, room, alpha);
+    context.globalAlpha = alpha;
+    if (place.at === "next") {
+      const step = /** @type {NextTokens[]} */ (figure.next)[place.step];
+      const { tokens = [] } = figure.decoder ?? {};
+      const data = { step: place.step, after: tokens[place.step] ?? "", ...step, answer: this._answer(place) };
+      this.hot.push(...paintNext(context, room, data, inks));
+      return;
+    }
+    const stack = /** @type {FigureStack} */ (stackNamed(figure, place.stack));
+    if (place.at === "positions") {
+      const positions = /** @type {FigurePositions} */ (stack.positions);
+      this.hot.push(...paintWaves(context, room, { tokens: stack.tokens, positions, token: this.token }, inks));
+      return;
+    }
+    const at = stack.blocks[0].layers.indexOf(place.layer);
+    const count = stack.tokens.length;
+    const shares = stack.added?.subarray(at * count, (at + 1) * count) ?? null;
+    const data = { tokens: stack.tokens, norm: figure.norm, token: this.token, shares, answer: this._answer(place) };
+    this.hot.push(...paintAdded(context, room, /** @type {AddedData} */ (data), inks));
+  }
+
+  /** @type {(context: Context, room: Rectangle, alpha: number) => void} */
+  _ground(context, { left, top, width, height }, alpha) {
+    context.globalAlpha = alpha;
+    context.fillStyle = this.view.inks.theme.ground;
+    context.fillRect(left, top, width, height);
+  }
+
+  // ---- pointing ---------------------------------------------------------------------------------------------------
+
+  /** @type {(spot: Spot) => Hot | null} */
+  hotAt({ clientX, clientY }) {
+    const { left, top } = this.view.root.getBoundingClientRect();
+    const [x, y] = [clientX - left, clientY - top];
+    return this.hot.find((each) => each.left <= x && x < each.right && each.top <= y && y < each.bottom) ?? null;
+  }
+
+  /** Lights what the pointer is on, and says it. @type {(event: PointerEvent | null) => void} */
+  point(event) {
+    const { travel, view } = this;
+    if (!event || travel.moving || event.pointerType !== "mouse") return;
+    if (travel.isApart(event)) {
+      view.tip.hidden = true;
+      return;
+    }
+    const hot = this.hotAt(event);
+    const place = travel.under(event);
+    const under = "head" in place && "head" in travel.place && place.head === travel.place.head ? place : null;
+    const own = travel.place;
+    const lit = {
+      query: under && "query" in under ? under.query : "query" in own ? own.query : -1,
+      key: under && "key" in under ? under.key : "key" in own ? own.key : -1,
+    };
+    const token = hot && "at" in hot.act && hot.act.at === "token" ? hot.act.token : -1;
+    if (own.at === "row" || own.at === "weight") Object.assign(lit, { query: own.query });
+    classed(view.root, "presses", Boolean(hot ?? (under && under.at !== own.at)));
+    if (hot && token < 0) view.tell(event, element("span", "", {}, hot.label));
+    else if (under?.at === "weight" && own.at !== "weight") view.tell(event, element("span", "", {}, saidOf(under, view.figure)));
+    else view.tip.hidden = true;
+    if (lit.query === this.lit.query && lit.key === this.lit.key && token === this.token) return;
+    this.lit = own.at === "weight" ? this.lit : lit;
+    this.token = token;
+    view.drawSoon();
+  }
+
+  /** Does what a press asks for. @type {(act: CloseUpAct) => void} */
+  act(act) {
+    const { travel, view } = this;
+    const { place } = travel;
+    if ("ask" in act) this._instead(act);
+    else if (act.at === "token") {
+      this.token = act.token;
+      view.drawSoon();
+    } else if ("head" in place) travel.go({ ...place, ...act });
+  }
+
+  /** Takes another token, and shows what is written then. @type {(question: Extract<ModelQuestion, { ask: "instead" }>) => void} */
+  _instead(question) {
+    this.engine?.ask(question).then(
+      ({ text }) => this._tellResult(tr("Now it writes: “{words}”", { words: text })),
+      (error) => this._tellResult(error.message),
+    );
+  }
+
+  /** @param {string} text */
+  _tellResult(text) {
+    const { travel, view } = this;
+    travel.trail?.tell(text);
+    view.say(text);
+  }
+
+  /** The pages on which a place is shown with more around it. @type {(place: Place) => { text: string; open: () => void }[]} */
+  ways(place) {
+    const { view } = this;
+    /** @type {(page: string, text: string, selected: { [parameter: string]: string | number }) => { text: string; open: () => void }[]} */
+    const way = (page, text, selected) => (view.figure.pages.includes(page) ? [{ text, open: () => view.open({ page, ...selected }) }] : []);
+    if ("head" in place) {
+      const head = { attention: place.kind, layer: place.layer, head: place.head };
+      return way("heads", tr("Open in Heads"), place.at === "weight" ? { ...head, cell: `${place.query}.${place.key}` } : head);
+    }
+    if (place.at === "block") return way("heads", tr("Open in Heads"), { attention: place.kind, layer: place.layer });
+    if (place.at === "positions") return way("positions", tr("Open in Positions"), {});
+    if (place.at === "next") return way("decoding", tr("Open in Decoding"), { section: "steps", at: place.step + 1 });
+    return [];
+  }
+}
+
+/** From 0 to 1 as a size goes over a range. @type {(size: number, range: number[]) => number} */
+function share(size, [from, to]) {
+  return smooth((size - from) / (to - from));
+}
+
+/** @type {(left: number, top: number, width: number, height: number) => Rectangle} */
+function rectangleOf(left, top, width, height) {
+  return { left, top, width, height, right: left + width, bottom: top + height };
+}
+
+/** The view in which a rectangle of the figure lies exactly in a room of the viewport.
+ * @type {(rect: Rectangle, viewport: { width: number; height: number }, room: { left: number; top: number; width: number; height: number }) => CameraView} */
+function filled(rect, viewport, room) {
+  const [across, up] = [room.width / rect.width, room.height / rect.height];
+  return {
+    x: rect.left + (viewport.width / 2 - room.left) / across,
+    y: rect.top + (viewport.height / 2 - room.top) / up,
+    ...{ across, up },
+  };
+}
+
+/** Writes a text in as many lines as it takes. @type {(context: Context, text: string, x: number, y: number, width: number, size: number) => void} */
+function wrapped(context, text, x, y, width, size) {
+  let line = "";
+  let at = y;
+  for (const word of text.split(" ")) {
+    const longer = line ? `${line} ${word}` : word;
+    if (line && context.measureText(longer).width > width) {
+      context.fillText(line, x, at);
+      at += 1.1 * size;
+      line = word;
+    } else line = longer;
+  }
+  context.fillText(line, x, at);
+}
