@@ -102,21 +102,25 @@ def test_keys_go_from_token_to_token_and_the_address_keeps_where(
     still.expect_rest(1)
 
 
-def test_a_click_on_a_head_opens_it_with_the_sentence(still: DoorPage, model: Translator) -> None:
+def test_a_click_on_a_head_comes_close_to_it_and_from_there_opens_the_heads(
+    still: DoorPage, model: Translator
+) -> None:
     still.open()
     wait_until_calm(still.page)
     block = still.door.get_by_role("gridcell", name="Cross-attention, layer 0")
-    box = block.locator("canvas").bounding_box()
+    box = block.bounding_box()
     assert box is not None
     n_heads = model.model.config.n_heads
     head = n_heads - 1
     block.click(position={"x": (head + 0.5) * box["width"] / n_heads, "y": box["height"] / 2})
+    still.reader.wait_for_query(place=f"cross.0.{head}")
+    still.door.get_by_role("button", name="Open in Heads").click()
     still.page.wait_for_url("**/heads?**")
     still.reader.wait_for_query(sentence=SENTENCE, layer="0", head=str(head), attention=None)
     expect(still.reader.heading).to_contain_text(f"layer 0, head {head}", timeout=LOADING)
     assert AttentionKind.CROSS.full_name in still.reader.heading.inner_text()
     still.page.go_back()
-    expect(still.door).to_be_visible(timeout=LOADING)
+    expect(still.door).to_have_attribute("data-place", "head", timeout=LOADING)
 
 
 def test_the_blocks_are_one_stop_of_the_tab_key_and_open_by_enter(still: DoorPage) -> None:
@@ -131,7 +135,10 @@ def test_the_blocks_are_one_stop_of_the_tab_key_and_open_by_enter(still: DoorPag
     expect(block).to_have_attribute("tabindex", "-1")
     expect(still.door).to_have_attribute("data-moment", str(moment))
     still.page.keyboard.press("Enter")
-    still.reader.wait_for_query(layer="1", attention=None)
+    still.reader.wait_for_query(place="cross.1")
+    still.page.keyboard.press("Escape")
+    still.page.keyboard.press("Escape")
+    still.reader.wait_for_query(place=None)
 
 
 def test_an_address_of_the_heads_when_they_were_the_first_page_opens_the_head(

@@ -391,9 +391,10 @@ export class Travel {
     this.view.drawSoon();
   }
 
-  /** Whether something happened over the path or the walk, and not over the picture. @type {(event: Event) => boolean} */
+  /** Whether something happened in the HTML, the path or the walk, and not over the picture. @type {(event: Event) => boolean} */
   isApart(event) {
-    return event.composedPath().some((node) => node === this.trail?.root || this.guide.parts.some((part) => part === node));
+    const apart = [this.view.world, this.trail?.root, ...this.guide.parts];
+    return event.composedPath().some((node) => apart.includes(/** @type {HTMLElement} */ (node)));
   }
 
   /** @type {(event: MouseEvent) => void} */
