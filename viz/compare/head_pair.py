@@ -14,7 +14,7 @@ from viz.charts.chart import Layout
 from viz.charts.panel_figure import panels_figure
 from viz.compare.paired import PairedTraces
 from viz.draw import style
-from viz.draw.panels import Panel
+from viz.draw.panels import Panel, weights_panel
 from viz.save.notebook import Lines
 from viz.save.numbers import Numbers, panels_numbers
 from viz.save.picture import Picture
@@ -120,22 +120,10 @@ class HeadPair(OfPair):
             "query_title": kind.query_noun.capitalize(),
             "key_title": kind.key_noun.capitalize(),
         }
-        panels = []
-        for name, one in zip(("First", "Second"), self.pair.in_both(self.head), strict=True):
-            panels.append(
-                Panel(
-                    title=f"{name} {self.pair.versus}",
-                    values=one.weights,
-                    queries=one.queries,
-                    keys=one.keys,
-                    alt=f"{name} {self.pair.versus}: "
-                    f"{style.count_of(len(one.queries), 'query', 'queries')} by "
-                    f"{style.count_of(len(one.keys), 'key')}.",
-                    scale="weights",
-                    shown=one.allowed,
-                    **titles,
-                )
-            )
+        panels = [
+            weights_panel(f"{name} {self.pair.versus}", one, **titles)
+            for name, one in zip(("First", "Second"), self.pair.in_both(self.head), strict=True)
+        ]
         difference = self.pair.difference(self.head)
         queries, keys = self.pair.labels(kind)
         limit = max(float(np.abs(difference).max(initial=0)), 1e-6)

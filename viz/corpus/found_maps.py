@@ -10,8 +10,7 @@ import plotly.graph_objects as go
 from model.trace.attention_map import Site
 from model.trace.trace import Trace
 from viz.charts.panel_figure import panels_figure
-from viz.corpus.weights_panel import weights_panel
-from viz.draw.panels import Panel
+from viz.draw.panels import Panel, weights_panel
 from viz.save.notebook import Lines
 from viz.save.numbers import Numbers, panels_numbers
 from viz.save.picture import Layout, Picture
@@ -65,7 +64,7 @@ class FoundMaps(Picture):
 
     def _panels(self, titles: Sequence[str]) -> list[Panel]:
         return [
-            weights_panel(title, trace.maps[self.site], trace.maps[self.site].weights[self.head])
+            weights_panel(title, trace.maps[self.site].head(self.head))
             for title, trace in zip(titles, self.traces, strict=True)
         ]
 

@@ -10,9 +10,8 @@ from model.trace.attention_map import AttentionKind, AttentionMap, BoolArray
 from model.trace.trace import Trace
 from viz.charts.panel_figure import panels_figure
 from viz.corpus.pattern_search import Match, drawing_panel, drawn_sentence, matches
-from viz.corpus.weights_panel import weights_panel
 from viz.draw import style
-from viz.draw.panels import Panel
+from viz.draw.panels import Panel, weights_panel
 from viz.links.mask_edits import decode
 from viz.save.notebook import Lines, traced
 from viz.save.numbers import Numbers, panels_numbers
@@ -80,10 +79,10 @@ class DrawnHeads(Picture):
         ]
 
     def _of_head(self, match: Match) -> Panel:
-        attention = self.trace.maps[match.site]
-        share = f"{style.percent(match.share)} of its weight there"
         title = match.site.head_name(match.head)
-        return weights_panel(title, attention, attention.weights[match.head], note=share)
+        share = f"{style.percent(match.share)} of its weight there"
+        one = self.trace.maps[match.site].head(match.head)
+        return weights_panel(title, one, note=share, alt=f"{title}: {share}.")
 
     def figure(self, layout: Layout) -> go.Figure:
         """The pattern and the maps side by side."""

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import plotly.graph_objects as go
 
-from model.explain.head_rows import allowed_per_head
 from model.survey.corpus_survey import HeadRule
 from model.survey.fitting import seen_rows
 from model.trace.attention_map import AttentionMap, BoolArray
 from viz.charts.panel_figure import panels_figure
 from viz.corpus.sentences import rule_text
-from viz.corpus.weights_panel import weights_panel
 from viz.draw import style
-from viz.draw.panels import Panel
+from viz.draw.panels import Panel, weights_panel
 from viz.save.numbers import Numbers, panels_numbers
 from viz.save.picture import Layout, Picture
 
@@ -71,7 +69,7 @@ class RuleBesideHead(Picture):
 
     @property
     def _allowed(self) -> BoolArray:
-        return allowed_per_head(self.attention.allowed)[0]
+        return self.attention.head(self.head).allowed
 
     @property
     def panels(self) -> list[Panel]:
@@ -79,10 +77,11 @@ class RuleBesideHead(Picture):
         attention = self.attention
         lexicon = self.rule.weights.lexicon
         rows, _ = seen_rows(attention, lexicon)
+        one = attention.head(self.head)
         ruled = self.rule.weights.weights(rows).astype(np.float32)
         return [
-            weights_panel("The head", attention, attention.weights[self.head]),
-            weights_panel("Its rule", attention, ruled),
+            weights_panel("The head", one),
+            weights_panel("Its rule", replace(one, weights=ruled)),
         ]
 
     def figure(self, layout: Layout) -> go.Figure:

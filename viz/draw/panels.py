@@ -9,7 +9,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from model.trace.attention_map import Tokens
+from model.numbers import count_of
+from model.trace.attention_map import HeadAttention, Tokens
 
 PAINTING_HELP = (
     "arrow keys move among cells, Space flips a cell, Shift+arrows select a rectangle for Space to "
@@ -85,3 +86,18 @@ class Panel:
     pointed: str = "{query} ({row}) to {key} ({column})"
     beside: Sequence[str] | None = None
     beside_title: str = ""
+
+
+def weights_panel(title: str, one: HeadAttention, **more: Any) -> Panel:
+    """A head's weights, with masked cells hatched; `more` is of the panel's attributes."""
+    queries = count_of(len(one.queries), "query", "queries")
+    said: dict[str, Any] = {"alt": f"{title}: {queries} by {count_of(len(one.keys), 'key')}."}
+    return Panel(
+        title=title,
+        values=one.weights,
+        queries=one.queries,
+        keys=one.keys,
+        scale="weights",
+        shown=one.allowed,
+        **{**said, **more},
+    )

@@ -13,7 +13,7 @@ from model.trace.attention_map import AttentionKind, AttentionMap, Site
 from viz.charts.panel_figure import panel_figure, panels_figure
 from viz.draw import style
 from viz.draw.axis_names import key_title, row_titles, row_words
-from viz.draw.panels import Panel
+from viz.draw.panels import Panel, weights_panel
 from viz.heads.one_head import OfTrace
 from viz.save.numbers import Arrays, Axes, Numbers, cell_axes, panels_numbers
 from viz.save.picture import Layout
@@ -61,25 +61,16 @@ class ComparedHeads(OfTrace):
     @property
     def panels(self) -> list[Panel]:
         """The weights of each head."""
-        panels = []
-        for layer, head in self.heads:
-            one = site_map(self.seen, self.kind, layer).head(head)
-            name = f"Layer {layer}, head {head}"
-            panels.append(
-                Panel(
-                    title=name,
-                    values=one.weights,
-                    queries=one.queries,
-                    keys=one.keys,
-                    alt=f"{name}: {style.count_of(len(one.queries), 'query', 'queries')} by "
-                    f"{style.count_of(len(one.keys), 'key')}.",
-                    scale="weights",
-                    shown=one.allowed,
-                    query_title=row_titles(AttentionKind(self.kind), self.seen).query,
-                    key_title=key_title(AttentionKind(self.kind), sides=self.seen.has_sides),
-                )
+        kind = AttentionKind(self.kind)
+        return [
+            weights_panel(
+                f"Layer {layer}, head {head}",
+                site_map(self.seen, kind, layer).head(head),
+                query_title=row_titles(kind, self.seen).query,
+                key_title=key_title(kind, sides=self.seen.has_sides),
             )
-        return panels
+            for layer, head in self.heads
+        ]
 
     def figure(self, layout: Layout) -> go.Figure:
         return panels_figure(self.panels, layout, title=self._heading)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from model.trace.attention_map import AttentionKind, AttentionMap, BoolArray, Tokens
-from viz.draw import style, themes
+from viz.draw import panels, style, themes
 from viz.draw.axis_names import key_title, row_noun
 from viz.draw.panels import Panel
 from viz.masks.batch_masks import EVERY_QUERY
@@ -20,7 +20,6 @@ EVERY = Tokens.unnamed(["every"])
 
 def mask_panel(mask: Mask, title: str, *, sign: str = "", note: str | None = None) -> Panel:
     """A mask, its cells coloured by reason; by default its note is shape and type."""
-    query_title, key_titled = ("Query", "Key") if mask.kind is None else _titles(mask.kind)
     return Panel(
         title=title,
         values=mask.cells,
@@ -32,8 +31,7 @@ def mask_panel(mask: Mask, title: str, *, sign: str = "", note: str | None = Non
         note=f"{mask.shape}, {mask.dtype}" if note is None else note,
         sign=sign,
         hatched=int(Cell.PADDING),
-        query_title=query_title,
-        key_title=key_titled,
+        **_titles(mask.kind),
     )
 
 
@@ -41,7 +39,6 @@ def editor_panel(own: Mask, allowed: BoolArray, title: str, *, shown: Mask | Non
     """A mask to paint on, as `shown` has it; by default, cells keep the reasons of the own mask."""
     shown = shown or edited_mask(own, allowed)
     reasons = np.where(own.allowed, Cell.OTHER, own.cells)
-    query_title, key_titled = ("Query", "Key") if own.kind is None else _titles(own.kind)
     return Panel(
         title=title,
         values=shown.cells,
@@ -51,12 +48,11 @@ def editor_panel(own: Mask, allowed: BoolArray, title: str, *, shown: Mask | Non
         # A mask that hides nothing by itself has no reason, and what is painted on it has one.
         names=tuple(text or BY_EDIT for text in shown.legend),
         colors={"light": themes.LIGHT.cells, "dark": themes.DARK.cells},
-        query_title=query_title,
-        key_title=key_titled,
         base=own.cells,
         start=allowed,
         by_edit=int(Cell.OTHER),
         reasons=np.where(shown.allowed, reasons, shown.cells).astype(np.uint8),
+        **_titles(own.kind),
     )
 
 
@@ -74,8 +70,6 @@ def difference_panel(difference: Difference) -> Panel:
         for answer, sentence in zip(answers, used.tolist(), strict=True)
     ]
     both = [(Cell(a), Cell(b)) for a, b in (divmod(each, len(Cell)) for each in used.tolist())]
-    kind = difference.a.kind
-    query_title, key_titled = ("Query", "Key") if kind is None else _titles(kind)
     return Panel(
         title="What differs",
         values=cells.reshape(sentences.shape).astype(np.uint8),
@@ -90,8 +84,7 @@ def difference_panel(difference: Difference) -> Panel:
         },
         sign="→",
         reads=[difference.reads(a, b) for a, b in both],
-        query_title=query_title,
-        key_title=key_titled,
+        **_titles(difference.a.kind),
     )
 
 
@@ -118,7 +111,6 @@ def number_panel(
         unit: what the numbers are.
         sign: stands before the title.
     """
-    query_title, key_titled = _titles(seen.site.kind)
     return Panel(
         title=title,
         values=np.nan_to_num(np.asarray(values, dtype=np.float32)),
@@ -132,8 +124,7 @@ def number_panel(
         unit=unit,
         shown=shown,
         sign=sign,
-        query_title=query_title,
-        key_title=key_titled,
+        **_titles(seen.site.kind),
     )
 
 
@@ -143,9 +134,11 @@ def weights_panel(seen: AttentionMap, head: int, title: str, *, sign: str = "") 
     Raises:
         IndexError: if there is no such head.
     """
-    one = seen.head(head)
-    return number_panel(seen, title, one.weights, shown=one.allowed, sign=sign)
+    return panels.weights_panel(title, seen.head(head), sign=sign, **_titles(seen.site.kind))
 
 
-def _titles(kind: AttentionKind) -> tuple[str, str]:
-    return f"Query: {row_noun(kind)}", key_title(kind)
+def _titles(kind: AttentionKind | None) -> dict[str, Any]:
+    """What rows and columns are; of no kind, a panel's own words."""
+    if kind is None:
+        return {}
+    return {"query_title": f"Query: {row_noun(kind)}", "key_title": key_title(kind)}
