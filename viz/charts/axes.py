@@ -62,7 +62,15 @@ class Axis:
         """
         title = self.title if first and not narrow else ""
         if self.texts is None:
-            return {**style.value_axis(theme, escape_html(title)), **self.more}
+            return {
+                "title": style.axis_title(escape_html(title)),
+                "tickfont": {"size": style.SMALL_FONT_SIZE},
+                "gridcolor": theme.grid,
+                "zeroline": False,
+                "zerolinecolor": theme.muted,
+                "automargin": True,
+                **self.more,
+            }
         texts = [escape_html(text) for text in self.plain(narrow)]
         if rows:
             ends, room = [len(texts) - 0.5, -0.5], rows // style.MIN_ROW_HEIGHT

@@ -117,16 +117,19 @@ def chart(
     if lines is None:
         lines = [f"Across – {plots[0].across.line}", f"Up – {plots[0].up.line}"]
     heading = title if not narrow or short is None else short
-    shared = style.layout(
+    spec = style.layout(
         theme,
         title=[*map(escape_html, textwrap.wrap(heading, TITLE[narrow]))],
         height=round(full),
+        below=_one(below, narrow),
         top=top,
         lines=[*(map(escape_html, lines) if narrow else ()), *always],
     )
-    spec = {**style.with_bottom(shared, _one(below, narrow)), "plot_bgcolor": theme.color(ground)}
+    spec["plot_bgcolor"] = theme.color(ground)
     if scale is None:
-        spec["legend"] = style.legend_below(shared)
+        # In the lower left corner, in the order of the data.
+        place = {"x": 0, "xref": "container", "xanchor": "left", "y": 0, "traceorder": "normal"}
+        spec["legend"] |= place
     else:
         spec["coloraxis"] = scale.axis(theme, narrow, spec["height"])
     sheets: list[Sheet] = []

@@ -82,13 +82,26 @@ class Scale:
             else {0: "0", self.high: end}
         )
         ticks = self.ticks or usual
-        bar = style.weight_bar(theme)
-        return bar | {
-            "title": {**bar["title"], "text": escape_html(self.title)},
+        font = {"size": style.SMALL_FONT_SIZE, "color": theme.muted}
+        return {
+            "title": {"text": escape_html(self.title), "side": "bottom", "font": font},
+            # Below the plot it costs no width.
+            "orientation": "h",
+            "thickness": 12,
             "len": self.lengths[narrow],
+            "lenmode": "pixels",
+            "x": 0,
+            "xanchor": "left",
             "y": self.under / height,
+            "yref": "container",
+            "yanchor": "bottom",
+            "ypad": 2,
+            "xpad": 0,
             "tickvals": list(ticks),
             "ticktext": list(ticks.values()),
+            "tickfont": font,
+            "outlinecolor": theme.grid,
+            "outlinewidth": 1,
             **self.bar,
         }
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -145,7 +145,13 @@ def labels_height(texts: list[str], width: int = PLOT_WIDTH) -> int:
 
 
 def layout(
-    theme: Theme, *, title: Sequence[str], height: int, top: int = 0, lines: Sequence[str] = ()
+    theme: Theme,
+    *,
+    title: Sequence[str],
+    height: int,
+    below: int,
+    top: int = 0,
+    lines: Sequence[str] = (),
 ) -> dict[str, Any]:
     """What every figure's layout shares.
 
@@ -153,6 +159,7 @@ def layout(
         theme: the colours.
         title: its lines, already safe to show.
         height: of the plot without what surrounds it, in pixels.
+        below: pixels below the plot.
         top: of labels above the plot, in pixels.
         lines: in place of axis titles, for which a narrow figure has no room. The legend then
             stands above the colour bar and not beside it.
@@ -160,7 +167,6 @@ def layout(
     # A figure without a title keeps its line, where the buttons for zooming appear.
     further = TITLE_LINE * max(0, len(title) - 1)
     above = top + further + (TITLE_HEIGHT + LINE_HEIGHT * len(lines) if lines else TOP)
-    below = BOTTOM + (LEGEND_HEIGHT if lines else 0)
     in_full = height + above + below
     beside_bar = {"x": 1, "xanchor": "right", "y": 0}
     above_bar = {"x": 0, "xanchor": "left", "y": BOTTOM / in_full}
@@ -207,37 +213,9 @@ def layout(
     }
 
 
-def with_bottom(shared: Mapping[str, Any], below: int) -> dict[str, Any]:
-    """A `layout` with this many pixels below its plot, without changing the plot's height."""
-    return {
-        **shared,
-        "height": shared["height"] - shared["margin"]["b"] + below,
-        "margin": {**shared["margin"], "b": below},
-    }
-
-
-def legend_below(shared: Mapping[str, Any]) -> dict[str, Any]:
-    """The legend of a `layout` in the figure's lower left corner, in the order of the data."""
-    place = {"x": 0, "xref": "container", "xanchor": "left", "y": 0, "traceorder": "normal"}
-    return {**shared["legend"], **place}
-
-
 def axis_title(text: str, standoff: int = 10) -> dict[str, Any]:
     """The title of an axis without tokens, in the style of `axis`."""
     return {"text": text, "standoff": standoff, "font": {"size": SMALL_FONT_SIZE}}
-
-
-def value_axis(theme: Theme, title: str, **more: Any) -> dict[str, Any]:
-    """An axis of numbers, with further settings of Plotly's."""
-    return {
-        "title": axis_title(title),
-        "tickfont": {"size": SMALL_FONT_SIZE},
-        "gridcolor": theme.grid,
-        "zeroline": False,
-        "zerolinecolor": theme.muted,
-        "automargin": True,
-        **more,
-    }
 
 
 def axis(title: str, labels: list[str], step: int, **more: Any) -> dict[str, Any]:
@@ -264,33 +242,6 @@ def axis(title: str, labels: list[str], step: int, **more: Any) -> dict[str, Any
 
 def _label_size(labels: list[str]) -> int:
     return FONT_SIZE if len(labels) <= FEW_LABELS else DENSE_FONT_SIZE
-
-
-def weight_bar(theme: Theme) -> dict[str, Any]:
-    """The colour bar of attention weights, below the plot so that it costs no width."""
-    return {
-        "title": {
-            "text": "weight",
-            "side": "bottom",
-            "font": {"size": SMALL_FONT_SIZE, "color": theme.muted},
-        },
-        "orientation": "h",
-        "thickness": 12,
-        "len": BAR,
-        "lenmode": "pixels",
-        "x": 0,
-        "xanchor": "left",
-        "y": 0,
-        "yref": "container",
-        "yanchor": "bottom",
-        "ypad": 2,
-        "xpad": 0,
-        "tickvals": [0, 0.25, 0.5, 0.75, 1],
-        "ticktext": ["0", "0.25", "0.5", "0.75", "1"],
-        "tickfont": {"size": SMALL_FONT_SIZE, "color": theme.muted},
-        "outlinecolor": theme.grid,
-        "outlinewidth": 1,
-    }
 
 
 def clipped_limit(values: Sequence[NDArray[np.floating[Any]]]) -> float:
