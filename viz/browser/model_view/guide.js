@@ -16,6 +16,8 @@ export class Guide {
   /** When the picture of a stop began to come; null where nothing comes. @type {number | null} */
   began = null;
   frame = 0;
+  /** What comes there. @type {Stop["moves"] | null} */
+  moves = null;
 
   /** @param {Travel} travel */
   constructor(travel) {

@@ -173,20 +173,26 @@ export class Near {
 
   /** Paints what opens at the place, as far as it has come. @type {(context: Context, focus: { wide: number }, come: number) => void} */
   paint(context, { wide }, come) {
-    const { place, viewport } = this.travel;
+    const { place } = this.travel;
     this.hot = [];
     context.font = `16px ${this.family}`;
     context.save();
-    if (come < 1 && !("kind" in place && place.at !== "weight" && place.at !== "row")) {
-      context.beginPath();
-      context.rect(viewport.left, 0, smooth(come) * viewport.width, viewport.top + viewport.height);
-      context.clip();
-    }
+    if (come < 1 && place.at !== "block") this._clip(context, place, come);
     if ("head" in place) this._paintHead(context, place, wide);
     else if (place.at === "block") this._paintBlock(context, place);
     else if (place.at === "positions" || place.at === "added" || place.at === "next") this._paintPanel(context, place);
     context.restore();
     context.globalAlpha = 1;
+  }
+
+  /** A head comes row by row, all else from left to right. @type {(context: Context, place: Place, come: number) => void} */
+  _clip(context, place, come) {
+    const { travel, view } = this;
+    const { left, top, width, height } = travel.viewport;
+    const room = place.at === "head" ? travel.onScreen(rectOf(place, travel.space, view.figure)) : null;
+    context.beginPath();
+    context.rect(left, top, room ? width : smooth(come) * width, room ? room.top + come * room.height - top : height);
+    context.clip();
   }
 
   get family() {
@@ -242,7 +248,7 @@ export class Near {
     if (open <= 0 || place.at !== "weight") return;
     const cell = travel.onScreen(rectOf(place, travel.space, figure));
     const { left, top, width, height } = travel.viewport;
-    this._ground(context, rectangleOf(left, top, width, height), 0.88 * open);
+    this._ground(context, rectangleOf(left, top, width, height), 0.95 * open);
     this._ground(context, cell, open);
     context.globalAlpha = open;
     this.hot.push(...paintWeight(context, cell, { ...data, row: place.query, key: place.key }, inks));

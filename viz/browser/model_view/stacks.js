@@ -62,7 +62,7 @@ export class Stack {
       const cell = element("span", `block ${block.kind}`, { role: "gridcell", "aria-label": blockName(block, layer) });
       /** @type {DrawnBlock} */
       const drawn = { cell, block, place: layer };
-      view.pointed(drawn, stack);
+      this._pointed(drawn);
       wrap(cell);
       return drawn;
     });
@@ -74,6 +74,50 @@ export class Stack {
       wrap(added);
     }
     return { row, parts, added, blocks: [...parts.map(({ cell }) => cell), ...(added ? [added] : [])] };
+  }
+
+  /** Follows the pointer over the heads of a block. @param {DrawnBlock} drawn */
+  _pointed(drawn) {
+    const { view, stack } = this;
+    const { cell, block, place } = drawn;
+    const within = (/** @type {Spot} */ event) => {
+      const { left, top, width, height } = cell.getBoundingClientRect();
+      const along = ((event.clientX - left) / width) * (block.heads * (view.tile.width + view.tileGap) - view.tileGap);
+      const head = Math.min(block.heads - 1, Math.max(0, Math.floor(along / (view.tile.width + view.tileGap))));
+      const row = Math.min(block.queries - 1, Math.max(0, Math.floor(((event.clientY - top) / height) * block.queries)));
+      return { head, row };
+    };
+    cell.addEventListener("pointermove", (event) => {
+      if (event.pointerType !== "mouse") return;
+      const { head, row } = within(event);
+      view.over = { block, place, head };
+      if (!view.pinned) view.followed = { side: stack.side, from: row, to: row + 1 };
+      this._tell(block, place, head, row, event);
+      view.drawSoon();
+    });
+    cell.addEventListener("pointerleave", () => view.leave());
+    cell.addEventListener("click", (event) => {
+      const layer = block.layers[place];
+      // By the keyboard, the block comes first, and its heads from there.
+      view.enter(event.detail ? { at: "head", kind: block.kind, layer, head: within(event).head } : { at: "block", kind: block.kind, layer });
+    });
+  }
+
+  /** @type {(block: FigureBlock, place: number, head: number, row: number, event: Spot) => void} */
+  _tell(block, place, head, row, event) {
+    const { view, stack } = this;
+    const { figure } = view;
+    const { weights, nKeys } = figure.cells(block, place, head);
+    const own = Array.from(weights.subarray(row * nKeys, (row + 1) * nKeys));
+    const most = own.reduce((best, weight, key) => (weight > own[best] ? key : best), 0);
+    const keys = block.keySide === stack.side ? stack.tokens : (figure.encoder?.tokens ?? []);
+    const label = block.labels[place][head];
+    const lines = [element("span", "strong", {}, tr("Layer {layer}, head {head}", { layer: block.layers[place], head }))];
+    if (label) lines.push(element("span", "", {}, label));
+    if (own[most] && keys[most] !== undefined) {
+      lines.push(element("span", "beside", {}, tr("“{word}” looks most at “{seen}”", { word: stack.tokens[row], seen: keys[most] })));
+    }
+    view.tell(event, ...lines);
   }
 
   /** Makes the blocks, by layer, one stop of the Tab key, with the arrow keys among them. */
@@ -199,8 +243,10 @@ export class Stack {
       const part = active ? partAt(moment.share, blocks.length) : -1;
       blocks.forEach((block, number) => classed(block, "active", number === part));
     });
+    const { guide } = this.view.travel;
+    const come = guide.moves === "tokens" ? guide.share * this.tokens.length : Infinity;
     this.tokens.forEach((chip, token) => {
-      const share = decodes ? Math.min(1, Math.max(0, moment.entered - token)) : 1;
+      const share = Math.min(1, Math.max(0, (decodes ? Math.min(moment.entered, come) : come) - token));
       const opacity = (0.12 + 0.88 * share).toFixed(2);
       if (chip.style.opacity !== opacity) chip.style.opacity = opacity;
       classed(chip, "now", token === current && share > 0);

@@ -1,25 +1,20 @@
-// The way through the model: where one is, the camera that goes there, and what the canvas shows on the way.
+// The way through the model: where one is, and the camera that goes there.
 
-import { fitted, classed } from "../canvas/dom.js";
+import { classed } from "../canvas/dom.js";
 import { wantsNoMotion } from "../canvas/page.js";
-import { paintBars, smooth } from "./blocks.js";
-import { fitting, panned, path, scaleOf, seenIn, toScreen, toWorld, zoomed } from "./camera.js";
+import { fitting, panned, path, scaleOf, toScreen, toWorld, zoomed } from "./camera.js";
 import { Gestures, keyMeans } from "./gestures.js";
 import { Guide } from "./guide.js";
 import { Near } from "./near.js";
 import { saidOf } from "./place_words.js";
 import { MODEL, beside, inner, legal, outer, samePlace } from "./places.js";
+import { Scene } from "./scene.js";
 import { placeAt, rectOf } from "./space.js";
 import { SmallMap, Trail } from "./trail.js";
 
 /** @import { ModelView } from "./view.js" */
 
 const PLACE_PAUSE = 300;
-// How much closer, as a power of two, the HTML begins to fade, and is gone.
-const [FADES_FROM, GONE_AT] = [1.3, 2];
-// The width of a head on the screen from which those around it pale, and are palest.
-const [PALES_FROM, PALEST_AT] = [110, 300];
-const [PALE, PALEST] = [0.35, 0.14];
 const CLOSEST = 900;
 const LEAST_ROOM = 360;
 const KEY_ZOOM = 1.5;
@@ -29,8 +24,6 @@ export class Travel {
   place = MODEL;
   /** @type {CameraView} */
   camera = { x: 0, y: 0, across: 1, up: 1 };
-  /** What the HTML was last drawn at. */
-  drawn = { across: 1, up: 1 };
   /** The part of the component that is on the screen, in it. */
   viewport = { left: 0, top: 0, width: 1, height: 1 };
   /** @type {Space} */
@@ -38,8 +31,6 @@ export class Travel {
   size = { width: 1, height: 1 };
   /** @type {{ way: CameraPath, began: number | null, comes: (() => void) | null } | null} */
   moving = null;
-  /** @type {{ context: Context, density: number } | null} */
-  canvas = null;
   frame = 0;
   /** @type {number | undefined} */
   waiting;
@@ -52,6 +43,7 @@ export class Travel {
   constructor(view) {
     this.view = view;
     this.near = new Near(this);
+    this.scene = new Scene(this);
     this.guide = new Guide(this);
     this.gestures = new Gestures(view.root, {
       isOut: () => this.isWhole,
@@ -85,15 +77,6 @@ export class Travel {
     return Boolean(this.moving);
   }
 
-  /** How much of the HTML is to be seen, 0 to 1. */
-  get worldAlpha() {
-    return 1 - smooth((Math.log2(scaleOf(this.camera)) - FADES_FROM) / (GONE_AT - FADES_FROM));
-  }
-
-  get showsWorld() {
-    return this.worldAlpha > 0;
-  }
-
   build() {
     this.trail = new Trail({ go: (place) => this.go(place) });
     this.map = new SmallMap({ go: (point) => this.go(this._placeAt(point)) });
@@ -115,8 +98,8 @@ export class Travel {
       step: view.next?.shown ?? 0,
     };
     view.stacks.forEach(({ stack }, number) => {
-      const { made, layers, table } = places.stacks[number];
-      space.stacks[stack.kind] = made;
+      const { made, box, chips, layers, table } = places.stacks[number];
+      space.stacks[stack.kind] = { ...box, top: made.top, bottom: chips.bottom, height: chips.bottom - made.top };
       if (table) space.positions[stack.kind] = table;
       layers.forEach(({ parts, added }, layer) => {
         stack.blocks.forEach((block, part) => {
@@ -129,7 +112,7 @@ export class Travel {
     });
     this.space = space;
     this.size = { width, height };
-    this.canvas = fitted(view.canvas, width, height);
+    this.scene.measure(width, height);
     this.guide.measure();
     if (this.place.at === "model" && !this.near.below) this._rest();
     else {
@@ -408,108 +391,5 @@ export class Travel {
     }
     const to = this.under(event);
     if (to.at !== "model" && !samePlace(to, this.place)) this.go(to);
-  }
-
-  // ---- painting ---------------------------------------------------------------------------------------------------
-
-  /** @type {(moment: Moment, done: boolean) => void} */
-  paint(moment, done) {
-    const { view, canvas, camera } = this;
-    if (!canvas || !this.space) return;
-    const { context, density } = canvas;
-    this._place(camera);
-    context.setTransform(1, 0, 0, 1, 0, 0);
-    context.clearRect(0, 0, view.canvas.width, view.canvas.height);
-    context.setTransform(density, 0, 0, density, 0, 0);
-    const focus = this._focus();
-    for (const stack of view.stacks) {
-      const current = stack.current(moment, done);
-      stack.layers.forEach(({ parts, added }, layer) => {
-        const rows = stack.rowsOf(moment, layer);
-        for (const drawn of parts) this._paintHeads(context, density, stack, drawn, { rows, current, focus });
-        if (added) this._paintAdded(context, stack, layer, { rows, current, alpha: focus.pale });
-      });
-      this._paintTable(context, stack, focus.pale);
-    }
-    this.near.paint(context, focus, this.guide.share);
-    this.map?.draw(this.place, this.space, view.figure, seenIn(camera, this.viewport), view.inks.theme);
-  }
-
-  /** Moves the HTML with the camera. @type {(camera: CameraView) => void} */
-  _place({ x, y, across, up }) {
-    const { world } = this.view;
-    const { left, top, width, height } = this.viewport;
-    const whole = this.isWhole;
-    const transform = whole ? "" : `translate(${left + width / 2 - x * across}px, ${top + height / 2 - y * up}px) scale(${across}, ${up})`;
-    if (world.style.transform !== transform) world.style.transform = transform;
-    const alpha = whole ? 1 : this.worldAlpha;
-    const opacity = alpha >= 1 ? "" : alpha.toFixed(3);
-    if (world.style.opacity !== opacity) world.style.opacity = opacity;
-    const visibility = alpha > 0 ? "" : "hidden";
-    if (world.style.visibility !== visibility) world.style.visibility = visibility;
-    this.drawn = whole ? { across: 1, up: 1 } : { across, up };
-  }
-
-  /** The head that one is near, and how pale all others are. */
-  _focus() {
-    const { place, space } = this;
-    if (!("kind" in place)) return { head: -1, pale: 1, wide: 0 };
-    const tile = space.heads[`${place.kind}.${place.layer}`];
-    const wide = tile.width * this.camera.across;
-    const [from, to, palest] = place.at === "block" ? [50, 100, PALE] : [PALES_FROM, PALEST_AT, PALEST];
-    return { head: "head" in place ? place.head : -1, pale: 1 - (1 - palest) * smooth((wide - from) / (to - from)), wide };
-  }
-
-  /** Whether a block is the place, or has it within. @type {(block: FigureBlock, at: number) => boolean} */
-  _isHere({ kind, layers }, at) {
-    const { place } = this;
-    return "kind" in place && place.kind === kind && place.layer === layers[at];
-  }
-
-  /** @type {(rect: Rectangle) => boolean} */
-  _isSeen({ left, right, top, bottom }) {
-    return right > 0 && bottom > 0 && left < this.size.width && top < this.size.height;
-  }
-
-  /** @type {(context: Context, density: number, stack: import("./stacks.js").Stack, drawn: import("./stacks.js").DrawnBlock, how: { rows: number; current: number; focus: ReturnType<Travel["_focus"]> }) => void} */
-  _paintHeads(context, density, stack, drawn, { rows, current, focus }) {
-    const { view, space } = this;
-    const { block, place } = drawn;
-    const key = `${block.kind}.${block.layers[place]}`;
-    const { left, top } = space.blocks[key];
-    const { width, height, gap } = space.heads[key];
-    if (!this._isSeen(this.onScreen(space.blocks[key]))) return;
-    const isHere = this._isHere(block, place);
-    const come = isHere ? Math.min(rows, this.guide.share * block.queries) : rows;
-    const rooms = Array.from({ length: block.heads }, (_, head) => {
-      const from = left + head * (width + gap);
-      const room = this.onScreen({ left: from, top, width, height, right: from + width, bottom: top + height });
-      return this._isSeen(room) ? room : null;
-    });
-    const alphas = rooms.map((_, head) => (isHere && (focus.head < 0 || head === focus.head) ? 1 : focus.pale));
-    const marks = this.showsWorld ? view.marksOf(stack, drawn) : { rows: null, columns: null, head: -1, over: -1 };
-    const tiles = /** @type {import("./blocks.js").HeadTiles} */ (view.tiles.get(drawn));
-    tiles.paint({ context, density, inks: view.inks, rooms, alphas, rows: come, current, marks });
-  }
-
-  /** @type {(context: Context, stack: import("./stacks.js").Stack, layer: number, how: { rows: number; current: number; alpha: number }) => void} */
-  _paintAdded(context, { stack }, layer, { rows, current, alpha }) {
-    const { view, space } = this;
-    const room = this.onScreen(space.added[`${stack.kind}.${stack.blocks[0].layers[layer]}`]);
-    if (!this._isSeen(room)) return;
-    context.globalAlpha = alpha;
-    paintBars(context, room, view.figure.added(stack, layer), rows, current, null, view.inks);
-    context.globalAlpha = 1;
-  }
-
-  /** @type {(context: Context, stack: import("./stacks.js").Stack, alpha: number) => void} */
-  _paintTable(context, stack, alpha) {
-    const image = this.view.tables.get(stack);
-    const room = image && this.onScreen(this.space.positions[stack.stack.kind]);
-    if (!image || !room || !this._isSeen(room)) return;
-    context.globalAlpha = alpha;
-    context.imageSmoothingEnabled = false;
-    context.drawImage(image, room.left, room.top, room.width, room.height);
-    context.globalAlpha = 1;
   }
 }

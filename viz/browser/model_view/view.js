@@ -89,7 +89,7 @@ export class ModelView {
     this.onKey = (/** @type {KeyboardEvent} */ event) => this._key(event);
     this.onResize = () => this._sizeSoon();
     this.onPrint = () => this.player.end();
-    root.addEventListener("pointerleave", () => this._let());
+    root.addEventListener("pointerleave", () => this.leave());
     window.addEventListener("keydown", this.onKey, true);
     window.addEventListener("resize", this.onResize);
     window.addEventListener("beforeprint", this.onPrint);
@@ -259,7 +259,8 @@ export class ModelView {
     this.drawSoon();
   }
 
-  _let() {
+  /** Lets go of what the pointer was on. */
+  leave() {
     this.over = null;
     this.tip.hidden = true;
     if (!this.pinned) this.followed = null;
@@ -275,49 +276,7 @@ export class ModelView {
     return found;
   }
 
-  // ---- pointing and opening ---------------------------------------------------------------------------------------
-
-  /** @type {(drawn: DrawnBlock, stack: FigureStack) => void} */
-  pointed(drawn, stack) {
-    const { cell, block, place } = drawn;
-    const within = (/** @type {Spot} */ event) => {
-      const { left, top, width, height } = cell.getBoundingClientRect();
-      const along = ((event.clientX - left) / width) * (block.heads * (this.tile.width + this.tileGap) - this.tileGap);
-      const head = Math.min(block.heads - 1, Math.max(0, Math.floor(along / (this.tile.width + this.tileGap))));
-      const row = Math.min(block.queries - 1, Math.max(0, Math.floor(((event.clientY - top) / height) * block.queries)));
-      return { head, row };
-    };
-    cell.addEventListener("pointermove", (event) => {
-      if (event.pointerType !== "mouse") return;
-      const { head, row } = within(event);
-      this.over = { block, place, head };
-      if (!this.pinned) this.followed = { side: stack.side, from: row, to: row + 1 };
-      this._tell(block, place, head, row, stack, event);
-      this.drawSoon();
-    });
-    cell.addEventListener("pointerleave", () => this._let());
-    cell.addEventListener("click", (event) => {
-      const layer = block.layers[place];
-      // By the keyboard, the block comes first, and its heads from there.
-      this.enter(event.detail ? { at: "head", kind: block.kind, layer, head: within(event).head } : { at: "block", kind: block.kind, layer });
-    });
-  }
-
-  /** @type {(block: FigureBlock, place: number, head: number, row: number, stack: FigureStack, event: Spot) => void} */
-  _tell(block, place, head, row, stack, event) {
-    const { figure } = this;
-    const { weights, nKeys } = figure.cells(block, place, head);
-    const own = Array.from(weights.subarray(row * nKeys, (row + 1) * nKeys));
-    const most = own.reduce((best, weight, key) => (weight > own[best] ? key : best), 0);
-    const keys = block.keySide === stack.side ? stack.tokens : (figure.encoder?.tokens ?? []);
-    const label = block.labels[place][head];
-    const lines = [element("span", "strong", {}, tr("Layer {layer}, head {head}", { layer: block.layers[place], head }))];
-    if (label) lines.push(element("span", "", {}, label));
-    if (own[most] && keys[most] !== undefined) {
-      lines.push(element("span", "beside", {}, tr("“{word}” looks most at “{seen}”", { word: stack.tokens[row], seen: keys[most] })));
-    }
-    this.tell(event, ...lines);
-  }
+  // ---- opening ---------------------------------------------------------------------------------------
 
   /** Shows lines beside a point of the window. @type {(event: Spot, ...lines: HTMLElement[]) => void} */
   tell(event, ...lines) {
@@ -390,7 +349,7 @@ export class ModelView {
   /** Where an element lies in the figure at rest. @type {(made: HTMLElement) => Rectangle} */
   within(made) {
     const room = this.world.getBoundingClientRect();
-    const { across, up } = this.travel.drawn;
+    const { across, up } = this.travel.scene.drawn;
     const { left, top, width, height } = made.getBoundingClientRect();
     const [x, y, wide, high] = [(left - room.left) / across, (top - room.top) / up, width / across, height / up];
     return { left: x, top: y, width: wide, height: high, right: x + wide, bottom: y + high };
@@ -483,13 +442,13 @@ export class ModelView {
     const moment = this.timeline.at(this.time);
     const done = this.time >= this.timeline.duration - 0.5;
     this.player.draw(moment, done);
-    if (this.travel.showsWorld) {
+    if (this.travel.scene.showsWorld) {
       this.headline.draw(moment, done);
       for (const stack of this.stacks) stack.draw(moment, done);
       this.next?.draw(moment);
       drawOver(this, moment, done);
     }
-    this.travel.paint(moment, done);
+    this.travel.scene.paint(moment, done);
   }
 
   /** What is classed in a block: rows and columns that are followed, the head of the arcs, and the one under the pointer.
