@@ -16,6 +16,7 @@ from streamlit.components.v2 import manifest_scanner
 
 from tests.kit.fuzz import PROFILE
 from tests.kit.tiny_checkpoint import write_tiny_checkpoint
+from viz.service import session
 
 # Sums split over threads round differently from run to run.
 torch.set_num_threads(1)
@@ -49,6 +50,17 @@ def _one_thread() -> Iterator[None]:
     """
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(torch, "set_num_threads", lambda count: None)
+        yield
+
+
+@pytest.fixture(scope="module")
+def no_process() -> Iterator[None]:
+    """The model runs in this process, where a test can reach it.
+
+    For whole modules: the first that opens the app may be a fixture of one.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(session.PROCESS_VARIABLE, "0")
         yield
 
 

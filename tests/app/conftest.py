@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from model.translate.translator import Translator, load
 from tests.kit.apptest import go_to, lead
 from viz.registry.pages import HOME
 from viz.service import session
@@ -20,14 +21,13 @@ SECONDS = 120
 
 
 @pytest.fixture(autouse=True, scope="module")
-def _no_process() -> Iterator[None]:
-    """The model runs in this process, where a test can reach it.
+def _no_process(no_process: None) -> None:
+    """Everywhere here."""
 
-    For whole modules: the first that opens the app may be a fixture of one.
-    """
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv(session.PROCESS_VARIABLE, "0")
-        yield
+
+@pytest.fixture(scope="module")
+def model(checkpoints: Path) -> Translator:
+    return load(checkpoints / "en-de", device="cpu")
 
 
 @pytest.fixture

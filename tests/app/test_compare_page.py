@@ -1,9 +1,8 @@
 """The page that compares: two sentences with parts put across, and two models."""
 
-import json
-import re
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +16,10 @@ from model.survey.probes import probed
 from model.survey.survey_file import save_survey
 from model.trace.head import Head
 from model.translate.translator import load
-from tests.kit.apptest import component, go_to, tell_state
+from tests.kit.apptest import component, tell_state
 from tests.kit.explorer_payload import Decoded
 from tests.kit.foreign_folders import save_foreign
-from tests.kit.shown import plain, query
+from tests.kit.shown import charts, plain, query
 from tests.kit.surveys import tiny_corpus_survey
 from tests.kit.tiny_checkpoint import PAIRS, write_tiny_checkpoint
 from viz.links.searches import Settings, written_settings
@@ -36,23 +35,7 @@ CAT, DOG = "The cat sat on the mat.", "The dog sat on the mat."
 @pytest.fixture
 def open_compare(open_app: OpenApp) -> OpenApp:
     """Opens the page at an address."""
-
-    def open_at(*, folder: Path | None = None, **asked: str) -> AppTest:
-        app = open_app(folder=folder) if folder else open_app()
-        go_to(app, "compare")
-        for name, value in ({"sentence": CAT} | asked).items():
-            app.query_params[name] = value
-        return app.run()
-
-    return open_at
-
-
-def charts(app: AppTest) -> dict[str, Any]:
-    """The figures by their keys."""
-    return {
-        re.sub(r"^\$\$ID-[0-9a-f]+-", "", each.proto.id): json.loads(each.proto.spec)
-        for each in app.get("plotly_chart")
-    }
+    return partial(open_app, page="compare", sentence=CAT)
 
 
 def sent(app: AppTest) -> dict[str, Any]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import partial
 from html import unescape
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,10 +15,10 @@ from streamlit.testing.v1 import AppTest
 from model.paper.search import Sampling, Search
 from model.record.intervention import Intervention
 from model.trace.attention_map import AttentionKind
-from model.translate.translator import Translator, load
+from model.translate.translator import Translator
 from tests.kit.apptest import go_to, lead, tell_state
 from tests.kit.explorer_payload import Decoded
-from tests.kit.shown import captions, html, plain, query, said
+from tests.kit.shown import captions, html, more, query, said
 from tests.kit.tiny_checkpoint import PAIRS
 from viz.draw import style
 from viz.links.mask_edits import Edit, write
@@ -35,20 +35,7 @@ SENTENCE, TRANSLATION = PAIRS[0]
 @pytest.fixture
 def open_decoding(open_app: OpenApp) -> OpenApp:
     """Opens the page at an address."""
-
-    def open_at(**asked: str) -> AppTest:
-        app = open_app()
-        go_to(app, "decoding")
-        for name, value in ({"sentence": SENTENCE} | asked).items():
-            app.query_params[name] = value
-        return app.run()
-
-    return open_at
-
-
-@pytest.fixture(scope="module")
-def model(checkpoints: Path) -> Translator:
-    return load(checkpoints / "en-de", device="cpu")
+    return partial(open_app, page="decoding", sentence=SENTENCE)
 
 
 def translations(app: AppTest) -> list[str]:
@@ -56,11 +43,6 @@ def translations(app: AppTest) -> list[str]:
     shown = html(app).partition('<div class="change"')[2].partition("</section></div>")[0]
     kept = re.findall(r"<div>(.*?)</div>", re.sub(r"<del.*?</del>", "", shown))
     return [" ".join(unescape(re.sub("<[^>]*>", "", text)).split()) for text in kept]
-
-
-def words(app: AppTest) -> str:
-    """Every text of the page in Markdown."""
-    return plain(" ".join(each.value for each in app.markdown))
 
 
 def test_a_beginning_is_written_on_from_priced_kept_and_undone(
@@ -72,7 +54,7 @@ def test_a_beginning_is_written_on_from_priced_kept_and_undone(
     forced = model.translate(SENTENCE, search=Search(prefix=model.prefix("Der Hund")))
     assert translations(app) == [TRANSLATION, forced.text]
     price = f"to {sum(forced.log_probs):.2f}".replace("-", "−")
-    assert price in words(app)
+    assert price in more(app)
     assert app.text_input(key="decoding-beginning").value == ""
     link = query(app, "taken")
     assert link == "0." + "-".join(map(str, model.prefix("Der Hund")))
@@ -193,7 +175,7 @@ def test_studying_keeps_the_words_taken_that_it_begins_with(
     assert app.button(key="decoding-study-1").disabled
     app = app.segmented_control(key="decoding-section").set_value("certainty").run()
     assert len(re.findall(r"<small>(.*?)</small>", html(app))) == len(model.prefix(found)) + 1
-    assert "nothing changes" in words(app)
+    assert "nothing changes" in more(app)
     app = app.segmented_control(key="decoding-section").set_value("beams").run()
     app = app.button(key="decoding-study-none").click().run()
     assert (query(app, "taken"), query(app, "target")) == (taken, "")
@@ -278,7 +260,7 @@ def test_a_painted_mask_is_handed_over_holds_in_every_search_and_is_removed(
     under = Intervention(masks={"cross": allowed})
     found = model.translate(SENTENCE, under=under)
     assert translations(app) == shown == [TRANSLATION, found.text]
-    assert "cross attention, all layers" in words(app)
+    assert "cross attention, all layers" in more(app)
     for beam in (1, 2):
         app = open_decoding(section="beams", mask=query(app, "mask"), beam=str(beam))
         searched = model.decode(SENTENCE, search=Search(beam=beam), under=under)
@@ -297,7 +279,7 @@ def test_what_a_mask_opens_ahead_is_said_to_have_no_part(open_decoding: OpenApp)
     for mask, is_said in ((np.ones((3, 3)), True), (np.tri(3), False)):
         edit = Edit(AttentionKind.DECODER, None, mask.astype(np.bool_))
         app = open_decoding(section="certainty", mask=write([edit]))
-        assert (NOT_AHEAD in words(app)) is is_said
+        assert (NOT_AHEAD in more(app)) is is_said
 
 
 def test_the_tree_alone_stands_on_stage(open_decoding: OpenApp) -> None:

@@ -3,12 +3,13 @@
 import json
 import re
 from collections.abc import Callable
+from functools import partial
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.kit.apptest import component, go_to, tell_state
-from tests.kit.shown import captions, html, plain, query, said
+from tests.kit.apptest import component, tell_state
+from tests.kit.shown import captions, charts, html, more, query, said
 from tests.kit.tiny_checkpoint import PAIRS
 
 OpenApp = Callable[..., AppTest]
@@ -19,23 +20,7 @@ SENTENCE = PAIRS[0][0]
 @pytest.fixture
 def open_effects(open_app: OpenApp) -> OpenApp:
     """Opens the page at an address."""
-
-    def open_at(**asked: str) -> AppTest:
-        app = open_app()
-        go_to(app, "effects")
-        for name, value in ({"sentence": SENTENCE} | asked).items():
-            app.query_params[name] = value
-        return app.run()
-
-    return open_at
-
-
-def charts(app: AppTest) -> list[str]:
-    return [re.sub(r"^\$\$ID-[0-9a-f]+-", "", each.proto.id) for each in app.get("plotly_chart")]
-
-
-def words(app: AppTest) -> str:
-    return plain(" ".join(each.value for each in app.markdown))
+    return partial(open_app, page="effects", sentence=SENTENCE)
 
 
 def test_on_stage_both_words_are_those_without_the_head_that_is_off(
@@ -44,7 +29,7 @@ def test_on_stage_both_words_are_those_without_the_head_that_is_off(
     app = open_effects()
     app.button(key="effects-why-not").click().run()
     pair = {name: query(app, name) for name in ("token", "instead")}
-    found = re.search(r"Without cross-attention, layer (\d), head (\d), (“.*?)\.(?!\d)", words(app))
+    found = re.search(r"Without cross-attention, layer (\d), head (\d), (“.*?)\.(?!\d)", more(app))
     assert found
     layer, head, changed = found.groups()
     on_stage = open_effects(present="1", off=f"cross.{layer}.{head}", **pair)
@@ -60,21 +45,21 @@ def test_on_stage_both_words_are_those_without_the_head_that_is_off(
 def test_a_chosen_word_makes_the_page_speak_of_the_difference(open_effects: OpenApp) -> None:
     app = open_effects()
     app.button(key="effects-why-not").click().run()
-    assert charts(app) == ["effects-contrast"]
+    assert [*charts(app)] == ["effects-contrast"]
     assert query(app, "token")
     assert query(app, "instead")
     app = open_effects(token="1")
-    assert charts(app) == ["effects-map"]
+    assert [*charts(app)] == ["effects-map"]
     field = app.selectbox(key="effects-other-word")
     other = field.options[1].split()[0].strip("…")
     field.set_value(other).run()
     assert query(app, "instead") == other
-    assert charts(app) == ["effects-contrast"]
-    assert "“Er” " in words(app)
+    assert [*charts(app)] == ["effects-contrast"]
+    assert "“Er” " in more(app)
     assert f"“{other}”" in captions(app)
     # Without it, the page speaks of the word alone again.
     app.selectbox(key="effects-other-word").set_value("").run()
-    assert charts(app) == ["effects-map"]
+    assert [*charts(app)] == ["effects-map"]
     assert query(app, "instead") == ""
 
 
@@ -90,7 +75,7 @@ def test_a_chosen_word_makes_the_page_speak_of_the_difference(open_effects: Open
 )
 def test_every_view_opens_by_its_link(open_effects: OpenApp, show: str, chart: str) -> None:
     app = open_effects(show=show, token="1", instead="Ein")
-    assert charts(app) == [chart]
+    assert [*charts(app)] == [chart]
     assert not app.exception
     assert not said(app)
 
@@ -101,17 +86,17 @@ def test_the_fewest_heads_are_found_and_can_be_switched_off(
 ) -> None:
     app = open_effects(show="set", token="1", decide=decide)
     assert not app.exception
-    assert charts(app) == ["effects-set"]
+    assert [*charts(app)] == ["effects-set"]
     if decide == "remove":
         assert 'class="change line"' in html(app)
         app.button(key="effects-set-off").click().run()
-        assert charts(app) == ["effects-contrast"]
+        assert [*charts(app)] == ["effects-contrast"]
         assert query(app, "off")
 
 
 def test_a_link_without_words_shows_the_least_certain_and_its_rival(open_effects: OpenApp) -> None:
     app = open_effects(show="sum")
-    assert charts(app) == ["effects-sum"]
+    assert [*charts(app)] == ["effects-sum"]
     assert app.session_state["effects-token"] > 0
     assert app.session_state["effects-instead"]
 
@@ -122,7 +107,7 @@ def test_another_token_gets_its_own_rival(open_effects: OpenApp) -> None:
     app.selectbox(key="effects-token").set_value(5).run()
     assert query(app, "token") == "5"
     assert query(app, "instead") not in ("", before)
-    assert charts(app) == ["effects-sum"]
+    assert [*charts(app)] == ["effects-sum"]
 
 
 def test_a_word_that_cannot_be_is_refused_in_a_sentence(open_effects: OpenApp) -> None:

@@ -2,6 +2,7 @@ import json
 import re
 import shutil
 from collections.abc import Callable, Sequence
+from functools import partial
 from html import unescape
 from pathlib import Path
 from typing import Any
@@ -16,9 +17,9 @@ from model.explain.attribution_methods import cross_attributions, self_attributi
 from model.explain.head_ablation import effects
 from model.record.intervention import Intervention
 from model.trace.attention_map import AttentionKind, Site
-from model.translate.translator import Translator, load
-from tests.kit.apptest import component, go_to, tell_state
-from tests.kit.shown import captions, html, plain, query, said
+from model.translate.translator import Translator
+from tests.kit.apptest import component, tell_state
+from tests.kit.shown import captions, charts, html, more, plain, query, said
 from tests.kit.tiny_checkpoint import (
     PAIRS,
     write_tiny_alignment,
@@ -43,33 +44,12 @@ CROSS = Site(AttentionKind.CROSS, 1)
 @pytest.fixture
 def open_effects(open_app: OpenApp) -> OpenApp:
     """Opens the page at an address."""
-
-    def open_at(*, folder: Path | None = None, **asked: str) -> AppTest:
-        app = open_app(folder=folder) if folder else open_app()
-        go_to(app, "effects")
-        for name, value in ({"sentence": SENTENCE} | asked).items():
-            app.query_params[name] = value
-        return app.run()
-
-    return open_at
-
-
-@pytest.fixture(scope="module")
-def model(checkpoints: Path) -> Translator:
-    return load(checkpoints / "en-de", device="cpu")
+    return partial(open_app, page="effects", sentence=SENTENCE)
 
 
 @pytest.fixture(scope="module")
 def found(model: Translator) -> Effects:
     return effects(model, SENTENCE)
-
-
-def charts(app: AppTest) -> dict[str, Any]:
-    """The figures by their keys."""
-    return {
-        re.sub(r"^\$\$ID-[0-9a-f]+-", "", each.proto.id): json.loads(each.proto.spec)
-        for each in app.get("plotly_chart")
-    }
 
 
 def title(app: AppTest, key: str) -> str:
@@ -81,11 +61,6 @@ def alt(app: AppTest, key: str) -> str:
     """A figure in words."""
     (shown,) = [each.proto.alt for each in app.get("plotly_chart") if each.proto.id.endswith(key)]
     return str(shown)
-
-
-def words(app: AppTest) -> str:
-    """Every text of the page in Markdown."""
-    return plain(" ".join(each.value for each in app.markdown))
 
 
 def without(app: AppTest) -> tuple[str, str, str]:
@@ -114,7 +89,7 @@ def test_the_map_is_of_the_whole_translation_and_names_the_greatest_effects(
     assert "Orange heads matter" in captions(app)
     assert any("0.7 halves the probability" in plain(each.value) for each in app.markdown)
     site, head, _ = found.ranked()[0]
-    assert f"layer {site.layer}, head {head}, the translation’s log-probability" in words(app)
+    assert f"layer {site.layer}, head {head}, the translation’s log-probability" in more(app)
     assert not said(app)
     assert "change" not in html(app).split()
 
@@ -186,7 +161,7 @@ def test_without_heads_the_translation_is_marked_where_it_changes_and_has_its_pr
     assert (text, cost) == (after.text, f"the unchanged translation is {price(usual, left)}")
     assert diff_html(own.text, after.text) in html(app)
     # Behind More.
-    assert f"to {float(left.sum()):.2f}".replace("-", "−") in words(app)
+    assert f"to {float(left.sum()):.2f}".replace("-", "−") in more(app)
     assert len(app.multiselect(key="effects-heads-off").value) == 4
     assert bool(app.get("slider")) is (asked.get("way") is None)
 
@@ -211,7 +186,7 @@ def test_a_head_gives_its_mean_over_the_examples(
     assert without(app)[1] == after.text
     left = model.trace_of(own, under=under).log_probs
     assert left is not None
-    assert f"to {float(left.sum()):.2f}".replace("-", "−") in words(app)
+    assert f"to {float(left.sum()):.2f}".replace("-", "−") in more(app)
 
 
 def test_without_examples_there_is_no_mean_and_the_page_says_so(open_effects: OpenApp) -> None:
@@ -297,7 +272,7 @@ def test_all_heads_off_leave_no_more_to_switch_off(
     every = "-".join(f"{site}.{head}" for site in model.sites for head in range(4))
     app = open_effects(off=every)
     assert app.button(key="effects-off-more").disabled
-    price = words(app).partition("of the unchanged translation")[2]
+    price = more(app).partition("of the unchanged translation")[2]
     assert np.isfinite(float(price.split(" to −")[1].partition(":")[0].rstrip(".")))
 
 
@@ -396,7 +371,7 @@ def test_an_estimate_stands_beside_the_truth_and_all_are_ranked(
     place = CROSS, 2
     alt = MapBesideTruth(found, SENTENCE, site=CROSS, head=2, method="norms").alt
     assert alt in [each.proto.alt for each in app.get("plotly_chart")]
-    assert MapRanking(found, SENTENCE, site=CROSS, head=2, token=0).sentences[0] in words(app)
+    assert MapRanking(found, SENTENCE, site=CROSS, head=2, token=0).sentences[0] in more(app)
     assert not app.multiselect
     app.toggle(key="effects-examples").set_value(True).run()
     assert query(app, "examples") == "1"
@@ -405,8 +380,8 @@ def test_an_estimate_stands_beside_the_truth_and_all_are_ranked(
         method: np.mean([each.correlation(method, *place).mean for each in held])
         for method in METHODS
     }
-    assert "Over 3 examples of this model" in words(app)
-    assert f"rank correlation {max(means.values()):.2f} [" in words(app)
+    assert "Over 3 examples of this model" in more(app)
+    assert f"rank correlation {max(means.values()):.2f} [" in more(app)
 
 
 def test_a_method_stands_beside_the_weights_of_self_attention_which_nothing_ranks(
@@ -472,7 +447,7 @@ def test_alignment_errors_are_shown_where_the_checkpoint_keeps_them(
     app = open_effects(folder=folder, show="alignment")
     assert list(charts(app)) == ["effects-alignment"]
     for sentence in alignment_sentences(table):
-        assert sentence in words(app)
+        assert sentence in more(app)
     on_stage = open_effects(folder=folder, show="alignment", present="1")
     assert list(charts(on_stage)) == ["stage-effects-alignment"]
     assert (
@@ -487,7 +462,7 @@ def test_a_target_of_ones_own_is_what_is_measured(open_effects: OpenApp, model: 
     token = expected.predictions.tokens[0].removeprefix("▁")
     assert f"“{token}”" in alt(app, "effects-map")
     probability = f"{float(np.exp(expected.log_probs[0])):.2g}"
-    assert probability[:3] in words(app)
+    assert probability[:3] in more(app)
 
 
 def test_on_stage_the_map_stands_alone_and_keys_go_through_the_tokens(

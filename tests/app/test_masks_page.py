@@ -2,7 +2,7 @@ import base64
 import itertools
 import re
 from collections.abc import Callable
-from pathlib import Path
+from functools import partial
 from typing import Any
 from unittest.mock import MagicMock
 
@@ -13,8 +13,8 @@ from streamlit.testing.v1 import AppTest
 from model.record.intervention import UNCHANGED, Intervention
 from model.record.mask_presets import PRESETS
 from model.trace.attention_map import AttentionKind, BoolArray
-from model.translate.translator import Translator, load
-from tests.kit.apptest import go_to, tell_state
+from model.translate.translator import Translator
+from tests.kit.apptest import tell_state
 from tests.kit.explorer_payload import Decoded
 from tests.kit.shown import captions, headings, html, more, query, said
 from tests.kit.tiny_checkpoint import PAIRS
@@ -44,20 +44,7 @@ COMPONENTS = {
 @pytest.fixture
 def open_masks(open_app: OpenApp) -> OpenMasks:
     """Opens the masks page at an address, with three sentences unless it names others."""
-
-    def open_at(**query: str) -> AppTest:
-        app = open_app()
-        go_to(app, "masks")
-        for name, value in (BATCH | {"layer": "0", "head": "0"} | query).items():
-            app.query_params[name] = value
-        return app.run()
-
-    return open_at
-
-
-@pytest.fixture(scope="module")
-def model(checkpoints: Path) -> Translator:
-    return load(checkpoints / "en-de", device="cpu")
+    return partial(open_app, page="masks", **BATCH, layer="0", head="0")
 
 
 @pytest.fixture(scope="module")

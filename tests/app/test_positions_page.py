@@ -3,6 +3,7 @@ import json
 import re
 import shutil
 from collections.abc import Callable
+from functools import partial
 from html import unescape
 from pathlib import Path
 from typing import Any, cast
@@ -28,7 +29,7 @@ from model.paper.tokenizer import EOS, Tokenizer
 from model.paper.transformer import Transformer
 from model.record.intervention import Intervention, PositionEdit
 from model.translate.translator import Translator, load
-from tests.kit.apptest import component, go_to, tell_state
+from tests.kit.apptest import component, tell_state
 from tests.kit.explorer_payload import Decoded
 from tests.kit.shown import captions, headings, more, plain, query, said
 from tests.kit.tiny_checkpoint import PAIRS
@@ -109,20 +110,7 @@ ILLEGAL = {
 @pytest.fixture
 def open_positions(open_app: OpenApp) -> OpenApp:
     """Opens the page at an address."""
-
-    def open_at(*, folder: Path | None = None, **query: str) -> AppTest:
-        app = open_app(folder=folder) if folder else open_app()
-        go_to(app, "positions")
-        for name, value in query.items():
-            app.query_params[name] = value
-        return app.run()
-
-    return open_at
-
-
-@pytest.fixture(scope="module")
-def model(checkpoints: Path) -> Translator:
-    return load(checkpoints / "en-de", device="cpu")
+    return partial(open_app, page="positions")
 
 
 @pytest.fixture(scope="module")
@@ -880,7 +868,9 @@ def test_a_width_that_is_none_changes_nothing(open_positions: OpenApp, told: Any
 def test_what_cannot_be_translated_is_said_once_above_what_was_shown_before(
     open_positions: OpenApp, topic: str
 ) -> None:
-    app = open_positions(topic=topic, sentence="   ")
+    app = open_positions(topic=topic)
+    app.query_params["sentence"] = "   "
+    app.run()
     assert [warning.value for warning in app.warning if "The text is empty" in warning.value]
     assert said(app).count(DIMMED) == 1
 

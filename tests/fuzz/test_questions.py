@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -13,18 +12,13 @@ from hypothesis import strategies as st
 from tests.kit.asking import ABOUT, OWN, QUESTIONS, client, require_refused
 from tests.kit.fuzz import altered, cases, damaged, limits
 from viz.model_page.asking import ADDRESS, asks
-from viz.service import session
 
 SENT = [
     {**asks("toy-reverse", "a b c", target="c b a", snapshot=None), **asked} for asked in QUESTIONS
 ]
 
 
-@pytest.fixture(autouse=True, scope="module")
-def _no_process() -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv(session.PROCESS_VARIABLE, "0")
-        yield
+pytestmark = pytest.mark.usefixtures("no_process")
 
 
 def require_settled(body: bytes | str) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
 from html import unescape
+from typing import Any
 
 from streamlit.testing.v1 import AppTest
 
@@ -42,6 +44,14 @@ def headings(app: AppTest) -> list[str]:
 def html(app: AppTest) -> str:
     """Every piece of HTML."""
     return unescape(" ".join(shown.proto.body for shown in app.get("html")))
+
+
+def charts(app: AppTest) -> dict[str, Any]:
+    """The figures by their keys."""
+    return {
+        re.sub(r"^\$\$ID-[0-9a-f]+-", "", each.proto.id): json.loads(each.proto.spec)
+        for each in app.get("plotly_chart")
+    }
 
 
 def query(app: AppTest, name: str) -> str:

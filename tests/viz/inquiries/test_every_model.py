@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -35,11 +34,7 @@ OF_WEIGHTS = {"head-entropy", "twins", "most-looked-at", "how-long", "which-mode
 """What can be asked of every trace with two tokens."""
 
 
-@pytest.fixture(autouse=True, scope="module")
-def _no_process() -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv(session.PROCESS_VARIABLE, "0")
-        yield
+pytestmark = pytest.mark.usefixtures("no_process")
 
 
 def of_ours(folder: Path) -> OfModel:

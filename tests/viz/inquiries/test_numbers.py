@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -26,11 +25,7 @@ TOY = CHECKPOINTS / "toy-reverse"
 SENTENCE = "c i c e f h f a"
 
 
-@pytest.fixture(autouse=True, scope="module")
-def _no_process() -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv(session.PROCESS_VARIABLE, "0")
-        yield
+pytestmark = pytest.mark.usefixtures("no_process")
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -23,7 +22,6 @@ from viz.inquiries.registry import find
 from viz.links.searches import USUAL
 from viz.model_page.picture import PlayedSentence
 from viz.save.formats import FILMS, FORMAT_NAMES
-from viz.service import session
 from viz.service.questions import OfModel
 from viz.talk.ready import READY
 from viz.talk.scene_panel import SAVE_VIEW
@@ -32,11 +30,7 @@ ROOT = Path(__file__).resolve().parents[3]
 SUBJECT = Subject(OfModel(CHECKPOINTS / "en-de", "He has bought a new computer."))
 
 
-@pytest.fixture(autouse=True, scope="module")
-def _no_process() -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv(session.PROCESS_VARIABLE, "0")
-        yield
+pytestmark = pytest.mark.usefixtures("no_process")
 
 
 def answer(asked: str, subject: Subject = SUBJECT) -> Answer:

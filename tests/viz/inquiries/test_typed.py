@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,6 @@ from tests.kit.engine import NODE
 from viz.inquiries.inquiry import SOURCE, WORD, Subject
 from viz.inquiries.registry import INQUIRIES, find, offered
 from viz.registry.pages import ASKED, DEFAULT_SENTENCE
-from viz.service import session
 from viz.service.questions import OfModel
 from viz.shell.inquiry_field import entries, named_words
 
@@ -34,11 +33,7 @@ console.log(JSON.stringify(typed.map((each) => matching(each, questions, words)[
 """
 
 
-@pytest.fixture(autouse=True, scope="module")
-def _no_process() -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv(session.PROCESS_VARIABLE, "0")
-        yield
+pytestmark = pytest.mark.usefixtures("no_process")
 
 
 def collected(name: str) -> list[tuple[str, list[str]]]:

@@ -28,12 +28,7 @@ from viz.service import session
 from viz.service.answers import QuestionError
 from viz.service.model_menu import CHECKPOINTS_VARIABLE
 
-
-@pytest.fixture(autouse=True, scope="module")
-def _no_process() -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv(session.PROCESS_VARIABLE, "0")
-        yield
+pytestmark = pytest.mark.usefixtures("no_process")
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
 
@@ -30,11 +29,7 @@ from viz.service.versions import snapshot_of
 NAMES = sorted(each.name for each in CHECKPOINTS.iterdir() if not is_reader(each))
 
 
-@pytest.fixture(autouse=True, scope="module")
-def _no_process() -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv(session.PROCESS_VARIABLE, "0")
-        yield
+pytestmark = pytest.mark.usefixtures("no_process")
 
 
 def of_example(name: str) -> tuple[OfModel, dict[str, Any]]:
