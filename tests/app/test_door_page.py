@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +16,11 @@ from tests.kit.explorer_payload import Decoded
 from tests.kit.shown import warnings
 from tests.kit.traces import DECODER_WORDS, entries, packed
 from viz.model_page.asking import asks
+from viz.pages import door as page
 from viz.pages.door import KEY
 from viz.registry.pages import DEFAULT_SENTENCE, HOME
+from viz.save.picture import Picture
+from viz.service.questions import Question
 
 OpenApp = Callable[..., AppTest]
 
@@ -190,3 +193,39 @@ def test_what_was_told_of_another_sentence_changes_nothing(door: AppTest) -> Non
 
 def test_an_address_opens_at_its_step(open_app: OpenApp) -> None:
     assert sent(open_app(page=HOME, moment="3"))["moment"] == 3
+
+
+@pytest.mark.parametrize(
+    ("place", "first"),
+    [
+        ("", "PlayedSentence"),
+        ("decoder", "EveryHead"),
+        ("cross.0", "EveryHead"),
+        ("cross.0.1", "OneHead"),
+        ("cross.0.1.2", "OneHead"),
+        ("cross.0.1.2.0", "QueryKey"),
+        ("positions.encoder", "Positions"),
+        ("positions.decoder", "PlayedSentence"),
+        ("next.1", "OneStep"),
+    ],
+)
+def test_what_one_is_close_to_is_saved_first(
+    open_app: OpenApp, monkeypatch: pytest.MonkeyPatch, place: str, first: str
+) -> None:
+    offered: list[Picture] = []
+
+    def save_button(pictures: Sequence[Picture], key: str, *, question: Question) -> None:
+        offered[:] = pictures
+
+    monkeypatch.setattr(page, "save_button", save_button)
+    open_app(page=HOME, sentence="The man eats.", place=place)
+    assert type(offered[0]).__name__ == first
+    assert {type(each).__name__ for each in offered} >= {"PlayedSentence"}
+
+
+def test_the_stage_names_the_place_and_follows_it(open_app: OpenApp) -> None:
+    app = open_app(page=HOME, sentence="The man eats.", place="cross.0.1", present="1")
+    assert app.session_state["stage-cue.kept"].shown == "Cross-attention, layer 0, head 1"
+    told = {name: sent(app)[name] for name in ("key", "epoch", "moment", "walk")}
+    tell_state(app, KEY, {"rested": {**told, "place": "next.0"}})
+    assert app.session_state["stage-cue.kept"].shown == "What comes next, step 1"

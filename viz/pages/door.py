@@ -17,8 +17,10 @@ from viz.links.parameters import write
 from viz.model_page.arcs import arcs_of
 from viz.model_page.asking import asks
 from viz.model_page.payload import Figure, pack
-from viz.model_page.picture import PlayedSentence, figure_of_model
+from viz.model_page.picture import figure_of_model
+from viz.model_page.place import place_in, title_of
 from viz.model_page.view import VIEW, DoorView
+from viz.pages.door_pictures import pictures_at
 from viz.pages.heads_trace import prepare
 from viz.registry.pages import SHARED, VIEWS
 from viz.service import session
@@ -172,7 +174,10 @@ def show(question: Question) -> None:
             on_open=on_open,
             on_rested=partial(on_rested, key, n_moments),
         )
-    save_button([PlayedSentence(figure)], KEY, question=question)
+    # Where the browser is by now, which may be elsewhere than it was sent.
+    place = place_in(figure, address.read(DoorView).place)
     if stage.is_on():
-        stage.say("The whole model, with this sentence in it")
+        stage.say(title_of(place, figure))
         stage.offer("Arrow keys: step and layer · K: play")
+        return
+    save_button(pictures_at(place, figure, question), KEY, question=question)
