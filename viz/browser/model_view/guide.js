@@ -66,6 +66,7 @@ export class Guide {
   _go(place, lit, stop) {
     const { travel } = this;
     travel.view.player.end();
+    if (travel.isWhole) travel.look();
     this.measure();
     // The picture comes when one is there.
     this.began = null;

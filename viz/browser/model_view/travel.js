@@ -113,23 +113,24 @@ export class Travel {
     this.space = space;
     this.size = { width, height };
     this.scene.measure(width, height);
+    this.look();
     this.guide.measure();
     if (this.place.at === "model" && !this.near.below) this._rest();
     else {
       this.place = legal(this.place, figure);
-      this._look();
       this.camera = this._viewOf(this.place);
       this.moving = null;
     }
   }
 
   /** Takes the part of the component that is on the screen. */
-  _look() {
+  look() {
     const { left, top, width, height } = this.view.root.getBoundingClientRect();
     const head = document.querySelector('[data-testid="stHeader"]')?.getBoundingClientRect().bottom ?? 0;
     const [from, to] = [Math.max(top, head, 0), Math.min(top + height, window.innerHeight)];
     const tall = Math.min(height, Math.max(to - from, LEAST_ROOM));
     this.viewport = { left: Math.max(0, -left), top: Math.min(Math.max(0, from - top), height - tall), width, height: tall };
+    for (const [name, value] of Object.entries(this.viewport)) this.view.root.style.setProperty(`--seen-${name}`, `${value}px`);
   }
 
   /** The view that shows the whole model where it lies. @type {() => CameraView} */
@@ -189,7 +190,7 @@ export class Travel {
   /** Goes to a place by one smooth way; `lit` are a row and a column there, and `comes` is called on arrival.
    * @type {(place: Place, how?: { lit?: { query?: number; key?: number }; comes?: (() => void) | null }) => void} */
   go(place, { lit, comes = null } = {}) {
-    if (this.isWhole) this._look();
+    if (this.isWhole) this.look();
     this.place = place;
     this.near.ask(place, lit);
     const to = this._viewOf(place);
@@ -272,8 +273,6 @@ export class Travel {
     view.world.inert = !whole;
     this.trail?.show(place, view.figure, this.near.ways(place));
     this.gestures.update();
-    const { left, top, width, height } = this.viewport;
-    for (const [name, value] of Object.entries({ left, top, width, height })) view.root.style.setProperty(`--seen-${name}`, `${value}px`);
   }
 
   /** One step out; whether there was one. */
@@ -338,7 +337,7 @@ export class Travel {
   zoom(point, factor, isInRoot = true) {
     if (this.isWhole) {
       if (factor < 1) return;
-      this._look();
+      this.look();
     }
     this.moving = null;
     const { left, top } = this.viewport;
