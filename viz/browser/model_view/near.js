@@ -24,6 +24,8 @@ const ROW = [40, 64];
 const CELL = [150, 300];
 const PANEL = [90, 200];
 const LETTERS = 9;
+// The height of the path of names.
+const TRAIL = 40;
 const MOST_CELL = { width: 150, height: 84 };
 
 export class Near {
@@ -118,13 +120,15 @@ export class Near {
   /** The room for what stands around a place. @type {(place: Place) => Partial<Insets>} */
   margin(place) {
     const { narrow, figure } = this.view;
-    const top = 56;
+    const top = TRAIL + 16;
     const bottom = this.below || this._foot;
     if ("head" in place) {
-      const { queries, beside } = this._texts(place);
-      const em = narrow ? 12 : 18;
-      const wide = (/** @type {string[]} */ texts) => Math.min(LETTERS, Math.max(1, ...texts.map((text) => text.length)) * 0.62) * em + 2 * em;
-      return { top: top + (narrow ? 100 : 126), bottom, left: wide(queries) + em, right: beside ? wide(beside) + em : 2 * em };
+      const { queries, keys, beside } = this._texts(place);
+      // As large as type will be in the room that is left.
+      const em = narrow ? 12 : Math.min(26, Math.max(14, 0.62 * this.travel.viewport.height / 17));
+      const wide = (/** @type {string[]} */ texts) => Math.min(LETTERS, Math.max(1, ...texts.map((text) => text.length)) * 0.6) * em;
+      const slanted = wide(keys) * Math.SQRT1_2;
+      return { top: TRAIL + slanted + 4.6 * em, bottom, left: wide(queries) + 3 * em, right: beside ? wide(beside) + 3 * em : 2 * em };
     }
     const side = narrow ? 12 : figure.stage ? 60 : 40;
     return { top: top + ({ stack: 44, block: 40 }[/** @type {string} */ (place.at)] ?? 10), bottom, left: side, right: side };
@@ -153,7 +157,7 @@ export class Near {
     const most = place.at === "weight" ? 1240 : 1500;
     const side = this.view.narrow ? 8 : 40;
     const width = Math.min(most, viewport.width - 2 * side);
-    const top = 56;
+    const top = TRAIL + 16;
     return filled(rect, viewport, { left: (viewport.width - width) / 2, top, width, height: viewport.height - top - (this.below || this._foot) });
   }
 
@@ -171,14 +175,15 @@ export class Near {
 
   // ---- painting ---------------------------------------------------------------------------------------------------
 
-  /** Paints what opens at the place, as far as it has come. @type {(context: Context, focus: { wide: number }, come: number) => void} */
-  paint(context, { wide }, come) {
+  /** Paints what opens at the place, as far as it has come; of a head, so many rows are computed.
+   * @type {(context: Context, focus: { wide: number, rows: number }, come: number) => void} */
+  paint(context, { wide, rows }, come) {
     const { place } = this.travel;
     this.hot = [];
     context.font = `16px ${this.family}`;
     context.save();
     if (come < 1 && place.at !== "block") this._clip(context, place, come);
-    if ("head" in place) this._paintHead(context, place, wide);
+    if ("head" in place) this._paintHead(context, place, wide, rows);
     else if (place.at === "block") this._paintBlock(context, place);
     else if (place.at === "positions" || place.at === "added" || place.at === "next") this._paintPanel(context, place);
     context.restore();
@@ -224,8 +229,8 @@ export class Near {
     }
   }
 
-  /** @type {(context: Context, place: HeadPlace, wide: number) => void} */
-  _paintHead(context, place, wide) {
+  /** @type {(context: Context, place: HeadPlace, wide: number, rows: number) => void} */
+  _paintHead(context, place, wide, rows) {
     const { travel, view } = this;
     const { figure, inks } = view;
     const { block, at } = this._block(place);
@@ -238,7 +243,7 @@ export class Near {
     const alpha = share(wide, TOKENS) * (1 - open);
     const head = /** @type {ModelAnswers["head"] | null} */ (this._answer(place));
     const data = { ...texts, weights, allowed, head };
-    const matrix = { ...data, row: this.lit.query, key: this.lit.key, palette: inks.usual, alphaNumbers: 1, label: "" };
+    const matrix = { ...data, row: this.lit.query, key: this.lit.key, palette: inks.usual, rows: Math.floor(rows), alphaNumbers: 1, label: "" };
     if (alpha > alone) {
       context.globalAlpha = alpha - alone;
       const { label } = figure.facts(place.kind, at, place.head) ?? {};
@@ -273,7 +278,7 @@ export class Near {
         own,
         {
           ...matrix,
-          ...{ queries: [matrix.queries[place.query]], weights: only(matrix.weights), row: 0, head: null, em: view.narrow ? 13 : 18 },
+          ...{ queries: [matrix.queries[place.query]], weights: only(matrix.weights), row: 0, rows: 1, head: null, em: view.narrow ? 13 : 18 },
           allowed: matrix.allowed && /** @type {Uint8Array} */ (only(matrix.allowed)),
           beside: matrix.beside && [matrix.beside[place.query]],
           ...{ keyTitle: "", queryTitle: "" },
@@ -319,6 +324,16 @@ export class Near {
     context.globalAlpha = alpha;
     context.fillStyle = this.view.inks.theme.ground;
     context.fillRect(left, top, width, height);
+  }
+
+  /** Whether a cell stands half open. */
+  get isBetween() {
+    const { place, space, camera } = this.travel;
+    if (place.at !== "weight") return false;
+    const { block } = this._block(place);
+    const { width, height } = space.heads[`${place.kind}.${place.layer}`];
+    const open = share(Math.min((width * camera.across) / block.keys, (1.6 * height * camera.up) / block.queries), CELL);
+    return open > 0 && open < 1;
   }
 
   // ---- pointing ---------------------------------------------------------------------------------------------------

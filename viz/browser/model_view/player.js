@@ -140,6 +140,8 @@ export class Player {
       this.button.title = says;
     }
     classed(root, "playing", this.playing);
+    // Only what stands there can be walked through.
+    classed(root, "unwritten", !done);
     const { dataset } = root;
     const [state, rest] = [this.playing ? "playing" : "resting", String(done ? timeline.rests.length : timeline.restAt(this.time))];
     if (dataset.state !== state) dataset.state = state;

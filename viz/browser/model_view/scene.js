@@ -49,7 +49,7 @@ export class Scene {
     context.setTransform(1, 0, 0, 1, 0, 0);
     context.clearRect(0, 0, view.canvas.width, view.canvas.height);
     context.setTransform(density, 0, 0, density, 0, 0);
-    const focus = this._focus();
+    const focus = this._focus(moment);
     for (const stack of view.stacks) {
       const current = stack.current(moment, done);
       stack.layers.forEach(({ parts, added }, layer) => {
@@ -78,14 +78,16 @@ export class Scene {
     this.drawn = whole ? { across: 1, up: 1 } : { across, up };
   }
 
-  /** The head that one is near, and how pale all others are. */
-  _focus() {
-    const { place, space, camera } = this.travel;
-    if (!("kind" in place)) return { head: -1, pale: 1, wide: 0 };
+  /** The head that one is near, how wide it is seen, how many of its rows are computed, and how pale all others are. @param {Moment} moment */
+  _focus(moment) {
+    const { place, space, camera, view } = this.travel;
+    if (!("kind" in place)) return { head: -1, pale: 1, wide: 0, rows: 0 };
+    const stack = view.stacks.find(({ stack: { blocks } }) => blocks.some(({ kind }) => kind === place.kind));
+    const rows = stack?.rowsOf(moment, stack.stack.blocks[0].layers.indexOf(place.layer)) ?? 0;
     const tile = space.heads[`${place.kind}.${place.layer}`];
     const wide = tile.width * camera.across;
     const [from, to, palest] = place.at === "block" ? [50, 100, PALE] : [PALES_FROM, PALEST_AT, PALEST];
-    return { head: "head" in place ? place.head : -1, pale: 1 - (1 - palest) * smooth((wide - from) / (to - from)), wide };
+    return { head: "head" in place ? place.head : -1, pale: 1 - (1 - palest) * smooth((wide - from) / (to - from)), wide, rows };
   }
 
   /** Whether a block is the place, or has it within. @type {(block: FigureBlock, at: number) => boolean} */

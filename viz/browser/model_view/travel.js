@@ -252,6 +252,10 @@ export class Travel {
     this.waiting = setTimeout(() => {
       const { view, place } = this;
       const { stop } = this.guide;
+      if (this.near.isBetween) {
+        this.go(place);
+        return;
+      }
       if (!stop) view.say(saidOf(place, view.figure));
       if (samePlace(place, this.told) && stop === this.toldStop) return;
       Object.assign(this, { told: place, toldStop: stop });
@@ -362,14 +366,16 @@ export class Travel {
   /** After a move by hand, one is where the middle of the screen is. */
   _free() {
     const middle = { x: this.camera.x, y: this.camera.y };
-    const place = scaleOf(this.camera) <= 1 ? MODEL : this._placeAt(middle, 0.5);
+    const under = scaleOf(this.camera) <= 1 ? MODEL : this._placeAt(middle, 0.5);
+    // On the way from a head to its cells, no row opens.
+    const place = under.at === "row" ? /** @type {Place} */ ({ at: "head", kind: under.kind, layer: under.layer, head: under.head }) : under;
     const changed = !samePlace(place, this.place);
     this.place = place;
     if (changed) {
       this.near.ask(place);
       this._dress();
-      this._settled();
     }
+    this._settled();
     this.view.drawSoon();
   }
 

@@ -31,6 +31,8 @@ interface MatrixData extends HeadRows {
   queryTitle: string;
   keyTitle: string;
   palette: Palette;
+  /** So many rows are computed; else all. */
+  rows?: number;
   /** The size of type in pixels; else it follows the room. */
   em?: number;
   /** How much of the numbers is seen, 0 to 1. */

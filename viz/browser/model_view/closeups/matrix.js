@@ -32,7 +32,7 @@ function drawNumbers(pen, room, data, palette) {
   const { queries, keys, row } = data;
   const [wide, high] = [room.width / keys.length, room.height / queries.length];
   const size = bounded(Math.min(wide * 0.36, high * 0.5), 9, 1.2 * pen.em);
-  queries.forEach((_, query) => {
+  queries.slice(0, data.rows).forEach((_, query) => {
     const { weights, seen } = exactRow(data, query);
     const style = { size, align: /** @type {const} */ ("center"), weight: query === row || size > 18 ? 700 : 400 };
     weights.forEach((weight, key) => {
