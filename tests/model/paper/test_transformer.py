@@ -23,6 +23,7 @@ from tests.kit.torch_twins import (
     twin_stacks,
     weights_seen,
 )
+from tests.kit.variants import VARIANTS as OF_ATTENTION
 
 Build = Callable[..., Transformer]
 
@@ -34,8 +35,7 @@ FULL_SOURCE = SOURCE.masked_fill(SOURCE == 0, 12)
 FULL_TARGET = torch.tensor([[2, 9, 8, 7, 6, 5], [2, 4, 7, 7, 3, 4], [2, 5, 6, 7, 8, 9]])
 
 VARIANTS: dict[str, dict[str, Any]] = {
-    "the paper's": {},
-    "pre-norm": {"norm": "pre"},
+    **OF_ATTENTION,
     "no bias, d_k and d_v apart": {
         "attention_bias": False,
         "d_k": 5,
@@ -43,37 +43,12 @@ VARIANTS: dict[str, dict[str, Any]] = {
         "layer_norm_eps": 1e-6,
     },
     "learned positions, a module per head": {"positions": "learned", "head_layout": "per_head"},
-    "fused projections": {"fused_qkv": True, "d_k": 5, "d_v": 11},
-    "rotary positions": {"positions": "rotary"},
     "rotary positions, fused projections, free widths": {
         "positions": "rotary",
         "fused_qkv": True,
         "d_k": 6,
         "d_v": 11,
     },
-    "rotary positions, a module per head": {"positions": "rotary", "head_layout": "per_head"},
-    "additive": {"scoring": "additive"},
-    "additive, a module per head": {"scoring": "additive", "head_layout": "per_head"},
-    "dot product": {"scoring": "dot_product"},
-    "ALiBi": {"positions": "alibi"},
-    "T5's relative bias": {"positions": "relative_bias"},
-    "relative bias, a module per head": {"positions": "relative_bias", "head_layout": "per_head"},
-    "a learned temperature": {"scoring": "learned_temperature"},
-    "learned temperatures and ALiBi, a module per head": {
-        "scoring": "learned_temperature",
-        "positions": "alibi",
-        "head_layout": "per_head",
-    },
-    "additive with a shared v": {"scoring": "additive_shared", "d_a": 7},
-    "additive with a shared v, and ALiBi": {"scoring": "additive_shared", "positions": "alibi"},
-    "fused projections, head by head": {
-        "fused_qkv": True,
-        "fused_layout": "by_head",
-        "d_k": 6,
-        "d_v": 11,
-    },
-    "a final norm after post-norm layers": {"final_norm": True},
-    "the explicit formula": {"fused_attention": False},
     "gelu, untied, unscaled": {
         "activation": "gelu",
         "tie_embeddings": False,

@@ -27,6 +27,7 @@ from model.trace.trace import Trace
 from model.translate.sentences import TextError
 from model.translate.translator import Translator, load
 from tests.kit.tiny_checkpoint import PAIRS
+from tests.kit.variants import some
 
 Build = Callable[..., Transformer]
 
@@ -39,15 +40,15 @@ WAYS = {
     "beam": Search(beam=4),
     "sampled": Search(sampling=Sampling(seed=3, temperature=1.4)),
 }
-VARIANTS: dict[str, dict[str, Any]] = {
-    "fused kernel": {},
-    "explicit formula": {"fused_attention": False},
-    "one module a head": {"head_layout": "per_head"},
-    "additive": {"scoring": "additive"},
-    "additive, one module a head": {"scoring": "additive", "head_layout": "per_head"},
-    "without a temperature": {"scoring": "dot_product"},
-    "one matrix for q, k and v": {"fused_qkv": True},
-}
+VARIANTS = some(
+    "as published",
+    "explicit formula",
+    "one matrix for q, k and v",
+    "one module a head",
+    "additive",
+    "additive, one module a head",
+    "without a temperature",
+)
 each_variant = pytest.mark.parametrize("variant", VARIANTS.values(), ids=VARIANTS.keys())
 each_way = pytest.mark.parametrize("way", WAYS.values(), ids=WAYS.keys())
 each_kind = pytest.mark.parametrize("kind", KINDS)

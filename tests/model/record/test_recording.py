@@ -27,6 +27,7 @@ from model.record.recording import (
 from model.record.taps import ADAPTERS, Tap, install_taps
 from model.trace.attention_map import NO_ID, AttentionKind, Site, Tokens, TraceError
 from model.trace.trace import Trace
+from tests.kit.variants import VARIANTS
 
 Build = Callable[..., Transformer]
 
@@ -36,39 +37,6 @@ SITES = tuple(
     for kind in (AttentionKind.ENCODER, AttentionKind.DECODER, AttentionKind.CROSS)
     for layer in range(2)
 )
-VARIANTS: dict[str, dict[str, Any]] = {
-    "as published": {},
-    "explicit formula": {"fused_attention": False},
-    "one matrix for q, k and v": {"fused_qkv": True},
-    "one module a head": {"head_layout": "per_head"},
-    "additive": {"scoring": "additive"},
-    "additive, one module a head": {"scoring": "additive", "head_layout": "per_head"},
-    "without a temperature": {"scoring": "dot_product"},
-    "ALiBi": {"positions": "alibi"},
-    "T5's relative bias": {"positions": "relative_bias"},
-    "relative bias, a module per head": {"positions": "relative_bias", "head_layout": "per_head"},
-    "a learned temperature": {"scoring": "learned_temperature"},
-    "learned temperatures and ALiBi, a module per head": {
-        "scoring": "learned_temperature",
-        "positions": "alibi",
-        "head_layout": "per_head",
-    },
-    "additive with a shared v": {"scoring": "additive_shared", "d_a": 7},
-    "additive with a shared v, and ALiBi": {"scoring": "additive_shared", "positions": "alibi"},
-    "fused projections, head by head": {
-        "fused_qkv": True,
-        "fused_layout": "by_head",
-        "d_k": 6,
-        "d_v": 5,
-    },
-    "a final norm after post-norm layers": {"final_norm": True},
-    "pre-norm, learned positions": {"norm": "pre", "positions": "learned"},
-    "rotary positions": {"positions": "rotary"},
-    "rotary positions, one module a head": {"positions": "rotary", "head_layout": "per_head"},
-    "free widths, no biases": {"d_k": 6, "d_v": 5, "attention_bias": False},
-    "free widths, one matrix": {"d_k": 6, "d_v": 5, "fused_qkv": True},
-    "free widths, one module a head": {"d_k": 6, "d_v": 5, "head_layout": "per_head"},
-}
 each_variant = pytest.mark.parametrize("variant", VARIANTS.values(), ids=VARIANTS.keys())
 
 
