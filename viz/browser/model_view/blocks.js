@@ -194,6 +194,13 @@ export function smooth(share) {
   return within * within * (3 - 2 * within);
 }
 
+/** From 0 to 1 as a size goes over a range; where it will grow to `most` alone, all is there by then.
+ * @type {(size: number, range: number[], most: number) => number} */
+export function come(size, [from, to], most) {
+  const end = Math.min(to, most);
+  return smooth((size - (from * end) / to) / (end - (from * end) / to));
+}
+
 /** @type {(context: Context, room: Rectangle, color: string, width: number) => void} */
 function outlined(context, room, color, width) {
   context.strokeStyle = color;

@@ -4,11 +4,12 @@ import { element, classed } from "../canvas/dom.js";
 import { tr } from "../canvas/wording.js";
 import { answersFrom } from "./answers.js";
 import { asking } from "./asking.js";
-import { smooth } from "./blocks.js";
+import { come, smooth } from "./blocks.js";
 import { fitting } from "./camera.js";
 import { paintAdded } from "./closeups/added.js";
 import { paintNext } from "./closeups/logits.js";
 import { paintMatrix } from "./closeups/matrix.js";
+import { bounded } from "./closeups/pen.js";
 import { paintRow } from "./closeups/row.js";
 import { paintWaves } from "./closeups/waves.js";
 import { paintWeight } from "./closeups/weight.js";
@@ -24,8 +25,8 @@ const ROW = [40, 64];
 const CELL = [150, 300];
 const PANEL = [90, 200];
 const LETTERS = 9;
-// The height of the path of names.
-const TRAIL = 40;
+/** Where less is seen, a head has neither a title nor a label. */
+const LOW = 400;
 const MOST_CELL = { width: 150, height: 84 };
 
 export class Near {
@@ -39,6 +40,8 @@ export class Near {
   lit = { query: -1, key: -1 };
   /** The token that is pointed at in a panel. */
   token = -1;
+  /** Room that the path takes at the top. */
+  top = 0;
   /** Room that the walk's bubble takes at the foot. */
   below = 0;
 
@@ -119,19 +122,27 @@ export class Near {
 
   /** The room for what stands around a place. @type {(place: Place) => Partial<Insets>} */
   margin(place) {
+    const { em, top, isLow } = this;
     const { narrow, figure } = this.view;
-    const top = TRAIL + 16;
     const bottom = this.below || this._foot;
     if ("head" in place) {
       const { queries, keys, beside } = this._texts(place);
-      // As large as type will be in the room that is left.
-      const em = narrow ? 12 : Math.min(26, Math.max(14, 0.62 * this.travel.viewport.height / 17));
-      const wide = (/** @type {string[]} */ texts) => Math.min(LETTERS, Math.max(1, ...texts.map((text) => text.length)) * 0.6) * em;
-      const slanted = wide(keys) * Math.SQRT1_2;
-      return { top: TRAIL + slanted + 4.6 * em, bottom, left: wide(queries) + 3 * em, right: beside ? wide(beside) + 3 * em : 2 * em };
+      const above = 1.3 * em + emsOf(keys) * Math.SQRT1_2 * em;
+      const titled = place.at === "head" && !isLow ? 3.2 * em : 0.4 * em;
+      return { top: top + above + titled, bottom, left: (emsOf(queries) + 2.4) * em, right: beside ? (emsOf(beside) + 2.6) * em : 2 * em };
     }
     const side = narrow ? 12 : figure.stage ? 60 : 40;
-    return { top: top + ({ stack: 44, block: 40 }[/** @type {string} */ (place.at)] ?? 10), bottom, left: side, right: side };
+    return { top: top + ({ stack: 16, block: 40 }[/** @type {string} */ (place.at)] ?? 10), bottom, left: side, right: side };
+  }
+
+  /** The size of type around a head. */
+  get em() {
+    const { width, height } = this.travel.viewport;
+    return bounded(Math.min(width, height) / 34, 12, 28);
+  }
+
+  get isLow() {
+    return this.travel.viewport.height < LOW;
   }
 
   /** The view of a place whose shape changes on the way; null where it keeps its shape. @type {(place: Place, rect: Rectangle) => CameraView | null} */
@@ -154,10 +165,10 @@ export class Near {
       });
     }
     if (!["weight", "positions", "added", "next"].includes(place.at)) return null;
-    const most = place.at === "weight" ? 1240 : 1500;
+    const most = place.at === "weight" && !this.view.figure.stage ? 1240 : 1500;
     const side = this.view.narrow ? 8 : 40;
     const width = Math.min(most, viewport.width - 2 * side);
-    const top = TRAIL + 16;
+    const { top } = this;
     return filled(rect, viewport, { left: (viewport.width - width) / 2, top, width, height: viewport.height - top - (this.below || this._foot) });
   }
 
@@ -175,28 +186,28 @@ export class Near {
 
   // ---- painting ---------------------------------------------------------------------------------------------------
 
-  /** Paints what opens at the place, as far as it has come; of a head, so many rows are computed.
-   * @type {(context: Context, focus: { wide: number, rows: number }, come: number) => void} */
-  paint(context, { wide, rows }, come) {
+  /** Paints what opens at the place on the way to `end`: of a stop's picture what has come, of a head so many computed rows.
+   * @type {(context: Context, on: { end: CameraView, share: number, rows: number }) => void} */
+  paint(context, { end, share, rows }) {
     const { place } = this.travel;
     this.hot = [];
     context.font = `16px ${this.family}`;
     context.save();
-    if (come < 1 && place.at !== "block") this._clip(context, place, come);
-    if ("head" in place) this._paintHead(context, place, wide, rows);
-    else if (place.at === "block") this._paintBlock(context, place);
-    else if (place.at === "positions" || place.at === "added" || place.at === "next") this._paintPanel(context, place);
+    if (share < 1 && place.at !== "block") this._clip(context, place, share);
+    if ("head" in place) this._paintHead(context, place, end, rows);
+    else if (place.at === "block") this._paintBlock(context, place, end);
+    else if (place.at === "positions" || place.at === "added" || place.at === "next") this._paintPanel(context, place, end);
     context.restore();
     context.globalAlpha = 1;
   }
 
-  /** A head comes row by row, all else from left to right. @type {(context: Context, place: Place, come: number) => void} */
-  _clip(context, place, come) {
+  /** A head comes row by row, all else from left to right. @type {(context: Context, place: Place, share: number) => void} */
+  _clip(context, place, share) {
     const { travel, view } = this;
     const { left, top, width, height } = travel.viewport;
     const room = place.at === "head" ? travel.onScreen(rectOf(place, travel.space, view.figure)) : null;
     context.beginPath();
-    context.rect(left, top, room ? width : smooth(come) * width, room ? room.top + come * room.height - top : height);
+    context.rect(left, top, room ? width : smooth(share) * width, room ? room.top + share * room.height - top : height);
     context.clip();
   }
 
@@ -204,57 +215,59 @@ export class Near {
     return getComputedStyle(this.view.root).fontFamily;
   }
 
-  /** Names the heads of a layer. @type {(context: Context, place: { kind: string; layer: number }) => void} */
-  _paintBlock(context, place) {
+  /** Names the heads of a layer. @type {(context: Context, place: { kind: string; layer: number }, end: CameraView) => void} */
+  _paintBlock(context, place, end) {
     const { travel, view } = this;
     const { width, gap } = travel.space.heads[`${place.kind}.${place.layer}`];
     const room = travel.onScreen(rectOf({ at: "block", ...place }, travel.space, view.figure));
     const step = (width + gap) * travel.camera.across;
-    const alpha = smooth((step - 50) / 50);
+    const alpha = come(step, [50, 100], (width + gap) * end.across);
+    const isNamed = step > 60;
     if (alpha <= 0) return;
     const { block, at } = this._block(place);
     context.globalAlpha = alpha;
     context.textAlign = "center";
     context.textBaseline = "alphabetic";
-    const size = Math.min(20, Math.max(12, step / 8));
+    const size = bounded(step / 8, 12, 24);
     for (let head = 0; head < block.heads; head++) {
       const x = room.left + head * step + (width * travel.camera.across) / 2;
       context.fillStyle = view.inks.theme.text;
       context.font = `600 ${size}px ${this.family}`;
-      context.fillText(tr("Head {head}", { head }), x, room.top - 12);
-      const label = block.labels[at][head];
+      context.fillText(isNamed ? tr("Head {head}", { head }) : String(head), x, room.top - 12);
+      const label = isNamed && block.labels[at][head];
       context.font = `${0.78 * size}px ${this.family}`;
       context.fillStyle = view.inks.theme.muted;
       if (label) wrapped(context, label, x, room.bottom + 1.5 * size, step - gap - 6, size);
     }
   }
 
-  /** @type {(context: Context, place: HeadPlace, wide: number, rows: number) => void} */
-  _paintHead(context, place, wide, rows) {
+  /** @type {(context: Context, place: HeadPlace, end: CameraView, rows: number) => void} */
+  _paintHead(context, place, end, rows) {
     const { travel, view } = this;
     const { figure, inks } = view;
     const { block, at } = this._block(place);
     const room = travel.onScreen(rectOf({ at: "head", kind: place.kind, layer: place.layer, head: place.head }, travel.space, figure));
-    const [cellWide, cellHigh] = [room.width / block.keys, room.height / block.queries];
+    const high = room.height / block.queries;
+    const [wider, higher] = [end.across / travel.camera.across, end.up / travel.camera.up];
     const { weights, allowed } = figure.cells(block, at, place.head);
     const texts = this._texts(place);
-    const open = place.at === "weight" ? share(Math.min(cellWide, 1.6 * cellHigh), CELL) : 0;
-    const alone = place.at === "row" ? share(cellHigh, ROW) : 0;
-    const alpha = share(wide, TOKENS) * (1 - open);
+    const open = this._open(place, end);
+    const alone = place.at === "row" ? come(high, ROW, higher * high) : 0;
+    const alpha = come(room.width, TOKENS, wider * room.width) * (1 - open);
     const head = /** @type {ModelAnswers["head"] | null} */ (this._answer(place));
-    const data = { ...texts, weights, allowed, head };
-    const matrix = { ...data, row: this.lit.query, key: this.lit.key, palette: inks.usual, rows: Math.floor(rows), alphaNumbers: 1, label: "" };
+    const data = { ...texts, ...(this.isLow && { keyTitle: "" }), weights, allowed, head };
+    const matrix = { ...data, row: this.lit.query, key: this.lit.key, palette: inks.usual, rows: Math.floor(rows), alphaNumbers: 1, label: "", em: this.em };
     if (alpha > alone) {
+      if (place.at === "head") this._clear(context, place, room, 0.9 * alpha);
       context.globalAlpha = alpha - alone;
       const { label } = figure.facts(place.kind, at, place.head) ?? {};
-      this.hot.push(...paintMatrix(context, room, { ...matrix, label: (place.at === "head" && label) || "" }, inks));
+      this.hot.push(...paintMatrix(context, room, { ...matrix, label: (place.at === "head" && !this.isLow && label) || "" }, inks));
     }
     if (place.at === "row" && alone > 0) this._paintRow(context, place, room, alone, data, matrix);
     if (open <= 0 || place.at !== "weight") return;
     const cell = travel.onScreen(rectOf(place, travel.space, figure));
     const { left, top, width, height } = travel.viewport;
-    this._ground(context, rectangleOf(left, top, width, height), 0.95 * open);
-    this._ground(context, cell, open);
+    this._ground(context, rectangleOf(left, top, width, height), open);
     context.globalAlpha = open;
     this.hot.push(...paintWeight(context, cell, { ...data, row: place.query, key: place.key }, inks));
   }
@@ -278,7 +291,7 @@ export class Near {
         own,
         {
           ...matrix,
-          ...{ queries: [matrix.queries[place.query]], weights: only(matrix.weights), row: 0, rows: 1, head: null, em: view.narrow ? 13 : 18 },
+          ...{ queries: [matrix.queries[place.query]], weights: only(matrix.weights), row: 0, rows: 1, head: null },
           allowed: matrix.allowed && /** @type {Uint8Array} */ (only(matrix.allowed)),
           beside: matrix.beside && [matrix.beside[place.query]],
           ...{ keyTitle: "", queryTitle: "" },
@@ -290,12 +303,13 @@ export class Near {
     this.hot.push(...paintRow(context, panel, { ...data, row: place.query }, view.inks));
   }
 
-  /** @type {(context: Context, place: Extract<Place, { at: "positions" | "added" | "next" }>) => void} */
-  _paintPanel(context, place) {
+  /** @type {(context: Context, place: Extract<Place, { at: "positions" | "added" | "next" }>, end: CameraView) => void} */
+  _paintPanel(context, place, end) {
     const { travel, view } = this;
     const { figure, inks } = view;
     const room = travel.onScreen(rectOf(place, travel.space, figure));
-    const alpha = share(Math.min(room.width / 2, room.height), PANEL);
+    const [wider, higher] = [end.across / travel.camera.across, end.up / travel.camera.up];
+    const alpha = come(Math.min(room.width / 2, room.height), PANEL, Math.min((wider * room.width) / 2, higher * room.height));
     if (alpha <= 0) return;
     this._ground(context, room, alpha);
     context.globalAlpha = alpha;
@@ -319,6 +333,18 @@ export class Near {
     this.hot.push(...paintAdded(context, room, /** @type {AddedData} */ (data), inks));
   }
 
+  /** Pales what is seen around a head, where its tokens are written. @type {(context: Context, place: HeadPlace, room: Rectangle, alpha: number) => void} */
+  _clear(context, place, room, alpha) {
+    const { left = 0, right = 0 } = this.margin(place);
+    const above = this.travel.viewport.top;
+    context.globalAlpha = alpha;
+    context.fillStyle = this.view.inks.theme.ground;
+    context.beginPath();
+    context.rect(room.left - left, above, left + room.width + right, room.bottom + this.em - above);
+    context.rect(room.left, room.top, room.width, room.height);
+    context.fill("evenodd");
+  }
+
   /** @type {(context: Context, room: Rectangle, alpha: number) => void} */
   _ground(context, { left, top, width, height }, alpha) {
     context.globalAlpha = alpha;
@@ -328,12 +354,19 @@ export class Near {
 
   /** Whether a cell stands half open. */
   get isBetween() {
-    const { place, space, camera } = this.travel;
-    if (place.at !== "weight") return false;
+    const { place, end } = this.travel;
+    const open = this._open(place, end);
+    return open > 0 && open < 1;
+  }
+
+  /** How far a weight's cell has opened, 0 to 1. @type {(place: Place, end: CameraView) => number} */
+  _open(place, end) {
+    if (place.at !== "weight") return 0;
+    const { camera, space } = this.travel;
     const { block } = this._block(place);
     const { width, height } = space.heads[`${place.kind}.${place.layer}`];
-    const open = share(Math.min((width * camera.across) / block.keys, (1.6 * height * camera.up) / block.queries), CELL);
-    return open > 0 && open < 1;
+    const size = (/** @type {CameraView} */ { across, up }) => Math.min((width * across) / block.keys, (1.6 * height * up) / block.queries);
+    return come(size(camera), CELL, size(end));
   }
 
   // ---- pointing ---------------------------------------------------------------------------------------------------
@@ -387,9 +420,16 @@ export class Near {
   /** Takes another token, and shows what is written then. @type {(question: Extract<ModelQuestion, { ask: "instead" }>) => void} */
   _instead(question) {
     this.engine?.ask(question).then(
-      ({ text }) => this.travel.switched.tell(tr("Now it writes: “{words}”", { words: text })),
-      (error) => this.travel.switched.tell(error.message),
+      ({ text }) => this._tellResult(tr("Now it writes: “{words}”", { words: text })),
+      (error) => this._tellResult(error.message),
     );
+  }
+
+  /** @param {string} text */
+  _tellResult(text) {
+    const { travel, view } = this;
+    travel.trail?.tell(text);
+    view.say(text);
   }
 
   /** The pages on which a place is shown with more around it. @type {(place: Place) => { text: string; open: () => void }[]} */
@@ -398,10 +438,8 @@ export class Near {
     /** @type {(page: string, text: string, selected: { [parameter: string]: string | number }) => { text: string; open: () => void }[]} */
     const way = (page, text, selected) => (view.figure.pages.includes(page) ? [{ text, open: () => view.open({ page, ...selected }) }] : []);
     if ("head" in place) {
-      const { switched } = this.travel;
-      const head = { attention: place.kind, layer: place.layer, head: place.head, off: switched.spelled };
-      const open = way("heads", tr("Open in Heads"), place.at === "weight" ? { ...head, cell: `${place.query}.${place.key}` } : head);
-      return this.can.without ? [...open, { text: switched.has(place) ? tr("Switch on") : tr("Switch off"), open: () => switched.toggle(place) }] : open;
+      const head = { attention: place.kind, layer: place.layer, head: place.head };
+      return way("heads", tr("Open in Heads"), place.at === "weight" ? { ...head, cell: `${place.query}.${place.key}` } : head);
     }
     if (place.at === "block") return way("heads", tr("Open in Heads"), { attention: place.kind, layer: place.layer });
     if (place.at === "positions") return way("positions", tr("Open in Positions"), {});
@@ -410,9 +448,10 @@ export class Near {
   }
 }
 
-/** From 0 to 1 as a size goes over a range. @type {(size: number, range: number[]) => number} */
-function share(size, [from, to]) {
-  return smooth((size - from) / (to - from));
+/** How long the longest token is as it is written, in its size. @type {(texts: string[]) => number} */
+function emsOf(texts) {
+  const lengths = texts.map((text) => Array.from(text).reduce((sum, letter) => sum + (letter > "\u2e80" ? 1 : 0.58), 0));
+  return Math.min(LETTERS, Math.max(0.6, ...lengths));
 }
 
 /** @type {(left: number, top: number, width: number, height: number) => Rectangle} */

@@ -1,7 +1,7 @@
 // What is seen from where the camera stands: the HTML, moved and faded, and over it the heads, positions and feed-forward layers.
 
 import { fitted } from "../canvas/dom.js";
-import { paintBars, smooth } from "./blocks.js";
+import { come, paintBars } from "./blocks.js";
 import { scaleOf, seenIn } from "./camera.js";
 
 /** @import { HeadTiles } from "./blocks.js" */
@@ -19,6 +19,8 @@ export class Scene {
   drawn = { across: 1, up: 1 };
   /** @type {{ context: Context, density: number } | null} */
   canvas = null;
+  /** The view to which the camera goes. @type {CameraView} */
+  end = { x: 0, y: 0, across: 1, up: 1 };
 
   /** @param {Travel} travel */
   constructor(travel) {
@@ -32,7 +34,9 @@ export class Scene {
 
   /** How much of the HTML is to be seen, 0 to 1. */
   get worldAlpha() {
-    return 1 - smooth((Math.log2(scaleOf(this.travel.camera)) - FADES_FROM) / (GONE_AT - FADES_FROM));
+    const { camera, place } = this.travel;
+    const isHtml = place.at === "model" || place.at === "stack";
+    return 1 - come(Math.log2(scaleOf(camera)), [FADES_FROM, GONE_AT], isHtml ? GONE_AT : Math.max(0.1, Math.log2(scaleOf(this.end))));
   }
 
   get showsWorld() {
@@ -45,6 +49,7 @@ export class Scene {
     const { view, camera } = travel;
     if (!canvas || !travel.space) return;
     const { context, density } = canvas;
+    this.end = travel.end;
     this._place(camera);
     context.setTransform(1, 0, 0, 1, 0, 0);
     context.clearRect(0, 0, view.canvas.width, view.canvas.height);
@@ -59,7 +64,7 @@ export class Scene {
       });
       this._paintTable(context, stack, focus.pale);
     }
-    travel.near.paint(context, focus, travel.guide.share);
+    travel.near.paint(context, { end: this.end, share: travel.guide.share, rows: focus.rows });
     travel.map?.draw(travel.place, travel.space, view.figure, seenIn(camera, travel.viewport), view.inks.theme);
   }
 
@@ -78,16 +83,16 @@ export class Scene {
     this.drawn = whole ? { across: 1, up: 1 } : { across, up };
   }
 
-  /** The head that one is near, how wide it is seen, how many of its rows are computed, and how pale all others are. @param {Moment} moment */
+  /** The head that one is near, how many of its rows are computed, and how pale all others are. @param {Moment} moment */
   _focus(moment) {
     const { place, space, camera, view } = this.travel;
-    if (!("kind" in place)) return { head: -1, pale: 1, wide: 0, rows: 0 };
+    if (!("kind" in place)) return { head: -1, pale: 1, rows: 0 };
     const stack = view.stacks.find(({ stack: { blocks } }) => blocks.some(({ kind }) => kind === place.kind));
     const rows = stack?.rowsOf(moment, stack.stack.blocks[0].layers.indexOf(place.layer)) ?? 0;
     const tile = space.heads[`${place.kind}.${place.layer}`];
-    const wide = tile.width * camera.across;
-    const [from, to, palest] = place.at === "block" ? [50, 100, PALE] : [PALES_FROM, PALEST_AT, PALEST];
-    return { head: "head" in place ? place.head : -1, pale: 1 - (1 - palest) * smooth((wide - from) / (to - from)), wide, rows };
+    const palest = place.at === "block" ? PALE : PALEST;
+    const share = come(tile.width * camera.across, place.at === "block" ? [50, 100] : [PALES_FROM, PALEST_AT], tile.width * this.end.across);
+    return { head: "head" in place ? place.head : -1, pale: 1 - (1 - palest) * share, rows };
   }
 
   /** Whether a block is the place, or has it within. @type {(block: FigureBlock, at: number) => boolean} */
@@ -110,7 +115,7 @@ export class Scene {
     const { width, height, gap } = space.heads[key];
     if (!this._isSeen(this.travel.onScreen(space.blocks[key]))) return;
     const isHere = this._isHere(block, place);
-    const come = isHere ? Math.min(rows, guide.share * block.queries) : rows;
+    const shown = isHere ? Math.min(rows, guide.share * block.queries) : rows;
     const rooms = Array.from({ length: block.heads }, (_, head) => {
       const from = left + head * (width + gap);
       const room = this.travel.onScreen({ left: from, top, width, height, right: from + width, bottom: top + height });
@@ -119,11 +124,7 @@ export class Scene {
     const alphas = rooms.map((_, head) => (isHere && (focus.head < 0 || head === focus.head) ? 1 : focus.pale));
     const marks = this.showsWorld ? view.marksOf(stack, drawn) : { rows: null, columns: null, head: -1, over: -1 };
     const tiles = /** @type {HeadTiles} */ (view.tiles.get(drawn));
-    tiles.paint({ context, density, inks: view.inks, rooms, alphas, rows: come, current, marks });
-    const { switched } = this.travel;
-    rooms.forEach((room, head) => {
-      if (room && switched.has({ at: "head", kind: block.kind, layer: block.layers[place], head })) crossedOut(context, room, view.inks);
-    });
+    tiles.paint({ context, density, inks: view.inks, rooms, alphas, rows: shown, current, marks });
   }
 
   /** @type {(context: Context, stack: Stack, layer: number, how: { rows: number; current: number; alpha: number }) => void} */
@@ -148,19 +149,4 @@ export class Scene {
     context.drawImage(image, room.left, room.top, room.width, room.height);
     context.globalAlpha = 1;
   }
-}
-
-/** Dims and crosses out a head that is switched off. @type {(context: Context, room: Rectangle, inks: Inks) => void} */
-function crossedOut(context, { left, top, width, height }, { theme }) {
-  context.globalAlpha = 0.7;
-  context.fillStyle = theme.ground;
-  context.fillRect(left, top, width, height);
-  context.globalAlpha = 1;
-  context.strokeStyle = theme.muted;
-  context.lineWidth = Math.min(4, Math.max(1.5, width / 120));
-  context.strokeRect(left, top, width, height);
-  context.beginPath();
-  context.moveTo(left, top + height);
-  context.lineTo(left + width, top);
-  context.stroke();
 }

@@ -28,6 +28,12 @@ export class Trail {
     this.told.hidden = !text;
   }
 
+  /** Room that it takes at the top. @type {(isNarrow: boolean) => number} */
+  height(isNarrow) {
+    // Beside the map, names may take more lines than one.
+    return isNarrow ? this.root.offsetHeight + 4 : this.list.offsetHeight + 24;
+  }
+
   /** @type {(place: Place, figure: PlacedFigure, ways?: { text: string; open: () => void }[]) => void} */
   show(place, figure, ways = []) {
     this.tell("");

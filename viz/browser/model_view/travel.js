@@ -1,7 +1,6 @@
 // The way through the model: where one is, and the camera that goes there.
 
 import { classed } from "../canvas/dom.js";
-import { typing } from "../canvas/keys.js";
 import { wantsNoMotion } from "../canvas/page.js";
 import { fitting, panned, path, scaleOf, toScreen, toWorld, zoomed } from "./camera.js";
 import { Gestures, keyMeans } from "./gestures.js";
@@ -11,7 +10,6 @@ import { saidOf } from "./place_words.js";
 import { MODEL, beside, inner, legal, outer, samePlace } from "./places.js";
 import { Scene } from "./scene.js";
 import { placeAt, rectOf } from "./space.js";
-import { Switched } from "./switched.js";
 import { SmallMap, Trail } from "./trail.js";
 
 /** @import { ModelView } from "./view.js" */
@@ -45,7 +43,6 @@ export class Travel {
   constructor(view) {
     this.view = view;
     this.near = new Near(this);
-    this.switched = new Switched(this);
     this.scene = new Scene(this);
     this.guide = new Guide(this);
     this.gestures = new Gestures(view.root, {
@@ -142,6 +139,11 @@ export class Travel {
     return { x: left + width / 2, y: top + height / 2, across: 1, up: 1 };
   }
 
+  /** The view of where one is, or goes. */
+  get end() {
+    return this._viewOf(this.place);
+  }
+
   /** The view of a place. @type {(place: Place) => CameraView} */
   _viewOf(place) {
     if (place.at === "model" && !this.near.below) return this._whole();
@@ -184,7 +186,7 @@ export class Travel {
       this.place = to;
       this.near.ask(to);
       this.measure(this.size.width, this.size.height);
-      this.dress();
+      this._dress();
     }
     this.guide.take(stop);
     if (!isNew && !stop && !samePlace(to, this.place)) this.go(to);
@@ -196,9 +198,9 @@ export class Travel {
     if (this.isWhole) this.look();
     this.place = place;
     this.near.ask(place, lit);
-    const to = this._viewOf(place);
+    this._dress();
+    const to = this.end;
     const way = path(this.camera, to, this.viewport);
-    this.dress();
     if (!way.duration || wantsNoMotion()) {
       this.camera = to;
       this.moving = null;
@@ -245,7 +247,7 @@ export class Travel {
 
   _arrived() {
     if (this.place.at === "model" && !this.near.below) this._rest();
-    this.dress();
+    this._dress();
     this._settled();
   }
 
@@ -272,13 +274,14 @@ export class Travel {
   }
 
   /** Shows the path of names and takes the HTML out of reach, or not. */
-  dress() {
+  _dress() {
     const { view, place } = this;
     const whole = place.at === "model";
     classed(view.root, "zoomed", !whole);
     view.root.dataset.place = place.at;
     view.world.inert = !whole;
     this.trail?.show(place, view.figure, this.near.ways(place));
+    this.near.top = this.trail?.height(view.narrow) ?? 0;
     this.gestures.update();
   }
 
@@ -324,10 +327,6 @@ export class Travel {
   key(event, key, { inside, target }) {
     if (this.guide.key(event)) return true;
     const isControl = target.closest?.("button, input, [role=option], [role=listbox]");
-    if (key === "x" && "head" in this.place && this.near.can.without && !typing(event)) {
-      this.switched.toggle(this.place);
-      return true;
-    }
     const means = keyMeans(event.key);
     if (!means || (!inside && target !== document.body && !this.view.figure.stage)) return false;
     if (means.zoom) {
@@ -380,7 +379,7 @@ export class Travel {
     this.place = place;
     if (changed) {
       this.near.ask(place);
-      this.dress();
+      this._dress();
     }
     this._settled();
     this.view.drawSoon();
