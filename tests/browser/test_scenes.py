@@ -88,6 +88,10 @@ class TalkPage:
         return opened.value
 
 
+NOTES = Path(__file__).parents[2] / "viz" / "browser" / "model_view" / "walk" / "notes.json"
+"""What a speaker may say at each stop of the walk."""
+
+
 @pytest.fixture
 def talk(visitor: Callable[..., HeadsPage]) -> TalkPage:
     return TalkPage(visitor())
@@ -331,6 +335,33 @@ def test_the_notes_follow_the_talk_and_drive_it(talk: TalkPage) -> None:
     expect(notes.locator("#time")).to_have_text(re.compile(r"^\d+:\d\d$"))
     # What the speaker reads stands nowhere in the window that is projected.
     assert READY.scenes[11].note not in talk.page.content()
+
+
+def test_the_notes_follow_the_walk_and_lead_along_it(talk: TalkPage) -> None:
+    talk.reader.walk("", sentence="The cat sat on the mat.", present="1", moment="999")
+    wait_for_picture(talk)
+    with talk.page.context.expect_page() as opened:
+        talk.page.keyboard.press("s")
+    notes = opened.value
+    expect(notes.locator("#place")).to_have_text("No scene yet; the talk has 12")
+    expect(talk.page.locator(".stage-foot .help")).to_contain_text("W: walk")
+    talk.page.keyboard.press("w")
+    spoken = json.loads(NOTES.read_text(encoding="utf-8"))
+    expect(notes.locator("#place")).to_have_text(re.compile(r"^Stop 1 of \d+ of the walk$"))
+    expect(notes.locator("#note")).to_have_text(spoken["tokens"])
+    expect(notes.locator("#next-note")).to_have_text(spoken["numbers"])
+    expect(notes.get_by_role("button", name="Back")).to_be_disabled()
+    notes.get_by_role("button", name="Next").click()
+    expect(notes.locator("#note")).to_have_text(spoken["numbers"])
+    talk.page.keyboard.press("PageDown")
+    expect(notes.locator("#note")).to_have_text(spoken["heads"])
+    talk.reader.wait_for_query(walk="3")
+    expect(talk.page.locator(".stage-foot .shown")).to_have_text("Encoder self-attention, layer 0")
+    talk.page.keyboard.press("Escape")
+    expect(notes.locator("#place")).to_have_text("No scene yet; the talk has 12")
+    talk.reader.wait_for_query(walk=None)
+    notes.keyboard.press("PageDown")
+    talk.wait_for(1)
 
 
 def test_the_notes_outlive_a_reload_of_the_talk(talk: TalkPage) -> None:

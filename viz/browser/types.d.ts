@@ -101,6 +101,7 @@ interface Window {
   headscopeMoves?: { told: number; wanted: number | null };
   headscopeLook?: { page: string; view: View };
   headscopeSteps?: boolean;
+  headscopeWalk?: WalkTold | null;
 }
 
 interface DocumentEventMap {
@@ -113,7 +114,12 @@ interface WindowEventMap {
   "headscope-step": CustomEvent<number>;
   "headscope-left": CustomEvent<boolean>;
   "headscope-notes": CustomEvent<{ blocked?: boolean }>;
+  "headscope-walk-step": CustomEvent<number>;
 }
+
+type Noted = { title: string; note: string };
+/** The stop of the walk at which this window is, and the next. */
+type WalkTold = Noted & { at: number; count: number; next: Noted | null };
 
 /** What a picture on a stage shows: in words, and as heads on a small map. */
 type Shown = { text: string; map: { layers: number; heads: number; at: [layer: number, head: number][] } | null };

@@ -18,7 +18,7 @@ from viz.model_page.arcs import arcs_of
 from viz.model_page.asking import asks
 from viz.model_page.payload import Figure, pack
 from viz.model_page.picture import figure_of_model
-from viz.model_page.place import place_in, title_of
+from viz.model_page.place import MODEL, Place, place_in, title_of
 from viz.model_page.view import VIEW, DoorView
 from viz.pages.door_pictures import pictures_at
 from viz.pages.heads_trace import prepare
@@ -146,6 +146,22 @@ def sent_view() -> tuple[int, DoorView]:
     return _SENT.value
 
 
+def keys_at(place: Place, stop: int, *, walks: bool) -> str:
+    """What keys do on stage, in a few words.
+
+    Args:
+        place: where one is.
+        stop: of the walk, counted from 1; 0 where nobody walks.
+        walks: whether there is a walk.
+    """
+    if stop:
+        return "Left and right: stop of the walk"
+    keys = "Arrow keys: neighbours · Enter: closer"
+    if place == MODEL:
+        keys = "Arrow keys: step and layer · K: play · +: closer"
+    return f"{keys} · W: walk" if walks else keys
+
+
 def show(question: Question) -> None:
     """The figure, for a question that has an answer."""
     st.html(css.DOOR_CSS)
@@ -175,9 +191,10 @@ def show(question: Question) -> None:
             on_rested=partial(on_rested, key, n_moments),
         )
     # Where the browser is by now, which may be elsewhere than it was sent.
-    place = place_in(figure, address.read(DoorView).place)
+    now = address.read(DoorView)
+    place = place_in(figure, now.place)
     if stage.is_on():
         stage.say(title_of(place, figure))
-        stage.offer("Arrow keys: step and layer · K: play")
+        stage.offer(keys_at(place, now.walk, walks=isinstance(question, OfModel)))
         return
     save_button(pictures_at(place, figure, question), KEY, question=question)

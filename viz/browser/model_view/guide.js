@@ -3,6 +3,7 @@
 import { plainKey } from "../canvas/keys.js";
 import { wantsNoMotion } from "../canvas/page.js";
 import { MODEL } from "./places.js";
+import { noteOf } from "./walk/notes.js";
 import { Walk } from "./walk/walk.js";
 
 /** @import { Travel } from "./travel.js" */
@@ -29,11 +30,14 @@ export class Guide {
       done: (ended) => this._done(ended),
       field: () => fieldOfSentence()?.select(),
     });
+    this.step = (/** @type {CustomEvent<number>} */ { detail }) => (detail > 0 ? this.walk.next() : this.walk.back());
+    window.addEventListener("headscope-walk-step", this.step);
   }
 
   dispose() {
     cancelAnimationFrame(this.frame);
     this.walk.leave();
+    window.removeEventListener("headscope-walk-step", this.step);
   }
 
   get parts() {
@@ -72,6 +76,15 @@ export class Guide {
     this.began = null;
     this.moves = stop.moves;
     travel.go(place, { lit, comes: () => this._come() });
+    this._tellSpeaker();
+  }
+
+  /** What the speaker's notes show of the stop (speaker/talk.js). */
+  _tellSpeaker() {
+    const { walking, at, stops } = this.walk;
+    const [now, next] = [stops[at - 1], stops[at]].map((stop) => stop && { title: stop.title, note: noteOf(stop) });
+    window.headscopeWalk = walking ? { at, count: stops.length, ...now, next: next ?? null } : null;
+    window.dispatchEvent(new Event("headscope-walk"));
   }
 
   /** Makes room for the bar and the bubble below what is seen. */
@@ -107,6 +120,7 @@ export class Guide {
     cancelAnimationFrame(this.frame);
     this.began = null;
     travel.near.below = 0;
+    this._tellSpeaker();
     if (ended) travel.go(MODEL);
     else travel.again();
     travel.view.tellPlace();

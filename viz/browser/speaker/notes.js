@@ -43,16 +43,19 @@ channel.onmessage = ({ data }) => {
     show("place", "The talk’s window was closed or is loading…");
     return;
   }
-  const { number, count, title, note, next, root, away } = data;
-  show("place", number ? `Scene ${number} of ${count}` : `No scene yet; the talk has ${count}`);
+  const { number, count, title, note, next, root, away, walk } = data;
+  const following = walk ? walk.next : next;
+  const inScene = number ? `Scene ${number} of ${count}` : `No scene yet; the talk has ${count}`;
+  show("place", walk ? `Stop ${walk.at} of ${walk.count} of the walk` : inScene);
   show("away", away ? "The stage has left this scene’s view." : "");
-  show("title", title);
-  show("note", note || (number ? "No note for this scene." : ""));
-  show("next", next ? `Next: ${next.title}` : "End of talk");
-  show("next-note", next?.note ?? "");
-  look(next, root);
-  piece("back").disabled = number <= 1;
-  piece("forth").disabled = number >= count;
+  show("title", walk ? walk.title : title);
+  const ofScene = away && walk ? "" : note;
+  show("note", [walk?.note, ofScene].filter(Boolean).join("\n\n") || (number ? "No note for this scene." : ""));
+  show("next", following ? `Next: ${following.title}` : walk ? "End of the walk" : "End of talk");
+  show("next-note", following?.note ?? "");
+  look(walk ? null : next, root);
+  piece("back").disabled = (walk ? walk.at : number) <= 1;
+  piece("forth").disabled = !walk && number >= count;
 };
 piece("again").onclick = () => { begun = Date.now(); tick() };
 piece("back").onclick = () => channel.postMessage({ step: -1 });

@@ -87,6 +87,7 @@ class Talk {
     this.open = (/** @type {{ detail: { blocked?: boolean } }} */ event) => this._open(event);
     this.step = (/** @type {CustomEvent<number>} */ event) => this._go({ step: event.detail });
     this.wander = (/** @type {CustomEvent<boolean>} */ event) => this._wander(event.detail);
+    this.walk = () => this.data && this._show();
     this.leave = () => this.channel.postMessage({ left: true });
     this.hide = (/** @type {KeyboardEvent} */ event) => hideRing(event, Boolean(this.data?.on));
     window.addEventListener("pointerup", noteClick, true);
@@ -95,6 +96,7 @@ class Talk {
     window.addEventListener("headscope-notes", this.open);
     window.addEventListener("headscope-step", this.step);
     window.addEventListener("headscope-left", this.wander);
+    window.addEventListener("headscope-walk", this.walk);
     window.addEventListener("pagehide", this.leave);
   }
 
@@ -105,6 +107,7 @@ class Talk {
     window.removeEventListener("headscope-notes", this.open);
     window.removeEventListener("headscope-step", this.step);
     window.removeEventListener("headscope-left", this.wander);
+    window.removeEventListener("headscope-walk", this.walk);
     window.removeEventListener("pagehide", this.leave);
     window.removeEventListener("headscope-look", this.look);
     clearTimeout(this.waiting);
@@ -185,6 +188,11 @@ class Talk {
 
   /** @type {(wish: Wish) => void} */
   _go({ number, step }) {
+    // Who walks through the model goes from stop to stop; a reader's keys lead among scenes.
+    if (step && window.headscopeWalk && !this.data.read) {
+      window.dispatchEvent(new CustomEvent("headscope-walk-step", { detail: step }));
+      return;
+    }
     // A key may be pressed before the previous key's scene is loaded.
     const { count, heard, number: shown } = this.data;
     const from = moves().wanted ?? shown;
@@ -243,7 +251,7 @@ class Talk {
   _show() {
     const { number, count, title, note, next } = this.data;
     const root = new URL(location.pathname.replace(/[^/]*$/, ""), location.href).href;
-    this.channel.postMessage({ number, count, title, note, next, root, away: Boolean(this.away) });
+    this.channel.postMessage({ number, count, title, note, next, root, away: Boolean(this.away), walk: window.headscopeWalk ?? null });
   }
 
   /** @type {(message: { ask?: boolean; go?: boolean } & Wish) => void} */
