@@ -18,6 +18,7 @@ from viz.draw.labels import escape_markdown
 from viz.links import parameters as address_parameters
 from viz.links.parameters import Parameter
 from viz.masks.view import FURTHER
+from viz.registry.pages import HOME
 from viz.shell import share, share_panel, speaker_view
 
 OpenApp = Callable[..., AppTest]
@@ -263,6 +264,11 @@ def test_phones_follow_what_is_shown_until_that_is_switched_off(open_app: OpenAp
     assert "scene" not in shown()["query"]
     app.text_input(key="sentence").set_value("a dog sees").run()
     assert shown()["query"]["sentence"] == "a dog sees"
+    # Where in the model one is, and the stop of the walk.
+    within = {"place": "cross.0.1", "walk": "3"}
+    app.query_params.update(within)
+    go_to(app, HOME).run()
+    assert shown()["query"].items() >= within.items()
     # What the site's own pages open with is another picture.
     spelled = {"masks": {"part": "see", "batch": FURTHER}, "positions": {"topic": "table"}}
     for page in ("masks", "positions", "about", "corpus", "heads"):

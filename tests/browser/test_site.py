@@ -167,6 +167,10 @@ def test_a_phone_follows_the_speaker_until_somebody_taps(
     show("masks", sentence="a b c", masked="cross", part="change")
     pressed = phone.locator("#tab-masked-cross[aria-pressed=true]")
     expect(pressed).to_be_visible(timeout=SECONDS)
+    show("door", sentence="a b", moment="999", place="encoder.0.0")
+    expect(phone.locator(".model-view")).to_have_attribute("data-place", "head", timeout=SECONDS)
+    show("door", sentence="a b", moment="999", place="encoder", walk="1")
+    expect(phone.locator(".walk-bubble")).to_contain_text("2 tokens", timeout=SECONDS)
     # One's own way, and back.
     phone.get_by_role("link", name="Positions").click()
     expect(follow).to_have_attribute("aria-pressed", "false")

@@ -52,6 +52,7 @@ export class DoorPage extends SitePage {
       report: (/** @type {{ moment?: number, place?: string, walk?: number }} */ rested) => {
         const told = ["moment", "place", "walk"].filter((name) => name in rested).map((name) => [name, String(rested[/** @type {"moment"} */ (name)] || "")]);
         talk.change({ ...Object.fromEntries(told), play: "" }, { draws: false });
+        this.known = this.asked;
       },
       trigger: (_, /** @type {{ page: string }} */ { page, ...selected }) => {
         const { sentence, checkpoint, lang } = talk.query;
@@ -60,15 +61,26 @@ export class DoorPage extends SitePage {
       },
       engine: { ask: (question, options) => this.answer(question, options) },
     });
+    this.epoch = 0;
+    /** What the picture knows of the address. */
+    this.known = this.asked;
+  }
+
+  /** What the address says of the moment and the place. */
+  get asked() {
+    return JSON.stringify(Object.keys(DoorPage.honours).map((name) => this.query[name] ?? ""));
   }
 
   async draw() {
     const { talk } = this;
     const isCurrent = this.begin();
+    // Back, or a speaker who is followed, leads elsewhere.
+    if (this.asked !== this.known) this.epoch += 1;
+    this.known = this.asked;
     const { place = "" } = this.query;
     if (!PLACE.test(place)) this.misfit("place");
     const at = { moment: this.number("moment", 0, 0, 999), place: PLACE.test(place) ? place : "", walk: this.number("walk", 0, 0, STOPS) };
-    const options = { key: `${talk.card.name} ${talk.text}`, ...at, play: this.query.play === "1", stage: talk.isStaged };
+    const options = { key: `${talk.card.name} ${talk.text}`, ...at, epoch: this.epoch, play: this.query.play === "1", stage: talk.isStaged };
     // What it opens with plays while the model is still loading.
     if (!talk.isReady && talk.text === talk.card.sentence && !options.moment && !talk.query.target) await this.part.update(sealed({ ...this.template, ...options }));
     const trace = await talk.shown();

@@ -38,6 +38,8 @@ export class Travel {
   told = MODEL;
   /** The walk's stop as Python knows it. */
   toldStop = 0;
+  /** What was asked for before there was room. @type {(() => void) | null} */
+  later = null;
 
   /** @param {ModelView} view */
   constructor(view) {
@@ -121,6 +123,7 @@ export class Travel {
       this.camera = this._viewOf(this.place);
       this.moving = null;
     }
+    this.later?.();
   }
 
   /** Takes the part of the component that is on the screen. */
@@ -180,6 +183,12 @@ export class Travel {
 
   /** Takes the place and the walk's stop that Python or a link asks for. @type {(place: Place, stop: number, how: { isNew: boolean }) => void} */
   asked(place, stop, { isNew }) {
+    this.later = null;
+    // Without room, nothing can be gone to.
+    if (!this.view.places) {
+      this.later = () => this.asked(place, stop, { isNew });
+      return;
+    }
     const to = legal(place, this.view.figure);
     Object.assign(this, { told: to, toldStop: stop });
     if (isNew) {
