@@ -49,24 +49,6 @@ PLAIN = {
 }
 """What the explorer tells as the page opens, beside layer and head, which depend on the model."""
 
-ILLEGAL = {
-    "attention": ["Cross", "", "<script>alert(1)</script>", "$x$" * 1000],
-    "layer": ["-1", "1.5", "", "x", "<b>1</b>", "*1*", "1e9", "０", "1000"],
-    "head": ["-1", "1.5", "", "x", "*1*", "٣"],
-    "view": ["", "Lines", "list"],
-    "cell": ["1", "1.2.3", "-1.2", "1.x", "1,2", "1.2\n", "1111.1"],
-    "compare": ["1", "1.2-", "-1.2", "1.2 1.3", "-".join(["1.2"] * 9)],
-    "order": ["best", "Entropy"],
-    "faint": ["-1", "5", "0.5"],
-    "only": ["layer", "layer.", "head.x", "query.1"],
-    "off": ["1.2", "module.0.0", "cross.1.2-", "<b>"],
-    "words": ["yes", "", "2"],
-    "specials": ["no", "true"],
-    "renormalise": ["on"],
-    "predicted": ["01"],
-    "below": ["", "Facts", "../.."],
-}
-
 
 @pytest.fixture(scope="module")
 def trace(checkpoints: Path) -> Trace:
@@ -372,7 +354,13 @@ def test_an_address_sets_what_is_selected(open_app: OpenApp) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "value"), [(name, value) for name, values in ILLEGAL.items() for value in values]
+    ("name", "value"),
+    [
+        ("attention", "<script>alert(1)</script>"),
+        ("layer", "*1*"),
+        ("cell", "1.2\n"),
+        ("faint", "5"),
+    ],
 )
 def test_an_illegal_value_is_named_and_the_usual_one_taken(
     open_app: OpenApp, trace: Trace, name: str, value: str

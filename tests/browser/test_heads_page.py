@@ -306,17 +306,9 @@ def test_values_that_no_one_may_ask_for_are_named_and_the_usual_ones_shown(
     illegal = {
         "attention": "*a* $x$ :cat: -> :red[b] <i>",
         "layer": "1.5",
-        "head": "-1",
         "view": "<b>x</b>",
         "cell": "1,2",
         "compare": "1.1-x",
-        "order": "best",
-        "faint": "1e3",
-        "only": "layer",
-        "words": "yes",
-        "specials": "2",
-        "renormalise": "",
-        "predicted": "on",
         "below": "../..",
         "checkpoint": "../en-de",
     }

@@ -101,7 +101,7 @@ def selected(page: str, asked: Mapping[str, Any]) -> dict[str, str]:
     """What a browser, and so anyone, asks a page to show, as far as it may be asked for."""
     known = {each.name: each for each in VIEWS[page].parameters}
     values: dict[str, Any] = {}
-    for name in ("attention", "layer", "head", "cell", "section", "at"):
+    for name in ("attention", "layer", "head", "cell", "off", "section", "at"):
         try:
             if name in known:
                 values[name] = known[name].parse(str(asked.get(name)))

@@ -86,14 +86,6 @@ def test_an_illegal_value_gives_way_to_the_default_and_is_named(
     assert text[:41] not in notices[name] or len(text) <= 40
 
 
-@given(st.text(st.characters(codec="utf-8")))
-def test_any_text_in_an_address_gives_a_legal_value(text: str) -> None:
-    query = dict.fromkeys(DEFAULTS, text)
-    values, notices = parameters.parse(query, PARAMETERS)
-    assert len(notices) <= len(PARAMETERS)
-    assert parameters.parse(parameters.write(values, PARAMETERS), PARAMETERS) == (values, {})
-
-
 def test_control_characters_in_a_notice_are_made_visible() -> None:
     notice = parameters.parse({"layer": "\n\u202e\x00"}, PARAMETERS)[1]["layer"]
     assert "“␊⟨U+202E⟩␀”" in notice

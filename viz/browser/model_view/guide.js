@@ -25,7 +25,7 @@ export class Guide {
     this.travel = travel;
     this.walk = new Walk({
       go: (place, lit, stop) => this._go(place, lit, stop),
-      ask: (question, options) => travel.near.question(question, options),
+      ask: (question, options) => this._ask(question, options),
       say: (text) => travel.view.say(text),
       done: (ended) => this._done(ended),
       field: () => fieldOfSentence()?.select(),
@@ -66,6 +66,14 @@ export class Guide {
     return true;
   }
 
+  /** @type {(question: StopQuestion, options: { signal: AbortSignal }) => Promise<StopAnswer>} */
+  _ask(question, options) {
+    const { near, switched, view } = this.travel;
+    if (question.ask === "without") switched.cross(question.heads);
+    view.draw();
+    return near.question(question, options);
+  }
+
   /** @type {(place: Place, lit: Stop["lit"], stop: Stop) => void} */
   _go(place, lit, stop) {
     const { travel } = this;
@@ -75,6 +83,7 @@ export class Guide {
     // The picture comes when one is there.
     this.began = null;
     this.moves = stop.moves;
+    travel.switched.cross([]);
     travel.go(place, { lit, comes: () => this._come() });
     this._tellSpeaker();
   }

@@ -420,16 +420,9 @@ export class Near {
   /** Takes another token, and shows what is written then. @type {(question: Extract<ModelQuestion, { ask: "instead" }>) => void} */
   _instead(question) {
     this.engine?.ask(question).then(
-      ({ text }) => this._tellResult(tr("Now it writes: “{words}”", { words: text })),
-      (error) => this._tellResult(error.message),
+      ({ text }) => this.travel.switched.tell(tr("Now it writes: “{words}”", { words: text })),
+      (error) => this.travel.switched.tell(error.message),
     );
-  }
-
-  /** @param {string} text */
-  _tellResult(text) {
-    const { travel, view } = this;
-    travel.trail?.tell(text);
-    view.say(text);
   }
 
   /** The pages on which a place is shown with more around it. @type {(place: Place) => { text: string; open: () => void }[]} */
@@ -438,8 +431,10 @@ export class Near {
     /** @type {(page: string, text: string, selected: { [parameter: string]: string | number }) => { text: string; open: () => void }[]} */
     const way = (page, text, selected) => (view.figure.pages.includes(page) ? [{ text, open: () => view.open({ page, ...selected }) }] : []);
     if ("head" in place) {
-      const head = { attention: place.kind, layer: place.layer, head: place.head };
-      return way("heads", tr("Open in Heads"), place.at === "weight" ? { ...head, cell: `${place.query}.${place.key}` } : head);
+      const { switched } = this.travel;
+      const head = { attention: place.kind, layer: place.layer, head: place.head, off: switched.spelled };
+      const open = way("heads", tr("Open in Heads"), place.at === "weight" ? { ...head, cell: `${place.query}.${place.key}` } : head);
+      return this.can.without ? [...open, { text: switched.has(place) ? tr("Switch on") : tr("Switch off"), open: () => switched.toggle(place) }] : open;
     }
     if (place.at === "block") return way("heads", tr("Open in Heads"), { attention: place.kind, layer: place.layer });
     if (place.at === "positions") return way("positions", tr("Open in Positions"), {});

@@ -125,6 +125,10 @@ export class Scene {
     const marks = this.showsWorld ? view.marksOf(stack, drawn) : { rows: null, columns: null, head: -1, over: -1 };
     const tiles = /** @type {HeadTiles} */ (view.tiles.get(drawn));
     tiles.paint({ context, density, inks: view.inks, rooms, alphas, rows: shown, current, marks });
+    const { switched } = this.travel;
+    rooms.forEach((room, head) => {
+      if (room && switched.has({ at: "head", kind: block.kind, layer: block.layers[place], head })) crossedOut(context, room, view.inks);
+    });
   }
 
   /** @type {(context: Context, stack: Stack, layer: number, how: { rows: number; current: number; alpha: number }) => void} */
@@ -149,4 +153,19 @@ export class Scene {
     context.drawImage(image, room.left, room.top, room.width, room.height);
     context.globalAlpha = 1;
   }
+}
+
+/** Dims and crosses out a head that is switched off. @type {(context: Context, room: Rectangle, inks: Inks) => void} */
+function crossedOut(context, { left, top, width, height }, { theme }) {
+  context.globalAlpha = 0.7;
+  context.fillStyle = theme.ground;
+  context.fillRect(left, top, width, height);
+  context.globalAlpha = 1;
+  context.strokeStyle = theme.muted;
+  context.lineWidth = Math.min(4, Math.max(1.5, width / 120));
+  context.strokeRect(left, top, width, height);
+  context.beginPath();
+  context.moveTo(left, top + height);
+  context.lineTo(left + width, top);
+  context.stroke();
 }

@@ -1,6 +1,7 @@
 // The way through the model: where one is, and the camera that goes there.
 
 import { classed } from "../canvas/dom.js";
+import { typing } from "../canvas/keys.js";
 import { wantsNoMotion } from "../canvas/page.js";
 import { fitting, panned, path, scaleOf, toScreen, toWorld, zoomed } from "./camera.js";
 import { Gestures, keyMeans } from "./gestures.js";
@@ -10,6 +11,7 @@ import { saidOf } from "./place_words.js";
 import { MODEL, beside, inner, legal, outer, samePlace } from "./places.js";
 import { Scene } from "./scene.js";
 import { placeAt, rectOf } from "./space.js";
+import { Switched } from "./switched.js";
 import { SmallMap, Trail } from "./trail.js";
 
 /** @import { ModelView } from "./view.js" */
@@ -45,6 +47,7 @@ export class Travel {
   constructor(view) {
     this.view = view;
     this.near = new Near(this);
+    this.switched = new Switched(this);
     this.scene = new Scene(this);
     this.guide = new Guide(this);
     this.gestures = new Gestures(view.root, {
@@ -195,7 +198,7 @@ export class Travel {
       this.place = to;
       this.near.ask(to);
       this.measure(this.size.width, this.size.height);
-      this._dress();
+      this.dress();
     }
     this.guide.take(stop);
     if (!isNew && !stop && !samePlace(to, this.place)) this.go(to);
@@ -207,7 +210,7 @@ export class Travel {
     if (this.isWhole) this.look();
     this.place = place;
     this.near.ask(place, lit);
-    this._dress();
+    this.dress();
     const to = this.end;
     const way = path(this.camera, to, this.viewport);
     if (!way.duration || wantsNoMotion()) {
@@ -256,7 +259,7 @@ export class Travel {
 
   _arrived() {
     if (this.place.at === "model" && !this.near.below) this._rest();
-    this._dress();
+    this.dress();
     this._settled();
   }
 
@@ -283,7 +286,7 @@ export class Travel {
   }
 
   /** Shows the path of names and takes the HTML out of reach, or not. */
-  _dress() {
+  dress() {
     const { view, place } = this;
     const whole = place.at === "model";
     classed(view.root, "zoomed", !whole);
@@ -336,6 +339,10 @@ export class Travel {
   key(event, key, { inside, target }) {
     if (this.guide.key(event)) return true;
     const isControl = target.closest?.("button, input, [role=option], [role=listbox]");
+    if (key === "x" && "head" in this.place && this.near.can.without && !typing(event)) {
+      this.switched.toggle(this.place);
+      return true;
+    }
     const means = keyMeans(event.key);
     if (!means || (!inside && target !== document.body && !this.view.figure.stage)) return false;
     if (means.zoom) {
@@ -388,7 +395,7 @@ export class Travel {
     this.place = place;
     if (changed) {
       this.near.ask(place);
-      this._dress();
+      this.dress();
     }
     this._settled();
     this.view.drawSoon();

@@ -158,6 +158,7 @@ export class ModelView {
       PLAYED.add(figure.key);
       player.stand(figure.moment, rests);
       this.travel.near.take();
+      this.travel.switched.cross([]);
     } else if (isAsked) {
       // After a link, a scene or Back.
       player.stand(figure.moment, !(figure.play && !wantsNoMotion()));
