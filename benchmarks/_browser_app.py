@@ -52,5 +52,6 @@ else:
         key="explorer",
         on_selection=lambda: None,
         on_corpus=lambda: None,
+        on_model=lambda: None,
     )
     collect_when_idle()

@@ -146,6 +146,16 @@ def test_what_no_head_is_called_opens_the_usual_head(door: AppTest) -> None:
     assert not warnings(door)
 
 
+def test_a_head_of_the_heads_page_is_shown_where_it_lies(open_app: OpenApp) -> None:
+    app = open_app(page="heads", sentence="The man eats.")
+    trigger(app, "heads-explorer", "model", "../cross")
+    assert app.session_state["address-visit.kept"].page == "heads"
+    trigger(app, "heads-explorer", "model", "cross.0.1")
+    assert app.session_state["address-visit.kept"].page == ""
+    assert app.query_params == {"sentence": "The man eats.", "place": "cross.0.1"}
+    assert sent(app)["place"] == "cross.0.1"
+
+
 def test_the_address_keeps_where_it_rests(door: AppTest) -> None:
     before = sent(door)
     told = {name: before[name] for name in ("key", "epoch")}

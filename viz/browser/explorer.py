@@ -21,6 +21,7 @@ def explorer(
     *,
     on_selection: Callable[[], None],
     on_corpus: Callable[[], None],
+    on_model: Callable[[], None],
     key: str,
 ) -> None:
     """Mount the explorer.
@@ -31,6 +32,8 @@ def explorer(
             then holds the new selection under "selection", unchecked, with the epoch of the
             payload that it was made on.
         on_corpus: called when the selected head is asked for on other sentences.
+        on_model: called when it is asked for in the picture of the model; the message "model" then
+            holds its place there, unchecked.
         key: of the mounted component.
     """
     _explorer(
@@ -38,4 +41,5 @@ def explorer(
         data=payload,
         on_selection_change=on_selection,
         on_corpus_change=on_corpus,
+        on_model_change=on_model,
     )

@@ -26,6 +26,8 @@ from viz.draw.labels import visible
 from viz.effects.price import price_words
 from viz.heads.view import KEYS, SELECTED, VIEW, HeadsView
 from viz.links.head_refs import written_heads
+from viz.model_page.view import VIEW as DOOR
+from viz.model_page.view import DoorView
 from viz.pages.heads_below import WIDTH, opens_cells, show_below
 from viz.pages.heads_place import bring_head, clamp_off, clamp_place, note_place
 from viz.pages.heads_trace import BY_NAME, Prepared, prepare, selected_sites
@@ -83,6 +85,13 @@ def open_corpus(prepared: Prepared) -> None:
     address.open_view(CORPUS, CorpusView(over="head", one=(Head(sites[0], head),)))
 
 
+def open_model() -> None:
+    """Show the selected head where it lies in the model; call it in a callback."""
+    with suppress(ValueError):
+        place = DOOR.parameter("place").parse(str(message_of(EXPLORER, "model")))
+        address.open_view(DOOR, DoorView(place=place))
+
+
 def is_stale(message: Mapping[str, Any]) -> bool:
     """Whether it is about the view before: a link, a scene or Back has come between."""
     epoch, _ = _SENT.value
@@ -129,6 +138,7 @@ def show_explorer(question: Question) -> None:
             key=EXPLORER,
             on_selection=on_selection,
             on_corpus=partial(open_corpus, prepared),
+            on_model=open_model,
         )
     tell_without(question, view)
     if not stage.is_on():

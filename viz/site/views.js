@@ -103,7 +103,10 @@ export class HeadsPage extends SitePage {
 
   /** @param {Site} talk */
   constructor(talk) {
-    super(talk, "explorer", { report: (/** @type {Spelling} */ selection) => this.follow(selection) });
+    super(talk, "explorer", {
+      report: (/** @type {Spelling} */ selection) => this.follow(selection),
+      trigger: (_, /** @type {string} */ place) => talk.go("door", { ...talk.shared, place }),
+    });
     this.epoch = 0;
     this.controls.append(
       this.button(say("all_on"), () => document.dispatchEvent(new CustomEvent(ALL_ON_EVENT))),

@@ -162,13 +162,16 @@ export class Explorer {
     this.corpus = element("button", "way", { type: "button" });
     this.corpus.textContent = tr("On other sentences");
     this.corpus.addEventListener("click", () => this.trigger("corpus", true));
+    this.inModel = element("button", "way", { type: "button" });
+    this.inModel.textContent = tr("In the model");
+    this.inModel.addEventListener("click", () => this.trigger("model", this._placeInModel()));
     this.more = element("div", "numbers", { hidden: "" }, this.numbers);
     this.opener = element("button", "way", { type: "button", "aria-expanded": "false" });
     this.opener.textContent = tr("In numbers");
     this.opener.addEventListener("click", () => this._open(Boolean(this.more.hidden)));
-    for (const way of [this.off, this.corpus, this.opener]) way.className = "way";
+    for (const way of [this.off, this.corpus, this.inModel, this.opener]) way.className = "way";
     this.told = element("div", "told", {}, this.heading, this.joiner, this.label);
-    this.ways = element("div", "ways", {}, this.opener, this.corpus, this.off);
+    this.ways = element("div", "ways", {}, this.opener, this.corpus, this.inModel, this.off);
     this.about = element("section", "about-head", { "aria-label": tr("What this head does") }, this.told, this.ways, this.more);
     this.inside = element("button", "inside", { type: "button", hidden: "" });
     this.inside.addEventListener("click", () => this.scrollHost()?.scrollIntoView({ behavior: "smooth" }));
@@ -574,10 +577,19 @@ export class Explorer {
     this._reading("predicted").hidden = attention !== "cross" || this.payload.kind("cross").beside === null;
     this.off.hidden = !this._canSwitchOff();
     this.corpus.hidden = !this.canAskPython || !this.payload.inCorpus;
+    this.inModel.hidden = !this.canRun || attention === constants.JOINT;
     const isOff = this._isOff();
     this.off.setAttribute("aria-pressed", String(isOff));
     this.off.textContent = isOff ? tr("Switched off") : tr("Switch off");
     this.drawing.classList.toggle("is-off", isOff);
+  }
+
+  /** Where the selected head lies in the picture of the model, or its selected cell (model_view/places.js). */
+  _placeInModel() {
+    const { attention, layer, head, cell, reading } = this.state;
+    // A reading gives rows and columns other numbers.
+    const isRead = reading.words || reading.predicted || reading.specials === false;
+    return [attention, this.payload.kind(attention).layers[layer], head, ...(isRead ? [] : (cell ?? []))].join(".");
   }
 
   _drawBar() {

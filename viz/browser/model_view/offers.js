@@ -53,8 +53,8 @@ export class Offers {
     });
     show();
     const label = element("label", "note temperature", {}, element("span", "", {}, tr("Temperature"), " ", said), slider);
-    label.title = tr("Divides the logits before the softmax: below 1 sharper, above 1 flatter");
-    return [label, element("span", "note temperature", {}, tr("a view only: the translation stays"))];
+    label.title = `${tr("Divides the logits before the softmax: below 1 sharper, above 1 flatter")} (${tr("a view only: the translation stays")})`;
+    return [label];
   }
 
   /** @type {(moment: Moment) => void} */
