@@ -28,8 +28,8 @@ STRIP_HEIGHT, BARS_HEIGHT = 68, 128
 HEADING_HEIGHT = 64
 """Pixels of a heading in two lines and of the space below it."""
 
-COLOUR_BAR_HEIGHT, DIMENSIONS_HEIGHT = 64, 60
-"""Pixels below the vectors, and below the products."""
+COLOUR_BAR_HEIGHT, DIMENSIONS_HEIGHT, KEY_TITLE_HEIGHT = 64, 60, 54
+"""Pixels below the vectors, below the products, and below the labels of the keys."""
 
 LEFT, RIGHT = 66, 12
 """Pixels at the sides: room for numbers and an axis title, and for a label's half."""
@@ -220,7 +220,7 @@ class QueryKey(OfHead):
             top=HEADING_HEIGHT,
             # Room for upright labels: whether they must turn is known in the browser alone.
             below=round(max(map(len, keys.plain(True))) * style.SMALL_FONT_SIZE / 2)
-            + 54
+            + KEY_TITLE_HEIGHT
             + (style.LEGEND_HEIGHT if forbidden.any() else 0),
             abreast=2,
             between=0.12,
