@@ -1,5 +1,6 @@
 // The walk in the space: where its bar and its bubble stand, and what moves at a stop.
 
+import { classed } from "../canvas/dom.js";
 import { plainKey } from "../canvas/keys.js";
 import { wantsNoMotion } from "../canvas/page.js";
 import { MODEL } from "./places.js";
@@ -10,6 +11,8 @@ import { Walk } from "./walk/walk.js";
 
 /** The field of the sentence, in the app or on the site; null on a page without one. */
 const fieldOfSentence = () => /** @type {HTMLInputElement | null} */ (document.querySelector(".st-key-sentence input, #sentence"));
+// Lower than so many pixels, a window has no room below what is seen.
+const [LEAST_BELOW, MOST_BESIDE] = [480, 330];
 // For how long a stop's picture comes, in milliseconds.
 const COMES = 1100;
 
@@ -52,8 +55,11 @@ export class Guide {
   /** Takes another sentence or model, and the stop that a link asks for. @type {(asked: number) => void} */
   take(asked) {
     const { figure } = this.travel.view;
+    const { hidden } = this.walk.invitation;
     this.walk.can = this.travel.near.can;
     this.walk.offer(figure);
+    // The button needs room.
+    if (this.walk.invitation.hidden !== hidden) this.travel.view.size();
     if (asked && asked !== this.stop) this.walk.start(figure, asked);
     else if (!asked && this.stop) this.walk.leave();
   }
@@ -78,7 +84,7 @@ export class Guide {
   _go(place, lit, stop) {
     const { travel } = this;
     travel.view.player.end();
-    if (travel.isWhole) travel.look();
+    travel.leave();
     this.measure();
     // The picture comes when one is there.
     this.began = null;
@@ -96,14 +102,21 @@ export class Guide {
     window.dispatchEvent(new Event("headscope-walk"));
   }
 
+  /** How much of the width the walk takes where there is no room below what is seen, as on a phone on its side. */
+  get beside() {
+    return this.walk.walking && window.innerHeight < LEAST_BELOW ? Math.min(MOST_BESIDE, 0.4 * window.innerWidth) : 0;
+  }
+
   /** Makes room for the bar and the bubble below what is seen. */
   measure() {
-    const { travel, walk } = this;
+    const { travel, walk, beside } = this;
+    classed(travel.view.root, "walk-beside", beside > 0);
     if (!walk.walking) return;
     const gap = 14;
     const [bar, bubble] = [walk.root.offsetHeight, walk.bubble.offsetHeight];
     walk.bubble.style.setProperty("--below", `${bar + gap}px`);
-    travel.near.below = bar + bubble + 2 * gap;
+    walk.bubble.style.setProperty("--beside", `${beside}px`);
+    travel.near.below = beside ? gap : bar + bubble + 2 * gap;
   }
 
   _come() {
@@ -129,6 +142,8 @@ export class Guide {
     cancelAnimationFrame(this.frame);
     this.began = null;
     travel.near.below = 0;
+    this.measure();
+    travel.look();
     this._tellSpeaker();
     if (ended) travel.go(MODEL);
     else travel.again();

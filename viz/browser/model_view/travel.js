@@ -18,7 +18,7 @@ import { SmallMap, Trail } from "./trail.js";
 
 const PLACE_PAUSE = 300;
 const CLOSEST = 900;
-const LEAST_ROOM = 360;
+const [LEAST_ROOM, LEAST_TALL] = [400, 240];
 const KEY_ZOOM = 1.5;
 
 export class Travel {
@@ -129,14 +129,26 @@ export class Travel {
     this.later?.();
   }
 
-  /** Takes the part of the component that is on the screen. */
+  /** Leaves the whole model, of which enough has to be on the screen: else the page scrolls, and the camera sets out from where it was. */
+  leave() {
+    if (!this.isWhole) return;
+    const { root } = this.view;
+    const { top } = root.getBoundingClientRect();
+    if (this.look() < LEAST_ROOM) root.scrollIntoView({ block: "start", behavior: "instant" });
+    this.look();
+    this.camera = this._whole();
+    this.camera.y += root.getBoundingClientRect().top - top;
+  }
+
+  /** Takes the part of the component that is on the screen, whose height it gives. */
   look() {
     const { left, top, width, height } = this.view.root.getBoundingClientRect();
     const head = document.querySelector('[data-testid="stHeader"]')?.getBoundingClientRect().bottom ?? 0;
     const [from, to] = [Math.max(top, head, 0), Math.min(top + height, window.innerHeight)];
-    const tall = Math.min(height, Math.max(to - from, LEAST_ROOM));
-    this.viewport = { left: Math.max(0, -left), top: Math.min(Math.max(0, from - top), height - tall), width, height: tall };
+    const tall = Math.min(height, Math.max(to - from, LEAST_TALL));
+    this.viewport = { left: Math.max(0, -left), top: Math.min(Math.max(0, from - top), height - tall), width: width - this.guide.beside, height: tall };
     for (const [name, value] of Object.entries(this.viewport)) this.view.root.style.setProperty(`--seen-${name}`, `${value}px`);
+    return tall;
   }
 
   /** The view that shows the whole model where it lies. @type {() => CameraView} */
@@ -207,7 +219,7 @@ export class Travel {
   /** Goes to a place by one smooth way; `lit` are a row and a column there, and `comes` is called on arrival.
    * @type {(place: Place, how?: { lit?: { query?: number; key?: number }; comes?: (() => void) | null }) => void} */
   go(place, { lit, comes = null } = {}) {
-    if (this.isWhole) this.look();
+    this.leave();
     this.place = place;
     this.near.ask(place, lit);
     this.dress();
@@ -364,6 +376,7 @@ export class Travel {
     if (this.isWhole) {
       if (factor < 1) return;
       this.look();
+      this.camera = this._whole();
     }
     this.moving = null;
     const { left, top } = this.viewport;

@@ -151,7 +151,7 @@ export class ModelView {
     for (const [name, color] of Object.entries({ now: theme.now, muted: theme.muted, accent: theme.accent, line: theme.grid })) {
       this.root.style.setProperty(`--${name}`, color);
     }
-    this._size();
+    this.size();
     const { player } = this;
     if (isNew) {
       const rests = wantsNoMotion() || (!figure.play && (figure.moment > 0 || PLAYED.has(figure.key) || Boolean(figure.place)));
@@ -313,12 +313,13 @@ export class ModelView {
     if (!this.figure) return;
     cancelAnimationFrame(this.sizing);
     this.sizing = requestAnimationFrame(() => {
-      this._size();
+      this.size();
       this.draw();
     });
   }
 
-  _size() {
+  /** Lays everything out for the room that there is. */
+  size() {
     const { root, figure, inks } = this;
     this.width = root.clientWidth;
     if (!this.width) return;
@@ -385,7 +386,7 @@ export class ModelView {
     if (!this.filmed) {
       this.filmed = true;
       this.root.classList.add("filmed");
-      this._size();
+      this.size();
     }
     this.player.time = share * this.timeline.duration;
     this.draw();

@@ -146,8 +146,10 @@ export class Walk {
   }
 
   _invite() {
-    this.invitation.hidden = this.walking || !this.stops.length;
-    this.invitation.textContent = this.at > 1 ? tr("Go on with the walk") : tr("Walk through it · 1 minute");
+    this.invitation.hidden = !this.stops.length;
+    // It keeps its room meanwhile, or all below would move under the walk.
+    this.invitation.style.visibility = this.walking ? "hidden" : "";
+    if (!this.walking) this.invitation.textContent = this.at > 1 ? tr("Go on with the walk") : tr("Walk through it · 1 minute");
   }
 
   /** Does what the stop asks for, and says what came of it. */
