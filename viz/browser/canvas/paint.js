@@ -162,3 +162,20 @@ export function paintCells(pixels, wide, high, cells, width, height, offX, offY,
     }
   }
 }
+
+/** Dims and crosses out a head that is switched off, in the context's units.
+ * @type {(context: CanvasRenderingContext2D, room: { left: number; top: number; width: number; height: number }, theme: ShownTheme) => void} */
+export function crossOut(context, { left, top, width, height }, theme) {
+  const thick = Math.min(4, Math.max(1.5, width / 120));
+  context.globalAlpha = 0.75;
+  context.fillStyle = theme.ground;
+  context.fillRect(left, top, width, height);
+  context.globalAlpha = 1;
+  context.strokeStyle = theme.muted;
+  context.lineWidth = thick;
+  context.strokeRect(left + thick / 2, top + thick / 2, width - thick, height - thick);
+  context.beginPath();
+  context.moveTo(left + 1, top + height - 1);
+  context.lineTo(left + width - 1, top + 1);
+  context.stroke();
+}

@@ -1,7 +1,7 @@
 // Every head at once: layers down, heads across, on one colour scale. Only visible tiles are painted.
 
 import { element, fitted } from "../canvas/dom.js";
-import { paintSteps, pooled } from "../canvas/paint.js";
+import { crossOut, paintSteps, pooled } from "../canvas/paint.js";
 import { headsAt, headsShown } from "./selection.js";
 import { writtenMeasure } from "./written.js";
 import { tr } from "../canvas/wording.js";
@@ -312,18 +312,7 @@ export class Overview {
     context.scale(density, density);
     for (const { tile, x, y } of named) {
       if (!this.isOff(tile)) continue;
-      const { width, height } = tile;
-      context.globalAlpha = 0.78;
-      context.fillStyle = this.palette.theme.ground;
-      context.fillRect(x, y, width, height);
-      context.globalAlpha = 1;
-      context.strokeStyle = this.palette.theme.muted;
-      context.lineWidth = 1.5;
-      context.strokeRect(x + 0.75, y + 0.75, width - 1.5, height - 1.5);
-      context.beginPath();
-      context.moveTo(x + 1, y + height - 1);
-      context.lineTo(x + width - 1, y + 1);
-      context.stroke();
+      crossOut(context, { left: x, top: y, width: tile.width, height: tile.height }, this.palette.theme);
     }
     context.restore();
   }

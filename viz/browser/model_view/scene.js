@@ -1,6 +1,7 @@
 // What is seen from where the camera stands: the HTML, moved and faded, and over it the heads, positions and feed-forward layers.
 
 import { fitted } from "../canvas/dom.js";
+import { crossOut } from "../canvas/paint.js";
 import { come, paintBars } from "./blocks.js";
 import { scaleOf, seenIn } from "./camera.js";
 
@@ -127,7 +128,7 @@ export class Scene {
     tiles.paint({ context, density, inks: view.inks, rooms, alphas, rows: shown, current, marks });
     const { switched } = this.travel;
     rooms.forEach((room, head) => {
-      if (room && switched.has({ at: "head", kind: block.kind, layer: block.layers[place], head })) crossedOut(context, room, view.inks);
+      if (room && switched.has({ at: "head", kind: block.kind, layer: block.layers[place], head })) crossOut(context, room, view.inks.theme);
     });
   }
 
@@ -153,19 +154,4 @@ export class Scene {
     context.drawImage(image, room.left, room.top, room.width, room.height);
     context.globalAlpha = 1;
   }
-}
-
-/** Dims and crosses out a head that is switched off. @type {(context: Context, room: Rectangle, inks: Inks) => void} */
-function crossedOut(context, { left, top, width, height }, { theme }) {
-  context.globalAlpha = 0.7;
-  context.fillStyle = theme.ground;
-  context.fillRect(left, top, width, height);
-  context.globalAlpha = 1;
-  context.strokeStyle = theme.muted;
-  context.lineWidth = Math.min(4, Math.max(1.5, width / 120));
-  context.strokeRect(left, top, width, height);
-  context.beginPath();
-  context.moveTo(left, top + height);
-  context.lineTo(left + width, top);
-  context.stroke();
 }
