@@ -42,7 +42,8 @@ from viz.links.searches import WIDEST, of_every_width, written_settings
 from viz.masks.batch_masks import batch_masks
 from viz.masks.own_masks import OneMask
 from viz.masks.window import OpeningWindow
-from viz.model_page.picture import PlayedSentence, figure_of_model
+from viz.model_page.payload import Figure
+from viz.model_page.picture import PlayedSentence, WalkedModel, figure_of_model
 from viz.positions.embedding_sum import EmbeddingSum
 from viz.positions.score_terms import TermShares, term_shares
 from viz.positions.similarity import ByOffset, Similarity
@@ -130,24 +131,35 @@ def _cross_maps(request: Request) -> dict[str, Any]:
     }
 
 
+def _whole_model(request: Request) -> Figure:
+    seen = read(request.trace)
+    return figure_of_model(
+        request.translator,
+        request.trace,
+        seen,
+        facts_of(seen.maps),
+        table=request.alignment,
+        blocks=request.blocks,
+        labels=request.labels,
+    )
+
+
 @exported(
     PlayedSentence,
     "played",
     "the whole model with the sentence running through it, written word by word",
 )
 def played(request: Request) -> PlayedSentence:
-    seen = read(request.trace)
-    return PlayedSentence(
-        figure_of_model(
-            request.translator,
-            request.trace,
-            seen,
-            facts_of(seen.maps),
-            table=request.alignment,
-            blocks=request.blocks,
-            labels=request.labels,
-        )
-    )
+    return PlayedSentence(_whole_model(request))
+
+
+@exported(
+    WalkedModel,
+    "walk",
+    "a walk through the model with the sentence, from its tokens to the next word; a film only",
+)
+def walk(request: Request) -> WalkedModel:
+    return WalkedModel(_whole_model(request))
 
 
 @exported(

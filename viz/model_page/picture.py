@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import ClassVar, Protocol
+from typing import Any, ClassVar, Protocol
 
 from model.explain.alignment_table import AlignmentTable
 from model.explain.reading import ReadTrace
@@ -31,6 +31,9 @@ _SIDES: Mapping[AttentionKind, Side] = {
 
 _READ_SECONDS, _STEP_SECONDS = 2.0, 1.4
 """For how long the sentence goes up the encoder, and one token up the decoder."""
+
+_WALK_SECONDS = 45.0
+"""For how long the walk lasts: some ten stops, each with a sentence to read."""
 
 
 class Encoding(Protocol):
@@ -103,30 +106,45 @@ class PlayedSentence(Picture):
     def page(self, dark: bool) -> str:
         trace = self.shown.trace
         texts = " – ".join(text for text in (trace.source_text, trace.text) if text)
-        return self._document(texts, stage=False, dark=dark or None)
+        return _document(self.shown, texts, dark=dark or None, play=True, vectors=True)
 
     def film(self) -> Played:
         written = len(self.shown.trace.target)
         return Played(
-            lambda dark: self._document(self.title, stage=True, dark=dark),
+            lambda dark: _document(self.shown, self.title, dark=dark, play=True, stage=True),
             _READ_SECONDS + _STEP_SECONDS * written,
         )
 
-    def _document(self, title: str, *, stage: bool, dark: bool | None) -> str:
-        return document(
-            # A file can ask no model.
-            pack(
-                replace(self.shown, effects=None),
-                key=self.name,
-                play=True,
-                stage=stage,
-                vectors=not stage,
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WalkedModel(Picture):
+    """The walk through the model with a sentence in it, from stop to stop."""
+
+    shown: Figure
+
+    title = "The walk, as a film"
+    name = "walk"
+
+    def film(self) -> Played:
+        return Played(
+            lambda dark: _document(
+                self.shown, self.title, dark=dark, walk=1, stage=True, vectors=True
             ),
-            title=title,
-            html=HTML,
-            css=joined("model_view/model_view.css"),
-            script=joined(Path(__file__).with_name("standalone.js")),
-            about=f"{count_of(len(self.shown.trace.maps), 'block')} of attention are in this file. "
-            "It asks nothing of any network.",
-            dark=dark,
+            _WALK_SECONDS,
+            most=_WALK_SECONDS,
         )
+
+
+def _document(figure: Figure, title: str, *, dark: bool | None, **shown: Any) -> str:
+    """A file with the picture in it, shown as `pack` takes it."""
+    return document(
+        # A file can ask no model.
+        pack(replace(figure, effects=None), key="file", **shown),
+        title=title,
+        html=HTML,
+        css=joined("model_view/model_view.css"),
+        script=joined(Path(__file__).with_name("standalone.js")),
+        about=f"{count_of(len(figure.trace.maps), 'block')} of attention are in this file. "
+        "It asks nothing of any network.",
+        dark=dark,
+    )

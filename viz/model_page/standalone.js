@@ -3,11 +3,16 @@
 import { drawnDocument } from "../browser/canvas/document.js";
 import { part } from "../browser/canvas/dom.js";
 import { ModelView } from "../browser/model_view/view.js";
+import { filmOfWalk } from "../browser/model_view/walk_film.js";
 
 const stands = drawnDocument((shadow) => new ModelView(part(shadow, ".model-view")));
+/** @type {Promise<(share: number) => void> | null} */
+let film = null;
 
-/** Shows one share of what happens, as one frame of a film. */
+/** Shows one share of what happens, or of the walk if the file has begun it, as one frame of a film. */
 globalThis.filmed = async (share) => {
   document.body.classList.add("filmed");
-  (await stands).show(share);
+  const view = await stands;
+  film ??= view.travel.guide.stop ? filmOfWalk(view) : Promise.resolve((at) => view.show(at));
+  (await film)(share);
 };

@@ -11,7 +11,7 @@ from viz.heads.every_head import EveryHead
 from viz.heads.one_head import OneHead
 from viz.heads.query_key import QueryKey
 from viz.model_page.payload import Figure
-from viz.model_page.picture import PlayedSentence
+from viz.model_page.picture import PlayedSentence, WalkedModel
 from viz.model_page.place import Place
 from viz.positions.table import Positions
 from viz.save.picture import Picture
@@ -20,8 +20,9 @@ from viz.service.questions import OfModel, Question
 
 
 def pictures_at(place: Place, figure: Figure, question: Question) -> list[Picture]:
-    """The pictures of a place, the closest first, and at last the whole model, played."""
-    return [*_close_up(place, figure, question), PlayedSentence(figure)]
+    """The pictures of a place, the closest first, then the model, played and walked through."""
+    whole: list[Picture] = [PlayedSentence(figure), WalkedModel(figure)]
+    return [*_close_up(place, figure, question), *whole]
 
 
 def _close_up(place: Place, figure: Figure, question: Question) -> Iterator[Picture]:

@@ -30,7 +30,7 @@ RATES: dict[Motion, int] = {"gif": 10, "webm": 20, "mp4": 20}
 """Frames a second."""
 
 LEAST_SECONDS, MOST_SECONDS = 5.0, 20.0
-"""How long a film lasts."""
+"""How long a film lasts, unless there is more to read in it."""
 
 _FIRST, _LAST = 0.6, 2.0
 """Seconds for which the first and the last frame stand."""
@@ -139,14 +139,16 @@ class Played(Film):
     Attributes:
         page: the document, dark or not; its `filmed(share)` shows one moment, from 0 to 1.
         seconds: for which it plays by itself.
+        most: seconds that the film may last.
     """
 
     page: Callable[[bool], str]
     seconds: float
+    most: float = MOST_SECONDS
 
     def plan(self, rate: int) -> list[tuple[float, int]]:
         still = _FIRST + _LAST
-        moving = min(max(self.seconds, LEAST_SECONDS - still), MOST_SECONDS - still)
+        moving = min(max(self.seconds, LEAST_SECONDS - still), self.most - still)
         count = round(rate * moving)
         frames = [round(rate * _FIRST), *[1] * (count - 1), round(rate * _LAST)]
         return [(place / count, number) for place, number in enumerate(frames)]
@@ -175,7 +177,7 @@ def film(
     model: str = "",
     progress: Callable[[float], object] = lambda share: None,
 ) -> bytes:
-    """A picture that moves as a file of 5 to 20 seconds, 1280 × 720.
+    """A picture that moves as a file of 5 to 20 seconds, or 45 for the walk, 1280 × 720.
 
     Args:
         picture: whose class has a film.

@@ -21,7 +21,7 @@ from model.translate.translator import Translator
 from tests.kit.readings import attention_heatmap
 from viz.draw import themes
 from viz.masks.window import OpeningWindow
-from viz.model_page.picture import PlayedSentence, figure_of_model
+from viz.model_page.picture import PlayedSentence, WalkedModel, figure_of_model
 from viz.save.film import (
     HEIGHT,
     LEAST_SECONDS,
@@ -158,6 +158,27 @@ def test_a_played_sentence_ends_with_every_word_written(
     ink = [float((255 - frame[: HEIGHT // 10]).mean()) for frame in frames]
     assert ink[-1] > 2 * ink[0] > 0
     assert max(ink[: len(ink) // 4]) < ink[-1]
+
+
+def test_a_frame_of_the_walk_is_the_same_wherever_one_comes_from(
+    chromium: None, translator: Translator, trace: Trace
+) -> None:
+    seen = read(trace)
+    blocks = block_outputs(translator, trace)
+    shown = figure_of_model(
+        translator, trace, seen, facts_of(seen.maps), table=None, blocks=blocks, labels={}
+    )
+    walk = WalkedModel(shown).film()
+    assert sum(frames for _, frames in walk.plan(10)) == pytest.approx(450, abs=2)
+    # The palette of a GIF is taken from its end and its middle before it begins.
+    shares = (1.0, 0.55, 0.07, 0.55, 0.07, 1.0)
+    drawn = walk.drawn(shares, Slide(sentence="", model=""))
+    frames = [np.asarray(shot) for shot in drawn]
+    by_share = dict(zip(shares, frames, strict=True))
+    for share, frame in zip(shares, frames, strict=True):
+        assert (frame == by_share[share]).all(), share
+    for one, other in ((1.0, 0.55), (0.55, 0.07), (0.07, 1.0)):
+        assert (by_share[one] != by_share[other]).any()
 
 
 class Resting(Picture):

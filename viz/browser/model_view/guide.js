@@ -20,6 +20,8 @@ export class Guide {
   /** When the picture of a stop began to come; null where nothing comes. @type {number | null} */
   began = null;
   frame = 0;
+  /** How much has come, in a film. @type {number | null} */
+  held = null;
   /** What comes there. @type {Stop["moves"] | null} */
   moves = null;
 
@@ -131,8 +133,15 @@ export class Guide {
     this.frame = requestAnimationFrame(next);
   }
 
+  /** Stands where so much of a stop's picture has come, as in a frame of a film. @type {(share: number) => void} */
+  hold(share) {
+    cancelAnimationFrame(this.frame);
+    this.held = share;
+  }
+
   /** How much of a stop's picture has come, 0 to 1. */
   get share() {
+    if (this.held !== null) return this.held;
     return this.began === null ? 1 : Math.min(1, (performance.now() - this.began) / COMES);
   }
 

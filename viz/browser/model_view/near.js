@@ -36,6 +36,8 @@ export class Near {
   hot = [];
   /** @type {ModelEngine | null} */
   engine = null;
+  /** Whether it writes anew, which a recorded run cannot. */
+  hasModel = false;
   /** What is lit in the head that one is near. @type {{ query: number, key: number }} */
   lit = { query: -1, key: -1 };
   /** The token that is pointed at in a panel. */
@@ -72,12 +74,14 @@ export class Near {
   take() {
     const { figure, engine } = this.view;
     this.answers.clear();
-    this.engine = asking(engine ?? figure.asks ?? answersFrom(figure));
+    const model = engine ?? figure.asks;
+    this.hasModel = Boolean(model);
+    this.engine = asking(model ?? answersFrom(figure));
   }
 
   /** Which questions the walk may ask. */
   get can() {
-    return { instead: Boolean(this.engine), without: Boolean(this.engine) };
+    return { instead: this.hasModel, without: this.hasModel };
   }
 
   /** Puts a question to the engine. @type {(question: StopQuestion, options: { signal: AbortSignal }) => Promise<StopAnswer>} */

@@ -239,6 +239,13 @@ export class Travel {
     this.frame = requestAnimationFrame((now) => this._move(now));
   }
 
+  /** Stands at a share of a way, as in a frame of a film. @type {(way: CameraPath, share: number) => void} */
+  hold(way, share) {
+    cancelAnimationFrame(this.frame);
+    this.moving = share < 1 ? { way, began: null, comes: null } : null;
+    this.camera = way.at(share);
+  }
+
   /** Goes to where one is, after the room for it has changed. */
   again() {
     this.go(this.place);
