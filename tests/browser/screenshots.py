@@ -110,6 +110,7 @@ def pictures(translator: Translator) -> list[Picture]:
     return [
         Picture("door-light", {"moment": step}, page=""),
         Picture("door-dark", {"moment": step}, page="", dark=True),
+        Picture("model-weight", {"moment": step, "place": f"cross.{layer}.{head}.{cell}"}, page=""),
         Picture("heads-light"),
         Picture("heads-lines", {"view": "lines"}),
         Picture("heads-joint", {"attention": "joint"}),
