@@ -71,6 +71,8 @@ type KeyMeaning = { zoom?: number; whole?: true; enter?: true; step?: string };
 interface GestureCalls {
   /** Whether the whole model is seen, at rest. */
   isOut(): boolean;
+  /** A finger or a button went down. */
+  grasp(): void;
   zoom(point: WorldPoint, factor: number): void;
   pan(dx: number, dy: number): void;
   /** A double click or a double tap. */

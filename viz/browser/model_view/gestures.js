@@ -113,6 +113,7 @@ export class Gestures {
     this.touched = event.pointerType === "touch";
     if (event.isPrimary) {
       this.pointers.clear();
+      this.on.grasp();
       this.dragged = false;
     }
     if (event.button || typing(event)) return;

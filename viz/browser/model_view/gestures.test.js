@@ -13,7 +13,7 @@ function heard({ isOut = false } = {}) {
   const calls = [];
   const state = { isOut };
   const names = ["zoom", "pan", "enter", "swipe"];
-  const on = { isOut: () => state.isOut, ...Object.fromEntries(names.map((name) => [name, (...values) => calls.push([name, ...values])])) };
+  const on = { isOut: () => state.isOut, grasp: () => {}, ...Object.fromEntries(names.map((name) => [name, (...values) => calls.push([name, ...values])])) };
   const gestures = new Gestures(target, on);
   const send = (type, values = {}) => {
     const event = new Event(type, { cancelable: true });

@@ -49,6 +49,12 @@ export class Guide {
     return [this.walk.bubble, this.walk.root];
   }
 
+  /** The way back into a walk that was left close up, where its button is out of reach. @type {{ text: string, open: () => void }[]} */
+  get ways() {
+    const { invitation, at } = this.walk;
+    return invitation.hidden || at === 1 ? [] : [{ text: invitation.textContent ?? "", open: () => invitation.click() }];
+  }
+
   /** The stop at which one is; 0 where nobody walks. */
   get stop() {
     return this.walk.walking ? this.walk.at : 0;
@@ -156,6 +162,5 @@ export class Guide {
     this._tellSpeaker();
     if (ended) travel.go(MODEL);
     else travel.again();
-    travel.view.tellPlace();
   }
 }

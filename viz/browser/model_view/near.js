@@ -98,6 +98,8 @@ export class Near {
     if (!question || !this.engine) return;
     const key = JSON.stringify(question);
     if (this.answers.get(key)?.answer) return;
+    // What was refused may be answered now.
+    this.answers.delete(key);
     this.stop = new AbortController();
     const { signal } = this.stop;
     this.engine.ask(question, { signal }).then(
@@ -109,7 +111,13 @@ export class Near {
   /** @type {(key: string, answered: { answer: unknown, error: string }) => void} */
   _answered(key, answered) {
     this.answers.set(key, answered);
+    if (answered.error && key === JSON.stringify(this._question(this.travel.place))) this.travel.switched.tell(answered.error);
     this.view.drawSoon();
+  }
+
+  /** Why the engine did not answer what a place needs; empty where it did, or may still. @type {(place: Place) => string} */
+  refusal(place) {
+    return this.answers.get(JSON.stringify(this._question(place)))?.error ?? "";
   }
 
   /** What the engine said of a place; null where it has not, or cannot. @template Answer @param {Place} place @returns {Answer | null} */
@@ -203,6 +211,9 @@ export class Near {
     else if (place.at === "positions" || place.at === "added" || place.at === "next") this._paintPanel(context, place, end);
     context.restore();
     context.globalAlpha = 1;
+    const filled = !this._question(place) ? "" : this._answer(place) ? "yes" : this.refusal(place) ? "no" : "waits";
+    const { dataset } = this.view.root;
+    if (dataset.filled !== filled) dataset.filled = filled;
   }
 
   /** A head comes row by row, all else from left to right. @type {(context: Context, place: Place, share: number) => void} */

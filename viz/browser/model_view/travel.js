@@ -17,6 +17,8 @@ import { SmallMap, Trail } from "./trail.js";
 /** @import { ModelView } from "./view.js" */
 
 const PLACE_PAUSE = 300;
+/** Moved by hand, one is at what has opened: with so much of its size, it is still large enough to be meant. */
+const OPENED = 0.2;
 const CLOSEST = 900;
 const [LEAST_ROOM, LEAST_TALL] = [400, 240];
 const KEY_ZOOM = 1.5;
@@ -24,6 +26,8 @@ const KEY_ZOOM = 1.5;
 export class Travel {
   /** @type {Place} */
   place = MODEL;
+  /** Where one was when a finger or a button went down. @type {Place} */
+  grasped = MODEL;
   /** @type {CameraView} */
   camera = { x: 0, y: 0, across: 1, up: 1 };
   /** The part of the component that is on the screen, in it. */
@@ -52,6 +56,9 @@ export class Travel {
     this.guide = new Guide(this);
     this.gestures = new Gestures(view.root, {
       isOut: () => this.isWhole,
+      grasp: () => {
+        this.grasped = this.place;
+      },
       zoom: (point, factor) => this.zoom(point, factor),
       pan: (dx, dy) => this.pan(dx, dy),
       enter: (point) => this.enterAt(point),
@@ -311,7 +318,8 @@ export class Travel {
     classed(view.root, "zoomed", !whole);
     view.root.dataset.place = place.at;
     view.world.inert = !whole;
-    this.trail?.show(place, view.figure, this.near.ways(place));
+    this.trail?.show(place, view.figure, [...this.near.ways(place), ...this.guide.ways]);
+    this.trail?.tell(this.near.refusal(place));
     this.near.top = this.trail?.height(view.narrow) ?? 0;
     this.gestures.update();
   }
@@ -340,22 +348,26 @@ export class Travel {
 
   /** @type {(point: WorldPoint) => void} */
   enterAt({ x, y }) {
+    // Close up, the first click has gone there already.
+    if (!this.isWhole) return;
     const { left, top } = this.viewport;
     const to = this._placeAt(toWorld(this.camera, this.viewport, { x: x - left, y: y - top }));
-    // The clicks of a double click have gone there already.
-    if (!this.moving && to.at !== "model" && !samePlace(to, this.place)) this.go(to);
+    if (to.at !== "model") this.go(to);
   }
 
   /** @param {number} direction */
   _swipe(direction) {
     const { walk } = this.guide;
-    if (!walk.walking) this.step(direction > 0 ? "ArrowRight" : "ArrowLeft");
-    else if (direction > 0) walk.next();
+    // The finger has moved the picture, and so the place.
+    this.place = this.grasped;
+    if (!walk.walking) {
+      if (!this.step(direction > 0 ? "ArrowRight" : "ArrowLeft")) this.again();
+    } else if (direction > 0) walk.next();
     else walk.back();
   }
 
-  /** @type {(event: KeyboardEvent, key: string, at: { inside: boolean, target: HTMLElement }) => boolean} */
-  key(event, key, { inside, target }) {
+  /** @type {(event: KeyboardEvent, key: string, at: { isHere: boolean, target: HTMLElement }) => boolean} */
+  key(event, key, { isHere, target }) {
     if (this.guide.key(event)) return true;
     const isControl = target.closest?.("button, input, [role=option], [role=listbox]");
     if (key === "x" && "head" in this.place && this.near.can.without && !typing(event)) {
@@ -363,7 +375,7 @@ export class Travel {
       return true;
     }
     const means = keyMeans(event.key);
-    if (!means || (!inside && target !== document.body && !this.view.figure.stage)) return false;
+    if (!means || (!isHere && !this.view.figure.stage)) return false;
     if (means.zoom) {
       this.zoom({ x: this.viewport.width / 2, y: this.viewport.height / 2 }, means.zoom > 0 ? KEY_ZOOM : 1 / KEY_ZOOM, false);
       return true;
@@ -408,7 +420,7 @@ export class Travel {
   /** After a move by hand, one is where the middle of the screen is. */
   _free() {
     const middle = { x: this.camera.x, y: this.camera.y };
-    const under = scaleOf(this.camera) <= 1 ? MODEL : this._placeAt(middle, 0.5);
+    const under = scaleOf(this.camera) <= 1 ? MODEL : this._placeAt(middle, OPENED);
     // On the way from a head to its cells, no row opens.
     const place = under.at === "row" ? /** @type {Place} */ ({ at: "head", kind: under.kind, layer: under.layer, head: under.head }) : under;
     const changed = !samePlace(place, this.place);
@@ -429,7 +441,8 @@ export class Travel {
 
   /** @type {(event: MouseEvent) => void} */
   _click(event) {
-    if (this.isWhole || this.moving) return;
+    // The second click of a double click would lead on from where the first one led.
+    if (this.isWhole || this.moving || event.detail > 1) return;
     if (this.isApart(event)) return;
     const hot = this.near.hotAt(event);
     if (hot) {

@@ -400,9 +400,11 @@ export class ModelView {
     if (!this.figure || !key) return;
     const [target] = /** @type {HTMLInputElement[]} */ (event.composedPath());
     const inside = event.composedPath().includes(this.root);
+    // After a click on the picture, what scrolls the page has the focus.
+    const isAround = target.contains(/** @type {ShadowRoot} */ (this.root.getRootNode()).host ?? this.root);
     // A control takes its own keys.
     if (target.type === "range" && target !== this.player.slider) return;
-    if (this.travel.key(event, key, { inside, target })) {
+    if (this.travel.key(event, key, { isHere: inside || isAround, target })) {
       event.preventDefault();
       event.stopPropagation();
       return;
@@ -414,7 +416,7 @@ export class ModelView {
     // Outside the figure, up and down scroll the page.
     if (!inside && !this.figure.stage && /^Arrow(Up|Down)$/.test(key)) return;
     if (key === " " && target !== this.player.slider) return;
-    if (!inside && target !== document.body && key.startsWith("Arrow") && !this.figure.stage) return;
+    if (!inside && !isAround && key.startsWith("Arrow") && !this.figure.stage) return;
     const asked = keyAsked(key, this.time, this.timeline);
     if (!asked) return;
     event.preventDefault();
