@@ -8,6 +8,7 @@ import { come, smooth } from "./blocks.js";
 import { fitting } from "./camera.js";
 import { paintAdded } from "./closeups/added.js";
 import { paintNext } from "./closeups/logits.js";
+import { paintHeads } from "./closeups/heads.js";
 import { paintMatrix } from "./closeups/matrix.js";
 import { bounded } from "./closeups/pen.js";
 import { paintRow } from "./closeups/row.js";
@@ -42,6 +43,8 @@ export class Near {
   lit = { query: -1, key: -1 };
   /** The token that is pointed at in a panel. */
   token = -1;
+  /** The head that is pointed at in its layer. */
+  over = -1;
   /** Room that the path takes at the top. */
   top = 0;
   /** Room that the walk's bubble takes at the foot. */
@@ -92,7 +95,7 @@ export class Near {
   /** Asks for what a place needs, which is filled in when it comes. @type {(place: Place, lit?: { query?: number; key?: number }) => void} */
   ask(place, lit = {}) {
     this.lit = { query: -1, key: -1, ...place, ...lit };
-    this.token = -1;
+    this.token = this.over = -1;
     this.stop?.abort();
     const question = this._question(place);
     if (!question || !this.engine) return;
@@ -214,6 +217,7 @@ export class Near {
     const filled = !this._question(place) ? "" : this._answer(place) ? "yes" : this.refusal(place) ? "no" : "waits";
     const { dataset } = this.view.root;
     if (dataset.filled !== filled) dataset.filled = filled;
+    if (!this.travel.moving) this.travel.reach?.show(this.hot);
   }
 
   /** A head comes row by row, all else from left to right. @type {(context: Context, place: Place, share: number) => void} */
@@ -230,30 +234,16 @@ export class Near {
     return getComputedStyle(this.view.root).fontFamily;
   }
 
-  /** Names the heads of a layer. @type {(context: Context, place: { kind: string; layer: number }, end: CameraView) => void} */
+  /** Names the heads of a layer. @type {(context: Context, place: Extract<Place, { at: "block" }>, end: CameraView) => void} */
   _paintBlock(context, place, end) {
     const { travel, view } = this;
     const { width, gap } = travel.space.heads[`${place.kind}.${place.layer}`];
-    const room = travel.onScreen(rectOf({ at: "block", ...place }, travel.space, view.figure));
-    const step = (width + gap) * travel.camera.across;
-    const alpha = come(step, [50, 100], (width + gap) * end.across);
-    const isNamed = step > 60;
+    const room = travel.onScreen(rectOf(place, travel.space, view.figure));
+    const alpha = come((width + gap) * travel.camera.across, [50, 100], (width + gap) * end.across);
     if (alpha <= 0) return;
     const { block, at } = this._block(place);
     context.globalAlpha = alpha;
-    context.textAlign = "center";
-    context.textBaseline = "alphabetic";
-    const size = bounded(step / 8, 12, 24);
-    for (let head = 0; head < block.heads; head++) {
-      const x = room.left + head * step + (width * travel.camera.across) / 2;
-      context.fillStyle = view.inks.theme.text;
-      context.font = `600 ${size}px ${this.family}`;
-      context.fillText(isNamed ? tr("Head {head}", { head }) : String(head), x, room.top - 12);
-      const label = isNamed && block.labels[at][head];
-      context.font = `${0.78 * size}px ${this.family}`;
-      context.fillStyle = view.inks.theme.muted;
-      if (label) wrapped(context, label, x, room.bottom + 1.5 * size, step - gap - 6, size);
-    }
+    this.hot.push(...paintHeads(context, room, { labels: block.labels[at], wide: width * travel.camera.across, over: this.over }, view.inks));
   }
 
   /** @type {(context: Context, place: HeadPlace, end: CameraView, rows: number) => void} */
@@ -410,14 +400,15 @@ export class Near {
       key: under && "key" in under ? under.key : "key" in own ? own.key : -1,
     };
     const token = hot && "at" in hot.act && hot.act.at === "token" ? hot.act.token : -1;
+    const over = hot && "at" in hot.act && hot.act.at === "head" ? hot.act.head : -1;
     if (own.at === "row" || own.at === "weight") Object.assign(lit, { query: own.query });
     classed(view.root, "presses", Boolean(hot ?? (under && under.at !== own.at)));
     if (hot && token < 0) view.tell(event, element("span", "", {}, hot.label));
     else if (under?.at === "weight" && own.at !== "weight") view.tell(event, element("span", "", {}, saidOf(under, view.figure)));
     else view.tip.hidden = true;
-    if (lit.query === this.lit.query && lit.key === this.lit.key && token === this.token) return;
+    if (lit.query === this.lit.query && lit.key === this.lit.key && token === this.token && over === this.over) return;
     this.lit = own.at === "weight" ? this.lit : lit;
-    this.token = token;
+    Object.assign(this, { token, over });
     view.drawSoon();
   }
 
@@ -429,7 +420,8 @@ export class Near {
     else if (act.at === "token") {
       this.token = act.token;
       view.drawSoon();
-    } else if ("head" in place) travel.go({ ...place, ...act });
+    } else if (act.at === "head") travel.go({ .../** @type {Extract<Place, { at: "block" }>} */ (place), ...act });
+    else if ("head" in place) travel.go({ ...place, ...act });
   }
 
   /** Takes another token, and shows what is written then. @type {(question: Extract<ModelQuestion, { ask: "instead" }>) => void} */
@@ -478,19 +470,4 @@ function filled(rect, viewport, room) {
     y: rect.top + (viewport.height / 2 - room.top) / up,
     ...{ across, up },
   };
-}
-
-/** Writes a text in as many lines as it takes. @type {(context: Context, text: string, x: number, y: number, width: number, size: number) => void} */
-function wrapped(context, text, x, y, width, size) {
-  let line = "";
-  let at = y;
-  for (const word of text.split(" ")) {
-    const longer = line ? `${line} ${word}` : word;
-    if (line && context.measureText(longer).width > width) {
-      context.fillText(line, x, at);
-      at += 1.1 * size;
-      line = word;
-    } else line = longer;
-  }
-  context.fillText(line, x, at);
 }

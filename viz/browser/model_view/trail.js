@@ -1,6 +1,6 @@
 // Where one is in the model: a path of names that leads back, and a small map.
 
-import { element, fitted } from "../canvas/dom.js";
+import { element, fitted, part } from "../canvas/dom.js";
 import { tr } from "../canvas/wording.js";
 import { names, saidOf } from "./place_words.js";
 import { rectOf } from "./space.js";
@@ -26,6 +26,11 @@ export class Trail {
   tell(text) {
     this.told.textContent = text;
     this.told.hidden = !text;
+  }
+
+  /** Takes the focus to the name of the place. */
+  focus() {
+    part(this.list, "button[aria-current]").focus();
   }
 
   /** Room that it takes at the top. @type {(isNarrow: boolean) => number} */

@@ -9,6 +9,7 @@ import { Guide } from "./guide.js";
 import { Near } from "./near.js";
 import { saidOf } from "./place_words.js";
 import { MODEL, beside, inner, legal, outer, samePlace } from "./places.js";
+import { Reach } from "./reach.js";
 import { Scene } from "./scene.js";
 import { placeAt, rectOf } from "./space.js";
 import { Switched } from "./switched.js";
@@ -93,7 +94,8 @@ export class Travel {
     this.trail = new Trail({ go: (place) => this.go(place) });
     this.map = new SmallMap({ go: (point) => this.go(this._placeAt(point)) });
     this.trail.root.append(this.map.root);
-    return [this.trail.root, ...this.guide.parts];
+    this.reach = new Reach({ act: (act) => this.near.act(act), lost: () => this.trail?.focus() });
+    return [this.trail.root, ...this.guide.parts, this.reach.root];
   }
 
   // ---- where things are -------------------------------------------------------------------------------------------
@@ -130,6 +132,7 @@ export class Travel {
     if (this.place.at === "model" && !this.near.below) this._rest();
     else {
       this.place = legal(this.place, figure);
+      this.dress();
       this.camera = this._viewOf(this.place);
       this.moving = null;
     }
@@ -435,7 +438,7 @@ export class Travel {
 
   /** Whether something happened in the HTML, the path or the walk, and not over the picture. @type {(event: Event) => boolean} */
   isApart(event) {
-    const apart = [this.view.world, this.trail?.root, ...this.guide.parts];
+    const apart = [this.view.world, this.trail?.root, this.reach?.root, ...this.guide.parts];
     return event.composedPath().some((node) => apart.includes(/** @type {HTMLElement} */ (node)));
   }
 

@@ -3,6 +3,7 @@
 /** A place in a close-up that answers to a press; `act` says what it does, `label` says it in words. */
 type Hot = Rectangle & { act: CloseUpAct; label: string };
 type CloseUpAct =
+  | { at: "head"; head: number }
   | { at: "row"; query: number }
   | { at: "weight"; query: number; key: number }
   | { at: "token"; token: number }
@@ -37,6 +38,15 @@ interface MatrixData extends HeadRows {
   em?: number;
   /** How much of the numbers is seen, 0 to 1. */
   alphaNumbers: number;
+}
+
+interface HeadsData {
+  /** What each head does; null where that has no name. */
+  labels: (string | null)[];
+  /** The width of one. */
+  wide: number;
+  /** The pointed head; -1 for none. */
+  over: number;
 }
 
 interface RowData extends HeadRows {

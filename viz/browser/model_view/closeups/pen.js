@@ -103,17 +103,19 @@ export class Pen {
     return this.wide(shown, small, weight);
   }
 
-  /** Writes a text in as many lines as a box's width needs; one word at least in each. @type {(text: string, box: Rectangle) => void} */
-  lines(text, { left, top, width }) {
-    let [line, y] = ["", top + 0.7 * this.em];
+  /** Writes a text in as many lines as a box's width needs; one word at least in each.
+   * @type {(text: string, box: Rectangle, style?: WriteStyle) => void} */
+  lines(text, { left, top, width }, style = {}) {
+    const { size = this.em } = style;
+    let [line, y] = ["", top + 0.7 * size];
     for (const { segment } of WORDS.segment(text)) {
-      if (line && this.wide((line + segment).trimEnd()) > width && !/^[\p{P}\s]/u.test(segment)) {
-        this.write(line.trimEnd(), left, y, { width });
-        [line, y] = ["", y + 1.5 * this.em];
+      if (line && this.wide((line + segment).trimEnd(), size) > width && !/^[\p{P}\s]/u.test(segment)) {
+        this.write(line.trimEnd(), left, y, { ...style, width });
+        [line, y] = ["", y + 1.5 * size];
       }
       line += segment;
     }
-    this.write(line, left, y, { width });
+    this.write(line, left, y, { ...style, width });
   }
 
   /** Writes a text that climbs by 45°, from its start or up to its end. @type {(text: string, x: number, y: number, style?: WriteStyle) => void} */
