@@ -69,7 +69,13 @@ def about(subject: Subject) -> AboutView:
 
 def one_weight(subject: Subject) -> Any:
     """One weight, from query and key to the softmax, where these are known."""
-    return how_computed(subject).view if has_scores(subject) else heads(subject)
+    if not has_scores(subject):
+        return heads(subject)
+    view = how_computed(subject).view
+    if not subject.is_model:
+        return view
+    # Close up in the model, where a saved trace has no vectors.
+    return DoorView(place=f"{view.attention}.{view.layer}.{view.head}.{view.cell}")
 
 
 def of_model(view: Any, subject: Subject) -> Any:

@@ -156,9 +156,11 @@ def keys_at(place: Place, stop: int, *, walks: bool) -> str:
     """
     if stop:
         return "Left and right: stop of the walk"
-    keys = "Arrow keys: neighbours · Enter: closer"
+    keys = "Arrow keys: neighbours"
     if place == MODEL:
         keys = "Arrow keys: step and layer · K: play · +: closer"
+    elif place.at in ("stack", "block", "head", "row"):
+        keys += " · Enter: closer"
     return f"{keys} · W: walk" if walks else keys
 
 

@@ -132,3 +132,10 @@ def test_the_reason_for_a_mistake_names_the_least_certain_word() -> None:
     assert log_probs is not None
     least = SUBJECT.predicted[int(np.argmin(log_probs[:-1]))]
     assert f"least sure of “{least}”" in answer("why-wrong").sentence
+
+
+def test_what_a_query_is_stands_close_up_in_the_model() -> None:
+    """At the weight whose arithmetic another answer tells."""
+    shown, told = answer("what-query").view, answer("computed").view
+    cell = [told.attention, told.layer, told.head, told.cell]
+    assert shown.place == ".".join(map(str, cell))
