@@ -408,6 +408,9 @@ def test_each_key_of_a_link_is_honoured_or_named(opened: Opened, text: str) -> N
     neither = []
     for name, view in VIEWS.items():
         for each in (*view.parameters, *(SHARED if view.asks else ()), *AROUND):
+            if each.name == "kiosk":
+                # It begins after a while: test_site.py tells how.
+                continue
             beside, value = asked_for(name, each.name)
             before, said, _ = shown(name, beside)
             after, told, pictures = shown(name, {**beside, each.name: value})

@@ -215,6 +215,95 @@ def test_a_page_opens_on_its_picture(browser: Browser, site: str, name: str) -> 
     page.close()
 
 
+def space(page: Page, address: str) -> None:
+    """Open a sentence in the model, written to its end."""
+    opened(page, f"{address}/headscope/?sentence={SENTENCE.replace(' ', '+')}&moment=999&lang=de")
+
+
+@pytest.mark.parametrize("size", [(390, 844), (844, 390)])
+def test_a_walk_fits_a_phone_and_ends_in_ones_own_sentence(
+    browser: Browser, site: str, size: tuple[int, int]
+) -> None:
+    width, height = size
+    context = browser.new_context(
+        viewport={"width": width, "height": height},
+        **{"has_touch": True, "is_mobile": True, "reduced_motion": "reduce"},
+    )
+    page = context.new_page()
+    space(page, site)
+    page.locator(".walk-invitation").tap()
+    stops = page.locator(".walk-dot").count()
+    for stop in range(1, stops + 1):
+        page.wait_for_url(f"**walk={stop}")
+        if page.locator(".walk-act").is_visible():
+            page.locator(".walk-act").tap()
+            expect(page.locator(".walk-answer")).to_be_visible()
+        for part in (".walk-bubble", ".walk-bar"):
+            box = page.locator(part).bounding_box()
+            assert box is not None
+            assert box["x"] >= 0
+            assert box["y"] >= 0
+            assert box["x"] + box["width"] <= width
+            assert box["y"] + box["height"] <= height + 1, (stop, part)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        page.locator(".walk-next").tap()
+    field = page.locator("#sentence")
+    expect(field).to_be_focused()
+    assert field.evaluate("field => field.selectionEnd - field.selectionStart") == len(SENTENCE)
+    context.close()
+
+
+def test_a_place_leads_to_the_page_that_shows_more_and_back(browser: Browser, site: str) -> None:
+    page = browser.new_page()
+    space(page, f"{site}")
+    page.keyboard.press("w")
+    page.wait_for_url("**walk=1")
+    page.goto(page.url.replace("walk=1", "place=cross.0.1.2.3").replace("place=encoder&", ""))
+    place = page.locator(".model-view")
+    expect(place).to_have_attribute("data-place", "weight", timeout=SECONDS)
+    page.keyboard.press("Escape")
+    page.wait_for_url("**place=cross.0.1.2")
+    page.locator(".ways .link").first.click()
+    page.locator(".explorer canvas.matrix").first.wait_for(timeout=SECONDS)
+    for part in ("/heads/", "attention=cross", "layer=0", "head=1", "lang=de"):
+        assert part in page.url
+    page.go_back()
+    expect(place).to_have_attribute("data-place", "row", timeout=SECONDS)
+    page.close()
+
+
+def test_a_kiosk_walks_over_the_examples_while_nobody_is_there(browser: Browser, site: str) -> None:
+    page = browser.new_page(reduced_motion="reduce")
+    page.clock.install()
+    page.goto(f"{site}/headscope/?kiosk=1")
+    field = page.locator("#sentence")
+    invitation, bar = page.locator(".walk-invitation"), page.locator(".walk-bar")
+    expect(invitation).to_be_visible(timeout=SECONDS)
+    first = field.input_value()
+    page.clock.run_for(2000)
+    page.wait_for_url("**walk=1")
+    for _ in range(20):
+        page.clock.run_for(6000)
+        if field.input_value() != first:
+            break
+    assert field.input_value() != first
+    second = field.input_value()
+    page.locator(f"body[data-shown={json.dumps(second)}]").wait_for(timeout=SECONDS)
+    page.clock.run_for(2000)
+    expect(bar).to_be_visible()
+    # Whoever touches it has everything, also on other pages.
+    page.locator(".walk-next").click()
+    page.clock.run_for(1000)
+    page.get_by_role("link", name=words()["en"]["page_positions"]).click()
+    page.clock.run_for(59_000)
+    assert "/positions/" in page.url
+    page.clock.run_for(2000)
+    expect(invitation).to_be_visible(timeout=SECONDS)
+    page.clock.run_for(2000)
+    expect(bar).to_be_visible()
+    page.close()
+
+
 def test_nothing_keeps_anybody_out(browser: Browser, site: str) -> None:
     page = browser.new_page(locale="en-US")
     for name in PAGES:

@@ -18,7 +18,12 @@ _model_view = st.components.v2.component(
 
 
 def model_view(
-    payload: bytes, *, key: str, on_open: Callable[[], None], on_rested: Callable[[], None]
+    payload: bytes,
+    *,
+    key: str,
+    on_open: Callable[[], None],
+    on_rested: Callable[[], None],
+    on_example: Callable[[], None],
 ) -> None:
     """Mount the figure.
 
@@ -28,5 +33,12 @@ def model_view(
         on_open: called when a block was opened; st.session_state[key] then holds, unchecked, under
             "open" the block's page and what is selected there.
         on_rested: called when it has come to rest, at the step under "rested", unchecked.
+        on_example: called when it wants another example, as in a kiosk.
     """
-    _model_view(key=key, data=payload, on_open_change=on_open, on_rested_change=on_rested)
+    _model_view(
+        key=key,
+        data=payload,
+        on_open_change=on_open,
+        on_rested_change=on_rested,
+        on_example_change=on_example,
+    )

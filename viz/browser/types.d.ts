@@ -102,6 +102,7 @@ interface Window {
   headscopeLook?: { page: string; view: View };
   headscopeSteps?: boolean;
   headscopeWalk?: WalkTold | null;
+  headscopeKiosk?: { dispose(): void };
 }
 
 interface DocumentEventMap {

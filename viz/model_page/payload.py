@@ -79,6 +79,7 @@ def pack(
     play: bool = False,
     place: str = "",
     walk: int = 0,
+    kiosk: bool = False,
     stage: bool = False,
     selection: Mapping[str, str] | None = None,
     vectors: bool = False,
@@ -95,6 +96,7 @@ def pack(
         play: whether it plays from there.
         place: where in the model one is, as a link spells it; empty for the whole of it.
         walk: the stop of the walk, counted from 1; 0 for none.
+        kiosk: whether the walk goes by itself; the browser then asks for examples.
         stage: for a picture alone that fills the window.
         selection: as in viz.browser.trace_payload.values_of.
         vectors: likewise.
@@ -125,6 +127,7 @@ def pack(
         "play": play,
         "place": place,
         "walk": walk,
+        "kiosk": kiosk,
         "asks": asks,
         "written": [asdict(word) for word in arcs.written],
         "read": [asdict(word) for word in arcs.read],

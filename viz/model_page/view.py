@@ -26,6 +26,9 @@ class DoorView:
     walk: int = kept(
         integer("walk", 0, low=0, high=12, meaning="the stop of the walk through it; 0: none")
     )
+    kiosk: bool = kept(
+        flag("kiosk", meaning="it walks through the examples by itself while nobody touches it")
+    )
 
 
 VIEW = View("door", "Model", ":material/account_tree:", kept_in(DoorView))

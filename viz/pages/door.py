@@ -22,8 +22,9 @@ from viz.model_page.place import MODEL, Place, place_in, title_of
 from viz.model_page.view import VIEW, DoorView
 from viz.pages.door_pictures import pictures_at
 from viz.pages.heads_trace import prepare
-from viz.registry.pages import SHARED, VIEWS
+from viz.registry.pages import SENTENCE, SHARED, TARGET, VIEWS
 from viz.service import session
+from viz.service.model_menu import copies
 from viz.service.questions import OfModel, Question
 from viz.shell import address, stage
 from viz.shell.save_menu import save_button
@@ -134,6 +135,22 @@ def _reached(name: str, value: Any) -> Any:
     return parameter.parse(str(value))
 
 
+def on_example(question: Question) -> None:
+    """Ask for the example after this sentence, of a picture that is left to itself."""
+    if address.is_followed() or not isinstance(question, OfModel):
+        return
+    examples = session.examples(question.folder)
+    if not address.read(DoorView).kiosk or not examples:
+        return
+    sources = [each.source for each in examples]
+    place = sources.index(question.sentence) + 1 if question.sentence in sources else 0
+    example = examples[place % len(examples)]
+    address.put(SENTENCE, example.source)
+    # It cannot write them by itself.
+    address.put(TARGET, example.translation if copies(question.folder) else "")
+    address.change(moment=0, play=False, place="", walk=0)
+
+
 def sent_view() -> tuple[int, DoorView]:
     """What the browser is sent: the same until a link, a scene or Back leads elsewhere."""
     if KEY not in st.session_state:
@@ -185,12 +202,14 @@ def show(question: Question) -> None:
                 play=view.play,
                 place=view.place,
                 walk=view.walk,
+                kiosk=view.kiosk,
                 stage=stage.is_on(),
                 asks=asks_of(question),
             ),
             key=KEY,
             on_open=on_open,
             on_rested=partial(on_rested, key, n_moments),
+            on_example=partial(on_example, question),
         )
     # Where the browser is by now, which may be elsewhere than it was sent.
     now = address.read(DoorView)

@@ -70,6 +70,8 @@ def show_share() -> None:
         shared = st.container(width=WIDTH)
         base, notes = _base(), []
         page, query = address.current()
+        # Who opens a link is there.
+        query.pop("kiosk", None)
         on_site = (page or HOME) in SITE_PAGES and speaker_view.is_on_site()
         if on_site:
             # Opened again, the panel shows that phones follow.

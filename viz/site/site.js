@@ -35,7 +35,7 @@ const PAGES = {
 /** @import { Card } from "./files.js" */
 /** @import { SitePage } from "./view.js" */
 
-const SHARED = ["sentence", "target", "checkpoint", "lang", "frame", "follow"];
+const SHARED = ["sentence", "target", "checkpoint", "lang", "frame", "follow", "kiosk"];
 // Of the app's keys, what every page of the site honours, and a talk in the page.
 const HONOURED = showing("sentence", "target", "checkpoint");
 const OF_TALK = showing("scene", "read", "present");

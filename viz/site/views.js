@@ -44,7 +44,7 @@ const SPELLED = {
 const REDRAWN = ["off", "order", ...READINGS.map(([name]) => name)];
 
 export class DoorPage extends SitePage {
-  static honours = showing("moment", "play", "place", "walk");
+  static honours = showing("moment", "play", "place", "walk", "kiosk");
 
   /** @param {Site} talk */
   constructor(talk) {
@@ -54,7 +54,11 @@ export class DoorPage extends SitePage {
         talk.change({ ...Object.fromEntries(told), play: "" }, { draws: false });
         this.known = this.asked;
       },
-      trigger: (_, /** @type {{ page: string }} */ { page, ...selected }) => {
+      trigger: (event, /** @type {{ page: string }} */ { page, ...selected }) => {
+        if (event === "example") {
+          this.next();
+          return;
+        }
         const { sentence, checkpoint, lang } = talk.query;
         const spelled = Object.entries(selected).map(([key, value]) => [key, String(value)]);
         talk.go(page, { ...kept({ sentence, checkpoint, lang }), ...Object.fromEntries(spelled) });
@@ -80,11 +84,21 @@ export class DoorPage extends SitePage {
     const { place = "" } = this.query;
     if (!PLACE.test(place)) this.misfit("place");
     const at = { moment: this.number("moment", 0, 0, 999), place: PLACE.test(place) ? place : "", walk: this.number("walk", 0, 0, STOPS) };
-    const options = { key: `${talk.card.name} ${talk.text}`, ...at, epoch: this.epoch, play: this.query.play === "1", stage: talk.isStaged };
+    const options = { key: `${talk.card.name} ${talk.text}`, ...at, epoch: this.epoch, play: this.query.play === "1", kiosk: this.query.kiosk === "1", stage: talk.isStaged };
     // What it opens with plays while the model is still loading.
     if (!talk.isReady && talk.text === talk.card.sentence && !options.moment && !talk.query.target) await this.part.update(sealed({ ...this.template, ...options }));
     const trace = await talk.shown();
     if (trace && isCurrent()) await this.part.update(packedFigure(this.template, trace, options));
+  }
+
+  /** Asks for the example after this sentence. */
+  next() {
+    const { talk } = this;
+    const { examples } = talk.card;
+    if (!examples.length) return;
+    const sentence = examples[(examples.indexOf(talk.text) + 1) % examples.length];
+    talk.change({ sentence, target: "", moment: "", place: "", walk: "" }, { draws: false });
+    talk.follow();
   }
 
   /** Answers about the sentence that is shown. @type {ModelEngine["ask"]} */

@@ -15,16 +15,16 @@ const OFFERED = 5;
  *
  * @param {FigureTemplate} template - the values of an envelope of the same model, for what does not depend on the sentence.
  * @param {EngineTrace} trace
- * @param {{ key: string, epoch?: number, moment?: number, play?: boolean, place?: string, walk?: number, stage?: boolean }} options - `key` of the sentence, the others of
+ * @param {{ key: string, epoch?: number, moment?: number, play?: boolean, place?: string, walk?: number, kiosk?: boolean, stage?: boolean }} options - `key` of the sentence, the others of
  *   the payload.
  */
-export function packedFigure(template, trace, { key, epoch = 0, moment = 0, play = false, place = "", walk = 0, stage = false }) {
+export function packedFigure(template, trace, { key, epoch = 0, moment = 0, play = false, place = "", walk = 0, kiosk = false, stage = false }) {
   const written = wordsOfText(trace.predictions.tokens).filter(({ special }) => !special);
   const read = wordsOfText(trace.source.tokens);
   const arcs = wordWeights(arcRows(template, trace), written, read, template.later);
   return sealed({
     ...packedValues(template, trace, { epoch, stage }),
-    ...{ key, moment, play, place, walk, written, read },
+    ...{ key, moment, play, place, walk, kiosk, written, read },
     arcs: { weights: arcs, frames: 1 },
     stacks: template.stacks.map((stack) => ({
       ...stack,

@@ -3,6 +3,7 @@
 import { classed } from "../canvas/dom.js";
 import { plainKey } from "../canvas/keys.js";
 import { wantsNoMotion } from "../canvas/page.js";
+import { Kiosk } from "./kiosk.js";
 import { MODEL } from "./places.js";
 import { noteOf } from "./walk/notes.js";
 import { Walk } from "./walk/walk.js";
@@ -33,8 +34,12 @@ export class Guide {
       ask: (question, options) => this._ask(question, options),
       say: (text) => travel.view.say(text),
       done: (ended) => this._done(ended),
-      field: () => fieldOfSentence()?.select(),
+      field: () => {
+        fieldOfSentence()?.focus();
+        fieldOfSentence()?.select();
+      },
     });
+    this.kiosk = new Kiosk(this);
     this.step = (/** @type {CustomEvent<number>} */ { detail }) => (detail > 0 ? this.walk.next() : this.walk.back());
     window.addEventListener("headscope-walk-step", this.step);
   }
@@ -42,6 +47,8 @@ export class Guide {
   dispose() {
     cancelAnimationFrame(this.frame);
     this.walk.leave();
+    // Who has gone to another page is waited for.
+    if (!this.kiosk.visited) this.kiosk.dispose();
     window.removeEventListener("headscope-walk-step", this.step);
   }
 
@@ -70,6 +77,7 @@ export class Guide {
     if (this.walk.invitation.hidden !== hidden) this.travel.view.size();
     if (asked && asked !== this.stop) this.walk.start(figure, asked);
     else if (!asked && this.stop) this.walk.leave();
+    this.kiosk.take(figure.kiosk);
   }
 
   /** Follows a key of the walk's; whether it was one. @type {(event: KeyboardEvent) => boolean} */
@@ -162,5 +170,6 @@ export class Guide {
     this._tellSpeaker();
     if (ended) travel.go(MODEL);
     else travel.again();
+    if (ended) this.kiosk.ended();
   }
 }

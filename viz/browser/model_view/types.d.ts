@@ -41,6 +41,8 @@ interface FigureHeader extends ExplorerHeader {
   play: boolean;
   place: string;
   walk: number;
+  /** Whether the walk goes by itself. */
+  kiosk: boolean;
   asks: ServerAsked | null;
   written: FigureWord[];
   read: FigureWord[];
