@@ -10,6 +10,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from model.checkpoints.checkpoint import snapshots
+from model.explain.examples import read_examples
 from model.translate.translator import load
 from tests.kit.apptest import component, tell_state, trigger
 from tests.kit.explorer_payload import Decoded
@@ -177,6 +178,20 @@ def test_another_sentence_plays_from_its_beginning(open_app: OpenApp) -> None:
     app.text_input(key="sentence").set_value("The dog sleeps.").run()
     assert sent(app)["moment"] == 0
     assert app.query_params == {"sentence": "The dog sleeps."}
+
+
+def test_a_kiosk_goes_on_to_the_next_example_and_nothing_else_does(open_app: OpenApp) -> None:
+    examples = [each.source for each in read_examples(SHIPPED / "toy-reverse")]
+    asked = {"sentence": "a a b", "place": "cross.0", "walk": "3"}
+    app = open_app(page=HOME, folder=SHIPPED, checkpoint="toy-reverse", **asked)
+    trigger(app, KEY, "example", True)
+    assert app.query_params["sentence"] == asked["sentence"]
+    app = open_app(page=HOME, folder=SHIPPED, checkpoint="toy-reverse", **asked, kiosk="1")
+    assert sent(app)["kiosk"]
+    for sentence in (*examples, examples[0]):
+        trigger(app, KEY, "example", True)
+        assert app.text_input(key="sentence").value == sentence
+        assert [sent(app)[name] for name in ("place", "walk", "kiosk")] == ["", 0, True]
 
 
 @pytest.mark.parametrize(
