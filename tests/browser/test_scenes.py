@@ -357,6 +357,8 @@ def test_the_notes_follow_the_walk_and_lead_along_it(talk: TalkPage) -> None:
     expect(notes.locator("#note")).to_have_text(spoken["heads"])
     talk.reader.wait_for_query(walk="3")
     expect(talk.page.locator(".stage-foot .shown")).to_have_text("Encoder self-attention, layer 0")
+    # Who walks is not invited to.
+    expect(talk.page.locator(".trail .ways")).not_to_contain_text("walk", ignore_case=True)
     talk.page.keyboard.press("Escape")
     expect(notes.locator("#place")).to_have_text("No scene yet; the talk has 12")
     talk.reader.wait_for_query(walk=None)

@@ -58,8 +58,8 @@ export class Guide {
 
   /** The way back into a walk that was left close up, where its button is out of reach. @type {{ text: string, open: () => void }[]} */
   get ways() {
-    const { invitation, at } = this.walk;
-    return invitation.hidden || at === 1 ? [] : [{ text: invitation.textContent ?? "", open: () => invitation.click() }];
+    const { invitation, at, walking } = this.walk;
+    return invitation.hidden || walking || at === 1 ? [] : [{ text: invitation.textContent ?? "", open: () => invitation.click() }];
   }
 
   /** The stop at which one is; 0 where nobody walks. */
