@@ -251,6 +251,26 @@ def test_fingers_lead_as_well(visitor: Callable[..., HeadsPage]) -> None:
 # ---- links -------------------------------------------------------------------------------------
 
 
+def test_what_can_be_pressed_is_reached_without_a_pointer(still: SpacePage) -> None:
+    still.enter("next.6")
+    still.door.get_by_role("button", name=re.compile("^Take “.+” instead$")).first.focus()
+    still.press("Enter")
+    expect(still.door.locator(".trail .result")).to_contain_text("Now it writes")
+    still.enter("cross.0")
+    still.door.get_by_role("button", name=re.compile("^Head 5")).focus()
+    still.press("Enter")
+    still.expect_at(HEAD)
+    expect(still.door.locator(".trail [aria-current]")).to_be_focused()
+
+
+@pytest.mark.parametrize("place", ["cross.0", HEAD, ROW, WEIGHT, "positions.encoder", "next.6"])
+def test_what_opens_on_a_phone_takes_the_place_of_the_page(
+    visitor: Callable[..., HeadsPage], place: str
+) -> None:
+    opened = SpacePage(visitor(**PHONE)).enter(place)
+    expect(opened.door.locator(".world")).to_be_hidden()
+
+
 def test_a_link_leads_to_each_kind_of_place(still: SpacePage) -> None:
     for place in PLACES:
         still.reader.walk("", sentence=SENTENCE, **({"place": place} if place else {}))
