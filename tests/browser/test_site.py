@@ -246,6 +246,7 @@ def test_a_walk_fits_a_phone_and_ends_in_ones_own_sentence(
             assert box["x"] + box["width"] <= width
             assert box["y"] + box["height"] <= height + 1, (stop, part)
         assert page.evaluate("document.documentElement.scrollWidth") <= width
+        expect(page.locator(".ways button", has_text="Rundgang")).to_have_count(0)
         page.locator(".walk-next").tap()
     field = page.locator("#sentence")
     expect(field).to_be_focused()

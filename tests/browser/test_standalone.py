@@ -246,3 +246,29 @@ def test_several_explorers_draw_in_one_notebook(
             expect(choices).to_have_text(kinds)
         expect(frame.get_by_role("heading", name="Decoder self-attention")).to_be_visible()
     assert trouble == []
+
+
+def test_a_played_sentence_is_a_space_that_walks_as_far_as_no_model_is_needed(
+    browser: Browser, tmp_path: Path
+) -> None:
+    file = tmp_path / "played.html"
+    given = ("a b c d", "--checkpoint", "toy-reverse", "--figure", "played", "--out", str(file))
+    assert main(["export", *given]) == 0
+    context = browser.new_context(offline=True, reduced_motion="reduce")
+    page = context.new_page()
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(file.as_uri())
+    page.locator(".walk-invitation").click()
+    place = page.locator(".model-view")
+    for _ in range(page.locator(".walk-dot").count()):
+        expect(page.locator(".walk-bubble")).to_be_visible()
+        expect(page.locator(".walk-act")).to_be_hidden()
+        page.locator(".walk-next").click()
+    expect(place).to_have_attribute("data-place", "model")
+    page.locator(".block.encoder").first.click()
+    expect(place).to_have_attribute("data-place", "head")
+    page.keyboard.press("Escape")
+    expect(place).to_have_attribute("data-place", "block")
+    assert [url for url in asked if not url.startswith(("file:", "data:"))] == []
+    context.close()
