@@ -1,11 +1,11 @@
-"""A first visitor's minute, as a strip of screenshots at 0, 5, 15, 30 and 60 seconds.
+"""A first visitor's minute, as a strip of screenshots at 0, 5, 15, 30, 45 and 60 seconds.
 
     python -m benchmarks.first_minute --out /tmp
 
 The app starts anew, with a browser that was never there, on a laptop, in a hall and on a phone. The
-visitor types a sentence, looks at a head, asks a question that changes the translation, and another
-one. It fails unless at 5 s something moves that the visitor typed, and by 30 s a translation has
-changed.
+visitor types a sentence, presses the button below the picture, and goes on at a reader's pace,
+doing what stops ask for. It fails unless at 5 s something moves that the visitor typed, the screens
+from 15 s on differ, and a head, a weight, a mask and a changed translation were seen.
 """
 
 from __future__ import annotations
@@ -16,20 +16,26 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 
-from PIL import Image, ImageDraw
+from PIL import Image, ImageChops, ImageDraw
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from tests.kit.running_app import StartError, find_chromium, launch, serve
 
 SENTENCE = "I have never seen such a big dog."
 SIZES = {"laptop": (1280, 800), "hall": (1920, 1080), "phone": (390, 844)}
-MARKS = (0, 5, 15, 30, 60)
+MARKS = (0, 5, 15, 30, 45, 60)
 """Seconds after the page was asked for."""
 
-HEAD, CHANGE, OTHER = 8, 17, 40
-"""Seconds at which the visitor opens a head, asks for a change, and asks something else."""
+WALK, PACE = 13, 4.6
+"""The second at which the visitor begins to walk, and the seconds that a stop takes to read."""
+
+DIFFERENT = 0.02
+"""The share of a screen's pixels that is not as on the one before, at least."""
+
+WANTED = ("a head", "a weight", "a mask", "a changed translation")
 
 TYPING = 45
 """Milliseconds a letter."""
@@ -48,7 +54,7 @@ class Visit:
         shots: a screenshot for each mark.
         notes: what was found, in words, with the second.
         moved: whether something of the visitor's moves at 5 s.
-        changed: the second at which a translation has changed; None if it has not.
+        seen: what of `WANTED` was on the screen.
     """
 
     page: Page
@@ -57,7 +63,7 @@ class Visit:
     shots: list[Image.Image] = field(default_factory=list)
     notes: list[tuple[float, str]] = field(default_factory=list)
     moved: bool = False
-    changed: float | None = None
+    seen: set[str] = field(default_factory=set)
 
     @property
     def now(self) -> float:
@@ -94,26 +100,55 @@ class Visit:
         self.moved = own and door.get_attribute("data-state") == "playing"
         self.note(f"at 5 s, the sentence {'plays' if self.moved else 'does not play'}")
 
-    def opens_a_head(self) -> None:
-        """Open the head whose weights the arcs are."""
-        # Without a pointer, a block opens that head.
-        self.page.locator(".model-view .block.cross").last.press("Enter", timeout=LONGEST)
-        self.page.wait_for_url("**/heads?**", timeout=LONGEST)
-        self.page.locator(".explorer[data-painted]").wait_for(timeout=LONGEST)
-        self.note("a head stands large")
+    def walks(self) -> None:
+        """Walk from stop to stop until the minute is over, and take the screenshots meanwhile."""
+        view = self.page.locator(".model-view[data-state]")
+        self.page.locator(".walk-invitation").click(timeout=LONGEST)
+        n_stops = self.page.locator(".walk-dot").count()
+        for stop in range(1, n_stops + 1):
+            self.until_and_shoot(WALK + (stop - 0.5) * PACE)
+            kind = view.get_attribute("data-place") or ""
+            title = self.page.locator(".walk-bubble").get_attribute("aria-label") or ""
+            said = self.page.locator(".walk-says").inner_text()
+            self.note(f"{title} ({kind}): {said}")
+            if f"a {kind}" in WANTED:
+                self.seen.add(f"a {kind}")
+            if title == "The mask":
+                self.seen.add("a mask")
+            act = self.page.locator(".walk-act")
+            if act.is_visible():
+                act.click()
+                answer = self.page.locator(".walk-answer")
+                answer.wait_for(timeout=LONGEST)
+                self.note(answer.inner_text())
+                if "writes: “" in answer.inner_text():
+                    self.seen.add("a changed translation")
+            self.until_and_shoot(WALK + stop * PACE)
+            if stop < n_stops:
+                # A phone has no arrow keys.
+                self.page.locator(".walk-next").click()
 
-    def asks(self, typed: str) -> str:
-        """Ask a question and read its answer."""
-        self.page.get_by_role("button", name="Ask a question").click(timeout=LONGEST)
-        self.page.get_by_role("combobox", name="Ask a question").fill(typed)
-        option = self.page.get_by_role("option").first
-        question = option.text_content() or ""
-        option.click(timeout=LONGEST)
-        line = self.page.locator(".st-key-answer-line p", has_text=question)
-        line.wait_for(timeout=LONGEST)
-        said = line.text_content() or ""
-        self.note(said)
-        return said
+    def until_and_shoot(self, seconds: float) -> None:
+        """Wait, with a screenshot at each mark on the way."""
+        while len(self.shots) < len(MARKS) and MARKS[len(self.shots)] <= seconds:
+            self.until(MARKS[len(self.shots)])
+            self.shoot()
+        self.until(seconds)
+
+    @property
+    def differing(self) -> list[float]:
+        """The share of each screen from 30 s on that was not on the one before."""
+        walked = self.shots[2:]
+        return [
+            sum(
+                ImageChops.difference(one, other)
+                .convert("L")
+                .point(lambda each: each > 8 and 255)
+                .histogram()[255:]
+            )
+            / (one.width * one.height)
+            for one, other in pairwise(walked)
+        ]
 
 
 def visit(browser: Browser, url: str, size: tuple[int, int]) -> Visit:
@@ -132,19 +167,9 @@ def visit(browser: Browser, url: str, size: tuple[int, int]) -> Visit:
         made.until(MARKS[1])
         made.looks_at_the_door()
         made.shoot()
-        made.until(HEAD)
-        made.opens_a_head()
-        made.until(MARKS[2])
-        made.shoot()
-        made.until(CHANGE)
-        if "writes “" in made.asks("without most important head"):
-            made.changed = made.now
-        made.until(MARKS[3])
-        made.shoot()
-        made.until(OTHER)
-        made.asks("see the future")
-        made.until(MARKS[4])
-        made.shoot()
+        made.until(WALK)
+        made.walks()
+        made.until_and_shoot(MARKS[-1])
         return made
     finally:
         context.close()
@@ -190,7 +215,11 @@ def main(say: Callable[[str], None] = print) -> int:
             say(f"\n{name}: {path}")
             for seconds, said in made.notes:
                 say(f"{seconds:5.1f} s  {said}")
-            failed |= not made.moved or made.changed is None or made.changed > MARKS[3]
+            new = ", ".join(f"{share:.0%}" for share in made.differing)
+            missed = [each for each in WANTED if each not in made.seen]
+            say(f"        new on the screens at 30, 45 and 60 s: {new}")
+            say(f"        not seen: {', '.join(missed) or 'nothing'}")
+            failed |= not made.moved or bool(missed) or min(made.differing) < DIFFERENT
     except StartError as error:
         sys.exit(str(error))
     return int(failed)

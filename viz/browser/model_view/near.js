@@ -47,6 +47,8 @@ export class Near {
   over = -1;
   /** Room that the path takes at the top. */
   top = 0;
+  /** The page's letters, asked for once a size: each look would make the browser style the page anew. */
+  family = "";
   /** Room that the walk's bubble takes at the foot. */
   below = 0;
 
@@ -228,10 +230,6 @@ export class Near {
     context.beginPath();
     context.rect(left, top, room ? width : smooth(share) * width, room ? room.top + share * room.height - top : height);
     context.clip();
-  }
-
-  get family() {
-    return getComputedStyle(this.view.root).fontFamily;
   }
 
   /** Names the heads of a layer. @type {(context: Context, place: Extract<Place, { at: "block" }>, end: CameraView) => void} */

@@ -125,6 +125,7 @@ export class Travel {
       });
     });
     this.space = space;
+    this.near.family = getComputedStyle(view.root).fontFamily;
     this.size = { width, height };
     this.scene.measure(width, height);
     this.look();
