@@ -6,7 +6,7 @@ import { ModelView } from "../browser/model_view/view.js";
 import { filmOfWalk } from "../browser/model_view/walk_film.js";
 
 const stands = drawnDocument((shadow) => new ModelView(part(shadow, ".model-view")));
-/** @type {Promise<(share: number) => void> | null} */
+/** @type {Promise<(share: number) => void | Promise<void>> | null} */
 let film = null;
 
 /** Shows one share of what happens, or of the walk if the file has begun it, as one frame of a film. */
@@ -14,5 +14,5 @@ globalThis.filmed = async (share) => {
   document.body.classList.add("filmed");
   const view = await stands;
   film ??= view.travel.guide.stop ? filmOfWalk(view) : Promise.resolve((at) => view.show(at));
-  (await film)(share);
+  await (await film)(share);
 };
