@@ -139,7 +139,7 @@ def _document(figure: Figure, title: str, *, dark: bool | None, **shown: Any) ->
     """A file with the picture in it, shown as `pack` takes it."""
     return document(
         # A file can ask no model.
-        pack(replace(figure, effects=None), key="file", **shown),
+        pack(replace(figure, effects=None), key=title, **shown),
         title=title,
         html=HTML,
         css=joined("model_view/model_view.css"),
