@@ -99,7 +99,7 @@ def test_keys_lead_through_the_walk_and_back_to_where_one_left(page: Page) -> No
     expect(page.locator(".walk-bubble")).to_be_hidden()
     page.keyboard.press("Enter")
     assert at(page) == 3
-    named("Without a head").click()
+    named("Without cross-attention").click()
     named("Your turn").click()
     expect(page.get_by_label("Sentence")).to_be_focused()
     expect(named("Walk through it · 1 minute")).to_be_visible()
@@ -107,7 +107,7 @@ def test_keys_lead_through_the_walk_and_back_to_where_one_left(page: Page) -> No
 
 def test_what_a_stop_asks_is_answered_unless_one_has_gone_on(page: Page) -> None:
     page.evaluate("walk.start(walk.figure, 9)")
-    off = button(page)("Switch this head off")
+    off = button(page)("Switch it off")
     off.click()
     page.keyboard.press("ArrowLeft")
     assert page.evaluate("told.at(-3)") == ["aborted"]
@@ -116,7 +116,7 @@ def test_what_a_stop_asks_is_answered_unless_one_has_gone_on(page: Page) -> None
     expect(page.locator(".walk-answer")).to_be_hidden()
     off.click()
     page.evaluate("answer(['Hund'])")
-    expect(page.locator(".walk-answer")).to_have_text("Without this head, it writes: “Hund”")
+    expect(page.locator(".walk-answer")).to_have_text("Without it, the model writes: “Hund”")
     expect(off).to_be_hidden()
     page.keyboard.press("ArrowLeft")
     page.locator(".walk-act").click()

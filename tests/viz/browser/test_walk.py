@@ -245,10 +245,17 @@ def next_words(told: Told) -> None:
 
 
 def off(told: Told) -> None:
-    place = told.stop["place"]
-    told_of = [place["kind"], place["layer"], place["head"]]
-    assert told.stop["does"] == {"ask": "without", "heads": [told_of]}
-    assert told.trace.maps[told.site].n_heads > place["head"]
+    place, does = told.stop["place"], told.stop["does"]
+    assert does["ask"] == "without"
+    if place["at"] == "head":
+        assert does["heads"] == [[place["kind"], place["layer"], place["head"]]]
+        assert told.trace.maps[told.site].n_heads > place["head"]
+        return
+    assert place == {"at": "stack", "stack": "decoder"}
+    cross = [seen for site, seen in told.trace.maps.items() if site.kind is AttentionKind.CROSS]
+    assert does["heads"] == [
+        ["cross", seen.site.layer, head] for seen in cross for head in range(seen.n_heads)
+    ]
 
 
 CHECKS = {

@@ -10,11 +10,19 @@ export function answered(stop, answer, figure) {
   const [before, now] = [figure.written, answer.words].map((words) => words.filter(({ special }) => !special));
   const same = before.length === now.length && before.every(({ text }, place) => text === now[place].text);
   const off = stop.does?.ask === "without";
+  if (stop.place.at === "stack") return withoutCross(now, same);
   if (!now.length) return off ? tr("Without this head, the model writes nothing.") : tr("Now the model writes nothing.");
   if (same && !off) return tr("Even so, it ends up writing the same words.");
   if (same) return headCount(figure) > 1 ? tr("The words stay the same: the other heads are enough.") : tr("The words stay the same without it.");
   const words = excerpt(before, now);
   return off ? tr("Without this head, it writes: “{words}”", { words }) : tr("Now it writes: “{words}”", { words });
+}
+
+/** @type {(now: FigureWord[], same: boolean) => string} */
+function withoutCross(now, same) {
+  if (!now.length) return tr("Without cross-attention, the model writes nothing.");
+  if (same) return tr("Even without cross-attention, the words stay the same.");
+  return tr("Without it, the model writes: “{words}”", { words: excerpt([], now) });
 }
 
 /** @type {(figure: Walked) => number} */

@@ -253,11 +253,21 @@ function nextStop({ next }, can) {
 
 /** @type {(figure: Walked, decoder: FigureStack | undefined, close: CloseHead | null) => Stop | null} */
 function offStop(figure, decoder, close) {
-  const cross = decoder?.blocks.find(({ kind }) => kind === "cross");
-  const shown = cross ? crossHead(figure, cross) : close;
   // Where nothing is written, nothing can change.
-  if (!decoder || !shown || !figure.written.length) return null;
-  const { kind, layer, head } = headPlace(shown);
+  if (!decoder || !figure.written.length) return null;
+  const cross = decoder.blocks.find(({ kind }) => kind === "cross");
+  if (!cross) return close && withoutHead(headPlace(close));
+  /** @type {NamedHead[]} */
+  const heads = headsIn(cross).map((each) => [cross.kind, cross.layers[each.place], each.head]);
+  return {
+    ...{ name: "off", title: tr("Without cross-attention"), place: { at: "stack", stack: decoder.kind }, lit: {}, moves: "off", does: { ask: "without", heads } },
+    ...{ says: tr("Switch off cross-attention, and the decoder writes without seeing your sentence."), act: tr("Switch it off") },
+    aside: heads.length > 1 ? tr("All {n} of its heads at once.", { n: heads.length }) : "",
+  };
+}
+
+/** @type {(head: { kind: string; layer: number; head: number }) => Stop} */
+function withoutHead({ kind, layer, head }) {
   return {
     ...{ name: "off", title: tr("Without a head"), place: { at: "head", kind, layer, head }, lit: {}, moves: "off", aside: "" },
     ...{ says: tr("Switch this head off, and see whether the words change."), does: { ask: "without", heads: [[kind, layer, head]] }, act: tr("Switch this head off") },

@@ -132,11 +132,15 @@ test("an answer is true of what came of it", () => {
   const of = (stop, texts) => answered(stop, { text: "", words: wordsOf(texts) }, figure);
   const same = TARGET.slice(1);
   assert.equal(of(next, same), "Even so, it ends up writing the same words.");
-  assert.equal(of(off, same), "The words stay the same: the other heads are enough.");
+  assert.equal(of(off, same), "Even without cross-attention, the words stay the same.");
   assert.equal(of(next, ["Er", "kaufte", "es"]), "Now it writes: “Er kaufte es”");
-  assert.equal(of(off, []), "Without this head, the model writes nothing.");
+  assert.equal(of(off, []), "Without cross-attention, the model writes nothing.");
   const long = Array.from({ length: 60 }, (_, place) => `w${place}`);
-  assert.match(of(off, [...same, ...long]), /^Without this head, it writes: “… gekauft w0 .* w9 …”$/);
+  assert.match(of(off, long), /^Without it, the model writes: “w0 .* w10 …”$/);
+  const alone = { ...off, place: { at: "head", kind: "decoder", layer: 0, head: 0 } };
+  assert.equal(of(alone, same), "The words stay the same: the other heads are enough.");
+  assert.equal(of(alone, []), "Without this head, the model writes nothing.");
+  assert.match(of(alone, [...same, ...long]), /^Without this head, it writes: “… gekauft w0 .* w9 …”$/);
 });
 
 test("of any trace, weights named are those of the trace", () => {
