@@ -15,6 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from model.brief import Brief
 from model.paper.decoding import unsayable
 from model.record.recording import recording
 from model.trace.array_values import Sized
@@ -31,7 +32,7 @@ OFFERED = 10
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Stream(Sized):
+class Stream(Sized, Brief):
     """The residual stream of a stack at its feed-forward layers, (layer, token, d_model).
 
     Attributes:
@@ -44,7 +45,7 @@ class Stream(Sized):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Offer:
+class Offer(Brief):
     """How the decoder's last row becomes the next token (section 3.4).
 
     Attributes:

@@ -39,7 +39,7 @@ SEARCH = {
 }
 
 MOVED = {
-    "door": {"moment": "3", "play": "1", "place": "cross.0.5", "walk": "2"},
+    "door": {"moment": "3", "play": "1", "place": "cross.0.5", "walk": "2", "kiosk": "1"},
     "heads": {
         "attention": "encoder",
         "layer": "1",
