@@ -112,8 +112,9 @@ def test_ones_own_sentence_goes_through_every_picture(
     translate(page, SENTENCE)
     expect(page.locator(".model-view .written")).to_have_text(trace.text.replace(" ", " "))
     # From a block of the model to its heads, and to the other pages.
-    page.locator(".block.cross").first.focus()
+    page.locator(".block.cross").last.focus()
     page.keyboard.press("Enter")
+    page.get_by_role("button", name="Open in Heads").click()
     heading = page.locator(".explorer h3.name")
     expect(heading).to_contain_text("Cross-attention, layer 0", timeout=SECONDS)
     sizes = head_of(trace.attention("cross", 0), 0).alt.partition("; the largest")[0]

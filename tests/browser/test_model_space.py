@@ -34,7 +34,7 @@ PLACES = {
 }
 """Each kind of place, as links spell it and as the picture says it."""
 
-WALKED = ["stack", "positions", "block", "head", "weight", "row", "head", "head", "next", "head"]
+WALKED = ["stack", "positions", "block", "head", "weight", "row", "head", "head", "next", "stack"]
 """The kinds of the places of a walk's ten stops."""
 
 
