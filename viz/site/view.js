@@ -35,7 +35,10 @@ export class SitePage {
     this.talk = talk;
     this.template = /** @type {FigureTemplate} */ (opened(talk.openings.door).values);
     this.kinds = this.template.kinds;
-    this.part = new Part(component, hear);
+    const { page } = talk;
+    const { report } = hear;
+    // What a component tells after a pause may come when another page has been opened.
+    this.part = new Part(component, { ...hear, report: (/** @type {never} */ value) => talk.page === page && report?.(value) });
     this.note = element("p", "outcome", { "aria-live": "polite" });
     this.controls = element("div", "controls");
     // What is seldom changed.
