@@ -84,7 +84,7 @@ def figure_of_model(
         acts=model.positions.acts,
         norm=model.norm,
         labels=labels,
-        # What each is worth, the model can be asked.
+        # The model can be asked what each head is worth.
         effects={},
         pages=pages,
     )

@@ -136,7 +136,7 @@ def _reached(name: str, value: Any) -> Any:
 
 
 def on_example(question: Question) -> None:
-    """Ask for the example after this sentence, of a picture that is left to itself."""
+    """Go on to the next example, as a picture that nobody watches asks."""
     if address.is_followed() or not isinstance(question, OfModel):
         return
     examples = session.examples(question.folder)

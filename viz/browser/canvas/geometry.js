@@ -1,4 +1,4 @@
-// Finds the matrix cell at a pixel.
+// Rectangles, and the matrix cell at a pixel.
 
 /** @type {(grid: Grid, x: number, y: number) => Cell} */
 const floor = (grid, x, y) => [Math.floor((y - grid.top) / grid.cellHeight), Math.floor((x - grid.left) / grid.cellWidth)];
@@ -15,4 +15,9 @@ export function nearestCell(grid, x, y) {
   const [query, key] = floor(grid, x, y);
   const clamp = (/** @type {number} */ place, /** @type {{ length: number }} */ { length }) => Math.max(0, Math.min(length - 1, place));
   return [clamp(query, grid.queries), clamp(key, grid.keys)];
+}
+
+/** A rectangle with all its edges. @type {(left: number, top: number, width: number, height: number) => Rectangle} */
+export function rectangle(left, top, width, height) {
+  return { left, top, width, height, right: left + width, bottom: top + height };
 }

@@ -1,6 +1,7 @@
 // What opens when one comes near: tokens and numbers of a head, a row, a weight's arithmetic, positions, feed-forward, next words.
 
 import { element, classed } from "../canvas/dom.js";
+import { rectangle } from "../canvas/geometry.js";
 import { tr } from "../canvas/wording.js";
 import { answersFrom } from "./answers.js";
 import { asking } from "./asking.js";
@@ -116,7 +117,7 @@ export class Near {
   /** @type {(key: string, answered: { answer: unknown, error: string }) => void} */
   _answered(key, answered) {
     this.answers.set(key, answered);
-    if (answered.error && key === JSON.stringify(this._question(this.travel.place))) this.travel.switched.tell(answered.error);
+    if (answered.error && key === JSON.stringify(this._question(this.travel.place))) this.travel.tell(answered.error);
     this.view.drawSoon();
   }
 
@@ -270,7 +271,7 @@ export class Near {
     if (open <= 0 || place.at !== "weight") return;
     const cell = travel.onScreen(rectOf(place, travel.space, figure));
     const { left, top, width, height } = travel.viewport;
-    this._ground(context, rectangleOf(left, top, width, height), open);
+    this._ground(context, rectangle(left, top, width, height), open);
     context.globalAlpha = open;
     this.hot.push(...paintWeight(context, cell, { ...data, row: place.query, key: place.key }, inks));
   }
@@ -280,12 +281,12 @@ export class Near {
   _paintRow(context, place, room, alpha, data, matrix) {
     const { travel, view } = this;
     const high = room.height / matrix.queries.length;
-    const own = rectangleOf(room.left, room.top + place.query * high, room.width, high);
+    const own = rectangle(room.left, room.top + place.query * high, room.width, high);
     const { left, width, top, height } = travel.viewport;
     const side = view.narrow ? 8 : 40;
     const under = own.bottom + 12;
-    this._ground(context, rectangleOf(left, top, width, own.top - top), alpha);
-    this._ground(context, rectangleOf(left, own.bottom, width, top + height - own.bottom), alpha);
+    this._ground(context, rectangle(left, top, width, own.top - top), alpha);
+    this._ground(context, rectangle(left, own.bottom, width, top + height - own.bottom), alpha);
     context.globalAlpha = alpha;
     const only = (/** @type {HeadWeights} */ cells) => cells.subarray(place.query * matrix.keys.length, (place.query + 1) * matrix.keys.length);
     this.hot.push(
@@ -302,7 +303,7 @@ export class Near {
         view.inks,
       ).map((each) => ({ ...each, act: { at: /** @type {const} */ ("row"), query: place.query } })),
     );
-    const panel = rectangleOf(left + side, under, width - 2 * side, Math.max(200, top + height - (this.below || this._foot) - under));
+    const panel = rectangle(left + side, under, width - 2 * side, Math.max(200, top + height - (this.below || this._foot) - under));
     this.hot.push(...paintRow(context, panel, { ...data, row: place.query }, view.inks));
   }
 
@@ -425,8 +426,8 @@ export class Near {
   /** Takes another token, and shows what is written then. @type {(question: Extract<ModelQuestion, { ask: "instead" }>) => void} */
   _instead(question) {
     this.engine?.ask(question).then(
-      ({ text }) => this.travel.switched.tell(tr("Now it writes: “{words}”", { words: text })),
-      (error) => this.travel.switched.tell(error.message),
+      ({ text }) => this.travel.tell(tr("Now it writes: “{words}”", { words: text })),
+      (error) => this.travel.tell(error.message),
     );
   }
 
@@ -452,11 +453,6 @@ export class Near {
 function emsOf(texts) {
   const lengths = texts.map((text) => Array.from(text).reduce((sum, letter) => sum + (letter > "\u2e80" ? 1 : 0.58), 0));
   return Math.min(LETTERS, Math.max(0.6, ...lengths));
-}
-
-/** @type {(left: number, top: number, width: number, height: number) => Rectangle} */
-function rectangleOf(left, top, width, height) {
-  return { left, top, width, height, right: left + width, bottom: top + height };
 }
 
 /** The view in which a rectangle of the figure lies exactly in a room of the viewport.

@@ -153,7 +153,7 @@ export function weightsOfRow(figure, { kind, layer, head, query }) {
   return Array.from(weights.subarray(query * nKeys, (query + 1) * nKeys), (weight) => (weight * scale) / 255);
 }
 
-/** The strongestWeight weight of a row, or of a head's rows. @type {(figure: PlacedFigure, place: HeadPlace) => Extract<Place, { at: "weight" }>} */
+/** The strongest weight of a row, or of a head's rows. @type {(figure: PlacedFigure, place: HeadPlace) => Extract<Place, { at: "weight" }>} */
 export function strongestWeight(figure, place) {
   const { kind, layer, head } = place;
   const row = (/** @type {number} */ query) => weightsOfRow(figure, { kind, layer, head, query });

@@ -1,14 +1,12 @@
 // Where places lie in the world, and which place a point of it means.
 
+import { rectangle } from "../canvas/geometry.js";
 import { blockAt } from "./places.js";
 
 /** From these sizes on, in pixels of the screen, a thing is large enough to be meant. */
 const [LEAST_HEAD, LEAST_ROW, LEAST_CELL] = [12, 8, 26];
 /** A row is meant in a head of this width: smaller, one means the head. */
 const ROWS_FROM = 160;
-
-/** @type {(left: number, top: number, width: number, height: number) => Rectangle} */
-const rectangleAt = (left, top, width, height) => ({ left, top, width, height, right: left + width, bottom: top + height });
 
 /** @type {(rectangle: Rectangle | null | undefined, point: WorldPoint) => boolean} */
 const holds = (rectangle, { x, y }) => !!rectangle && x >= rectangle.left && x < rectangle.right && y >= rectangle.top && y < rectangle.bottom;
@@ -37,10 +35,10 @@ export function rectOf(place, space, figure) {
       const { width, height, gap } = space.heads[name];
       const left = row.left + place.head * (width + gap);
       const { queries = 1, keys = 1 } = blockAt(figure, place)?.block ?? {};
-      if (place.at === "head") return rectangleAt(left, row.top, width, height);
+      if (place.at === "head") return rectangle(left, row.top, width, height);
       const top = row.top + (place.query * height) / queries;
-      if (place.at === "row") return rectangleAt(left, top, width, height / queries);
-      return rectangleAt(left + (place.key * width) / keys, top, width / keys, height / queries);
+      if (place.at === "row") return rectangle(left, top, width, height / queries);
+      return rectangle(left + (place.key * width) / keys, top, width / keys, height / queries);
     }
   }
 }

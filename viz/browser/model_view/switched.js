@@ -46,7 +46,7 @@ export class Switched {
     this.travel.dress();
     view.draw();
     if (!this.off.size) {
-      this.tell(tr("All heads are on."));
+      this.travel.tell(tr("All heads are on."));
       return;
     }
     this.asking = new AbortController();
@@ -57,15 +57,9 @@ export class Switched {
       const values = { n: heads.length, words: text };
       const one = changed ? tr("Without this head, it writes: “{words}”", values) : tr("Without this head, it writes the same words.");
       const more = changed ? tr("Without these {n} heads, it writes: “{words}”", values) : tr("Without these {n} heads, it writes the same words.", values);
-      this.tell(heads.length === 1 ? one : more);
+      this.travel.tell(heads.length === 1 ? one : more);
     } catch (error) {
-      if (!signal.aborted) this.tell(/** @type {Error} */ (error).message);
+      if (!signal.aborted) this.travel.tell(/** @type {Error} */ (error).message);
     }
-  }
-
-  /** Says beside the path what came of a question. @param {string} text */
-  tell(text) {
-    this.travel.trail?.tell(text);
-    this.travel.view.say(text);
   }
 }

@@ -262,6 +262,12 @@ export class Travel {
     this.go(this.place);
   }
 
+  /** Says beside the path, and to a screen reader, what came of a question. @param {string} text */
+  tell(text) {
+    this.trail?.tell(text);
+    this.view.say(text);
+  }
+
   /** Says by a short fade that the place has changed. */
   _fade() {
     const { classList } = this.view.root;
@@ -394,7 +400,7 @@ export class Travel {
 
   // ---- by hand ----------------------------------------------------------------------------------------------------
 
-  /** Comes closer to a point of the viewport, or the component where `isFree`. @type {(point: WorldPoint, factor: number, isInRoot?: boolean) => void} */
+  /** Comes closer to a point of the component, or of the viewport where not `isInRoot`. @type {(point: WorldPoint, factor: number, isInRoot?: boolean) => void} */
   zoom(point, factor, isInRoot = true) {
     if (this.isWhole) {
       if (factor < 1) return;

@@ -455,7 +455,7 @@ export class ModelView {
     this.travel.scene.paint(moment, done);
   }
 
-  /** What is classed in a block: rows and columns that are followed, the head of the arcs, and the one under the pointer.
+  /** What is marked in a block: rows and columns that are followed, the head of the arcs, and the one under the pointer.
    * @type {(stack: Stack, drawn: DrawnBlock) => Marks} */
   marksOf(stack, { block, place }) {
     const { followed, over, figure } = this;

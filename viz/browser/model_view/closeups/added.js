@@ -1,9 +1,10 @@
 // A feed-forward block, close up: how much it adds to each token's vector, and one vector before, gained and after.
 
+import { rectangle } from "../../canvas/geometry.js";
 import { percent } from "../../canvas/numbers.js";
 import { tr } from "../../canvas/wording.js";
 import { leadingPlaces } from "./numbers.js";
-import { Pen, bounded, mostOf, rectangle } from "./pen.js";
+import { Pen, bounded, mostOf } from "./pen.js";
 
 /** @type {(values: Float32Array) => number} */
 function lengthOf(values) {

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
+import { rectangle } from "../../canvas/geometry.js";
 import { Palette } from "../../canvas/paint.js";
 import { paintAdded } from "./added.js";
 import { paintNext } from "./logits.js";
 import { paintMatrix } from "./matrix.js";
-import { rectangle } from "./pen.js";
 import { paintRow } from "./row.js";
 import { paintWaves } from "./waves.js";
 import { paintWeight } from "./weight.js";

@@ -1,7 +1,8 @@
 // The heads of a layer, close up: their numbers above them, what each does below. Their cells are painted by the caller.
 
+import { rectangle } from "../../canvas/geometry.js";
 import { tr } from "../../canvas/wording.js";
-import { Pen, bounded, rectangle } from "./pen.js";
+import { Pen, bounded } from "./pen.js";
 
 // Narrower, a head has its number alone.
 const LEAST_NAMED = 60;

@@ -1,9 +1,10 @@
 // What comes next, close up: the last row's vector, the logits it makes, and the probabilities after softmax.
 
+import { rectangle } from "../../canvas/geometry.js";
 import { percent } from "../../canvas/numbers.js";
 import { tr } from "../../canvas/wording.js";
 import { numberText } from "./numbers.js";
-import { Pen, bounded, mostOf, rectangle } from "./pen.js";
+import { Pen, bounded, mostOf } from "./pen.js";
 
 /** @type {(share: number) => string} */
 function oddsText(share) {

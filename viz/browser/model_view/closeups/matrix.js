@@ -1,10 +1,11 @@
 // A head's matrix, close up: its tokens, its numbers, and the lit row and column. Its cells are painted by the caller.
 
 import constants from "../../../draw/constants.json" with { type: "json" };
+import { rectangle } from "../../canvas/geometry.js";
 import { signed } from "../../canvas/numbers.js";
 import { tr } from "../../canvas/wording.js";
 import { exactRow } from "./numbers.js";
-import { Pen, bounded, labelHasRoom, rectangle } from "./pen.js";
+import { Pen, bounded, labelHasRoom } from "./pen.js";
 
 const LEAST_NUMBERED = 26;
 const LONGEST_TOKEN = 9;

@@ -1,5 +1,6 @@
 // Writing and small drawings on a canvas, in sizes that follow the room; the caller sets the context's font family and alpha.
 
+import { rectangle } from "../../canvas/geometry.js";
 import { HATCH_PERIOD, Palette } from "../../canvas/paint.js";
 
 const GRAPHEMES = new Intl.Segmenter(undefined, { granularity: "grapheme" });
@@ -21,11 +22,6 @@ function signedColors(theme) {
   const made = SIGNED_COLORS.get(theme) ?? new Palette({ ...theme, weights: theme.signed }, 1).steps.map((color) => `rgb(${color.join()})`);
   SIGNED_COLORS.set(theme, made);
   return made;
-}
-
-/** @type {(left: number, top: number, width: number, height: number) => Rectangle} */
-export function rectangle(left, top, width, height) {
-  return { left, top, width, height, right: left + width, bottom: top + height };
 }
 
 /** @type {(value: number, least: number, most: number) => number} */

@@ -1,8 +1,9 @@
 // One row of a head: what a query shares out among its keys, as ribbons whose widths are the weights.
 
+import { rectangle } from "../../canvas/geometry.js";
 import { tr } from "../../canvas/wording.js";
 import { exactRow, leadingPlaces, weightText } from "./numbers.js";
-import { Pen, bounded, rectangle, sheer } from "./pen.js";
+import { Pen, bounded, sheer } from "./pen.js";
 
 const MOST_BRANCHES = 12;
 // A row of attention adds up to 1, but for rounding to bytes.

@@ -1,8 +1,9 @@
 // Positions, close up: the numbers that each place in the sentence adds to its token's vector.
 
+import { rectangle } from "../../canvas/geometry.js";
 import { tr } from "../../canvas/wording.js";
 import { wavesOf } from "./numbers.js";
-import { Pen, bounded, mostOf, rectangle, sheer } from "./pen.js";
+import { Pen, bounded, mostOf, sheer } from "./pen.js";
 
 const MOST_CURVES = 6;
 

@@ -1,9 +1,10 @@
 // The arithmetic of one weight: query, key, their products and sum, the softmax over the row, and the value that is passed on.
 
+import { rectangle } from "../../canvas/geometry.js";
 import { signed } from "../../canvas/numbers.js";
 import { tr } from "../../canvas/wording.js";
 import { numberText, exactRow, leadingPlaces, weightNumbers, weightText } from "./numbers.js";
-import { Pen, bounded, mostOf, rectangle, sheer } from "./pen.js";
+import { Pen, bounded, mostOf, sheer } from "./pen.js";
 
 const MOST_SCORES = 12;
 // Squeezed to less of the height that it needs, a part says nothing.
