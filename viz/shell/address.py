@@ -439,11 +439,21 @@ def put(parameter: Parameter[T], value: T) -> None:
 def value_of(widget: str) -> Any:
     """The session's value of a widget, by its key: the default to give to it.
 
+    A part that runs by itself while another run ends may find that Streamlit has forgotten the
+    widget, as it does with those that a stage leaves out; then it is what was kept of it.
+
     Streamlit sends the browser a value that the script set only in the run that set it, and only
     the default in later runs. On a slow line, a widget's code may still be loading when the second
     run comes. The widget then begins with that default and sends it back as the person's choice.
     """
-    return st.session_state[widget]
+    if widget in st.session_state:
+        return st.session_state[widget]
+    visit = _visit()
+    return next(
+        visit._value(parameter)
+        for parameter in visit.parameters.values()
+        if parameter.widget == widget
+    )
 
 
 def write_address() -> None:

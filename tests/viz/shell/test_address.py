@@ -487,3 +487,13 @@ def test_a_switch_of_the_page_before_is_no_text_of_this_one(monkeypatch):
     visit = address._Visit("corpus", {}, parameters={"words": words})
     monkeypatch.setattr(address.st, "session_state", {"heads-words": True})
     assert visit.values() == {"words": ""}
+
+
+def test_a_widget_that_streamlit_forgot_meanwhile_begins_with_what_was_kept_of_it(monkeypatch):
+    below = pages.VIEWS["heads"].parameter("below")
+    visit = address._Visit("heads", {}, parameters={"below": below}, kept={below.key: "numbers"})
+    monkeypatch.setattr(address, "_visit", lambda: visit)
+    monkeypatch.setattr(address.st, "session_state", {})
+    assert address.value_of(below.widget) == "numbers"
+    address.st.session_state[below.widget] = "facts"
+    assert address.value_of(below.widget) == "facts"
