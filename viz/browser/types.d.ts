@@ -238,19 +238,17 @@ type ExactCells = Cells & { exact: boolean };
 
 type Pair = [layer: number, head: number];
 type Only = { layer?: number; head?: number };
-type Chosen = {
-  attention: string;
-  layer: number;
-  head: number;
+/** How heads are shown; pairs and `only` count layers from 0, as the address does. */
+type How = {
   view: string;
-  cell: Cell | null;
   compare: Pair[];
   order: string;
   gamma: number;
   only: Only | null;
-  off: string[];
   reading: Record<string, boolean>;
 };
+type Compared = { layer: number; head: number; compare: Pair[] };
+type Chosen = How & { attention: string; layer: number; head: number; cell: Cell | null; off: string[] };
 type Spelling = Record<string, string>;
 
 type DrawnHead = { layer: number; head: number; color: string | null; cells: ExactCells };

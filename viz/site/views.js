@@ -12,7 +12,7 @@ import { WORD_START, tokenText } from "../browser/live/labels.js";
 import { packedTrace } from "../browser/live/packing.js";
 import { packedPanels } from "../browser/live/panels.js";
 import { sealed } from "../browser/live/sealed.js";
-import { READINGS } from "../browser/explorer/selection.js";
+import { READINGS } from "../browser/model_view/how.js";
 import { presetMask } from "../browser/engine/masks.js";
 import { engineFor } from "./asking.js";
 import { engineMasks, fittedEdit, readEdits, writtenEdit } from "./edits.js";

@@ -16,20 +16,8 @@ import { countOf, labelled, lowered, tr } from "../canvas/wording.js";
 import { Lines } from "./lines.js";
 import { Overview } from "./overview.js";
 import { TracePayload } from "../canvas/trace_payload.js";
-import {
-  READINGS,
-  headsAt,
-  isChanged,
-  lacksJoint,
-  legal,
-  measuresOf,
-  shownHeads,
-  spelled,
-  unspelled,
-  withAttention,
-  withCompared,
-  withSwitched,
-} from "./selection.js";
+import { READINGS, headsAt, isChanged, lacksJoint, measuresOf, shownHeads, withCompared } from "../model_view/how.js";
+import { legal, spelled, unspelled, withAttention, withSwitched } from "./selection.js";
 import { altOf, captionOf, cellName, cellValue, comparedOf, headName, ignoredOf, pairOf, summaryOf, titleOf, tokenOf } from "./words.js";
 import { written } from "./written.js";
 

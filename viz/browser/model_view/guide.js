@@ -71,7 +71,7 @@ export class Guide {
   take(asked) {
     const { figure } = this.travel.view;
     const { hidden } = this.walk.invitation;
-    this.walk.can = this.travel.near.can;
+    this.walk.can = this.travel.needs.can;
     this.walk.offer(figure);
     // The button needs room.
     if (this.walk.invitation.hidden !== hidden) this.travel.view.size();
@@ -90,10 +90,10 @@ export class Guide {
 
   /** @type {(question: StopQuestion, options: { signal: AbortSignal }) => Promise<StopAnswer>} */
   _ask(question, options) {
-    const { near, switched, view } = this.travel;
+    const { needs, switched, view } = this.travel;
     if (question.ask === "without") switched.cross(question.heads);
     view.draw();
-    return near.question(question, options);
+    return needs.question(question, options);
   }
 
   /** @type {(place: Place, lit: Stop["lit"], stop: Stop) => void} */

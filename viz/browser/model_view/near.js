@@ -3,8 +3,6 @@
 import { element, classed } from "../canvas/dom.js";
 import { rectangle } from "../canvas/geometry.js";
 import { tr } from "../canvas/wording.js";
-import { answersFrom } from "./answers.js";
-import { asking } from "./asking.js";
 import { come, smooth } from "./blocks.js";
 import { fitting } from "./camera.js";
 import { paintAdded } from "./closeups/added.js";
@@ -32,14 +30,8 @@ const LOW = 400;
 const MOST_CELL = { width: 150, height: 84 };
 
 export class Near {
-  /** Answers of the engine, by question. @type {Map<string, { answer: unknown, error: string }>} */
-  answers = new Map();
   /** @type {Hot[]} */
   hot = [];
-  /** @type {ModelEngine | null} */
-  engine = null;
-  /** Whether it writes anew, which a recorded run cannot. */
-  hasModel = false;
   /** What is lit in the head that one is near. @type {{ query: number, key: number }} */
   lit = { query: -1, key: -1 };
   /** The token that is pointed at in a panel. */
@@ -58,77 +50,15 @@ export class Near {
     this.travel = travel;
   }
 
-  dispose() {
-    this.stop?.abort();
-  }
-
   get view() {
     return this.travel.view;
   }
 
-  // ---- asking -----------------------------------------------------------------------------------------------------
-
-  /** What a place needs to know beside the trace. @type {(place: Place) => ModelQuestion | null} */
-  _question(place) {
-    if ("head" in place) return { ask: "head", kind: place.kind, layer: place.layer, head: place.head };
-    if (place.at === "added") return { ask: "added", stack: place.stack, layer: place.layer };
-    if (place.at === "next") return { ask: "next", step: place.step };
-    return null;
-  }
-
-  /** Takes another sentence or model. */
-  take() {
-    const { figure, engine } = this.view;
-    this.answers.clear();
-    const model = engine ?? figure.asks;
-    this.hasModel = Boolean(model);
-    this.engine = asking(model ?? answersFrom(figure));
-  }
-
-  /** Which questions the walk may ask. */
-  get can() {
-    return { instead: this.hasModel, without: this.hasModel };
-  }
-
-  /** Puts a question to the engine. @type {(question: StopQuestion, options: { signal: AbortSignal }) => Promise<StopAnswer>} */
-  question(question, options) {
-    return /** @type {ModelEngine} */ (this.engine).ask(question, options);
-  }
-
-  /** Asks for what a place needs, which is filled in when it comes. @type {(place: Place, lit?: { query?: number; key?: number }) => void} */
-  ask(place, lit = {}) {
+  /** Turns to a place, or to a row and a column in it. @type {(place: Place, lit?: { query?: number; key?: number }) => void} */
+  turn(place, lit = {}) {
     this.lit = { query: -1, key: -1, ...place, ...lit };
     this.token = this.over = -1;
-    this.stop?.abort();
-    const question = this._question(place);
-    if (!question || !this.engine) return;
-    const key = JSON.stringify(question);
-    if (this.answers.get(key)?.answer) return;
-    // What was refused may be answered now.
-    this.answers.delete(key);
-    this.stop = new AbortController();
-    const { signal } = this.stop;
-    this.engine.ask(question, { signal }).then(
-      (answer) => this._answered(key, { answer, error: "" }),
-      (error) => signal.aborted || this._answered(key, { answer: null, error: error.message }),
-    );
-  }
-
-  /** @type {(key: string, answered: { answer: unknown, error: string }) => void} */
-  _answered(key, answered) {
-    this.answers.set(key, answered);
-    if (answered.error && key === JSON.stringify(this._question(this.travel.place))) this.travel.tell(answered.error);
-    this.view.drawSoon();
-  }
-
-  /** Why the engine did not answer what a place needs; empty where it did, or may still. @type {(place: Place) => string} */
-  refusal(place) {
-    return this.answers.get(JSON.stringify(this._question(place)))?.error ?? "";
-  }
-
-  /** What the engine said of a place; null where it has not, or cannot. @template Answer @param {Place} place @returns {Answer | null} */
-  _answer(place) {
-    return /** @type {Answer | null} */ (this.answers.get(JSON.stringify(this._question(place)))?.answer ?? null);
+    this.travel.needs.ask(place);
   }
 
   // ---- views ------------------------------------------------------------------------------------------------------
@@ -217,7 +147,7 @@ export class Near {
     else if (place.at === "positions" || place.at === "added" || place.at === "next") this._paintPanel(context, place, end);
     context.restore();
     context.globalAlpha = 1;
-    const filled = !this._question(place) ? "" : this._answer(place) ? "yes" : this.refusal(place) ? "no" : "waits";
+    const filled = this.travel.needs.state(place);
     const { dataset } = this.view.root;
     if (dataset.filled !== filled) dataset.filled = filled;
     if (!this.travel.moving) this.travel.reach?.show(this.hot);
@@ -258,7 +188,7 @@ export class Near {
     const open = this._open(place, end);
     const alone = place.at === "row" ? come(high, ROW, higher * high) : 0;
     const alpha = come(room.width, TOKENS, wider * room.width) * (1 - open);
-    const head = /** @type {ModelAnswers["head"] | null} */ (this._answer(place));
+    const head = /** @type {ModelAnswers["head"] | null} */ (this.travel.needs.answer(place));
     const data = { ...texts, ...(this.isLow && { keyTitle: "" }), weights, allowed, head };
     const matrix = { ...data, row: this.lit.query, key: this.lit.key, palette: inks.usual, rows: Math.floor(rows), alphaNumbers: 1, label: "", em: this.em };
     if (alpha > alone) {
@@ -320,7 +250,7 @@ export class Near {
     if (place.at === "next") {
       const step = /** @type {NextTokens[]} */ (figure.next)[place.step];
       const { tokens = [] } = figure.decoder ?? {};
-      const data = { step: place.step, after: tokens[place.step] ?? "", ...step, answer: this._answer(place) };
+      const data = { step: place.step, after: tokens[place.step] ?? "", ...step, answer: this.travel.needs.answer(place) };
       this.hot.push(...paintNext(context, room, data, inks));
       return;
     }
@@ -333,7 +263,7 @@ export class Near {
     const at = stack.blocks[0].layers.indexOf(place.layer);
     const count = stack.tokens.length;
     const shares = stack.added?.subarray(at * count, (at + 1) * count) ?? null;
-    const data = { tokens: stack.tokens, norm: figure.norm, token: this.token, shares, answer: this._answer(place) };
+    const data = { tokens: stack.tokens, norm: figure.norm, token: this.token, shares, answer: this.travel.needs.answer(place) };
     this.hot.push(...paintAdded(context, room, /** @type {AddedData} */ (data), inks));
   }
 
@@ -415,20 +345,12 @@ export class Near {
   act(act) {
     const { travel, view } = this;
     const { place } = travel;
-    if ("ask" in act) this._instead(act);
+    if ("ask" in act) travel.needs.instead(act);
     else if (act.at === "token") {
       this.token = act.token;
       view.drawSoon();
     } else if (act.at === "head") travel.go({ .../** @type {Extract<Place, { at: "block" }>} */ (place), ...act });
     else if ("head" in place) travel.go({ ...place, ...act });
-  }
-
-  /** Takes another token, and shows what is written then. @type {(question: Extract<ModelQuestion, { ask: "instead" }>) => void} */
-  _instead(question) {
-    this.engine?.ask(question).then(
-      ({ text }) => this.travel.tell(tr("Now it writes: “{words}”", { words: text })),
-      (error) => this.travel.tell(error.message),
-    );
   }
 
   /** The pages on which a place is shown with more around it. @type {(place: Place) => { text: string; open: () => void }[]} */
@@ -440,7 +362,7 @@ export class Near {
       const { switched } = this.travel;
       const head = { attention: place.kind, layer: place.layer, head: place.head, off: switched.spelled };
       const open = way("heads", tr("Open in Heads"), place.at === "weight" ? { ...head, cell: `${place.query}.${place.key}` } : head);
-      return this.can.without ? [...open, { text: switched.has(place) ? tr("Switch on") : tr("Switch off"), open: () => switched.toggle(place) }] : open;
+      return this.travel.needs.can.without ? [...open, { text: switched.has(place) ? tr("Switch on") : tr("Switch off"), open: () => switched.toggle(place) }] : open;
     }
     if (place.at === "block") return way("heads", tr("Open in Heads"), { attention: place.kind, layer: place.layer });
     if (place.at === "positions") return way("positions", tr("Open in Positions"), {});

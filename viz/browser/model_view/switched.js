@@ -39,7 +39,7 @@ export class Switched {
 
   /** Switches a head off, or on again, and says what is written then. @param {HeadPlace} place */
   async toggle(place) {
-    const { near, view } = this.travel;
+    const { needs, view } = this.travel;
     const { kind, layer, head } = place;
     const rest = [...this.off].filter(([name]) => name !== this._name(place)).map(([, each]) => each);
     this.cross(this.has(place) ? rest : [...rest, [kind, layer, head]]);
@@ -53,7 +53,7 @@ export class Switched {
     const { signal } = this.asking;
     try {
       const heads = [...this.off.values()];
-      const { text, changed } = /** @type {ModelAnswers["without"]} */ (await near.question({ ask: "without", heads }, { signal }));
+      const { text, changed } = /** @type {ModelAnswers["without"]} */ (await needs.question({ ask: "without", heads }, { signal }));
       const values = { n: heads.length, words: text };
       const one = changed ? tr("Without this head, it writes: “{words}”", values) : tr("Without this head, it writes the same words.");
       const more = changed ? tr("Without these {n} heads, it writes: “{words}”", values) : tr("Without these {n} heads, it writes the same words.", values);

@@ -7,6 +7,7 @@ import { fitting, panned, path, scaleOf, toScreen, toWorld, zoomed } from "./cam
 import { Gestures, keyMeans } from "./gestures.js";
 import { Guide } from "./guide.js";
 import { Near } from "./near.js";
+import { Needs } from "./needs.js";
 import { saidOf } from "./place_words.js";
 import { MODEL, beside, inner, legal, outer, samePlace } from "./places.js";
 import { Reach } from "./reach.js";
@@ -51,6 +52,7 @@ export class Travel {
   /** @param {ModelView} view */
   constructor(view) {
     this.view = view;
+    this.needs = new Needs(this);
     this.near = new Near(this);
     this.switched = new Switched(this);
     this.scene = new Scene(this);
@@ -75,7 +77,7 @@ export class Travel {
     cancelAnimationFrame(this.frame);
     clearTimeout(this.waiting);
     this.gestures.dispose();
-    this.near.dispose();
+    this.needs.dispose();
     this.guide.dispose();
     this.view.root.removeEventListener("click", this.onClick);
     this.view.root.removeEventListener("pointermove", this.onMove);
@@ -219,7 +221,7 @@ export class Travel {
     Object.assign(this, { told: to, toldStop: stop });
     if (isNew) {
       this.place = to;
-      this.near.ask(to);
+      this.near.turn(to);
       this.measure(this.size.width, this.size.height);
       this.dress();
     }
@@ -232,7 +234,7 @@ export class Travel {
   go(place, { lit, comes = null } = {}) {
     this.leave();
     this.place = place;
-    this.near.ask(place, lit);
+    this.near.turn(place, lit);
     this.dress();
     const to = this.end;
     const way = path(this.camera, to, this.viewport);
@@ -329,7 +331,7 @@ export class Travel {
     view.root.dataset.place = place.at;
     view.world.inert = !whole;
     this.trail?.show(place, view.figure, [...this.near.ways(place), ...this.guide.ways]);
-    this.trail?.tell(this.near.refusal(place));
+    this.trail?.tell(this.needs.refusal(place));
     this.near.top = this.trail?.height(view.narrow) ?? 0;
     this.gestures.update();
   }
@@ -380,7 +382,7 @@ export class Travel {
   key(event, key, { isHere, target }) {
     if (this.guide.key(event)) return true;
     const isControl = target.closest?.("button, input, [role=option], [role=listbox]");
-    if (key === "x" && "head" in this.place && this.near.can.without && !typing(event)) {
+    if (key === "x" && "head" in this.place && this.needs.can.without && !typing(event)) {
       this.switched.toggle(this.place);
       return true;
     }
@@ -436,7 +438,7 @@ export class Travel {
     const changed = !samePlace(place, this.place);
     this.place = place;
     if (changed) {
-      this.near.ask(place);
+      this.near.turn(place);
       this.dress();
     }
     this._settled();

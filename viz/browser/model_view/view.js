@@ -157,7 +157,7 @@ export class ModelView {
       const rests = wantsNoMotion() || (!figure.play && (figure.moment > 0 || PLAYED.has(figure.key) || Boolean(figure.place)));
       PLAYED.add(figure.key);
       player.stand(figure.moment, rests);
-      this.travel.near.take();
+      this.travel.needs.take();
       this.travel.switched.cross([]);
     } else if (isAsked) {
       // After a link, a scene or Back.
