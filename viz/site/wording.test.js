@@ -4,7 +4,7 @@ import test from "node:test";
 
 import { percent, precise, signed } from "../browser/canvas/numbers.js";
 import { countOf, tr, worded } from "../browser/canvas/wording.js";
-import { captionOf, headName, titleOf } from "../browser/explorer/words.js";
+import { captionOf, headName, titleOf } from "../browser/model_view/head_words.js";
 import { READINGS } from "../browser/model_view/how.js";
 import { spokenMoment } from "../browser/model_view/timeline.js";
 import { say, speak } from "./words.js";

@@ -18,8 +18,8 @@ import { Overview } from "./overview.js";
 import { TracePayload } from "../canvas/trace_payload.js";
 import { READINGS, headsAt, isChanged, lacksJoint, measuresOf, shownHeads, withCompared } from "../model_view/how.js";
 import { legal, spelled, unspelled, withAttention, withSwitched } from "./selection.js";
-import { altOf, captionOf, cellName, cellValue, comparedOf, headName, ignoredOf, pairOf, summaryOf, titleOf, tokenOf } from "./words.js";
-import { written } from "./written.js";
+import { altOf, captionOf, cellName, cellValue, comparedOf, headName, ignoredOf, pairOf, summaryOf, titleOf, tokenOf } from "../model_view/head_words.js";
+import { written } from "../model_view/written.js";
 
 const compareHint = () => tr("Click more heads to compare them, up to eight in all.");
 const letGoHint = () => tr("Escape, or a second click, deselects it.");

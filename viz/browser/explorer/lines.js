@@ -4,6 +4,7 @@ import constants from "../../draw/constants.json" with { type: "json" };
 import { element, fitted, penOf } from "../canvas/dom.js";
 import { signed } from "../canvas/numbers.js";
 import { weightAt } from "../canvas/paint.js";
+import { weightBetween } from "../model_view/head_words.js";
 
 // In rem.
 const LINE_MOST = 0.875;
@@ -245,11 +246,4 @@ export class Lines {
     this.on.point(this.focus);
     this.on.pin();
   }
-}
-
-/** The weight between a token, `{side, index}`, and one of the other side.
- * @type {(cells: Cells, token: SideToken, index: number) => number} */
-export function weightBetween(cells, token, index) {
-  const [query, key] = token.side === "query" ? [token.index, index] : [index, token.index];
-  return weightAt(cells, query * cells.nKeys + key);
 }

@@ -3,7 +3,7 @@
 import { element, fitted } from "../canvas/dom.js";
 import { crossOut, paintSteps, pooled } from "../canvas/paint.js";
 import { headsAt, headsShown } from "../model_view/how.js";
-import { writtenMeasure } from "./written.js";
+import { writtenMeasure } from "../model_view/written.js";
 import { tr } from "../canvas/wording.js";
 
 const TILE_GAP = 4;

@@ -3,7 +3,6 @@
 import constants from "../../draw/constants.json" with { type: "json" };
 import { signed } from "../canvas/numbers.js";
 import { weightAt } from "../canvas/paint.js";
-import { weightBetween } from "./lines.js";
 import { written } from "./written.js";
 import { countOf, labelled, lowered, tr } from "../canvas/wording.js";
 
@@ -147,6 +146,13 @@ export function cellValue(cells, [query, key]) {
   const place = query * cells.nKeys + key;
   if (cells.allowed !== null && !cells.allowed[place]) return tr("not allowed");
   return tr("weight {weight}", { weight: written(cells.weights[place], cells.exact) });
+}
+
+/** The weight between a token, `{side, index}`, and one of the other side.
+ * @type {(cells: Cells, token: SideToken, index: number) => number} */
+export function weightBetween(cells, token, index) {
+  const [query, key] = token.side === "query" ? [token.index, index] : [index, token.index];
+  return weightAt(cells, query * cells.nKeys + key);
 }
 
 /** A token, `{side, index}`, and the three of the other side with most weight.

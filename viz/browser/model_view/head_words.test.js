@@ -3,7 +3,7 @@ import { test } from "node:test";
 
 import { bytes, fixtures } from "../../../tests/kit/fixtures.js";
 import { TracePayload } from "../canvas/trace_payload.js";
-import { altOf, captionOf, cellName, cellValue, comparedOf, ignoredOf, pairOf, summaryOf, titleOf, tokenOf } from "./words.js";
+import { altOf, captionOf, cellName, cellValue, comparedOf, ignoredOf, pairOf, summaryOf, titleOf, tokenOf, weightBetween } from "./head_words.js";
 
 const payload = new TracePayload(bytes(fixtures.exact));
 const described = fixtures.heads.filter(({ alt }) => alt);
@@ -107,4 +107,13 @@ test("no two compared heads are described alike, and one without a difference is
   const told = comparedOf(payload, "joint", all).filter(({ said, label }) => said || label);
   const texts = told.map(({ name, said, label }) => `${name.split(", ").at(-1)} ${label} ${said}`);
   assert.equal(new Set(texts).size, texts.length);
+});
+
+test("the weight between two tokens is the same from either side", () => {
+  const cells = { weights: Float32Array.of(0.25, 0.75, 0.5, 0.5, 1, 0), scale: 255, nQueries: 3, nKeys: 2 };
+  assert.equal(weightBetween(cells, { side: "query", index: 0 }, 1), 0.75);
+  assert.equal(weightBetween(cells, { side: "key", index: 1 }, 0), 0.75);
+  assert.equal(weightBetween(cells, { side: "key", index: 0 }, 2), 1);
+  const coarse = { ...cells, weights: Uint8Array.of(0, 255, 51, 0, 0, 0), scale: 1 };
+  assert.equal(weightBetween(coarse, { side: "query", index: 1 }, 0), 0.2);
 });
