@@ -3,7 +3,7 @@
 /* global STYLE -- the style sheet, defined by widget.py ahead of this script. */
 
 import { Explorer } from "./browser/explorer/explorer.js";
-import { spelled } from "./browser/explorer/selection.js";
+import { chosenSpelled } from "./browser/model_view/panel/chosen.js";
 import { element, penOf } from "./browser/canvas/dom.js";
 import { luminance } from "./browser/canvas/paint.js";
 
@@ -51,7 +51,7 @@ export function bytesOf({ buffer, byteOffset, byteLength }) {
 /** Connects model and explorer: data and selections from the model, selections back to it.
  * @type {(model: Model, explorer: Pick<Explorer, "state" | "payload" | "select">) => { data: Bytes; report: (selection: Spelling) => void; take: () => void }} */
 export function link(model, explorer) {
-  const selected = () => toPython(spelled(explorer.state), explorer.payload);
+  const selected = () => toPython(chosenSpelled(explorer.state), explorer.payload);
   const report = (/** @type {Spelling} */ selection) => {
     const told = toPython(selection, explorer.payload);
     if (isSame(told, model.get("selection"))) return;

@@ -3,7 +3,7 @@ import { test } from "node:test";
 
 import { fixtures } from "../tests/kit/fixtures.js";
 import { TracePayload } from "./browser/canvas/trace_payload.js";
-import { unspelled } from "./browser/explorer/selection.js";
+import { chosenOf } from "./browser/model_view/panel/chosen.js";
 import { bytesOf, fromPython, isSame, link, toPython } from "./widget.js";
 
 const bytes = new Uint8Array(Buffer.from(fixtures.exact, "base64"));
@@ -28,7 +28,7 @@ function modelOf(selection) {
 /** An explorer with a selection that records the changes it is given. */
 function explorerWith(changes) {
   const selected = [];
-  const state = { ...unspelled({ ...SPELLED, compare: "", order: "", faint: "0", only: "" }), ...changes };
+  const state = { ...chosenOf({ ...SPELLED, compare: "", order: "", faint: "0", only: "" }), ...changes };
   return { payload, state, selected, select: (asked) => selected.push(asked) };
 }
 

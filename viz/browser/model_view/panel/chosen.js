@@ -1,16 +1,16 @@
-// The explorer's selection: how the address spells it, and which heads a trace has.
+// What is chosen among all heads: how the address spells it, and which heads a trace has.
 
-import constants from "../../draw/constants.json" with { type: "json" };
-import { howOf, howSpelled, legalHow } from "../model_view/how.js";
+import constants from "../../../draw/constants.json" with { type: "json" };
+import { howOf, howSpelled, legalHow } from "../how.js";
 
 /** The state as the address spells it; Python knows no other spelling. @type {(state: Chosen) => Spelling} */
-export function spelled(state) {
+export function chosenSpelled(state) {
   const { attention, layer, head, cell, off } = state;
   return { ...howSpelled(state), attention, layer: String(layer), head: String(head), cell: cell ? cell.join(".") : "", off: off.join("-") };
 }
 
 /** The state from a spelling that Python has checked. @type {(spelling: Spelling) => Chosen} */
-export function unspelled({ attention, layer, head, cell, off, ...how }) {
+export function chosenOf({ attention, layer, head, cell, off, ...how }) {
   return {
     ...howOf(how),
     attention,
@@ -23,7 +23,7 @@ export function unspelled({ attention, layer, head, cell, off, ...how }) {
 
 /** The state with anything the trace lacks replaced by the nearest it has.
  * @type {(state: Chosen, payload: ExplorerPayload) => Chosen} */
-export function legal(state, payload) {
+export function legalChosen(state, payload) {
   const { attentions } = payload;
   const attention = attentions.includes(state.attention) ? state.attention : attentions[attentions.length - 1];
   const kind = payload.kind(attention);

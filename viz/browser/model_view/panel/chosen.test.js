@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { bytes, fixtures } from "../../../tests/kit/fixtures.js";
-import { TracePayload } from "../canvas/trace_payload.js";
-import { legal, spelled, unspelled, withAttention, withSwitched } from "./selection.js";
+import { bytes, fixtures } from "../../../../tests/kit/fixtures.js";
+import { TracePayload } from "../../canvas/trace_payload.js";
+import { legalChosen, chosenSpelled, chosenOf, withAttention, withSwitched } from "./chosen.js";
 
 const payload = new TracePayload(bytes(fixtures.exact));
 payload.canSwitchOff = true;
@@ -11,7 +11,7 @@ const USUAL = {
   ...{ attention: "cross", layer: "0", head: "0", view: "heatmap", cell: "", compare: "", order: "", faint: "0" },
   ...{ only: "", off: "", words: "0", specials: "1", renormalise: "0", predicted: "0" },
 };
-const state = (changes) => unspelled({ ...USUAL, ...changes });
+const state = (changes) => chosenOf({ ...USUAL, ...changes });
 const SPELLINGS = [
   {},
   { attention: "encoder", layer: "1", head: "2", cell: "1.2", faint: "3", only: "layer.1" },
@@ -22,34 +22,34 @@ const SPELLINGS = [
 
 for (const changes of SPELLINGS) {
   test(`${JSON.stringify(changes)} is read and written back`, () => {
-    assert.deepEqual(spelled(state(changes)), { ...USUAL, ...changes });
-    assert.deepEqual(unspelled(spelled(state(changes))), state(changes));
+    assert.deepEqual(chosenSpelled(state(changes)), { ...USUAL, ...changes });
+    assert.deepEqual(chosenOf(chosenSpelled(state(changes))), state(changes));
   });
 }
 
 for (const changes of SPELLINGS) {
   test(`${JSON.stringify(changes)} stands as it is where the trace has all of it`, () => {
-    assert.deepEqual(legal(state(changes), payload), state(changes));
+    assert.deepEqual(legalChosen(state(changes), payload), state(changes));
   });
 }
 
 test("a selection that a trace lacks becomes the nearest one it has, or none", () => {
   const asked = { layer: "99", head: "99", cell: "99.0", compare: "0.0-77.1", only: "layer.77", order: "best", view: "x" };
-  const found = spelled(legal(state({ attention: "module", ...asked }), payload));
+  const found = chosenSpelled(legalChosen(state({ attention: "module", ...asked }), payload));
   const left = { cell: "", compare: "", only: "", order: "", view: "heatmap" };
   assert.deepEqual(found, { ...USUAL, attention: "joint", layer: "1", head: "2", ...left });
-  assert.equal(legal({ ...state({}), gamma: undefined }, payload).gamma, 1);
+  assert.equal(legalChosen({ ...state({}), gamma: undefined }, payload).gamma, 1);
 });
 
 test("a cell stays as long as the axes contain it", () => {
-  assert.deepEqual(legal(state({ cell: "3.3" }), payload).cell, [3, 3]);
-  assert.equal(legal(state({ cell: "3.4" }), payload).cell, null);
-  assert.equal(legal(state({ cell: "4.3" }), payload).cell, null);
+  assert.deepEqual(legalChosen(state({ cell: "3.3" }), payload).cell, [3, 3]);
+  assert.equal(legalChosen(state({ cell: "3.4" }), payload).cell, null);
+  assert.equal(legalChosen(state({ cell: "4.3" }), payload).cell, null);
 });
 
 test("a comparison without the selected head is dropped", () => {
-  assert.deepEqual(legal(state({ compare: "0.1-1.1" }), payload).compare, []);
-  assert.deepEqual(legal(state({ compare: "0.0-1.1-9.9" }), payload).compare, [[0, 0], [1, 1]]);
+  assert.deepEqual(legalChosen(state({ compare: "0.1-1.1" }), payload).compare, []);
+  assert.deepEqual(legalChosen(state({ compare: "0.0-1.1-9.9" }), payload).compare, [[0, 0], [1, 1]]);
 });
 
 test("another kind opens with its own head and without the cell, the joined picture with the same", () => {
@@ -63,10 +63,10 @@ test("another kind opens with its own head and without the cell, the joined pict
 
 test("only heads that there are can be off, and none where the model cannot run without one", () => {
   const asked = state({ off: "cross.1.2-cross.9.0-module.0.0" });
-  assert.deepEqual(legal(asked, payload).off, ["cross.1.2"]);
+  assert.deepEqual(legalChosen(asked, payload).off, ["cross.1.2"]);
   const traced = new TracePayload(bytes(fixtures.exact));
   assert.equal(traced.canSwitchOff, false);
-  assert.deepEqual(legal(asked, traced).off, []);
+  assert.deepEqual(legalChosen(asked, traced).off, []);
 });
 
 test("heads are switched off together, and on again once all of them are off", () => {

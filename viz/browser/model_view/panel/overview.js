@@ -1,10 +1,10 @@
 // Every head at once: layers down, heads across, on one colour scale. Only visible tiles are painted.
 
-import { element, fitted } from "../canvas/dom.js";
-import { crossOut, paintSteps, pooled } from "../canvas/paint.js";
-import { headsAt, headsShown } from "../model_view/how.js";
-import { writtenMeasure } from "../model_view/written.js";
-import { tr } from "../canvas/wording.js";
+import { element, fitted } from "../../canvas/dom.js";
+import { crossOut, paintSteps, pooled } from "../../canvas/paint.js";
+import { headsAt, headsShown } from "../how.js";
+import { writtenMeasure } from "../written.js";
+import { tr } from "../../canvas/wording.js";
 
 const TILE_GAP = 4;
 const LARGEST_TILE = 88;
