@@ -8,6 +8,17 @@ const FIELDS = new Set([
   ...["acts", "facts", "label", "labels", "tendency", "share", "reason", "sentence", "numbers"],
 ]);
 
+/** How languages choose among plural forms: to make one takes much longer than to ask it.
+ * @type {Map<string, Intl.PluralRules>} */
+const PLURALS = new Map();
+
+/** @type {(language: string) => Intl.PluralRules} */
+function pluralsOf(language) {
+  const made = PLURALS.get(language) ?? new Intl.PluralRules(language);
+  PLURALS.set(language, made);
+  return made;
+}
+
 /** Gives the words of a language, by the English ones, to all components of this page: what they say, and what is in headers.
  * @type {(language: string, words: { said: Phrases; headers: Phrases }) => void} */
 export function wordIn(language, { said, headers }) {
@@ -35,7 +46,7 @@ export function labelled(name, text) {
 /** A text, or its plural form for the value of `n`, with values in place of {names}; numbers are written as the language has them.
  * @type {(entry: Phrase, values: Values, language: string) => string} */
 export function phrased(entry, values, language) {
-  const text = typeof entry === "string" ? entry : (entry[new Intl.PluralRules(language).select(Number(values.n))] ?? entry.other);
+  const text = typeof entry === "string" ? entry : (entry[pluralsOf(language).select(Number(values.n))] ?? entry.other);
   const spelled = (/** @type {string | number} */ value) => (typeof value === "number" ? signed(value, null, language) : String(value));
   return text.replace(/\{(\w+)\}/g, (place, name) => spelled(values[name] ?? place));
 }

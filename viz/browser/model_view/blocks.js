@@ -137,8 +137,11 @@ export class HeadTiles {
     if (allowed && high > HATCHED_FROM) {
       context.beginPath();
       for (let query = 0; query < queries; query++) {
-        for (let key = 0; key < keys; key++) {
-          if (!allowed[query * keys + key]) context.rect(room.left + key * wide, room.top + query * high, wide, high);
+        // Cells side by side are one rectangle.
+        for (let key = 0, from = 0; key <= keys; key++) {
+          if (key < keys && !allowed[query * keys + key]) continue;
+          if (key > from) context.rect(room.left + from * wide, room.top + query * high, (key - from) * wide, high);
+          from = key + 1;
         }
       }
       context.save();

@@ -151,6 +151,7 @@ export class Guide {
   hold(share) {
     cancelAnimationFrame(this.frame);
     this.held = share;
+    this.travel.view.isDrawn = false;
   }
 
   /** How much of a stop's picture has come, 0 to 1. */

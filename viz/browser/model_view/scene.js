@@ -1,6 +1,6 @@
 // What is seen from where the camera stands: the HTML, moved and faded, and over it the heads, positions and feed-forward layers.
 
-import { fitted } from "../canvas/dom.js";
+import { classed, fitted } from "../canvas/dom.js";
 import { crossOut } from "../canvas/paint.js";
 import { come, paintBars } from "./blocks.js";
 import { scaleOf, seenIn } from "./camera.js";
@@ -71,7 +71,7 @@ export class Scene {
 
   /** Moves the HTML with the camera. @type {(camera: CameraView) => void} */
   _place({ x, y, across, up }) {
-    const { isWhole: whole, view, viewport } = this.travel;
+    const { isMoving, isWhole: whole, view, viewport } = this.travel;
     const { world } = view;
     const { left, top, width, height } = viewport;
     const transform = whole ? "" : `translate(${left + width / 2 - x * across}px, ${top + height / 2 - y * up}px) scale(${across}, ${up})`;
@@ -81,6 +81,7 @@ export class Scene {
     if (world.style.opacity !== opacity) world.style.opacity = opacity;
     const visibility = alpha > 0 ? "" : "hidden";
     if (world.style.visibility !== visibility) world.style.visibility = visibility;
+    classed(view.root, "moves", isMoving);
     this.drawn = whole ? { across: 1, up: 1 } : { across, up };
   }
 
@@ -127,6 +128,7 @@ export class Scene {
     const tiles = /** @type {HeadTiles} */ (view.tiles.get(drawn));
     tiles.paint({ context, density, inks: view.inks, rooms, alphas, rows: shown, current, marks });
     const { switched } = this.travel;
+    if (!switched.off.size) return;
     rooms.forEach((room, head) => {
       if (room && switched.has({ at: "head", kind: block.kind, layer: block.layers[place], head })) crossOut(context, room, view.inks.theme);
     });

@@ -160,7 +160,10 @@ export class Travel {
     const [from, to] = [Math.max(top, head, 0), Math.min(top + height, window.innerHeight)];
     const tall = Math.min(height, Math.max(to - from, LEAST_TALL));
     this.viewport = { left: Math.max(0, -left), top: Math.min(Math.max(0, from - top), height - tall), width: width - this.guide.beside, height: tall };
-    for (const [name, value] of Object.entries(this.viewport)) this.view.root.style.setProperty(`--seen-${name}`, `${value}px`);
+    const seen = Object.entries(this.viewport).map(([name, value]) => [`--seen-${name}`, `${value}px`]);
+    const { style } = this.view.root;
+    // Each that is set makes the browser style all within the component anew.
+    for (const [name, value] of seen) if (style.getPropertyValue(name) !== value) style.setProperty(name, value);
     return tall;
   }
 
@@ -172,7 +175,7 @@ export class Travel {
 
   /** The view of where one is, or goes. */
   get end() {
-    return this._viewOf(this.place);
+    return this.moving?.way.at(1) ?? this._viewOf(this.place);
   }
 
   /** The view of a place. @type {(place: Place) => CameraView} */
@@ -236,7 +239,7 @@ export class Travel {
     this.place = place;
     this.near.turn(place, lit);
     this.dress();
-    const to = this.end;
+    const to = this._viewOf(place);
     const way = path(this.camera, to, this.viewport);
     if (!way.duration || wantsNoMotion()) {
       this.camera = to;
@@ -297,7 +300,7 @@ export class Travel {
 
   _arrived() {
     if (this.place.at === "model" && !this.near.below) this._rest();
-    this.dress();
+    this.gestures.update();
     this._settled();
   }
 

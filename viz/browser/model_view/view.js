@@ -40,6 +40,8 @@ export class ModelView {
   filmed = false;
   sizing = 0;
   drawing = 0;
+  /** Whether the HTML shows what there is to be shown: on the way, it moves as it was drawn. */
+  isDrawn = false;
   width = 0;
   top = 0;
   gap = 0;
@@ -375,7 +377,7 @@ export class ModelView {
     this.places.writtenEnd = Math.max(...this.places.written.map(({ bottom }) => bottom), 0);
     this.places.readStart = Math.min(...this.places.read.map(({ top }) => top));
     const { width, height } = within(this.world);
-    Object.assign(this, { overlaid: fitted(this.overlay, width, height), overlaySize: [width, height] });
+    Object.assign(this, { overlaid: fitted(this.overlay, width, height), overlaySize: [width, height], isDrawn: false });
     drawResidual(this, width, height);
     this.travel.measure(width, height);
   }
@@ -429,6 +431,7 @@ export class ModelView {
 
   /** Draws with the next frame. */
   drawSoon() {
+    this.isDrawn = false;
     if (this.playing || this.travel.isMoving) return;
     cancelAnimationFrame(this.drawing);
     this.drawing = requestAnimationFrame(() => this.draw());
@@ -446,13 +449,16 @@ export class ModelView {
     const moment = this.timeline.at(this.time);
     const done = this.time >= this.timeline.duration - 0.5;
     this.player.draw(moment, done);
-    if (this.travel.scene.showsWorld) {
+    const { isMoving, scene } = this.travel;
+    const isKept = this.isDrawn && isMoving && !this.playing;
+    if (scene.showsWorld && !isKept) {
       this.headline.draw(moment, done);
       for (const stack of this.stacks) stack.draw(moment, done);
       this.next?.draw(moment);
       drawOver(this, moment, done);
     }
-    this.travel.scene.paint(moment, done);
+    this.isDrawn = scene.showsWorld;
+    scene.paint(moment, done);
   }
 
   /** What is marked in a block: rows and columns that are followed, the head of the arcs, and the one under the pointer.

@@ -18,7 +18,7 @@ const ROOMS = [rectangle(10, 20, 340, 560), rectangle(0, 0, 900, 520), rectangle
 /** What a painter writes, where all that it draws has a place; its alpha is the caller's. */
 function drawnBy(paint, data, room = ROOMS[1]) {
   const texts = [];
-  const state = { font: "16px Some Sans, sans-serif", globalAlpha: 0.5 };
+  const state = { font: "16px Some Sans, sans-serif", globalAlpha: 0.5, canvas: { width: 1600, height: 900 } };
   const stack = [];
   const does = {
     save: () => stack.push({ ...state }),

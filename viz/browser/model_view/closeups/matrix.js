@@ -34,12 +34,14 @@ function drawNumbers(pen, room, data, palette) {
   const [wide, high] = [room.width / keys.length, room.height / queries.length];
   const size = bounded(Math.min(wide * 0.36, high * 0.5), 9, 1.2 * pen.em);
   queries.slice(0, data.rows).forEach((_, query) => {
+    if (!pen.isSeen(rectangle(room.left, room.top + query * high, room.width, high))) return;
     const { weights, seen } = exactRow(data, query);
     const style = { size, align: /** @type {const} */ ("center"), weight: query === row || size > 18 ? 700 : 400 };
     weights.forEach((weight, key) => {
       if (weight < constants.LEAST_NUMBER || !seen[key]) return;
-      const [x, y] = [room.left + (key + 0.5) * wide, room.top + (query + 0.5) * high];
-      pen.write(signed(weight, 2), x, y, { ...style, color: palette.ink(palette.stepOf(255 * weight)) });
+      const cell = rectangle(room.left + key * wide, room.top + query * high, wide, high);
+      if (!pen.isSeen(cell)) return;
+      pen.write(signed(weight, 2), cell.left + wide / 2, cell.top + high / 2, { ...style, color: palette.ink(palette.stepOf(255 * weight)) });
     });
   });
 }
@@ -109,6 +111,7 @@ function drawQueries(pen, room, { queries, beside, row }, high) {
     const is = query === row;
     if (!labelHasRoom(query, every, row)) return;
     const y = room.top + (query + 0.5) * high;
+    if (!pen.isSeen(rectangle(0, y - high / 2, room.right, high))) return;
     const style = { size, weight: is ? 700 : 400, width: LONGEST_TOKEN * size };
     const width = pen.write(text, room.left - 0.6 * size, y, { ...style, align: "right", color: is ? theme.now : theme.text });
     const tall = Math.max(high, size);

@@ -13,6 +13,8 @@ const LONGEST_SLANTED = 8;
 const WIDTHS = new Map();
 const MOST_WIDTHS = 5000;
 const MEASURED_AT = 100;
+/** So many sizes of type a pixel. */
+const STEPS = 2;
 
 /** @type {WeakMap<ShownTheme, string[]>} */
 const SIGNED_COLORS = new WeakMap();
@@ -59,9 +61,16 @@ export class Pen {
     this.signed = signedColors(theme);
   }
 
+  /** Whether some of a box may be on the canvas. @type {(box: Rectangle) => boolean} */
+  isSeen({ left, top, right, bottom }) {
+    const { width, height } = this.context.canvas;
+    return right > 0 && bottom > 0 && left < width && top < height;
+  }
+
   /** @type {(size: number, weight?: number) => void} */
   _font(size, weight = 400) {
-    this.context.font = `${weight} ${size}px ${this.family}`;
+    // A size that grows with each frame would make the browser shape every text anew.
+    this.context.font = `${weight} ${Math.floor(size * STEPS) / STEPS}px ${this.family}`;
   }
 
   /** A text's width. Letters grow with their size, so each text is measured once. @type {(text: string, size?: number, weight?: number) => number} */
