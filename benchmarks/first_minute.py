@@ -117,7 +117,7 @@ class Visit:
                 self.seen.add("a mask")
             act = self.page.locator(".walk-act")
             if act.is_visible():
-                act.click()
+                self.page.locator(".walk-next").click()
                 answer = self.page.locator(".walk-answer")
                 answer.wait_for(timeout=LONGEST)
                 self.note(answer.inner_text())

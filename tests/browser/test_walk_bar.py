@@ -100,9 +100,40 @@ def test_keys_lead_through_the_walk_and_back_to_where_one_left(page: Page) -> No
     page.keyboard.press("Enter")
     assert at(page) == 3
     named("Without cross-attention").click()
+    named("Switch it off").click()
+    page.evaluate("answer(['Hund'])")
     named("Your turn").click()
     expect(page.get_by_label("Sentence")).to_be_focused()
     expect(named("Walk through it · 1 minute")).to_be_visible()
+
+
+def test_who_only_goes_on_sees_what_a_stop_asks_for(page: Page) -> None:
+    stops = page.evaluate("walk.start(walk.figure, 1); walk.stops.map(({ does }) => does?.ask)")
+    changed = []
+    for place, asks in enumerate(stops, 1):
+        assert at(page) == place
+        if asks:
+            expect(page.locator(".walk-act")).to_be_visible()
+            expect(page.locator(".walk-next")).to_have_text("Next")
+            page.keyboard.press("ArrowRight")
+            assert at(page) == place
+            page.evaluate("answer(['Hund'])")
+            expect(page.locator(".walk-act")).to_be_hidden()
+            changed.append(page.locator(".walk-answer").inner_text())
+        page.keyboard.press("ArrowRight")
+    assert changed == ["Now it writes: “Hund”", "Without it, the model writes: “Hund”"]
+    expect(page.get_by_label("Sentence")).to_be_focused()
+    page.evaluate("walk.start(walk.figure, 8)")
+    page.keyboard.press("ArrowRight")
+    assert at(page) == 9
+
+
+def test_nobody_waits_for_an_answer_that_does_not_come(page: Page) -> None:
+    page.evaluate("walk.start(walk.figure, 8)")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    assert at(page) == 9
+    assert page.evaluate("told.some(([what]) => what === 'aborted')")
 
 
 def test_what_a_stop_asks_is_answered_unless_one_has_gone_on(page: Page) -> None:
@@ -112,7 +143,7 @@ def test_what_a_stop_asks_is_answered_unless_one_has_gone_on(page: Page) -> None
     page.keyboard.press("ArrowLeft")
     assert page.evaluate("told.at(-3)") == ["aborted"]
     page.evaluate("answer(['Hund'])")
-    page.keyboard.press("ArrowRight")
+    page.evaluate("walk.start(walk.figure, 9)")
     expect(page.locator(".walk-answer")).to_be_hidden()
     off.click()
     page.evaluate("answer(['Hund'])")

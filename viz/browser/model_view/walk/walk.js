@@ -57,6 +57,11 @@ export class Walk {
     return this.stops[this.at - 1];
   }
 
+  /** Whether the stop asks for something that nobody has done yet. */
+  get isUnasked() {
+    return Boolean(this.stop?.does) && !this.asking && !this.answers.has(this.stop.name);
+  }
+
   /** Takes a picture, and offers to walk through it where enough can be said. @type {(figure: Walked) => void} */
   offer(figure) {
     const other = this.figure?.key !== figure.key;
@@ -97,25 +102,26 @@ export class Walk {
     this.asking?.abort();
     this.asking = null;
     this.at = at;
-    const { stop, stops } = this;
+    const { stop } = this;
     this.bubble.setAttribute("aria-label", stop.title);
     this.says.textContent = stop.says;
     this.aside.textContent = stop.aside;
     this.aside.hidden = !stop.aside;
     this._answer(this.answers.get(stop.name) ?? "");
     this.backward.disabled = at === 1;
-    this.forward.textContent = at === stops.length ? tr("Your turn") : tr("Next");
     [...this.dots.querySelectorAll("button")].forEach((dot, place) => {
       if (place + 1 === at) dot.setAttribute("aria-current", "step");
       else dot.removeAttribute("aria-current");
     });
     this.on.go(stop.place, stop.lit, stop);
-    this.on.say([tr("Stop {at} of {count}: {title}.", { at, count: stops.length, title: stop.title }), stop.says, stop.aside].filter(Boolean).join(" "));
+    this.on.say([tr("Stop {at} of {count}: {title}.", { at, count: this.stops.length, title: stop.title }), stop.says, stop.aside].filter(Boolean).join(" "));
     if (!this.halt) this.forward.focus({ preventScroll: true });
   }
 
+  /** Goes on; what the stop asks for comes first, so that who only goes on has seen it too. */
   next() {
-    if (this.at < this.stops.length) this._show(this.at + 1);
+    if (this.isUnasked) this.ask();
+    else if (this.at < this.stops.length) this._show(this.at + 1);
     else {
       this._close(true);
       this.on.field();
@@ -182,6 +188,7 @@ export class Walk {
     this.act.hidden = !this.stop.does || Boolean(text);
     this.answer.textContent = text;
     this.answer.hidden = !text;
+    this.forward.textContent = this.at === this.stops.length && !this.isUnasked ? tr("Your turn") : tr("Next");
   }
 
   /** Whether a key is one of the walk's, which it then follows. @type {(event: KeyboardEvent) => boolean} */
@@ -203,9 +210,8 @@ export class Walk {
   autoplay(seconds) {
     this.halt?.();
     const turn = () => {
-      const asked = this.stop?.does && !this.answers.has(this.stop.name);
-      if (asked) this.ask();
-      else if (this.at < this.stops.length) this.next();
+      if (this.asking) return;
+      if (this.isUnasked || this.at < this.stops.length) this.next();
       else this._close(true);
     };
     const timer = setInterval(turn, 1000 * seconds);
