@@ -12,11 +12,11 @@ const HATCHED_FROM = 14;
 
 /** A theme's colours for the blocks. */
 export class Inks {
-  /** @param {ShownTheme} theme */
-  constructor(theme) {
+  /** @param {ShownTheme} theme @param {number} gamma */
+  constructor(theme, gamma) {
     this.theme = theme;
-    this.usual = new Palette(theme, 0.7);
-    this.now = new Palette({ ...theme, weights: [theme.weights[0], theme.now] }, 0.7);
+    this.usual = new Palette(theme, gamma);
+    this.now = new Palette({ ...theme, weights: [theme.weights[0], theme.now] }, gamma);
     this.plain = new Palette(theme, 1);
     this.way = theme.weights[theme.name === "dark" ? 6 : 4];
   }
@@ -49,7 +49,7 @@ export class HeadTiles {
   /** @type {Inks | null} */
   inks = null;
 
-  /** @param {Figure} figure @param {FigureBlock} block @param {number} place */
+  /** @param {Pick<Figure, "cells">} figure @param {Pick<FigureBlock, "kind" | "heads" | "queries" | "keys">} block @param {number} place */
   constructor(figure, block, place) {
     this.figure = figure;
     this.block = block;
@@ -117,7 +117,7 @@ export class HeadTiles {
       band("empty", done, height);
       if (current >= 0 && current < rows) band("now", edge(current), Math.max(edge(Math.min(rows, current + 1)), edge(current) + 1));
       context.setTransform(density, 0, 0, density, 0, 0);
-      this._near(context, room, head, inks, alphas[head]);
+      this.grid(context, room, head, inks, alphas[head]);
       this._follow(context, room, marks, inks);
       context.globalAlpha = alphas[head];
       if (marks.head === head) outlined(context, room, inks.theme.now, 2);
@@ -127,8 +127,8 @@ export class HeadTiles {
   }
 
   /** What is seen from near: lines between cells, and hatching where nothing may look.
-   * @type {(context: Context, room: Rectangle, head: number, inks: Inks, alpha: number) => void} */
-  _near(context, room, head, inks, alpha) {
+   * @type {(context: Context, room: Rectangle, head: number, inks: Inks, alpha: number, color?: string) => void} */
+  grid(context, room, head, inks, alpha, color = inks.theme.ground) {
     const { queries, keys } = this.block;
     const [wide, high] = [room.width / keys, room.height / queries];
     const share = smooth((Math.min(wide, high) - GRID_FROM) / (GRID_TO - GRID_FROM));
@@ -160,7 +160,7 @@ export class HeadTiles {
       context.restore();
     }
     context.globalAlpha = alpha * share;
-    context.strokeStyle = inks.theme.ground;
+    context.strokeStyle = color;
     context.lineWidth = Math.min(3, Math.max(1, 0.05 * Math.min(wide, high)));
     context.beginPath();
     for (let key = 1; key < keys; key++) {

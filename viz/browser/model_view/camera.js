@@ -50,6 +50,17 @@ export function fitting(rectangle, viewport, { margin = {}, stretch = null } = {
   };
 }
 
+/** The view in which a rectangle of the figure lies exactly in a room of the viewport.
+ * @type {(rect: Rectangle, viewport: { width: number; height: number }, room: { left: number; top: number; width: number; height: number }) => CameraView} */
+export function filled(rect, viewport, room) {
+  const [across, up] = [room.width / rect.width, room.height / rect.height];
+  return {
+    x: rect.left + (viewport.width / 2 - room.left) / across,
+    y: rect.top + (viewport.height / 2 - room.top) / up,
+    ...{ across, up },
+  };
+}
+
 /** A point of the world, on the screen. @type {(view: CameraView, viewport: Viewport, point: WorldPoint) => WorldPoint} */
 export function pointOnScreen({ x, y, across, up }, viewport, point) {
   return { x: viewport.width / 2 + (point.x - x) * across, y: viewport.height / 2 + (point.y - y) * up };

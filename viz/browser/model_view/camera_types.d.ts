@@ -50,9 +50,14 @@ interface Space {
   step: number;
 }
 
-type PlacedBlock = Pick<FigureBlock, "kind" | "name" | "layers" | "heads" | "queries" | "keys" | "keySide">;
+type PlacedBlock = Pick<FigureBlock, "kind" | "name" | "layers" | "heads" | "queries" | "keys" | "keySide"> & {
+  /** Of both axes, where they are those of no side. */
+  tokens?: string[];
+};
 type PlacedStack = Pick<FigureStack, "kind" | "name" | "side" | "tokens" | "added"> & {
   blocks: PlacedBlock[];
+  /** All three kinds of attention in one picture, where there is one. */
+  joint?: PlacedBlock;
   positions: Pick<FigurePositions, "dimensions"> | null;
 };
 

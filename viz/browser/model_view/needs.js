@@ -1,5 +1,6 @@
 // What places need to know beside the trace: asked of the engine, and filled in when it comes.
 
+import constants from "../../draw/constants.json" with { type: "json" };
 import { tr } from "../canvas/wording.js";
 import { answersFrom } from "./answers.js";
 import { asking } from "./asking.js";
@@ -8,7 +9,7 @@ import { asking } from "./asking.js";
 
 /** What a place needs to know beside the trace. @type {(place: Place) => ModelQuestion | null} */
 function questionOf(place) {
-  if ("head" in place) return { ask: "head", kind: place.kind, layer: place.layer, head: place.head };
+  if ("head" in place && place.kind !== constants.JOINT) return { ask: "head", kind: place.kind, layer: place.layer, head: place.head };
   if (place.at === "added") return { ask: "added", stack: place.stack, layer: place.layer };
   if (place.at === "next") return { ask: "next", step: place.step };
   return null;
@@ -71,13 +72,14 @@ export class Needs {
   _answered(key, answered) {
     const { travel } = this;
     this.answers.set(key, answered);
-    if (answered.error && key === JSON.stringify(questionOf(travel.place))) travel.tell(answered.error);
+    if (this.hasModel && answered.error && key === JSON.stringify(questionOf(travel.place))) travel.tell(answered.error);
     travel.view.drawSoon();
   }
 
-  /** Why the engine did not answer what a place needs; empty where it did, or may still. @type {(place: Place) => string} */
+  /** Why the model did not answer what a place needs; empty where it did, or may still, and for a recorded run, of which nobody asked.
+   * @type {(place: Place) => string} */
   refusal(place) {
-    return this.answers.get(JSON.stringify(questionOf(place)))?.error ?? "";
+    return (this.hasModel && this.answers.get(JSON.stringify(questionOf(place)))?.error) || "";
   }
 
   /** What the engine said of a place; null where it has not, or cannot. @template Answer @param {Place} place @returns {Answer | null} */
@@ -87,8 +89,10 @@ export class Needs {
 
   /** Whether a place has what it needs: "yes", "no" where that was refused, "waits", or empty where it needs nothing. @param {Place} place */
   state(place) {
-    if (!questionOf(place)) return "";
-    return this.answer(place) ? "yes" : this.refusal(place) ? "no" : "waits";
+    const question = questionOf(place);
+    if (!question) return "";
+    const answered = this.answers.get(JSON.stringify(question));
+    return answered?.answer ? "yes" : answered || !this.engine ? "no" : "waits";
   }
 
   /** Takes another token, and says what is written then. @type {(question: Extract<ModelQuestion, { ask: "instead" }>) => void} */

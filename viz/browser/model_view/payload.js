@@ -1,5 +1,6 @@
 // Reads the animated Figure 1 from a payload of viz/model_page/payload.py: a trace, and what else the model did.
 
+import constants from "../../draw/constants.json" with { type: "json" };
 import { TracePayload } from "../canvas/trace_payload.js";
 import { tr } from "../canvas/wording.js";
 
@@ -11,6 +12,10 @@ export class Figure extends /** @type {new (bytes: Bytes) => TracePayload & Omit
     for (const stack of this.stacks) {
       stack.tokens = this.axis(this.sent(stack.kind).queries);
       for (const block of stack.blocks) Object.assign(block, this._ofKind(block.kind));
+    }
+    if (this.decoder && this.joint) {
+      const { name, queries } = this.kind(constants.JOINT);
+      this.decoder.joint = { kind: constants.JOINT, name, keySide: "source", tokens: this.axis(queries), ...this._ofKind(constants.JOINT) };
     }
   }
 

@@ -1,5 +1,6 @@
 // Names of places for a path, and what each shows, for a screen reader.
 
+import constants from "../../draw/constants.json" with { type: "json" };
 import { signed } from "../canvas/numbers.js";
 import { lowered, tr } from "../canvas/wording.js";
 import { around, blockAt, weightsOfRow, stackNamed, strongestWeight } from "./places.js";
@@ -22,6 +23,7 @@ function wordsOf(figure, place, query, key) {
   const found = blockAt(figure, place);
   if (!found) return [];
   const { stack, block } = found;
+  if (block.tokens) return [query, key].map((place) => quoted(block.tokens ?? [], place, block.queries));
   const read = figure.stacks.find(({ side }) => side === block.keySide);
   return [quoted(stack.tokens, query, block.queries), quoted((block.keySide === stack.side ? stack : read)?.tokens ?? [], key, block.keys)];
 }
@@ -51,7 +53,8 @@ function nameOf(place, figure) {
     case "block":
       return tr("{name}, layer {layer}", { name: blockAt(figure, place)?.block.name ?? "", layer: place.layer });
     case "head":
-      return tr("Head {head}", { head: place.head });
+      if (place.kind !== constants.JOINT) return tr("Head {head}", { head: place.head });
+      return tr("{name}, layer {layer}, head {head}", { ...place, name: blockAt(figure, place)?.block.name ?? "" });
     case "row":
       return wordsOf(figure, place, place.query, 0)[0];
     default:

@@ -1,5 +1,7 @@
 // The places in the model's picture: how a link spells them, and which lies around, inside and beside which.
 
+import constants from "../../draw/constants.json" with { type: "json" };
+
 const SPELLING = /^[a-z.0-9-]{0,40}$/;
 const COUNT = /^\d{1,3}$/;
 /** The whole. @type {Place} */
@@ -63,10 +65,11 @@ export function parsed(text) {
 export const samePlace = (one, other) => spelled(one) === spelled(other);
 
 /** A kind of attention with its stack, and a layer's index in it, -1 where it has none; null for a kind that is not drawn.
+ * All three kinds in one picture lie in the decoder.
  * @type {(figure: PlacedFigure, place: { kind: string; layer: number }) => { stack: PlacedStack; block: PlacedBlock; at: number } | null} */
 export function blockAt(figure, { kind, layer }) {
   for (const stack of figure.stacks) {
-    const block = stack.blocks.find((each) => each.kind === kind);
+    const block = kind === constants.JOINT ? stack.joint : stack.blocks.find((each) => each.kind === kind);
     if (block) return { stack, block, at: block.layers.indexOf(layer) };
   }
   return null;
@@ -93,7 +96,7 @@ export function outer(place, figure) {
       return found ? { at: "stack", stack: found.stack.kind } : MODEL;
     }
     case "head":
-      return { at: "block", kind: place.kind, layer: place.layer };
+      return place.kind === constants.JOINT ? { at: "stack", stack: "decoder" } : { at: "block", kind: place.kind, layer: place.layer };
     case "row":
       return { at: "head", kind: place.kind, layer: place.layer, head: place.head };
     default:
@@ -126,9 +129,9 @@ function exists(place, figure) {
       const found = blockAt(figure, place);
       if (!found || found.at < 0) return false;
       const within = (/** @type {number} */ number, /** @type {number} */ count) => number >= 0 && number < count;
-      if (place.at === "block") return true;
+      if (place.at === "block") return place.kind !== constants.JOINT;
       if (!within(place.head, found.block.heads)) return false;
-      if (place.at === "head") return true;
+      if (place.at === "head" || place.kind === constants.JOINT) return place.at === "head";
       return within(place.query, found.block.queries) && (place.at === "row" || within(place.key, found.block.keys));
     }
   }
@@ -140,6 +143,15 @@ export function legal(place, figure) {
   if (exists(place, figure)) return place;
   if (place.at === "next" && figure.next?.length) return { at: "next", step: figure.next.length - 1 };
   return legal(outer(place, figure) ?? MODEL, figure);
+}
+
+/** Which kind of attention has a cell of all three in one picture, and where; a row after the source is one of cross-attention. Null for
+ * a cell of none. @type {(figure: PlacedFigure, query: number, key: number | null) => { kind: string; query: number; key: number | null } | null} */
+export function partOfJoint(figure, query, key) {
+  const border = stackNamed(figure, "encoder")?.tokens.length ?? 0;
+  if (query < border) return key === null || key < border ? { kind: "encoder", query, key } : null;
+  if (key === null || key < border) return { kind: "cross", query: query - border, key };
+  return { kind: "decoder", query: query - border, key: key - border };
 }
 
 /** The index of the largest, the first of equals. @type {(values: ArrayLike<number>) => number} */
@@ -190,8 +202,12 @@ export function inner(place, figure, towards = null) {
       const head = drawn && drawn[0] === place.kind && drawn[1] === place.layer ? drawn[2] : Math.floor((heads - 1) / 2);
       return { at: "head", kind: place.kind, layer: place.layer, head };
     }
-    case "head":
-      return outer(strongestWeight(figure, place), figure);
+    case "head": {
+      const { query, key } = strongestWeight(figure, place);
+      if (place.kind !== constants.JOINT) return { ...place, at: "row", query };
+      const part = partOfJoint(figure, query, key);
+      return part && { ...place, at: "row", kind: part.kind, query: part.query };
+    }
     case "row":
       return strongestWeight(figure, place);
     default:

@@ -1,5 +1,6 @@
 // What is seen from where the camera stands: the HTML, moved and faded, and over it the heads, positions and feed-forward layers.
 
+import constants from "../../draw/constants.json" with { type: "json" };
 import { classed, fitted } from "../canvas/dom.js";
 import { crossOut } from "../canvas/paint.js";
 import { come, paintBars } from "./blocks.js";
@@ -89,6 +90,7 @@ export class Scene {
   _focus(moment) {
     const { place, space, camera, view } = this.travel;
     if (!("kind" in place)) return { head: -1, pale: 1, rows: 0 };
+    if (place.kind === constants.JOINT) return { head: -1, pale: PALEST, rows: 0 };
     const stack = view.stacks.find(({ stack: { blocks } }) => blocks.some(({ kind }) => kind === place.kind));
     const rows = stack?.rowsOf(moment, stack.stack.blocks[0].layers.indexOf(place.layer)) ?? 0;
     const tile = space.heads[`${place.kind}.${place.layer}`];

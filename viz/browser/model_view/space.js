@@ -1,5 +1,6 @@
 // Where places lie in the world, and which place a point of it means.
 
+import constants from "../../draw/constants.json" with { type: "json" };
 import { rectangle } from "../canvas/geometry.js";
 import { blockAt } from "./places.js";
 
@@ -9,7 +10,7 @@ const [LEAST_HEAD, LEAST_ROW, LEAST_CELL] = [12, 8, 26];
 const ROWS_FROM = 160;
 
 /** @type {(rectangle: Rectangle | null | undefined, point: WorldPoint) => boolean} */
-const holds = (rectangle, { x, y }) => !!rectangle && x >= rectangle.left && x < rectangle.right && y >= rectangle.top && y < rectangle.bottom;
+export const holds = (rectangle, { x, y }) => !!rectangle && x >= rectangle.left && x < rectangle.right && y >= rectangle.top && y < rectangle.bottom;
 
 /**
  * Where a place lies; heads, rows and cells in their block's row of heads. The whole model for what is not drawn.
@@ -30,6 +31,7 @@ export function rectOf(place, space, figure) {
       return space.next ?? space.model;
     default: {
       const name = `${place.kind}.${place.layer}`;
+      if (place.kind === constants.JOINT) return space.stacks.decoder ?? space.model;
       const row = space.blocks[name];
       if (!row || place.at === "block") return row ?? space.model;
       const { width, height, gap } = space.heads[name];

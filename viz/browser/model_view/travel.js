@@ -1,5 +1,6 @@
 // The way through the model: where one is, and the camera that goes there.
 
+import constants from "../../draw/constants.json" with { type: "json" };
 import { classed } from "../canvas/dom.js";
 import { typing } from "../canvas/keys.js";
 import { wantsNoMotion } from "../canvas/page.js";
@@ -12,7 +13,8 @@ import { saidOf } from "./place_words.js";
 import { MODEL, beside, inner, legal, outer, samePlace } from "./places.js";
 import { Reach } from "./reach.js";
 import { Scene } from "./scene.js";
-import { placeAt, rectOf } from "./space.js";
+import { Showing } from "./showing.js";
+import { holds, placeAt, rectOf } from "./space.js";
 import { Switched } from "./switched.js";
 import { SmallMap, Trail } from "./trail.js";
 
@@ -53,6 +55,7 @@ export class Travel {
   constructor(view) {
     this.view = view;
     this.needs = new Needs(this);
+    this.showing = new Showing(this);
     this.near = new Near(this);
     this.switched = new Switched(this);
     this.scene = new Scene(this);
@@ -68,7 +71,7 @@ export class Travel {
       swipe: (direction) => this._swipe(direction),
     });
     this.onClick = (/** @type {MouseEvent} */ event) => this._click(event);
-    this.onMove = (/** @type {PointerEvent} */ event) => this.near.point(this.isWhole ? null : event);
+    this.onMove = (/** @type {PointerEvent} */ event) => this.near.pointing.point(this.isWhole ? null : event);
     view.root.addEventListener("click", this.onClick);
     view.root.addEventListener("pointermove", this.onMove);
   }
@@ -78,6 +81,7 @@ export class Travel {
     clearTimeout(this.waiting);
     this.gestures.dispose();
     this.needs.dispose();
+    this.near.pointing.dispose();
     this.guide.dispose();
     this.view.root.removeEventListener("click", this.onClick);
     this.view.root.removeEventListener("pointermove", this.onMove);
@@ -96,7 +100,7 @@ export class Travel {
     this.trail = new Trail({ go: (place) => this.go(place) });
     this.map = new SmallMap({ go: (point) => this.go(this._placeAt(point)) });
     this.trail.root.append(this.map.root);
-    this.reach = new Reach({ act: (act) => this.near.act(act), lost: () => this.trail?.focus() });
+    this.reach = new Reach({ act: (act) => this.near.pointing.act(act), lost: () => this.trail?.focus() });
     return [this.trail.root, ...this.guide.parts, this.reach.root];
   }
 
@@ -202,6 +206,7 @@ export class Travel {
    * @type {(point: WorldPoint, share?: number) => Place} */
   _placeAt(point, share = 1) {
     const { across, up } = this.camera;
+    if ("kind" in this.place && this.place.kind === constants.JOINT && holds(this.space.stacks.decoder, point)) return this.place;
     return placeAt(point, this.space, this.view.figure, { across: share * across, up: share * up });
   }
 
@@ -224,7 +229,7 @@ export class Travel {
     Object.assign(this, { told: to, toldStop: stop });
     if (isNew) {
       this.place = to;
-      this.near.turn(to);
+      this.turn(to);
       this.measure(this.size.width, this.size.height);
       this.dress();
     }
@@ -232,12 +237,18 @@ export class Travel {
     if (!isNew && !stop && !samePlace(to, this.place)) this.go(to);
   }
 
+  /** Takes a place as the one where one is: what is lit there, and what it needs. @type {(place: Place, lit?: { query?: number; key?: number }) => void} */
+  turn(place, lit) {
+    this.near.pointing.turn(place, lit);
+    this.needs.ask(place);
+  }
+
   /** Goes to a place by one smooth way; `lit` are a row and a column there, and `comes` is called on arrival.
    * @type {(place: Place, how?: { lit?: { query?: number; key?: number }; comes?: (() => void) | null }) => void} */
   go(place, { lit, comes = null } = {}) {
     this.leave();
     this.place = place;
-    this.near.turn(place, lit);
+    this.turn(place, lit);
     this.dress();
     const to = this._viewOf(place);
     const way = path(this.camera, to, this.viewport);
@@ -341,6 +352,7 @@ export class Travel {
 
   /** One step out; whether there was one. */
   out() {
+    if (this.showing.letGo()) return true;
     const to = this.view.root.clientWidth ? outer(this.place, this.view.figure) : null;
     if (!to) return false;
     this.go(to);
@@ -389,6 +401,7 @@ export class Travel {
       this.switched.toggle(this.place);
       return true;
     }
+    if ((isHere || this.view.figure.stage) && this.showing.key(event)) return true;
     const means = keyMeans(event.key);
     if (!means || (!isHere && !this.view.figure.stage)) return false;
     if (means.zoom) {
@@ -441,7 +454,7 @@ export class Travel {
     const changed = !samePlace(place, this.place);
     this.place = place;
     if (changed) {
-      this.near.turn(place);
+      this.turn(place);
       this.dress();
     }
     this._settled();
@@ -459,12 +472,6 @@ export class Travel {
     // The second click of a double click would lead on from where the first one led.
     if (this.isWhole || this.moving || event.detail > 1) return;
     if (this.isApart(event)) return;
-    const hot = this.near.hotAt(event);
-    if (hot) {
-      this.near.act(hot.act);
-      return;
-    }
-    const to = this.under(event);
-    if (to.at !== "model" && !samePlace(to, this.place)) this.go(to);
+    this.near.pointing.click(event);
   }
 }

@@ -31,6 +31,8 @@ interface FigureStack {
   blocks: FigureBlock[];
   added: Float32Array | null;
   positions: FigurePositions | null;
+  /** All three kinds in one picture; made of the trace. */
+  joint?: FigureBlock & { tokens: string[] };
 }
 
 type NextTokens = { texts: string[]; ids: number[]; shares: number[]; chosen: number; normalizers: number[] | null };
@@ -44,6 +46,8 @@ interface FigureHeader extends ExplorerHeader {
   /** Whether the walk goes by itself. */
   kiosk: boolean;
   asks: ServerAsked | null;
+  /** The heads in another reading of the trace. */
+  reading: ExplorerPayload | null;
   written: FigureWord[];
   read: FigureWord[];
   offset: number;

@@ -5,7 +5,7 @@ import { escapable } from "../canvas/escape.js";
 import { plainKey, typing } from "../canvas/keys.js";
 import { pageTheme, roomWithin, wantsNoMotion } from "../canvas/page.js";
 import { labelled, lowered, tr } from "../canvas/wording.js";
-import { HeadTiles, Inks, positionsImage } from "./blocks.js";
+import { HeadTiles, positionsImage } from "./blocks.js";
 import { Headline } from "./headline.js";
 import { Offers } from "./offers.js";
 import { drawOver, drawResidual } from "./over.js";
@@ -145,7 +145,7 @@ export class ModelView {
     if (figure.id === before?.id && theme.name === this.inks.theme.name) return;
     const isNew = before?.key !== figure.key;
     const isAsked = isNew || before.epoch !== figure.epoch;
-    this.inks = new Inks(theme);
+    this.inks = this.travel.showing.inks(theme);
     if (isNew || before.stage !== figure.stage) {
       this.figure = figure;
       this._build();

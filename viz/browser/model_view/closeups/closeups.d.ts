@@ -7,6 +7,8 @@ type CloseUpAct =
   | { at: "row"; query: number }
   | { at: "weight"; query: number; key: number }
   | { at: "token"; token: number }
+  | ({ at: "end" } & SideToken)
+  | { at: "compared"; layer: number; head: number }
   | { ask: "instead"; step: number; id: number };
 
 /** Weights, (query, key): 0 to 255 in bytes, 0 to 1 in floats. */
@@ -29,8 +31,14 @@ interface MatrixData extends HeadRows {
   row: number;
   key: number;
   label: string;
+  /** Heads that are compared, in the place of a label. */
+  compared?: CompareName[];
+  /** Rows and columns whose words are pointed at. */
+  words?: Places;
   queryTitle: string;
   keyTitle: string;
+  /** From where to where titles may go; else as far as the cells. */
+  within?: { left: number; right: number };
   palette: Palette;
   /** So many rows are computed; else all. */
   rows?: number;
@@ -38,6 +46,26 @@ interface MatrixData extends HeadRows {
   em?: number;
   /** How much of the numbers is seen, 0 to 1. */
   alphaNumbers: number;
+}
+
+/** A head that is compared; its layer is counted from 0. */
+type CompareName = { name: string; color: string; layer: number; head: number };
+
+interface LinesData {
+  queries: string[];
+  keys: string[];
+  queryTitle: string;
+  keyTitle: string;
+  heads: DrawnHead[];
+  /** Heads that are compared; empty for one. */
+  compared: CompareName[];
+  /** The token whose lines alone are drawn. */
+  focus: SideToken | null;
+  /** Tokens whose words are pointed at. */
+  words: Places;
+  /** Says what a token has most weight with. */
+  said(token: SideToken): string;
+  em: number;
 }
 
 interface HeadsData {
@@ -55,7 +83,8 @@ interface RowData extends HeadRows {
   row: number;
 }
 
-type WeightData = RowData & { key: number };
+/** `isKnown`: whether what makes the weight is known, or still may be. */
+type WeightData = RowData & { key: number; isKnown?: boolean };
 
 interface WavesData {
   tokens: string[];

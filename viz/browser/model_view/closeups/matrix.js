@@ -5,10 +5,13 @@ import { rectangle } from "../../canvas/geometry.js";
 import { signed } from "../../canvas/numbers.js";
 import { tr } from "../../canvas/wording.js";
 import { exactRow } from "./numbers.js";
-import { Pen, bounded, labelHasRoom } from "./pen.js";
+import { Pen, bounded, labelHasRoom, sheer } from "./pen.js";
+import { drawLegend } from "./stripes.js";
 
 const LEAST_NUMBERED = 26;
 const LONGEST_TOKEN = 9;
+/** In pixels, the smallest type of what is said of a masked cell. */
+const LEAST_SAID = 8;
 
 /** Labels around the rectangle of a head's cells, and numbers in them.
  * @type {(context: Context, room: Rectangle, data: MatrixData, inks: Inks) => Hot[]} */
@@ -24,8 +27,7 @@ export function paintMatrix(context, room, data, inks) {
   drawLit(pen, room, data);
   const above = drawKeys(pen, room, data, wide);
   const { hot, beyond } = drawQueries(pen, room, data, high);
-  drawTitles(pen, room, data, above, beyond);
-  return hot;
+  return [...hot, ...drawTitles(pen, room, data, above, beyond)];
 }
 
 /** @type {(pen: Pen, room: Rectangle, data: MatrixData, palette: Palette) => void} */
@@ -46,20 +48,31 @@ function drawNumbers(pen, room, data, palette) {
   });
 }
 
-/** Frames around the lit row and column; what is said of a cell that is masked. @type {(pen: Pen, room: Rectangle, data: MatrixData) => void} */
-function drawLit(pen, room, { queries, keys, allowed, row, key }) {
+/** Frames around the lit row and column, bands over words that are pointed at elsewhere, and what is said of a cell that is masked.
+ * @type {(pen: Pen, room: Rectangle, data: MatrixData) => void} */
+function drawLit(pen, room, { queries, keys, allowed, row, key, words }) {
   const [wide, high] = [room.width / keys.length, room.height / queries.length];
   const thick = bounded(pen.em / 7, 1.5, 4);
   const { now, ground } = pen.theme;
+  for (const query of words?.queries ?? []) pen.fill(rectangle(room.left, room.top + query * high, room.width, high), sheer(now, 0.3));
+  for (const place of words?.keys ?? []) pen.fill(rectangle(room.left + place * wide, room.top, wide, room.height), sheer(now, 0.3));
   const across = rectangle(room.left, room.top + row * high, room.width, high);
   const down = rectangle(room.left + key * wide, room.top, wide, room.height);
   if (key >= 0) pen.frame(down, now, row >= 0 ? thick / 2 : thick);
   if (row >= 0) pen.frame(across, now, thick);
   if (row < 0 || key < 0 || allowed === null || allowed[row * keys.length + key]) return;
   const text = tr("not allowed");
-  const size = bounded(pen.em * 0.8, 12, 20);
+  const usual = bounded(pen.em * 0.8, 12, 20);
+  // Over masked cells alone: it hides no number.
+  const isOpen = (/** @type {number} */ place) => place < 0 || place >= keys.length || Boolean(allowed[row * keys.length + place]);
+  let [from, to] = [key, key + 1];
+  while (!isOpen(from - 1)) from--;
+  while (!isOpen(to)) to++;
+  const free = (to - from) * wide;
+  const size = Math.min(usual, (usual * free) / (pen.wide(text, usual, 600) + usual));
+  if (size < LEAST_SAID) return;
   const width = pen.wide(text, size, 600) + size;
-  const left = bounded(down.left + (wide - width) / 2, room.left, room.right - width);
+  const left = bounded(down.left + (wide - width) / 2, room.left + from * wide, room.left + to * wide - width);
   pen.fill(rectangle(left, across.top + high / 2 - 0.8 * size, width, 1.6 * size), ground, size / 3);
   pen.write(text, left + width / 2, across.top + high / 2, { size, weight: 600, align: "center", color: now });
 }
@@ -82,21 +95,35 @@ function drawKeys(pen, room, { keys, key }, wide) {
   return level ? 1.8 * size : Math.min(longest, LONGEST_TOKEN * size) * Math.SQRT1_2 + 1.3 * size;
 }
 
-/** @type {(pen: Pen, room: Rectangle, data: MatrixData, above: number, beyond: number) => void} */
-function drawTitles(pen, room, { label, keyTitle, queryTitle }, above, beyond) {
+/** What is above and beside the tokens, within `data.within`. @type {(pen: Pen, room: Rectangle, data: MatrixData, above: number, beyond: number) => Hot[]} */
+function drawTitles(pen, room, { label, compared = [], keyTitle, queryTitle, within = room }, above, beyond) {
   const { em, theme } = pen;
   const small = bounded(0.72 * em, 11, 20);
   let y = room.top - above - 0.6 * small;
-  if (keyTitle) pen.write(keyTitle, room.left, y, { size: small, color: theme.muted });
+  // What is longer than the matrix begins before it.
+  const fitted = (/** @type {string} */ text, /** @type {number} */ size, /** @type {number} */ weight) => {
+    const left = Math.max(within.left, Math.min(room.left, within.right - pen.wide(text, size, weight)));
+    return { left, width: within.right - left };
+  };
+  if (keyTitle) {
+    const { left, width } = fitted(keyTitle, small, 400);
+    pen.write(keyTitle, left, y, { size: small, color: theme.muted, width });
+  }
   y -= 1.1 * small + 0.4 * em;
-  if (label) pen.write(label, room.left, y, { size: 1.15 * em, weight: 650 });
-  if (!queryTitle) return;
+  if (label) {
+    const { left, width } = fitted(label, 1.15 * em, 650);
+    pen.write(label, left, y, { size: 1.15 * em, weight: 650, width });
+  }
+  const box = { left: room.left, bottom: y + 0.6 * em, width: within.right - room.left };
+  const hot = drawLegend(pen, box, compared);
+  if (!queryTitle) return hot;
   const { context } = pen;
   context.save();
   context.translate(room.left - beyond - small, room.top);
   context.rotate(-Math.PI / 2);
   pen.write(queryTitle, 0, 0, { size: small, color: theme.muted, align: "right" });
   context.restore();
+  return hot;
 }
 
 /** The queries at the left, and what comes next at the right.

@@ -24,7 +24,7 @@ export function paintWeight(context, room, data, inks) {
   /** @type {Hot[]} */
   const hot = [];
   const numbers = data.head && weightNumbers(data.head, data.weights, data.allowed, data.row, data.key);
-  const pair = { need: 2.6, grows: 0, rank: 4, draw: (/** @type {Rectangle} */ box) => drawPair(pen, box, data) };
+  const pair = { need: data.isKnown === false ? 4.4 : 2.6, grows: 0, rank: 4, draw: (/** @type {Rectangle} */ box) => drawPair(pen, box, data) };
   const made = numbers ? productParts(pen, data, numbers) : [pair];
   const softmax = { need: 10.5, grows: 4, rank: 5, draw: (/** @type {Rectangle} */ box) => hot.push(...drawSoftmax(pen, box, data, numbers)) };
   const used = [softmax, ...(numbers ? valueParts(pen, numbers) : [])];
@@ -68,8 +68,9 @@ function drawHeading(pen, box, text, aside, color = pen.theme.text) {
 }
 
 /** @type {(pen: Pen, box: Rectangle, data: WeightData) => void} */
-function drawPair(pen, box, { queries, keys, row, key }) {
-  drawHeading(pen, box, tr("“{query}” and “{key}”", { query: queries[row], key: keys[key] }), "");
+function drawPair(pen, box, { queries, keys, row, key, isKnown = true }) {
+  const below = drawHeading(pen, box, tr("“{query}” and “{key}”", { query: queries[row], key: keys[key] }), "");
+  if (!isKnown) pen.lines(tr("Only its weights are known here, not the queries and keys that make them."), below, { color: pen.theme.muted });
 }
 
 /** From the two vectors to the score. @type {(pen: Pen, data: WeightData, numbers: WeightNumbers) => Part[]} */

@@ -1,0 +1,82 @@
+// A head as lines between two columns of tokens. Thickness and opacity show the weight and nothing else.
+
+import constants from "../../../draw/constants.json" with { type: "json" };
+import { rectangle } from "../../canvas/geometry.js";
+import { signed } from "../../canvas/numbers.js";
+import { weightAt } from "../../canvas/paint.js";
+import { weightBetween } from "../head_words.js";
+import { Pen, bounded } from "./pen.js";
+import { drawLegend } from "./stripes.js";
+
+const LONGEST_LINE_TOKEN = 9;
+/** Of the height of a row, a line's greatest thickness. */
+const THICKEST = 0.5;
+
+/** Queries at the left of a room, keys at its right, and between them a line for each weight.
+ * @type {(context: Context, room: Rectangle, data: LinesData, inks: Inks) => Hot[]} */
+export function paintLines(context, room, data, inks) {
+  const { queries, keys, heads, focus, em } = data;
+  const pen = new Pen(context, inks, em);
+  const step = room.height / Math.max(queries.length, keys.length, 1);
+  const size = bounded(0.72 * step, pen.least, em);
+  const whole = context.globalAlpha;
+  const y = (/** @type {number} */ index) => room.top + (index + 0.5) * step;
+  // Side by side: one head's lines never hide another's.
+  const thickest = Math.min(0.9 * em, THICKEST * step, (0.9 * step) / heads.length);
+  heads.forEach(({ cells, color }, index) => {
+    const shift = (index - (heads.length - 1) / 2) * thickest;
+    context.strokeStyle = color ?? inks.theme.accent;
+    for (let query = 0; query < cells.nQueries; query++) {
+      for (let key = 0; key < cells.nKeys; key++) {
+        if (focus && focus.index !== (focus.side === "query" ? query : key)) continue;
+        const weight = weightAt(cells, query * cells.nKeys + key);
+        if (weight < constants.FAINTEST) continue;
+        context.globalAlpha = whole * weight;
+        context.lineWidth = weight * thickest;
+        const [from, to, middle] = [y(query) + shift, y(key) + shift, (room.left + room.right) / 2];
+        context.beginPath();
+        context.moveTo(room.left, from);
+        context.bezierCurveTo(middle, from, middle, to, room.right, to);
+        context.stroke();
+      }
+    }
+  });
+  context.globalAlpha = whole;
+  const every = Math.max(1, Math.ceil((1.05 * size) / step));
+  const column = (/** @type {SideToken["side"]} */ side) => drawEnds(pen, room, data, { side, size, step, every });
+  drawLineTitles(pen, room, data);
+  const legend = drawLegend(pen, { left: room.left, bottom: room.top - 1.8 * em, width: room.width }, data.compared);
+  return [...column("query"), ...column("key"), ...legend];
+}
+
+/** One column of tokens, with the weights of the one that is looked at.
+ * @type {(pen: Pen, room: Rectangle, data: LinesData, column: { side: SideToken["side"]; size: number; step: number; every: number }) => Hot[]} */
+function drawEnds(pen, room, { queries, keys, heads, focus, words, said }, { side, size, step, every }) {
+  const { theme } = pen;
+  const isQuery = side === "query";
+  const texts = isQuery ? queries : keys;
+  return texts.flatMap((text, index) => {
+    const isLit = !focus && words[isQuery ? "queries" : "keys"].includes(index);
+    const is = isLit || (focus?.side === side && focus.index === index);
+    if (index % every && !is) return [];
+    const y = room.top + (index + 0.5) * step;
+    const weights = focus && focus.side !== side ? heads.map(({ cells }) => weightBetween(cells, focus, index)) : [];
+    const met = weights.some((weight) => weight >= constants.FAINTEST);
+    const color = isLit ? theme.now : focus && !is && !met ? theme.muted : theme.text;
+    const shown = met && weights.length === 1 ? [text, signed(weights[0], 2)] : [text];
+    const x = isQuery ? room.left - 0.6 * size : room.right + 0.6 * size;
+    const style = { size, weight: is ? 700 : 400, color, align: /** @type {CanvasTextAlign} */ (isQuery ? "right" : "left"), width: LONGEST_LINE_TOKEN * size };
+    const width = pen.write((isQuery ? shown.toReversed() : shown).join("  "), x, y, style);
+    const tall = Math.max(step, size);
+    const box = rectangle(isQuery ? x - width : x, y - tall / 2, width, tall);
+    return [{ ...box, act: { at: /** @type {const} */ ("end"), side, index }, label: said({ side, index }) }];
+  });
+}
+
+/** @type {(pen: Pen, room: Rectangle, data: LinesData) => void} */
+function drawLineTitles(pen, room, { queryTitle, keyTitle }) {
+  const size = bounded(0.8 * pen.em, 11, 20);
+  const style = { size, color: pen.theme.muted, width: 0.48 * room.width };
+  pen.write(queryTitle, room.left, room.top - size, style);
+  pen.write(keyTitle, room.right, room.top - size, { ...style, align: "right" });
+}

@@ -1,0 +1,267 @@
+// A head, a row or a weight, close up: whose tokens and cells are drawn, and in which way.
+
+import { rectangle } from "../canvas/geometry.js";
+import { tr } from "../canvas/wording.js";
+import { come } from "./blocks.js";
+import { filled, fitting } from "./camera.js";
+import { paintLines } from "./closeups/lines.js";
+import { paintMatrix } from "./closeups/matrix.js";
+import { paintRow } from "./closeups/row.js";
+import { LEGEND_LINE, legendLines, paintStripes } from "./closeups/stripes.js";
+import { paintWeight } from "./closeups/weight.js";
+import { tokenOf } from "./head_words.js";
+import { rectOf } from "./space.js";
+
+/** @import { Near } from "./near.js" */
+
+// Sizes on the screen, in CSS pixels, from which something appears, and at which it is there.
+const TOKENS = [150, 250];
+const ROW = [40, 64];
+const CELL = [150, 300];
+const LETTERS = 9;
+const MOST_CELL = { width: 150, height: 84 };
+/** Lines between tokens: the greatest height of a row, in the size of type. */
+const LINE_STEP = 3.2;
+const NO_MARKS = { rows: null, columns: null, head: -1, over: -1 };
+
+export class NearHead {
+  /** @param {Near} near */
+  constructor(near) {
+    this.near = near;
+  }
+
+  get travel() {
+    return this.near.travel;
+  }
+
+  /** The tokens of a head's rows and columns. @type {(place: HeadPlace) => { queries: string[], keys: string[], beside: string[] | null, queryTitle: string, keyTitle: string }} */
+  _texts(place) {
+    const trace = place.at === "head" ? this.travel.showing.trace : this.travel.view.figure;
+    const { queries, keys, beside, queryTitle, keyTitle } = trace.kind(place.kind);
+    return { queries: trace.axis(queries), keys: trace.axis(keys), beside: beside === null ? null : trace.axis(beside), queryTitle, keyTitle };
+  }
+
+  /** @type {(drawn: DrawnHead[], place: HeadPlace) => CompareName[]} */
+  _compared(drawn, place) {
+    const { layers } = this.travel.showing.kind(place);
+    return drawn.flatMap(({ layer, head, color }) => (color ? [{ layer, head, color, name: tr("L{layer} H{head}", { layer: layers[layer], head }) }] : []));
+  }
+
+  // ---- views ------------------------------------------------------------------------------------------------------
+
+  /** The room for the tokens around a head. @type {(place: HeadPlace, room: { top: number, bottom: number }) => Insets} */
+  margin(place, { top, bottom }) {
+    const { em, isLow } = this.near;
+    const { showing, viewport } = this.travel;
+    const { queries, keys, beside } = this._texts(place);
+    const hasLines = showing.hasLines(place);
+    const [left, right] = hasLines
+      ? [(emsOf(queries) + 3.6) * em, (emsOf(keys) + 3.6) * em]
+      : [(emsOf(queries) + 2.4) * em, beside ? (emsOf(beside) + 2.6) * em : 2 * em];
+    const names = this._compared(showing.drawn(place), place).map(({ name }) => name);
+    const legend = names.length ? LEGEND_LINE * em * legendLines(names, (viewport.width - left - right) / em).length : 0;
+    const above = hasLines ? 1.8 * em : 1.3 * em + emsOf(keys) * Math.SQRT1_2 * em;
+    const titled = place.at !== "head" || isLow ? 0.4 * em : hasLines ? em : (legend ? 1.6 : 3.2) * em;
+    return { top: top + above + titled + legend, bottom, left, right };
+  }
+
+  /** The view of a head, or of a row in it; null for a weight. @type {(place: HeadPlace, rect: Rectangle, margin: Insets) => CameraView | null} */
+  viewOf(place, rect, margin) {
+    const { viewport, showing } = this.travel;
+    const { em } = this.near;
+    const { queries, keys } = this._texts(place);
+    const wide = viewport.width - margin.left - margin.right;
+    if (showing.hasLines(place)) {
+      const most = Math.max(queries.length, keys.length) * LINE_STEP * em;
+      const height = Math.min(viewport.height - margin.top - margin.bottom, most);
+      const width = this.travel.view.figure.stage ? wide : Math.min(wide, 44 * em);
+      return filled(rect, viewport, { left: margin.left + (wide - width) / 2, top: margin.top, width, height });
+    }
+    if (place.at === "head") return fitting(rect, viewport, { margin, stretch: { queries: queries.length, keys: keys.length } });
+    if (place.at !== "row") return null;
+    const cell = Math.min(MOST_CELL.width, wide / keys.length);
+    return filled(rect, viewport, {
+      left: (viewport.width - cell * keys.length) / 2,
+      top: margin.top,
+      width: cell * keys.length,
+      height: Math.min(MOST_CELL.height, Math.max(48, cell)),
+    });
+  }
+
+  // ---- painting ---------------------------------------------------------------------------------------------------
+
+  /** Paints what opens in a head on the way to `end`, so many of whose rows are computed.
+   * @type {(context: Context, place: HeadPlace, end: CameraView, rows: number) => Hot[]} */
+  paint(context, place, end, rows) {
+    const { near, travel } = this;
+    const { figure, inks } = travel.view;
+    const room = this.room(place);
+    const wider = end.across / travel.camera.across;
+    const open = this.open(place, end);
+    const alpha = come(room.width, TOKENS, wider * room.width) * (1 - open);
+    if (place.at === "head") return alpha > 0 ? this._paintWhole(context, place, room, alpha, rows) : [];
+    const texts = this._texts(place);
+    const high = room.height / texts.queries.length;
+    const alone = place.at === "row" ? come(high, ROW, (end.up / travel.camera.up) * high) : 0;
+    const { block, at } = near.block(place);
+    const { weights, allowed } = figure.cells(block, at, place.head);
+    const head = /** @type {ModelAnswers["head"] | null} */ (travel.needs.answer(place));
+    const data = { ...texts, ...(near.isLow && { keyTitle: "" }), weights, allowed, head };
+    const matrix = { ...data, row: near.pointing.lit.query, key: near.pointing.lit.key, palette: inks.usual, rows: Math.floor(rows), alphaNumbers: 1, label: "", em: near.em };
+    /** @type {Hot[]} */
+    const hot = [];
+    if (alpha > alone) {
+      context.globalAlpha = alpha - alone;
+      hot.push(...paintMatrix(context, room, matrix, inks));
+    }
+    if (place.at === "row" && alone > 0) hot.push(...this._paintRow(context, place, room, alone, data, matrix));
+    if (open <= 0 || place.at !== "weight") return hot;
+    const cell = travel.onScreen(rectOf(place, travel.space, figure));
+    const { left, top, width, height } = travel.viewport;
+    near.ground(context, rectangle(left, top, width, height), open);
+    context.globalAlpha = open;
+    const isKnown = travel.needs.state(place) !== "no";
+    return [...hot, ...paintWeight(context, cell, { ...data, row: place.query, key: place.key, isKnown }, inks)];
+  }
+
+  /** A whole head, or several in one picture. @type {(context: Context, place: HeadPlace, room: Rectangle, alpha: number, rows: number) => Hot[]} */
+  _paintWhole(context, place, room, alpha, rows) {
+    const { near, travel } = this;
+    const { showing, view } = travel;
+    const { inks } = view;
+    const drawn = showing.drawn(place);
+    const compared = this._compared(drawn, place);
+    const texts = { ...this._texts(place), ...(near.isLow && { keyTitle: "", queryTitle: "" }), compared, words: near.pointing.words(place) };
+    this._clear(context, place, room, 0.9 * alpha);
+    if (showing.hasLines(place)) {
+      this._hide(context, room, alpha);
+      const kind = showing.kind(place);
+      const said = (/** @type {SideToken} */ token) => tokenOf(showing.trace, kind, drawn[0].cells, token);
+      return paintLines(context, room, { ...texts, heads: drawn, focus: showing.focus, said, em: near.em }, inks);
+    }
+    const isPlain = showing.isPlain(place, drawn);
+    if (!isPlain) this._paintCells(context, place, room, alpha, drawn);
+    context.globalAlpha = alpha;
+    const [{ cells }] = drawn;
+    const head = isPlain ? /** @type {ModelAnswers["head"] | null} */ (travel.needs.answer(place)) : null;
+    const { label } = (compared.length ? null : showing.trace.facts(place.kind, drawn[0].layer, place.head)) ?? {};
+    const { left, width } = travel.viewport;
+    return paintMatrix(
+      context,
+      room,
+      {
+        ...texts,
+        ...{ weights: cells.weights, allowed: cells.allowed, head, palette: inks.usual, em: near.em },
+        ...{ row: near.pointing.lit.query, key: near.pointing.lit.key },
+        ...(isPlain && { rows: Math.floor(rows) }),
+        alphaNumbers: compared.length ? 0 : 1,
+        label: (!near.isLow && label) || "",
+        within: { left: left + 8, right: left + width - 8 },
+      },
+      inks,
+    );
+  }
+
+  /** Hides a head's own tile, to the last pixel of its edge. @type {(context: Context, room: Rectangle, alpha: number) => void} */
+  _hide(context, { left, top, width, height }, alpha) {
+    this.near.ground(context, rectangle(left - 1, top - 1, width + 2, height + 2), alpha);
+    context.globalAlpha = alpha;
+  }
+
+  /** Cells that are not those of the head's own tile. @type {(context: Context, place: HeadPlace, room: Rectangle, alpha: number, drawn: DrawnHead[]) => void} */
+  _paintCells(context, place, room, alpha, drawn) {
+    const { showing, scene, view } = this.travel;
+    const { inks } = view;
+    const tiles = showing.tiles(place, drawn[0]);
+    this._hide(context, room, alpha);
+    if (drawn.length > 1) {
+      paintStripes(context, room, drawn, inks.usual);
+      tiles.grid(context, room, 0, inks, alpha, inks.theme.grid);
+    } else {
+      const { density } = /** @type {{ density: number }} */ (scene.canvas);
+      tiles.paint({ context, density, inks, rooms: [room], alphas: [alpha], rows: drawn[0].cells.nQueries, current: -1, marks: NO_MARKS });
+    }
+    const { border } = showing.kind(place);
+    if (border === undefined) return;
+    context.globalAlpha = alpha;
+    context.fillStyle = inks.theme.text;
+    context.fillRect(room.left, room.top + (border * room.height) / drawn[0].cells.nQueries - 1, room.width, 2);
+    context.fillRect(room.left + (border * room.width) / drawn[0].cells.nKeys - 1, room.top, 2, room.height);
+  }
+
+  /** A row by itself, with its keys above it, and below it where its shares go.
+   * @type {(context: Context, place: Extract<Place, { at: "row" }>, room: Rectangle, alpha: number, data: Omit<RowData, "row">, matrix: MatrixData) => Hot[]} */
+  _paintRow(context, place, room, alpha, data, matrix) {
+    const { near, travel } = this;
+    const high = room.height / matrix.queries.length;
+    const own = rectangle(room.left, room.top + place.query * high, room.width, high);
+    const { left, width, top, height } = travel.viewport;
+    const side = travel.view.narrow ? 8 : 40;
+    const under = own.bottom + 12;
+    near.ground(context, rectangle(left, top, width, own.top - top), alpha);
+    near.ground(context, rectangle(left, own.bottom, width, top + height - own.bottom), alpha);
+    context.globalAlpha = alpha;
+    const only = (/** @type {HeadWeights} */ cells) => cells.subarray(place.query * matrix.keys.length, (place.query + 1) * matrix.keys.length);
+    const hot = paintMatrix(
+      context,
+      own,
+      {
+        ...matrix,
+        ...{ queries: [matrix.queries[place.query]], weights: only(matrix.weights), row: 0, rows: 1, head: null },
+        allowed: matrix.allowed && /** @type {Uint8Array} */ (only(matrix.allowed)),
+        beside: matrix.beside && [matrix.beside[place.query]],
+        ...{ keyTitle: "", queryTitle: "" },
+      },
+      travel.view.inks,
+    ).map((each) => ({ ...each, act: { at: /** @type {const} */ ("row"), query: place.query } }));
+    const panel = rectangle(left + side, under, width - 2 * side, Math.max(200, top + height - near.foot - under));
+    return [...hot, ...paintRow(context, panel, { ...data, row: place.query }, travel.view.inks)];
+  }
+
+  /** Pales what is seen around a head, where its tokens are written. @type {(context: Context, place: HeadPlace, room: Rectangle, alpha: number) => void} */
+  _clear(context, place, room, alpha) {
+    const { left = 0, right = 0 } = this.near.margin(place);
+    const above = this.travel.viewport.top;
+    context.globalAlpha = alpha;
+    context.fillStyle = this.travel.view.inks.theme.ground;
+    context.beginPath();
+    context.rect(room.left - left, above, left + room.width + right, room.bottom + this.near.em - above);
+    context.rect(room.left, room.top, room.width, room.height);
+    context.fill("evenodd");
+  }
+
+  // ---- where things are -------------------------------------------------------------------------------------------
+
+  /** Where the cells of a place's head lie on the screen. @type {(place: HeadPlace) => Rectangle} */
+  room({ kind, layer, head }) {
+    const { space, view } = this.travel;
+    return this.travel.onScreen(rectOf({ at: "head", kind, layer, head }, space, view.figure));
+  }
+
+  /** The cell of a head's picture at a point of the component; null outside, and where lines are drawn.
+   * @type {(place: HeadPlace, x: number, y: number) => Cell | null} */
+  cellAt(place, x, y) {
+    const { showing } = this.travel;
+    if (showing.hasLines(place)) return null;
+    const { left, top, width, height } = this.room(place);
+    const [{ cells }] = showing.drawn(place);
+    const [query, key] = [Math.floor(((y - top) / height) * cells.nQueries), Math.floor(((x - left) / width) * cells.nKeys)];
+    return query >= 0 && key >= 0 && query < cells.nQueries && key < cells.nKeys ? [query, key] : null;
+  }
+
+  /** How far a weight's cell has opened, 0 to 1. @type {(place: Place, end: CameraView) => number} */
+  open(place, end) {
+    if (place.at !== "weight") return 0;
+    const { camera, space } = this.travel;
+    const { block } = this.near.block(place);
+    const { width, height } = space.heads[`${place.kind}.${place.layer}`];
+    const size = (/** @type {CameraView} */ { across, up }) => Math.min((width * across) / block.keys, (1.6 * height * up) / block.queries);
+    return come(size(camera), CELL, size(end));
+  }
+}
+
+/** How long the longest token is as it is written, in its size. @type {(texts: string[]) => number} */
+function emsOf(texts) {
+  const lengths = texts.map((text) => Array.from(text).reduce((sum, letter) => sum + (letter > "\u2e80" ? 1 : 0.58), 0));
+  return Math.min(LETTERS, Math.max(0.6, ...lengths));
+}
