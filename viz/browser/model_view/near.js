@@ -182,7 +182,7 @@ export class Near {
       const { switched } = this.travel;
       const head = { attention: place.kind, layer: place.layer, head: place.head, off: switched.spelled };
       const open = way("heads", tr("Open in Heads"), place.at === "weight" ? { ...head, cell: `${place.query}.${place.key}` } : head);
-      return this.travel.needs.can.without ? [...open, { text: switched.has(place) ? tr("Switch on") : tr("Switch off"), open: () => switched.toggle(place) }] : open;
+      return this.travel.needs.can.without ? [...open, { text: switched.hasAll(place) ? tr("Switch on") : tr("Switch off"), open: () => switched.toggle(place) }] : open;
     }
     if (place.at === "block") return way("heads", tr("Open in Heads"), { attention: place.kind, layer: place.layer });
     if (place.at === "positions") return way("positions", tr("Open in Positions"), {});

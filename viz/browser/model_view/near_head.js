@@ -1,6 +1,7 @@
 // A head, a row or a weight, close up: whose tokens and cells are drawn, and in which way.
 
 import { rectangle } from "../canvas/geometry.js";
+import { crossOut } from "../canvas/paint.js";
 import { tr } from "../canvas/wording.js";
 import { come } from "./blocks.js";
 import { filled, fitting } from "./camera.js";
@@ -137,10 +138,15 @@ export class NearHead {
       this._hide(context, room, alpha);
       const kind = showing.kind(place);
       const said = (/** @type {SideToken} */ token) => tokenOf(showing.trace, kind, drawn[0].cells, token);
-      return paintLines(context, room, { ...texts, heads: drawn, focus: showing.focus, said, em: near.em }, inks);
+      const hot = paintLines(context, room, { ...texts, heads: drawn, focus: showing.focus, said, em: near.em }, inks);
+      this._crossOut(context, place, room, alpha);
+      return hot;
     }
     const isPlain = showing.isPlain(place, drawn);
-    if (!isPlain) this._paintCells(context, place, room, alpha, drawn);
+    if (!isPlain) {
+      this._paintCells(context, place, room, alpha, drawn);
+      this._crossOut(context, place, room, alpha);
+    }
     context.globalAlpha = alpha;
     const [{ cells }] = drawn;
     const head = isPlain ? /** @type {ModelAnswers["head"] | null} */ (travel.needs.answer(place)) : null;
@@ -166,6 +172,11 @@ export class NearHead {
   _hide(context, { left, top, width, height }, alpha) {
     this.near.ground(context, rectangle(left - 1, top - 1, width + 2, height + 2), alpha);
     context.globalAlpha = alpha;
+  }
+
+  /** Crosses out what is drawn in the place of a tile, where it is switched off. @type {(context: Context, place: HeadPlace, room: Rectangle, alpha: number) => void} */
+  _crossOut(context, place, room, alpha) {
+    if (this.travel.switched.hasAll(place) && alpha === 1) crossOut(context, room, this.travel.view.inks.theme);
   }
 
   /** Cells that are not those of the head's own tile. @type {(context: Context, place: HeadPlace, room: Rectangle, alpha: number, drawn: DrawnHead[]) => void} */

@@ -13,6 +13,8 @@ export class Figure extends /** @type {new (bytes: Bytes) => TracePayload & Omit
       stack.tokens = this.axis(this.sent(stack.kind).queries);
       for (const block of stack.blocks) Object.assign(block, this._ofKind(block.kind));
     }
+    const { reading } = /** @type {{ reading?: Bytes | null }} */ (/** @type {unknown} */ (this));
+    this.reading = reading ? new TracePayload(reading) : null;
     if (this.decoder && this.joint) {
       const { name, queries } = this.kind(constants.JOINT);
       this.decoder.joint = { kind: constants.JOINT, name, keySide: "source", tokens: this.axis(queries), ...this._ofKind(constants.JOINT) };

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { names, saidOf } from "./place_words.js";
-import { around, beside, inner, legal, outer, parsed, samePlace, spelled, strongestWeight } from "./places.js";
+import { around, beside, inner, legal, outer, parsed, partOfJoint, samePlace, spelled, strongestWeight } from "./places.js";
 import { placeAt, rectOf } from "./space.js";
 
 const ARROWS = ["ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown"];
@@ -206,6 +206,33 @@ test("a place lies within what is around it, and its middle means it when it is 
       if (place.at === "next") assert.deepEqual(meant, { at: "next", step: 1 });
     }
   }
+});
+
+test("all three kinds in one picture lie in the decoder, and their cells in one kind each", () => {
+  const figure = figureOf();
+  const joint = { kind: "joint", name: "All", layers: [0, 1], heads: 2, queries: 5, keys: 5, keySide: "source", tokens: ["He", "has", "</s>", "<s>", "Er"] };
+  figure.stacks[1].joint = joint;
+  const place = parsed("joint.1.0");
+  assert.deepEqual(place, { at: "head", kind: "joint", layer: 1, head: 0 });
+  assert.deepEqual(legal(place, figure), place);
+  assert.deepEqual(rectOf(place, spaceOf(figure), figure), spaceOf(figure).stacks.decoder);
+  assert.deepEqual(["ArrowRight", "ArrowDown", "ArrowUp"].map((key) => beside(place, key, figure)), [{ ...place, head: 1 }, { ...place, layer: 0 }, null]);
+  assert.equal(spelled(outer(place, figure)), "decoder");
+  assert.deepEqual(names(place, figure).map(({ name }) => name), ["Model", "All, layer 1, head 0"]);
+  assert.match(saidOf(place, figure), /“He” looks most at “has”/);
+  assert.equal(spelled(inner(place, figure)), "encoder.1.0.0");
+  for (const text of ["joint.1.0.2", "joint.1.0.2.1"]) assert.equal(spelled(legal(parsed(text), figure)), "joint.1.0");
+  for (const text of ["joint.1", "joint.1.7", "joint.9.0"]) assert.equal(spelled(legal(parsed(text), figure)), "decoder");
+  assert.equal(spelled(legal(place, figureOf())), "decoder");
+  const parts = [[1, 2], [3, 1], [4, 3], [1, 3], [1, null], [4, null]].map(([query, key]) => partOfJoint(figure, query, key));
+  assert.deepEqual(parts, [
+    { kind: "encoder", query: 1, key: 2 },
+    { kind: "cross", query: 0, key: 1 },
+    { kind: "decoder", query: 1, key: 0 },
+    null,
+    { kind: "encoder", query: 1, key: null },
+    { kind: "cross", query: 1, key: null },
+  ]);
 });
 
 test("what is too small on the screen is not meant", () => {

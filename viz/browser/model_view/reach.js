@@ -12,6 +12,11 @@ export class Reach {
     this.root = element("div", "reach", { role: "group", "aria-label": tr("In this place"), hidden: "" });
   }
 
+  /** Says what all of it is of, to a screen reader. @param {string} text */
+  describe(text) {
+    this.root.setAttribute("aria-description", text);
+  }
+
   /** @param {Hot[]} hot */
   show(hot) {
     const shown = JSON.stringify(hot.map(({ act, label }) => [act, label]));

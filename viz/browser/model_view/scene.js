@@ -132,7 +132,7 @@ export class Scene {
     const { switched } = this.travel;
     if (!switched.off.size) return;
     rooms.forEach((room, head) => {
-      if (room && switched.has({ at: "head", kind: block.kind, layer: block.layers[place], head })) crossOut(context, room, view.inks.theme);
+      if (room && switched.has([block.kind, block.layers[place], head])) crossOut(context, room, view.inks.theme);
     });
   }
 

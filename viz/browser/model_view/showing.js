@@ -4,7 +4,8 @@ import constants from "../../draw/constants.json" with { type: "json" };
 import { plainKey, typing } from "../canvas/keys.js";
 import { tr } from "../canvas/wording.js";
 import { HeadTiles, Inks } from "./blocks.js";
-import { USUAL_HOW, shownHeads, withCompared } from "./how.js";
+import { altOf } from "./head_words.js";
+import { USUAL_HOW, headsAt, shownHeads, withCompared } from "./how.js";
 
 /** @import { Travel } from "./travel.js" */
 
@@ -22,7 +23,7 @@ export class Showing {
   /** The cells of a head that is not drawn in its block. @type {{ key: string, tiles: HeadTiles } | null} */
   own = null;
 
-  /** Called when a person has chosen another way. @type {(() => void) | null} */
+  /** Called when a person has chosen another way, at the place. @type {((how: How) => void) | null} */
   told = null;
 
   /** @param {Travel} travel */
@@ -41,20 +42,24 @@ export class Showing {
     return new Inks(theme, this.hasGamma ? this.how.gamma : GAMMA);
   }
 
-  /** Shows heads in another way. @type {(changes: Partial<How>) => void} */
-  change(changes) {
+  /** Takes another way to show heads, which is drawn with the next frame. @param {How} how */
+  take(how) {
     const { view } = this.travel;
     const { gamma, view: drawnAs } = this.how;
-    this.how = { ...this.how, ...changes };
-    if (this.how.view !== drawnAs) this.pinned = this.hovered = null;
-    if (this.how.gamma !== gamma) {
+    this.how = how;
+    if (how.view !== drawnAs) this.pinned = this.hovered = null;
+    if (how.gamma !== gamma && view.inks) {
       view.inks = this.inks(view.inks.theme);
       view.size();
     }
-    this.told?.();
+  }
+
+  /** Shows heads in another way. @type {(changes: Partial<How>) => void} */
+  change(changes) {
+    this.take({ ...this.how, ...changes });
+    this.told?.(this.how);
     // What is drawn now may need more room, or less.
-    if (this.travel.place.at === "head") this.travel.again();
-    else view.drawSoon();
+    this.travel.again();
   }
 
   /** A kind of attention as it is read. @type {(place: { kind: string }) => Kind} */
@@ -81,8 +86,23 @@ export class Showing {
     }));
   }
 
-  /** Whether a head is drawn as its tile is: alone, as a matrix of its own kind, and as it was recorded. @type {(place: HeadPlace, drawn: DrawnHead[]) => boolean} */
-  isPlain(place, drawn) {
+  /** The heads that are drawn at a place, each by its own kind. @type {(place: HeadPlace) => NamedHead[]} */
+  named(place) {
+    return this.drawn(place).flatMap(({ layer, head }) =>
+      headsAt(this.trace, place.kind, layer, head).map((name) => {
+        const [kind, ...numbers] = name.split(".");
+        return /** @type {NamedHead} */ ([kind, ...numbers.map(Number)]);
+      }),
+    );
+  }
+
+  /** What is drawn at the place of a head, in one sentence for each. @type {(place: HeadPlace) => string} */
+  said(place) {
+    return altOf(this.trace, this.kind(place), this.drawn(place));
+  }
+
+  /** Whether a head is drawn as its tile is: alone, as a matrix of its own kind, and as it was recorded. @type {(place: HeadPlace, drawn?: DrawnHead[]) => boolean} */
+  isPlain(place, drawn = this.drawn(place)) {
     return drawn.length === 1 && place.kind !== constants.JOINT && !this.travel.view.figure.reading;
   }
 
@@ -127,9 +147,9 @@ export class Showing {
       travel.tell(tr("Up to {most} heads can be compared.", { most: constants.MOST_COMPARED }));
       return;
     }
-    this.how = { ...this.how, compare: next.compare };
-    this.told?.();
+    this.take({ ...this.how, compare: next.compare });
     travel.go({ at: "head", kind: place.kind, layer: this.kind(place).layers[next.layer], head: next.head });
+    this.told?.(this.how);
     if (begins) travel.tell(`${tr("Click more heads to compare them, up to eight in all.")} ${tr("Escape ends the comparison.")}`);
   }
 

@@ -16,14 +16,19 @@ export class Switched {
     this.travel = travel;
   }
 
-  /** @type {(place: HeadPlace) => string} */
-  _name({ kind, layer, head }) {
+  /** @type {(head: NamedHead) => string} */
+  _name([kind, layer, head]) {
     return spelled({ at: "head", kind, layer, head });
   }
 
-  /** @type {(place: HeadPlace) => boolean} */
-  has(place) {
-    return this.off.has(this._name(place));
+  /** @param {NamedHead} head */
+  has(head) {
+    return this.off.has(this._name(head));
+  }
+
+  /** Whether all heads that are drawn at a place are off. @param {HeadPlace} place */
+  hasAll(place) {
+    return this.travel.showing.named(place).every((head) => this.has(head));
   }
 
   /** The heads that are off, as an address has them. */
@@ -34,15 +39,16 @@ export class Switched {
   /** Crosses out these heads and no others. @param {NamedHead[]} heads */
   cross(heads) {
     this.asking?.abort();
-    this.off = new Map(heads.map(([kind, layer, head]) => [this._name({ at: "head", kind, layer, head }), [kind, layer, head]]));
+    this.off = new Map(heads.map((head) => [this._name(head), head]));
   }
 
-  /** Switches a head off, or on again, and says what is written then. @param {HeadPlace} place */
+  /** Switches the heads at a place off, or on again where all of them are off, and says what is written then. @param {HeadPlace} place */
   async toggle(place) {
     const { needs, view } = this.travel;
-    const { kind, layer, head } = place;
-    const rest = [...this.off].filter(([name]) => name !== this._name(place)).map(([, each]) => each);
-    this.cross(this.has(place) ? rest : [...rest, [kind, layer, head]]);
+    const here = this.travel.showing.named(place);
+    const names = here.map((head) => this._name(head));
+    const rest = [...this.off].filter(([name]) => !names.includes(name)).map(([, each]) => each);
+    this.cross(this.hasAll(place) ? rest : [...rest, ...here]);
     this.travel.dress();
     view.draw();
     if (!this.off.size) {

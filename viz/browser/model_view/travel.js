@@ -325,7 +325,7 @@ export class Travel {
         this.go(place);
         return;
       }
-      if (!stop) view.say(saidOf(place, view.figure));
+      if (!stop) view.say(place.at === "head" && !this.showing.isPlain(place) ? this.showing.said(place) : saidOf(place, view.figure));
       if (samePlace(place, this.told) && stop === this.toldStop) return;
       Object.assign(this, { told: place, toldStop: stop });
       view.tellPlace();
@@ -346,6 +346,7 @@ export class Travel {
     view.world.inert = !whole;
     this.trail?.show(place, view.figure, [...this.near.ways(place), ...this.guide.ways]);
     this.trail?.tell(this.needs.refusal(place));
+    this.reach?.describe(place.at === "head" ? this.showing.said(place) : saidOf(place, view.figure));
     this.near.top = this.trail?.height(view.narrow) ?? 0;
     this.gestures.update();
   }

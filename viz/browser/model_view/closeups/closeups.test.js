@@ -4,9 +4,11 @@ import test from "node:test";
 import { rectangle } from "../../canvas/geometry.js";
 import { Palette } from "../../canvas/paint.js";
 import { paintAdded } from "./added.js";
+import { paintLines } from "./lines.js";
 import { paintNext } from "./logits.js";
 import { paintMatrix } from "./matrix.js";
 import { paintRow } from "./row.js";
+import { paintStripes } from "./stripes.js";
 import { paintWaves } from "./waves.js";
 import { paintWeight } from "./weight.js";
 
@@ -17,7 +19,7 @@ const ROOMS = [rectangle(10, 20, 340, 560), rectangle(0, 0, 900, 520), rectangle
 
 /** What a painter writes, where all that it draws has a place; its alpha is the caller's. */
 function drawnBy(paint, data, room = ROOMS[1]) {
-  const texts = [];
+  const [texts, written, boxes, stripes] = [[], [], [], []];
   const state = { font: "16px Some Sans, sans-serif", globalAlpha: 0.5, canvas: { width: 1600, height: 900 } };
   const stack = [];
   const does = {
@@ -25,7 +27,12 @@ function drawnBy(paint, data, room = ROOMS[1]) {
     restore: () => Object.assign(state, stack.pop()),
     measureText: (text) => ({ width: [...text].length * 0.5 * parseFloat(state.font.split(" ")[1]) }),
     createLinearGradient: () => ({ addColorStop: () => {} }),
-    fillText: (text) => texts.push(text),
+    fillText: (text, x) => {
+      texts.push(text);
+      written.push({ text, left: x, right: x + does.measureText(text).width });
+    },
+    roundRect: (left, top, width) => boxes.push({ left, right: left + width }),
+    fillRect: (...box) => stripes.push({ box, color: state.fillStyle, alpha: state.globalAlpha }),
   };
   const context = new Proxy(state, {
     get: (_, name) => {
@@ -38,8 +45,8 @@ function drawnBy(paint, data, room = ROOMS[1]) {
   });
   const hot = paint(context, room, data, { theme });
   assert.deepEqual([stack.length, state.globalAlpha], [0, 0.5]);
-  for (const each of hot) assert.ok(each.label && Number.isFinite(each.left + each.right + each.top + each.bottom) && each.width > 0);
-  return { texts, hot };
+  for (const each of hot ?? []) assert.ok(each.label && Number.isFinite(each.left + each.right + each.top + each.bottom) && each.width > 0);
+  return { texts, hot, written, boxes, stripes };
 }
 
 const numbers = (count, seed = 1) => Float32Array.from({ length: count }, (_, place) => Math.sin(seed * 7 + place * 3.7));
@@ -108,6 +115,71 @@ test("a matrix has its tokens, its numbers where they have room, and a word for 
   assert.ok(drawnBy(paintMatrix, { ...data, allowed: Uint8Array.of(1, 1, 1, 1, 1, 1, 0, 1, 1) }).texts.includes("not allowed"));
   const long = drawnBy(paintMatrix, { ...data, ...aRow(60), row: 31, beside: null }, ROOMS[0]);
   assert.ok(long.texts.length < 80 && long.hot.some(({ act }) => act.query === 31));
+});
+
+const USUAL_MATRIX = { beside: null, label: "", queryTitle: "", keyTitle: "", palette: new Palette(theme, 1), alphaNumbers: 1 };
+
+test("that a cell is not allowed stands over masked cells alone, smaller where these are few", () => {
+  const row = (allowed) => ({ ...aRow(30, { allowed: Uint8Array.from({ length: 900 }, (_, place) => allowed(place % 30)) }), ...USUAL_MATRIX, row: 3 });
+  for (const key of [10, 20, 29]) {
+    const { texts, boxes } = drawnBy(paintMatrix, { ...row((place) => place < 10), key });
+    assert.ok(texts.includes("not allowed"));
+    assert.ok(boxes.some(({ left, right }) => left >= 300 - 1e-6 && right <= 900 + 1e-6 && left <= (key + 0.5) * 30 && right >= (key + 0.5) * 30));
+  }
+  assert.ok(!drawnBy(paintMatrix, { ...row((place) => place !== 10), key: 10 }).texts.includes("not allowed"));
+});
+
+test("a long title begins before the matrix, and stays where there is room for it", () => {
+  const within = { left: 8, right: 382 };
+  const label = "blickt auf das Token davor, und auf das Satzzeichen";
+  const { written } = drawnBy(paintMatrix, { ...aRow(5), ...USUAL_MATRIX, label, keyTitle: label, within }, rectangle(120, 300, 200, 200));
+  for (const { left, right, text } of written.filter(({ text }) => text.startsWith("blickt"))) assert.ok(left >= 8 && right <= 383, `${text}: ${left} to ${right}`);
+});
+
+/** Heads of so many compared ones, with the cells of `aRow`. */
+function compared(count, { weights, queries, keys, allowed }) {
+  return Array.from({ length: count }, (_, head) => {
+    const cells = { weights: weights.map((weight, place) => (place % count === head ? weight : 0)), scale: 255, allowed, nQueries: queries.length, nKeys: keys.length };
+    return { name: `L0 H${head}`, color: COLORS[head % COLORS.length], layer: 0, head, cells };
+  });
+}
+
+test("compared heads have a stripe each in a cell, as strong as the weight, and a legend that lets them go", () => {
+  const row = aRow(4, { allowed: Uint8Array.from({ length: 16 }, (_, place) => Number(place !== 5)) });
+  const heads = compared(2, row);
+  const { stripes } = drawnBy((context, room, data) => paintStripes(context, room, data, new Palette(theme, 0.5)), heads, rectangle(0, 0, 80, 80));
+  const drawn = heads.flatMap(({ cells, color }, index) =>
+    Array.from(cells.weights, (weight, place) => ({ box: [20 * (place % 4) + 10 * index, 20 * Math.floor(place / 4), 10, 20], color, alpha: 0.5 * weight ** 0.5 })),
+  );
+  assert.deepEqual(stripes, drawn.filter(({ alpha }, place) => alpha >= 0.5 * 0.004 ** 0.5 && place % 16 !== 5));
+  const many = compared(8, row);
+  for (const room of [ROOMS[0], ROOMS[2]]) {
+    const { texts, hot } = drawnBy(paintMatrix, { ...row, ...USUAL_MATRIX, compared: many }, room);
+    const ways = hot.filter(({ act }) => act.at === "compared");
+    assert.deepEqual(ways.map(({ act: { layer, head }, label }) => [layer, head, label]), many.map(({ name, head }) => [0, head, `Remove ${name} from the picture`]));
+    assert.ok(many.every(({ name }) => texts.includes(name)));
+  }
+});
+
+test("lines join the tokens of two columns, those of one token with its weights", () => {
+  const row = aRow(4);
+  const [head] = compared(1, row);
+  const data = { ...row, queryTitle: "Query", keyTitle: "Key", heads: [head], compared: [], focus: null, words: { queries: [], keys: [] }, said: ({ side, index }) => `${side} ${index}`, em: 14 };
+  for (const room of ROOMS) {
+    const { texts, hot } = drawnBy(paintLines, data, room);
+    assert.ok(["Query", "Key", ...row.queries].every((text) => texts.includes(text)));
+    assert.deepEqual(hot.map(({ act: { side, index }, label }) => [side, index, label]), ["query", "key"].flatMap((side) => [0, 1, 2, 3].map((index) => [side, index, `${side} ${index}`])));
+  }
+  const { texts } = drawnBy(paintLines, { ...data, focus: { side: "query", index: 2 } });
+  const printed = texts.filter((text) => /\d\.\d\d$/.test(text));
+  assert.deepEqual(printed, row.keys.flatMap((key, place) => (row.weights[8 + place] >= 0.01 ? [`${key}  ${row.weights[8 + place].toFixed(2)}`] : [])));
+  const long = drawnBy(paintLines, { ...data, ...aRow(120), heads: compared(2, aRow(120)), compared: compared(2, aRow(120)), focus: { side: "key", index: 61 } });
+  assert.ok(long.texts.length < 150 && long.hot.some(({ act }) => act.side === "key" && act.index === 61));
+});
+
+test("a weight of which no more is known says so", () => {
+  for (const room of ROOMS) assert.match(said(drawnBy(paintWeight, { ...aRow(3), head: null, isKnown: false }, room).texts), /Only its weights.*Weights of this row/);
+  assert.doesNotMatch(said(drawnBy(paintWeight, { ...aRow(3), head: null }).texts), /Only its weights/);
 });
 
 test("only a table of sines is called waves, and where nothing is added that is said", () => {

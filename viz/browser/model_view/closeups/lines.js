@@ -55,6 +55,8 @@ function drawEnds(pen, room, { queries, keys, heads, focus, words, said }, { sid
   const { theme } = pen;
   const isQuery = side === "query";
   const texts = isQuery ? queries : keys;
+  // What is short can be pressed as far as what is long.
+  const widest = Math.min(LONGEST_LINE_TOKEN * size, Math.max(...texts.map((text) => pen.wide(text, size)))) + 1.2 * size;
   return texts.flatMap((text, index) => {
     const isLit = !focus && words[isQuery ? "queries" : "keys"].includes(index);
     const is = isLit || (focus?.side === side && focus.index === index);
@@ -66,9 +68,9 @@ function drawEnds(pen, room, { queries, keys, heads, focus, words, said }, { sid
     const shown = met && weights.length === 1 ? [text, signed(weights[0], 2)] : [text];
     const x = isQuery ? room.left - 0.6 * size : room.right + 0.6 * size;
     const style = { size, weight: is ? 700 : 400, color, align: /** @type {CanvasTextAlign} */ (isQuery ? "right" : "left"), width: LONGEST_LINE_TOKEN * size };
-    const width = pen.write((isQuery ? shown.toReversed() : shown).join("  "), x, y, style);
+    pen.write((isQuery ? shown.toReversed() : shown).join("  "), x, y, style);
     const tall = Math.max(step, size);
-    const box = rectangle(isQuery ? x - width : x, y - tall / 2, width, tall);
+    const box = rectangle(isQuery ? room.left - widest : room.right, y - tall / 2, widest, tall);
     return [{ ...box, act: { at: /** @type {const} */ ("end"), side, index }, label: said({ side, index }) }];
   });
 }
