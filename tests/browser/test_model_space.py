@@ -263,6 +263,35 @@ def test_what_can_be_pressed_is_reached_without_a_pointer(still: SpacePage) -> N
     expect(still.door.locator(".trail [aria-current]")).to_be_focused()
 
 
+def test_heads_are_compared_drawn_as_lines_and_joined_at_the_place_of_one(
+    still: SpacePage,
+) -> None:
+    still.enter(HEAD)
+    path = still.door.get_by_role("navigation", name="Place in the model")
+    here = still.door.get_by_role("group", name="In this place")
+    described = "aria-description"
+    path.get_by_role("button", name="Head 5").focus()
+    still.press("c", "ArrowRight", "c")
+    expect(here).to_have_attribute(described, re.compile("^Layer 0, head 5.* Layer 0, head 6"))
+    here.get_by_role("button", name="Remove L0 H5 from the picture").focus()
+    still.press("v")
+    end = here.get_by_role("button", name=re.compile("^Er: "))
+    end.focus()
+    still.press("Enter", "Escape")
+    expect(here.get_by_role("button", name=re.compile("^Remove L0"))).to_have_count(2)
+    still.press("Escape")
+    expect(here).to_have_attribute(described, re.compile("^Layer 0, head 6(?!.*Layer 0, head 5)"))
+    still.press("v")
+    expect(end).to_have_count(0)
+    still.open(place="joint.0.5")
+    expect(still.door).to_have_attribute("data-place", "head")
+    expect(here).to_have_attribute(described, re.compile("^Layer 0, head 5, encoder, cross- and"))
+    expect(path.get_by_role("button", name="All three, layer 0, head 5")).to_be_visible()
+    here.get_by_role("button", name=re.compile("^The row of “<s>”")).last.focus()
+    still.press("Enter")
+    still.expect_kind("row")
+
+
 @pytest.mark.parametrize("place", ["cross.0", HEAD, ROW, WEIGHT, "positions.encoder", "next.6"])
 def test_what_opens_on_a_phone_takes_the_place_of_the_page(
     visitor: Callable[..., HeadsPage], place: str

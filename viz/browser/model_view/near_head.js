@@ -1,5 +1,6 @@
 // A head, a row or a weight, close up: whose tokens and cells are drawn, and in which way.
 
+import constants from "../../draw/constants.json" with { type: "json" };
 import { rectangle } from "../canvas/geometry.js";
 import { crossOut } from "../canvas/paint.js";
 import { tr } from "../canvas/wording.js";
@@ -132,7 +133,11 @@ export class NearHead {
     const { inks } = view;
     const drawn = showing.drawn(place);
     const compared = this._compared(drawn, place);
-    const texts = { ...this._texts(place), ...(near.isLow && { keyTitle: "", queryTitle: "" }), compared, words: near.pointing.words(place) };
+    const { left, width } = travel.viewport;
+    const texts = {
+      ...{ ...this._texts(place), ...(near.isLow && { keyTitle: "", queryTitle: "" }) },
+      ...{ compared, words: near.pointing.words(place), within: { left: left + 8, right: left + width - 8 } },
+    };
     this._clear(context, place, room, 0.9 * alpha);
     if (showing.hasLines(place)) {
       this._hide(context, room, alpha);
@@ -151,7 +156,6 @@ export class NearHead {
     const [{ cells }] = drawn;
     const head = isPlain ? /** @type {ModelAnswers["head"] | null} */ (travel.needs.answer(place)) : null;
     const { label } = (compared.length ? null : showing.trace.facts(place.kind, drawn[0].layer, place.head)) ?? {};
-    const { left, width } = travel.viewport;
     return paintMatrix(
       context,
       room,
@@ -162,7 +166,6 @@ export class NearHead {
         ...(isPlain && { rows: Math.floor(rows) }),
         alphaNumbers: compared.length ? 0 : 1,
         label: (!near.isLow && label) || "",
-        within: { left: left + 8, right: left + width - 8 },
       },
       inks,
     );
@@ -231,12 +234,14 @@ export class NearHead {
 
   /** Pales what is seen around a head, where its tokens are written. @type {(context: Context, place: HeadPlace, room: Rectangle, alpha: number) => void} */
   _clear(context, place, room, alpha) {
+    const { viewport } = this.travel;
     const { left = 0, right = 0 } = this.near.margin(place);
-    const above = this.travel.viewport.top;
     context.globalAlpha = alpha;
     context.fillStyle = this.travel.view.inks.theme.ground;
     context.beginPath();
-    context.rect(room.left - left, above, left + room.width + right, room.bottom + this.near.em - above);
+    // A whole stack is seen from so far away that what is around it could be read.
+    if (place.kind === constants.JOINT) context.rect(viewport.left, viewport.top, viewport.width, viewport.height);
+    else context.rect(room.left - left, viewport.top, left + room.width + right, room.bottom + this.near.em - viewport.top);
     context.rect(room.left, room.top, room.width, room.height);
     context.fill("evenodd");
   }

@@ -54,7 +54,7 @@ function nameOf(place, figure) {
       return tr("{name}, layer {layer}", { name: blockAt(figure, place)?.block.name ?? "", layer: place.layer });
     case "head":
       if (place.kind !== constants.JOINT) return tr("Head {head}", { head: place.head });
-      return tr("{name}, layer {layer}, head {head}", { ...place, name: blockAt(figure, place)?.block.name ?? "" });
+      return tr("{name}, layer {layer}, head {head}", { ...place, name: tr("All three") });
     case "row":
       return wordsOf(figure, place, place.query, 0)[0];
     default:

@@ -218,7 +218,7 @@ test("all three kinds in one picture lie in the decoder, and their cells in one 
   assert.deepEqual(rectOf(place, spaceOf(figure), figure), spaceOf(figure).stacks.decoder);
   assert.deepEqual(["ArrowRight", "ArrowDown", "ArrowUp"].map((key) => beside(place, key, figure)), [{ ...place, head: 1 }, { ...place, layer: 0 }, null]);
   assert.equal(spelled(outer(place, figure)), "decoder");
-  assert.deepEqual(names(place, figure).map(({ name }) => name), ["Model", "All, layer 1, head 0"]);
+  assert.deepEqual(names(place, figure).map(({ name }) => name), ["Model", "All three, layer 1, head 0"]);
   assert.match(saidOf(place, figure), /“He” looks most at “has”/);
   assert.equal(spelled(inner(place, figure)), "encoder.1.0.0");
   for (const text of ["joint.1.0.2", "joint.1.0.2.1"]) assert.equal(spelled(legal(parsed(text), figure)), "joint.1.0");

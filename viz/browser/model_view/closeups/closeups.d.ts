@@ -63,6 +63,7 @@ interface LinesData {
   focus: SideToken | null;
   /** Tokens whose words are pointed at. */
   words: Places;
+  within: { left: number; right: number };
   /** Says what a token has most weight with. */
   said(token: SideToken): string;
   em: number;

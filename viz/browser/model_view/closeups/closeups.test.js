@@ -164,7 +164,7 @@ test("compared heads have a stripe each in a cell, as strong as the weight, and 
 test("lines join the tokens of two columns, those of one token with its weights", () => {
   const row = aRow(4);
   const [head] = compared(1, row);
-  const data = { ...row, queryTitle: "Query", keyTitle: "Key", heads: [head], compared: [], focus: null, words: { queries: [], keys: [] }, said: ({ side, index }) => `${side} ${index}`, em: 14 };
+  const data = { ...row, queryTitle: "Query", keyTitle: "Key", heads: [head], compared: [], focus: null, words: { queries: [], keys: [] }, said: ({ side, index }) => `${side} ${index}`, em: 14, within: { left: 0, right: 2000 } };
   for (const room of ROOMS) {
     const { texts, hot } = drawnBy(paintLines, data, room);
     assert.ok(["Query", "Key", ...row.queries].every((text) => texts.includes(text)));

@@ -76,9 +76,13 @@ function drawEnds(pen, room, { queries, keys, heads, focus, words, said }, { sid
 }
 
 /** @type {(pen: Pen, room: Rectangle, data: LinesData) => void} */
-function drawLineTitles(pen, room, { queryTitle, keyTitle }) {
+function drawLineTitles(pen, room, { queryTitle, keyTitle, within }) {
   const size = bounded(0.8 * pen.em, 11, 20);
-  const style = { size, color: pen.theme.muted, width: 0.48 * room.width };
-  pen.write(queryTitle, room.left, room.top - size, style);
-  pen.write(keyTitle, room.right, room.top - size, { ...style, align: "right" });
+  // As near to their columns as both have room.
+  const most = (within.right - within.left) / 2 - size;
+  const before = Math.max(0, Math.min(pen.wide(queryTitle, size), most) - room.width / 2 + size);
+  const after = Math.max(0, Math.min(pen.wide(keyTitle, size), most) - room.width / 2 + size);
+  const style = { size, color: pen.theme.muted, width: most };
+  pen.write(queryTitle, Math.max(within.left, room.left - before), room.top - size, style);
+  pen.write(keyTitle, Math.min(within.right, room.right + after), room.top - size, { ...style, align: "right" });
 }
