@@ -275,7 +275,7 @@ def test_heads_are_compared_drawn_as_lines_and_joined_at_the_place_of_one(
     expect(here).to_have_attribute(described, re.compile("^Layer 0, head 5.* Layer 0, head 6"))
     here.get_by_role("button", name="Remove L0 H5 from the picture").focus()
     still.press("v")
-    end = here.get_by_role("button", name=re.compile("^Er: "))
+    end = here.get_by_role("button", name=re.compile("^<s>: "))
     end.focus()
     still.press("Enter", "Escape")
     expect(here.get_by_role("button", name=re.compile("^Remove L0"))).to_have_count(2)
