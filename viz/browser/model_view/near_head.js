@@ -109,7 +109,7 @@ export class NearHead {
     const { weights, allowed } = figure.cells(block, at, place.head);
     const head = /** @type {ModelAnswers["head"] | null} */ (travel.needs.answer(place));
     const data = { ...texts, ...(near.isLow && { keyTitle: "" }), weights, allowed, head };
-    const matrix = { ...data, row: near.pointing.lit.query, key: near.pointing.lit.key, palette: inks.usual, rows: Math.floor(rows), alphaNumbers: 1, label: "", em: near.em };
+    const matrix = { ...data, row: near.pointing.lit.query, key: near.pointing.lit.key, palette: inks.usual, rows: Math.floor(rows), alphaNumbers: 1, label: "", em: near.em, isStage: figure.stage };
     /** @type {Hot[]} */
     const hot = [];
     if (alpha > alone) {
@@ -161,7 +161,7 @@ export class NearHead {
       room,
       {
         ...texts,
-        ...{ weights: cells.weights, allowed: cells.allowed, head, palette: inks.usual, em: near.em },
+        ...{ weights: cells.weights, allowed: cells.allowed, head, palette: inks.usual, em: near.em, isStage: view.figure.stage },
         ...{ row: near.pointing.lit.query, key: near.pointing.lit.key },
         ...(isPlain && { rows: Math.floor(rows) }),
         alphaNumbers: compared.length ? 0 : 1,

@@ -21,6 +21,8 @@ export class Pointing {
   /** Words that are pointed at in other pictures of the page. @type {WordRange[] | null} */
   heard = null;
   isTelling = false;
+  /** Whether words that are pointed at here are lit in other pictures. */
+  hasTold = false;
 
   /** @param {Near} near */
   constructor(near) {
@@ -46,6 +48,7 @@ export class Pointing {
   turn(place, lit = {}) {
     this.lit = { query: -1, key: -1, ...place, ...lit };
     this.token = this.over = -1;
+    this.leave();
   }
 
   // ---- words ------------------------------------------------------------------------------------------------------
@@ -61,8 +64,10 @@ export class Pointing {
   /** Lets every picture of the page light the words of a row and a column; null for none. @type {(at: Partial<Record<Axis, number>> | null) => void} */
   _tell(at) {
     const { place, showing } = this.travel;
-    if (!("kind" in place)) return;
-    const words = /** @type {[Axis, number][]} */ (Object.entries(at ?? {})).flatMap(([axis, index]) => showing.trace.words(place.kind, axis)[index] ?? []);
+    const entries = /** @type {[Axis, number][]} */ ("kind" in place && at ? Object.entries(at) : []);
+    const words = entries.flatMap(([axis, index]) => showing.trace.words(/** @type {HeadPlace} */ (place).kind, axis)[index] ?? []);
+    if (!words.length && !this.hasTold) return;
+    this.hasTold = words.length > 0;
     this.isTelling = true;
     tell("pointed", words.length ? words : null);
     this.isTelling = false;

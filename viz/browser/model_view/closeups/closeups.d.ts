@@ -40,6 +40,8 @@ interface MatrixData extends HeadRows {
   /** From where to where titles may go; else as far as the cells. */
   within?: { left: number; right: number };
   palette: Palette;
+  /** Whether a hall has to read it. */
+  isStage?: boolean;
   /** So many rows are computed; else all. */
   rows?: number;
   /** The size of type in pixels; else it follows the room. */

@@ -129,6 +129,14 @@ test("that a cell is not allowed stands over masked cells alone, smaller where t
   assert.ok(!drawnBy(paintMatrix, { ...row((place) => place !== 10), key: 10 }).texts.includes("not allowed"));
 });
 
+test("on a stage, numbers on mid-tones stand on plates", () => {
+  const plates = (isStage, weight) => {
+    const data = { ...USUAL_MATRIX, queries: ["a"], keys: ["b"], weights: Float32Array.of(weight), allowed: null, head: null, row: -1, key: -1, isStage };
+    return drawnBy(paintMatrix, data).boxes.length;
+  };
+  assert.deepEqual([plates(true, 0.8), plates(false, 0.8), plates(true, 0.02), plates(true, 1)], [1, 0, 0, 0]);
+});
+
 test("a long title begins before the matrix, and stays where there is room for it", () => {
   const within = { left: 8, right: 382 };
   const label = "blickt auf das Token davor, und auf das Satzzeichen";

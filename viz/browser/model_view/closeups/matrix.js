@@ -3,6 +3,7 @@
 import constants from "../../../draw/constants.json" with { type: "json" };
 import { rectangle } from "../../canvas/geometry.js";
 import { signed } from "../../canvas/numbers.js";
+import { STRONG } from "../../canvas/paint.js";
 import { tr } from "../../canvas/wording.js";
 import { exactRow } from "./numbers.js";
 import { Pen, bounded, labelHasRoom, sheer } from "./pen.js";
@@ -43,7 +44,13 @@ function drawNumbers(pen, room, data, palette) {
       if (weight < constants.LEAST_NUMBER || !seen[key]) return;
       const cell = rectangle(room.left + key * wide, room.top + query * high, wide, high);
       if (!pen.isSeen(cell)) return;
-      pen.write(signed(weight, 2), cell.left + wide / 2, cell.top + high / 2, { ...style, color: palette.ink(palette.stepOf(255 * weight)) });
+      const step = palette.stepOf(255 * weight);
+      const [text, x, y] = [signed(weight, 2), cell.left + wide / 2, cell.top + high / 2];
+      // On mid-tones, neither black nor white has a stage's contrast without a plate.
+      const isPlated = Boolean(data.isStage) && palette.contrast(step) < STRONG;
+      const plate = pen.wide(text, size, style.weight) + 0.6 * size;
+      if (isPlated) pen.fill(rectangle(x - plate / 2, y - 0.6 * size, plate, 1.2 * size), pen.theme.ground, size / 4);
+      pen.write(text, x, y, { ...style, color: isPlated ? pen.theme.text : palette.ink(step) });
     });
   });
 }
