@@ -24,6 +24,8 @@ const LETTERS = 9;
 const MOST_CELL = { width: 150, height: 84 };
 /** Lines between tokens: the greatest height of a row, in the size of type. */
 const LINE_STEP = 3.2;
+/** How much is hidden of what is seen around a head. */
+const PALED = 0.9;
 const NO_MARKS = { rows: null, columns: null, head: -1, over: -1 };
 
 export class NearHead {
@@ -138,7 +140,7 @@ export class NearHead {
       ...{ ...this._texts(place), ...(near.isLow && { keyTitle: "", queryTitle: "" }) },
       ...{ compared, words: near.pointing.words(place), within: { left: left + 8, right: left + width - 8 } },
     };
-    this._clear(context, place, room, 0.9 * alpha);
+    this._clear(context, place, room, alpha);
     if (showing.hasLines(place)) {
       this._hide(context, room, alpha);
       const kind = showing.kind(place);
@@ -236,11 +238,12 @@ export class NearHead {
   _clear(context, place, room, alpha) {
     const { viewport } = this.travel;
     const { left = 0, right = 0 } = this.near.margin(place);
-    context.globalAlpha = alpha;
+    // A whole stack is seen from so far away that what is around it could be read.
+    const isJoint = place.kind === constants.JOINT;
+    context.globalAlpha = isJoint ? alpha : PALED * alpha;
     context.fillStyle = this.travel.view.inks.theme.ground;
     context.beginPath();
-    // A whole stack is seen from so far away that what is around it could be read.
-    if (place.kind === constants.JOINT) context.rect(viewport.left, viewport.top, viewport.width, viewport.height);
+    if (isJoint) context.rect(viewport.left, viewport.top, viewport.width, viewport.height);
     else context.rect(room.left - left, viewport.top, left + room.width + right, room.bottom + this.near.em - viewport.top);
     context.rect(room.left, room.top, room.width, room.height);
     context.fill("evenodd");
