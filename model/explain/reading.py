@@ -171,7 +171,7 @@ def read(trace: Trace, reading: Reading = Reading()) -> ReadTrace:
         source=axes[trace.source].shown,
         target=inputs.shown,
         source_text=trace.source_text,
-        notes=tuple(_notes(trace, reading, by_prediction)),
+        notes=(*_notes(trace, reading, by_prediction), *_rounding(trace)),
         by_prediction=by_prediction,
         reading=reading,
         spans=MappingProxyType(
@@ -349,7 +349,7 @@ def _read_map(
             v=None,
         )
     elif rows.labels != attention.queries or columns.labels != attention.keys:
-        attention = replace(attention, queries=rows.labels, keys=columns.labels)
+        attention = attention.labelled(rows.labels, columns.labels)
     if rows.whole and columns.whole:
         return attention
     return _without_specials(attention, rows, columns, renormalise=reading.renormalise)
@@ -379,6 +379,11 @@ def _without_specials(
     # A row without weight stays zero.
     shares = part.weights / np.where(left > 0, left, 1)
     return replace(part, weights=np.minimum(shares, 1).astype(np.float32, copy=False))
+
+
+def _rounding(trace: Trace) -> tuple[str, ...]:
+    """The sentence on weights that are not exact."""
+    return () if all(each.bits == 32 for each in trace.maps.values()) else (trace.precision,)
 
 
 def _notes(trace: Trace, reading: Reading, by_prediction: bool) -> Iterator[str]:

@@ -12,6 +12,10 @@ import numpy as np
 from model.brief import Brief
 
 
+class TraceError(ValueError):
+    """Arrays, labels or a file that do not fit together; the message says what disagrees."""
+
+
 class Sized:
     """A dataclass with a size: that of its arrays and of the sized values in its fields."""
 

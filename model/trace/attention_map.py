@@ -19,7 +19,10 @@ from numpy.typing import NDArray
 from model.arguments import checked_methods, nearest
 from model.brief import Brief, shortened
 from model.trace.array_values import ArrayValue, Sized
+from model.trace.array_values import TraceError as TraceError
 from model.trace.forms import form
+from model.trace.rounded_weights import Bits
+from model.trace.stored import Stored, read_on_demand
 from model.trace.token_schemes import WORD_START, Scheme, SchemeError, spelled
 
 FloatArray = NDArray[np.float32]
@@ -36,13 +39,6 @@ NO_ID = -1
 TEXTS = ("text", "source_text")
 SEQUENCES = ("source", "target", "predictions")
 """Names of a trace's texts and tokens, in a saved trace as well."""
-
-MOST_BYTES = 1 << 30
-"""The most bytes of all arrays of a saved trace together."""
-
-
-class TraceError(ValueError):
-    """Arrays, labels or a file that do not fit together; the message says what disagrees."""
 
 
 class AttentionKind(StrEnum):
@@ -256,10 +252,20 @@ class HeadAttention(Brief):
 
 
 # Compared and hashed by identity: comparing arrays gives an array, not an answer.
+ARRAYS = ("weights", "allowed", "scores", "q", "k", "v")
+"""Names of an AttentionMap's arrays, in a saved trace as well."""
+
+
+# Without slots, because a field that is read on demand needs a place for what it is read from.
 @checked_methods
-@dataclass(frozen=True, slots=True, eq=False)
+@read_on_demand(*ARRAYS)
+@dataclass(frozen=True, eq=False)
 class AttentionMap(ArrayValue, Sized):
     """All heads of one site, for one sentence.
+
+    Arrays of a long text may stay in their file, or in fewer bits. Then an attribute reads its
+    whole array each time, `head` reads what belongs to one head, and both raise TraceError if the
+    file is damaged there.
 
     Attributes:
         site: the attention they belong to.
@@ -289,21 +295,22 @@ class AttentionMap(ArrayValue, Sized):
 
     def __post_init__(self) -> None:
         for name in ARRAYS:
-            value = getattr(self, name)
+            value = self.stored(name)
             if value is not None:
                 kind = np.bool_ if name == "allowed" else np.float32
                 object.__setattr__(self, name, read_only(f"{self.site} {name}", value, kind))
-        if self.weights.ndim != 3:
+        weights, allowed, q = map(self.stored, ("weights", "allowed", "q"))
+        if len(weights.shape) != 3:
             raise TraceError(
                 f"The weights of {self.site} must have the shape (head, query, key); "
-                f"theirs is {self.weights.shape}."
+                f"theirs is {weights.shape}."
             )
         full = (self.n_heads, len(self.queries), len(self.keys))
         self._require("weights", full)
-        self._require("allowed", full if self.allowed.ndim == 3 else full[1:])
+        self._require("allowed", full if len(allowed.shape) == 3 else full[1:])
         self._require("scores", full)
         self._require("q", (*full[:2], None))
-        self._require("k", (full[0], full[2], None if self.q is None else self.q.shape[-1]))
+        self._require("k", (full[0], full[2], None if q is None else q.shape[-1]))
         self._require("v", (full[0], full[2], None))
 
     def __repr__(self) -> str:
@@ -320,7 +327,34 @@ class AttentionMap(ArrayValue, Sized):
     @property
     def n_heads(self) -> int:
         """The number of heads."""
-        return int(self.weights.shape[0])
+        return self.shape[0]
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """Of the weights, (head, query, key); nothing is read for it."""
+        n_heads, n_queries, n_keys = self.stored("weights").shape
+        return n_heads, n_queries, n_keys
+
+    @property
+    def bits(self) -> Bits:
+        """The bits of each stored weight; 32 are exact."""
+        weights = self.stored("weights")
+        return weights.bits if isinstance(weights, Stored) else 32
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of memory that its arrays hold."""
+        arrays = map(self.stored, ARRAYS)
+        return sum(int(each.nbytes) for each in arrays if each is not None)
+
+    def stored(self, name: str) -> Any:
+        """An array as it is kept, a `Stored` or a numpy array; None if there is none."""
+        return vars(self)[name]
+
+    def labelled(self, queries: Tokens, keys: Tokens) -> AttentionMap:
+        """The same arrays under other labels; none is read."""
+        arrays = {name: self.stored(name) for name in ARRAYS}
+        return AttentionMap(self.site, queries=queries, keys=keys, **arrays)
 
     @property
     def empty_queries(self) -> BoolArray:
@@ -336,8 +370,10 @@ class AttentionMap(ArrayValue, Sized):
             raise IndexError(
                 f"{self.site} has the heads 0 to {self.n_heads - 1}; there is no head {number}."
             )
-        arrays = {name: getattr(self, name) for name in ARRAYS}
-        shared = self.allowed.ndim == 2
+        arrays = {name: self.stored(name) for name in ARRAYS}
+        shared = len(self.stored("allowed").shape) == 2
+        if shared:
+            arrays["allowed"] = self.allowed
         return HeadAttention(
             self.site,
             number,
@@ -368,7 +404,7 @@ class AttentionMap(ArrayValue, Sized):
         )
 
     def _require(self, name: str, shape: tuple[int | None, ...]) -> None:
-        array = getattr(self, name)
+        array = self.stored(name)
         if array is None:
             return
         if len(array.shape) != len(shape) or any(
@@ -380,9 +416,6 @@ class AttentionMap(ArrayValue, Sized):
                 f"heads need ({expected})."
             )
 
-
-ARRAYS = ("weights", "allowed", "scores", "q", "k", "v")
-"""Names of an AttentionMap's arrays, in a saved trace as well."""
 
 AXES = ("queries", "keys")
 """Names of an AttentionMap's labels, in a saved trace as well."""
@@ -402,12 +435,15 @@ def known_kind(kind: AttentionKind | str) -> AttentionKind:
 def read_only(name: str, value: Any, kind: type[np.generic]) -> NDArray[Any]:
     """A read-only array of this type; a view if the value already has the type.
 
-    Raises TraceError if it contains text, objects, or numbers in place of booleans.
+    A `Stored` one stays what it is. Raises TraceError if it contains text, objects, or numbers in
+    place of booleans.
     """
-    array = np.asarray(value)
+    array: Any = value.raw if isinstance(value, Stored) else np.asarray(value)
     # Casting text or objects would fail in numpy's words; casting floats to bool would not fail.
     if array.dtype.kind not in ("b" if kind is np.bool_ else "bfiu"):
         raise TraceError(f"{name} must be an array of {kind.__name__}, not of {array.dtype}.")
-    view = array.astype(kind, copy=False).view()
+    if isinstance(value, Stored):
+        return value  # type: ignore[return-value]
+    view: NDArray[Any] = array.astype(kind, copy=False).view()
     view.setflags(write=False)
     return view

@@ -17,7 +17,6 @@ from model.arguments import checked_methods
 from model.brief import listed, shortened
 from model.trace.array_values import ArrayValue, Sized, field_values
 from model.trace.attention_map import (
-    MOST_BYTES,
     AttentionKind,
     AttentionMap,
     FloatArray,
@@ -29,6 +28,7 @@ from model.trace.attention_map import (
 )
 from model.trace.forms import NoForm, form
 from model.trace.head import Head
+from model.trace.rounded_weights import PRECISION, Bits
 from model.trace.trace_file import read_fields, write_fields
 
 
@@ -124,7 +124,12 @@ class Trace(ArrayValue, Sized):
         known = known_kind(kind)
         return tuple(site.layer for site in self.maps if site.kind is known)
 
-    def save(self, file: str | os.PathLike[str] | BinaryIO) -> None:
+    @property
+    def precision(self) -> str:
+        """How exact the stored weights are, in a sentence; the coarsest of all sites counts."""
+        return PRECISION[min((each.bits for each in self.maps.values()), default=32)]
+
+    def save(self, file: str | os.PathLike[str] | BinaryIO, *, bits: Bits | None = None) -> None:
         """Write one .npz that numpy reads back without pickle.
 
         Every matrix has a name such as "cross.3.weights" or "encoder.0.q"; tokens and texts are
@@ -132,20 +137,28 @@ class Trace(ArrayValue, Sized):
 
         Args:
             file: a path, to which no suffix is added, or an open file.
+            bits: 8 or 16 to write weights rounded (`precision` says how much), 32 to write them as
+                floats, and in each case nothing but weights and masks; None writes everything as it
+                is.
 
         Raises:
             TraceError: if a token or a text ends in a NUL character, which numpy would drop, or
-                weights are NaN or do not add up to 1 or 0 over the keys.
+                weights are NaN or do not add up to 1 or 0 over the keys; or there is no such number
+                of bits.
         """
-        write_fields(field_values(self), file)
+        write_fields(field_values(self), file, bits)
 
     @staticmethod
-    def load(file: str | os.PathLike[str] | BinaryIO, *, most_bytes: int = MOST_BYTES) -> Trace:
+    def load(file: str | os.PathLike[str] | BinaryIO, *, most_bytes: int | None = None) -> Trace:
         """The trace in a file from `save`, or from another program that follows docs/traces.md.
+
+        Arrays of more than 64 MiB stay in the file if it has a path: each head is read, and
+        checked, when it is asked for.
 
         Args:
             file: its path, or the open file.
-            most_bytes: larger arrays are refused before any is read.
+            most_bytes: larger arrays, all together, are refused before any is read; None for any
+                size that stays in the file, and for 1 GiB of what is read.
 
         Raises:
             TraceError: if the file is damaged, too large or no trace, its arrays disagree, or its

@@ -2,39 +2,39 @@
 
 from __future__ import annotations
 
-import io
-import math
+import functools
 import os
-import re
-import zipfile
-import zlib
-from collections.abc import Callable, Mapping
-from reprlib import repr as shortened
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, BinaryIO, TypeVar
 
 import numpy as np
-from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from model.files import whole_file
+from model.trace.array_archive import ArchiveWriter, named, read_arrays
 from model.trace.attention_map import (
     ARRAYS,
     AXES,
-    MOST_BYTES,
     NO_ID,
     SEQUENCES,
     TEXTS,
     AttentionMap,
+    FloatArray,
     Site,
     Tokens,
     TraceError,
     known_kind,
 )
+from model.trace.rounded_weights import Bits, require_bits, rounded
+from model.trace.stored import FileArray, Stored
 
 FORMAT = "headscope-trace-2"
 """The entry "format" of a saved trace; docs/traces.md describes it."""
 
-READ = ("headscope-trace-1", FORMAT)
+ROUNDED = "headscope-trace-3"
+"""The same where weights of 8 bits have scales."""
+
+READ = ("headscope-trace-1", FORMAT, ROUNDED)
 """The readable formats: the first is the second with nothing left out."""
 
 ROUNDING = 0.02
@@ -46,48 +46,84 @@ _DIGITS = 6
 _Entry = TypeVar("_Entry")
 
 
-def write_fields(fields: Mapping[str, Any], file: str | os.PathLike[str] | BinaryIO) -> None:
-    """Write the fields of a `Trace`; errors as in `Trace.save`."""
-    arrays: dict[str, Any] = {"format": np.array(FORMAT)}
-    for name in TEXTS:
-        if fields[name]:
-            arrays[name] = _strings(name, fields[name])
-    for name in SEQUENCES:
-        if fields[name]:
-            arrays |= _token_arrays(name, fields[name])
-    if fields["log_probs"] is not None:
-        arrays["log_probs"] = fields["log_probs"]
-    for site, attention in fields["maps"].items():
-        require_shares(attention)
-        arrays |= {
-            f"{site}.{name}": getattr(attention, name)
-            for name in ARRAYS
-            if getattr(attention, name) is not None
-        }
-        # Most axes are the trace's own; only other axes have entries.
-        usual_axes = site.kind.axes(fields["source"], fields["target"], Tokens())
-        for axis, usual in zip(AXES, usual_axes, strict=True):
-            if getattr(attention, axis) != usual:
-                arrays |= _token_arrays(f"{site}.{axis}", getattr(attention, axis))
-    # A zip file with a damaged directory may silently lose entries.
-    arrays["contents"] = np.array(sorted(arrays))
+def write_fields(
+    fields: Mapping[str, Any], file: str | os.PathLike[str] | BinaryIO, bits: Bits | None = None
+) -> None:
+    """Write the fields of a `Trace`; arguments and errors as of `Trace.save`."""
+    if bits is not None:
+        require_bits(bits)
     if isinstance(file, str | os.PathLike):
         with whole_file(file) as opened:
-            np.savez(opened, allow_pickle=False, **arrays)
+            write_fields(fields, opened, bits)
+        return
+    with ArchiveWriter(file) as archive:
+        kept = {bits or each.bits for each in fields["maps"].values()}
+        archive.add("format", np.array(ROUNDED if 8 in kept else FORMAT))
+        for name in TEXTS:
+            if fields[name]:
+                archive.add(name, _strings(name, fields[name]))
+        for name in SEQUENCES:
+            if fields[name]:
+                _write_tokens(archive, name, fields[name])
+        if fields["log_probs"] is not None:
+            archive.add("log_probs", fields["log_probs"])
+        for site, attention in fields["maps"].items():
+            _write_weights(archive, attention, bits or attention.bits)
+            for name in ARRAYS[1:] if bits is None else ("allowed",):
+                if attention.stored(name) is not None:
+                    archive.add(f"{site}.{name}", getattr(attention, name))
+            # Most axes are the trace's own; only other axes have entries.
+            usual_axes = site.kind.axes(fields["source"], fields["target"], Tokens())
+            for axis, usual in zip(AXES, usual_axes, strict=True):
+                if getattr(attention, axis) != usual:
+                    _write_tokens(archive, f"{site}.{axis}", getattr(attention, axis))
+        # A zip file with a damaged directory may silently lose entries.
+        archive.add("contents", np.array(sorted(archive.names)))
+
+
+def _write_weights(archive: ArchiveWriter, attention: AttentionMap, bits: Bits) -> None:
+    """Write the weights of a site, one head after another."""
+    name = f"{attention.site}.weights"
+    stored = attention.stored("weights")
+    if bits != 8:
+        archive.add_parts(name, np.dtype(f"f{bits // 8}"), attention.shape, _heads(attention))
+        return
+    if isinstance(stored, Stored) and stored.scales is not None:
+        archive.add_parts(name, np.dtype(np.uint8), stored.shape, stored.raw_heads())
+        scales = [stored.raw_head_scales(head) for head in range(attention.n_heads)]
     else:
-        np.savez(file, allow_pickle=False, **arrays)
+        scales = []
+
+        def steps() -> Iterator[NDArray[np.uint8]]:
+            for weights in _heads(attention):
+                head, scale = rounded(weights)
+                scales.append(scale)
+                yield head
+
+        archive.add_parts(name, np.dtype(np.uint8), attention.shape, steps())
+    shape = attention.shape[:2]
+    archive.add(f"{attention.site}.scales", np.array(scales, np.float32).reshape(shape))
+
+
+def _heads(attention: AttentionMap) -> Iterator[FloatArray]:
+    """The weights of every head, checked."""
+    for number in range(attention.n_heads):
+        weights = attention.stored("weights")[number]
+        require_shares_of(attention.site, weights[None], number)
+        yield weights
 
 
 def read_fields(
-    file: str | os.PathLike[str] | BinaryIO, most_bytes: int = MOST_BYTES
+    file: str | os.PathLike[str] | BinaryIO, most_bytes: int | None = None
 ) -> dict[str, Any]:
     """The fields of a saved `Trace`; arguments and errors as in `Trace.load`."""
-    entries = _read_arrays(file, most_bytes)
+    found = read_arrays(file, most_bytes, lambda name: name.rpartition(".")[2] in ARRAYS)
+    entries: dict[str, Any] = dict(found)
     if _take(entries, "format", _string) not in READ:
         raise TraceError("This version of Headscope cannot read the file's format of traces.")
     lost = set(_take(entries, "contents", _words)) - {*entries, "format"}
     if lost:
-        raise TraceError(f"The file is damaged: it lacks {_named(min(lost))}.")
+        raise TraceError(f"The file is damaged: it lacks {named(min(lost))}.")
     text, source_text = (_take(entries, name, _string) if name in entries else "" for name in TEXTS)
     source, target, predictions = (_take_tokens(entries, name) for name in SEQUENCES)
     log_probs = entries.pop("log_probs", None)
@@ -98,15 +134,11 @@ def read_fields(
             _take_tokens(entries, f"{site}.{axis}") or tokens
             for axis, tokens in zip(AXES, usual, strict=True)
         )
-        arrays: dict[str, Any] = {name: entries.pop(f"{site}.{name}", None) for name in ARRAYS}
-        if arrays["weights"] is None:
-            raise TraceError(f"The trace lacks {site}.weights.")
-        if arrays["allowed"] is None:
-            arrays["allowed"] = np.ones(arrays["weights"].shape[1:], dtype=np.bool_)
-        maps[site] = AttentionMap(site, queries=queries, keys=keys, **arrays)
-        require_shares(maps[site])
+        maps[site] = AttentionMap(site, queries=queries, keys=keys, **_take_maps(entries, site))
+        if not isinstance(maps[site].stored("weights"), Stored):
+            require_shares(maps[site])
     if entries:
-        raise TraceError(f"The trace contains an unknown entry, {_named(min(entries))}.")
+        raise TraceError(f"The trace contains an unknown entry, {named(min(entries))}.")
     return {
         "source": source,
         "target": target,
@@ -118,18 +150,60 @@ def read_fields(
     }
 
 
+def _take_maps(entries: dict[str, Any], site: Site) -> dict[str, Any]:
+    """The arrays of a site; those in the file, and those of fewer bits, to be read on demand."""
+    arrays: dict[str, Any] = {name: entries.pop(f"{site}.{name}", None) for name in ARRAYS}
+    scales = entries.pop(f"{site}.scales", None)
+    weights = arrays["weights"]
+    if weights is None:
+        raise TraceError(f"The trace lacks {site}.weights.")
+    if scales is not None and not (
+        weights.dtype == np.uint8
+        and scales.dtype == np.float32
+        and len(weights.shape) == 3
+        and scales.shape == weights.shape[:2]
+    ):
+        raise TraceError(
+            f"{site}.scales must be 32-bit floats, one for each head and query of {site}.weights "
+            "in 8-bit steps."
+        )
+    if arrays["allowed"] is None:
+        arrays["allowed"] = np.broadcast_to(np.True_, weights.shape[1:])
+    for name, array in arrays.items():
+        if isinstance(array, FileArray):
+            kind = np.bool_ if name == "allowed" else np.float32
+            arrays[name] = Stored(array, kind=kind)
+    if len(weights.shape) == 3 and (scales is not None or not _is_exact(weights)):
+        check = functools.partial(require_shares_of, site)
+        arrays["weights"] = Stored(weights, scales=scales, check=check)
+        if not isinstance(weights, FileArray):
+            # Small enough to be checked now.
+            arrays["weights"].read()
+    return arrays
+
+
+def _is_exact(weights: NDArray[Any] | FileArray) -> bool:
+    return not isinstance(weights, FileArray) and weights.dtype != np.float16
+
+
 def require_shares(attention: AttentionMap) -> None:
     """Raises TraceError for weights that no softmax gives.
 
     Up to rounding, each weight must be from 0 to 1, and each row must sum to 1, or to 0 for a query
     that attends to nothing.
     """
-    name, weights = f"The weights of {attention.site}", attention.weights
+    require_shares_of(attention.site, attention.weights, 0)
+
+
+def require_shares_of(site: Site, weights: FloatArray, first: int) -> None:
+    """As `require_shares`, of some heads, (head, query, key), and the number of the first."""
+    name = f"The weights of {site}"
     if not np.isfinite(weights).all():
         head, query = np.argwhere(~np.isfinite(weights))[0, :2].tolist()
         raise TraceError(
-            f"{name} contain NaN or infinity, first in head {head} and query {query}. A query "
-            "without keys needs zeros there; where it has keys, the model's own numbers overflow."
+            f"{name} contain NaN or infinity, first in head {first + head} and query {query}. A "
+            "query without keys needs zeros there; where it has keys, the model's own numbers "
+            "overflow."
         )
     if weights.min(initial=0) < 0 or weights.max(initial=0) > 1 + ROUNDING:
         raise TraceError(f"{name} must lie from 0 to 1: store them after the softmax.")
@@ -138,8 +212,8 @@ def require_shares(attention: AttentionMap) -> None:
     if len(wrong):
         head, query = wrong[0].tolist()
         raise TraceError(
-            f"{name} must add up to 1 over the keys, and those of head {head} and query {query} "
-            f"add up to {sums[head, query]:.3g}."
+            f"{name} must add up to 1 over the keys, and those of head {first + head} and query "
+            f"{query} add up to {sums[head, query]:.3g}."
         )
 
 
@@ -150,104 +224,9 @@ def _strings(name: str, value: str | tuple[str, ...]) -> NDArray[np.str_]:
     return array
 
 
-def _token_arrays(name: str, tokens: Tokens) -> dict[str, NDArray[Any]]:
-    return {
-        f"{name}.tokens": _strings(f"A token of {name}", tokens.tokens),
-        f"{name}.ids": np.array(tokens.ids, dtype=np.int64),
-    }
-
-
-_ZIPPED = b"PK"
-"""The beginning of every .npz file."""
-
-_NO_TRACE = "The file is damaged or is no saved trace."
-
-UNREADABLE = (
-    zipfile.BadZipFile,
-    zlib.error,
-    EOFError,
-    KeyError,
-    MemoryError,
-    RuntimeError,  # a flipped bit makes an entry look encrypted or compressed by unknown means
-    ValueError,
-)
-"""Errors of numpy and zipfile for unreadable files."""
-
-
-def _read_arrays(
-    file: str | os.PathLike[str] | BinaryIO, most_bytes: int
-) -> dict[str, NDArray[Any]]:
-    if isinstance(file, str | os.PathLike):
-        with open(file, "rb") as opened:
-            return _read_arrays(opened, most_bytes)
-    start = file.read(len(npy.MAGIC_PREFIX))
-    if start == npy.MAGIC_PREFIX:
-        raise TraceError("The file holds one array and is no saved trace.")
-    if not start.startswith(_ZIPPED):
-        # Here, and not by zipfile, which would read a device such as /dev/zero to its end.
-        raise TraceError(_NO_TRACE)
-    if not file.seekable():
-        rest = file.read(most_bytes)
-        if len(rest) == most_bytes:
-            raise _too_large(most_bytes)
-        file = io.BytesIO(start + rest)
-    file.seek(0)
-    try:
-        with zipfile.ZipFile(file) as archive:
-            entries = archive.infolist()
-            if sum(entry.file_size for entry in entries) > most_bytes:
-                raise _too_large(most_bytes)
-            arrays: dict[str, NDArray[Any]] = {}
-            for entry in entries:
-                name = entry.filename.removesuffix(".npy")
-                if name in arrays:
-                    raise TraceError(
-                        f"The file holds {_named(name)} twice, and nothing says which one counts; "
-                        "write it once."
-                    )
-                arrays[name] = _array(name, archive.read(entry))
-            return arrays
-    except TraceError:
-        raise
-    except UNREADABLE as error:
-        raise TraceError(_NO_TRACE) from error
-
-
-def _too_large(most_bytes: int) -> TraceError:
-    most = f"{most_bytes >> 30} GiB" if most_bytes >= 1 << 30 else f"{most_bytes >> 20} MiB"
-    return TraceError(
-        f"The trace is too large: its arrays hold more than {most}; record a shorter text, or "
-        "leave out scores, q, k and v."
-    )
-
-
-def _array(name: str, content: bytes) -> NDArray[Any]:
-    """One array of an archive, without a copy; never of objects, never larger than its content."""
-    stream = io.BytesIO(content)
-    if npy.read_magic(stream) != (1, 0):
-        raise ValueError
-    shape, is_fortran, dtype = npy.read_array_header_1_0(stream)
-    start = stream.tell()
-    if dtype.hasobject:
-        raise TraceError(
-            f"{_named(name)} in the file holds Python objects, which are never opened because they "
-            f"can run code; save it as {_saved_as(name)}."
-        )
-    if math.prod(shape) * dtype.itemsize != len(content) - start:
-        raise ValueError
-    return np.ndarray(shape, dtype, content, start, order="F" if is_fortran else "C")
-
-
-def _saved_as(name: str) -> str:
-    if name.endswith(".ids"):
-        return "whole numbers: np.array(ids, dtype=np.int64)"
-    is_text = name.endswith(".tokens") or name in {"format", "contents", *TEXTS}
-    return "text: np.array(texts, dtype=np.str_)" if is_text else "numbers of one shape"
-
-
-def _named(entry: str) -> str:
-    """An entry's name, from an untrusted file, in one line of readable length."""
-    return entry if re.fullmatch(r"[\w.]{1,80}", entry) else shortened(entry)
+def _write_tokens(archive: ArchiveWriter, name: str, tokens: Tokens) -> None:
+    archive.add(f"{name}.tokens", _strings(f"A token of {name}", tokens.tokens))
+    archive.add(f"{name}.ids", np.array(tokens.ids, dtype=np.int64))
 
 
 def _sites(entries: Mapping[str, Any]) -> list[Site]:
@@ -256,7 +235,7 @@ def _sites(entries: Mapping[str, Any]) -> list[Site]:
         kind, _, rest = name.partition(".")
         layer, _, field = rest.partition(".")
         if not (layer.isdecimal() and layer.isascii() and len(layer) <= _DIGITS and field):
-            raise TraceError(f"The trace contains an unknown entry, {_named(name)}.")
+            raise TraceError(f"The trace contains an unknown entry, {named(name)}.")
         sites.add(Site(known_kind(kind), int(layer)))
     return sorted(sites)
 

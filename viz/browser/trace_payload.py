@@ -142,7 +142,7 @@ def require_alike(kind: AttentionKind, maps: Sequence[AttentionMap]) -> None:
     Raises:
         TraceError: if the layers of one kind of attention differ in heads or tokens.
     """
-    if len({each.weights.shape for each in maps}) > 1:
+    if len({each.shape for each in maps}) > 1:
         raise TraceError(
             f"The layers of {kind.full_name.lower()} differ in heads or tokens; one picture "
             "needs them alike."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -77,7 +78,7 @@ def drawable(trace: Trace) -> Trace:
         TraceError: if the trace holds no attention, too much of it, weights that no softmax made,
             or layers of one kind that differ in heads or tokens.
     """
-    weights = sum(each.weights.size for each in trace.maps.values())
+    weights = sum(math.prod(each.shape) for each in trace.maps.values())
     if not weights:
         raise TraceError("The trace holds no attention; record a text of at least one token.")
     if weights > MOST_WEIGHTS:

@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from model.trace import trace_file
-from model.trace.attention_map import MOST_BYTES, NO_ID, AttentionKind, Tokens, TraceError
+from model.trace import array_archive, trace_file
+from model.trace.attention_map import NO_ID, AttentionKind, Tokens, TraceError
+from model.trace.stored import MOST_BYTES
 from model.trace.trace import Trace
 
 DOCUMENT = Path(__file__).parents[3] / "docs" / "traces.md"
@@ -54,6 +55,8 @@ def test_the_documented_example_is_a_trace(entries: dict[str, Any]) -> None:
 def test_what_the_document_says_is_what_is_read() -> None:
     text = DOCUMENT.read_text(encoding="utf-8")
     assert f"`{trace_file.FORMAT}`" in text
+    assert f"`{trace_file.ROUNDED}`" in text
+    assert f"more than {array_archive.AT_ONCE >> 20} MiB stay in the file" in text
     assert f"more than {MOST_BYTES >> 30} GiB" in text
     assert f"to {trace_file.ROUNDING})" in text
     assert re.findall(r"^\| `(\w+)` \| (?:source|target|its own)", text, re.M) == list(
@@ -163,7 +166,7 @@ def packed(header: bytes, body: bytes = b"") -> io.BytesIO:
 
 def test_an_array_that_says_it_is_huge_takes_no_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     made = []
-    monkeypatch.setattr(trace_file.np, "ndarray", lambda *given, **_: made.append(given))
+    monkeypatch.setattr(array_archive.np, "ndarray", lambda *given, **_: made.append(given))
     header = b"{'descr': '<f4', 'fortran_order': False, 'shape': (900000000,), }\n"
     with pytest.raises(TraceError, match="no saved trace"):
         Trace.load(packed(header, b"\0" * 400))
