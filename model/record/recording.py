@@ -19,6 +19,7 @@ from torch import Tensor
 
 from model.arguments import checked_methods
 from model.brief import Brief, listed
+from model.record.kept_weights import KeptWeights
 from model.record.scopes import CaptureError as CaptureError
 from model.record.scopes import Scope
 from model.trace.attention_map import (
@@ -29,6 +30,7 @@ from model.trace.attention_map import (
     Site,
     Tokens,
 )
+from model.trace.stored import read_on_demand
 from model.trace.trace import Trace
 
 
@@ -36,9 +38,12 @@ class CaptureWarning(UserWarning):
     """A model has attention that its recordings will lack."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@read_on_demand("weights")
+@dataclass(frozen=True, kw_only=True, eq=False)
 class AttentionRecord(Brief):
     """One call of one attention, for the whole batch, as tensors without a graph.
+
+    Weights of a long text may be in a file, in fewer bits; they are read each time.
 
     Attributes:
         weights: after the softmax and before dropout, (batch, head, query, key); rows without an
@@ -64,14 +69,25 @@ class AttentionRecord(Brief):
     extra_before: int = 0
 
     @property
+    def shape(self) -> torch.Size:
+        """Of the weights, which are not read for it."""
+        return torch.Size(vars(self)["weights"].shape)
+
+    @property
+    def kept(self) -> KeptWeights | None:
+        """The weights where they are in a file; None if they are in memory."""
+        weights = vars(self)["weights"]
+        return weights if isinstance(weights, KeptWeights) else None
+
+    @property
     def n_queries(self) -> int:
         """The number of queries, padding included."""
-        return self.weights.shape[2]
+        return self.shape[2]
 
     @property
     def n_keys(self) -> int:
         """The number of keys, with padding and without extra keys."""
-        return self.weights.shape[3] - len(self.extra_keys)
+        return self.shape[3] - len(self.extra_keys)
 
 
 class TraceLabels(TypedDict, total=False):
@@ -261,8 +277,9 @@ def _join(parts: list[Tensor | None]) -> Tensor | None:
 def _full_mask(record: AttentionRecord) -> Tensor:
     allowed = record.allowed
     if allowed is None:
-        allowed = torch.ones((), dtype=torch.bool, device=record.weights.device)
-    return allowed.expand(record.weights.shape)
+        device = "cpu" if record.kept is not None else record.weights.device
+        allowed = torch.ones((), dtype=torch.bool, device=device)
+    return allowed.expand(record.shape)
 
 
 def _sentence_map(
@@ -272,7 +289,7 @@ def _sentence_map(
     queries: Tokens | None,
     keys: Tokens | None,
 ) -> AttentionMap:
-    batch = record.weights.shape[0]
+    batch = record.shape[0]
     if not 0 <= sentence < batch:
         raise CaptureError(
             f"The batch holds {batch} sentences, counted from 0; there is no sentence {sentence}."
@@ -286,22 +303,31 @@ def _sentence_map(
         if len(labels) > length:
             raise CaptureError(f"{site} has {length} {axis}, but there are {len(labels)} labels.")
     rows = slice(len(queries))
-    if record.weights[sentence, :, rows, len(keys) : record.n_keys].any():
+    if (
+        len(keys) < record.n_keys
+        and record.weights[sentence, :, rows, len(keys) : record.n_keys].any()
+    ):
         raise CaptureError(
             f"{site} attends to keys after the {len(keys)} that have labels; label every token, "
             "and let padding come last."
         )
 
+    columns = [*range(len(keys)), *range(record.n_keys, record.shape[3])]
+
     def kept(x: Tensor, axis: int) -> Tensor:
         x = x[sentence]
         if not record.extra_keys:
             return x.narrow(axis, 0, len(keys))
-        positions = [*range(len(keys)), *range(record.n_keys, record.weights.shape[3])]
-        return x.index_select(axis, torch.tensor(positions, device=x.device))
+        return x.index_select(axis, torch.tensor(columns, device=x.device))
 
+    weights: Any = record.kept
+    if weights is None:
+        weights = _array(kept(record.weights, 2)[:, rows])
+    else:
+        weights = weights.of(sentence, rows, columns)
     return AttentionMap(
         site,
-        weights=_array(kept(record.weights, 2)[:, rows]),
+        weights=weights,
         allowed=_allowed_array(record, lambda allowed: kept(allowed, 2)[:, rows]),
         queries=queries,
         keys=keys + Tokens.unnamed(record.extra_keys),

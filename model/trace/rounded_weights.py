@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Literal, get_args
 
 import numpy as np
@@ -31,7 +32,9 @@ _MOST = 255
 _GOLDEN = 0.6180339887498949
 
 
-def rounded(weights: NDArray[np.float32]) -> tuple[NDArray[np.uint8], NDArray[np.float32]]:
+def rounded(
+    weights: NDArray[np.float32], room: NDArray[np.float32] | None = None
+) -> tuple[NDArray[np.uint8], NDArray[np.float32]]:
     """Weights as steps of 8 bits, (…, query, key), and a scale for each row, (…, query).
 
     A weight is its step squared times the scale of its row: squares keep small weights apart, of
@@ -40,22 +43,26 @@ def rounded(weights: NDArray[np.float32]) -> tuple[NDArray[np.uint8], NDArray[np
 
     Args:
         weights: from 0 on, (…, query, key).
+        room: of the same shape, to be written over; None for new memory, which takes time.
     """
     largest = weights.max(axis=-1, keepdims=True, initial=0)
     # A row without weights stays zero.
-    steps = weights / np.where(largest > 0, largest, 1)
+    factors = np.float32(_MOST**2) / np.where(largest > 0, largest, 1)
+    steps = np.multiply(weights, factors, out=room)
     np.sqrt(steps, out=steps)
-    steps *= _MOST
-    # Whole steps stay what they are.
-    pattern = (np.arange(weights.shape[-1]) * _GOLDEN) % 1 - 0.5
-    steps += (pattern * 0.999).astype(np.float32)
-    np.rint(steps, out=steps)
-    np.clip(steps, 0, _MOST, out=steps)
+    steps += _pattern(weights.shape[-1])
+    np.floor(steps, out=steps)
     whole = steps.astype(np.uint8)
-    steps *= steps
-    squares = steps.sum(axis=-1)
-    scales = weights.sum(axis=-1) / np.where(squares > 0, squares, 1)
+    squares = np.vecdot(steps, steps)
+    scales = weights.sum(axis=-1) / np.where(squares == 0, 1, squares)
     return whole, scales.astype(np.float32, copy=False)
+
+
+@functools.lru_cache(maxsize=8)
+def _pattern(n_keys: int) -> NDArray[np.float32]:
+    """What is added before steps are cut to whole ones, which stay what they are; (key,)."""
+    pattern = (np.arange(n_keys) * _GOLDEN) % 1
+    return (0.0005 + 0.999 * pattern).astype(np.float32)
 
 
 def restored(steps: NDArray[np.uint8], scales: NDArray[np.float32]) -> NDArray[np.float32]:

@@ -13,7 +13,7 @@ from model.watch.call_sites import Spot, storage_of
 from model.watch.columns import Extra, Keys, aligned, extra_keys, keys_met
 from model.watch.editing import SiteEdit
 from model.watch.handler import Recorder
-from model.watch.lineage import Candidate, Node, Product
+from model.watch.lineage import Candidate, Node, Product, Scores
 from model.watch.masks import far_above
 
 _SUM_OFF = 1e-3
@@ -69,6 +69,8 @@ def attend(mode: Recorder, node: Node, weights: Tensor, values: Tensor, output: 
             "change the model's own code",
         )
     doubts += notes
+    if not mode.log.wants(candidate.spot):
+        return
     q, k, nodes = _queries_and_keys(candidate, arrangement)
     v = _heads_of(values, arrangement)
     first, end = keys.reached
@@ -78,9 +80,13 @@ def attend(mode: Recorder, node: Node, weights: Tensor, values: Tensor, output: 
     allowed = candidate.allowed
     if allowed is None:
         allowed = _allowed(candidate, arrangement)
-    scores = candidate.scores
+    weights = _straight(keys.text_first(acting), arrangement)
+    scores = None if mode.log.keeping is not None else candidate.scores
     record = AttentionRecord(
-        weights=_copied(_straight(keys.text_first(acting), arrangement), arrangement),
+        # What is kept goes to a file before the model's next operation.
+        weights=_copied(weights, arrangement)
+        if mode.log.keeping is None
+        else arrangement.laid_out(weights.detach(), *shape[2:]),
         scores=_copied(_straight(keys.text_first(scores), arrangement), arrangement)
         if scores is not None and scores.shape == made.shape
         else None,
@@ -93,6 +99,11 @@ def attend(mode: Recorder, node: Node, weights: Tensor, values: Tensor, output: 
         extra_before=keys.before,
     )
     mode.log.add_call(candidate.spot, record, nodes, tuple(doubts), splits=arrangement.splits)
+    if mode.log.keeping is not None:
+        # One layer of a long text is enough in memory.
+        candidate.scores = candidate.given = None
+        candidate.origin = Scores()
+        mode.lineage.sweep()
 
 
 def _keys(

@@ -16,6 +16,7 @@ from model.paper.masks import rows_without_keys
 from model.record.recording import AttentionRecord, join_heads
 from model.watch.arrangement import UNCERTAIN
 from model.watch.call_sites import CallSite, Spot
+from model.watch.keeping import Keeping
 from model.watch.lineage import Node, Softmax
 from model.watch.texts import Call
 
@@ -56,11 +57,16 @@ class CallLog:
         softmaxes: each that ran.
         suspicions: products that look like attention, with their number.
         places: the calls of attention, by place.
+        keeping: writes weights to a file as they come; None if they stay in memory.
         n_events: the number of calls, and of texts looked up in a table of embeddings.
         reads: the bit of each event that the running operation reads the outcome of.
     """
 
-    def __init__(self) -> None:
+    def __init__(
+        self, keeping: Keeping | None = None, wanted: frozenset[Hashable] | None = None
+    ) -> None:
+        self.keeping = keeping
+        self._wanted = wanted
         self.softmaxes: list[Softmax] = []
         self.suspicions: Counter[tuple[CallSite, tuple[int, ...]]] = Counter()
         self.places: dict[Hashable, PlaceCalls] = {}
@@ -81,11 +87,14 @@ class CallLog:
     ) -> None:
         """One call of an attention, with what its queries and keys are; None for one text.
 
-        The doubts are for the report; it splits if an item of its batch is a part of one input.
+        Nothing is noted of a place that is not wanted. The doubts are for the report; it splits if
+        an item of its batch is a part of one input.
         """
+        if not self.wants(spot):
+            return
         origins = None if nodes is None else (nodes[0].origins, nodes[1].origins)
         sources = None
-        if nodes is not None and nodes[0].rows == len(record.weights) * record.n_queries:
+        if nodes is not None and nodes[0].rows == record.shape[0] * record.n_queries:
             sources = nodes[0].source, nodes[1].source
         key = object() if spot.key is None else spot.key
         place_calls = self.places.setdefault(key, PlaceCalls(spot.place, origins, (spot.key,)))
@@ -95,13 +104,17 @@ class CallLog:
                 "model alone",
                 *doubts,
             )
-        record, empty = _with_empty_rows(record)
+        kept = None if self.keeping is None else self.keeping.keep(record, spot.key)
+        empty: tuple[str, ...] = ()
+        if kept is None:
+            record, empty = _with_empty_rows(record)
+            kept = record if self.keeping is None else self.keeping.keep_exact(record)
         place_calls.doubts |= dict.fromkeys((*doubts, *empty))
         place_calls.splits |= splits
         queries = None if origins is None else origins[0]
         place_calls.calls.append(
             Call(
-                record,
+                kept,
                 self.n_events,
                 spot.run,
                 queries,
@@ -111,6 +124,10 @@ class CallLog:
             )
         )
         self.n_events += 1
+
+    def wants(self, spot: Spot) -> bool:
+        """Whether calls of a place are recorded."""
+        return self._wanted is None or spot.key is None or spot.key in self._wanted
 
     def add_text(self, ids: Tensor) -> int:
         """The bit of a text whose embeddings are looked up; the same for the same ids."""
@@ -197,7 +214,7 @@ def _turns_joined(place: PlaceCalls) -> PlaceCalls:
         record = join_heads([head.record for head in heads])
         reads = functools.reduce(operator.or_, (head.reads for head in heads))
         calls.append(replace(heads[-1], record=record, reads=reads))
-    n_heads = calls[0].record.weights.shape[1]
+    n_heads = calls[0].record.shape[1]
     said = f"its {n_heads} heads ran in {turns} calls, one after another, which are joined"
     return replace(place, calls=calls, doubts={**place.doubts, said: None}, turns=turns)
 
@@ -215,6 +232,6 @@ def _is_next_head(one: PlaceCalls, other: PlaceCalls) -> bool:
     return all(
         bool(mine & theirs) for mine, theirs in zip(one.origins, other.origins, strict=True)
     ) and all(
-        a.weights.shape == b.weights.shape and a.weights.shape[1] == 1
+        a.shape == b.shape and a.shape[1] == 1
         for a, b in zip(one.records, other.records, strict=True)
     )

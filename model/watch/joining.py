@@ -40,18 +40,20 @@ def joined(sites: Sequence[tuple[Site, Sequence[Call]]], text: int = 0) -> Joine
     n_texts = max([len(texts) for _, texts in found], default=1)
     layers = [(site, steps) for site, each in of_text(found, text) for steps in each]
     layers.sort(key=lambda each: each[1][0].order)
+    # Without a module that layers share, every site keeps its number, also beside ones left out.
+    keeps_numbers = len(layers) == len(found)
     recording, count = Recording(), Counter[AttentionKind]()
     named: dict[Site, list[Site]] = {}
     steps: dict[Site, int] = {}
     batches: dict[int, Site] = {}
     for site, calls in layers:
-        own = Site(site.kind, count[site.kind])
+        own = site if keeps_numbers else Site(site.kind, count[site.kind])
         count[site.kind] += 1
         named.setdefault(site, []).append(own)
         if len(calls) > 1:
             steps[own] = len(calls)
         record = _steps(site, [call.record for call in calls])
-        batches.setdefault(len(record.weights), site)
+        batches.setdefault(record.shape[0], site)
         recording.add(own, 0, 1, record)
     if len(batches) > 1:
         listing = ", ".join(f"{size} at {site}" for size, site in batches.items())
@@ -88,7 +90,7 @@ def _steps(site: Site, calls: Sequence[AttentionRecord]) -> AttentionRecord:
     first = calls[0]
     if any(call.extra_keys != first.extra_keys for call in calls):
         raise several(site, len(calls), "with other keys of the model's own each time")
-    if any(len(call.weights) != len(first.weights) for call in calls):
+    if any(call.shape[0] != first.shape[0] for call in calls):
         raise several(site, len(calls), "on batches of different sizes")
     if all(a.n_queries < b.n_queries for a, b in pairwise(calls)):
         return _last(site, calls)

@@ -15,6 +15,7 @@ from torch.nn.attention.flex_attention import create_mask
 from model.paper.attention import masked_softmax
 from model.paper.masks import rows_without_keys
 from model.record.recording import AttentionRecord
+from model.trace.stored import OnDemand
 from model.watch.editing import SiteEdit
 from model.watch.masks import allows
 
@@ -49,6 +50,73 @@ def attended(
     )
 
 
+class ByHead(OnDemand):
+    """Weights of a fused kernel, (batch, head, query, key), computed one head at a time.
+
+    All at once they would take more memory than the kernel, which holds none of them.
+    """
+
+    def __init__(
+        self, q: Tensor, k: Tensor, scale: float, bias: Tensor | None, allowed: Tensor | None
+    ) -> None:
+        """Arguments as of `attended`; keys may have fewer heads; `bias` is added to the scores."""
+        self._q, self._k, self._scale = q, k, scale
+        self._bias, self._allowed = _four(bias), _four(allowed)
+        self._empty = self._forbidden = None
+        if self._allowed is not None:
+            empty = rows_without_keys(self._allowed)
+            self._forbidden = ~(self._allowed | empty)
+            self._empty = empty if bool(empty.any()) else None
+        self.shape = (*q.shape[:3], k.shape[2])
+        self._room = q.new_empty((2, *self.shape[2:]))
+
+    def head(self, sentence: int, number: int) -> Tensor:
+        """One head, (query, key), until the next is asked for."""
+        scores, weights = self._room
+        key = number * self._k.shape[1] // self._q.shape[1]
+        torch.mm(self._q[sentence, number], self._k[sentence, key].transpose(0, 1), out=scores)
+        scores *= self._scale
+        if self._bias is not None:
+            scores += _head(self._bias, sentence, number)
+        if self._forbidden is not None:
+            scores.masked_fill_(_head(self._forbidden, sentence, number), -math.inf)
+        torch.softmax(scores, dim=-1, out=weights)
+        if self._empty is not None:
+            weights.masked_fill_(_head(self._empty, sentence, number), 0)
+        return weights
+
+    def read(self) -> Tensor:
+        """All of them."""
+        batch, heads = self.shape[:2]
+        each = [self.head(i, j).clone() for i in range(batch) for j in range(heads)]
+        return torch.stack(each).view(self.shape)
+
+
+def _four(x: Tensor | None) -> Tensor | None:
+    """A mask or a bias with four axes."""
+    if x is None or x.dim() >= 4:
+        return x
+    return x[(None,) * (4 - x.dim())]
+
+
+def _head(x: Tensor, sentence: int, number: int) -> Tensor:
+    """What belongs to one head of a mask or a bias, which heads and sentences may share."""
+    return x[sentence if x.shape[0] > 1 else 0, number if x.shape[1] > 1 else 0]
+
+
+def by_head(inputs: Mapping[str, Any]) -> AttentionRecord:
+    """As `of_fused`, with weights that are computed when they are asked for, and nothing else."""
+    q, k, _, mask, is_causal, scale = _attention_inputs(inputs)
+    q, k = _heads_of(q), _heads_of(k)
+    allowed, bias = _masked(q, k, mask, is_causal)
+    if bias is not None and allowed is not None and bool(rows_without_keys(allowed).any()):
+        # Such rows keep weights of their own.
+        return of_fused(inputs)
+    scale = 1 / math.sqrt(q.shape[-1]) if scale is None else scale
+    weights: Any = ByHead(q, k, scale, bias, allowed)
+    return AttentionRecord(weights=weights, scores=None, q=None, k=None, v=None, allowed=allowed)
+
+
 def _as_kernel(added: Tensor, mask: Tensor | None, allowed: Tensor | None) -> Tensor:
     """Weights as the kernel computes them: a finite mask leaves even a row without keys some."""
     weights = masked_softmax(added, allowed)
@@ -78,22 +146,34 @@ def _scored(
     q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, is_causal: bool, scale: float | None
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor | None]:
     """q, k and v of every head, scores, scores with a mask's bias, and the mask."""
-    q, k, v = (x if x.dim() == 4 else x.reshape(-1, *x.shape[-3:]) for x in (q, k, v))
+    q, k, v = map(_heads_of, (q, k, v))
     shared = q.shape[1] // k.shape[1]
     if shared > 1:
         k, v = (x.repeat_interleave(shared, dim=1) for x in (k, v))
     scores = (q @ k.transpose(-2, -1)) * (1 / math.sqrt(q.shape[-1]) if scale is None else scale)
-    allowed, added = None, scores
+    allowed, bias = _masked(q, k, mask, is_causal)
+    return q, k, v, scores, scores if bias is None else scores + bias, allowed
+
+
+def _heads_of(x: Tensor) -> Tensor:
+    """(batch, head, token, width)."""
+    return x if x.dim() == 4 else x.reshape(-1, *x.shape[-3:])
+
+
+def _masked(
+    q: Tensor, k: Tensor, mask: Tensor | None, is_causal: bool
+) -> tuple[Tensor | None, Tensor | None]:
+    """The keys that a kernel allows, and what it adds to the scores of those."""
     if is_causal:
-        allowed = torch.ones(scores.shape[-2:], dtype=torch.bool, device=q.device).tril()
-    elif mask is not None:
-        mask = mask if mask.dim() <= 4 else mask.reshape(-1, *mask.shape[-3:])
-        if mask.dtype == torch.bool:
-            allowed = mask.clone()
-        else:
-            allowed = allows(mask)
-            added = scores + mask.masked_fill(~allowed, 0.0)
-    return q, k, v, scores, added, allowed
+        shape = q.shape[-2], k.shape[-2]
+        return torch.ones(shape, dtype=torch.bool, device=q.device).tril(), None
+    if mask is None:
+        return None, None
+    mask = mask if mask.dim() <= 4 else mask.reshape(-1, *mask.shape[-3:])
+    if mask.dtype == torch.bool:
+        return mask.clone(), None
+    allowed = allows(mask)
+    return allowed, mask.masked_fill(~allowed, 0.0)
 
 
 def of_fused(inputs: Mapping[str, Any]) -> AttentionRecord:

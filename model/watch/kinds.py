@@ -132,10 +132,18 @@ def _is_causal(place_calls: PlaceCalls) -> bool | None:
 
 
 def _latest_key(call: AttentionRecord) -> Tensor:
-    """The last key that each query sees, (batch, head, query); -1 for none."""
-    visible: Tensor = call.weights > 0
+    """The last key that each query sees; -1 for none.
+
+    (batch, head, query), or fewer axes where sentences or heads share a mask.
+    """
     if call.allowed is not None:
-        visible = call.allowed.expand(visible.shape)
+        # Heads and sentences that share a mask are looked at once.
+        leading = call.allowed.shape[:-2]
+        visible = call.allowed.expand(*leading, *call.shape[2:])
+    elif call.kept is not None and call.kept.latest is not None:
+        return call.kept.latest
+    else:
+        visible = call.weights > 0
     numbers = torch.arange(1, call.n_keys + 1, dtype=torch.int32, device=visible.device)
     return (visible[..., : call.n_keys] * numbers).amax(dim=-1) - 1
 

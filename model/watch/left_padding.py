@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from model.record.recording import AttentionRecord, CaptureError, Recording
-from model.trace.attention_map import TextSide, Tokens
+from model.trace.attention_map import TextSide
 from model.trace.trace import Trace
 
 
@@ -22,13 +22,20 @@ def without_left_padding(recording: Recording, sentence: int, named: Mapping[str
     for site in recording:
         record = recording[site]
         side = site.kind.key_side
-        if side is not None and 0 <= sentence < len(record.weights):
+        labels = None if side is None else named.get(side)
+        # Weights of a long text are read from a file, so they are not asked without need.
+        if (
+            side is not None
+            and labels is not None
+            and len(labels) != _length(recording, side)
+            and 0 <= sentence < record.shape[0]
+        ):
             before[side] = max(before.get(side, 0), _padding(record, sentence, site.kind))
     skipped: dict[TextSide, int] = {}
     for side, n in before.items():
-        labels: Tokens | None = named.get(side)
+        labels = named[side]
         total = _length(recording, side)
-        if not n or labels is None or len(labels) == total:
+        if not n:
             continue
         if len(labels) != total - n:
             raise CaptureError(
@@ -58,7 +65,7 @@ def _padding(record: AttentionRecord, sentence: int, kind: str) -> int:
     if record.allowed is None:
         visible = record.weights[sentence] > 0
     else:
-        visible = record.allowed.expand(record.weights.shape)[sentence]
+        visible = record.allowed.expand(record.shape)[sentence]
     visible = visible[..., : record.n_keys].any(dim=0)
     n_queries, n_keys = visible.shape
     if kind != "cross" and n_queries == n_keys:

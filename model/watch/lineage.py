@@ -326,10 +326,14 @@ class Lineage:
         node.alive = StorageWeakRef(storage)
         self._nodes[storage._cdata] = node
         if len(self._nodes) > self._sweep_at:
-            self._nodes = {
-                key: each
-                for key, each in self._nodes.items()
-                if each.alive is not None and not each.alive.expired()
-            }
-            self._sweep_at = max(2048, 2 * len(self._nodes))
+            self.sweep()
         return node
+
+    def sweep(self) -> None:
+        """Forget storages that are gone, with the scores that were known of them."""
+        self._nodes = {
+            key: each
+            for key, each in self._nodes.items()
+            if each.alive is not None and not each.alive.expired()
+        }
+        self._sweep_at = max(2048, 2 * len(self._nodes))

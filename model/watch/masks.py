@@ -64,6 +64,10 @@ def row_shift(x: Tensor, y: Tensor, where: Tensor) -> Tensor | None:
     return highest.where(known, 0.0)
 
 
+_MOST = 8
+"""The most tensors that are remembered: a model may add another one in each layer."""
+
+
 class Masks:
     """The masks in additive tensors; every layer adds the same one, so each is analysed once."""
 
@@ -82,6 +86,8 @@ class Masks:
             allowed = allows(added)
             entry = (view, added, None if bool(allowed.all()) else allowed)
             self._allowed[address] = entry
+            if len(self._allowed) > _MOST:
+                self._allowed.pop(next(iter(self._allowed)))
         return entry[2]
 
     def forget(self, written: Tensor) -> None:

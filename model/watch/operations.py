@@ -142,17 +142,24 @@ def _flex(mode: Recorder, func: Any, args: Args, kwargs: Kwargs) -> Any:
 def _fused(mode: Recorder, func: Any, args: Args, kwargs: Kwargs) -> Any:
     """A fused kernel, whose own output is passed on."""
     result = func(*args, **kwargs)
+    spot, out = mode.places.here(), first_tensor(result)
     arguments = _named_arguments(func, args, kwargs)
+    source: Any = arguments.get("query", arguments.get("src"))
+    edit = mode.edits.at(spot)
+    if edit is None and not mode.log.wants(spot):
+        _put_output(mode, source, out)
+        return result
     name = func.overloadpacket.__name__
     if name not in _KERNELS and _rows_are_heads(mode, arguments["query"]):
         arguments |= _unpacked(arguments)
-    record = _KERNELS.get(name, kernels.of_fused)(arguments)
+    of_kernel = _KERNELS.get(name, kernels.of_fused)
+    if mode.log.keeping is not None and edit is None and of_kernel is kernels.of_fused:
+        of_kernel = kernels.by_head
+    record = of_kernel(arguments)
     nodes = None
     if name not in _KERNELS:
         nodes = mode.lineage.of(arguments["query"]), mode.lineage.of(arguments["key"])
-    spot, out = mode.places.here(), first_tensor(result)
     doubts: tuple[str, ...] = ()
-    source: Any = arguments.get("query", arguments.get("src"))
     splits = False
     if name not in _KERNELS:
         if record.v is not None and out is not None and not arguments.get("dropout_p"):
@@ -161,7 +168,6 @@ def _fused(mode: Recorder, func: Any, args: Args, kwargs: Kwargs) -> Any:
             key = arguments["key"]
             record, more, splits = _of_kernel(mode, spot, source, key, record)
             doubts += more
-    edit = mode.edits.at(spot)
     if edit is not None:
         if name in _KERNELS or out is None:
             raise edit.hidden(
@@ -178,12 +184,17 @@ def _fused(mode: Recorder, func: Any, args: Args, kwargs: Kwargs) -> Any:
     if name not in _KERNELS:
         record = _with_text_first(mode, spot, arguments["query"], arguments["key"], record)
     mode.log.add_call(spot, record, nodes, doubts, splits=splits)
+    _put_output(mode, source, out)
+    return result
+
+
+def _put_output(mode: Recorder, source: Any, out: Tensor | None) -> None:
+    """Note what a kernel's output comes from."""
     if out is not None:
         known = torch.is_tensor(source) and not source.is_nested and not out.is_nested
         axes = resized(out, mode.lineage.view(source)) if known else None
         root = mode.lineage.of(source).root if known else -1
         mode.lineage.put(out, mode.lineage.fresh(root), axes)
-    return result
 
 
 def _rows_are_heads(mode: Recorder, query: Tensor) -> bool:
@@ -240,7 +251,7 @@ def _of_kernel(
         return record, (), False
     q, k = mode.lineage.view(query).dims, mode.lineage.view(key).dims
     leading = tuple(together(one, other) for one, other in zip(q[:2], k[:2], strict=True))
-    shape = record.weights.shape
+    shape = record.shape
     arrangement = arranged(
         shape,
         (*leading, tagged(q[2], 0), tagged(k[2], 1)),

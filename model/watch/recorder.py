@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -16,10 +16,12 @@ from torch.utils._python_dispatch import TorchDispatchMode, _get_current_dispatc
 from model.record.intervention import UNCHANGED, Intervention
 from model.record.recording import CaptureError
 from model.record.scopes import Scope
-from model.trace.attention_map import AttentionKind, known_kind
+from model.trace.attention_map import AttentionKind, Site, known_kind
+from model.trace.rounded_weights import Bits, require_bits
 from model.watch.call_log import CallLog
 from model.watch.call_sites import Places, Spot
 from model.watch.editing import Edits
+from model.watch.keeping import Keeping
 from model.watch.lineage import Lineage
 from model.watch.masks import Masks
 from model.watch.operations import handler_of, unfollowed
@@ -41,14 +43,14 @@ class RecordingMode(TorchDispatchMode):
         # Compilation is off anyway; disabling it at every operation would take half of the time.
         return False
 
-    def __init__(self, edits: Edits, n_heads: int | Mapping[str, int] | None = None) -> None:
+    def __init__(self, edits: Edits, n_heads: int | Mapping[str, int] | None, log: CallLog) -> None:
         super().__init__()
         self._n_heads = n_heads
         self.edits = edits
         self.lineage = Lineage()
         self.masks = Masks()
         self.places = Places()
-        self.log = CallLog()
+        self.log = log
 
     def __torch_dispatch__(
         self,
@@ -109,6 +111,9 @@ def watching(
     like: Watched | None = None,
     n_heads: int | Mapping[str, int] | None = None,
     kind: AttentionKind | str | Mapping[str, AttentionKind | str] | None = None,
+    sites: Iterable[Site | str] | None = None,
+    bits: Bits | None = None,
+    progress: bool = False,
 ) -> Generator[Watched, None, None]:
     """Record the attention of every module that runs in this thread until the block ends.
 
@@ -123,6 +128,9 @@ def watching(
     values, for every sentence of a batch and in every call of a site; gates of 1 change no bit. A
     mask takes the place of the model's own, padding included. There are no gradients then.
 
+    For a long text, `bits` writes the weights of each layer to a temporary file as they come, so
+    that no more than one layer is in memory; a trace of it reads them from there.
+
     Args:
         under: masks and heads, by the sites that `like` has.
         weights: to be used in place of those of whole sites, as {("decoder", 0): recorded};
@@ -131,32 +139,46 @@ def watching(
         n_heads: how many heads the modules have where the report says "heads or batch uncertain";
             of every module, or by the names of `named_modules`.
         kind: what attention is, where the report calls its kind uncertain or wrongly; likewise.
+        sites: those to record, as `like` names them ("encoder.0"); None for all.
+        bits: 8, 16 or 32 to keep weights and masks alone, in that many bits each
+            (`Trace.precision` says what that means); None for everything, in memory.
+        progress: whether a bar on standard error counts sites; with `like`, it says how large the
+            file will be.
 
     Raises:
-        TraceError: if there is no such kind.
+        TraceError: if there is no such kind, or no such number of bits.
+        CaptureError: if weights do not fit on the disk, or `like` has no such site.
         CaptureError: if what is to be edited did not run, is hidden in a fused operation, or is
             wanted with gradients; if the block ends in another thread or task than it began in, or
             before one that began later. The message says what to do.
         HeadError, MaskError: if an edit does not fit the model.
     """
-    if like is None and (under != UNCHANGED or weights):
+    if like is None and (under != UNCHANGED or weights or sites is not None):
         raise CaptureError(
-            "What is to be edited goes by sites; watch the model once as it is, and pass what "
-            "that saw as watching(…, like=seen)."
+            "What is to be edited or left out goes by sites; watch the model once as it is, and "
+            "pass what that saw as watching(…, like=seen)."
         )
+    known = {} if like is None else like.shapes(sites)
+    keeping = None
+    if bits is not None:
+        require_bits(bits)
+        keeping = Keeping(bits, known, shows=progress)
+    log = CallLog(keeping, None if sites is None else frozenset(known))
     kinds = (
         {path: known_kind(each) for path, each in kind.items()}
         if isinstance(kind, Mapping)
         else (None if kind is None else known_kind(kind))
     )
     recorder = RecordingMode(
-        Edits({}) if like is None else like.edits(under, weights or {}), n_heads
+        Edits({}) if like is None else like.edits(under, weights or {}), n_heads, log
     )
     try:
         with _innermost.holding(recorder), _uncompiled(), _installed(recorder):
             yield Watched(recorder.log, like, kinds)
     finally:
         recorder.places.forget_run()
+        if keeping is not None:
+            keeping.close()
     recorder.edits.require_met()
 
 

@@ -42,7 +42,7 @@ class WatchedSite(Brief):
     @property
     def n_heads(self) -> int:
         """The number of heads."""
-        return self.calls[0].weights.shape[1]
+        return self.calls[0].shape[1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ class Report(Brief):
     def __str__(self) -> str:
         lines = [f"{len(self.sites)} attention sites"]
         for each in self.sites:
-            shape = " × ".join(map(str, each.calls[0].weights.shape))
+            shape = " × ".join(map(str, each.calls[0].shape))
             times = f", {len(each.calls)} calls" if len(each.calls) > 1 else ""
             extra = each.calls[0].extra_keys
             last = f" with {listed(extra)}" if extra else ""

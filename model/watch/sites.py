@@ -11,6 +11,7 @@ from model.brief import listed
 from model.record.intervention import Intervention
 from model.record.recording import AttentionRecord, CaptureError, Recording, TraceLabels
 from model.trace.attention_map import AttentionKind, Site
+from model.trace.rounded_weights import Bits, require_bits
 from model.trace.trace import Trace
 from model.watch.arrangement import UNCERTAIN
 from model.watch.call_log import CallLog, PlaceCalls, heads_joined
@@ -69,6 +70,33 @@ class Watched:
                 for each, place in self._sites()
             },
         )
+
+    def shapes(self, sites: Iterable[Site | str] | None) -> dict[Hashable, tuple[int, int, int]]:
+        """The shape (head, query, key) of the weights at each place; CaptureError if none is there.
+
+        Args:
+            sites: by name, those to take; None for all.
+        """
+        known = self._sites()
+        wanted = _wanted(sites, known)
+        return {
+            key: (
+                each.n_heads // len(place.keys),
+                each.calls[0].n_queries,
+                each.calls[0].shape[3],
+            )
+            for each, place in known
+            if wanted is None or str(each.site) in wanted
+            for key in place.keys
+        }
+
+    def size(self, tokens: int, bits: Bits = 8) -> int:
+        """The bytes of a trace of the sites seen, for a text of so many tokens and for its output.
+
+        The weights count, which is nearly all of `Trace.save(…, bits=bits)`.
+        """
+        require_bits(bits)
+        return sum(each.n_heads for each in self.sites) * tokens**2 * bits // 8
 
     def _sites(self) -> list[tuple[WatchedSite, PlaceCalls]]:
         places = heads_joined(list(self._log.places.values()))
@@ -162,13 +190,8 @@ class Watched:
             TraceError: if the lengths of labels, predictions and log_probs disagree.
         """
         self._require_any()
-        wanted = None if sites is None else {str(each) for each in sites}
         known = self._sites()
-        names = {str(each.site) for each, _ in known}
-        if wanted is not None and wanted - names:
-            raise CaptureError(
-                f"There is no {min(wanted - names)} here; there is {', '.join(sorted(names))}."
-            )
+        wanted = _wanted(sites, known)
         traced = [each for each in known if wanted is None or str(each[0].site) in wanted]
         for each, _ in traced:
             _require_certain(each)
@@ -214,6 +237,21 @@ class Watched:
         )
 
 
+def _wanted(
+    sites: Iterable[Site | str] | None, known: list[tuple[WatchedSite, PlaceCalls]]
+) -> set[str] | None:
+    """The names of wanted sites; CaptureError if one of them did not run."""
+    if sites is None:
+        return None
+    wanted = {str(each) for each in sites}
+    names = {str(each.site) for each, _ in known}
+    if wanted - names:
+        raise CaptureError(
+            f"There is no {min(wanted - names)} here; there is {', '.join(sorted(names))}."
+        )
+    return wanted
+
+
 def _extra(call: AttentionRecord) -> tuple[int, int]:
     """How many keys a model adds before those of the text, and behind them."""
     return call.extra_before, len(call.extra_keys) - call.extra_before
@@ -254,12 +292,10 @@ def _require_shares(site: WatchedSite, place: PlaceCalls, *, partial: bool) -> N
             f"{site.site}: {next(iter(place.doubts))}; choose sites= for the trace, and sentence= "
             "counts these."
         )
-    for call in site.calls:
+    for call in site.calls if place.doubts else ():
         sums = call.weights.float().sum(dim=-1)
         shares = (sums - 1).abs() <= _ROUNDING
-        if place.doubts and not bool(
-            (shares | (sums == 0) | sums.isnan()).all() and not (call.weights < 0).any()
-        ):
+        if not bool((shares | (sums == 0) | sums.isnan()).all() and not (call.weights < 0).any()):
             raise CaptureError(
                 f"{site.site}: {next(iter(place.doubts))}, and they are no shares of 1; choose "
                 "other sites= for the trace."

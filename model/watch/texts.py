@@ -47,7 +47,7 @@ class Call:
             and self.sources is not None
             and self.sources == other.sources
             and not self.follows(other)
-            and mine.weights.shape == theirs.weights.shape
+            and mine.shape == theirs.shape
             and mine.extra_keys == theirs.extra_keys
             and mine.q is not None
             and theirs.q is not None
@@ -100,7 +100,7 @@ def _texts_of_run(site: Site, run: list[Call], n_calls: int) -> list[list[Call]]
         if call.looks_up >> before.order:
             how = "each time reading another text and what it made of the one before"
             raise several(site, n_calls, how)
-        if call.record.weights.shape != before.record.weights.shape:
+        if call.record.shape != before.record.shape:
             how = "each time reading what it made before, but not as many tokens"
             raise several(site, n_calls, how)
         read[0].append(call)

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 from model.checkpoints.checkpoint import CheckpointError
 from model.explain.examples import read_examples
+from model.trace import array_archive
 from model.trace.attention_map import TraceError
 from model.trace.trace import Trace
 from model.translate.sentences import TextError
@@ -82,6 +83,31 @@ def require_trace(data: bytes) -> None:
 @given(data=st.data())
 def test_any_file_is_a_trace_or_refused_in_a_sentence(saved: bytes, data: st.DataObject) -> None:
     require_trace(data.draw(files(saved)))
+
+
+@pytest.fixture(scope="module")
+def rounded(translator: Translator) -> bytes:
+    file = io.BytesIO()
+    translator.trace("The cat eats.").save(file, bits=8)
+    return file.getvalue()
+
+
+@cases(1000)
+@given(data=st.data())
+def test_any_file_that_stays_on_the_disk_is_a_trace_or_refused_in_a_sentence(
+    rounded: bytes, data: st.DataObject
+) -> None:
+    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(array_archive, "AT_ONCE", 0)
+        path = Path(folder, "trace.npz")
+        path.write_bytes(data.draw(files(rounded)))
+        with limits(seconds=5, megabytes=128):
+            try:
+                for each in Trace.load(path).maps.values():
+                    for number in range(each.n_heads):
+                        each.head(number)
+            except TraceError as refused:
+                require_sentence(refused)
 
 
 ARRAYS = st.one_of(

@@ -53,7 +53,10 @@ def sound(*_: Any, **__: Any) -> Any:
     return SimpleNamespace(input_features=torch.linspace(-1, 1, 8 * 16).reshape(1, 8, 16))
 
 
-def test_the_code_of_the_page_runs_and_gives_traces(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_code_of_the_page_runs_and_gives_traces(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
     for name, tiny in MODELS.items():
         (family,) = (each for each in FAMILIES if each.model == tiny)
         model = build(family, "sdpa")
@@ -83,6 +86,14 @@ def test_the_code_of_the_page_runs_and_gives_traces(monkeypatch: pytest.MonkeyPa
     assert len(shown[1][0].target) == len(IDS[0]) + 8 - 1
     assert shown[3][0].source.tokens == ("two", "words")
     assert len(space["seconds"]) == len(shown[2][0].target)
+    # A long text is in the file that was written, and its size was said before.
+    long, config = space["long"], space["model"].config
+    assert [(str(site), each.bits) for site, each in long.maps.items()] == [("decoder.1", 8)]
+    assert len(long.target) == config.n_positions
+    said = capsys.readouterr()
+    megabytes = 2 * config.n_head * config.n_positions**2 / 1e6
+    assert f"{megabytes:.2f} MB\n{long.precision}" in said.out
+    assert "1/1" in said.err
     # Words begin and continue as their vocabularies say.
     for tokens in (shown[0][0].source, shown[1][0].target, shown[2][0].target):
         assert axis_texts(tokens)[1:] == [f"{'…' * (each % 2)}t{each}" for each in tokens.ids[1:]]

@@ -1,0 +1,131 @@
+"""Measures what a long text takes: time, memory and size, at several lengths and numbers of heads.
+
+    python -m benchmarks.lengths
+
+Encoders of BERT's shape with heads of 8 dimensions and random weights, by torch's fused kernel and
+by hand (eager), each in a process of its own. Prints the plain pass, the recorded pass with its
+file, its memory above the plain pass, the saved file, and what opening it and its first head take.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import torch
+from transformers import BertConfig, BertModel
+
+import headscope as hs
+from benchmarks._measure import write
+from model.trace.rounded_weights import Bits
+
+T = TypeVar("T")
+
+LENGTHS = (128, 512, 1024)
+SHAPES = ((12, 12), (32, 32))
+ATTENTION = ("sdpa", "eager")
+HEAD_WIDTH = 8
+
+
+def peak() -> float:
+    """Megabytes of memory that this process held at most."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def timed(work: Callable[[], T]) -> tuple[T, float]:
+    """A result, and the seconds that it took."""
+    began = time.perf_counter()
+    result = work()
+    return result, time.perf_counter() - began
+
+
+def measure(layers: int, heads: int, tokens: int, attention: str, bits: Bits) -> dict[str, Any]:
+    """One row of the table."""
+    width = HEAD_WIDTH * heads
+    config = BertConfig(
+        num_hidden_layers=layers,
+        num_attention_heads=heads,
+        hidden_size=width,
+        intermediate_size=2 * width,
+        max_position_embeddings=tokens,
+        vocab_size=1000,
+    )
+    config._attn_implementation = attention
+    model = BertModel(config).eval()
+    ids = torch.randint(0, 1000, (1, tokens), generator=torch.Generator().manual_seed(0))
+    with torch.no_grad(), tempfile.TemporaryDirectory() as folder:
+        with hs.watching() as short:
+            model(ids[:, :8])
+        model(ids)
+        _, plain = timed(lambda: model(ids))
+        plain_peak = peak()
+
+        def record() -> Any:
+            with hs.watching(like=short, bits=bits) as seen:
+                model(ids)
+            return seen.trace()
+
+        trace, recorded = timed(record)
+        file = Path(folder, "long.npz")
+        _, saved = timed(lambda: trace.save(file))
+        above = peak() - plain_peak
+        size = file.stat().st_size
+        opened, opening = timed(lambda: hs.Trace.load(file))
+        _, head = timed(lambda: opened.attention("encoder", layers - 1).head(heads - 1))
+    return {
+        "layers": layers,
+        "heads": heads,
+        "tokens": tokens,
+        "attention": attention,
+        "plain_s": round(plain, 3),
+        "recorded_s": round(recorded, 3),
+        "saved_s": round(saved, 3),
+        "mb_above_plain": round(above, 1),
+        "file_mb": round(size / 1e6, 1),
+        "opened_ms": round(1000 * opening, 1),
+        "head_ms": round(1000 * head, 1),
+    }
+
+
+def main(argv: list[str] | None = None) -> None:
+    """Measure, print and write."""
+    options = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    options.add_argument("--bits", type=int, choices=(8, 16, 32), default=8)
+    options.add_argument("--tokens", type=int, nargs="*", default=LENGTHS)
+    options.add_argument("--one", nargs=4, help=argparse.SUPPRESS)
+    asked = options.parse_args(argv)
+    torch.set_num_threads(1)
+    if asked.one:
+        *numbers, attention = asked.one
+        layers, heads, tokens = map(int, numbers)
+        print(json.dumps(measure(layers, heads, tokens, attention, asked.bits)))
+        return
+    rows: list[dict[str, Any]] = []
+    for layers, heads in SHAPES:
+        for tokens in asked.tokens:
+            for attention in ATTENTION:
+                # Peak memory is of a whole process.
+                shape = [str(each) for each in (layers, heads, tokens, attention)]
+                command = [sys.executable, "-m", "benchmarks.lengths", "--one", *shape]
+                command += ["--bits", str(asked.bits)]
+                answer = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+                row = json.loads(answer.splitlines()[-1])
+                if not rows:
+                    print("  ".join(row))
+                rows.append(row)
+                print("  ".join(f"{value:>{len(name)}}" for name, value in row.items()), flush=True)
+    write("lengths", torch.device("cpu"), bits=asked.bits, rows=rows)
+
+
+if __name__ == "__main__":
+    main()
