@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from model.trace.array_values import TraceError
 from model.trace.stored import MOST_BYTES, FileArray, StoredFile
 
-AT_ONCE = 64 << 20
+AT_ONCE = 16 << 20
 """The bytes of arrays up to which a file is read whole, and so checked whole."""
 
 Entry = NDArray[Any] | FileArray

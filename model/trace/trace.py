@@ -152,7 +152,7 @@ class Trace(ArrayValue, Sized):
     def load(file: str | os.PathLike[str] | BinaryIO, *, most_bytes: int | None = None) -> Trace:
         """The trace in a file from `save`, or from another program that follows docs/traces.md.
 
-        Arrays of more than 64 MiB stay in the file if it has a path: each head is read, and
+        Arrays of more than 16 MiB stay in the file if it has a path: each head is read, and
         checked, when it is asked for.
 
         Args:

@@ -74,8 +74,8 @@ class ByHead(OnDemand):
         """One head, (query, key), until the next is asked for."""
         scores, weights = self._room
         key = number * self._k.shape[1] // self._q.shape[1]
-        torch.mm(self._q[sentence, number], self._k[sentence, key].transpose(0, 1), out=scores)
-        scores *= self._scale
+        q, k = self._q[sentence, number], self._k[sentence, key]
+        torch.addmm(scores, q, k.transpose(0, 1), beta=0, alpha=self._scale, out=scores)
         if self._bias is not None:
             scores += _head(self._bias, sentence, number)
         if self._forbidden is not None:
