@@ -99,6 +99,16 @@ def test_a_sink_does_not_swallow_many_small_weights() -> None:
     assert (again[0, 0, 1:] > 0).all()
 
 
+@pytest.mark.parametrize("gap", [1, 5, 34, 89, 144])
+def test_no_spacing_of_keys_makes_all_steps_round_alike(gap: int) -> None:
+    for root in np.linspace(0.6, 60, 40):
+        weights = np.zeros((1, 4096), np.float32)
+        weights[0, ::gap] = (root / 255) ** 2
+        weights[0, -1] = 1
+        weights /= weights.sum()
+        assert abs(restored(*rounded(weights)) - weights).max() <= 0.02 * weights.max()
+
+
 @pytest.mark.parametrize(("bits", "tolerance"), [(8, 0.02), (16, 1e-3), (32, 0)])
 def test_a_trace_is_saved_in_as_many_bits_as_asked(
     trace: Trace, bits: Any, tolerance: float
