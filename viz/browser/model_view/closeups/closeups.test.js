@@ -28,6 +28,8 @@ function drawnBy(paint, data, room = ROOMS[1]) {
     measureText: (text) => ({ width: [...text].length * 0.5 * parseFloat(state.font.split(" ")[1]) }),
     createLinearGradient: () => ({ addColorStop: () => {} }),
     fillText: (text, x) => {
+      // Hinted, small letters would be wider than in proportion to the size at which they are measured.
+      assert.equal(state.textRendering, "geometricPrecision");
       texts.push(text);
       written.push({ text, left: x, right: x + does.measureText(text).width });
     },
@@ -215,4 +217,5 @@ test("every next token but the one that was taken can be taken instead", () => {
   for (const room of ROOMS) assert.match(said(drawnBy(paintNext, data, room).texts), /What comes after “Er”.*16,000 tokens.*hat \| −1.00 \| 80% \| ist \| −3.00 \| < 1%/);
   assert.deepEqual(drawnBy(paintNext, data).hot.map(({ act, label }) => [act, label]), [[{ ask: "instead", step: 1, id: 9 }, "Take “ist” instead"]]);
   assert.deepEqual(drawnBy(paintNext, { ...data, answer: null }).hot, []);
+  assert.match(said(drawnBy(paintNext, { ...data, shares: [0.9996, 0.0004], answer: null }).texts), /hat \| > 99% \| ist \| < 1%/);
 });

@@ -6,8 +6,9 @@ import { tr } from "../../canvas/wording.js";
 import { numberText } from "./numbers.js";
 import { Pen, bounded, mostOf } from "./pen.js";
 
-/** @type {(share: number) => string} */
+/** A probability, of which nothing is certain and nothing that is offered impossible. @type {(share: number) => string} */
 function oddsText(share) {
+  if (share >= 0.995) return `> ${percent(0.99)}`;
   return share > 0 && share < 0.005 ? `< ${percent(0.01)}` : percent(share);
 }
 

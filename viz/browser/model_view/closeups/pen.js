@@ -52,6 +52,8 @@ export class Pen {
   /** @param {Context} context @param {Inks} inks @param {number} em */
   constructor(context, { theme }, em) {
     this.context = context;
+    // Else letters are hinted: small ones would be wider than in proportion, and a text wider than it was measured.
+    context.textRendering = "geometricPrecision";
     this.theme = theme;
     this.em = em;
     // Where tokens are many, fewer are written rather than all of them too small.

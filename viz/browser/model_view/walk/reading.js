@@ -132,9 +132,9 @@ export function crossHead(figure, block) {
   return { ...chosen, later: copies(0) > copies(figure.offset) ? 0 : figure.offset };
 }
 
-/** The source word that each written word's rows look at, where one of them clearly does.
- * @type {(figure: Walked, head: HeadInBlock & { later: number }) => Seen[]} */
-export function looksOf(figure, { block, place, head, later }) {
+/** The source word that each written word's row looks at most, where so much of its weight goes there: by default, where it clearly does.
+ * @type {(figure: Walked, head: HeadInBlock & { later: number }, least?: number) => Seen[]} */
+export function looksOf(figure, { block, place, head, later }, least = HALF) {
   const cells = figure.cells(block, place, head);
   return figure.written.flatMap(({ first, tokens, special }, word) => {
     if (special) return [];
@@ -145,6 +145,6 @@ export function looksOf(figure, { block, place, head, later }) {
     const row = sharesOf(cells, query);
     const key = peak(row);
     const read = figure.read.findIndex((each) => each.first <= key && key < each.first + each.tokens.length);
-    return row[key] < HALF || read < 0 || figure.read[read].special ? [] : [{ word, read, query, key }];
+    return row[key] < least || read < 0 || figure.read[read].special ? [] : [{ word, read, query, key }];
   });
 }

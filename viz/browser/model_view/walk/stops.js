@@ -209,7 +209,9 @@ function crossStop(figure, { blocks }) {
   const told = looks.findLastIndex(({ word, read }) => quotable(figure.written[word].text) && quotable(figure.read[read].text));
   const place = farthest ? jumps.findLastIndex((jump) => Math.abs(jump) === farthest) : told < 0 ? looks.length - 1 : told;
   const [look, n, after] = [looks[place], farthest, chosen.later > 0];
-  const inOrder = looks.length > 2 && looks.length >= 0.8 * figure.written.length && looks.every(({ read }, each) => !each || looks[each - 1].read <= read);
+  // A row that looks back is no less out of order for spreading its weight.
+  const all = looksOf(figure, chosen, 0);
+  const inOrder = looks.length > 2 && looks.length >= 0.8 * figure.written.length && all.every(({ read }, each) => !each || all[each - 1].read <= read);
   const named = { word: figure.written[look.word].text, seen: figure.read[look.read].text };
   let says = after ? tr("After “{word}”, this head looks at “{seen}” in your sentence.", named) : tr("To write “{word}”, this head looks at “{seen}” in your sentence.", named);
   if (jumps[place] < 0) {

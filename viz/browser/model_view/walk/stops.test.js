@@ -76,6 +76,13 @@ test("cross-attention tells of the farthest jump, or that there is none", () => 
   assert.match(saysOf(translation({ cross: [0, 0, 3, 3, 3] }), "cross"), /^After “hat”, this head jumps ahead 3 places in your sentence, to “it”/);
   assert.equal(saysOf(translation({ cross: [0, 0, 1, 2, 3] }), "cross"), "This head goes through your sentence in order, up to “it”.");
   assert.equal(saysOf(translation({ cross: [4, 4, 4, 4, 4] }), "cross"), undefined);
+  const [read, written] = ["He has bought a dog . </s>", "<s> Er hat einen Hund gekauft ."].map((text) => text.split(" "));
+  const looking = (gekauft) =>
+    figureOf([stack("encoder", read, [block("encoder", 7, 7, [[back]])]), stack("decoder", written, [block("cross", 7, 7, [[(query) => [0, 0, 1, 3, 4, gekauft, 5][query]]])])], {
+      ...{ written: wordsOf(written.slice(1)), read: wordsOf(read), head: ["cross", 0, 0], later: 1 },
+    });
+  assert.match(saysOf(looking([0, 0, 0.2, 0.2, 0.4, 0.1, 0.1]), "cross"), /in order, up to “dog”/);
+  assert.match(saysOf(looking([0, 0, 0.4, 0.2, 0.2, 0.1, 0.1]), "cross"), /^After “Hund”, this head looks at “dog”/);
   const labelled = translation({ cross: [2, 0, 1, 3, 3], more: { head: null, later: 0 } });
   labelled.stacks[1].blocks[1].labels = [["pairs the predicted token with its source"]];
   assert.match(saysOf(labelled, "cross"), /^To write “hat”, this head jumps back 2 places in your sentence, to “He”/);
