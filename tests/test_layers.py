@@ -14,6 +14,7 @@ ROOT = Path(__file__).resolve().parents[1]
 FLOORS = (
     ("model.arguments", "model.brief", "model.console", "model.files", "model.numbers"),
     ("model.trace", "model.paper"),
+    ("model.rules",),
     ("model.record",),
     ("model.checkpoints", "model.watch"),
     ("model.translate",),
@@ -70,7 +71,7 @@ WITHOUT_TORCH = (
     "viz.save",
     "viz.browser",
     "viz.links",
-    *FLOORS[12],
+    *FLOORS[13],
 )
 """Rooms that are loaded, with all that they import, where there is no torch."""
 

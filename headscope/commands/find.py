@@ -10,7 +10,7 @@ import argparse
 from headscope.commands.translate import DEFAULT_CHECKPOINT
 from model.checkpoints.checkpoint import CheckpointError
 from model.checkpoints.shipped import checkpoint_folder
-from model.record.weight_rules import RULES
+from model.rules.weight_rules import RULES
 from model.survey.corpus_survey import KEYS
 from model.survey.part import SurveyError
 from model.survey.survey_file import read_sentences, read_survey
@@ -53,7 +53,7 @@ def run(arguments: argparse.Namespace) -> None:
             )
         for place in survey.ranked(arguments.by)[: arguments.most]:
             profile, label = survey.of(place), survey.label(place)
-            said = label.text if label and label.earned else ""
+            said = label.text if label and label.says else ""
             mean, loss = profile.measures[arguments.by].mean, profile.effect.mean
             print(f"{written_heads([place])}\t{mean:.2f}\tloss without it {loss:.2f} nats\t{said}")
         return

@@ -15,13 +15,15 @@ from headscope.commands.translate import DEFAULT_CHECKPOINT
 from model.checkpoints.checkpoint import CheckpointError
 from model.checkpoints.shipped import checkpoint_folder
 from model.explain.labels import Sample
+from model.explain.rules_file import save_head_rules
 from model.survey.head_profile import summed_up
+from model.survey.head_sentences import USED
 from model.survey.indexing import indexed
 from model.survey.parallel_text import CorpusError, Pair, columns_of, key, read_pairs
 from model.survey.part import SurveyError
 from model.survey.probes import probed
 from model.survey.rule_costs import JUDGED, RULED, TRANSLATED, ruled
-from model.survey.running import Engine, asking, counts
+from model.survey.running import Engine, asking, counts, rules_in_words
 from model.survey.survey_file import SURVEY, save_survey
 from model.translate.translator import load
 
@@ -157,6 +159,18 @@ def run(arguments: argparse.Namespace) -> None:
                 ask=asking(arguments.checkpoint, arguments.output, engine),
             )
             survey = replace(survey, rules=rules)
+            if both >= USED:
+                words = rules_in_words(
+                    arguments.checkpoint,
+                    part,
+                    survey.sample,
+                    rules.lexicon,
+                    arguments.output,
+                    engine,
+                )
+                save_head_rules(arguments.checkpoint, words)
+            else:
+                print(f"No rules in words: they need {USED} sentences of --rules and --judged.")
     index = indexed(part, None if survey.rules is None else survey.rules.lexicon)
     save_survey(arguments.checkpoint, survey, index)
     print(f"{arguments.checkpoint / SURVEY}: {len(part):,} sentences")

@@ -36,8 +36,10 @@ from numpy.typing import NDArray
 
 from model.brief import Brief
 from model.explain.head_rows import TOKENS, Values
+from model.explain.head_rules import HeadRules
 from model.explain.measures import MEASURES, ON_SOURCE, on_sources, pairing, telling_facts
 from model.trace.attention_map import AttentionKind, AttentionMap, Site
+from model.trace.head import Head
 from model.trace.trace import Trace
 
 MIN_SENTENCES = 500
@@ -181,6 +183,7 @@ class Label:
             token's source beyond chance or, if unknown, the mutual information of row and key as a
             share of its maximum.
         measure: the key of the measure that the text is about; empty if it is about none.
+        is_rule: whether the text says the head's rule, as model.explain.head_rules has it.
     """
 
     text: str
@@ -189,6 +192,12 @@ class Label:
     share: str = ""
     telling: float = 0.0
     measure: str = ""
+    is_rule: bool = False
+
+    @property
+    def says(self) -> bool:
+        """Whether the text says what the head does, by a label or by its rule."""
+        return self.earned or self.is_rule
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,17 +268,34 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class Survey(Brief):
-    """The findings on every head of a model over new sentences, by site, as in labels.json."""
+    """The findings on every head of a model over new sentences, by site, as in labels.json.
+
+    A head without a label is described by its rule, if it has one.
+    """
 
     sample: Sample
     heads: Mapping[Site, tuple[Finding, ...]]
+    rules: HeadRules | None = None
 
     @property
     def labels(self) -> Mapping[Site, tuple[Label | None, ...]]:
         """For each site, an entry for each head; read-only."""
         return MappingProxyType(
-            {site: tuple(head.in_words for head in heads) for site, heads in self.heads.items()}
+            {
+                site: tuple(
+                    self._in_words(Head(site, number), head) for number, head in enumerate(heads)
+                )
+                for site, heads in self.heads.items()
+            }
         )
+
+    def _in_words(self, place: Head, finding: Finding) -> Label | None:
+        label = finding.in_words
+        rule = None if self.rules is None else self.rules.heads.get(place)
+        if rule is None or (label is not None and label.earned):
+            return label
+        telling = label.telling if label else 0.0
+        return Label(rule.text, rule.reason, earned=False, telling=telling, is_rule=True)
 
     @property
     def n_heads(self) -> int:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 from model.checkpoints.checkpoint import CONFIG, LABELS, CheckpointError, own_file, read_json
 from model.explain.labels import Survey
+from model.explain.rules_file import HEAD_RULES, read_head_rules
 from model.files import write_whole
 from model.paper.config import TransformerConfig
 from model.trace.attention_map import AttentionKind, Site
@@ -28,9 +30,9 @@ def save_labels(directory: Path, survey: Survey) -> None:
 
 
 def read_labels(directory: Path) -> Survey | None:
-    """The survey in labels.json of a checkpoint folder; None without the file.
+    """The survey in labels.json of a checkpoint folder, with rules.json; None without labels.
 
-    Raises CheckpointError if the file is damaged, or belongs to another model.
+    Raises CheckpointError if a file is damaged, or belongs to another model.
     """
     path = own_file(directory, LABELS)
     if not path.exists():
@@ -46,7 +48,13 @@ def read_labels(directory: Path) -> Survey | None:
             f"{path} is damaged: {error}. Delete it, or write it anew with python -m "
             "model.training.labels."
         ) from None
-    return survey
+    rules = read_head_rules(directory)
+    if rules is not None and {head.site for head in rules.heads} - set(survey.heads):
+        raise CheckpointError(
+            f"{directory / HEAD_RULES} is of another model. Delete it, or write it anew with "
+            "headscope survey."
+        )
+    return replace(survey, rules=rules)
 
 
 def head_counts(config: TransformerConfig) -> dict[Site, int]:

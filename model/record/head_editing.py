@@ -28,10 +28,11 @@ from model.record.head_edits import (
     MeanAblation,
     ReplacedWeights,
     RuleWeights,
+    TermWeights,
 )
 from model.record.recording import CaptureError
 from model.record.scopes import Scope
-from model.record.weight_rules import SeenRows
+from model.rules.weight_rules import SeenRows
 from model.trace.attention_map import AttentionKind, BoolArray, Site
 
 Output = tuple[Tensor, Tensor | None]
@@ -103,7 +104,7 @@ class HeadEditing:
                         heads[rows, own] = replaced @ v[rows, own]
                         if weights is not None:
                             weights[rows, own] = replaced
-                    case RuleWeights():
+                    case RuleWeights() | TermWeights():
                         ruled = self._ruled(edit, site, head, own, sentence, request)
                         heads[rows, own] = ruled @ v[rows, own]
                         if weights is not None:
@@ -112,7 +113,7 @@ class HeadEditing:
 
     def _ruled(
         self,
-        edit: RuleWeights,
+        edit: RuleWeights | TermWeights,
         site: Site,
         head: int,
         own: int,
@@ -151,7 +152,7 @@ class HeadEditing:
         kind: AttentionKind,
         row: int,
         allowed: BoolArray | None,
-        edit: RuleWeights,
+        edit: RuleWeights | TermWeights,
     ) -> SeenRows:
         """What rules may know of one row of the batch; heads and layers share it."""
         source, target, step = texts.of(kind, row)

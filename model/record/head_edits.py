@@ -17,7 +17,8 @@ from typing import Any, Literal, Self, get_args
 import numpy as np
 
 from model.brief import Brief, listed
-from model.record.weight_rules import BY_DISTANCE, REACH, RULES, Cells, Lexicon, SeenRows
+from model.rules.terms import TermRows, is_term
+from model.rules.weight_rules import BY_DISTANCE, REACH, RULES, Cells, Lexicon, SeenRows
 from model.trace.attention_map import AttentionMap, Site, TraceError
 from model.trace.head import Head
 
@@ -144,7 +145,7 @@ class RuleWeights(Brief):
     run under them: `Translator`, with its traces, translations and effects.
 
     Attributes:
-        rules: names of `model.record.weight_rules.RULES`, or BY_DISTANCE.
+        rules: names of `model.rules.weight_rules.RULES`, or BY_DISTANCE.
         shares: of each rule, positive.
         table: the share of each distance from -REACH to REACH, for BY_DISTANCE.
         lexicon: of the model's languages, for rules that look for a token's source.
@@ -185,7 +186,55 @@ class RuleWeights(Brief):
         return np.where(totals > 0, mixed / np.where(totals > 0, totals, 1), rows.cells("evenly"))
 
 
-HeadEdit = Gate | MeanAblation | ReplacedWeights | RuleWeights
+@dataclass(frozen=True, slots=True)
+class TermWeights(Brief):
+    """A softmax of named terms in place of a head's own weights.
+
+    A key's score is the sum of the terms' strengths times what they give it. As with `RuleWeights`,
+    only models that write text can run under it. Without any term, all keys get the same.
+
+    Attributes:
+        terms: names of places, or of places for some rows, as `model.rules.terms.terms_of` lists.
+        strengths: of each term; a negative one keeps weight away.
+        languages: of queries and of keys, for classes of words; empty for an unknown one.
+        lexicon: of the model's languages, for terms that look for a token's source.
+
+    Raises:
+        HeadError: if there is no such term, or the strengths are not one finite number for each.
+    """
+
+    terms: tuple[str, ...]
+    strengths: tuple[float, ...]
+    languages: tuple[str, str] = ("", "")
+    lexicon: Lexicon | None = None
+
+    def __post_init__(self) -> None:
+        for name in self.terms:
+            if not is_term(name):
+                raise HeadError(
+                    f"There is no term {name!r} for a head's weights; model.rules.terms lists them."
+                )
+        if len(self.strengths) != len(self.terms) or not np.isfinite(self.strengths).all():
+            raise HeadError(
+                f"Each term needs its strength, a finite number: there are {len(self.terms)} terms "
+                f"and the strengths {self.strengths}."
+            )
+
+    def weights(self, rows: SeenRows) -> Cells:
+        """The weights of some rows, (query, key); rows of no allowed key are zero."""
+        terms = TermRows.over(rows, self.languages)
+        scores = np.zeros(rows.shape)
+        for name, strength in zip(self.terms, self.strengths, strict=True):
+            scores += strength * terms.of(name)
+        if rows.allowed is not None:
+            scores = np.where(rows.allowed, scores, -np.inf)
+        highest = scores.max(axis=-1, keepdims=True)
+        shares = np.exp(scores - np.where(np.isfinite(highest), highest, 0))
+        totals = shares.sum(axis=-1, keepdims=True)
+        return np.divide(shares, totals, out=np.zeros(rows.shape), where=totals > 0)
+
+
+HeadEdit = Gate | MeanAblation | ReplacedWeights | RuleWeights | TermWeights
 """An edit of a head."""
 
 # Any stands for the ways to name a head and an edit; HeadEdits lists them.
@@ -196,9 +245,9 @@ class HeadEdits(Mapping[Head, HeadEdit]):
     """Checked edits by head, in the order of sites.
 
     A head is named as in `Head.of`. An edit is a Gate, a MeanAblation, a
-    ReplacedWeights or a RuleWeights, or for short the gate's number, the pattern's name or the
-    mean's array. A gate of 1 does nothing and is left out. Raises HeadError if a head or an edit is
-    invalid, or a head has two edits.
+    ReplacedWeights, a RuleWeights or a TermWeights, or for short the gate's number, the pattern's
+    name or the mean's array. A gate of 1 does nothing and is left out. Raises HeadError if a head
+    or an edit is invalid, or a head has two edits.
     """
 
     def __init__(self, heads: Heads) -> None:
@@ -264,7 +313,7 @@ class HeadEdits(Mapping[Head, HeadEdit]):
 
 
 def _edit(head: Head, value: Any) -> HeadEdit:
-    if isinstance(value, Gate | MeanAblation | ReplacedWeights | RuleWeights):
+    if isinstance(value, Gate | MeanAblation | ReplacedWeights | RuleWeights | TermWeights):
         return value
     if isinstance(value, str):
         return ReplacedWeights(value)  # type: ignore[arg-type]

@@ -11,7 +11,7 @@ from model.brief import Brief
 from model.explain.labels import MIN_SENTENCES, RULE, Finding, Label, Sample, wilson
 from model.explain.measures import MEASURES, ON_SOURCE
 from model.record.head_edits import HeadEdit, RuleWeights
-from model.record.weight_rules import Lexicon
+from model.rules.weight_rules import Lexicon
 from model.trace.attention_map import AttentionKind, FloatArray, Site
 from model.trace.head import Head
 

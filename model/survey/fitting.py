@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from model.explain.head_rows import allowed_per_head
 from model.record.head_edits import RuleWeights
-from model.record.weight_rules import BY_DISTANCE, REACH, RULES, Cells, Lexicon, SeenRows
+from model.rules.weight_rules import BY_DISTANCE, REACH, RULES, Cells, Lexicon, SeenRows
 from model.trace.attention_map import AttentionKind, AttentionMap, BoolArray, Site
 from model.trace.head import Head
 from model.trace.trace import Trace
@@ -132,7 +132,7 @@ def _overlaps(
     scores: _Scores = {}
     rows: dict[AttentionKind, int] = {}
     for trace in traces:
-        for kind, places, attention in _by_kind(trace):
+        for kind, places, attention in by_kind(trace):
             seen, choice = seen_rows(attention, lexicon)
             names = [rule.name for rule in RULES.values() if kind in rule.kinds]
             shared = {name: seen.cells(name)[None] for name in names}
@@ -194,7 +194,7 @@ def seen_rows(attention: AttentionMap, lexicon: Lexicon | None) -> tuple[SeenRow
     return seen, np.count_nonzero(allowed, axis=-1) >= 2
 
 
-def _by_kind(trace: Trace) -> Iterator[tuple[AttentionKind, list[Head], AttentionMap]]:
+def by_kind(trace: Trace) -> Iterator[tuple[AttentionKind, list[Head], AttentionMap]]:
     """The heads of each kind, as one map."""
     for kind in dict.fromkeys(site.kind for site in trace.maps):
         maps = [each for each in trace.maps.values() if each.site.kind is kind]

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from model.record.weight_rules import Lexicon, SeenRows
+from model.rules.weight_rules import Lexicon, SeenRows
 from model.survey.part import SurveyPart
 from model.survey.sentence_index import FOUND_BY, SentenceIndex
 from model.trace.attention_map import AttentionKind, BoolArray

@@ -21,7 +21,7 @@ from model.paper.search import Search
 from model.record.head_editing import TextsRead, editing_heads, reading_texts
 from model.record.head_edits import Gate, HeadEdit, HeadEdits
 from model.record.intervention import Intervention
-from model.record.weight_rules import Lexicon
+from model.rules.weight_rules import Lexicon
 from model.survey.corpus_survey import Effect, HeadRule, Rules, Scores
 from model.survey.fitting import fitted
 from model.trace.head import Head

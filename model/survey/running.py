@@ -23,10 +23,16 @@ from typing import Any
 import torch
 from tqdm import tqdm
 
+from model.explain.head_rules import HeadRules, findings_from_json, findings_to_json
+from model.explain.labels import Sample
 from model.files import write_whole
+from model.rules.weight_rules import Lexicon
+from model.rules.word_classes import language_of
+from model.survey.head_sentences import CHOSEN, FITTED, USED, head_sentences
 from model.survey.part import SurveyError, SurveyPart, counted, joined
 from model.survey.rule_costs import Answers, Ask, Edits, answers
 from model.survey.survey_file import weights_digest
+from model.trace.attention_map import AttentionKind
 from model.translate.translator import Translator, load
 
 SENTENCES, ANSWERED = 250, 25
@@ -84,6 +90,23 @@ class Question:
         """The answers, as JSON."""
         found = answers(_loaded(self.checkpoint), self.sources, self.edits, self.writes)
         return json.dumps(found).encode()
+
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """The rules in words of one kind's heads."""
+
+    checkpoint: str
+    sources: tuple[str, ...]
+    kind: AttentionKind
+    languages: tuple[str, str]
+    lexicon: Lexicon | None
+
+    def __call__(self) -> bytes:
+        """The rules, as `findings_to_json` gives them."""
+        traces = _loaded(self.checkpoint).traces(self.sources)
+        found = head_sentences(traces, self.kind, self.languages, self.lexicon)
+        return json.dumps(findings_to_json(found)).encode()
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,6 +267,53 @@ def asking(checkpoint: Path, folder: Path, engine: Engine) -> Ask:
         return [each for content in done for each in json.loads(content)]
 
     return ask
+
+
+def rules_in_words(
+    checkpoint: Path,
+    part: SurveyPart,
+    sample: Sample,
+    lexicon: Lexicon,
+    folder: Path,
+    engine: Engine,
+) -> HeadRules:
+    """A rule in words for each head; a kind of attention that is done is not fitted again.
+
+    Args:
+        checkpoint: the folder of the model.
+        part: the counts, whose first sentences are used.
+        sample: the name and the licence of the data.
+        lexicon: learned from other sentences.
+        folder: keeps what is found.
+        engine: runs it.
+    """
+    sources = tuple(source for source, _ in part.texts[:USED])
+    languages = language_of(part.sources[USED:]), language_of(part.predictions[USED:])
+    tasks = [
+        Wording(
+            str(checkpoint),
+            sources,
+            kind,
+            kind.axes(*languages, ""),
+            lexicon if kind is AttentionKind.CROSS else None,
+        )
+        for kind in dict.fromkeys(site.kind for site in part.sites)
+    ]
+    done = engine.done(
+        {folder / f"words-{_digest(pickle.dumps(each))[:24]}.json": each for each in tasks},
+        [len(sources)] * len(tasks),
+        "rules in words",
+    )
+    return HeadRules(
+        weights_digest(checkpoint),
+        sample.data,
+        sample.licence,
+        FITTED,
+        CHOSEN,
+        USED - FITTED - CHOSEN,
+        languages,
+        {head: each for kind in done for head, each in findings_from_json(json.loads(kind))},
+    )
 
 
 @lru_cache(maxsize=1)

@@ -1,7 +1,7 @@
 """Sentences by their words and by what a head does in them, small enough to travel with a model.
 
 A head looks at one key in a row if it gives it more than half of the row's weight. For each rule of
-one line (model.record.weight_rules), the index knows in which sentences a head looks where the rule
+one line (model.rules.weight_rules), the index knows in which sentences a head looks where the rule
 says: in some row, and in at least half of the rows for which the rule has a key. Special tokens
 count only as the first and the last token.
 """
@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from model.brief import Brief
-from model.record.weight_rules import RULES
+from model.rules.weight_rules import RULES
 from model.trace.attention_map import AttentionKind, BoolArray, Site
 from model.trace.head import Head
 

@@ -25,7 +25,7 @@ from model.explain.labels import RULE, Sample, site_named
 from model.explain.labels_file import read_labels
 from model.files import unread, write_whole
 from model.record.head_edits import RuleWeights
-from model.record.weight_rules import Lexicon
+from model.rules.weight_rules import Lexicon
 from model.survey.corpus_survey import (
     DECILES,
     KEYS,

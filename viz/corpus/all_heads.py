@@ -171,7 +171,7 @@ class AllHeads(OfSurvey):
 
     def _label(self, head: Head) -> str:
         label = self.survey.label(head)
-        return f"<br>{escape_html(label.text)}" if label and label.earned else ""
+        return f"<br>{escape_html(label.text)}" if label and label.says else ""
 
     def numbers(self) -> Numbers:
         points = self.points

@@ -8,7 +8,7 @@ from model.explain.alignment_table import AlignmentTable, Read
 from model.explain.growth import Growth
 from model.explain.labels import MIN_PASSING, RULE, Label
 from model.explain.measures import EFFECT
-from model.record.weight_rules import BY_DISTANCE, RULES
+from model.rules.weight_rules import BY_DISTANCE, RULES
 from model.survey.corpus_survey import CorpusSurvey, Effect, HeadRule
 from model.survey.sentence_index import Does, SentenceIndex
 from model.trace.attention_map import AttentionKind
@@ -42,6 +42,8 @@ def does(survey: CorpusSurvey, place: Head, named: str = "This head") -> str:
     label = survey.label(place)
     if label is None:
         return f"{named} has no label: too few sentences can tell what it does."
+    if label.is_rule:
+        return f"{named}: {label.text}. {label.reason}"
     if not label.earned:
         return (
             f"{named} has no label: no pattern holds in {percent(MIN_PASSING)} of the sentences. "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from model.record.weight_rules import RULES
+from model.rules.weight_rules import RULES
 from model.trace.attention_map import AttentionKind
 from model.trace.head import Head
 from viz.corpus.quantities import QUANTITIES

@@ -154,10 +154,11 @@ weight. A head gets the first label that fits:
 
 {rules}
 
-A head without a label shows its strongest tendency, with a number. On a single sentence, a head may
-behave differently. A token's source is determined without attention weights: it is the source token
-whose deletion makes this token least likely. “Beyond chance” subtracts the average over all other
-orders of the head's rows.
+A head without a label shows a rule of up to three terms that was fitted to it, with how often the
+rule names the strongest key in sentences that it never saw; without a rule, it shows its strongest
+tendency, with a number. On a single sentence, a head may behave differently. A token's source is
+determined without attention weights: it is the source token whose deletion makes this token least
+likely. “Beyond chance” subtracts the average over all other orders of the head's rows.
 
 ## Which head opens
 

@@ -97,7 +97,7 @@ def show_top(survey: CorpusSurvey, view: CorpusView) -> None:
                 for key in columns
             },
             "Label": [
-                label.text if (label := survey.label(place)) and label.earned else ""
+                label.text if (label := survey.label(place)) and label.says else ""
                 for place in first
             ],
         }

@@ -7,7 +7,7 @@ import numpy as np
 import streamlit as st
 
 from model.checkpoints.checkpoint import CheckpointError
-from model.record.weight_rules import RULES
+from model.rules.weight_rules import RULES
 from model.survey.sentence_index import WORTH_READING, Does, SentenceIndex
 from model.trace.attention_map import AttentionKind, AttentionMap, BoolArray
 from model.trace.head import Head

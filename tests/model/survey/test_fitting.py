@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from model.record.head_edits import RuleWeights
-from model.record.weight_rules import BY_DISTANCE, Lexicon, SeenRows
+from model.rules.weight_rules import BY_DISTANCE, Lexicon, SeenRows
 from model.survey.fitting import fitted, overlaps_of
 from model.trace.attention_map import AttentionKind, AttentionMap, Site
 from model.trace.head import Head

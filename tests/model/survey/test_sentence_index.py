@@ -14,7 +14,7 @@ import pytest
 from headscope.__main__ import main
 from model.checkpoints.checkpoint import CheckpointError
 from model.checkpoints.shipped import checkpoint_folder
-from model.record.weight_rules import Lexicon
+from model.rules.weight_rules import Lexicon
 from model.survey.corpus_survey import KEYS
 from model.survey.indexing import indexed
 from model.survey.part import MOSTLY, counted

@@ -15,7 +15,7 @@ from model.explain.growth import Growth
 from model.explain.labels import MIN_PASSING, MIN_SENTENCES, RULE, Label
 from model.explain.labels_file import read_labels
 from model.explain.measures import EFFECT
-from model.record.weight_rules import RULES
+from model.rules.weight_rules import RULES
 from model.survey.corpus_survey import REACH, CorpusSurvey, Effect, Held
 from model.survey.fitting import overlaps_of
 from model.survey.survey_file import read_survey, save_survey
@@ -122,6 +122,13 @@ def test_without_a_label_the_closest_one_is_said(survey: CorpusSurvey) -> None:
         f"This head has no label: no pattern holds in {share} of the sentences. Closest: "
         f"{label.text}."
     )
+
+
+def test_without_a_label_the_rule_is_said_with_its_number(survey: CorpusSurvey) -> None:
+    place = Site(AttentionKind.ENCODER, 0), 1
+    rule = Label("looks at commas: right in 70 of 100 rows", "It is.", earned=False, is_rule=True)
+    ruled = replace(survey, labels={place[0]: (None, rule, None, None)})
+    assert does(ruled, place) == f"This head: {rule.text}. It is."
 
 
 @pytest.mark.parametrize("name", ["en-de", "en-de-childhood"])

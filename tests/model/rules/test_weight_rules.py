@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 from model.paper.search import Search
-from model.record.head_edits import HeadError, RuleWeights
+from model.record.head_edits import HeadError, RuleWeights, TermWeights
 from model.record.intervention import Intervention
-from model.record.weight_rules import BY_DISTANCE, REACH, RULES, Lexicon, SeenRows
+from model.rules.terms import terms_of
+from model.rules.weight_rules import BY_DISTANCE, REACH, RULES, Lexicon, SeenRows
 from model.trace.attention_map import AttentionKind
 from model.trace.head import Head
 from model.translate.translator import Translator
@@ -127,16 +128,22 @@ def test_an_impossible_rule_is_refused(arguments: dict[str, Any], message: str) 
         RuleWeights(**arguments)
 
 
-def _everywhere(translator: Translator) -> dict[Head, RuleWeights]:
-    """A rule for every head, each rule somewhere."""
+def _everywhere(translator: Translator) -> dict[Head, RuleWeights | TermWeights]:
+    """A rule for every head, each rule somewhere, and terms for every other one."""
     lexicon = Lexicon({"▁Hund": {"▁dog": 1.0}})
-    found = {}
+    found: dict[Head, RuleWeights | TermWeights] = {}
     for site in translator.sites:
+        terms = terms_of(site.kind)
         names = [rule.name for rule in RULES.values() if site.kind in rule.kinds]
         for head in range(translator.model.config.n_heads):
-            name = names[(site.layer * 4 + head) % len(names)]
-            found[site, head] = RuleWeights(
-                (name,), lexicon=lexicon if site.kind is CROSS else None
+            number = site.layer * 4 + head
+            known = lexicon if site.kind is CROSS else None
+            found[Head(site, head)] = (
+                TermWeights(
+                    tuple(terms[number::40]), (1.5,) * len(terms[number::40]), ("de", "en"), known
+                )
+                if head % 2
+                else RuleWeights((names[number % len(names)],), lexicon=known)
             )
     return found
 

@@ -115,6 +115,9 @@ class SeenRows:
         positions: of the queries; None for all.
         allowed: the mask, (query, key); None allows all.
         lexicon: for cross-attention.
+
+    Attributes:
+        terms: of model.rules.terms, by the languages of queries and keys, once they are made.
     """
 
     def __init__(
@@ -132,6 +135,7 @@ class SeenRows:
         self.positions = np.arange(len(queries)) if positions is None else np.asarray(positions)
         self.allowed = allowed
         self.lexicon = lexicon
+        self.terms: dict[tuple[str, str], Any] = {}
         self._cells: dict[tuple[str, tuple[float, ...]], Cells] = {}
 
     @property

@@ -1,0 +1,1 @@
+"""Rules that say where a head looks, in words and as weights."""

@@ -1,0 +1,306 @@
+"""Rules of a few named terms, fitted to heads: softmaxes, by gradient descent, cut back by steps.
+
+All heads of one kind of attention are fitted at once. Terms join where they would change a head's
+weights most, and leave where the overlap of rule and head misses them least, down to MOST and
+below, so that each head has a rule of each length in LENGTHS.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from model.rules.phrases import Terms
+from model.rules.terms import TermRows, terms_of
+from model.rules.weight_rules import Lexicon
+from model.survey.fitting import by_kind, seen_rows
+from model.trace.attention_map import AttentionKind
+from model.trace.trace import Trace
+
+MOST = 12
+"""Terms of a rule."""
+
+LENGTHS = (MOST, 9, 6, 4, 3, 2, 1, 0)
+"""Numbers of terms of which a rule is fitted."""
+
+SAID = 3
+"""Terms that a sentence can say."""
+
+_JOIN, _ROUNDS = 20, 2
+"""Terms that join each head's in a round, and rounds."""
+
+_CUTS = (56, 36, 24, 16)
+"""Terms that stay, before MOST."""
+
+_SWAPPED = {MOST: 6, SAID: 4}
+"""At these lengths, so many further terms may take the place of others."""
+
+_EXACT = 24
+"""From this number on, a term's worth is what the overlap loses without it."""
+
+_LONG, _SHORT = 40, 20
+"""Steps of descent after terms joined, and after terms left."""
+
+_RATE, _STRONGEST = 0.15, 12.0
+
+_SELDOM = 10
+"""A term that says something in fewer rows cannot be fitted."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TermCells:
+    """The cells of all rows with a choice, in the sentences of a set.
+
+    Attributes:
+        names: of the terms.
+        terms: what each term gives a cell, (cell, term).
+        weights: of each head, (cell, head).
+        rows: the row of each cell, (cell,).
+        sentences: the sentence of each row, (row,).
+    """
+
+    names: tuple[str, ...]
+    terms: Tensor
+    weights: Tensor
+    rows: Tensor
+    sentences: NDArray[np.intp]
+
+    @classmethod
+    def of(
+        cls,
+        traces: Sequence[Trace],
+        kind: AttentionKind,
+        languages: tuple[str, str],
+        lexicon: Lexicon | None,
+        names: Sequence[str] | None = None,
+    ) -> TermCells:
+        """The cells of one kind of attention.
+
+        Args:
+            traces: of one model.
+            kind: of attention.
+            languages: of queries and of keys.
+            lexicon: for cross-attention.
+            names: of terms; None for all that the kind has.
+        """
+        names = tuple(terms_of(kind) if names is None else names)
+        terms, weights, rows, sentences = [], [], [], []
+        count = 0
+        for number, trace in enumerate(traces):
+            _, _, attention = next(each for each in by_kind(trace) if each[0] is kind)
+            seen, choice = seen_rows(attention, lexicon)
+            cells = TermRows.over(seen, languages)
+            allowed = (
+                seen.allowed & choice[:, None] if seen.allowed is not None else choice[:, None]
+            )
+            query, key = np.nonzero(np.broadcast_to(allowed, seen.shape))
+            columns = [cells.of(name)[query, key] for name in names]
+            terms.append(np.array(columns, np.float32).reshape(len(names), -1).T)
+            weights.append(attention.weights[:, query, key].T)
+            rows.append(np.cumsum(choice)[query] - 1 + count)
+            sentences.append(np.full(np.count_nonzero(choice), number))
+            count += len(sentences[-1])
+        return cls(
+            names,
+            torch.from_numpy(np.concatenate(terms)),
+            torch.from_numpy(np.concatenate(weights)),
+            torch.from_numpy(np.concatenate(rows)),
+            np.concatenate(sentences),
+        )
+
+    @property
+    def n_heads(self) -> int:
+        """The number of heads."""
+        return self.weights.shape[1]
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows."""
+        return len(self.sentences)
+
+    def only(self, sentences: NDArray[np.bool_]) -> TermCells:
+        """The cells of some sentences, (sentence,)."""
+        kept = sentences[self.sentences]
+        cells = torch.from_numpy(kept)[self.rows]
+        number = torch.from_numpy(np.cumsum(kept) - 1)
+        return TermCells(
+            self.names,
+            self.terms[cells],
+            self.weights[cells],
+            number[self.rows[cells]],
+            self.sentences[kept],
+        )
+
+    def shuffled(self, seed: int) -> TermCells:
+        """The same with each row's weights given to its keys at random, by head."""
+        generator = torch.Generator().manual_seed(seed)
+        weights = torch.empty_like(self.weights)
+        for head in range(self.n_heads):
+            drawn = torch.rand(len(self.rows), generator=generator)
+            order = torch.argsort(self.rows + drawn.double() * 0.999)
+            weights[self.rows.argsort(stable=True), head] = self.weights[order, head]
+        return TermCells(self.names, self.terms, weights, self.rows, self.sentences)
+
+    def summed(self, values: Tensor) -> Tensor:
+        """The sums over the cells of each row, (row, head)."""
+        return torch.zeros(self.n_rows, values.shape[1]).index_add_(0, self.rows, values)
+
+    def softmax(self, scores: Tensor) -> Tensor:
+        """Weights from scores, (cell, head)."""
+        shares = torch.exp(scores.clamp(-60, 60))
+        return shares / self.summed(shares)[self.rows]
+
+    def overlaps(self, ruled: Tensor) -> Tensor:
+        """How far rules and heads overlap, row by row, (row, head)."""
+        return self.summed(torch.minimum(ruled, self.weights))
+
+    def hits(self, ruled: Tensor) -> Tensor:
+        """Whether a rule's strongest key is the head's, row by row, (row, head).
+
+        A row whose strongest keys are equal by the rule is right by their share.
+        """
+        index = self.rows[:, None].expand_as(ruled)
+
+        def is_most(values: Tensor) -> Tensor:
+            most = torch.zeros(self.n_rows, values.shape[1]).scatter_reduce(
+                0, index, values, "amax"
+            )
+            return (values >= most[self.rows] - 1e-6).float()
+
+        by_rule = is_most(ruled)
+        return self.summed(by_rule * is_most(self.weights)).clamp(max=1) / self.summed(by_rule)
+
+
+def ruled(cells: TermCells, rules: Sequence[Terms]) -> Tensor:
+    """The weights of a rule for each head, (cell, head)."""
+    strengths = torch.zeros(len(cells.names), len(rules))
+    for head, rule in enumerate(rules):
+        for name, strength in zip(rule.names, rule.strengths, strict=True):
+            strengths[cells.names.index(name), head] = strength
+    return cells.softmax(cells.terms @ strengths)
+
+
+def fitted_terms(cells: TermCells, *, shortest: int = 0) -> Mapping[int, list[Terms]]:
+    """For each of LENGTHS down to the shortest, a rule of each head."""
+    fit = _Fit(cells)
+    fit.descend(_LONG, overlap=0.4)
+    for _ in range(_ROUNDS):
+        fit.join(_JOIN)
+        fit.descend(_LONG, overlap=0.6)
+    for count in _CUTS:
+        fit.cut(count)
+        fit.descend(_SHORT, overlap=0.7)
+    found = {}
+    for count in (length for length in LENGTHS if length >= shortest):
+        fit.cut(count)
+        fit.descend(_SHORT, overlap=0.8)
+        for _ in range(2 if count in _SWAPPED else 0):
+            fit.join(_SWAPPED[count])
+            fit.descend(_SHORT, overlap=0.8)
+            fit.cut(count)
+            fit.descend(_LONG, overlap=0.9)
+        found[count] = fit.rules()
+    return found
+
+
+class _Fit:
+    """The strengths of all heads' terms while they are fitted, (term, head)."""
+
+    def __init__(self, cells: TermCells) -> None:
+        self.cells = cells
+        met = torch.zeros(cells.n_rows, len(cells.names))
+        met.index_add_(0, cells.rows, (cells.terms != 0).float())
+        self.useful = (met > 0).sum(0) >= _SELDOM
+        self.scale = torch.sqrt((cells.terms**2).mean(0)) + 0.02
+        n_heads = cells.n_heads
+        self.strengths = torch.zeros(len(cells.names), n_heads)
+        alone = torch.tensor(["@" not in name for name in cells.names]) & self.useful
+        self.active = alone[:, None].expand(-1, n_heads).clone()
+
+    @property
+    def used(self) -> Tensor:
+        """The terms that some head uses."""
+        return torch.nonzero(self.active.any(1))[:, 0]
+
+    def weights(self) -> Tensor:
+        """The rules' weights, (cell, head)."""
+        used = self.used
+        return self.cells.softmax(self.cells.terms[:, used] @ self.strengths[used])
+
+    def descend(self, steps: int, *, overlap: float) -> None:
+        """Steps of Adam on cross-entropy, and by a share on the overlap."""
+        cells, used = self.cells, self.used
+        terms, active = cells.terms[:, used].contiguous(), self.active[used].float()
+        strengths = self.strengths[used]
+        mean, square = torch.zeros_like(strengths), torch.zeros_like(strengths)
+        for step in range(1, steps + 1):
+            weights = cells.softmax(terms @ strengths)
+            below = (weights < cells.weights).float()
+            kept = cells.summed(weights * below)[cells.rows]
+            of_scores = (1 - overlap) * (weights - cells.weights) - overlap * weights * (
+                below - kept
+            )
+            gradient = (terms.T @ of_scores) / cells.n_rows * active
+            mean = 0.9 * mean + 0.1 * gradient
+            square = 0.98 * square + 0.02 * gradient**2
+            rate = _RATE * (1 - 0.9 * step / steps)
+            moved = (mean / (1 - 0.9**step)) / (torch.sqrt(square / (1 - 0.98**step)) + 1e-6)
+            strengths = (strengths - rate * moved).clamp(-_STRONGEST, _STRONGEST)
+        self.strengths[used] = strengths * active
+
+    def join(self, count: int) -> None:
+        """Add to each head the terms that its rule misses most."""
+        missed = self.cells.weights - self.weights()
+        worth = (self.cells.terms.T @ missed).abs() / self.scale[:, None]
+        worth[self.active | ~self.useful[:, None]] = -1
+        for head, terms in enumerate(worth.topk(count, dim=0).indices.T):
+            self.active[terms, head] = True
+
+    def cut(self, count: int) -> None:
+        """Keep this many terms of each head."""
+        worth = self.worth().masked_fill(~self.active, -torch.inf)
+        kept = torch.zeros_like(self.active)
+        if count:
+            kept.scatter_(0, worth.topk(count, dim=0).indices, True)
+        self.active &= kept
+        self.strengths *= self.active
+
+    def worth(self) -> Tensor:
+        """What each head would lose with each of its terms, (term, head)."""
+        cells = self.cells
+        weights = self.weights()
+        if int(self.active.sum(0).max()) > _EXACT:
+            mean = cells.terms.T @ weights / cells.n_rows
+            square = (cells.terms**2).T @ weights / cells.n_rows
+            return self.strengths.abs() * torch.sqrt((square - mean**2).clamp(min=0))
+        whole = cells.overlaps(weights).mean(0)
+        scores = cells.terms[:, self.used] @ self.strengths[self.used]
+        worth = torch.full_like(self.strengths, -torch.inf)
+        for term in self.used.tolist():
+            heads = torch.nonzero(self.active[term])[:, 0]
+            without = cells.softmax(
+                scores[:, heads] - cells.terms[:, term : term + 1] * self.strengths[term, heads]
+            )
+            common = cells.summed(torch.minimum(without, cells.weights[:, heads])).mean(0)
+            worth[term, heads] = whole[heads] - common
+        return worth
+
+    def rules(self) -> list[Terms]:
+        """Each head's rule, its strongest terms first."""
+        worth = self.worth()
+        found = []
+        for head in range(self.active.shape[1]):
+            terms = torch.nonzero(self.active[:, head])[:, 0].tolist()
+            terms.sort(key=lambda term: -float(worth[term, head]))
+            found.append(
+                Terms(
+                    tuple(self.cells.names[term] for term in terms),
+                    tuple(round(float(self.strengths[term, head]), 2) for term in terms),
+                )
+            )
+        return found
