@@ -6,17 +6,25 @@ import logging
 import os
 import shutil
 import signal
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from model.checkpoints.checkpoint import WEIGHTS, snapshot_file
+from model.explain.head_rules import RuleFinding
+from model.explain.labels import Sample
 from model.record.head_edits import Gate, RuleWeights
+from model.rules.phrases import Terms
+from model.rules.weight_rules import Lexicon
 from model.survey import running
 from model.survey.part import SurveyError
 from model.survey.rule_costs import Edits, answers
-from model.survey.running import Engine, Task, asking, counts
+from model.survey.running import Engine, Task, asking, counts, rules_in_words
+from model.survey.survey_file import weights_digest
 from model.trace.attention_map import AttentionKind, Site
+from model.trace.head import Head
+from model.trace.trace import Trace
 from model.translate.translator import load
 from tests.kit.tiny_checkpoint import PAIRS, write_tiny_checkpoint
 
@@ -101,6 +109,39 @@ def test_answers_about_rules_are_asked_for_once(checkpoint_folder: Path, tmp_pat
     assert len(files) == 2
     assert ask("", TEXTS[:3], edits, True) == found
     assert {file: file.stat().st_mtime_ns for file in tmp_path.iterdir()} == files
+
+
+def test_rules_in_words_are_fitted_once(
+    checkpoint_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[tuple[int, AttentionKind, tuple[str, str], bool]] = []
+    terms = Terms(("first",), (2.0,))
+    rule = RuleFinding(terms, 0.8, 0.7, 0.9, 0.8, 0.7, terms, 0.7, 0.1, 0.9)
+
+    def fitted(
+        traces: Sequence[Trace],
+        kind: AttentionKind,
+        languages: tuple[str, str],
+        lexicon: Lexicon | None,
+    ) -> dict[Head, RuleFinding]:
+        asked.append((len(traces), kind, languages, lexicon is not None))
+        return {Head(Site(kind, 0), 0): rule}
+
+    monkeypatch.setattr(running, "head_sentences", fitted)
+    monkeypatch.setattr(running, "USED", 3)
+    part = counts(checkpoint_folder, TEXTS, tmp_path)
+    made_up, lexicon = Sample("made up", "none", len(part)), Lexicon({"▁Hund": {"▁dog": 1.0}})
+    found = rules_in_words(checkpoint_folder, part, made_up, lexicon, tmp_path, Engine())
+    assert set(found.heads.values()) == {rule}
+    assert found.weights == weights_digest(checkpoint_folder)
+    source, target = found.languages
+    assert asked == [
+        (3, AttentionKind.ENCODER, (source, source), False),
+        (3, AttentionKind.DECODER, (target, target), False),
+        (3, AttentionKind.CROSS, (target, source), True),
+    ]
+    assert rules_in_words(checkpoint_folder, part, made_up, lexicon, tmp_path, Engine()) == found
+    assert len(asked) == 3
 
 
 class FatalOnce(Task):
