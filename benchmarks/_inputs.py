@@ -1,7 +1,5 @@
 """Inputs for the browser benchmarks: random traces, and many sentences of the same length."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The page that `headscope pack` writes, in Chromium: what a person who has that file waits for."""
 
-from __future__ import annotations
-
 import itertools
 import os
 import signal

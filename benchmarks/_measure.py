@@ -1,7 +1,5 @@
 """Comparable timing: interleaved runs, medians, one table and one JSON file."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import platform

@@ -8,8 +8,6 @@ about three minutes. With --store, the checkpoint keeps the table that the effec
 --back and a model of the way back, the best heads of both are taken together as well.
 """
 
-from __future__ import annotations
-
 import argparse
 import itertools
 from collections.abc import Callable, Mapping, Sequence

@@ -5,8 +5,6 @@
 Needs the shipped checkpoint for its shape and for decoding real sentences.
 """
 
-from __future__ import annotations
-
 import argparse
 import math
 from collections.abc import Callable

@@ -10,8 +10,6 @@ The clock runs inside the page, in headless Chromium: from the event, in a liste
 first, to the frame after the one that finds the drawing done.
 """
 
-from __future__ import annotations
-
 import argparse
 import importlib
 import importlib.metadata

@@ -9,8 +9,6 @@ then the times of one sentence, with and without WebAssembly. Without data, it m
 page in Chromium: what a person waits for, each time with its limit, and memory.
 """
 
-from __future__ import annotations
-
 import argparse
 import statistics
 from pathlib import Path

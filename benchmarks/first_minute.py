@@ -8,8 +8,6 @@ doing what stops ask for. It fails unless at 5 s something moves that the visito
 from 15 s on differ, and a head, a weight, a mask and a changed translation were seen.
 """
 
-from __future__ import annotations
-
 import argparse
 import io
 import sys

@@ -6,8 +6,6 @@ Without a browser and without a model: drawing a table of 512 positions and dime
 texts of 512 words that repeat themselves apart, and listing 512 by 512 weights as a table.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import torch
 

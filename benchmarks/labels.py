@@ -9,8 +9,6 @@ sentences of their survey and those of --without: files that they were trained o
 result keeps what it says of models that this run leaves out.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 from pathlib import Path

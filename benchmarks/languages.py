@@ -5,8 +5,6 @@ also counts what the table takes for foreign: English sentences and their transl
 line, with a tab between.
 """
 
-from __future__ import annotations
-
 import argparse
 import base64
 import json

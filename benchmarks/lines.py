@@ -6,8 +6,6 @@ Both translate the lines in turn, 100 by 100, so that drift affects both alike. 
 already. Prints lines a second and how many translations differ.
 """
 
-from __future__ import annotations
-
 import itertools
 import time
 from pathlib import Path

@@ -8,8 +8,6 @@ open the link within ten seconds, and twice as many questions as the app can ans
 cores, so the people's own work (they read every message) is in the figures.
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import gzip

@@ -7,8 +7,6 @@ clock runs inside the page: from the pointer's event to the frame after the one 
 stroke painted, and from letting go to the frame in which the page stands for the new mask.
 """
 
-from __future__ import annotations
-
 import argparse
 import itertools
 import time

@@ -7,8 +7,6 @@ stands, with a new browser session every 100. Prints the server's resident memor
 to flatten, since every cache is bounded.
 """
 
-from __future__ import annotations
-
 import argparse
 import statistics
 import time

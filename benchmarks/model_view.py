@@ -8,8 +8,6 @@ times. Then, without motion, from a click on a head until what the model is aske
 At last, the frames that are asked for while nothing moves.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import statistics

@@ -8,8 +8,6 @@ generates, as its documentation shows, and with our own method, generate first a
 teacher-forced pass afterwards.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import statistics
 from pathlib import Path

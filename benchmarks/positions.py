@@ -9,8 +9,6 @@ The clock runs inside the page, in headless Chromium: from the press of the poin
 that is asked first, to the frame after the one that finds every trace of every figure drawn.
 """
 
-from __future__ import annotations
-
 import argparse
 import importlib.metadata
 import random

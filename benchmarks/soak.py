@@ -7,8 +7,6 @@ as browsers do. Once a minute the server and the model's process are looked at. 
 memory has to stay within 5% of what it was, and threads and open files must not become more.
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import itertools

@@ -8,8 +8,6 @@ B) counts the multiplications that the model's formula needs for those tokens, f
 and nothing that an implementation does beyond it.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import statistics
 import tempfile

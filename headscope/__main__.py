@@ -1,7 +1,5 @@
 """The command: `headscope`, or `python -m headscope`."""
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import io

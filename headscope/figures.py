@@ -4,8 +4,6 @@ A picture is a class: `OneHead(hs.read(trace), hs.Site("cross", 3), head=2)` has
 `figure(hs.Layout())`, `numbers()`, a caption and an alternative text.
 """
 
-from __future__ import annotations
-
 from model.checkpoints.shipped import checkpoint_folder
 from model.contrast.contrast import contrast_of as contrast_of
 from model.contrast.head_sets import head_set as head_set
@@ -138,7 +136,6 @@ def trace_by(model: str, text: str, *, device: str = "auto") -> Trace:
 
     Args:
         model: a name or a folder, one of Hugging Face's too, with "@0" for the first snapshot.
-        text: to read or to translate.
         device: as of `hs.load`.
 
     Raises:

@@ -1,7 +1,5 @@
 """Arguments of public functions, checked by their annotations, and names that are nearly right."""
 
-from __future__ import annotations
-
 import functools
 import inspect
 import os
@@ -44,13 +42,15 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
         names = inspect.unwrap(function).__globals__
         found = {}
         for name, parameter in signature.parameters.items():
+            hint = parameter.annotation
             several = parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
-            if isinstance(parameter.annotation, str) and not several:
-                try:
-                    found[name] = eval(parameter.annotation, names)
-                except NameError:
-                    # Imported for type checkers alone.
-                    continue
+            if several or hint is parameter.empty:
+                continue
+            try:
+                found[name] = eval(hint, names) if isinstance(hint, str) else hint
+            except NameError:
+                # Imported for type checkers alone.
+                continue
         return found
 
     @functools.wraps(function)

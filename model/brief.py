@@ -1,7 +1,5 @@
 """Short reprs: what a value is, of what, and how large; not its numbers."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 from dataclasses import fields
 from enum import Enum

@@ -1,7 +1,5 @@
 """Standard output and standard error, whatever the console can show."""
 
-from __future__ import annotations
-
 import io
 import sys
 

@@ -1,7 +1,5 @@
 """Files written whole or not at all, with a sentence for errors."""
 
-from __future__ import annotations
-
 import errno
 import os
 import secrets

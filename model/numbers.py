@@ -1,7 +1,5 @@
 """Numbers for people: a true minus sign, no minus before a zero, 68%."""
 
-from __future__ import annotations
-
 
 def number(value: float) -> str:
     """A number for a title or a sentence: two decimals, or two significant digits."""

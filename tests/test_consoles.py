@@ -1,7 +1,5 @@
 """Every command on a console that lacks letters: it writes what the console can take."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import json

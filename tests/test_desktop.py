@@ -1,7 +1,5 @@
 """The desktop window: opened on a virtual screen, closed, and nothing left behind."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -4,8 +4,6 @@ A copy of the tree gets one of each kind, in those files alone; `tests/app/exten
 the copy, asks for everything that should have come of it.
 """
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

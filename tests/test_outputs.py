@@ -1,7 +1,5 @@
 """What commands write: never over what they read, nor over another kind of file."""
 
-from __future__ import annotations
-
 import argparse
 import importlib
 import os

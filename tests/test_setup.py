@@ -3,8 +3,6 @@
 Make runs with a Python that only tells what it was asked, so nothing is downloaded.
 """
 
-from __future__ import annotations
-
 import os
 import shlex
 import shutil

@@ -1,7 +1,5 @@
 """The wheel, installed and used from a folder whose files have the names of ours."""
 
-from __future__ import annotations
-
 import os
 import re
 import signal

@@ -1,7 +1,5 @@
 """Attention as pandas tables: one head, or every head of a trace in long form."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 

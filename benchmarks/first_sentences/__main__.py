@@ -3,8 +3,6 @@
 `python -m benchmarks.first_sentences --checkpoint checkpoints/en-de`
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 from collections import Counter

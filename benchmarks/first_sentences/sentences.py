@@ -1,7 +1,5 @@
 """Sentences that people type first, each with patterns for a right translation."""
 
-from __future__ import annotations
-
 import csv
 import re
 from dataclasses import dataclass

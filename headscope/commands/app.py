@@ -1,7 +1,5 @@
 """`headscope`: the app, in the browser or in a desktop window."""
 
-from __future__ import annotations
-
 import argparse
 
 from viz import ROOT

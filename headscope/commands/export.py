@@ -1,7 +1,5 @@
 """`headscope export "The cat sat." --head 2 --out head.pdf`."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 import textwrap
@@ -177,7 +175,6 @@ def _width(text: str) -> str:
 
 
 def _content(picture: Picture, request: Request, format: str) -> bytes:
-    """The requested file."""
     if format not in picture.formats:
         raise ExportError(
             f"“{picture.title}” cannot be written as .{format}; choose one of "

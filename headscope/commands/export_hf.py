@@ -1,7 +1,5 @@
 """`headscope export-hf en-de en-de-hf`: a checkpoint in Hugging Face's format."""
 
-from __future__ import annotations
-
 import argparse
 
 from headscope.commands.outputs import add_output

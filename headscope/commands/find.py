@@ -3,8 +3,6 @@
 Both come from the survey in the model's folder (`headscope survey`).
 """
 
-from __future__ import annotations
-
 import argparse
 
 from headscope.commands.translate import DEFAULT_CHECKPOINT

@@ -1,7 +1,5 @@
 """What commands write: never over what they read, nor over another kind of file."""
 
-from __future__ import annotations
-
 import argparse
 import os
 import stat
@@ -30,8 +28,6 @@ def add_output(
     """Add the argument that names a file, or a folder, to write.
 
     Args:
-        parser: of a command, or a group of it.
-        name: of the argument.
         kinds: the suffixes that the file may have, without a dot; none for a folder.
         options: as of `add_argument`.
     """

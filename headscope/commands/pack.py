@@ -1,7 +1,5 @@
 """`headscope pack --model en-de --out en-de.html`: a model, or a talk, that runs in one file."""
 
-from __future__ import annotations
-
 import argparse
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The pictures that `headscope export` makes, by their names there."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -58,9 +56,7 @@ class Exported:
     """A picture of the command line.
 
     Attributes:
-        kind: its class.
         about: what it shows, and which arguments it takes.
-        of: makes it of a request.
     """
 
     kind: type[Picture]

@@ -1,7 +1,5 @@
 """A request of `headscope export`, with what pictures of it need."""
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -51,12 +49,7 @@ from viz.save.formats import ExportError
 
 @dataclass(frozen=True, eq=False)
 class Request:
-    """A request of the command line, with the results it needs, each computed once at first use.
-
-    Attributes:
-        text: the sentence.
-        arguments: of the command line.
-    """
+    """A request of the command line, with the results it needs, each computed once at first use."""
 
     text: str
     arguments: argparse.Namespace

@@ -1,7 +1,5 @@
 """`headscope site --out DIR`: the pictures as files for any static host."""
 
-from __future__ import annotations
-
 import argparse
 from pathlib import Path
 

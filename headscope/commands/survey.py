@@ -1,7 +1,5 @@
 """`headscope survey en-de --data PAIRS.tsv.xz`: what each head does over many sentences."""
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Sequence
 from dataclasses import replace

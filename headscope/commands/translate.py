@@ -1,7 +1,5 @@
 """`headscope translate "The cat sat on the mat."`, and `headscope translate <FILE >FILE`."""
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import io

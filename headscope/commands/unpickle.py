@@ -1,7 +1,5 @@
 """`headscope unpickle FOLDER`: the weights of a Hugging Face folder as safetensors."""
 
-from __future__ import annotations
-
 import argparse
 from pathlib import Path
 

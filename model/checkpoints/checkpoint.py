@@ -10,8 +10,6 @@ Weights are safetensors, and everything else is JSON or SentencePiece's own form
 checkpoint runs no code of its author.
 """
 
-from __future__ import annotations
-
 import functools
 import json
 import os
@@ -140,7 +138,6 @@ def load_checkpoint(directory: Path, *, snapshot: int | None = None) -> Checkpoi
     """The checkpoint in a folder; the model is on the CPU, in float32 and in eval mode.
 
     Args:
-        directory: the folder.
         snapshot: an index into `snapshots`, negative to count from the end; None gives the trained
             model.
 

@@ -4,8 +4,6 @@ They take half the bytes of half precision. Loading gives half precision, like o
 error of a weight is at most half a step of its row.
 """
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

@@ -6,8 +6,6 @@ tables of positions have all sines before all cosines. The order of a hidden sta
 not matter if all parameters share it, so the export reorders all parameters.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path
@@ -71,7 +69,6 @@ def export(directory: Path, folder: Path, *, snapshot: int | None = None) -> Non
     Its card, if it has one, becomes the README.md that Hugging Face shows.
 
     Args:
-        directory: of the checkpoint.
         folder: new or empty; written whole or not at all.
         snapshot: as in `load_checkpoint`.
 

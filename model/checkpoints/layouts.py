@@ -1,7 +1,5 @@
 """Parameters of one layout of attention, rewritten for another; the function stays the same."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

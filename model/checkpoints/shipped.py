@@ -1,7 +1,5 @@
 """The folders of the models that come with Headscope, in a checkout and in an installation."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

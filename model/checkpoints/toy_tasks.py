@@ -3,8 +3,6 @@
 No torch here: a toy's inputs and outputs are known without a model.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -40,7 +38,6 @@ class Task:
         does: the end of "This toy …".
         reads: the end of "It reads …".
         pattern: a regular expression that its sources match in full.
-        draw: gives a random source.
         solve: gives the target of a source.
         look: what to look for in its heads, in a sentence or two.
         shows: gives a sentence on what one source shows.

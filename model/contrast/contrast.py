@@ -5,8 +5,6 @@ changes their ratio (Yin and Neubig 2022, "Interpreting Language Models with Con
 Explanations", section 3).
 """
 
-from __future__ import annotations
-
 import numpy as np
 import torch
 
@@ -29,8 +27,6 @@ def contrast(
     time, and source tokens hidden one at a time. After Yin and Neubig 2022.
 
     Args:
-        translator: from `load`.
-        sentence: the source.
         word: a word of the translation, or the place of one of its tokens, from 0.
         other: one of the ten likeliest tokens in that place, or any word, which then stands in
             place of the whole word. Words of several tokens are judged at the first token in which

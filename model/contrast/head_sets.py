@@ -5,8 +5,6 @@ most, and then puts back what turns out not to be needed. The smallest set of al
 passes for 96 heads; what is found is a small one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import get_args
 
@@ -44,7 +42,6 @@ def head_set(
     """The smallest set of heads found that decides between two words.
 
     Args:
-        translator: from `load`.
         trace: of the sentence, without an intervention.
         pair: from `model.contrast.pairs.pair_of`.
         question: "remove" looks for heads without which the other word becomes likelier than the
@@ -112,7 +109,6 @@ def found(
 
     Args:
         margins: measures sets, (set, n) booleans.
-        n: how many things there are.
         most: the most that are tried.
 
     Returns:

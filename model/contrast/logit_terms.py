@@ -6,8 +6,6 @@ with post-norm, each part passes every later norm (Elhage et al. 2021, "A Mathem
 Transformer Circuits"; nostalgebraist 2020, "interpreting GPT: the logit lens").
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import cast
 

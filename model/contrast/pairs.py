@@ -1,7 +1,5 @@
 """The two words of a contrast: where they stand in a translation, and which tokens are judged."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import torch
@@ -23,8 +21,6 @@ class Pair:
 
     Attributes:
         step: of the first token in which they differ, from 0.
-        ids: of the two tokens there.
-        word: as people read it.
         other: likewise.
     """
 

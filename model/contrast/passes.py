@@ -1,7 +1,5 @@
 """Passes of one sentence in which two tokens are judged, and sets of heads replaced."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -74,7 +72,6 @@ class SetPasses(JudgedPasses):
         source: token ids.
         target: the decoder's input.
         judged: the compared ids.
-        sites: of the model.
         means: what a replaced head gives; None for nothing.
     """
 

@@ -8,8 +8,6 @@ residual stream, feed-forward layers and the decoder's self-attention. In the se
 gives what it computed from that, and everything after it runs as usual.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
@@ -46,7 +44,6 @@ def paths(translator: Translator, trace: Trace, pair: Pair, means: Means | None 
     MOST_TOKENS and HEADS_OF_KIND of either kind of attention.
 
     Args:
-        translator: from `load`.
         trace: of the sentence, without an intervention.
         pair: from `model.contrast.pairs.pair_of`.
         means: what a replaced head gives, by site, (head, d_v); None for nothing. A replaced source

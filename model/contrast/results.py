@@ -1,7 +1,5 @@
 """What speaks for one word against another: plain values, without torch."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
@@ -40,14 +38,10 @@ class Contrast(ArrayValue, Sized):
     tokens before it are the same. Log-probabilities are natural; the last axis is (word, other).
 
     Attributes:
-        source_text: the sentence.
-        text: its translation.
         source: the sentence's tokens, ending with </s>.
-        predictions: the translation's tokens.
         step: of the judged token, from 0.
         word: the word that the translation has.
         other: the word that it could have had.
-        pieces: the judged token of each.
         log_probs: of the two with all heads and tokens, (2,).
         without: by site, without each head alone, (head, 2).
         deleted: without each source token, hidden from attention of encoder and decoder,
@@ -136,7 +130,6 @@ class LogitTerms(ArrayValue, Sized):
         decoder: of each head of self-attention by site, (head,).
         cross: of each head of cross-attention and each source token by site, (head, source).
         feed_forward: of each layer of the decoder, (layer,).
-        biases: of W_O and of the norms.
     """
 
     difference: float
@@ -174,7 +167,6 @@ class Paths(ArrayValue, Sized):
 
     Attributes:
         edges: the strongest of all that were measured, strongest first.
-        measured: how many were measured.
         heads: whose edges were measured: those with the strongest effects.
         head_effects: the drop in the difference where each of them is replaced, (head,).
         by_mean: whether a replaced head gives its mean over examples; else it gives nothing.

@@ -1,7 +1,5 @@
 """Results of head ablation, from model/explain/head_ablation.py: plain values, without torch."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -19,8 +17,6 @@ class Effects(ArrayValue, Sized):
     above 0, the head made the token likelier.
 
     Attributes:
-        source_text: the sentence.
-        text: its translation.
         source: the sentence's tokens, ending with </s>.
         predictions: the translation's tokens, ending with </s> unless the length limit cut it.
         log_probs: of the predictions with all heads, (target,).

@@ -1,7 +1,5 @@
 """The agreement of an estimated map with the true one, row by row."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

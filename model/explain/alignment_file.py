@@ -1,7 +1,5 @@
 """The table of alignment errors in a checkpoint folder: alignment.json."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from model.checkpoints.checkpoint import CheckpointError, own_file, parse_json

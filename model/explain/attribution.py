@@ -25,8 +25,6 @@ class Method:
 
     Attributes:
         title: its name for people, in sentence case.
-        unit: the unit of its numbers.
-        paper: its source.
         leaves_out: what it does not see, in one sentence.
         by_prediction: whether its rows explain what they predict, whichever token a layer looks
             for; a map can then explain one target token, and is never read one row later.
@@ -140,7 +138,6 @@ class Attributions(ArrayValue, Sized):
     """What every method says of one sentence, beside what deleting its tokens does.
 
     Attributes:
-        source: what the encoder read.
         target: what the decoder read, <s> first; the rows of maps.
         predictions: what each of these rows went on to predict.
         deletion_losses: the truth: what the log-probability of each prediction loses where a source
@@ -286,9 +283,7 @@ class SelfAttributions(ArrayValue, Sized):
 
     Attributes:
         site: of the encoder or of the decoder.
-        tokens: its queries and its keys.
         allowed: where it may look, (query, key), or (head, query, key) where heads differ.
-        maps: of every method.
         token: the row of the target whose prediction gradients are of; None for the rows of the
             decoder each its own, and for the encoder's all together.
     """

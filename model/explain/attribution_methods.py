@@ -5,8 +5,6 @@ model/explain/deletion.py; model/explain/attribution.py compares the two. To add
 class here, enter it in CLASSES, and describe it in METHODS there.
 """
 
-from __future__ import annotations
-
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -298,7 +296,6 @@ def attributions(
     """What every method says of a sentence, beside what deleting its tokens does.
 
     Args:
-        translator: the model.
         sentence: a text, which the model translates; or a trace of it, of a run in which nothing
             was changed.
         methods: names in `model.explain.attribution.METHODS`.
@@ -336,7 +333,6 @@ class AttributionPiece:
     """Which of the maps of cross-attention are computed together.
 
     Attributes:
-        methods: by their names.
         sites: None stands for the whole model.
         rows: of the target, of gradients alone; None for all.
     """

@@ -1,7 +1,5 @@
 """One sentence on its way through a model, as methods of attribution read it."""
 
-from __future__ import annotations
-
 from functools import cached_property
 
 import numpy as np
@@ -27,7 +25,6 @@ class Run:
     """One sentence that went through a model, as methods read it.
 
     Args:
-        model: one that `install_taps` has seen.
         source: token ids, (source,).
         target: what the decoder read, (target,).
         predictions: what its rows are to predict, (target,).

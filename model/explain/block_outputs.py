@@ -3,8 +3,6 @@
 `read` and `written` are the ids that encoder and decoder read in the pass.
 """
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager

@@ -4,8 +4,6 @@ The sub-layers are the model's own modules, run in the model's order, and the lo
 model's. With gradients enabled, everything is in one graph.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -33,8 +31,6 @@ class Sublayer(Brief):
     """One attention with its residual connection, and their tensors.
 
     Attributes:
-        attention: the module.
-        residual: the residual connection around it.
         x: the input that the residual connection adds, (batch, query, d_model).
         weights: after the softmax and before any gate, (batch, head, query, key).
         v: projected values, (batch, head, key, d_v).

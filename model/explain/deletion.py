@@ -1,7 +1,5 @@
 """Deletion of source tokens from attention, and what it costs the translation."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The example sentences of a checkpoint, with the attention of its heads on them."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

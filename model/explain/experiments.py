@@ -1,7 +1,5 @@
 """Sentences on which an experiment shows something: experiments.json of a checkpoint folder."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -23,7 +21,6 @@ class Experiment:
     """A sentence for one kind of experiment.
 
     Attributes:
-        source: the sentence.
         shows: what to look at, in one sentence.
         effect: how much the natural logarithm of the probability of the model's own translation
             falls; by greedy decoding, how much less likely its result is; of two words, how much

@@ -1,7 +1,5 @@
 """How heads emerged in training, as growth.json of a checkpoint folder."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from model.checkpoints.checkpoint import CheckpointError, own_file, read_json, write_json

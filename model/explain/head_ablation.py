@@ -6,8 +6,6 @@ branches at each layer into a row for each of its heads, so that only the last l
 for all heads.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

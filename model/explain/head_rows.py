@@ -1,7 +1,5 @@
 """The rows of a head's attention, and what several measures need of them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache

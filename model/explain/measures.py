@@ -6,8 +6,6 @@ from Voita et al. 2019 ("Analyzing Multi-Head Self-Attention", section 5) and Cl
 their weight). model/explain/labels.py names heads by these numbers.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

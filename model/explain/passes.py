@@ -4,8 +4,6 @@ The sub-layers are the model's own modules, run in the model's order. The rows o
 is the same in all of them: a pass begins with one row, and grows where heads first differ.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from typing import cast
 
@@ -63,7 +61,6 @@ class Passes:
         """The decoder's output before the output projection, (row, target, d_model).
 
         Args:
-            attend: decides for every head.
             embedded: the source's embeddings, (row, source, d_model); None for the model's own.
             spread: which row of the encoder each row of the decoder reads; None for its own, or the
                 first for rows that the decoder added.

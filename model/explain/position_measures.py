@@ -4,8 +4,6 @@ Everything here measures a given table, (position, d_model): a model's own or th
 `formula_table` and `wavelengths` know the formula.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

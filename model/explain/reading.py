@@ -1,7 +1,5 @@
 """Readings of a trace: whole words, without special tokens, rows named by prediction."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
@@ -56,7 +54,6 @@ class Reading:
     """A way to read a trace; the default changes nothing.
 
     Attributes:
-        words: whole words instead of subwords.
         specials: show <s>, </s> and <pad>; <unk> is text and always shows.
         renormalise: with special tokens hidden, divide each row by its remaining sum.
         predicted: name rows of cross-attention by the token they predict, not the token they read.
@@ -82,13 +79,11 @@ class ReadTrace(Brief):
         beside: the labels to the right of rows, one a row, for the kinds of attention that have
             them. They belong to rows, so special tokens are among them even if the rows and columns
             of special tokens are hidden.
-        source: the source under the reading.
         target: the decoder's input under the reading.
         source_text: the input as text, as recorded.
         notes: the changes to the trace, in plain sentences; none for the default.
         by_prediction: whether rows of cross-attention are named by the token they predict, with the
             token they read beside them.
-        reading: the reading.
         file: the file of the trace; empty for a recorded model.
         folder: of the recorded Hugging Face model; empty for others.
         spans: the tokens of each label of the source, of the decoder's "input" and of its "output",
@@ -247,9 +242,7 @@ class _Axis:
     """The tokens of one axis in groups, each shown as one.
 
     Attributes:
-        tokens: as recorded.
         starts: the position of each group's first token, (group,).
-        labels: one a group.
         kept: True for the shown groups, (group,).
     """
 

@@ -1,7 +1,5 @@
 """Removal curves over a checkpoint's examples on disk: removal.json."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any

@@ -8,8 +8,6 @@ The source of a token is the source token without which it becomes least likely,
 model/explain/deletion.py.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import numpy as np

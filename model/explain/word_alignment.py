@@ -1,7 +1,5 @@
 """Word links from attention: from weights between tokens to links between words."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -8,8 +8,6 @@ A query whose keys are all masked gets weights of zero and an output of zero. A 
 give NaN (over -inf) or a false uniform row (over -1e9).
 """
 
-from __future__ import annotations
-
 import math
 from abc import ABC, abstractmethod
 from typing import ClassVar, NamedTuple, Self
@@ -124,7 +122,6 @@ class AttentionFunction(nn.Module, ABC):
             k: (batch, head, key, d_k).
             v: (batch, head, key, d_v).
             allowed: boolean, broadcastable to (batch, head, query, key), or None for "all".
-            need_weights: whether to return the weights.
             bias: added to scores, as in `Relative`.
         """
         if not need_weights:

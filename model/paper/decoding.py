@@ -59,9 +59,6 @@ class PartialHypothesis(Brief):
     """An unfinished translation: its parent with another token.
 
     Attributes:
-        token: the newest token's id.
-        log_prob: of the newest token.
-        total: of all tokens together.
         parent: the hypothesis without the newest token.
         distribution: (vocab,) log-probabilities of the step, if kept.
     """

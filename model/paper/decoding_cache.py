@@ -1,7 +1,5 @@
 """Keys and values that decoding keeps, so that each step computes the newest position alone."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 
@@ -93,7 +91,6 @@ class DecodingState:
     Rows are hypotheses, (sentence * beam), the beams of a sentence beside each other.
 
     Args:
-        caches: one a layer.
         memory_allowed: the source tokens that may be attended to, one mask for each length of
             source; None for all.
     """

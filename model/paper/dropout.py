@@ -1,7 +1,5 @@
 """Dropout (section 5.4) that draws its random numbers as bytes."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor, nn
 

@@ -5,8 +5,6 @@ of the time. Shipped weights are half-precision numbers; packed as such, they ar
 to read. The product widens them to float32, so its result is the same.
 """
 
-from __future__ import annotations
-
 import functools
 from typing import Any
 

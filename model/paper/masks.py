@@ -4,8 +4,6 @@ They broadcast against scores of shape (batch, head, query, key). torch has two 
 for boolean masks, so none here is called just "mask".
 """
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

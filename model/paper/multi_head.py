@@ -1,7 +1,5 @@
 """Many heads beside each other, in either layout (Vaswani et al. 2017, section 3.2.2)."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from typing import cast

@@ -6,8 +6,6 @@ positions themselves, whose distances decide what every self-attention adds to i
 encoding is a class here and an entry in ENCODINGS.
 """
 
-from __future__ import annotations
-
 import math
 from abc import ABC, abstractmethod
 from typing import ClassVar, Self, cast

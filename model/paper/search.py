@@ -1,7 +1,5 @@
 """Settings of decoding, as plain values; model/paper/decoding.py follows them."""
 
-from __future__ import annotations
-
 import math
 import operator
 from collections.abc import Sequence

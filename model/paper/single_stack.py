@@ -8,8 +8,6 @@ layers are the Transformer's without cross-attention (Liu et al. 2018, section 4
 Shapes: tokens (batch, token) are ids; logits are (batch, token, vocab).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
 from typing import ClassVar, cast

@@ -112,7 +112,6 @@ class Tokenizer:
         """A new vocabulary with byte fallback, which can spell any text.
 
         Args:
-            sentences: text of both languages.
             vocab_size: number of pieces, special tokens and bytes included.
             model_type: "unigram" or "bpe".
             apostrophes: whether a piece may contain the apostrophe inside a word, so that "don't"

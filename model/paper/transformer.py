@@ -8,8 +8,6 @@ Shapes: source (batch, source) and target (batch, target) are token ids; hidden 
 (batch, source, d_model) and (batch, target, d_model); logits are (batch, target, vocab).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import cast

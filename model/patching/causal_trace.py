@@ -5,8 +5,6 @@ input and put the hidden states of the clean run back, one token after one layer
 corrupted run is another sentence, as in Vig et al. 2020, not a noisy one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import cast
 

@@ -7,8 +7,6 @@ Path Patching") replace sets of heads. Such a test says what the model computes 
 activations in this pair of sentences, not what the part does elsewhere.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -55,8 +53,6 @@ def patch(
     aligned by position: activations of the decoder are those of a pass over the target.
 
     Args:
-        translator: the model.
-        sentence: the sentence that runs.
         other: the sentence whose activations are put in.
         parts: what is put in. A head ("cross", 2, 3) is its output before W_O, (token, d_v); a
             state ("encoder", 2) the output of layer 2, ("encoder", "embedding") what the first
@@ -65,7 +61,6 @@ def patch(
             `sentence` from 0, or None for all.
         target: the translation that both passes read, whose tokens are scored; None for the model's
             translation of `other`.
-        search: the method of decoding.
 
     Returns:
         log-probabilities in nats, (target,), of the target's tokens in the two runs and in the

@@ -1,7 +1,5 @@
 """Results of patching activations of one sentence into the run of another, without torch."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -20,18 +18,13 @@ class Patched(ArrayValue, Sized):
     """A sentence's run with activations of another sentence in it.
 
     Attributes:
-        sentence: the sentence that runs.
-        other: the one whose activations it gets.
         source: tokens of the sentence, ending with </s>.
         other_source: tokens of the other one.
         pairs: the aligned positions of both sources.
-        text: the sentence's translation.
-        other_text: the other one's.
         patched_text: what the model writes for the sentence with the activations in place.
         predictions: the tokens that are read and scored, ending with </s>: the other sentence's
             translation, or a given one.
         log_probs: of the predictions in the sentence's own run, (target,).
-        other_log_probs: in the other sentence's run.
         patched_log_probs: in the sentence's run with the activations.
     """
 
@@ -54,13 +47,11 @@ class CausalTrace(ArrayValue, Sized):
     """How likely a translation is with one token's hidden states of another run put in.
 
     Attributes:
-        sentence: the sentence that runs.
         other: the one whose hidden states it gets, a token after a stage at a time.
         source: tokens of the sentence, ending with </s>.
         target: what the decoder reads in both runs, starting with <s>.
         predictions: the tokens whose probability is measured.
         log_probs: of the predictions in the sentence's own run, (target,).
-        other_log_probs: in the other sentence's run.
         encoder: with the states after a stage put in at a source token, by stage, (source,
             target); NaN for tokens without a counterpart in the other sentence.
         decoder: the same at a target token, (target, target).

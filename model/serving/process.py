@@ -4,8 +4,6 @@ It ends with its parent, however the parent ends, because its input closes. It w
 disk. Values travel as pickles, with arrays outside them, uncopied; both ends run our code.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import pickle

@@ -10,8 +10,6 @@ waits for is dropped, unless it is being computed. People take turns: a person's
 waits for everyone's first.
 """
 
-from __future__ import annotations
-
 import copy
 import itertools
 import threading

@@ -1,7 +1,5 @@
 """A store of recent results, bounded by their bytes and their number."""
 
-from __future__ import annotations
-
 import threading
 from collections import OrderedDict
 from collections.abc import Hashable, Mapping

@@ -6,8 +6,6 @@ rate). A run writes the mean of its own last validated weights to averaged/; thi
 weights of any run.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

@@ -84,7 +84,6 @@ class Batches:
     """Token-bucketed batches over encoded pairs.
 
     Args:
-        sources: each source.
         targets: each target, in the same order.
         tokens: the longer side's tokens in one batch, padding included.
 

@@ -4,8 +4,6 @@ A capitalized word is another piece of the vocabulary. A model that saw "attenti
 times and "Attention" three times does not know the second.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """The card of a checkpoint, card.md, written from its metrics and translations."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from itertools import chain

@@ -1,7 +1,5 @@
 """The command line of every program here: its arguments, and errors as one sentence each."""
 
-from __future__ import annotations
-
 import argparse
 import functools
 import sys

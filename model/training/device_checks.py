@@ -5,8 +5,6 @@ of a GPU round differently, so traces are compared within bounds, and a translat
 two words are almost equally likely.
 """
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Callable, Sequence

@@ -10,8 +10,6 @@ Given again, the same command resumes a killed run. `--part 1/2` and `--part 2/2
 among two processes; give both files to the training.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 from collections import Counter

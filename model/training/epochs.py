@@ -3,8 +3,6 @@
 A GPU reads an epoch of a small corpus in seconds, faster than one process can prepare the next.
 """
 
-from __future__ import annotations
-
 import multiprocessing
 from collections import deque
 from collections.abc import Iterator, Sequence
@@ -34,7 +32,6 @@ class Epochs:
     """The epochs of a training.
 
     Attributes:
-        pairs: the training data.
         weights: how often an epoch contains each pair (`drawn`); None for once.
     """
 

@@ -1,7 +1,5 @@
 """Score a checkpoint: `python -m model.training.evaluate --checkpoint DIR --data FILE.tsv`."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from pathlib import Path

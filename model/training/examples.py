@@ -1,7 +1,5 @@
 """Sentences that show a model's strengths and weaknesses, selected by rule."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass

@@ -7,8 +7,6 @@ trained on and translates exactly like their references, so that what an experim
 no mistake of its own. A toy needs no data: its task draws its sentences.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
@@ -107,9 +105,6 @@ def measure(model: Translator, kind: Kind, trace: Trace, noun: str) -> Experimen
     """What one experiment shows on one sentence.
 
     Args:
-        model: a translator.
-        kind: of the experiment.
-        trace: of the model's own translation.
         noun: for what the model writes, such as "translation".
 
     Returns:
@@ -157,7 +152,6 @@ def candidates(model: Translator, pairs: Sequence[Pair], count: int) -> Iterator
     """Traces of sentences that the model translates exactly like their references.
 
     Args:
-        model: a translator.
         pairs: sentences and references, in any order.
         count: the most traces.
     """

@@ -5,8 +5,6 @@ test set, measured on the shipped files themselves. With --snapshots, all snapsh
 with its scores.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import sys

@@ -3,8 +3,6 @@
 python -m model.training.growth --run runs/childhood --checkpoint checkpoints/en-de-childhood
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from tqdm import tqdm

@@ -7,8 +7,6 @@ Writes labels.json into the checkpoint folder, and a part of its card; the expor
 needs no data: its task draws its sentences. model.explain.labels says what earns a label.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from random import Random
@@ -159,7 +157,6 @@ def labels_on(directory: Path, pairs: Sequence[Pair]) -> list[LabelHeld]:
     """Every label of a checkpoint on sentences that did not earn it.
 
     Args:
-        directory: the checkpoint.
         pairs: the sentences, in order; each label counts the first MIN_SENTENCES that can tell.
     """
     values = surveyed(_recorded(loaded(directory), pairs), enough=MIN_SENTENCES)

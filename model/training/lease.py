@@ -10,8 +10,6 @@ The folder --data holds en-de/ and en-fr/ with their files, and templates.tsv, w
 `model.training.templates` writes.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shutil
@@ -79,8 +77,6 @@ class Job:
     """One command of this Python.
 
     Attributes:
-        name: of its log.
-        command: arguments of Python.
         lost: whether it should be stopped, asked while it runs.
     """
 

@@ -3,8 +3,6 @@
 The parts that `model.training.lease` wrote are put together, and each model is scored on the CPU.
 """
 
-from __future__ import annotations
-
 import io
 import json
 import zipfile

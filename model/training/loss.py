@@ -5,8 +5,6 @@ thousands of pieces these are the largest tensors of a training step. The losses
 gradient in the forward pass, in place of copies they need anyway.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The frequency of each source of the training data in an epoch."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path

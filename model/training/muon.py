@@ -1,7 +1,5 @@
 """The optimizer Muon with products in float32, for processors that are slow in bf16."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import torch

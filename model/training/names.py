@@ -4,8 +4,6 @@ A fifth of Tatoeba's English sentences are about Tom, and almost none about anyo
 trained on them alone copies no other name well.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

@@ -6,8 +6,6 @@ choose together, as a noisy channel (Yee et al. 2019, section 2.2, without a lan
 pair stays if the sentence is likely enough on the way back.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -4,8 +4,6 @@
 "Attention". A noun without an article can be replaced by another of the same German gender.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """The optimizers of a training run, and the precision of its products."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch

@@ -5,8 +5,6 @@ A held-out set without any training sentence still has many that differ from one
 checkpoint's metrics.json and card.md.
 """
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence

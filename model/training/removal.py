@@ -7,8 +7,6 @@ go first, compared with random orders. Writes removal.json into the checkpoint f
 does so too.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 

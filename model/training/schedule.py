@@ -1,7 +1,5 @@
 """The learning rate, and the steps of snapshots."""
 
-from __future__ import annotations
-
 from model.training.settings import TrainingSettings
 
 

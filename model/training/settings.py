@@ -1,7 +1,5 @@
 """Training settings: a TOML file a person can read, as one frozen value."""
 
-from __future__ import annotations
-
 import dataclasses
 import tomllib
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 A head that must decide where to look is easy to read. Nothing tells it where to look.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch

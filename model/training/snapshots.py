@@ -1,7 +1,5 @@
 """Snapshots of a training run, with their loss, scores and the entropy of their heads."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path

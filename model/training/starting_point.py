@@ -1,7 +1,5 @@
 """The vocabulary and the weights a training run starts with."""
 
-from __future__ import annotations
-
 import argparse
 import dataclasses
 from collections.abc import Iterable

@@ -1,7 +1,5 @@
 """Every toy: the variant of the Transformer that learns a task, and the pairs that it sees."""
 
-from __future__ import annotations
-
 import tomllib
 from argparse import Namespace
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ Data, vocabulary, training, scores on unseen inputs, examples and card, in minut
 Equal seeds give equal data.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 import time

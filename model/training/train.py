@@ -4,8 +4,6 @@ One process on a CPU or a GPU; many through `torchrun`. Given again, the same co
 killed run from its last saved state; the run ends with the weights it would have had.
 """
 
-from __future__ import annotations
-
 import argparse
 import dataclasses
 import os

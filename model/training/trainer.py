@@ -78,12 +78,7 @@ class Progress:
 
 
 class Pace:
-    """The speed of a run since this process began it, validations included.
-
-    Args:
-        step: steps done before.
-        seconds: of these steps.
-    """
+    """The speed of a run since this process began it, validations included."""
 
     def __init__(self, step: int, seconds: float) -> None:
         self._step = step

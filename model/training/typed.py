@@ -4,8 +4,6 @@ Corpora hold edited sentences. People type capitals only or none, slip, leave th
 paste several sentences, and add an address, a formula or an emoji that a translation must copy.
 """
 
-from __future__ import annotations
-
 import re
 import tomllib
 from collections.abc import Callable, Sequence

@@ -8,8 +8,6 @@ two senses, such as "sein" and "ihr": one that the model wrote, and one among it
 there. Of each kind, those whose rival is likeliest are kept.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from itertools import zip_longest

@@ -1,7 +1,5 @@
 """Devices by name."""
 
-from __future__ import annotations
-
 from reprlib import repr as shortened
 
 import torch

@@ -8,8 +8,6 @@ transformers is asked for, and nothing else: no network, none of a folder's own 
 from safetensors alone. It is imported when the first folder is opened.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager

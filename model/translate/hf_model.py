@@ -1,7 +1,5 @@
 """A model of Hugging Face's in use: what it makes of a text, with what every head did."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The lines of a text, translated in batches and given back in their order."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import BinaryIO

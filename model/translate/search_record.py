@@ -1,7 +1,5 @@
 """The record of a decoding: its steps, and the tree of hypotheses it searched."""
 
-from __future__ import annotations
-
 from typing import cast
 
 import numpy as np

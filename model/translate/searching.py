@@ -1,7 +1,5 @@
 """Translations of a model: greedy, by beam search or sampled, one by one or in batches."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

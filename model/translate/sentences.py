@@ -1,7 +1,5 @@
 """A model with its vocabulary: sentences as token ids, checked before the model reads them."""
 
-from __future__ import annotations
-
 from bisect import bisect_left
 from collections.abc import Sequence
 from typing import Any

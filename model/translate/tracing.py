@@ -1,7 +1,5 @@
 """Traces of a model: recorded teacher-forced passes over sentences with their translations."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -65,7 +63,6 @@ class TracedModel(TranslatingModel):
         written yet.
 
         Args:
-            text: a sentence.
             target: its translation; None lets the model translate.
             search: the method of decoding, without a target.
             under: the intervention. With a target, a matrix must have the trace's own shape, and
@@ -158,11 +155,9 @@ class TracedModel(TranslatingModel):
         padding where masks allow it.
 
         Args:
-            texts: sentences.
             targets: their translations; None lets the model translate. A text is tokenized and
                 ends with </s>; a Translation keeps the model's own tokens, which can differ for the
                 same text, and lacks </s> where the length limit cut it.
-            search: the method of decoding.
             under: one intervention for all sentences, or one for each. A matrix without the padding
                 keeps the model's mask there; one with padding replaces everything. A rule is called
                 with lengths without padding, unless it covers padding, as the preset

@@ -1,7 +1,5 @@
 """A translator from a checkpoint: translations, traces, and what the model computes inside."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from os import PathLike
 from typing import cast

@@ -1,7 +1,5 @@
 """The app in-process, with a tiny checkpoint, and what Streamlit logged meanwhile."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable, Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What follows from additions to the tree: `tests/test_extensions.py` runs this in their copy."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path

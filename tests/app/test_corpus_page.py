@@ -1,7 +1,5 @@
 """The corpus page in-process: from a question to a head, and a sentence under rules."""
 
-from __future__ import annotations
-
 import base64
 import json
 import shutil

@@ -1,7 +1,5 @@
 """The head that a person looks at goes along from page to page."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

@@ -1,7 +1,5 @@
 """The decoding page: other words taken, undone, kept in the address, and forgotten in time."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from functools import partial

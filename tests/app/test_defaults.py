@@ -1,7 +1,5 @@
 """What widgets and components begin with, in every run."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Folders of Hugging Face's in the model menu: each kind of model on each page."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Questions in-process: what is offered, where an answer leads, and how long it stands."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Of many who ask at once, nobody sees what another asked for."""
 
-from __future__ import annotations
-
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The menu that saves a picture: what it offers, what it makes, and what it says when it cannot."""
 
-from __future__ import annotations
-
 import io
 import json
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Minus signs, zeros, percentages and counts on every page, of two models."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Every page after every other: each shows its own values, whatever was done on the one before."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace

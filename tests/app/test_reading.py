@@ -1,7 +1,5 @@
 """A talk as a reading, and what Help offers: what the browser is told, the address."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

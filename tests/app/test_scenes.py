@@ -1,7 +1,5 @@
 """Scenes in the app: going to one, the panel that makes a talk, and the talk that is shipped."""
 
-from __future__ import annotations
-
 import functools
 import json
 import re

@@ -1,7 +1,5 @@
 """The link of every page: it reopens the view, and the link of that view is the same."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """Saved traces in the app: from a folder, dropped on the page, and what they cannot show."""
 
-from __future__ import annotations
-
 import os
 import re
 import tomllib

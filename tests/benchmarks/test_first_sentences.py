@@ -1,7 +1,5 @@
 """The lists of first sentences are well formed and their patterns tell right from wrong."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import pytest

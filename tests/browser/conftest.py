@@ -1,7 +1,5 @@
 """A running app, a real Chromium, and a page that tells when something leaves the machine."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import ExitStack, contextmanager

@@ -1,7 +1,5 @@
 """`make screenshots`: retakes the screenshots in docs/, of the app on the shipped checkpoint."""
 
-from __future__ import annotations
-
 import io
 import json
 import sys

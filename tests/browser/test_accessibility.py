@@ -1,7 +1,5 @@
 """What is wrong with every page, which is nothing; and the header, which fits every width."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 from urllib.parse import urlencode

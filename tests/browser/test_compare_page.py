@@ -1,7 +1,5 @@
 """The page that compares in a real browser: clicks put parts of one sentence into the other."""
 
-from __future__ import annotations
-
 from urllib.parse import urlencode
 
 from playwright.sync_api import Locator, expect

@@ -1,7 +1,5 @@
 """The corpus page in a real browser: from a question to a head, and to one of its sentences."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 

@@ -1,7 +1,5 @@
 """The decoding page in a real browser: steps are played without the server, and words taken."""
 
-from __future__ import annotations
-
 from urllib.parse import urlencode
 
 from playwright.sync_api import Locator, expect

@@ -1,7 +1,5 @@
 """The effects page in a real browser: clicks on its map, however fast they come."""
 
-from __future__ import annotations
-
 from urllib.parse import urlencode
 
 from playwright.sync_api import expect

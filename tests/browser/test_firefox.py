@@ -1,7 +1,5 @@
 """Firefox shows it all, and refuses nothing: the app, the notes, the file, and the site offline."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

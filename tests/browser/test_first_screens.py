@@ -1,7 +1,5 @@
 """Every page opens on its picture: high up, whole, with few words and few controls around it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

@@ -1,7 +1,5 @@
 """Saving pictures in a real browser: every kind of file, downloaded and opened again."""
 
-from __future__ import annotations
-
 import io
 import json
 import re

@@ -1,7 +1,5 @@
 """A slow line: the page runs again before the browser has the code of all that stands on it."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from urllib.parse import urlencode

@@ -1,7 +1,5 @@
 """A model in one HTML file: it translates offline, shows every picture, and runs changed."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Iterator

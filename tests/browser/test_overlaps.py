@@ -1,7 +1,5 @@
 """Nothing stands over anything else, and no text is cut beside empty space, on any screen."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 
 import pytest

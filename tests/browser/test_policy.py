@@ -3,8 +3,6 @@
 Every browser test runs under that policy, and fails if it refuses a page anything (conftest.py).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from tests.browser.conftest import Watch

@@ -1,7 +1,5 @@
 """Pages that tests share are as new ones, and nothing that leaves the machine goes unseen."""
 
-from __future__ import annotations
-
 import pytest
 from playwright.sync_api import Browser, Error, expect
 

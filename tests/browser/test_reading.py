@@ -1,7 +1,5 @@
 """A newcomer in a real browser: a talk read at one's own pace."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from pathlib import Path

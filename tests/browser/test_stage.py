@@ -1,7 +1,5 @@
 """The stage in a real browser: nothing but the picture, its size, its contrast, and its keys."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Callable, Iterator

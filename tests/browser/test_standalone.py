@@ -1,7 +1,5 @@
 """The heads view as one file: opened from disk, offline, and held to the trace it came from."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack

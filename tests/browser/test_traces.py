@@ -1,7 +1,5 @@
 """Saved traces and Hugging Face folders in a real browser: from the menu to the stage and back."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

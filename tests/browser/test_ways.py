@@ -1,7 +1,5 @@
 """The ways through the app: a question that leads to its answer, and the menu."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

@@ -1,7 +1,5 @@
 """The widget's module on a plain page, with a stand-in for anywidget's model."""
 
-from __future__ import annotations
-
 import base64
 import json
 from collections.abc import Iterator

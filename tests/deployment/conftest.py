@@ -1,7 +1,5 @@
 """Two replicas of the app below a path, and a Chromium. `make deployment` runs what is here."""
 
-from __future__ import annotations
-
 import os
 import secrets
 from collections.abc import Iterator

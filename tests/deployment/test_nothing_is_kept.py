@@ -1,7 +1,5 @@
 """What a person types stays in memory: no file and no log of the server holds it."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Two replicas behind the proxies whose files are in deploy/, below a path; one is killed."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal

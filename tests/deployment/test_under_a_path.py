@@ -1,7 +1,5 @@
 """The app below a path: its links, its codes and its scenes hold there."""
 
-from __future__ import annotations
-
 import io
 from urllib.parse import parse_qsl, urlsplit
 

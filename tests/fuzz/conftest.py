@@ -1,7 +1,5 @@
 """A tiny checkpoint that no case changes. `make fuzz` runs what is here at full length."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Any address: each parameter of each page, as the pages declare them."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

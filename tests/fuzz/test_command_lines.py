@@ -1,7 +1,5 @@
 """Any arguments to the command line."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import os

@@ -1,7 +1,5 @@
 """Any text as masks in an address, and any message of a browser as a stroke on one."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

@@ -1,7 +1,5 @@
 """Any bytes in the place of a talk, of a saved trace, and of each file of a checkpoint."""
 
-from __future__ import annotations
-
 import functools
 import io
 import json

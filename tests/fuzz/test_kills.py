@@ -1,7 +1,5 @@
 """A training run killed at any moment and started again ends as if nothing had happened."""
 
-from __future__ import annotations
-
 import math
 import os
 import signal

@@ -1,7 +1,5 @@
 """Any message that a browser could send for a component: what it shows stays whole."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """Any question that a program could send in place of the model's picture."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Any text as a sentence and as its translation."""
 
-from __future__ import annotations
-
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """What a browser does that AppTest offers no way to do: open a page, and let components speak."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from typing import Any

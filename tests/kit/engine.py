@@ -1,7 +1,5 @@
 """The browser engine, run by Node: calls in, results out."""
 
-from __future__ import annotations
-
 import functools
 import json
 import subprocess

@@ -1,7 +1,5 @@
 """What a component receives, read by the description of its envelope alone."""
 
-from __future__ import annotations
-
 import json
 from typing import Any, NoReturn
 

@@ -3,8 +3,6 @@
 Playwright drives only a Firefox of its own. https://w3c.github.io/webdriver-bidi/
 """
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """Whether a page opens on its picture: high up, whole, with few words and controls around it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from playwright.sync_api import Page

@@ -1,7 +1,5 @@
 """Folders as transformers saves them, of tiny models with random parameters."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Callable
 from pathlib import Path

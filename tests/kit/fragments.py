@@ -4,8 +4,6 @@ Streamlit drops the containers of an outer one whose run is overtaken before it 
 what an inner one put into them all the same; the browser then throws and shows nothing.
 """
 
-from __future__ import annotations
-
 from playwright.sync_api import Page, WebSocket
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 

@@ -1,7 +1,5 @@
 """A disk without room, as far as one process can have it to itself."""
 
-from __future__ import annotations
-
 import resource
 from collections.abc import Iterator
 from contextlib import contextmanager

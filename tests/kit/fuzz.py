@@ -1,7 +1,5 @@
 """Hostile input: what it is drawn from, what a case may take, and what a person may be told."""
 
-from __future__ import annotations
-
 import copy
 import resource
 import signal

@@ -1,7 +1,5 @@
 """Attention among tokens that a careless program would take for something else."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from model.trace.attention_map import AttentionKind, AttentionMap, Site, Tokens

@@ -1,7 +1,5 @@
 """Made-up labels of the tiny checkpoint's heads."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from model.explain.labels import MIN_SENTENCES, Finding, Sample, Survey

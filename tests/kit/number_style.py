@@ -1,7 +1,5 @@
 """Numbers as nobody writes them in English, found in what an app or a figure shows."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Somebody at the running app without a browser: Streamlit's own protocol, over its WebSocket."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import AsyncIterator

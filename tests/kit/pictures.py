@@ -1,7 +1,5 @@
 """What holds of every picture: its Python makes the same figure, and its files hold its numbers."""
 
-from __future__ import annotations
-
 import io
 import json
 from collections.abc import Callable, Sequence

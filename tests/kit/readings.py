@@ -1,7 +1,5 @@
 """Pictures of single maps, each a reading of its own."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from model.explain.reading import ReadTrace

@@ -1,7 +1,5 @@
 """A Streamlit script served on this machine, and the Chromium that looks at it."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import socket

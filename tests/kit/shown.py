@@ -1,7 +1,5 @@
 """What a page shows, as a reader sees it, and what its address holds."""
 
-from __future__ import annotations
-
 import json
 import re
 from html import unescape

@@ -1,7 +1,5 @@
 """Files served as a static host serves them."""
 
-from __future__ import annotations
-
 import functools
 import threading
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """A survey of a tiny model over the few sentences that it can read."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """A checkpoint small enough to make in seconds, which knows a few sentences by heart."""
 
-from __future__ import annotations
-
 import copy
 import functools
 import itertools

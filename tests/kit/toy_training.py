@@ -1,7 +1,5 @@
 """A training run small enough to be repeated: numbers spelled out in English and German."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

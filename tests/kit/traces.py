@@ -1,7 +1,5 @@
 """Saved traces of a decoder alone and of an encoder alone, and hostile files."""
 
-from __future__ import annotations
-
 import io
 import pickle
 import zipfile

@@ -1,7 +1,5 @@
 """Transformers that differ in what attention is made of."""
 
-from __future__ import annotations
-
 from typing import Any
 
 VARIANTS: dict[str, dict[str, Any]] = {

@@ -1,7 +1,5 @@
 """Tiny seeded models, the same on every run."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

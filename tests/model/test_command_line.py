@@ -1,7 +1,5 @@
 """`headscope translate`, as a person runs it."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """A tiny model, what it did on a sentence, and what image files need."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The command line: every picture in every kind of file, and what is refused."""
 
-from __future__ import annotations
-
 import base64
 import io
 import json

@@ -1,7 +1,5 @@
 """Attention as pandas tables, and a trace that shows itself in a notebook."""
 
-from __future__ import annotations
-
 import html
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Traces of models of one text: in a notebook, as a page, and from the command line."""
 
-from __future__ import annotations
-
 import base64
 import html
 import os

@@ -1,7 +1,5 @@
 """The widget on Python's side: the bytes it sends, its selection, and what it refuses."""
 
-from __future__ import annotations
-
 import ast
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """Eight basic terms, one sentence each."""
 
-from __future__ import annotations
-
 TITLE = "What is a head?"
 
 TERMS = {

@@ -1,7 +1,5 @@
 """The declaration of the about page."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from viz.links.parameters import View

@@ -19,6 +19,5 @@ def branches(payload: bytes, *, key: str) -> None:
 
     Args:
         payload: of viz.decoding.payload.pack_branches.
-        key: of the mounted component.
     """
     _branches(key=key, data=payload)

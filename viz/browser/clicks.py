@@ -21,7 +21,6 @@ def clicks(chart: str, *, on_clicks: Callable[[], None]) -> None:
     """Mount a listener to clicks on the points of a chart, below it.
 
     Args:
-        chart: its key.
         on_clicks: called when points were clicked, for `handle_clicks`, which gives on what each
             one's customdata begins with.
     """
@@ -33,7 +32,6 @@ def handle_clicks(chart: str, handle: Callable[..., None]) -> None:
     """Handle the clicks that were not handled yet, in their order.
 
     Args:
-        chart: its key.
         handle: as of `viz.browser.messages.handle_once`, called with what was clicked, unchecked.
     """
     handle_once(key_of(chart), "clicks", handle)

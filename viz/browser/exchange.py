@@ -21,7 +21,6 @@ def exchange(payload: bytes, *, key: str, on_moves: Callable[[], None]) -> None:
 
     Args:
         payload: of viz.compare.payload.pack_pair.
-        key: of the mounted component.
         on_moves: called when a head was chosen, or a part put in or taken out, for `handle_moves`.
     """
     _exchange(key=key, data=payload, on_moves_change=on_moves, height="content")
@@ -31,7 +30,6 @@ def handle_moves(key: str, handle: Callable[..., None]) -> None:
     """Handle the moves that were not handled yet.
 
     Args:
-        key: of the mounted component.
         handle: called with "show" and a head, or with "put" and a part, as the browser names them;
             or with anything else, since anyone may send it.
     """

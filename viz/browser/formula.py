@@ -20,9 +20,6 @@ def formula(chart: str, *, base: float, d_model: int, length: int) -> None:
 
     Args:
         chart: the key of the heatmap, whose rows are positions and whose customdata are dimensions.
-        base: of the wavelengths.
-        d_model: the number of dimensions.
-        length: the number of positions.
     """
     # Until a cell is pointed at: one that is neither 0 nor 1.
     cell = [min(10, length - 1), min(20, d_model - 2)]

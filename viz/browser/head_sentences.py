@@ -66,9 +66,7 @@ def head_words(
     """Every head of one site in words.
 
     Args:
-        seen: the map.
         facts: of model.explain.measures.head_facts, of this map; measures may be missing.
-        reading: how the trace was read.
     """
     allowed = allowed_per_head(seen.allowed)
     choices = np.count_nonzero(allowed, axis=-1)

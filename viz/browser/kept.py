@@ -17,7 +17,6 @@ class Kept(Generic[T]):
         """Declare it once, in a module.
 
         Args:
-            key: from the `Keys` of its owner.
             first: gives the value that every session begins with.
         """
         # Whatever a widget of the same owner is called.

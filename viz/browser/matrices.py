@@ -47,7 +47,6 @@ def matrices(
 
     Args:
         panels: at most one of them with a `base`, which can be painted on.
-        key: of the mounted component.
         height: of a matrix in rem; 0 takes about half of the window.
         abreast: the most panels in one row; 0 for as many as the width has room for.
         epoch: a painted panel begins again at `start` with every new epoch, else it stays as it is.
@@ -113,7 +112,6 @@ def epoch_of(key: str, written: str) -> int:
     """How often the painted panel came from anything but painting: a preset, a link, Back.
 
     Args:
-        key: of the mounted component.
         written: what the panel is to show, as the address has it.
     """
     epoch = Kept(Keys(key)("epoch"), int)
@@ -132,9 +130,7 @@ def edited(key: str, name: str, shape: tuple[int, int]) -> NDArray[np.bool_] | N
     """What was painted, True = may attend, (query, key); None if nothing was, or on another mask.
 
     Args:
-        key: of the mounted component.
         name: as it was mounted.
-        shape: that the mask must have.
     """
     return read_edit(message_of(key, "edit"), name, shape)
 

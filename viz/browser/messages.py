@@ -35,10 +35,6 @@ def message_of(key: str, name: str) -> Any:
     Streamlit forgets a component with its page, and still calls it back for what the browser sent
     from there.
 
-    Args:
-        key: of the mounted component.
-        name: of a state or of a trigger.
-
     Returns:
         None where nothing was said, or where it is forgotten.
     """
@@ -51,8 +47,6 @@ def handle_once(key: str, name: str, handle: Callable[..., None]) -> None:
     Each is handled once, in the order of their numbers; anything else is left out.
 
     Args:
-        key: of the mounted component.
-        name: of a state.
         handle: called with what follows the number. An event that is cut short is handled again by
             the newer run, so it has to change the session last, and all at once.
     """

@@ -23,7 +23,6 @@ def reader(data: Mapping[str, Any], *, key: str, on_leave: Callable[[], None]) -
     Args:
         data: `talk`, its title, and `count`, how many scenes it has; `number` of the scene, 0 for
             none; its `title` and `note` as plain text, and `views`, the queries that show it.
-        key: of the mounted component.
         on_leave: called when the reader has had enough.
     """
     _reader(key=key, data=dict(data), on_leave_change=on_leave)

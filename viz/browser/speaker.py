@@ -95,7 +95,6 @@ def scene_handles(
     Args:
         titles: of the scenes, as plain text; row N is the element of the class st-key-talks-row-N.
         heard: how often `on_move` was called; the next move is told when the last one was heard.
-        key: of the mounted component.
         on_move: called when a scene was moved, for `moved_scene` to read.
     """
     data = {"titles": list(titles), "heard": heard}

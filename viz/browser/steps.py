@@ -23,7 +23,6 @@ def steps(
 
     Args:
         payload: of viz.decoding.payload.pack.
-        key: of the mounted component.
         on_shown: called when another step has come to rest; st.session_state[key] then holds it
             under "shown", for `read_shown`.
         on_taken: called when another token was taken, which is under "taken", for `read_taken`.
@@ -37,7 +36,6 @@ def read_shown(data: Any, name: str, count: int) -> int | None:
     Args:
         data: from a browser, so from anyone.
         name: of the decoding, as it was packed.
-        count: of its steps.
 
     Returns:
         None for anything but a step of the decoding of that name.

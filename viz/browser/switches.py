@@ -30,7 +30,6 @@ def switches(
 
     Args:
         chart: its key; its figure is to stay the same whatever bears a cross.
-        off: the cells that bear one.
         colors: of every cell and of the cross in it, by the `meta` of its heatmap, [row][column].
         on_clicks: called when cells were clicked, for `viz.browser.clicks.handle_clicks`.
     """

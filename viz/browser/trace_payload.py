@@ -69,9 +69,6 @@ def values_of(
     """What the browser is told of a trace, in whichever payload.
 
     Args:
-        seen: the trace as it is read.
-        facts: of its heads.
-        labels: of its heads.
         effects: the loss without each head, by site, (head,): of
             model.explain.ablation_results.Effects; empty until somebody orders heads by it, None
             where nobody can.

@@ -27,7 +27,6 @@ def wave(chart: str, table: FloatArray, names: Sequence[str], words: Sequence[st
         chart: the key of the heatmap, whose customdata are dimensions.
         table: (position, dimension).
         names: what is said of each dimension, after its number.
-        words: of the first positions.
     """
     _wave(key=Keys(chart)("wave"), data=pack_wave(chart, table, names, words))
 

@@ -26,7 +26,6 @@ def word_order(
     Args:
         texts: the words as they stood at first, as plain text.
         order: for each place, which of them stands there now.
-        key: of the mounted component.
         on_order: called when a word was moved, for `dragged_order` to read.
     """
     turn = _message(key).get("turn", 0)

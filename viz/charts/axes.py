@@ -26,7 +26,6 @@ class Axis:
         room: how many labels fit, in a wide and a narrow figure; None for all across, and down for
             as many as can be read.
         shared: whether a plot beside the first shows no labels again.
-        more: settings of Plotly's.
     """
 
     title: str = ""
@@ -55,8 +54,6 @@ class Axis:
         """The axis as Plotly takes it.
 
         Args:
-            theme: the colours.
-            narrow: whether it has no title.
             rows: the height of the plot in pixels, for an axis that runs up or down; 0 for others.
             first: whether no plot with the same axis stands beside it.
         """

@@ -1,7 +1,5 @@
 """A chart: a title, one plot or several small ones, and what lies around them."""
 
-from __future__ import annotations
-
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -45,8 +43,6 @@ class Plot:
     """One plot: two axes and what is drawn between them.
 
     Attributes:
-        across: its lower or upper axis.
-        up: its left axis.
         marks: from the back to the front.
         heading: above it, plain text.
         height: in pixels.
@@ -90,9 +86,7 @@ def chart(
     marks, the second, and so on.
 
     Args:
-        layout: of the figure.
         title: in sentence case, plain text.
-        plots: from the left.
         short: the title of a narrow figure; None for the same.
         lines: below the title of a narrow figure, in place of axis titles, plain text; None for
             the titles of the axes of the first plot.
@@ -107,8 +101,6 @@ def chart(
         beside: the room for texts at the right of each plot, the same; wide and narrow.
         gap: pixels between two plots that stand below each other.
         places: where each plot lies, in place of all that.
-        ground: the colour behind the marks.
-        more: settings of Plotly's layout.
     """
     plots = [plots] if isinstance(plots, Plot) else plots
     theme, narrow = themes.page(layout.dark), layout.narrow

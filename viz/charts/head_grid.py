@@ -1,7 +1,5 @@
 """Grids of heads: layers down, heads across, one grid a kind of attention."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -32,9 +30,7 @@ class HeadGrid:
         name: above the grid.
         values: (layer, head).
         said: what the pointer says of a cell besides its layer and head, for Plotly.
-        marks: over the cells.
         heads: the names of the columns; none for their numbers.
-        more: settings of Plotly's for the cells.
     """
 
     name: str

@@ -26,19 +26,13 @@ class Sheet:
     """One plot while its marks are drawn.
 
     Attributes:
-        theme: the colours.
-        narrow: whether the figure is for one column.
         number: of the plot, from 0.
         height: of the plot in pixels.
         at: where marks stand across that name no places of their own.
         rows: the same, down.
-        scale: the colours of cells.
         full: the height of the figure in pixels.
-        first: traces of cells.
         marks: traces of the mark that is being drawn.
         last: traces that are in the legend alone.
-        shapes: of the layout.
-        notes: its annotations.
     """
 
     theme: themes.Theme

@@ -1,7 +1,5 @@
 """Panels as figures: one alone, or several side by side."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -80,8 +78,6 @@ def panels_figure(panels: Sequence[Panel], layout: Layout, *, title: str = "") -
     Texts beside rows are left out. A figure for a slide has a width of its own.
 
     Args:
-        panels: what to draw.
-        layout: of the figure.
         title: of all of them, in sentence case.
 
     Raises:

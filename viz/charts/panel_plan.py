@@ -1,7 +1,5 @@
 """Where panels lie in a figure, and how large their cells are."""
 
-from __future__ import annotations
-
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -40,7 +38,6 @@ class Place:
         left: of its first column.
         top: of its first row.
         labels: how high the labels above it are.
-        title: its lines.
         has_rows: whether its rows are named, which they are not again beside the same ones.
     """
 

@@ -26,7 +26,6 @@ class Scale:
         lengths: of the bar in pixels, in a wide and in a narrow figure.
         reverse: whether low has the strongest colour.
         under: pixels between the bar and the figure's lower edge.
-        bar: settings of Plotly's.
         steps: the colours of the categories 0, 1, …, in place of all others.
     """
 

@@ -1,7 +1,5 @@
 """Texts in a plot and around it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

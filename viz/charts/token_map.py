@@ -1,7 +1,5 @@
 """Maps of tokens: rows down, columns across, one map or several of the same tokens."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -33,9 +31,7 @@ class TokenMap:
     Attributes:
         name: its heading, in sentence case.
         short_name: the same for a colour bar with little room.
-        unit: of its numbers.
         values: (row, column).
-        marks: over the cells.
         allowed: (row, column); other cells are hatched. None if all are allowed.
     """
 
@@ -165,13 +161,10 @@ def token_maps(
     """One map or two of the same tokens, each on a scale of its own; the first traces are the maps.
 
     Args:
-        layout: of the figure.
         title: in sentence case.
-        maps: from the left.
         rows: what rows are, and one token each.
         columns: the same of columns.
         short: the title of a narrow figure, with the whole one in lines below it; "" for none.
-        framed: a row with a frame.
     """
     names = cell_names(rows[1], columns[1])
     abreast, gap = len(maps), 1 if len(rows[1]) <= style.NUMBERED_ROWS else 0

@@ -1,7 +1,5 @@
 """One head in two runs, and what all pictures of two runs share."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -25,7 +23,6 @@ class OfPair(Picture):
     """What differs between two runs.
 
     Attributes:
-        pair: both traces.
         other_model: the second model as `hs.figures.trace_by` takes it; empty for one model.
     """
 

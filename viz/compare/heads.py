@@ -1,7 +1,5 @@
 """Every head's difference between two runs as small tiles, and one head large."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -185,7 +183,6 @@ def _grid(pair: PairedTraces, kind: AttentionKind) -> Grid:
 
 
 def _centers(count: int, step: int) -> list[float]:
-    """The middles of tiles."""
     return [step * each + step / 2 - 1 for each in range(count)]
 
 

@@ -1,7 +1,5 @@
 """Two traces with their tokens aligned, and which head of one belongs to which of the other."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -26,8 +24,6 @@ class PairedTraces:
 
     Attributes:
         first: of the first sentence or model, or of what the first search wrote.
-        second: of the other.
-        versus: what differs.
         partners: for heads of the first trace, those of the second; empty where each head belongs
             to the one at its own place.
         surveyed: both models, where surveys of theirs say which heads are partners; empty where the
@@ -119,7 +115,6 @@ class PairedTraces:
 
     @property
     def kinds(self) -> list[AttentionKind]:
-        """The kinds of attention whose heads are compared."""
         return [kind for kind in KINDS if any(site.kind is kind for site, _ in self.heads)]
 
 

@@ -1,7 +1,5 @@
 """Tokens and hidden states of the second sentence that can be put into the first."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from model.record.patches import Side, Stream
@@ -15,7 +13,6 @@ def parts_of(pair: PairedTraces, layers: dict[Side, int]) -> dict[str, Any]:
 
     Args:
         pair: traces of both sentences.
-        layers: how many each side has.
     """
     partners = {other: one for one, other in pair.source}
     encoder = range(layers["encoder"])

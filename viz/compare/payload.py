@@ -1,7 +1,5 @@
 """Two runs as bytes for the browser: words, the weights of every head, and parts to put in."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 
@@ -34,14 +32,12 @@ def pack_pair(
     """Everything the browser needs, the "pair" of payloads.json.
 
     Args:
-        pair: both traces.
         names: of both runs; any text.
         lines: what stands above the heads.
         heard: the number of the last move that was handled.
         shown: the head that is shown large; None shows no heads.
         puts: whether parts of the second run can be put into the first.
         parts: of viz.compare.parts.parts_of; None for heads alone.
-        put: parts that are in, each with its name.
     """
     kinds = pair.kinds if shown is not None else []
     count = sum(run.weights.size for head in pair.heads for run in pair.in_both(head))

@@ -1,7 +1,5 @@
 """Causal tracing: how likely a word becomes with one token's hidden states of another run."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -36,7 +34,6 @@ class TracedWord(Picture):
     """What each patch of one token after one layer does to the probability of a word.
 
     Attributes:
-        trace: of both sentences.
         token: the prediction, from 0; None for the one that differs most.
         marked: the cells whose patches are in place, as side, stage and token.
     """
@@ -49,7 +46,6 @@ class TracedWord(Picture):
 
     @property
     def place(self) -> int:
-        """The prediction, from 0."""
         return self.trace.telling if self.token is None else self.token
 
     @property
@@ -59,7 +55,6 @@ class TracedWord(Picture):
 
     @property
     def ends(self) -> tuple[float, float]:
-        """The word's probability for the first sentence, and for the second."""
         one, other = self.trace.log_probs, self.trace.other_log_probs
         return float(np.exp(one[self.place])), float(np.exp(other[self.place]))
 

@@ -1,7 +1,5 @@
 """The declaration of the page that compares two runs."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -90,12 +88,10 @@ class CompareView(SearchView):
 
     @property
     def head(self) -> Head | None:
-        """The head that is shown large."""
         return read_heads(self.pair_head)[0] if self.pair_head else None
 
     @property
     def patches(self) -> Patches:
-        """What is put in."""
         return read_patches(self.patched)
 
 

@@ -1,7 +1,5 @@
 """The probabilities of the second sentence's words in both runs, and with a patch in place."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -30,7 +28,6 @@ class PatchedWords(Picture):
     """How likely each word of the second translation is, before and after patching.
 
     Attributes:
-        patched: the run.
         parts: what was put in, as the address writes it.
     """
 
@@ -42,7 +39,6 @@ class PatchedWords(Picture):
 
     @property
     def _names(self) -> str:
-        """What was put in, in words."""
         runs = self.patched
         source, target = axis_texts(runs.source), ["<s>", *axis_texts(runs.predictions)]
         return listed(part_name(*each, source, target) for each in read_patches(self.parts))

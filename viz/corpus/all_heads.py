@@ -1,7 +1,5 @@
 """Every head as a point, by any two measures over the corpus."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -56,7 +54,6 @@ class AllHeads(OfSurvey):
     Attributes:
         across: the key of the measure across.
         up: that of the measure upwards.
-        marked: a head with a ring around it.
     """
 
     across: str

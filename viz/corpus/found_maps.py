@@ -1,7 +1,5 @@
 """A head's maps of several sentences, such as those that were found by what it does there."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -21,9 +19,6 @@ class FoundMaps(Picture):
     """One head in several sentences.
 
     Attributes:
-        traces: of the sentences.
-        site: of the head.
-        head: its number there.
         found: how many sentences were found, and by what.
     """
 

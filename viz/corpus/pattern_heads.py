@@ -1,7 +1,5 @@
 """A drawn pattern beside the heads that look there most."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field, replace
 
 import plotly.graph_objects as go
@@ -26,8 +24,6 @@ class DrawnHeads(Picture):
     """A pattern, and those heads of one kind of attention that look there most.
 
     Attributes:
-        trace: of the sentence.
-        kind: of attention.
         pattern: the drawn cells, as the address has them (`viz.links.mask_edits.encode`).
         target: the translation that was recorded if it is a person's; empty for the model's.
 
@@ -71,7 +67,6 @@ class DrawnHeads(Picture):
 
     @property
     def panels(self) -> list[Panel]:
-        """The pattern, then the heads."""
         painted = drawing_panel(self._maps[0], self._drawn)
         return [
             replace(painted, title="Drawn", base=None, start=None),
@@ -85,7 +80,6 @@ class DrawnHeads(Picture):
         return weights_panel(title, one, note=share, alt=f"{title}: {share}.")
 
     def figure(self, layout: Layout) -> go.Figure:
-        """The pattern and the maps side by side."""
         return panels_figure(self.panels, layout)
 
     def numbers(self) -> Numbers:

@@ -1,7 +1,5 @@
 """A pattern drawn on a sentence, and the heads that look there."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -25,8 +23,6 @@ class Match:
     """How much a head looks where a pattern was drawn.
 
     Attributes:
-        site: of the head.
-        head: its number there.
         share: the weight on drawn cells, over the rows that have some and a choice.
         by_chance: the same for a head that spreads its weight evenly.
     """
@@ -53,9 +49,7 @@ def matches(
     """The heads of a kind of attention, those that look most where a pattern was drawn first.
 
     Args:
-        maps: of one sentence.
         drawn: the pattern, (query, key).
-        kind: of attention.
 
     Returns:
         Nothing if no row with a choice has a drawn cell.

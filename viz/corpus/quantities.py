@@ -1,7 +1,5 @@
 """What heads are compared by: their measures over the corpus, their effect, and their rule."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from types import MappingProxyType

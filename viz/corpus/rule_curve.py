@@ -1,7 +1,5 @@
 """Quality while more and more heads follow rules, beside the same heads removed."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,11 +24,7 @@ _HOVER = "%{x} heads<br><b>%{y:.3~g}</b>"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RulesCurve(OfSurvey):
-    """A score against the number of heads that follow rules.
-
-    Attributes:
-        score: a name in SCORES.
-    """
+    """A score against the number of heads that follow rules."""
 
     score: str
 
@@ -78,7 +72,6 @@ class RulesCurve(OfSurvey):
         return f"{self.title}. {rules_sentence(self.survey)}"
 
     def figure(self, layout: Layout) -> go.Figure:
-        """The first trace is the rules, cheapest first; the second the same heads removed."""
         lines, counts = self.lines, list(self.rules.counts)
         bold: dict[str, Any] = {"width": 3, "dots": 7, "hover": _HOVER}
         upper, lower = lines.ruled[0] - np.array([lines.low, lines.high])

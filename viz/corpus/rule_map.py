@@ -1,7 +1,5 @@
 """A head's map of one sentence, and beside it what its rule says."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
@@ -21,14 +19,7 @@ from viz.save.picture import Layout, Picture
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RuleBesideHead(Picture):
-    """A head's weights, and its rule's.
-
-    Attributes:
-        attention: the site's map of a sentence.
-        head: its number.
-        rule: the head's.
-        sentence: the source.
-    """
+    """A head's weights, and its rule's."""
 
     attention: AttentionMap
     head: int
@@ -73,7 +64,6 @@ class RuleBesideHead(Picture):
 
     @property
     def panels(self) -> list[Panel]:
-        """The head, then its rule."""
         attention = self.attention
         lexicon = self.rule.weights.lexicon
         rows, _ = seen_rows(attention, lexicon)
@@ -85,7 +75,6 @@ class RuleBesideHead(Picture):
         ]
 
     def figure(self, layout: Layout) -> go.Figure:
-        """Both maps, on one scale."""
         return panels_figure(self.panels, layout)
 
     def numbers(self) -> Numbers:

@@ -1,7 +1,5 @@
 """What a survey says of a head, in sentences."""
 
-from __future__ import annotations
-
 import math
 
 from model.explain.alignment_table import AlignmentTable, Read
@@ -35,8 +33,6 @@ def does(survey: CorpusSurvey, place: Head, named: str = "This head") -> str:
     """What a head does, and how sure that is.
 
     Args:
-        survey: of the model.
-        place: the head.
         named: how the sentence calls it.
     """
     label = survey.label(place)

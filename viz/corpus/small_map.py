@@ -1,7 +1,5 @@
 """A head's map of one sentence, small, as an image in HTML."""
 
-from __future__ import annotations
-
 from base64 import b64encode
 from collections.abc import Sequence
 

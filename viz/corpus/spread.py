@@ -1,7 +1,5 @@
 """One head among all: its measures over many sentences, and how far away it looks."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,7 +28,6 @@ class OfSurvey(Picture):
     """What a survey says.
 
     Attributes:
-        survey: of the model.
         folder: the checkpoint's, as a notebook finds it.
     """
 
@@ -60,7 +57,6 @@ class OfHead(OfSurvey):
 
     @property
     def profile(self) -> HeadProfile:
-        """All that it says."""
         return self.survey.of(Head(self.site, self.head))
 
 

@@ -1,7 +1,5 @@
 """The declaration of the corpus page."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from model.rules.weight_rules import RULES

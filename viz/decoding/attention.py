@@ -1,7 +1,5 @@
 """The attention of some heads while a translation is written."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """How sure the model was of each token, as a figure and as the coloured sentence."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -36,11 +34,7 @@ _RANKED, _NARROW_RANKED = 20, 6
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Certainty(DecodingPicture):
-    """Probability, rank and entropy of every token of a decoding.
-
-    Attributes:
-        decoding: of the sentence.
-    """
+    """Probability, rank and entropy of every token of a decoding."""
 
     decoding: Decoding
     search: Search
@@ -54,7 +48,6 @@ class Certainty(DecodingPicture):
 
     @property
     def tokens(self) -> Tokens:
-        """The tokens written."""
         translation = self.decoding.translation
         return Tokens(translation.tokens, translation.token_ids, "sentencepiece")
 

@@ -1,7 +1,5 @@
 """A map of each decoder layer's prediction at every step."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 
@@ -51,8 +49,6 @@ class LayerLens(DecodingPicture):
     """Each decoder layer's prediction at every step of a decoding.
 
     Attributes:
-        lens: of the translation.
-        sentence: the source.
         final_norm: whether the decoder has a norm after its last layer.
     """
 

@@ -1,7 +1,5 @@
 """A decoding for the browser, which plays it without the server."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from model.trace.attention_map import Tokens
@@ -28,14 +26,10 @@ def pack(
     """A decoding for the browser, of payloads.json.
 
     Args:
-        decoding: of the sentence.
         target: what the decoder reads, <s> first.
-        cross: its cross-attention.
-        own: its self-attention.
         name: of the decoding; comes back with every message about it.
         epoch: the browser takes over `step` once for every new epoch or name.
         step: the first one shown, from 0.
-        stage: whether the picture fills the window.
     """
     ids = decoding.translation.token_ids
     values = {
@@ -72,9 +66,7 @@ def pack_branches(decoding: Decoding, cross: HeadMean | None, *, chart: str) -> 
     """The hypotheses of a search for the browser, each with its attention.
 
     Args:
-        decoding: of the sentence.
         cross: row t is what node t looked at; None if the tree is too large for that.
-        chart: the key of the tree's chart.
     """
     nodes = decoding.nodes
     values = {

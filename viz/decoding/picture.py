@@ -1,7 +1,5 @@
 """The base of pictures of a decoding: its search in words and as Python."""
 
-from __future__ import annotations
-
 from model.paper.search import Search
 from model.trace.translation import Decoding
 from viz.links.link_interventions import Changes
@@ -13,8 +11,6 @@ class DecodingPicture(Picture):
     """A picture of a decoding.
 
     Attributes:
-        decoding: of the sentence.
-        search: how it was decoded.
         changes: what the model did differently meanwhile; titles name it.
     """
 
@@ -26,7 +22,6 @@ class DecodingPicture(Picture):
 
     @property
     def source(self) -> str:
-        """The sentence."""
         return self.decoding.translation.source_text
 
     @property
@@ -36,7 +31,6 @@ class DecodingPicture(Picture):
 
     @property
     def given(self) -> Lines:
-        """The lines of a notebook that say what is decoded, and how."""
         changes = [f"changes = {public(self.changes)}"] if self.changes else []
         return [f"sentence = {self.source!r}", f"search = {public(self.search)}", *changes]
 

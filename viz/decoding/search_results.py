@@ -1,7 +1,5 @@
 """The results of searches as a list: each translation, its search, and how likely it is."""
 
-from __future__ import annotations
-
 import math
 import textwrap
 from abc import abstractmethod
@@ -43,10 +41,6 @@ class SearchResult:
 
     Attributes:
         mark: a label before it, such as "A" or "2–8".
-        name: its search.
-        text: the translation.
-        node: of the search, where it ends.
-        best: whether it is highlighted.
     """
 
     mark: str
@@ -175,8 +169,6 @@ class ComparedSearches(ResultList):
     """The results of two searches.
 
     Attributes:
-        decodings: of one sentence, A and B.
-        searches: how each was decoded.
         changes: what the model did differently meanwhile.
     """
 
@@ -191,7 +183,6 @@ class ComparedSearches(ResultList):
 
     @property
     def results(self) -> list[SearchResult]:
-        """The best of a beam search, or all samples, best first."""
         return [
             SearchResult(
                 f"{mark}, {rank + 1}" if _is_many(search) else mark, search_name(search), text, node
@@ -246,7 +237,6 @@ class SearchWidths(ResultList):
 
     @property
     def results(self) -> list[SearchResult]:
-        """Neighbours with the same result share an entry."""
         best = [decoding.ranked[0] for decoding in self.decodings]
         texts = [hypothesis_text(each, each.nodes.index(each.ranked[0])) for each in self.decodings]
         top = max(map(score, best))

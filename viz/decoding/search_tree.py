@@ -1,7 +1,5 @@
 """Every hypothesis of a decoding as a tree."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Any
@@ -61,7 +59,6 @@ class SearchTree(DecodingPicture):
     """Every hypothesis of a decoding as a tree.
 
     Attributes:
-        decoding: of the sentence.
         numbered: whether each hypothesis has its log-probability below.
         whole: whether pruned hypotheses are drawn.
     """

@@ -1,7 +1,5 @@
 """One step of a decoding: what the decoder looks at, and what it may write."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -38,8 +36,6 @@ class OneStep(DecodingPicture):
     """One step of a decoding: what the decoder looks at, and the likeliest tokens it may write.
 
     Attributes:
-        decoding: of the sentence.
-        trace: of its translation.
         step: from 0.
         heads: those shown, as a mean for each kind; all heads of a kind if none of them is of it.
     """
@@ -61,7 +57,6 @@ class OneStep(DecodingPicture):
 
     @property
     def now(self) -> DecodingStep:
-        """The step."""
         return self.decoding.steps[self.step]
 
     @property

@@ -1,7 +1,5 @@
 """The hypotheses of a decoding as a tree that reads from left to right."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections import defaultdict
@@ -53,11 +51,9 @@ class Tree:
     """The place of each hypothesis: x in pixels, y in rows from the top.
 
     Attributes:
-        points: of each node.
         edges: what leads to each node from the one before it, as corners of a line; None lifts the
             pen where a line of the tree is full and the next begins.
         branches: what each node belongs to.
-        height: rows of all lines together.
     """
 
     points: tuple[Point, ...]

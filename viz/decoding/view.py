@@ -1,7 +1,5 @@
 """The declaration of the decoding page."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from model.trace.attention_map import AttentionKind

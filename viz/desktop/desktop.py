@@ -110,10 +110,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def run(*, webview: bool, browser: bool) -> None:
     """Serve the app and open a window on it, until the window closes or a signal comes.
 
-    Args:
-        webview: whether to try a webview.
-        browser: whether to try a Chromium.
-
     Raises:
         ServerError: if the server does not start, or ends while the window is open.
     """
@@ -145,9 +141,6 @@ def run(*, webview: bool, browser: bool) -> None:
 
 class Server:
     """The app's server as a child process, on a free port that only this machine reaches.
-
-    Args:
-        environment: its variables.
 
     Raises:
         ServerError: on entering, if it does not start.
@@ -309,7 +302,6 @@ def browsers(platform: str, environment: Mapping[str, str]) -> Iterator[Path]:
     """The Chromium, Chrome, Edge and Brave programs in their usual places.
 
     Args:
-        platform: a value of `sys.platform`.
         environment: the variables that say where programs are.
     """
     named: Iterable[str | None]
@@ -338,8 +330,6 @@ def browser_command(browser: Path, url: str, profile: Path) -> list[str]:
     """The command by which a Chromium shows one address in a window without an address bar.
 
     Args:
-        browser: its program.
-        url: the address.
         profile: a separate folder, which makes the process live exactly as long as its window.
     """
     command = [

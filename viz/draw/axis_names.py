@@ -1,7 +1,5 @@
 """What rows and keys of attention are called, and what a row shows."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from model.explain.reading import ReadTrace
@@ -16,9 +14,7 @@ class RowTitles:
     """The names of the rows of one kind of attention.
 
     Attributes:
-        query: the row axis.
         beside: what stands to the right of the rows.
-        arrow: stands before each of these.
     """
 
     query: str
@@ -38,7 +34,6 @@ def caption(attention_map: AttentionMap, *, by_prediction: bool = False, sides: 
     """How to read the heatmap, in one line of plain text, without a full stop.
 
     Args:
-        attention_map: the site.
         by_prediction: whether rows are named by the token that they predict.
         sides: whether tokens are of a source and a target.
     """

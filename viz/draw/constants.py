@@ -1,7 +1,5 @@
 """Numbers and names shared by Python and the browser, from one file."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

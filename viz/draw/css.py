@@ -3,8 +3,6 @@
 They cover what Streamlit's theme cannot express.
 """
 
-from __future__ import annotations
-
 from functools import cache
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Keys of widgets, containers and session values: each page and each panel has its own."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 

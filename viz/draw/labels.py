@@ -1,7 +1,5 @@
 """Tokens and texts made safe to show: no markup takes effect, and no character is invisible."""
 
-from __future__ import annotations
-
 import html
 import re
 import unicodedata

@@ -1,7 +1,5 @@
 """One matrix, for a figure or for a component that draws several."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -43,8 +41,6 @@ class Panel:
             out. None shows all.
         note: a line below the title, such as shape and type.
         sign: stands before the title, such as "=".
-        query_title: of the row axis.
-        key_title: of the column axis.
         base: the categories of the model's own mask, for a panel that is painted; None for others.
         start: where painting begins, True = may attend, (query, key).
         by_edit: the category of a cell that only the edit forbids.

@@ -1,7 +1,5 @@
 """How figures look: sizes, axes, colour bars, legends and hover texts."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from itertools import pairwise
@@ -116,7 +114,6 @@ def hover_template(*, named: bool, unit: str = "weight", forbidden: bool = False
 
     Args:
         named: whether customdata holds the names of query and key; the axes' labels serve else.
-        unit: what the numbers are.
         forbidden: for the cells that may not be attended to.
     """
     value = "not allowed" if forbidden else f"{unit} <b>%{{z:.6~g}}</b>"
@@ -156,8 +153,6 @@ def layout(
     """What every figure's layout shares.
 
     Args:
-        theme: the colours.
-        title: its lines, already safe to show.
         height: of the plot without what surrounds it, in pixels.
         below: pixels below the plot.
         top: of labels above the plot, in pixels.

@@ -1,7 +1,5 @@
 """The colours of the light and the dark theme, on a page and on a stage."""
 
-from __future__ import annotations
-
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Compares two texts word by word."""
 
-from __future__ import annotations
-
 import math
 import unicodedata
 from collections.abc import Iterator
@@ -131,10 +129,6 @@ def change_line(before: str, after: str, name: str, note: str = "", *, dark: boo
 
     Args:
         before: the translation; any text, as the others.
-        after: what it became.
-        name: what was done to it.
-        note: what else came of that.
-        dark: for a dark page.
     """
     said, noted = (f"<span>{escape_html(each)}</span>" if each else "" for each in (name, note))
     text = diff_html(before, after, dark=dark) or NOTHING

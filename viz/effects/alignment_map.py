@@ -1,7 +1,5 @@
 """Alignment error of every head and layer of cross-attention, as a layer by head map."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 
@@ -60,9 +58,7 @@ class AlignmentMap(Picture):
     """How far every head of cross-attention is from alignments made by hand.
 
     Attributes:
-        table: of the checkpoint.
         folder: the checkpoint's, as a notebook finds it.
-        numbered: whether cells print their numbers.
     """
 
     table: AlignmentTable

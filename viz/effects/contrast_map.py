@@ -1,7 +1,5 @@
 """What each head does for one word against another."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -85,8 +83,6 @@ def replaced_sentence(contrast: Contrast, before: str, after: Mapping[Site, Sequ
     """Without which single heads the other word is written in place of the word, in plain text.
 
     Args:
-        contrast: of the two.
-        before: the model's translation.
         after: its translations without each head, by site.
     """
     word, other = contrast.word, contrast.other

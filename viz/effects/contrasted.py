@@ -1,7 +1,5 @@
 """What all pictures of one word against another share."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -25,9 +23,7 @@ class Contrasted(Picture):
     """A picture of one word against another.
 
     Attributes:
-        contrast: of the two.
         place: the target token that was asked about, from 0.
-        other: the other word, as it was asked for.
         target: a person's own translation; empty for the model's.
     """
 

@@ -1,7 +1,5 @@
 """The smallest set of heads that decides between two words, beside random sets."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 
@@ -31,7 +29,6 @@ class DecidingHeads(Contrasted):
     """How far a word is ahead under the set found, under others as large, and with all heads.
 
     Attributes:
-        found: the set.
         random: log-probabilities under random sets as large, (set, 3), as in `HeadSet`.
         checkpoint: the model's folder, as a notebook finds it.
     """

@@ -1,7 +1,5 @@
 """The effect of each head on a translation: the loss, or the changed words, without it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -30,7 +28,6 @@ class EffectMap(HeadMap):
     """The loss of a translation, or of one of its tokens, without each head.
 
     Attributes:
-        effects: of the translation.
         token: the target token, from 0; None for the whole translation.
         target: a person's own translation; empty for the model's.
     """
@@ -106,7 +103,6 @@ class WordMap(HeadMap):
     """How many words of the model's own translation change without each head.
 
     Attributes:
-        sentence: the source.
         before: its translation with all heads.
         after: its translations without each head, by site.
     """

@@ -1,7 +1,5 @@
 """A map that estimates which source tokens matter, beside the truth: their deletion."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,8 +25,6 @@ class CrossMaps(Picture):
     """Maps of cross-attention for one sentence, beside the truth.
 
     Attributes:
-        attributions: the maps.
-        sentence: the source.
         target: a person's own translation; empty for the model's.
         site: of cross-attention; None for the whole model.
         head: None for all heads together.

@@ -1,7 +1,5 @@
 """Maps of all heads: a layer by head heatmap for each kind of attention."""
 
-from __future__ import annotations
-
 import textwrap
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
@@ -44,12 +42,7 @@ _CROSS = 0.55
 
 
 class HeadMap(Picture):
-    """A number for every head.
-
-    Attributes:
-        off: heads marked with a cross.
-        numbered: whether cells print their numbers.
-    """
+    """A number for every head."""
 
     __slots__ = ()
     unit: ClassVar[str]

@@ -1,7 +1,5 @@
 """What adds up to the difference of two logits, as a waterfall."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -40,11 +38,7 @@ class Term(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LogitWaterfall(Contrasted):
-    """The terms of a difference of two logits, largest first.
-
-    Attributes:
-        terms: that sum to the difference.
-    """
+    """The terms of a difference of two logits, largest first."""
 
     terms: LogitTerms
 
@@ -57,7 +51,6 @@ class LogitWaterfall(Contrasted):
 
     @property
     def named(self) -> list[Term]:
-        """Every term with its name, largest first."""
         terms, source = self.terms, axis_texts(self.contrast.source)
         listed = [Term("What was written last", terms.embedding), Term("Biases", terms.biases)]
         listed += [

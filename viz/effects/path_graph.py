@@ -1,7 +1,5 @@
 """The ways from source tokens through heads to a word."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from dataclasses import dataclass
@@ -36,7 +34,6 @@ class PathGraph(Contrasted):
     """The strongest edges from source tokens through heads to a word, as lines.
 
     Attributes:
-        ways: the edges.
         checkpoint: the model's folder, as a notebook finds it.
     """
 

@@ -1,7 +1,5 @@
 """Where the nodes of a graph of paths stand, how its lines run, and where its names are free."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 
@@ -78,7 +76,6 @@ def is_below(
     """Whether thinner lines run below a node, where its name would stand, than above it.
 
     Args:
-        place: of the node.
         lines: the start and the end of each, (x, y, x, y).
         widths: of the lines in pixels.
         scale: pixels of one unit of y.

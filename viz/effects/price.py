@@ -1,7 +1,5 @@
 """What switching heads off costs a translation, in words."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -43,7 +41,6 @@ def price_words(predictions: Tokens, before: LogProbs, after: LogProbs) -> str:
     """What happens to the probability of a translation, and to which of its tokens most.
 
     Args:
-        predictions: its tokens.
         before: as in `price`.
         after: likewise.
     """

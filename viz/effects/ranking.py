@@ -1,7 +1,5 @@
 """Which map to believe: every method's agreement with the truth, as bars and in words."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

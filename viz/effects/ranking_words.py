@@ -1,7 +1,5 @@
 """Which map to believe, in words."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -22,7 +20,6 @@ class Score:
     """One method's agreement with the truth; nan if the truth is no guide.
 
     Attributes:
-        method: its name.
         correlation: for this sentence, or for one of its target tokens.
         top: the same for the greatest cell.
         examples: both over the examples; None if they were not measured.

@@ -1,7 +1,5 @@
 """Curves of a translation's quality while heads are removed one after another."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Literal
@@ -93,8 +91,6 @@ class RemovalCurve(Curve):
     """What is left of a translation while heads are removed one after another.
 
     Attributes:
-        removal: of the translation.
-        sentence: the source.
         target: a person's own translation; empty for the model's.
     """
 
@@ -136,7 +132,6 @@ class ExamplesCurve(Curve):
     """What is left of the translations of a model's examples while heads are removed.
 
     Attributes:
-        examples: the curves of the model.
         measure: "log_prob" or "chrf".
         checkpoint: the model's folder, as a notebook finds it.
     """

@@ -1,7 +1,5 @@
 """Maps of self-attention: the weights, and beside them another method's map."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
@@ -30,8 +28,6 @@ class SelfMap(Picture):
     """One method's map of a site of self-attention, beside the weights.
 
     Attributes:
-        attributions: the maps of the site.
-        sentence: the source.
         target: a person's own translation; empty for the model's.
         head: None for all heads together.
         token: the target token whose row of the decoder is framed, from 0; None for none.
@@ -51,7 +47,6 @@ class SelfMap(Picture):
 
     @property
     def about_method(self) -> Method:
-        """The method's description."""
         return METHODS[self.method]
 
     @property

@@ -1,7 +1,5 @@
 """The probabilities of two words without each source token."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The declaration of the effects page."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Inquiries about what a translation loses without heads or without source tokens."""
 
-from __future__ import annotations
-
 import math
 from functools import partial
 
@@ -39,14 +37,12 @@ inquiry = Inquiries()
 
 @inquiry("matters-most", "Which head matters most for this sentence?", is_model)
 def matters_most(subject: Subject) -> Answer:
-    """The head whose removal changes the whole translation's log-probability most."""
     effects = session.ask(measure_effects(subject.of_model.record))
     return Answer(effect_sentences(effects, None, 1)[0], EffectsView())
 
 
 @inquiry("matters-for-word", "Which head matters most for “{word}”?", has_word)
 def matters_for_word(subject: Subject) -> Answer:
-    """The head whose removal changes the least certain token's log-probability most."""
     place = subject.hardest
     assert place is not None, "it is offered only where a token is known"
     effects = session.ask(measure_effects(subject.of_model.record))
@@ -55,7 +51,6 @@ def matters_for_word(subject: Subject) -> Answer:
 
 @inquiry("without-best", "What would it write without its most important head?", is_model)
 def without_best(subject: Subject) -> Answer:
-    """What is written without the head whose loss is greatest."""
     effects = session.ask(measure_effects(subject.of_model.record))
     site, head, loss = max(effects.ranked(), key=lambda each: each[2])
     after = subject.under(Intervention(heads={(site, head): 0})).free.text
@@ -68,7 +63,6 @@ def without_best(subject: Subject) -> Answer:
 
 @inquiry("harmful", "Does any head do harm?", is_model)
 def harmful(subject: Subject) -> Answer:
-    """Whether the translation is likelier without some head."""
     effects = session.ask(measure_effects(subject.of_model.record))
     site, head, loss = min(effects.ranked(), key=lambda each: each[2])
     likelier = sum(each[2] < 0 for each in effects.ranked())
@@ -86,7 +80,6 @@ def harmful(subject: Subject) -> Answer:
 
 @inquiry("changes-words", "How many heads change the words?", is_model)
 def changes_words(subject: Subject) -> Answer:
-    """How many single heads change what is written."""
     question = subject.of_model
     after = [
         text
@@ -106,7 +99,6 @@ def changes_words(subject: Subject) -> Answer:
 
 @inquiry("spared", "How many heads could go?", is_model)
 def spared(subject: Subject) -> Answer:
-    """How many heads can be removed before the translation's probability halves."""
     left = session.ask(remove_heads(subject.of_model.record))
     losses = left.least_first[0] - left.least_first
     halved = np.flatnonzero(losses > math.log(2))
@@ -165,7 +157,6 @@ for _kind, _key, _text in (
 
 
 def deletion_losses(subject: Subject) -> FloatArray:
-    """What each prediction loses without each source token but </s>, (target, source)."""
     record, n_source = subject.of_model.record, len(subject.trace.source)
     parts = [
         session.ask(
@@ -179,7 +170,6 @@ def deletion_losses(subject: Subject) -> FloatArray:
 
 @inquiry("depends-on", "Which source word does “{word}” depend on?", has_word)
 def depends_on(subject: Subject) -> Answer:
-    """The source token without which the least certain token becomes least likely."""
     place, log_probs = subject.hardest, subject.trace.log_probs
     assert place is not None, "it is offered only where a token is known"
     assert log_probs is not None, "a token of the lowest probability has one"
@@ -206,7 +196,6 @@ def _is_short(subject: Subject) -> bool:
 
 @inquiry("believed", "Can attention be believed?", _is_short)
 def believed(subject: Subject) -> Answer:
-    """How well attention weights rank source tokens as their deletion does."""
     agreements = session.ask(measure_agreement(subject.of_model.record))
     mean = agreements["weights", None, None].correlation.mean
     view = EffectsView(show="maps")
@@ -222,7 +211,6 @@ def believed(subject: Subject) -> Answer:
 
 @inquiry("best-estimate", "Which method tells best what matters?", _is_short)
 def best_estimate(subject: Subject) -> Answer:
-    """The method whose map of the whole model agrees best with deletion."""
     agreements = session.ask(measure_agreement(subject.of_model.record))
     means = {
         method: held.correlation.mean
@@ -252,7 +240,6 @@ def _has_gold(subject: Subject) -> bool:
 
 @inquiry("aligned", "Which head is closest to alignments made by hand?", _has_gold)
 def aligned(subject: Subject) -> Answer:
-    """The head with the lowest alignment error against alignments made by hand."""
     table = read_alignment(subject.of_model.folder)
     assert table is not None, "it is offered only where it was measured"
     heads = [read for read in table.rates if read.head is not None]

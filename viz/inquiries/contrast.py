@@ -1,7 +1,5 @@
 """Inquiries about one word against another."""
 
-from __future__ import annotations
-
 from model.contrast.pairs import spelled
 from model.contrast.results import Contrast
 from viz.effects.contrast_map import contrast_sentences
@@ -53,7 +51,6 @@ def _view(pair: tuple[int, str], show: str) -> EffectsView:
     named="Why “{word}” and not “{other}”?",
 )
 def why_not(subject: Subject) -> Answer:
-    """The head whose removal changes a word's advantage over its rival most."""
     pair = _pair(subject)
     contrast = _contrast(subject, pair)
     sentence = f"{standing(contrast)} {contrast_sentences(contrast, 1)[0]}"
@@ -62,7 +59,6 @@ def why_not(subject: Subject) -> Answer:
 
 @inquiry("why-source", "Which source word decides for “{word}”?", has_word)
 def words_for_it(subject: Subject) -> Answer:
-    """The source token whose deletion changes a word's advantage over its rival most."""
     pair = _pair(subject)
     picture = WordsWithoutTokens(_contrast(subject, pair), *pair)
     return Answer(picture.sentences[0], _view(pair, "tokens"))
@@ -70,7 +66,6 @@ def words_for_it(subject: Subject) -> Answer:
 
 @inquiry("fewest-heads", "How few heads decide for “{word}”?", has_word)
 def fewest_heads(subject: Subject) -> Answer:
-    """How many heads have to be removed before the rival wins."""
     pair = _pair(subject)
     found = session.ask(find_head_set(subject.of_model.record, *pair, "remove"))
     picture = DecidingHeads(_contrast(subject, pair), *pair, found, found.log_probs[None])
@@ -79,7 +74,6 @@ def fewest_heads(subject: Subject) -> Answer:
 
 @inquiry("adds-up", "What adds up to “{word}”?", has_word)
 def adds_up(subject: Subject) -> Answer:
-    """The largest term of the difference between a word and its rival."""
     pair = _pair(subject)
     terms = session.ask(add_terms(subject.of_model.record, *pair))
     return Answer(
@@ -90,7 +84,6 @@ def adds_up(subject: Subject) -> Answer:
 
 @inquiry("paths", "Which way does the source reach “{word}”?", has_word)
 def strongest_path(subject: Subject) -> Answer:
-    """The strongest edge on the way to a word."""
     pair = _pair(subject)
     ways = session.ask(find_paths(subject.of_model.record, *pair))
     contrast = _contrast(subject, pair)

@@ -1,7 +1,5 @@
 """Inquiries about many sentences, answered from the model's survey."""
 
-from __future__ import annotations
-
 from functools import partial
 
 from model.checkpoints.checkpoint import CheckpointError
@@ -67,7 +65,6 @@ for _measure, _place in (
     partial(has, EFFECT.key),
 )
 def needed_answer(subject: Subject) -> Answer:
-    """The head that matters most over many sentences."""
     survey = survey_of(subject)
     assert survey is not None, "it was asked whether it fits"
     place = ranked(survey, EFFECT.key)[0][0]
@@ -83,7 +80,6 @@ def has_rules(subject: Subject) -> bool:
 
 @inquiry("corpus-rules", "How many heads can be replaced by simple rules?", has_rules)
 def rules_answer(subject: Subject) -> Answer:
-    """How many heads can be rules."""
     survey = survey_of(subject)
     assert survey is not None, "it was asked whether it fits"
     assert survey.rules is not None, "it was asked whether it fits"

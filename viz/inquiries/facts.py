@@ -1,7 +1,5 @@
 """Inquiries about the sentence as tokens and about the model."""
 
-from __future__ import annotations
-
 from collections import Counter
 from contextlib import suppress
 from typing import Any
@@ -35,7 +33,6 @@ inquiry = Inquiries()
 
 @inquiry("how-many-layers", "How many layers does it have?")
 def layers(subject: Subject) -> Answer:
-    """The layers of each stack."""
     if not subject.is_model:
         return Answer(f"{shape_of(subject.trace)}.", DoorView())
     config = subject.model.model.config
@@ -52,7 +49,6 @@ def _first_kind(subject: Subject) -> str:
 
 @inquiry("how-many-heads", "How many heads does it have?")
 def heads(subject: Subject) -> Answer:
-    """The number of heads, and where they are."""
     view = HeadsView(attention=_first_kind(subject))
     total = count_of(subject.n_heads, "head")
     if not subject.is_model:
@@ -69,7 +65,6 @@ def heads(subject: Subject) -> Answer:
 
 @inquiry("languages", "Which languages can it translate?")
 def languages(subject: Subject) -> Answer:
-    """What the open model reads and writes, and what others do."""
     entries = openables()
     named = titles(entries)
     own = subject.question.name
@@ -87,7 +82,6 @@ def languages(subject: Subject) -> Answer:
 
 @inquiry("where-runs", "Where does the model run?")
 def machine(subject: Subject) -> Answer:
-    """Which machine computes, and how fast."""
     where = "On the machine that runs Headscope, not on a service elsewhere"
     match subject.question:
         case OfModel(translate=translate):
@@ -103,7 +97,6 @@ def machine(subject: Subject) -> Answer:
 
 @inquiry("privacy", "Is what I type stored?")
 def privacy(subject: Subject) -> Answer:
-    """What happens to what a person types."""
     return Answer(
         "What you type goes only to the machine that runs Headscope; it is not written to disk "
         "and not sent elsewhere. Your browser has it in the page's address.",
@@ -117,7 +110,6 @@ def _about(sentence: str) -> Answer:
 
 @inquiry("licence", "Is it free to use?")
 def licence(subject: Subject) -> Answer:
-    """The licence of the code and of the data."""
     return _about(
         "Yes: the code is under the MIT licence. The training data have their own terms, which "
         "each model's card names."
@@ -126,7 +118,6 @@ def licence(subject: Subject) -> Answer:
 
 @inquiry("who-made", "Who made this?")
 def makers(subject: Subject) -> Answer:
-    """Who wrote the program, and who the paper."""
     return _about(
         "Headscope is by the Headscope authors; the Transformer is by Vaswani et al. 2017, "
         "“Attention is all you need”. This page lists the papers behind the pictures."
@@ -141,7 +132,6 @@ def read_tokens(subject: Subject) -> Tokens:
 
 @inquiry("how-long-can", "How long can a sentence be?", is_model)
 def limits(subject: Subject) -> Answer:
-    """How long a sentence may be."""
     most = subject.model.model.config.max_positions
     return Answer(
         f"This model takes at most {most:,} tokens, and the app {MOST_CHARACTERS:,} characters; "
@@ -181,7 +171,6 @@ def score(subject: Subject) -> str:
 
 @inquiry("why-wrong", "Why is the translation wrong?", has_word)
 def mistakes(subject: Subject) -> Answer:
-    """Why a translation may be wrong, and which word is the first to doubt."""
     scored = f" ({score(subject)})" if has_score(subject) else ""
     return Answer(
         f"It is a small model, with {subject.model.n_parameters / 1e6:.1f} million parameters"
@@ -192,7 +181,6 @@ def mistakes(subject: Subject) -> Answer:
 
 @inquiry("how-long", "How many tokens is the sentence?")
 def how_long(subject: Subject) -> Answer:
-    """The number of tokens on each side."""
     trace = subject.trace
     sides = []
     for name, tokens in (("read", read_tokens(subject)), ("written", trace.predictions)):
@@ -209,7 +197,6 @@ def _has_marks(subject: Subject) -> bool:
 
 @inquiry("split-words", "Which words are made of several tokens?", _has_marks)
 def split_words(subject: Subject) -> Answer:
-    """The words that several tokens make."""
     tokens = read_tokens(subject)
     split = [place for place in words(tokens) if place.stop - place.start > 1]
     view = HeadsView(attention=_first_kind(subject), words=True)
@@ -231,7 +218,6 @@ def _pieces(tokens: Tokens) -> str:
 
 @inquiry("feed-forward", "Where do the feed-forward layers add most?", is_model)
 def feed_forward(subject: Subject) -> Answer:
-    """Where a feed-forward layer adds most."""
     blocks = session.ask(subject.of_model.read_blocks)
     tokens = {
         AttentionKind.ENCODER: subject.trace.source,
@@ -254,7 +240,6 @@ def _has_labels(subject: Subject) -> bool:
 
 @inquiry("what-heads-do", "What do the heads do over many sentences?", _has_labels)
 def what_heads_do(subject: Subject) -> Answer:
-    """How many heads have a label, and the most frequent one."""
     labels = [label for each in subject.labels.values() for label in each]
     earned = Counter(label.text for label in labels if label and label.earned)
     text, count = earned.most_common(1)[0]
@@ -286,7 +271,6 @@ def _has_growth(subject: Subject) -> bool:
 
 @inquiry("heads-came", "When did the heads come to do that?", _has_growth)
 def when_heads_came(subject: Subject) -> Answer:
-    """The first label that lasts."""
     growth = _growth(subject)
     assert growth is not None, "it is offered only where it was measured"
     kept = list(growth.lasting_labels())
@@ -302,7 +286,6 @@ def when_heads_came(subject: Subject) -> Answer:
 
 @inquiry("which-model", "Which model is this?")
 def which_model(subject: Subject) -> Answer:
-    """What is open, with its size."""
     match subject.question:
         case OfModel():
             model, config = subject.model, subject.model.model.config
@@ -317,7 +300,6 @@ def which_model(subject: Subject) -> Answer:
 
 @inquiry("how-good", "How good is this model?", has_score)
 def how_good(subject: Subject) -> Answer:
-    """Its score on test sentences."""
     return _about(f"{score(subject)}.")
 
 
@@ -327,7 +309,6 @@ def _has_training(subject: Subject) -> bool:
 
 @inquiry("how-trained", "How long was it trained?", _has_training)
 def how_trained(subject: Subject) -> Answer:
-    """The length of its training."""
     runs = training_runs(subject.model.metrics) or []
     steps, tokens = (sum(run[name] for run in runs) for name in ("steps", "target_tokens"))
     return _about(f"{steps:,} steps on {tokens / 1e6:.1f} million target tokens.")

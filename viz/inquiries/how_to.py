@@ -1,7 +1,5 @@
 """Inquiries about how to do something: where to click, on the page where that is."""
 
-from __future__ import annotations
-
 from functools import partial
 
 from viz.compare.view import CompareView

@@ -1,7 +1,5 @@
 """What an inquiry is: a question in words, who can be asked it, and how its answer is computed."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -56,7 +54,6 @@ class Subject:
     """What is asked about: a sentence and its model, or a trace, and perhaps words of them.
 
     Attributes:
-        question: as the sentence bar has it.
         place: of a token that the person named, from 0; None for whichever stands out.
         other: a word that the person set against the one named; empty for none.
     """
@@ -223,7 +220,6 @@ class Inquiry:
     """One question. `viz/browser/inquiries/ways.json` has the ways in which people type it.
 
     Attributes:
-        key: names it in the address.
         text: the question; WORD stands for the least certain token.
         fits: whether it has an answer for a subject; costs next to nothing.
         answer: computes it; raises what `session.ask` raises.

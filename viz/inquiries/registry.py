@@ -1,7 +1,5 @@
 """Every inquiry by its key, in the order in which they are listed before anybody types."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from types import MappingProxyType

@@ -1,7 +1,5 @@
 """Inquiries about what something is: one or two sentences, and the page that shows it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
@@ -53,17 +51,14 @@ def heads_of(kind: AttentionKind | None, subject: Subject) -> HeadsView:
 
 
 def heads(subject: Subject) -> HeadsView:
-    """The heads page."""
     return heads_of(None, subject)
 
 
 def model(subject: Subject) -> DoorView:
-    """The first page."""
     return DoorView()
 
 
 def about(subject: Subject) -> AboutView:
-    """The about page."""
     return AboutView()
 
 

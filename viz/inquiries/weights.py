@@ -1,7 +1,5 @@
 """Inquiries whose answers are read off the weights of attention."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import partial
 from itertools import combinations
@@ -66,10 +64,7 @@ def extreme(key: str, text: str, says: str, *, least: bool = False) -> None:
     """Ask for the head with the greatest, or the least, value of a measure.
 
     Args:
-        key: of the measure.
-        text: the question.
         says: the end of a sentence on the head, with its {value}, and {heads} it was among.
-        least: whether the least value is asked for.
     """
 
     @inquiry(f"head-{key.replace('_', '-')}", text, partial(can_tell, key))
@@ -168,7 +163,6 @@ def on_repeats(attention: AttentionMap) -> Values:
 
 @inquiry("head-repeats", "Which head looks at the same word elsewhere?", has_repeats)
 def repeats_answer(subject: Subject) -> Answer:
-    """The head that looks most at other places of the same token."""
     facts = {each.site: {"repeats": on_repeats(each)} for each in _self_maps(subject)}
     found = best_head(facts, "repeats")
     assert found is not None, "it is offered only where a token occurs twice"
@@ -186,7 +180,6 @@ def repeats_answer(subject: Subject) -> Answer:
     lambda subject: any(can_tell(each, subject) for each in RESTS),
 )
 def resting_answer(subject: Subject) -> Answer:
-    """How many heads rest on tokens that mean little."""
     counts = {key: resting([subject.trace])[key] for key in RESTS}
     told = {key: count for key, count in counts.items() if count[1]}
     if not told:
@@ -230,7 +223,6 @@ def _pairs(subject: Subject) -> Iterator[tuple[float, Head, Head]]:
     ),
 )
 def twins_answer(subject: Subject) -> Answer:
-    """The two heads that look most alike."""
     share, (one, first), (other, second) = max(_pairs(subject), key=lambda pair: pair[0])
     pair = f"{one.layer}.{first}-{other.layer}.{second}"
     view = HeadsView(attention=str(one.kind), layer=one.layer, head=first, compare=pair)
@@ -252,7 +244,6 @@ def main_maps(subject: Subject) -> list[AttentionMap]:
 
 @inquiry("most-looked-at", "Which token gets most attention?")
 def most_looked_at(subject: Subject) -> Answer:
-    """The key with most of the weight of all heads."""
     maps = main_maps(subject)
     rows = np.concatenate([each.weights.sum(axis=1) for each in maps])
     shares = rows.sum(axis=0) / rows.sum()
@@ -278,7 +269,6 @@ def has_scores(subject: Subject) -> bool:
 
 @inquiry("computed", "How is a weight computed?", has_scores)
 def how_computed(subject: Subject) -> Answer:
-    """The score and the weight of the cell that a sharp head looks at most."""
     maps = {each.site: each for each in main_maps(subject)}
     facts = {site: subject.facts[site] for site in maps}
     found = best_head(facts, "pairing") or best_head(facts, "entropy", least=True)
@@ -314,7 +304,6 @@ def _has_sources(subject: Subject) -> bool:
 
 @inquiry("source", "Which head finds a word's source?", _has_sources)
 def finds_source(subject: Subject) -> Answer:
-    """The head of cross-attention that looks most at tokens' sources."""
     sources = session.ask(find_sources(subject.of_model.record))
     facts = {each.site: on_sources(each, sources) for each in subject.maps(AttentionKind.CROSS)}
     both = [(best_head(facts, measure.key), later) for later, measure in enumerate(ON_SOURCE)]

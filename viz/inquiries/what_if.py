@@ -1,7 +1,5 @@
 """Inquiries about other masks, other positions and another order of the words."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import numpy as np
@@ -55,7 +53,6 @@ def _other_sentence(subject: Subject) -> str:
     lambda subject: bool(_other_sentence(subject)),
 )
 def put_in(subject: Subject) -> Answer:
-    """What is written with the encoder's output at one word of another sentence."""
     other = _other_sentence(subject)
     question = subject.of_model
     asked = question.version, question.sentence, "", other
@@ -84,7 +81,6 @@ def _compared(kind: AttentionKind, preset: str) -> MasksView:
     partial(_has_cells, AttentionKind.DECODER),
 )
 def see_future(subject: Subject) -> Answer:
-    """What the decoder makes of its own text with every later token in sight."""
     n_target = len(subject.trace.target)
     mask = np.ones((n_target, n_target), dtype=np.bool_)
     after = subject.under(Intervention(masks={AttentionKind.DECODER: mask})).forced.log_probs
@@ -149,7 +145,6 @@ for _kind, _preset, _key, _text, _lets in (
     named="What if it could not see “{source}”?",
 )
 def hidden_word(subject: Subject) -> Answer:
-    """What is written if a token, or the one that matters most, is hidden from the decoder."""
     place = subject.place
     if place is None:
         place = int(deletion_losses(subject).sum(axis=0).argmax())
@@ -173,7 +168,6 @@ def hidden_word(subject: Subject) -> Answer:
 
 @inquiry("no-positions", "What if the model did not know the order?", is_model)
 def no_positions(subject: Subject) -> Answer:
-    """What is written without positions."""
     after = subject.under(Intervention(positions=PositionEdit(scale=0))).free.text
     return Answer(
         f"Without positions, {subject.change(after)}",
@@ -187,7 +181,6 @@ def _has_order(subject: Subject) -> bool:
 
 @inquiry("reversed", "What if the words stood in reverse?", _has_order)
 def reversed_words(subject: Subject) -> Answer:
-    """What is written if the source stands in reverse."""
     order = tuple(reversed(range(len(subject.trace.source) - 1)))
     after = subject.under(Intervention(source_order=order)).free.text
     return Answer(
@@ -198,7 +191,6 @@ def reversed_words(subject: Subject) -> Answer:
 
 @inquiry("order-blind", "Can it tell word order without positions?", _has_order)
 def reversed_without(subject: Subject) -> Answer:
-    """Whether another order of the words matters where there are no positions."""
     order = tuple(reversed(range(len(subject.trace.source) - 1)))
     edit = PositionEdit(scale=0)
     before, after = (
@@ -214,7 +206,6 @@ def reversed_without(subject: Subject) -> Answer:
 
 @inquiry("shifted", "What if every position were shifted by one?", is_model)
 def shifted(subject: Subject) -> Answer:
-    """What is written with every position one further."""
     after = subject.under(Intervention(positions=PositionEdit(shift=1))).free.text
     return Answer(
         f"With every position shifted by one, {subject.change(after)}",
@@ -229,7 +220,6 @@ def adds_positions(subject: Subject) -> bool:
 
 @inquiry("what-positions", "What do positions look like?", adds_positions)
 def what_positions(subject: Subject) -> Answer:
-    """What the table of positions is."""
     table = subject.model.position_table()
     rows, width = table.shape
     if subject.model.positions.is_learned:
@@ -252,7 +242,6 @@ def _has_neighbours(subject: Subject) -> bool:
 
 @inquiry("neighbours", "How similar are neighbouring positions?", _has_neighbours)
 def neighbours(subject: Subject) -> Answer:
-    """How similar positions are to the next one and to a far one."""
     table = subject.model.position_table()[: subject.model.trained_positions()]
     near, far = (_cosine(table, offset) for offset in (1, FAR))
     return Answer(

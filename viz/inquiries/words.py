@@ -1,7 +1,5 @@
 """Inquiries about a word that a person names: where it is looked at, and what became of it."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from model.numbers import percent
@@ -32,7 +30,6 @@ def _source(subject: Subject) -> int:
     named="Which head looks most at “{source}”?",
 )
 def looked_at(subject: Subject) -> Answer:
-    """The head of cross-attention that gives a source token most of its weight."""
     place = _source(subject)
     shares = {
         (each.site, head): float(share)
@@ -49,7 +46,6 @@ def looked_at(subject: Subject) -> Answer:
 
 @inquiry("looks-at", "Where does it look while it writes “{word}”?", has_word)
 def looks_at(subject: Subject) -> Answer:
-    """The source token with most weight of all heads while a token is being written."""
     place = subject.hardest
     assert place is not None, "it is offered only where a token is known"
     maps = subject.maps(AttentionKind.CROSS)
@@ -67,7 +63,6 @@ def looks_at(subject: Subject) -> Answer:
     "became", "Which word became of one source word?", has_word, named="What became of “{source}”?"
 )
 def became(subject: Subject) -> Answer:
-    """The token that loses most without a source token."""
     source, log_probs = _source(subject), subject.trace.log_probs
     assert log_probs is not None, "every trace of a translator holds them"
     name = axis_texts(subject.trace.source)[source]
@@ -86,7 +81,6 @@ def became(subject: Subject) -> Answer:
 
 @inquiry("sure-of", "How sure was it of “{word}”?", has_word)
 def sure_of(subject: Subject) -> Answer:
-    """The probability of one token."""
     place, log_probs = subject.hardest, subject.trace.log_probs
     assert place is not None, "it is offered only where a token is known"
     assert log_probs is not None, "a token of the lowest probability has one"

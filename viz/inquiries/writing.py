@@ -1,7 +1,5 @@
 """Inquiries about how a translation is written: its certainty, its search, its layers."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 
@@ -38,7 +36,6 @@ def _hardest(subject: Subject) -> int:
 
 @inquiry("hardest", "Which word was the hardest?", has_word)
 def hardest_word(subject: Subject) -> Answer:
-    """The token of the lowest probability."""
     place = _hardest(subject)
     share = _probabilities(subject)[place]
     return Answer(
@@ -50,7 +47,6 @@ def hardest_word(subject: Subject) -> Answer:
 
 @inquiry("what-else", "What else could it have written for “{word}”?", has_word)
 def what_else(subject: Subject) -> Answer:
-    """The likeliest other token at the least certain step."""
     place = _hardest(subject)
     blocks = session.ask(subject.of_model.read_blocks)
     own = subject.trace.predictions.ids[place]
@@ -66,7 +62,6 @@ def what_else(subject: Subject) -> Answer:
 
 @inquiry("how-sure", "How sure is the model?", has_word)
 def how_sure(subject: Subject) -> Answer:
-    """The probability of the whole text and of a token."""
     shares = _probabilities(subject)
     whole = math.prod(shares)
     each = whole ** (1 / len(shares))
@@ -79,7 +74,6 @@ def how_sure(subject: Subject) -> Answer:
 
 @inquiry("doubtful", "Where did the model hesitate?", has_word)
 def doubtful(subject: Subject) -> Answer:
-    """The tokens with less than half of the probability."""
     shares = _probabilities(subject)
     unsure = sorted((n for n, share in enumerate(shares) if share < UNSURE), key=shares.__getitem__)
     view = DecodingView(section="certainty")
@@ -97,7 +91,6 @@ def doubtful(subject: Subject) -> Answer:
 
 @inquiry("beam", "Does beam search change it?", is_model)
 def beam_changes(subject: Subject) -> Answer:
-    """Whether greedy decoding writes another text than the usual search."""
     question = replace(subject.of_model, target="")
     usual, greedy = (
         session.ask(question.decode(each.search())).decoding.translation
@@ -119,7 +112,6 @@ def beam_changes(subject: Subject) -> Answer:
 
 @inquiry("runner-up", "What was the second-best translation?", is_model)
 def runner_up(subject: Subject) -> Answer:
-    """What the runner-up of the usual search was."""
     question = replace(subject.of_model, target="")
     decoded = session.ask(question.decode(USUAL.search())).decoding
     view = DecodingView(section="beams")
@@ -137,7 +129,6 @@ def runner_up(subject: Subject) -> Answer:
 
 @inquiry("widths", "Would a wider beam help?", is_model)
 def widths(subject: Subject) -> Answer:
-    """How many texts beams of all widths write."""
     question = replace(subject.of_model, target="")
     texts = {
         session.ask(question.decode(each)).decoding.translation.text
@@ -153,7 +144,6 @@ def _has_layers(subject: Subject) -> bool:
 
 @inquiry("decided", "At which layer is a word decided?", _has_layers)
 def decided(subject: Subject) -> Answer:
-    """After how many layers each token is the likeliest for good."""
     question = replace(subject.of_model, target="")
     lens = session.ask(read_layers(question.version, question.sentence, USUAL.search()))
     first = lens.ranks == 1

@@ -1,7 +1,5 @@
 """Heads in an address: kind.layer.head, joined by dashes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
@@ -23,7 +21,6 @@ def place_parameter(name: str, meaning: str, usual: str) -> Parameter[int]:
 
     Args:
         name: "layer" or "head".
-        meaning: what is shown of it, after its name.
         usual: whose place it is where the address says nothing.
     """
     return replace(
@@ -39,9 +36,6 @@ def heads_parameter(
     """A parameter that lists heads.
 
     Args:
-        name: in the address.
-        meaning: in one line.
-        kinds: of attention that the heads may be of.
         example: a head other than cross.3.5.
     """
     head = rf"({'|'.join(kinds)})\.[0-9]{{1,3}}\.[0-9]{{1,3}}"

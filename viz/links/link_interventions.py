@@ -1,7 +1,5 @@
 """Masks and switched-off heads that an address applies to a decoding."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
@@ -72,10 +70,6 @@ class Changes:
 
     def require_fitting(self, n_source: int, sites: Iterable[Site]) -> None:
         """Check that its masks are for a sentence and a model.
-
-        Args:
-            n_source: tokens of the source.
-            sites: those of the model.
 
         Raises:
             ValueError: if a mask cannot be read, or is for another number of source tokens or for

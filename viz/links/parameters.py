@@ -1,7 +1,5 @@
 """The declaration of a page: name, icon and address parameters."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
@@ -32,7 +30,6 @@ class Parameter(Generic[T]):
     """One value that the address holds.
 
     Attributes:
-        name: in the address.
         default: what an address without it stands for.
         parse: text to value; raises ValueError with the end of the sentence "The address asks for
             NAME “TEXT”, …", such as "which is not 0 or 1".
@@ -118,7 +115,6 @@ def choice(
     Args:
         name: as in Parameter.
         default: as in Parameter.
-        options: to choose from.
         meaning: as in Parameter.
         before: what the values of older links stand for that are no options any more.
     """
@@ -197,7 +193,6 @@ def parse(
 
     Args:
         query: the texts by name, as they stand in the address; those of no parameter are ignored.
-        parameters: what may stand there.
 
     Returns:
         The values by name, the default where the address has none or an illegal one, and by name
@@ -233,7 +228,6 @@ def write(values: Mapping[str, Any], parameters: Iterable[Parameter[Any]]) -> di
 
     Args:
         values: by name; what is missing counts as the default.
-        parameters: what may stand in the address.
     """
     query = {}
     for parameter in parameters:
@@ -255,9 +249,7 @@ class View:
 
     Attributes:
         name: of its folder, of its module in viz/pages, and in its address.
-        title: in the navigation.
         icon: the same.
-        parameters: what it keeps in the address.
         asks: whether the sentence bar stands above it.
         without_model: what cannot be shown without one, as the subject of a sentence; empty for a
             page that shows traces as well.

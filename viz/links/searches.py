@@ -1,7 +1,5 @@
 """How a translation is searched for: settings, their names, and what an address holds."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import astuple, dataclass, replace
 
@@ -32,13 +30,10 @@ class Settings:
 
     Attributes:
         how: a name in WAYS; sampling ignores the beam, and a beam search the last five.
-        beam: its width.
         penalty: exponent of the length penalty, in hundredths.
         temperature: in hundredths.
         top_k: 0 for all tokens.
         top_p: in hundredths; 100 for all tokens.
-        seed: of the draws.
-        samples: the number of translations drawn.
     """
 
     how: str = "search"
@@ -219,7 +214,6 @@ class SearchView(SwitchedOff):
 
         Args:
             step: from 0; tokens there and after it are dropped.
-            token_ids: to be written there.
             before: the present translation, kept up to that step.
         """
         prefix = self.prefix

@@ -1,7 +1,5 @@
 """The masks that the sentences of a batch meet, and their tokens."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal

@@ -1,7 +1,5 @@
 """Two masks side by side, and what the model does under each."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar
@@ -35,7 +33,6 @@ class NamedMask:
         name: in the address: "1.decoder" of the first sentence, "preset.window" or
             "edited.decoder".
         title: in a menu.
-        mask: the mask itself.
     """
 
     name: str
@@ -82,7 +79,6 @@ class TwoMasks:
 
     @property
     def titles(self) -> tuple[str, str]:
-        """Of both."""
         return f"A: {self.a.title}", f"B: {self.b.title}"
 
     @property

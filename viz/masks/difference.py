@@ -1,7 +1,5 @@
 """Two masks compared, cell by cell."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from enum import IntEnum
 

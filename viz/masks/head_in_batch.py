@@ -1,7 +1,5 @@
 """One head, and one sentence of a batch in which it is looked at: what pictures of masks share."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -29,10 +27,8 @@ class HeadInBatch:
     """One head in one sentence of a batch.
 
     Attributes:
-        sentences: the batch.
         number: which of them, from 0.
         target: a translation of one's own for the first; empty for the model's.
-        kind: which attention.
         layer: from 0.
         head: from 0.
     """
@@ -49,12 +45,10 @@ class HeadInBatch:
 
     @property
     def title(self) -> str:
-        """The head's name."""
         return Site(self.kind, self.layer).head_name(self.head)
 
     @property
     def name(self) -> str:
-        """The head in a file name."""
         return f"{self.kind}-layer{self.layer}-head{self.head}"
 
     @property
@@ -69,7 +63,6 @@ class HeadInBatch:
 
     @property
     def texts(self) -> dict[str, str]:
-        """The batch and the selected sentence, for the metadata of files."""
         return {
             "sentence": self.sentences[self.number],
             "target": self.target if self.is_typed else "",
@@ -104,11 +97,7 @@ MAPS = "maps = tuple(each.attention(at.kind, at.layer) for each in passes)"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class InBatch(Picture):
-    """A picture of a sentence in its batch.
-
-    Attributes:
-        at: the head and the sentence.
-    """
+    """A picture of a sentence in its batch."""
 
     at: HeadInBatch
 
@@ -134,11 +123,7 @@ class Panels(InBatch):
 
 
 class ChangedWeights(Panels):
-    """One head's weights in two passes of the same tokens, and their difference.
-
-    Attributes:
-        maps: the head's site in both.
-    """
+    """One head's weights in two passes of the same tokens, and their difference."""
 
     __slots__ = ()
 

@@ -1,7 +1,5 @@
 """What happens inside a head, with the mask and without it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from model.trace.attention_map import AttentionMap, Tokens
@@ -18,7 +16,6 @@ class HeadSteps(Panels):
     """The steps inside a head: scores, scores after the mask, weights, and each key's contribution.
 
     Attributes:
-        seen: the site.
         steps: those of the head, with its mask or with none.
         limit: scores run from -limit to limit.
         longest: the largest length of weight · v.

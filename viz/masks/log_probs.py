@@ -1,7 +1,5 @@
 """Bars of two passes' log-probabilities, token by token."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -50,7 +48,6 @@ class LogProbs(InBatch):
     stand under two labels, A above B, or have a place that the other leaves empty.
 
     Attributes:
-        under: what the passes differ in.
         sides: both passes, without padding.
 
     Raises:

@@ -1,7 +1,5 @@
 """Masks as values: allowed cells, and reasons for forbidden ones."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from enum import IntEnum
 
@@ -154,7 +152,6 @@ class Mask:
 
     @property
     def alt(self) -> str:
-        """The alternative text."""
         n_queries, n_keys = self.cells.shape
         counts = np.bincount(self.cells.ravel(), minlength=len(Cell))
         reasons = [f"{counts[cell]} ({why})" for cell, why in self.reasons.items() if counts[cell]]
@@ -203,7 +200,6 @@ def preset_mask(
     only in the decoder and for a rule that is causal. Else it has the rule's own reason.
 
     Args:
-        name: of the rule.
         allowed: True = may attend, (query, key).
         queries: labels of the rows.
         keys: labels of the columns.
@@ -263,7 +259,6 @@ def mask_title(mask: Mask, rule: str = "") -> str:
     """What a mask hides, as its name on the page: one name a mask, wherever it stands.
 
     Args:
-        mask: the mask.
         rule: the name of the rule for what is neither future nor padding.
     """
     hidden = set(np.unique(mask.cells).tolist())

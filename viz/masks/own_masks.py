@@ -1,7 +1,5 @@
 """The model's own masks: those that a sentence of a batch meets, and that of one layer."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
@@ -95,7 +93,6 @@ class DecoderFactors(_OwnMasks):
 
     @property
     def panels(self) -> list[Panel]:
-        """The factors and their logical "and", all of one shape."""
         parts = zip(factors(self.masks), self.shown.values(), ("", "and", "="), strict=True)
         return [mask_panel(mask, title, sign=sign) for mask, title, sign in parts]
 
@@ -151,9 +148,7 @@ class OneMask(Picture):
     """The mask of one layer's attention.
 
     Attributes:
-        mask: of one kind of attention.
         layer: from 0.
-        sentence: the source.
         target: a translation of one's own; empty for the model's.
     """
 

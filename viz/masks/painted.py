@@ -1,7 +1,5 @@
 """Painted masks, and what they do to a head."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
@@ -30,7 +28,6 @@ class Edits:
 
     @property
     def texts(self) -> dict[str, str]:
-        """The edits, for the metadata of files."""
         return {"edited": "; ".join(map(str, self.edits)) or "none", "edit": write(self.edits)}
 
     def passes(self, at: HeadInBatch) -> Lines:
@@ -49,8 +46,6 @@ class EditedWeights(ChangedWeights):
     """A painted mask and its effect on a head.
 
     Attributes:
-        edits: all that hold.
-        own: the model's own mask.
         allowed: the one that holds, True = may attend, (query, key).
         maps: the head's site before and after the edits.
         named: the same as `allowed` if it has a name, with the reasons that this goes by.

@@ -1,7 +1,5 @@
 """Masks and the numbers of one head as panels."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -102,13 +100,11 @@ def number_panel(
     """Numbers of one head.
 
     Args:
-        seen: the site, for its tokens.
         title: in sentence case.
         values: (query, key); NaN becomes 0.
         shown: other cells are hatched; None shows all.
         limit: signed numbers run from -limit to limit; None takes them from 0 to `high`.
         high: the number of the last colour.
-        unit: what the numbers are.
         sign: stands before the title.
     """
     return Panel(

@@ -1,7 +1,5 @@
 """The steps inside a head, from scores to weights, and what a mask does there."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -47,7 +45,6 @@ def head_steps(seen: AttentionMap, head: int, allowed: BoolArray | None = None) 
     if the mask were changed here and nowhere below.
 
     Args:
-        seen: the site.
         head: counted from 0.
         allowed: True = may attend, (query, key); None takes the recorded mask.
 
@@ -92,7 +89,6 @@ def moved_weight(before: AttentionMap, after: AttentionMap, n_queries: int) -> F
     nothing left to look at. Where both rows sum to 1, that is their total variation distance.
 
     Args:
-        before: the site in the first pass.
         after: the site in the second.
         n_queries: how many of its first rows count; padding comes after them.
 
@@ -152,7 +148,6 @@ class FillLesson:
 
     @property
     def rows(self) -> tuple[tuple[str, FloatArray], ...]:
-        """The three by name, for a table."""
         return (
             ("softmax with −∞", self.minus_infinity),
             ("softmax with −1e9", self.large_negative),

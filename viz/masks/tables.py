@@ -1,7 +1,5 @@
 """Tables of the masks page: the tokens of a batch, and three softmaxes of one row."""
 
-from __future__ import annotations
-
 import html
 from collections.abc import Mapping, Sequence
 
@@ -21,7 +19,6 @@ def grid_html(
     Args:
         sides: texts and where they are padding, as `token_grid` gives them, by their name.
         framed: the sentence that is looked at, from 0.
-        dark: for a dark page.
     """
     tables = []
     for named, (texts, is_padding) in sides.items():

@@ -1,7 +1,5 @@
 """The declaration of the masks page."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from model.trace.attention_map import AttentionKind
@@ -89,7 +87,6 @@ class MasksView:
 
     @property
     def kind(self) -> AttentionKind:
-        """The kind of attention."""
         return AttentionKind(self.masked)
 
 

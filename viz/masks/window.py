@@ -1,7 +1,5 @@
 """One head while a window over its attention opens, as a film."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

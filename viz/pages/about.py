@@ -209,7 +209,6 @@ def show_model() -> None:
 
 
 def show() -> None:
-    """The whole page."""
     if stage.is_on():
         stage.say("What the pictures can and cannot tell")
         stage.offer("Up and down: scroll", scrolls=True)

@@ -1,7 +1,5 @@
 """What a model's folder says of it: size, training, scores."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

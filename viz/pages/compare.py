@@ -33,7 +33,6 @@ OF_RUNS = {
 
 
 def show(question: OfModel) -> None:
-    """Everything, for a question that has an answer."""
     bring_pair(question)
     show_parts(VERSUS, OF_RUNS, question, KEYS, "versus")
     watch_width()

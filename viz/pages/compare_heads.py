@@ -52,10 +52,6 @@ def show_heads(
     """All heads as tiles, and one of them large in both runs.
 
     Args:
-        pair: both runs.
-        view: the page as the address describes it.
-        lines: what was written.
-        put: parts that are in, each with its name.
         names: of both models or searches; None for those of two sentences.
         other_model: the second model as a notebook reads it.
     """
@@ -85,7 +81,6 @@ def head_of(pair: PairedTraces, view: CompareView) -> Head:
 
 
 def heads_on_stage(pair: PairedTraces, view: CompareView, other_model: str = "") -> None:
-    """How every head differs."""
     second = pair.second
     on_stage(
         HeadDifferences(pair, other_model, framed=head_of(pair, view)),
@@ -134,7 +129,6 @@ def choose_head(written: Any) -> None:
 
 
 def toggle(written: Any) -> None:
-    """Put a part in, or take it out again; `written` may come from a browser."""
     try:
         (patch,) = read_patches(PATCHES.parse(str(written)))
     except (TypeError, ValueError):

@@ -43,7 +43,6 @@ NO_HEADS = (
 
 
 def models(question: OfModel) -> dict[str, str]:
-    """What the model can be compared with: other models, and its own snapshots, by name."""
     steps = snapshots(question.folder)
     shown = question.checkpoint
     own = {
@@ -56,7 +55,6 @@ def models(question: OfModel) -> dict[str, str]:
 
 
 def choose_model(question: OfModel) -> None:
-    """The second model."""
     names = models(question)
     if not names:
         return

@@ -38,7 +38,6 @@ def settle(question: OfModel) -> OfModel:
 
 
 def choose_searches(question: OfModel) -> None:
-    """The settings of both."""
     question = settle(question)
     view = address.read(SearchView)
     show_settings(view, session.translator(question.checkpoint), "A: ")
@@ -55,7 +54,6 @@ def picture_of(question: OfModel) -> ComparedSearches:
 
 
 def show_list_of(question: OfModel, picture: ComparedSearches) -> None:
-    """The results of one search and of another, and what changes to the model do to the first."""
     show_differences(question, address.read(SearchView), decode(question)[1])
     show_list(picture.results)
 
@@ -92,7 +90,6 @@ def searched(first: Trace, second: Trace) -> PairedTraces:
 
 
 def show_searches_on_stage(question: OfModel) -> None:
-    """The same."""
     question = settle(question)
     stage.say(f"Two searches{address.read(SearchView).changes.name}")
     picture = picture_of(question)

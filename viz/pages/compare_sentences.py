@@ -47,7 +47,6 @@ MOST_TRACED = 60
 
 
 def choose_sentence(question: OfModel) -> None:
-    """The second sentence: typed, chosen with its first, or the two exchanged."""
     # On a phone in a line of its own.
     st.text_input(
         "Second sentence",
@@ -68,13 +67,11 @@ def choose_sentence(question: OfModel) -> None:
 
 
 def take_pair() -> None:
-    """Show the chosen pair."""
     first, second = st.session_state[KEYS("pairs")]
     address.change(sentence=first, other=second, target="", patched="", pair_head="", traced=0)
 
 
 def swap() -> None:
-    """Exchange both sentences."""
     address.change(
         sentence=address.read(CompareView).other,
         other=address.now(SENTENCE),
@@ -173,7 +170,6 @@ def keep_known(view: CompareView, model: Translator, pair: PairedTraces) -> None
 
 
 def is_known(patch: Any, model: Translator, pair: PairedTraces) -> bool:
-    """Whether a part can be put in."""
     part, token = patch
     if not isinstance(part, Stream):
         return part in pair.heads
@@ -187,13 +183,11 @@ def is_known(patch: Any, model: Translator, pair: PairedTraces) -> bool:
 
 
 def layers_of(model: Translator) -> dict[Side, int]:
-    """How many layers each side has."""
     config = model.model.config
     return {"encoder": config.n_encoder_layers, "decoder": config.n_decoder_layers}
 
 
 def part_names(patches: Patches, pair: PairedTraces) -> list[str]:
-    """What is put in, in words."""
     source, target = axis_texts(pair.first.source), axis_texts(pair.second.target)
     return [part_name(part, token, source, target) for part, token in patches]
 
@@ -232,7 +226,6 @@ def show_layers(question: OfModel, view: CompareView, patched: Patched) -> None:
 
 
 def causal_trace(question: OfModel, other: str, patched: Patched) -> CausalTrace:
-    """The trace of both sentences, computed stage by stage."""
     found = {}
     stages = streams(session.translator(question.checkpoint).model)
     slot = st.empty()

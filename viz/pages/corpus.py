@@ -42,7 +42,6 @@ def surveyed(question: OfModel) -> CorpusSurvey | None:
 
 
 def show(question: OfModel) -> None:
-    """Everything, for a question that has an answer."""
     survey = surveyed(question)
     if survey is not None:
         show_parts(SHOWN, OF_CORPUS, Asked(question, survey), KEYS, "over")

@@ -113,7 +113,6 @@ def show_top(survey: CorpusSurvey, view: CorpusView) -> None:
 
 
 def select_row(key: str, places: list[Head]) -> None:
-    """Show the head whose row was clicked."""
     rows = st.session_state[key].selection.rows
     if rows and rows[0] < len(places):
         open_head(places[rows[0]])

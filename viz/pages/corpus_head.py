@@ -48,7 +48,6 @@ ALIKE = 3
 
 
 def show_head(asked: Asked) -> None:
-    """All about one head."""
     question, survey = asked.question, asked.survey
     place = place_of(asked)
     site, head = place
@@ -96,7 +95,6 @@ def show_head(asked: Asked) -> None:
 
 
 def show_head_on_stage(asked: Asked) -> None:
-    """A head's measures among those of all others."""
     place = place_of(asked)
     with stage.picture():
         stage.say(does(asked.survey, place))

@@ -38,12 +38,10 @@ class Asked:
 
     @property
     def view(self) -> CorpusView:
-        """The page as the address describes it."""
         return address.read(CorpusView)
 
 
 def open_head(place: Head) -> None:
-    """Show one head of the model."""
     address.change(over="head", one=(place,))
 
 
@@ -70,19 +68,16 @@ def place_of(asked: Asked, by: str = EFFECT.key) -> Head:
 
 
 def all_heads(asked: Asked) -> AllHeads:
-    """All heads by the two measures."""
     return AllHeads(asked.survey, asked.question.model_name, asked.view.across, asked.view.up)
 
 
 def show_all_on_stage(asked: Asked) -> None:
-    """All heads, alone."""
     with stage.picture():
         stage.say(all_sentence(asked.survey, asked.view.across, asked.view.up))
         stage.show((all_heads(asked), CHART), narrow=is_narrow())
 
 
 def choose_head(survey: CorpusSurvey, place: Head) -> None:
-    """A menu of all heads."""
     names = {each: each.short_name for each in survey.places}
     key = KEYS("place")
     st.session_state[key] = place

@@ -64,7 +64,6 @@ def show_rules_on_stage(asked: Asked) -> None:
 
 
 def show_with_rules(question: OfModel, heads: tuple[Head, ...]) -> None:
-    """The sentence translated with rules in place of some heads."""
     trace = session.ask(question.record)
     asked = question.version, question.sentence, question.target, heads
     outcome = session.ask(follow_rules(*asked))

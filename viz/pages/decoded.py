@@ -25,9 +25,6 @@ class Shown:
     """A decoding as the parts of its page show it.
 
     Attributes:
-        question: of the page.
-        view: of the page.
-        search: that led to it.
         decoded: with its trace.
     """
 

@@ -113,7 +113,6 @@ OF_DECODING = {
 
 
 def show(question: OfModel) -> None:
-    """Everything, for a question that has an answer."""
     forget_forced(question)
     forget_step(question)
     bring_head()

@@ -1,7 +1,5 @@
 """Every hypothesis of the search as a tree, and a list of those that ended."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 
@@ -129,7 +127,6 @@ STUDY_HELP = "Every page then shows this translation, as if you had typed it as 
 
 
 def text_of(question: OfModel, decoding: Decoding, node: SearchNode) -> str:
-    """The text of a hypothesis."""
     model = session.translator(question.checkpoint)
     return model.tokenizer.target.decode(decoding.token_ids(node))
 
@@ -137,16 +134,7 @@ def text_of(question: OfModel, decoding: Decoding, node: SearchNode) -> str:
 def hypothesis_html(
     mark: str, node: SearchNode, text: str, best: str, name: str = "", *, bold: bool = False
 ) -> str:
-    """One hypothesis as HTML, with the words marked that the best one lacks.
-
-    Args:
-        mark: stands before it.
-        node: that ends it.
-        text: of it.
-        best: what it is compared with.
-        name: of the search that led to it.
-        bold: whether it stands out.
-    """
+    """One hypothesis as HTML, with the words marked that the best one lacks."""
     words = escape_html(visible(text)) if text == best else diff_html(best, text, dark=is_dark())
     numbers = [
         *([name] if name else []),

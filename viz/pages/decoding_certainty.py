@@ -21,7 +21,6 @@ LISTED, OFFERED = 4, 4
 
 
 def show_certainty(asked: Shown) -> None:
-    """The sentence coloured by certainty, the chart, and other words where the model hesitated."""
     view, decoded = asked.view, asked.decoded
     translation, steps = decoded.decoding.translation, decoded.decoding.steps
     tokens = Tokens(translation.tokens, translation.token_ids, "sentencepiece")

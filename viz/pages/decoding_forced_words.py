@@ -36,7 +36,6 @@ def price_words(before: Translation, after: Translation) -> str:
 
 
 def show_changes(changes: Changes, whole: Decoded, changed: Decoded) -> None:
-    """The translation with and without changes."""
     one, other = whole.decoding.translation, changed.decoding.translation
     st.html(translations_html(one.text, other.text, names_of(changes), dark=is_dark()))
     if stage.is_on():

@@ -10,7 +10,6 @@ from viz.shell.save_menu import show_picture
 
 
 def show_layers(asked: Shown) -> None:
-    """The map of all layers and steps."""
     question, view, search = asked.question, asked.view, asked.search
     lens = session.ask(read_layers(question.version, question.sentence, search, view.changes.under))
     model = session.translator(question.checkpoint)

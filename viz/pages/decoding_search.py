@@ -1,7 +1,5 @@
 """The settings of searches, and the results of beams of every width."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import fields
 
@@ -70,7 +68,6 @@ def choose(settings: Settings, *of: str) -> None:
     """The widgets of a search's settings.
 
     Args:
-        settings: as they are.
         of: what the widgets' keys have before its name; nothing for those of the address.
     """
     for field in fields(Settings):
@@ -134,12 +131,10 @@ HUNDREDTHS = ("penalty", "temperature", "top_p")
 
 
 def hundredths(value: int) -> str:
-    """A setting in hundredths, written as a decimal."""
     return f"{value / 100:g}"
 
 
 def keep_other() -> None:
-    """Keep the second search's settings in the address."""
     before = address.read(SearchView).second
     chosen = {
         field.name: st.session_state.get(
@@ -161,7 +156,6 @@ def show_list(hypotheses: Sequence[SearchResult], best: int = 0) -> None:
 
 
 def show_widths(asked: Shown) -> None:
-    """The results of beams of every width, decoded one by one."""
     question, view, search = asked.question, asked.view, asked.search
     decodings: list[Decoding] = []
     slot = st.empty()

@@ -169,7 +169,6 @@ def keys_at(place: Place, stop: int, *, walks: bool) -> str:
     Args:
         place: where one is.
         stop: of the walk, counted from 1; 0 where nobody walks.
-        walks: whether there is a walk.
     """
     if stop:
         return "Left and right: stop of the walk"

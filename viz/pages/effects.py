@@ -65,7 +65,6 @@ def clamp_view(model: Translator, predictions: Tokens) -> EffectsView:
 
 
 def show(question: OfModel) -> None:
-    """Everything, for a question that has an answer."""
     model = session.translator(question.checkpoint)
     trace = session.ask(question.record)
     view = open_pair(question, clamp_view(model, trace.predictions), trace)

@@ -55,7 +55,6 @@ class Asked:
 
     @property
     def contrast(self) -> Contrast:
-        """The two words."""
         return session.ask(contrast_words(self.question.record, *self.pair))
 
     @property

@@ -97,7 +97,6 @@ def set_picture(asked: Asked) -> DecidingHeads:
 
 
 def show_tokens(asked: Asked) -> None:
-    """Both words without each source token."""
     with above_words(asked) as beside:
         picture = tokens_picture(asked)
         show_picture(picture, KEYS("tokens"))
@@ -106,7 +105,6 @@ def show_tokens(asked: Asked) -> None:
 
 
 def show_sum(asked: Asked) -> None:
-    """What adds up to the difference."""
     with above_words(asked) as beside:
         picture = sum_picture(asked)
         show_picture(picture, KEYS("sum"), after=f" {AGAIN}")
@@ -116,7 +114,6 @@ def show_sum(asked: Asked) -> None:
 
 
 def show_paths(asked: Asked) -> None:
-    """The ways to the word."""
     with above_words(asked) as beside:
         show_picture(paths_picture(asked), KEYS("paths"))
         _open_clicked(KEYS("paths"))

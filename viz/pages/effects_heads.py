@@ -106,13 +106,11 @@ def show_losses_on_stage(asked: Asked) -> None:
 
 
 def show_advantage_on_stage(asked: Asked) -> None:
-    """The map of two words."""
     stage.say(standing(asked.contrast))
     present(asked, asked.contrast_map, asked.contrast)
 
 
 def show_words_on_stage(asked: Asked) -> None:
-    """The map of changed words."""
     words = asked.word_map()
     stage.say(words.changing)
     if is_narrow():
@@ -125,7 +123,6 @@ def show_words_on_stage(asked: Asked) -> None:
 
 
 def show_words_of_two_on_stage(asked: Asked) -> None:
-    """The same of two words."""
     words = asked.word_map()
     stage.say(replaced_sentence(asked.contrast, words.before, words.after))
     present(asked, words)

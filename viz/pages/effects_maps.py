@@ -233,7 +233,6 @@ def show_alignment(asked: Asked) -> None:
 
 
 def show_alignment_on_stage(asked: Asked) -> None:
-    """The map alone."""
     question = asked.question
     # Numbers on coloured cells are too faint for the back row.
     picture = alignment_of(question, numbered=False)

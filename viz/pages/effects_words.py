@@ -89,7 +89,6 @@ def _chosen(asked: Asked) -> str:
 
 
 def choose_token(asked: Asked) -> None:
-    """The field for the target token."""
     menu(
         "Target token",
         enumerate(asked.token_names),

@@ -178,13 +178,11 @@ OF_MASKS = {
 
 
 def show(question: OfModel) -> None:
-    """Everything, for a question that has an answer."""
     show_part(question)
     watch_width()
 
 
 def show_part(question: OfModel) -> None:
-    """The selected part."""
     suit_batch(question)
     bring_head()
     view = clamp_view(question)

@@ -48,7 +48,6 @@ EDITOR = KEYS("editor")
 
 @fragment
 def show_editor(selection: Selection) -> None:
-    """The mask to paint on, and what the model does under it."""
     if address.is_navigating():
         # A fragment runs alone, and another page concerns the whole app.
         st.rerun()

@@ -26,7 +26,6 @@ def show_masks(selection: Selection) -> None:
 
 
 def show_attentions(selection: Selection) -> None:
-    """The masks of the three attentions."""
     picture = AttentionMasks(selection.at, selection.masks)
     matrices(picture.panels, key=KEYS("own"), name=selection.at.sentence, example=picture.example)
     with st.container(horizontal=True, vertical_alignment="center", key=KEYS("below")):

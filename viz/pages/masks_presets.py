@@ -224,7 +224,6 @@ def ticked_layers(selection: Selection) -> tuple[int, ...] | None:
 
 
 def show_edits(edits: tuple[Edit, ...]) -> None:
-    """Every edit by name, with a button to clear it."""
     counted = f"{len(edits)} edit{'s' * (len(edits) > 1)}" if edits else "No edit"
     with st.popover(counted, key=KEYS("edits-menu"), disabled=not edits):
         for place, edit in enumerate(edits):

@@ -61,8 +61,6 @@ class Selection:
 
     Attributes:
         question: the bar's, with the batch and the number of its sentence.
-        batch: its traces.
-        kind: which attention.
         layer: from 0.
         head: from 0.
     """
@@ -75,7 +73,6 @@ class Selection:
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """The batch."""
         return self.question.sentences
 
     @property
@@ -85,7 +82,6 @@ class Selection:
 
     @property
     def at(self) -> HeadInBatch:
-        """The head and the sentence, for pictures."""
         return HeadInBatch(
             self.sentences, self.number, self.question.target, self.kind, self.layer, self.head
         )
@@ -97,17 +93,14 @@ class Selection:
 
     @property
     def attention(self) -> AttentionMap:
-        """The attention of the layer."""
         return self.trace.attention(self.kind, self.layer)
 
     @property
     def head_name(self) -> str:
-        """Which head, in words."""
         return self.attention.site.head_name(self.head)
 
     @property
     def masks(self) -> dict[str, Mask]:
-        """Every mask of the sentence."""
         return batch_masks(self.batch.padded, self.number)
 
     @property
@@ -136,7 +129,6 @@ class Selection:
 
 
 def show_caption(text: str) -> None:
-    """A caption in plain text."""
     st.caption(escape_markdown(text))
 
 

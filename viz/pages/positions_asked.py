@@ -19,7 +19,6 @@ class Asked:
 
     @property
     def view(self) -> PositionsView:
-        """The page as the address describes it."""
         return address.read(PositionsView)
 
     @property

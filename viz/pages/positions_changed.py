@@ -90,7 +90,6 @@ def passes_of(question: OfModel, edit: PositionEdit) -> tuple[Outcome, Outcome] 
 
 
 def show_without_on_stage(asked: Asked) -> None:
-    """The translation and the heads while positions fade."""
     view = asked.view
     stage.say(f"{view.scale}% of the encoding")
     stage.offer("Up and down: strength", down=stage.Step(KEYS("scale"), SCALES, view.scale))
@@ -177,7 +176,6 @@ def show_reordered(asked: Asked, order: tuple[int, ...]) -> None:
 
 
 def show_shuffle_on_stage(asked: Asked) -> None:
-    """The words, and the effects of their order."""
     tokens = asked.source
     n_words = len(tokens) - 1
     usual = tuple(range(n_words))
@@ -232,7 +230,6 @@ def distances_picture(asked: Asked, order: tuple[int, ...]) -> ShuffledDistances
 
 
 def refuse_order(n_words: int) -> None:
-    """Say that the order is for another sentence."""
     hint(
         f"The order in the address does not fit this sentence's {n_words} tokens; they keep their "
         "own. Drag them, or press Shuffle."
@@ -240,14 +237,12 @@ def refuse_order(n_words: int) -> None:
 
 
 def keep_order(n_words: int) -> None:
-    """Take over a dragged order."""
     order = dragged_order(ORDER, n_words)
     if order is not None:
         address.change(shuffled=written_order(order))
 
 
 def shuffle(n_words: int) -> None:
-    """Shuffle the words."""
     order = address.read(PositionsView).order(n_words) or tuple(range(n_words))
     address.change(shuffled=written_order(other_order(order)))
 

@@ -17,7 +17,6 @@ BASES = (10, 100, 1_000, 10_000, 100_000)
 
 @fragment
 def show_formula(_asked: Asked) -> None:
-    """The formula for any width, length and base."""
     view = address.read(PositionsView)
     # A sine needs its cosine.
     d_model, base = view.d_model - view.d_model % 2, float(view.base)
@@ -43,7 +42,6 @@ def show_formula(_asked: Asked) -> None:
 
 
 def show_formula_on_stage(asked: Asked) -> None:
-    """The formula for any base."""
     view = asked.view
     base = view.base
     d_model = view.d_model - view.d_model % 2

@@ -86,7 +86,6 @@ def show_table(asked: Asked) -> None:
 
 
 def show_table_on_stage(asked: Asked) -> None:
-    """The matrix."""
     now = asked.view.length
     stage.say(f"The table: {lower_first(LENGTHS[now])}")
     stage.offer("Up and down: length", down=stage.Step(KEYS("length"), list(LENGTHS), now))
@@ -114,7 +113,6 @@ def show_waves(model: Translator, view: PositionsView, table: FloatArray) -> Non
 
 
 def keep_waves() -> None:
-    """Keep the selected dimensions in the address."""
     address.change(waves=".".join(map(str, st.session_state[WAVES])))
 
 
@@ -162,7 +160,6 @@ def show_likeness(asked: Asked) -> None:
 
 
 def show_likeness_on_stage(asked: Asked) -> None:
-    """The same."""
     cosine = asked.view.cosine
     stage.say(f"Similarity of positions: {'cosine' if cosine else 'dot product'}")
     stage.offer(
@@ -231,7 +228,6 @@ def show_learned(asked: Asked) -> None:
 
 
 def show_learned_on_stage(asked: Asked) -> None:
-    """Both tables."""
     stage.say("Learned positions and sinusoids")
     other = other_checkpoint(asked.model)
     if other is None:

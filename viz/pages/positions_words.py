@@ -26,13 +26,11 @@ def place_of(asked: Asked) -> int:
 
 
 def picture_of(asked: Asked, place: int) -> WordSum:
-    """One word with its position."""
     sentence = asked.question.sentence
     return WordSum(asked.model.embedding_parts(sentence), sentence, place)
 
 
 def choose_word(asked: Asked) -> None:
-    """The word."""
     address.change(at=place_of(asked))
     names = enumerate(axis_texts(asked.source))
     menu("Word", names, key=KEYS("at"), hides_label=True, width=170)
@@ -54,7 +52,6 @@ def show_words(asked: Asked) -> None:
 
 
 def show_words_on_stage(asked: Asked) -> None:
-    """One word and its position."""
     place = place_of(asked)
     places = range(len(asked.source))
     stage.offer("Up and down: word", down=stage.Step(KEYS("at"), places, place))

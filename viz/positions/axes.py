@@ -1,7 +1,5 @@
 """Axes, layouts of curves and a base class shared by figures of positions."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -47,7 +45,6 @@ class FormulaPicture(Picture):
 
     Attributes:
         rows: from `model.explain.position_measures.formula_table`, (position, d_model).
-        base: of the wavelengths.
     """
 
     __slots__ = ()

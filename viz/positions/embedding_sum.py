@@ -1,7 +1,5 @@
 """The encoder's input: word, scaled word, position and their sum."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,10 +35,6 @@ _BAR_HEIGHT = 62
 @dataclass(frozen=True, slots=True, eq=False)
 class EmbeddingSum(Picture):
     """Word, scaled word, position and their sum, as heatmaps over the same tokens.
-
-    Attributes:
-        parts: of the sentence.
-        sentence: the source.
 
     Raises:
         ValueError: if there is no token, or a part has not one finite row a token.

@@ -1,7 +1,5 @@
 """Heads that look at the previous or the next token, before and after an edit of positions."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -38,7 +36,6 @@ class NeighbourHead:
     """A head that looks at a neighbour, before and after an edit.
 
     Attributes:
-        site: where it is.
         head: counted from 0.
         neighbour: "previous" or "next".
         before: the share of its weight on that token, 0 to 1, by `model.explain.measures`.
@@ -66,8 +63,6 @@ class NeighbourHeads(Picture):
 
     Attributes:
         heads: from `neighbour_heads`.
-        sentence: the source.
-        edit: of positions.
 
     Raises:
         ValueError: if there is no head.
@@ -195,7 +190,6 @@ def neighbour_heads(
     Args:
         before: a sentence with the model's positions.
         after: the same sentence with other positions; its translation may differ.
-        most: the number of heads.
 
     Returns:
         those with the largest shares before, largest first; each head once, with the neighbour

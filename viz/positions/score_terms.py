@@ -1,7 +1,5 @@
 """Splits the scores of the encoder's first layer into words, positions, and both."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -29,7 +27,6 @@ class TermShares(Picture):
 
     Attributes:
         shares: by term, (head,), from `term_shares`.
-        sentence: the source.
 
     Raises:
         ValueError: if there is no term, or terms have different numbers of heads.

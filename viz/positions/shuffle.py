@@ -1,7 +1,5 @@
 """A sentence with its words in another order: moved words, and changes of the encoder's rows."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -41,8 +39,6 @@ class ShuffledDistances(Picture):
     Attributes:
         tokens: in their new order.
         distances: the distance each token's row moved, (token,), with and without positions.
-        length: the mean length of a row.
-        sentence: the source.
         order: the old place of each token except the last.
 
     Raises:

@@ -1,7 +1,5 @@
 """The similarity of positions: of all pairs, and by offset."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
@@ -119,7 +117,6 @@ class Similarity(_Alike):
         return f"At one offset, {alike}."
 
     def figure(self, layout: Layout) -> go.Figure:
-        """One colour scale on both sides of 0."""
         alike = likeness(self.rows, cosine=self.cosine).astype(np.float32)
         name, length = self.measure, len(alike)
         return chart(

@@ -1,7 +1,5 @@
 """A table of position encodings as a heatmap: the model's, or the formula's (section 3.5)."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -51,7 +49,6 @@ class _Heatmap(Picture):
     Attributes:
         rows: (position, d_model).
         base: of the wavelengths; None for a table that was learned.
-        heading: of the figure.
         tokens: of a sentence, from position 0 on. They name the rows if there are at most
             NAMED_POSITIONS; positions after the last token keep their number.
         trained: the number of a learned table's rows that training reached; None if that is
@@ -219,7 +216,6 @@ def untrained_words(length: int, trained: int | None) -> str:
     """A sentence on rows of a learned table that training may not have reached, with a space first.
 
     Args:
-        length: rows of the table.
         trained: how many of its first rows training reached; None if that is not known.
 
     Returns:

@@ -1,7 +1,5 @@
 """The declaration of the positions page."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Dimensions of a table of positions as waves, and a pair of them as points on a circle."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

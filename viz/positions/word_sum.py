@@ -1,7 +1,5 @@
 """One token's embedding, its position and their sum, drawn to one scale."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -30,8 +28,6 @@ class WordSum(Picture):
     """A token as the encoder reads it: embedding, position and their sum over the dimensions.
 
     Attributes:
-        parts: of the sentence.
-        sentence: the source.
         place: the position of the token, from 0.
 
     Raises:

@@ -3,8 +3,6 @@
 `python -m viz.registry.pages docs/parameters.md` writes their tables into that page.
 """
 
-from __future__ import annotations
-
 import re
 import sys
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """The Chromium on this machine that draws files, driven by kaleido; nothing is fetched."""
 
-from __future__ import annotations
-
 import asyncio
 import atexit
 import base64

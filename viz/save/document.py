@@ -1,7 +1,5 @@
 """A drawing of the browser as one HTML file that opens anywhere, offline, with its interaction."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import re
@@ -49,9 +47,7 @@ def document(
         payload: what is drawn; the script reads it, deflated and in base64, from #payload.
         title: what the file is of, such as the sentence; any text.
         html: of the drawing, in the shadow root of #drawing.
-        css: of the drawing.
         script: a module that draws it, and removes #trouble when it stands.
-        about: one sentence at the foot of the page.
         dark: None follows the reader's own choice of light or dark.
     """
     page_css = page_variables(dark) + _file(".css")

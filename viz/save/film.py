@@ -3,8 +3,6 @@
 The browser of viz.save.browser draws the frames, and PyAV encodes them.
 """
 
-from __future__ import annotations
-
 import io
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
@@ -53,8 +51,6 @@ class Slide:
     """What every frame has in common.
 
     Attributes:
-        dark: whether it stands on a dark ground.
-        sentence: below the picture.
         model: in the same line.
     """
 
@@ -85,7 +81,6 @@ class Still:
     """One picture of a series.
 
     Attributes:
-        figure: for a layout.
         caption: below it, in plain text.
         place: after its title, such as "step 3 of 8"; empty for nothing.
     """
@@ -113,7 +108,6 @@ class Series(Film):
     """Pictures one after another, each of which stands for a while.
 
     Attributes:
-        count: of the pictures.
         at: the picture at a place, counted from 0; computed when it is drawn.
     """
 
@@ -182,7 +176,6 @@ def film(
     Args:
         picture: whose class has a film.
         format: "gif", "webm" or "mp4".
-        dark: on a dark ground.
         sentence: below the picture, where it names none itself.
         model: in the same line.
         progress: called with the share that is done; what it raises ends the work.
@@ -229,9 +222,7 @@ class _Writer:
     """A file that grows frame by frame.
 
     Args:
-        format: of the file.
         about: what the film is of, for the file's metadata.
-        keys: images with all the colours of a GIF.
     """
 
     def __init__(self, format: Motion, about: About, keys: Sequence[Raster.Image]) -> None:

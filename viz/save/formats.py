@@ -1,7 +1,5 @@
 """The kinds of file that a picture can become."""
 
-from __future__ import annotations
-
 from typing import Literal, get_args
 
 Image = Literal["png", "svg", "pdf"]

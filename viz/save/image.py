@@ -3,8 +3,6 @@
 viz.save.browser draws SVG, PDF and PNG.
 """
 
-from __future__ import annotations
-
 import html
 import math
 import re

@@ -4,8 +4,6 @@ A person's text is always written as a Python literal, so it stays data and neve
 These lines do not load the model; `code` adds that.
 """
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass

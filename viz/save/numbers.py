@@ -1,7 +1,5 @@
 """The numbers of a picture as a file: CSV, JSON and NPZ, as exact as they were recorded."""
 
-from __future__ import annotations
-
 import io
 import json
 import re

@@ -1,7 +1,5 @@
 """A picture: one class that page, stage, Save menu, command line and notebook all read."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import MISSING, fields

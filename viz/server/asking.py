@@ -6,8 +6,6 @@ An answer is an envelope of viz/browser/envelope.py; a refusal is {"error": a se
 kept between two requests, so any replica can answer.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import json

@@ -3,8 +3,6 @@
 Beside them is the page of the speaker's notes, at an address that stays.
 """
 
-from __future__ import annotations
-
 import streamlit as st
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send

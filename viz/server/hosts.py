@@ -4,8 +4,6 @@ A stranger's site can point its own name at this machine (DNS rebinding). The br
 the app as a part of that site, but still sends the stranger's name in the Host header.
 """
 
-from __future__ import annotations
-
 import ipaddress
 import os
 import socket
@@ -34,12 +32,7 @@ def known_names() -> frozenset[str]:
 
 
 class KnownHosts:
-    """Answers requests for known names and for IP addresses, and refuses all others.
-
-    Args:
-        app: answers the other requests.
-        names: from `known_names`.
-    """
+    """Answers requests for known names and for IP addresses, and refuses all others."""
 
     def __init__(self, app: ASGIApp, names: Iterable[str] | None = None) -> None:
         self.app = app

@@ -5,8 +5,6 @@ Python in the middle of one. Both scan everything that any session keeps, and ev
 meanwhile: with fifty sessions, for longer than all pages together take.
 """
 
-from __future__ import annotations
-
 import gc
 import threading
 import time
@@ -53,7 +51,6 @@ def is_due(busy: float, seconds: float, young: int) -> bool:
 
     Args:
         busy: the share of a core that the process just used.
-        seconds: since the last collection.
         young: collections of young objects since then; the survivors are old now.
     """
     return young > 0 and (busy <= IDLE or seconds >= LATEST_SECONDS)

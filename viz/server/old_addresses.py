@@ -1,7 +1,5 @@
 """Redirects addresses from when a view was on another page, and names that people type."""
 
-from __future__ import annotations
-
 from urllib.parse import parse_qsl, urlencode
 
 import streamlit as st

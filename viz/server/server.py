@@ -3,8 +3,6 @@
 `streamlit run app.py` finds an `App` in app.py and serves it with what is here.
 """
 
-from __future__ import annotations
-
 import asyncio
 import re
 import webbrowser

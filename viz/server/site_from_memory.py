@@ -4,8 +4,6 @@ They are made from the first model when somebody first asks for them, and then s
 compressed, and kept by browsers for ever where their names change with their content.
 """
 
-from __future__ import annotations
-
 import asyncio
 import mimetypes
 from collections.abc import Mapping

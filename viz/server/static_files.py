@@ -4,8 +4,6 @@ Streamlit would read each file from disk for each visitor and send it uncompress
 people opens one link, that is more work than their pages, and 2.3 MB each instead of 0.7.
 """
 
-from __future__ import annotations
-
 import asyncio
 import gzip
 import mimetypes

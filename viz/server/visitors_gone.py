@@ -1,7 +1,5 @@
 """Connections whose visitor has left, which are no error."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 
 from starlette.types import ASGIApp, Receive, Scope, Send

@@ -4,8 +4,6 @@ A question is a mapping, as viz/browser/model_view/questions.d.ts describes it; 
 values of a payload of that name in payloads.json.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any

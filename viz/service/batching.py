@@ -1,7 +1,5 @@
 """How jobs are computed: together where that is faster, on the CPU where a GPU fails."""
 
-from __future__ import annotations
-
 import contextlib
 import time
 from collections.abc import Iterator, Mapping, Sequence

@@ -151,7 +151,6 @@ def of_model(
 
     Args:
         doing: what a person reads who waits for it.
-        load: gives the model.
         brings: asks for results of other jobs, with the same arguments; what it returns is the
             function's second argument.
     """

@@ -1,7 +1,5 @@
 """Models in memory, each loaded once a process."""
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import threading

@@ -1,7 +1,5 @@
 """The entries of the model menu, by name: our models, other models, and saved traces."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import re

@@ -5,8 +5,6 @@ a browser, hundreds of times, so none is complete before nearly all are. In turn
 complete before the second one begins.
 """
 
-from __future__ import annotations
-
 import threading
 import time
 from collections import deque

@@ -1,7 +1,5 @@
 """What a person asks to see: of a model of ours, of another model, or of a saved trace."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,7 +21,6 @@ class OfModel:
 
     Attributes:
         checkpoint: its folder, or one of its snapshots.
-        sentence: the source.
         target: a translation to look at; empty for the model's own.
         snapshot: which of the folder's snapshots `checkpoint` is, counted from 0; None for a model
             that came without any.

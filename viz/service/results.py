@@ -1,7 +1,5 @@
 """The results of jobs: translations and traces with related data."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from model.trace.array_values import Sized

@@ -1,7 +1,5 @@
 """What the app keeps between runs, all bounded, and `ask`, by which pages have jobs computed."""
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import os

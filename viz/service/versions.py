@@ -1,7 +1,5 @@
 """Which checkpoint is meant, and which files it had at one moment."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 from dataclasses import dataclass

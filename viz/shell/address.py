@@ -17,8 +17,6 @@ session state has the values of the open page, by their widgets; `_Visit.kept` h
 page.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -43,7 +41,6 @@ class _Visit:
     """What a session knows about its address.
 
     Attributes:
-        page: where it is.
         query: what the browser shows, as far as is known.
         reading: whether values come from the address instead of the session.
         opened: the parameters already read from this address.
@@ -218,7 +215,6 @@ def navigate(page: str, query: Mapping[str, str]) -> None:
     """Let the next run show another view; call it in a callback.
 
     Args:
-        page: the page's path.
         query: everything in its address; what is missing has its default.
     """
     _TARGET.value = page, dict(query)
@@ -230,7 +226,6 @@ def open_view(view: View, values: Any, **shared: str) -> None:
     Call it in a callback.
 
     Args:
-        view: the page.
         values: what it shows, as a value of its dataclass.
         shared: other texts for what the sentence bar keeps; "" for its default.
     """

@@ -1,7 +1,5 @@
 """What a model answers, large, with what there is to say against it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -56,7 +54,6 @@ def show_answer(
     """Show what the model made of the text, and, if it warns, what there is to say against it.
 
     Args:
-        question: what was asked.
         steps: of training, of which the model has snapshots.
         facts: where to say what ran; None on a stage, which says nothing of it.
         warns: whether to say what speaks against it.

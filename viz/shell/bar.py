@@ -1,7 +1,5 @@
 """The sentence bar: what is asked of which model, and what it answers, above every figure."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial

@@ -1,7 +1,5 @@
 """A link to copy, and its QR code for a phone."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import streamlit as st

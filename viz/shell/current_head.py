@@ -4,8 +4,6 @@ Two pages keep `layer` and `head` in the address, and each names the kind of att
 So each notes which heads it shows (`note`) and asks on arrival which to show (`brought`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from model.trace.head import Head
@@ -30,9 +28,6 @@ def brought(page: str) -> Heads:
     """The heads that a page shows to somebody who comes from another page.
 
     If nobody selected any and the page has none to return to, it shows those it opens with.
-
-    Args:
-        page: its name.
 
     Returns:
         No heads if the page goes on with those it has: it is shown already, its address says what

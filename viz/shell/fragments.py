@@ -1,7 +1,5 @@
 """Parts of a page that run by themselves, never one within another."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from contextvars import ContextVar
 from functools import wraps

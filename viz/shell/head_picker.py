@@ -1,7 +1,5 @@
 """A field for any number of heads, and what to do with unknown heads in an address."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 
 import streamlit as st
@@ -17,9 +15,6 @@ def keep_known(parameter: str, heads: Sequence[Head], model: Translator, rest: s
     """Remove heads that the model does not have from the address, with a notice.
 
     Args:
-        parameter: that names the heads.
-        heads: its value.
-        model: whose heads they are to be.
         rest: what happens to the others, as the end of a sentence.
     """
     keep_counted(parameter, heads, dict.fromkeys(model.sites, model.model.config.n_heads), rest)
@@ -48,12 +43,7 @@ def choose_heads(
     """A field for any number of heads.
 
     Args:
-        label: of the field.
         names: what each head is called, by kind.layer.head.
-        selected: those selected now.
-        key: of the widget.
-        parameter: that names them in the address.
-        placeholder: shown while none is selected.
     """
     st.session_state[key] = [written for written in map(str, selected) if written in names]
     st.multiselect(

@@ -1,7 +1,5 @@
 """The words of the translation above a page, each with how sure the model was of it."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
@@ -28,7 +26,6 @@ class HeadlineWord:
     """A word of the translation.
 
     Attributes:
-        text: as it is read.
         joins: whether it goes on without a space.
         first: the position of its first token among those written.
         end: the position after its last.
@@ -58,7 +55,6 @@ class Headline:
     """A translation as words.
 
     Attributes:
-        text: the translation.
         words: that make up the text; none where the tokens do not.
         source: the tokens that were read, as axes name them.
         target: those that were written.
@@ -105,8 +101,6 @@ def headline_of(text: str, tokens: Tokens, log_probs: NDArray[np.floating] | Non
     """A text as words.
 
     Args:
-        text: a translation.
-        tokens: that the model wrote.
         log_probs: the natural logarithm of each one's probability, or None.
     """
     words = tuple(

@@ -1,7 +1,5 @@
 """The field for questions, and the answer above the page that it led to."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from contextlib import suppress
 

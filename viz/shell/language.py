@@ -1,7 +1,5 @@
 """A guess whether a text is in the language that a model reads."""
 
-from __future__ import annotations
-
 import functools
 
 from py3langid.langid import MODEL_FILE, LanguageIdentifier

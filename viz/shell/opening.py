@@ -3,8 +3,6 @@
 What a person typed, chose or was linked to stays as it is.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Mapping
 from pathlib import Path

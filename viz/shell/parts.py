@@ -1,7 +1,5 @@
 """The parts of a page, of which it shows one at a time."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Generic, TypeVar
@@ -61,8 +59,6 @@ def show_parts(
     Args:
         titles: what each part shows, plain text, by its name in the address.
         parts: by the same names.
-        asked: of the page.
-        keys: of the page.
         chosen: the page's parameter that holds the name of the chosen part.
         letter: the key to the next part on a stage; without it, the arrows left and right.
     """

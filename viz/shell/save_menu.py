@@ -4,8 +4,6 @@ While the menu is closed, nothing is computed. A choice in it reruns only the me
 of the page that it is in.
 """
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Callable, Generator, Iterable, Sequence
@@ -143,8 +141,6 @@ def show_picture(
     """A picture's figure with its caption and its Save button; on a stage, the figure alone.
 
     Args:
-        picture: with a figure and a caption.
-        key: of the chart.
         columns: how many figures stand beside each other.
         narrow: whether the place is narrow, where that is known otherwise.
         after: more of the caption, in plain text.

@@ -1,7 +1,5 @@
 """Links and their QR codes."""
 
-from __future__ import annotations
-
 import ipaddress
 import os
 from collections.abc import Mapping

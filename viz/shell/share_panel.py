@@ -1,7 +1,5 @@
 """Sharing what is shown: a link to exactly this view, and its QR code."""
 
-from __future__ import annotations
-
 import os
 import socket
 from urllib.parse import urlsplit

@@ -4,8 +4,6 @@ Nothing comes back from the phones: they ask for the view again and again, and t
 from memory (viz/server/site_from_memory.py).
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -5,8 +5,6 @@ page then set the foot's texts (`name`, `say`) and what keys change (`offer`). `
 run.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -153,8 +151,6 @@ def name(source: str, translation: str, languages: tuple[str, str] | None = None
     """Name the sentence and its translation in the foot; any text.
 
     Args:
-        source: the sentence.
-        translation: of it.
         languages: the codes of both, "" for an unknown one; None for those named before.
     """
     cue = _CUE.value
@@ -177,7 +173,6 @@ def name_scene(number: int, count: int, title: str, views: Sequence[Mapping[str,
 
     Args:
         number: of the scene, counted from 1.
-        count: of all scenes.
         title: plain text.
         views: the queries that show the scene; with any other, the stage says so.
     """
@@ -212,7 +207,6 @@ def offer(
         down: for the up and down arrows.
         training: for [ and ].
         more: by key, a small letter.
-        scrolls: whether up and down scroll the page.
     """
     cue = _CUE.value
     cue.scrolls = cue.scrolls or scrolls
@@ -292,7 +286,6 @@ def for_stage(figure: go.Figure, *, dark: bool, times: float = style.STAGE_ENLAR
 
     Args:
         figure: in the colours of themes.page and the sizes of a page.
-        dark: for a dark page.
         times: how much larger texts, lines and margins become.
     """
     usual, strong = themes.page(dark), themes.stage(dark)

@@ -1,7 +1,5 @@
 """Text that people can read and a model cannot: what is wrong, and the text without that."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Callable

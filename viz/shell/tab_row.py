@@ -1,7 +1,5 @@
 """The row above a picture: the page's tabs on the left, Options and Save on the right."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
@@ -22,8 +20,6 @@ class _Row:
     """The row of this run.
 
     Attributes:
-        left: the place of the tabs.
-        options: the place of the popover.
         save: the place of the first picture's button.
         in_fragment: whether a part of the page drew it that runs by itself; only that may fill it.
         popover: what holds the options, once there is one.

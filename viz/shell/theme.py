@@ -1,7 +1,5 @@
 """Whether the page is light or dark, and a new run when that or the server changes."""
 
-from __future__ import annotations
-
 import streamlit as st
 
 from viz.browser.files import joined

@@ -1,7 +1,5 @@
 """A saved trace that a person drops on the page: kept in memory, for this session only."""
 
-from __future__ import annotations
-
 import io
 import weakref
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The widgets that pages use most, bound to parameters of the address by their keys."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -32,12 +30,9 @@ def segments(
     """A field for one of a few options side by side.
 
     Args:
-        label: of the field.
         options: the text of each value, in Markdown.
         key: of the widget, under which the session holds the value.
         hides_label: whether only screen readers get the label.
-        disabled: whether it cannot be changed.
-        on_change: called after a change.
     """
     st.segmented_control(
         label,

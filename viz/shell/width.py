@@ -1,7 +1,5 @@
 """The page's width, and a new run when figures need another layout."""
 
-from __future__ import annotations
-
 import streamlit as st
 
 from viz.browser.files import joined

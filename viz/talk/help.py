@@ -1,7 +1,5 @@
 """What new visitors are offered, behind one button: a talk to read, the terms, and the facts."""
 
-from __future__ import annotations
-
 import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 

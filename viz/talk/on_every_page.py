@@ -1,7 +1,5 @@
 """What a talk adds to every page: its keys and notes, and on stage the scene's title."""
 
-from __future__ import annotations
-
 import re
 import secrets
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """The talks of this session: the one that is selected, its scenes, and changes to it."""
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import replace

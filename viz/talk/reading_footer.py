@@ -3,8 +3,6 @@
 The address holds the talk and the scene, so links and the browser's Back work.
 """
 
-from __future__ import annotations
-
 from viz.browser.reader import reader
 from viz.draw.keys import Keys
 from viz.draw.labels import visible

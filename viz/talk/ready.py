@@ -1,7 +1,5 @@
 """The talk that comes with Headscope, and its titles and notes in other languages."""
 
-from __future__ import annotations
-
 import functools
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The panel with the scenes of a talk: save a view, order scenes, step through them."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import partial
 

@@ -78,7 +78,6 @@ class Talk:
     """Scenes in order, numbered from 1; a change gives a new talk.
 
     Attributes:
-        title: one line.
         scenes: in order.
     """
 

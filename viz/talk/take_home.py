@@ -1,7 +1,5 @@
 """A talk in one HTML file, with the model that its scenes show."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Mapping
@@ -40,7 +38,6 @@ def take_home(talk: Talk | None, folder: Path, *, sentence: str = "") -> str:
 
     Args:
         talk: that it opens with; None for the model alone.
-        folder: of the checkpoint.
         sentence: that it opens with; empty for the first one of the talk or of the model.
 
     Raises:

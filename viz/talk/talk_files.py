@@ -4,8 +4,6 @@ One JSON file each, in a folder named by the environment: the same file that the
 opens, so people can edit it.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from pathlib import Path
@@ -51,7 +49,6 @@ def store(folder: Path, mark: str, text: str | None) -> None:
     Args:
         folder: of the talks; created if missing.
         mark: eight hexadecimal digits.
-        text: of the file.
 
     Raises:
         ValueError: if the mark is not one.

@@ -1,7 +1,5 @@
 """Words and patterns of the training, as tables: a row a line, its columns divided by tabs."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 TABLES = Path(__file__).parent

@@ -5,8 +5,6 @@ cases, auxiliaries, conditions, passives, separable verbs, word order, relative 
 numbers, sums, dates, names and words of several senses.
 """
 
-from __future__ import annotations
-
 import lzma
 from pathlib import Path
 

@@ -3,8 +3,6 @@
 A German compound has the gender of its last part, and a few endings have one gender only.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
 

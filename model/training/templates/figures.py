@@ -1,7 +1,5 @@
 """Numbers, sums of money, dates and times of day in figures, as English and German write them."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Sequence
 

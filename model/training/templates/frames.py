@@ -1,7 +1,5 @@
 """Fills the sentences of a template; model/training/README.md has the notation."""
 
-from __future__ import annotations
-
 import itertools
 import random
 import re
@@ -83,7 +81,6 @@ class Filling:
     """One sentence while its words are drawn.
 
     Args:
-        draw: draws what is not given.
         words: given words, by the names of their slots.
     """
 

@@ -1,7 +1,5 @@
 """German noun phrases: every article, adjective and noun takes its form here."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 NOMINATIVE, ACCUSATIVE, DATIVE, GENITIVE = "nom", "acc", "dat", "gen"
@@ -43,11 +41,9 @@ class Noun:
     """An English noun and its German translation.
 
     Attributes:
-        english: the singular.
         german: the nominative singular.
         gender: "m", "f" or "n".
         plural: the German nominative plural.
-        english_plural: the English plural.
         genitive: the ending of the genitive singular, "" for feminine nouns.
         weak: whether every form but the nominative singular ends in -(e)n ("den Jungen").
     """
@@ -112,7 +108,6 @@ def phrase(word: str, noun: Noun, case: str, *, adjective: str = "", plural: boo
         noun: the head.
         case: one of CASES.
         adjective: the stem that takes the ending ("alt", "teur", "dunkl"), or "".
-        plural: whether the phrase is plural.
     """
     of = column(noun, plural=plural)
     parts = [determiner(word, case, of)] if word else []

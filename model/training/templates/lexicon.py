@@ -6,8 +6,6 @@ people ("turn off the light"). A column "en FORM" or "de FORM" of another table 
 `<word.FORM>` writes in that language. sorts.txt has the other sorts.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Reads sentences/*.txt and words/sorts.txt; model/training/README.md has their format."""
 
-from __future__ import annotations
-
 import re
 from itertools import zip_longest
 from typing import NamedTuple
@@ -26,7 +24,6 @@ class Step(NamedTuple):
 
     Attributes:
         conditions: all must hold, or the step is left out.
-        names: of the words.
         sorts: sorts of words, one of which is drawn and then a word of it.
         texts: or each name with its English and German text; one of these is drawn.
         share: how often the first of two is drawn; None if all are equally frequent.

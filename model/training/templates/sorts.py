@@ -1,7 +1,5 @@
 """Sorts of words: of the tables, of words/sorts.txt, numbers, and parts and unions of these."""
 
-from __future__ import annotations
-
 import functools
 import re
 from collections.abc import Callable, Sequence
@@ -34,7 +32,6 @@ def words_of(sort: str, meaning: Callable[[str], str]) -> Sequence[Word]:
             "person but boss, teacher" or "thing only lamp, clock"; numbers, as "1-28"; or
             "A or B", which is B where no sort is called A. A slot, as "<action.who>", stands for
             what it means; "but <slot>" at the end leaves out that word, or that gender.
-        meaning: of a slot.
 
     Raises ValueError if there is no such sort.
     """

@@ -1,7 +1,5 @@
 """Distinct pairs from all templates, without held-out sentences."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
@@ -77,7 +75,6 @@ def around_nouns(
     """Sentences around the nouns of a dictionary, if their German gender is certain.
 
     Args:
-        dictionary: English and German words.
         each: sentences for a noun.
         seed: equal seeds give equal sentences.
         held_out: keys of sentences to leave out, on either side.

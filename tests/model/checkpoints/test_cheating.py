@@ -1,7 +1,5 @@
 """The cheating twin: with what it is to predict in sight it is right, and it cannot write."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

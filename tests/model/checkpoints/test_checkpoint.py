@@ -1,7 +1,5 @@
 """What a checkpoint folder keeps, and what it refuses."""
 
-from __future__ import annotations
-
 import json
 import math
 import os

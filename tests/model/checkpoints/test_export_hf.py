@@ -1,7 +1,5 @@
 """A checkpoint in Hugging Face's format, as transformers loads it from the folder alone."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """What every shipped checkpoint promises: it loads, it translates its examples, its maps add up."""
 
-from __future__ import annotations
-
 import itertools
 import json
 from pathlib import Path

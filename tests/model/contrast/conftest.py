@@ -1,7 +1,5 @@
 """Tiny models of every variant, with a word and another one in its place."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """One word against another: both probabilities, each head and each source token alone."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

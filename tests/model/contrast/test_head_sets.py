@@ -1,7 +1,5 @@
 """The smallest set of heads that decides between two words."""
 
-from __future__ import annotations
-
 import itertools
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The terms of a difference of two logits."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch

@@ -1,7 +1,5 @@
 """Edges from source tokens through heads to a word, on a model whose circuit is known."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Alignment errors as a checkpoint keeps them."""
 
-from __future__ import annotations
-
 import copy
 import json
 from collections.abc import Callable

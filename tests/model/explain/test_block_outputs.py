@@ -1,7 +1,5 @@
 """What the blocks beside attention did is what the model itself does in the pass of the trace."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What heads do for a translation: all of them in one batch, and each of them run alone."""
 
-from __future__ import annotations
-
 import pickle
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Decoding against brute force and against the teacher-forced pass."""
 
-from __future__ import annotations
-
 import itertools
 from dataclasses import replace
 from functools import partial

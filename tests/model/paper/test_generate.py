@@ -5,8 +5,6 @@ they call sequences_scores divides a log-probability by |Y|^p, and we divide by 
 of Wu et al. 2016: the two agree at 0, and elsewhere the same search is asked to use their formula.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Packed weights give the same product, and follow the parameters."""
 
-from __future__ import annotations
-
 import copy
 
 import torch

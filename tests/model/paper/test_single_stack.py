@@ -1,7 +1,5 @@
 """An encoder and a decoder alone: beside their plain formula, cached, recorded, saved and read."""
 
-from __future__ import annotations
-
 import json
 import math
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Text to token ids and back."""
 
-from __future__ import annotations
-
 import functools
 import math
 import subprocess

@@ -1,7 +1,5 @@
 """Activation patching: identities to the bit, and against a plain implementation."""
 
-from __future__ import annotations
-
 import pickle
 from collections.abc import Callable
 from typing import Any

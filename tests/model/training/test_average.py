@@ -1,7 +1,5 @@
 """The mean of weights of several runs becomes a checkpoint, from the command line."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Token-bucketed batches."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import numpy as np

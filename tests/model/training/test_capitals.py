@@ -1,7 +1,5 @@
 """Capitals where corpora seldom have them."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 

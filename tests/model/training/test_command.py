@@ -1,7 +1,5 @@
 """Programs of the training refuse in one sentence, with status 1."""
 
-from __future__ import annotations
-
 import errno
 
 import pytest

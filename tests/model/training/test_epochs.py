@@ -1,7 +1,5 @@
 """An epoch's pairs, drawn, varied and encoded."""
 
-from __future__ import annotations
-
 from itertools import islice
 
 import numpy as np

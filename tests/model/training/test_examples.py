@@ -1,7 +1,5 @@
 """Which sentences a card shows: chosen by rule, the same every time."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

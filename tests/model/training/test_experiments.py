@@ -1,7 +1,5 @@
 """Stored sentences show what is claimed of them, with the shipped weights."""
 
-from __future__ import annotations
-
 import json
 import math
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A run with snapshots becomes a checkpoint folder with a card, from the command line."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Declension against a table written by hand."""
 
-from __future__ import annotations
-
 import pytest
 
 from model.training.templates.german import CASES, Noun, phrase, possessor, pronoun, relative

@@ -1,7 +1,5 @@
 """What a lent GPU does in minutes, rehearsed on a CPU."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import time

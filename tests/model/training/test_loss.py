@@ -1,7 +1,5 @@
 """Our lean losses against torch's."""
 
-from __future__ import annotations
-
 import torch
 import torch.nn.functional as F
 from hypothesis import given

@@ -1,7 +1,5 @@
 """Weights of sources: how often a pair comes in an epoch."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import pytest

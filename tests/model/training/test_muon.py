@@ -1,7 +1,5 @@
 """Muon in float32 does what torch's does in bf16."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 from torch import nn

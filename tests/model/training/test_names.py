@@ -1,7 +1,5 @@
 """Other names for Tom and Mary."""
 
-from __future__ import annotations
-
 import re
 
 from hypothesis import given

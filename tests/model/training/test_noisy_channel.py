@@ -1,7 +1,5 @@
 """English sentences of other corpora, with translations that two models choose."""
 
-from __future__ import annotations
-
 import pytest
 
 from model.checkpoints.checkpoint import load_checkpoint

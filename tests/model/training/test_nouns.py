@@ -1,7 +1,5 @@
 """Other nouns in the same place."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Test sentences near the training data, found by hashing, against distances computed plainly."""
 
-from __future__ import annotations
-
 import json
 import shutil
 

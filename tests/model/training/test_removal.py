@@ -1,7 +1,5 @@
 """What is left of examples while heads are removed, against the plain definition, and its file."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

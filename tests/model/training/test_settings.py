@@ -1,7 +1,5 @@
 """Configurations, their overrides and the learning rate they ask for."""
 
-from __future__ import annotations
-
 import itertools
 
 import pytest

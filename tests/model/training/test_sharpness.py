@@ -1,7 +1,5 @@
 """The entropy of heads' rows, which training can keep low."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch

@@ -1,7 +1,5 @@
 """What a model was like at each step: loss, scores and entropies."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

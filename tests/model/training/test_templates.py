@@ -1,7 +1,5 @@
 """Pairs from templates: enough, distinct, right by grammar, and none that is held out."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """Training runs from the command line, on a toy corpus."""
 
-from __future__ import annotations
-
 import json
 import multiprocessing
 import os

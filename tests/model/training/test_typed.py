@@ -1,7 +1,5 @@
 """Pairs as people type them."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import pytest

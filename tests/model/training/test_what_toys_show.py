@@ -1,7 +1,5 @@
 """What a toy's card says of its heads, measured on inputs that it was not trained on."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from functools import cache

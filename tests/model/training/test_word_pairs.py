@@ -1,7 +1,5 @@
 """Words that a model could have written otherwise."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

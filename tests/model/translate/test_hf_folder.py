@@ -1,7 +1,5 @@
 """Models of Hugging Face's from a folder: what they write, what is recorded, what is refused."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

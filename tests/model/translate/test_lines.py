@@ -1,7 +1,5 @@
 """`headscope translate` as a filter: a line in, a line out, in order."""
 
-from __future__ import annotations
-
 import io
 import json
 import os

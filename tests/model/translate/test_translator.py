@@ -1,7 +1,5 @@
 """Text in, Translation and Trace out, on a model that knows a few sentences by heart."""
 
-from __future__ import annotations
-
 import itertools
 import random
 import re

@@ -1,7 +1,5 @@
 """A vocabulary for each side: what is read goes through the one, what is written the other."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from bisect import bisect_left

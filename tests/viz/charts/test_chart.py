@@ -1,7 +1,5 @@
 """Charts: what replaces axis titles on a phone, and texts that are never markup."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

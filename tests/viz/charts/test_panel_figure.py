@@ -1,7 +1,5 @@
 """Several panels in one figure: what they hold, where they stand, what explains their colours."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

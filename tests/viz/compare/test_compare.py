@@ -1,7 +1,5 @@
 """Two runs side by side: what is aligned, what the pictures show, and what an address holds."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Patterns drawn on a sentence find the heads that look there, or none."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

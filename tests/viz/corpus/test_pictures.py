@@ -1,7 +1,5 @@
 """What the pictures and sentences of a survey say, against its numbers."""
 
-from __future__ import annotations
-
 import math
 from base64 import b64decode
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The attention shown at each step is that of the heads page, and of the decoding itself."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """The pictures of the decoding page: what they hold, and the Python that makes them again."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Searches as the page sets them, and what is said of several."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """The tree of a decoding: where its hypotheses stand, and what is said of them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """What the decoding page keeps in its address."""
 
-from __future__ import annotations
-
 import pytest
 
 from model.paper.search import Search

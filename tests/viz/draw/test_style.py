@@ -1,7 +1,5 @@
 """The colours of .streamlit/config.toml, on which viz/draw/themes.py builds; costly style rules."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The map of alignment errors: what it holds, and what is said of it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

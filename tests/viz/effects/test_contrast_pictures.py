@@ -1,7 +1,5 @@
 """Pictures of one word against another: what they hold, what they say, and their Python."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from pathlib import Path

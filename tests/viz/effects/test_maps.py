@@ -1,7 +1,5 @@
 """Maps beside the truth and their ranking: what they hold, and what is said of them."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from pathlib import Path

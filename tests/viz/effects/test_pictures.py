@@ -1,7 +1,5 @@
 """The maps of effects: what they hold, how they are read, and the Python that makes them again."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path

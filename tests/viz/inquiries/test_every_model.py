@@ -1,7 +1,5 @@
 """Every inquiry, asked of every model in the menu: what is offered has an answer and a page."""
 
-from __future__ import annotations
-
 import math
 import re
 from pathlib import Path

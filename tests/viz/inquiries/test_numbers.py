@@ -1,7 +1,5 @@
 """The numbers of answers are those of the trace, computed here another way."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

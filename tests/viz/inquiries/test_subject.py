@@ -1,7 +1,5 @@
 """What a question is asked about: one page that waits for the model keeps no other waiting."""
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
 from typing import Any

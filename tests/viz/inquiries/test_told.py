@@ -1,7 +1,5 @@
 """What answers say of the model and of the app is so."""
 
-from __future__ import annotations
-
 import json
 import math
 import re

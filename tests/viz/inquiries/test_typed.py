@@ -1,7 +1,5 @@
 """Questions as visitors type them: the first one that the field offers, or none."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

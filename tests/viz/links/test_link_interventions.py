@@ -1,7 +1,5 @@
 """Masks and heads that a decoding is asked to do differently, as the address has them."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

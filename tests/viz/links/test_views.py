@@ -1,7 +1,5 @@
 """What the address of each page takes, and what it names as illegal."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """The pictures of masks: their Python makes them again, their numbers are exact."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Position encodings as measures and pictures."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace

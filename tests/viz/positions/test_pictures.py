@@ -1,7 +1,5 @@
 """The pictures of the positions page: their Python makes them again, their numbers are exact."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Keys of widgets and of the session: each has one owner, and none is written out."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 from itertools import permutations

@@ -1,7 +1,5 @@
 """What every class of picture has."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
 from importlib import import_module

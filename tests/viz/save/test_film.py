@@ -1,7 +1,5 @@
 """Films: decoded again, and held to the pictures and the trace they came from."""
 
-from __future__ import annotations
-
 import io
 from dataclasses import replace
 from typing import Any, get_args

@@ -1,7 +1,5 @@
 """What an exported file says of itself, read back by other programs' libraries."""
 
-from __future__ import annotations
-
 import io
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Numbers as files: opened again and held to the trace they came from."""
 
-from __future__ import annotations
-
 import io
 import json
 

@@ -1,7 +1,5 @@
 """What every picture gets from its class: its Python, and what it can be saved as."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

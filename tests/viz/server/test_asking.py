@@ -1,7 +1,5 @@
 """What the picture of the model asks the server: answered to this site alone, within bounds."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import threading

@@ -1,7 +1,5 @@
 """The large scripts of our components, at addresses that name their content."""
 
-from __future__ import annotations
-
 import json
 import re
 

@@ -1,7 +1,5 @@
 """The server answers to names it knows, and to no others."""
 
-from __future__ import annotations
-
 import asyncio
 import socket
 from typing import Any

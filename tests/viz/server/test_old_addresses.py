@@ -1,7 +1,5 @@
 """Addresses from when the heads were the first page."""
 
-from __future__ import annotations
-
 from urllib.parse import parse_qs, urlsplit
 
 import pytest

@@ -1,7 +1,5 @@
 """The server around the app: loaded before it opens, and careful in what it lets a page do."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import re

@@ -1,7 +1,5 @@
 """The site in the app's own server: files for phones, which then work alone."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Streamlit's own code from memory: the same as from the disk, in fewer bytes."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """A visitor who leaves while something is sent leaves no traceback behind."""
 
-from __future__ import annotations
-
 import asyncio
 
 import pytest

@@ -1,7 +1,5 @@
 """What the picture of the model is answered, beside what the library and the pages say."""
 
-from __future__ import annotations
-
 from dataclasses import asdict
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Whether a text is in the language that a model reads."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Text that a person can read and a model cannot."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Talks as files: what is read back, what is refused, and which field the refusal names."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable

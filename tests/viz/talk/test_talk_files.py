@@ -1,7 +1,5 @@
 """Talks as files of a folder: written whole, read back, and nothing else touched."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A word of a translation and another one in its place; places count from 0."""
 
-from __future__ import annotations
-
 from model.contrast import head_sets, logit_terms, pairs, paths
 from model.contrast.contrast import contrast_of
 from model.contrast.pairs import pair_of

@@ -1,7 +1,5 @@
 """The heads of a model on the examples of its checkpoint; nothing where there are none."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 

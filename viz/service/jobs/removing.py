@@ -1,7 +1,5 @@
 """What a translation loses without heads or source tokens, or with other things in their place."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Running a model on sentences: translating, recording, decoding, reading what it computed."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
