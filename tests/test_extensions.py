@@ -211,9 +211,9 @@ ADDED: Mapping[str, Mapping[str, Edit]] = {
             "from viz.links.parameters import View, flag, integer, kept, kept_in\n\n\n"
             "@dataclass(frozen=True, slots=True)\n"
             "class LengthsView:\n"
-            '    share: int = kept(integer("share", 1, low=0, high=9, meaning="a number"))\n'
-            '    words: int = kept(integer("words", 2, low=0, high=9, meaning="another"))\n'
-            '    heads: bool = kept(flag("heads", meaning="named as a page"))\n\n\n'
+            '    share: int = kept(integer, 1, low=0, high=9, meaning="a number")\n'
+            '    words: int = kept(integer, 2, low=0, high=9, meaning="another")\n'
+            '    heads: bool = kept(flag, meaning="named as a page")\n\n\n'
             'VIEW = View("lengths", "Lengths", ":material/straighten:", kept_in(LengthsView))\n'
         ),
         "viz/registry/pages.py": both(

@@ -52,38 +52,30 @@ Patches = tuple[tuple[Activation, int | None], ...]
 class CompareView(SearchView):
     """The state of the page."""
 
-    versus: str = kept(choice("versus", "sentence", VERSUS, "what is compared"))
-    other: str = kept(
-        text("other", most=MOST_CHARACTERS, meaning="the second sentence", values="text")
-    )
-    shown: str = kept(choice("shown", "heads", SHOWN, "what is shown of two sentences"))
+    versus: str = kept(choice, "sentence", VERSUS, "what is compared")
+    other: str = kept(text, most=MOST_CHARACTERS, meaning="the second sentence", values="text")
+    shown: str = kept(choice, "heads", SHOWN, "what is shown of two sentences")
     pair_head: str = kept(
-        pattern(
-            "pair_head",
-            _HEAD,
-            "a head such as cross.2.3",
-            "the head that is shown large; none: the one that differs most",
-        )
+        pattern,
+        _HEAD,
+        "a head such as cross.2.3",
+        "the head that is shown large; none: the one that differs most",
     )
     traced: int = kept(
-        integer(
-            "traced",
-            0,
-            low=0,
-            high=999,
-            meaning="the word whose probability is traced, from 1; 0 for the one that differs most",
-        )
+        integer,
+        0,
+        low=0,
+        high=999,
+        meaning="the word whose probability is traced, from 1; 0 for the one that differs most",
     )
     patched: str = kept(
-        pattern(
-            "patched",
-            rf"{_PART}(-{_PART}){{0,{MOST_PATCHES - 1}}}",
-            "parts such as cross.2.3-encoder.1.at4-encoder.output",
-            "what is put from the second sentence into the first",
-        )
+        pattern,
+        rf"{_PART}(-{_PART}){{0,{MOST_PATCHES - 1}}}",
+        "parts such as cross.2.3-encoder.1.at4-encoder.output",
+        "what is put from the second sentence into the first",
     )
     other_model: str = kept(
-        text("other_model", most=200, meaning="the second model", values="the name of its folder")
+        text, most=200, meaning="the second model", values="the name of its folder"
     )
 
     @property

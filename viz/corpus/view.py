@@ -23,35 +23,29 @@ SHOWN = {
 class CorpusView:
     """The state of the corpus page."""
 
-    over: str = kept(choice("over", "all", SHOWN, "what is shown"))
+    over: str = kept(choice, "all", SHOWN, "what is shown")
     one: tuple[Head, ...] = kept(
-        heads_parameter("one", "the head that is shown, as kind.layer.head; the first of several")
+        heads_parameter, "the head that is shown, as kind.layer.head; the first of several"
     )
-    across: str = kept(
-        choice("across", "previous", QUANTITIES, "for every head, the measure across")
-    )
-    up: str = kept(choice("up", "effect", QUANTITIES, "for every head, the measure upwards"))
-    top: str = kept(choice("top", "across", ("across", "up"), "which of the two ranks the list"))
-    words: str = kept(
-        text("words", most=200, meaning="to find sentences, words that they must have")
-    )
+    across: str = kept(choice, "previous", QUANTITIES, "for every head, the measure across")
+    up: str = kept(choice, "effect", QUANTITIES, "for every head, the measure upwards")
+    top: str = kept(choice, "across", ("across", "up"), "which of the two ranks the list")
+    words: str = kept(text, most=200, meaning="to find sentences, words that they must have")
     does: str = kept(
-        choice("does", "", ("", *RULES), "to find sentences, where the head `one` must look there")
+        choice, "", ("", *RULES), "to find sentences, where the head `one` must look there"
     )
-    follows: bool = kept(flag("follows", meaning="for one head, translate with its rule in place"))
+    follows: bool = kept(flag, meaning="for one head, translate with its rule in place")
     drawn_in: str = kept(
-        choice("drawn_in", str(AttentionKind.ENCODER), map(str, KINDS), "for a pattern, where")
+        choice, str(AttentionKind.ENCODER), [*map(str, KINDS)], "for a pattern, where"
     )
     drawn: str = kept(
-        pattern(
-            "drawn",
-            r"[0-9]{1,3}x[0-9]{1,3}\.[A-Za-z0-9_-]{0,4000}",
-            "a drawn pattern as the page writes it",
-            "for a pattern, the cells where a head should look",
-        )
+        pattern,
+        r"[0-9]{1,3}x[0-9]{1,3}\.[A-Za-z0-9_-]{0,4000}",
+        "a drawn pattern as the page writes it",
+        "for a pattern, the cells where a head should look",
     )
     ruled: int = kept(
-        integer("ruled", 0, low=0, high=999, meaning="for rules, how many heads follow theirs")
+        integer, 0, low=0, high=999, meaning="for rules, how many heads follow theirs"
     )
 
 

@@ -28,15 +28,13 @@ STEP_KINDS = (AttentionKind.CROSS, AttentionKind.DECODER)
 class DecodingView(SearchView):
     """The state of the decoding page."""
 
-    section: str = kept(choice("section", "steps", SECTIONS, "the section shown"))
-    at: int = kept(integer("at", 1, low=1, high=999, meaning="the step shown"))
+    section: str = kept(choice, "steps", SECTIONS, "the section shown")
+    at: int = kept(integer, 1, low=1, high=999, meaning="the step shown")
     heads: tuple[Head, ...] = kept(
-        heads_parameter(
-            "heads",
-            "the heads whose attention the steps show, as kind.layer.head; none: all",
-            STEP_KINDS,
-            "decoder.0.1",
-        ),
+        heads_parameter,
+        "the heads whose attention the steps show, as kind.layer.head; none: all",
+        STEP_KINDS,
+        "decoder.0.1",
         was="lit",
     )
 

@@ -65,46 +65,32 @@ _NUMBER = "[0-9]{1,3}"
 class EffectsView(SwitchedOff):
     """The state of the effects page."""
 
-    show: str = kept(
-        choice("show", "probability", {**MAPS, **AGAINST}, "what is shown"), was="colored"
-    )
-    token: int = kept(
-        integer("token", 0, low=0, high=999, meaning="the target token, from 1; 0 for all")
-    )
+    show: str = kept(choice, "probability", {**MAPS, **AGAINST}, "what is shown", was="colored")
+    token: int = kept(integer, 0, low=0, high=999, meaning="the target token, from 1; 0 for all")
     instead: str = kept(
-        text(
-            "instead",
-            most=MOST_WORD,
-            meaning="another word for this target token, against which everything is measured",
-        )
+        text,
+        most=MOST_WORD,
+        meaning="another word for this target token, against which everything is measured",
     )
-    decide: str = kept(
-        choice("decide", "remove", QUESTIONS, "for the fewest heads, what happens to them")
-    )
+    decide: str = kept(choice, "remove", QUESTIONS, "for the fewest heads, what happens to them")
     method: str = kept(
-        choice(
-            "method", "weights", [*METHODS, EVERY], "for maps, the estimate shown beside the truth"
-        )
+        choice, "weights", [*METHODS, EVERY], "for maps, the estimate shown beside the truth"
     )
     mapped: str = kept(
-        choice("mapped", str(AttentionKind.CROSS), map(str, MAPPED), "for maps, the attention")
+        choice, str(AttentionKind.CROSS), [*map(str, MAPPED)], "for maps, the attention"
     )
     layer_head: str = kept(
-        pattern(
-            "layer_head",
-            rf"{_NUMBER}(\.{_NUMBER})?",
-            "a layer such as 2 or a head such as 2.5",
-            "for maps, the part of this attention; none: the whole model",
-        ),
+        pattern,
+        rf"{_NUMBER}(\.{_NUMBER})?",
+        "a layer such as 2 or a head such as 2.5",
+        "for maps, the part of this attention; none: the whole model",
         was="whose",
     )
-    examples: bool = kept(
-        flag("examples", meaning="for maps, agreement with the truth over the examples too")
-    )
-    curve: str = kept(choice("curve", SENTENCE, CURVES, "for removal on stage, the curve"))
-    way: str = kept(choice("way", "gate", WAYS, "what replaces these heads"))
+    examples: bool = kept(flag, meaning="for maps, agreement with the truth over the examples too")
+    curve: str = kept(choice, SENTENCE, CURVES, "for removal on stage, the curve")
+    way: str = kept(choice, "gate", WAYS, "what replaces these heads")
     gate: int = kept(
-        integer("gate", 0, low=0, high=99, meaning="how much of their output remains, in percent")
+        integer, 0, low=0, high=99, meaning="how much of their output remains, in percent"
     )
 
     @property

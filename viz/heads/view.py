@@ -51,63 +51,44 @@ _FIRST = "of the large head", "most informative head of its kind"
 class HeadsView(SwitchedOff):
     """The state of the heads page."""
 
-    attention: str = kept(
-        choice("attention", str(AttentionKind.CROSS), map(str, ATTENTIONS), "which heads")
-    )
-    layer: int = kept(place_parameter("layer", *_FIRST))
-    head: int = kept(place_parameter("head", *_FIRST))
-    view: str = kept(choice("view", "heatmap", ("heatmap", "lines"), "how it is drawn"))
+    attention: str = kept(choice, str(AttentionKind.CROSS), [*map(str, ATTENTIONS)], "which heads")
+    layer: int = kept(place_parameter, *_FIRST)
+    head: int = kept(place_parameter, *_FIRST)
+    view: str = kept(choice, "heatmap", ("heatmap", "lines"), "how it is drawn")
     cell: str = kept(
-        pattern(
-            "cell",
-            _PAIR,
-            "a query and a key such as 3.5",
-            "the weight to follow from query and key",
-        )
+        pattern, _PAIR, "a query and a key such as 3.5", "the weight to follow from query and key"
     )
     compare: str = kept(
-        pattern(
-            "compare",
-            _PAIRS,
-            "up to eight heads such as 3.0-3.5",
-            "heads compared in one picture, as layer.head, including the selected one",
-        )
+        pattern,
+        _PAIRS,
+        "up to eight heads such as 3.0-3.5",
+        "heads compared in one picture, as layer.head, including the selected one",
     )
     order: str = kept(
-        choice(
-            "order",
-            "",
-            ["", *(measure.key for measure in MEASURES), EFFECT.key],
-            "sort heads by a measure or by their effect; none: by layer and head",
-        )
+        choice,
+        "",
+        ["", *(measure.key for measure in MEASURES), EFFECT.key],
+        "sort heads by a measure or by their effect; none: by layer and head",
     )
     faint: int = kept(
-        integer(
-            "faint", 0, low=0, high=len(CONSTANTS["GAMMAS"]) - 1, meaning="bring out faint weights"
-        )
+        integer, 0, low=0, high=len(CONSTANTS["GAMMAS"]) - 1, meaning="bring out faint weights"
     )
     only: str = kept(
-        pattern(
-            "only",
-            rf"(layer|head)\.{_NUMBER}",
-            "a layer or a head such as layer.3",
-            "show one row or column of heads",
-        )
+        pattern,
+        rf"(layer|head)\.{_NUMBER}",
+        "a layer or a head such as layer.3",
+        "show one row or column of heads",
     )
-    words: bool = kept(flag("words", meaning="whole words"))
-    specials: bool = kept(flag("specials", True, "special tokens"))
-    renormalise: bool = kept(flag("renormalise", meaning="without special tokens, rows sum to 1"))
-    predicted: bool = kept(flag("predicted", meaning="rows named by the token predicted"))
-    below: str = kept(
-        choice("below", "facts", SECTIONS, "the section below", before={"figure": "facts"})
-    )
+    words: bool = kept(flag, meaning="whole words")
+    specials: bool = kept(flag, True, "special tokens")
+    renormalise: bool = kept(flag, meaning="without special tokens, rows sum to 1")
+    predicted: bool = kept(flag, meaning="rows named by the token predicted")
+    below: str = kept(choice, "facts", SECTIONS, "the section below", before={"figure": "facts"})
     grown: str = kept(
-        choice(
-            "grown",
-            "",
-            ["", *GROWN],
-            "the measure of the curves over training; none: what the head does",
-        )
+        choice,
+        "",
+        ["", *GROWN],
+        "the measure of the curves over training; none: what the head does",
     )
 
     @property

@@ -74,4 +74,4 @@ def named_heads(heads: Sequence[Head]) -> str:
 class SwitchedOff:
     """What pages that switch heads off share: heads stay off on the next page."""
 
-    off: tuple[Head, ...] = kept(heads_parameter("off", "heads switched off, as kind.layer.head"))
+    off: tuple[Head, ...] = kept(heads_parameter, "heads switched off, as kind.layer.head")

@@ -66,10 +66,18 @@ class Parameter(Generic[T]):
         return Keys(self.page)(self.name) if self.page else self.name
 
 
-def kept(parameter: Parameter[T], was: str = "") -> T:
-    """A field of a page's dataclass that is kept in the address."""
-    metadata = {"parameter": replace(parameter, was=was)}
-    value: T = field(default=parameter.default, metadata=metadata)
+def kept(make: Callable[..., Parameter[T]], *given: Any, was: str = "", **options: Any) -> T:
+    """A field of a page's dataclass that is kept in the address, under the field's name.
+
+    Args:
+        make: what makes its parameter of a name and the other arguments.
+        was: its name in older links.
+    """
+
+    def named(name: str) -> Parameter[T]:
+        return replace(make(name, *given, **options), was=was)
+
+    value: T = field(default=named("").default, metadata={"named": named})
     return value
 
 
@@ -78,7 +86,8 @@ def kept_in(view: type) -> tuple[Parameter[Any], ...]:
     owners = {name: each for each in view.__mro__[::-1] for name in get_annotations(each)}
     listed = sorted(fields(view), key=lambda each: owners[each.name] is not view)
     return tuple(
-        replace(each.metadata["parameter"], owner=owners[each.name].__qualname__) for each in listed
+        replace(each.metadata["named"](each.name), owner=owners[each.name].__qualname__)
+        for each in listed
     )
 
 

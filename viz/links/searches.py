@@ -130,14 +130,14 @@ def parse_against(written: str) -> str:
 def _setting(name: str, meaning: str) -> int:
     """The field of a number in `Settings`."""
     low, high = RANGES[name]
-    return kept(integer(name, getattr(USUAL, name), low=low, high=high, meaning=meaning))
+    return kept(integer, getattr(USUAL, name), low=low, high=high, meaning=meaning)
 
 
 @dataclass(frozen=True, slots=True)
 class SearchView(SwitchedOff):
     """What a page with searches keeps in the address."""
 
-    how: str = kept(choice("how", USUAL.how, WAYS, "search or sampling"))
+    how: str = kept(choice, USUAL.how, WAYS, "search or sampling")
     beam: int = _setting("beam", "the width of the beam search; 1 decodes greedily")
     penalty: int = _setting("penalty", "the exponent of the length penalty, in hundredths")
     temperature: int = _setting("temperature", "the sampling temperature, in hundredths")
@@ -148,29 +148,23 @@ class SearchView(SwitchedOff):
     seed: int = _setting("seed", "the seed of the samples")
     samples: int = _setting("samples", "the number of samples")
     against: str = kept(
-        Parameter(
-            "against",
-            "",
-            parse_against,
-            meaning="the settings of a second search, in the order of those above",
-            values="settings such as `search-1-60-100-0-100-1-4`",
-        )
+        Parameter,
+        "",
+        parse_against,
+        meaning="the settings of a second search, in the order of those above",
+        values="settings such as `search-1-60-100-0-100-1-4`",
     )
     taken: str = kept(
-        pattern(
-            "taken",
-            rf"{_CHOICE}(_{_CHOICE}){{0,{MOST_CHOICES - 1}}}",
-            "tokens such as 0.523_2.88-942",
-            "forced words, one after another, as step.token-token by ids",
-        )
+        pattern,
+        rf"{_CHOICE}(_{_CHOICE}){{0,{MOST_CHOICES - 1}}}",
+        "tokens such as 0.523_2.88-942",
+        "forced words, one after another, as step.token-token by ids",
     )
     mask: str = kept(
-        text(
-            "mask",
-            most=MAX_CHARACTERS,
-            meaning="edited masks during decoding",
-            values="as the masks page writes them",
-        )
+        text,
+        most=MAX_CHARACTERS,
+        meaning="edited masks during decoding",
+        values="as the masks page writes them",
     )
 
     @property

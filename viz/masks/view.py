@@ -46,33 +46,25 @@ class MasksView:
     """The state of the masks page."""
 
     batch: str = kept(
-        text(
-            "batch",
-            FURTHER,
-            most=MOST_CHARACTERS,
-            meaning="the other sentences",
-            values="text, one per line",
-        )
+        text,
+        FURTHER,
+        most=MOST_CHARACTERS,
+        meaning="the other sentences",
+        values="text, one per line",
     )
-    number: int = kept(
-        integer("number", 1, low=1, high=MOST_SENTENCES, meaning="the sentence shown")
-    )
-    part: str = kept(choice("part", "see", PARTS, "the part of the page"))
-    of: str = kept(choice("of", "attentions", PICTURES, "what is seen of the masks"))
-    masked: str = kept(
-        choice("masked", str(AttentionKind.DECODER), map(str, EDITABLE), "the attention")
-    )
-    layer: int = kept(place_parameter("layer", *_FIRST))
-    head: int = kept(place_parameter("head", *_FIRST))
-    a: str = kept(pattern("a", _SLOT, "a mask such as 1.decoder", "the first mask compared"))
-    b: str = kept(pattern("b", _SLOT, "a mask such as preset.window", "the second mask compared"))
+    number: int = kept(integer, 1, low=1, high=MOST_SENTENCES, meaning="the sentence shown")
+    part: str = kept(choice, "see", PARTS, "the part of the page")
+    of: str = kept(choice, "attentions", PICTURES, "what is seen of the masks")
+    masked: str = kept(choice, str(AttentionKind.DECODER), [*map(str, EDITABLE)], "the attention")
+    layer: int = kept(place_parameter, *_FIRST)
+    head: int = kept(place_parameter, *_FIRST)
+    a: str = kept(pattern, _SLOT, "a mask such as 1.decoder", "the first mask compared")
+    b: str = kept(pattern, _SLOT, "a mask such as preset.window", "the second mask compared")
     edit: str = kept(
-        text(
-            "edit",
-            most=mask_edits.MAX_CHARACTERS,
-            meaning="painted masks",
-            values="as the page writes them",
-        )
+        text,
+        most=mask_edits.MAX_CHARACTERS,
+        meaning="painted masks",
+        values="as the page writes them",
     )
 
     @property

@@ -12,22 +12,18 @@ class DoorView:
     """The state of the first page."""
 
     moment: int = kept(
-        integer("moment", 0, low=0, high=999, meaning="the step at which it pauses; 0: it plays")
+        integer, 0, low=0, high=999, meaning="the step at which it pauses; 0: it plays"
     )
-    play: bool = kept(flag("play", meaning="it plays by itself, even with a step chosen"))
+    play: bool = kept(flag, meaning="it plays by itself, even with a step chosen")
     place: str = kept(
-        pattern(
-            "place",
-            r"[a-z0-9.-]{0,40}",
-            "a place such as cross.0.5",
-            "where in the model one is; empty: the whole of it",
-        )
+        pattern,
+        r"[a-z0-9.-]{0,40}",
+        "a place such as cross.0.5",
+        "where in the model one is; empty: the whole of it",
     )
-    walk: int = kept(
-        integer("walk", 0, low=0, high=12, meaning="the stop of the walk through it; 0: none")
-    )
+    walk: int = kept(integer, 0, low=0, high=12, meaning="the stop of the walk through it; 0: none")
     kiosk: bool = kept(
-        flag("kiosk", meaning="it walks through the examples by itself while nobody touches it")
+        flag, meaning="it walks through the examples by itself while nobody touches it"
     )
 
 

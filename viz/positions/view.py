@@ -30,50 +30,35 @@ _ORDER = r"([0-9]{1,3}(\.[0-9]{1,3}){0,511})?"
 class PositionsView:
     """The state of the positions page."""
 
-    topic: str = kept(choice("topic", "table", PARTS, "what is shown"))
-    length: str = kept(choice("length", "sentence", LENGTHS, "the length of the table"))
+    topic: str = kept(choice, "table", PARTS, "what is shown")
+    length: str = kept(choice, "sentence", LENGTHS, "the length of the table")
     waves: str = kept(
-        pattern(
-            "waves",
-            r"[0-9]{1,4}(\.[0-9]{1,4}){0,7}",
-            "up to eight dimensions: 0.1.64",
-            "the dimensions shown as waves",
-        )
+        pattern,
+        r"[0-9]{1,4}(\.[0-9]{1,4}){0,7}",
+        "up to eight dimensions: 0.1.64",
+        "the dimensions shown as waves",
     )
-    pair: int = kept(
-        integer("pair", 8, low=0, high=4095, meaning="a pair of dimensions on its circle")
-    )
+    pair: int = kept(integer, 8, low=0, high=4095, meaning="a pair of dimensions on its circle")
     at: int = kept(
-        integer("at", 5, low=0, high=4095, meaning="the position on the circle, and of the word")
+        integer, 5, low=0, high=4095, meaning="the position on the circle, and of the word"
     )
-    cosine: bool = kept(flag("cosine", True, "similarity as cosine, not dot product"))
+    cosine: bool = kept(flag, True, "similarity as cosine, not dot product")
     scale: int = kept(
-        integer("scale", 100, low=0, high=100, meaning="the strength of the encoding, in percent")
+        integer, 100, low=0, high=100, meaning="the strength of the encoding, in percent"
     )
     shift: int = kept(
-        integer("shift", 0, low=-FARTHEST, high=FARTHEST, meaning="how far positions are shifted")
+        integer, 0, low=-FARTHEST, high=FARTHEST, meaning="how far positions are shifted"
     )
-    reverse: bool = kept(flag("reverse", meaning="positions reversed, in the encoder"))
-    side: Sides = kept(choice("side", "both", SIDES, "the stacks in which positions change"))
+    reverse: bool = kept(flag, meaning="positions reversed, in the encoder")
+    side: Sides = kept(choice, "both", SIDES, "the stacks in which positions change")
     shuffled: str = kept(
-        pattern(
-            "shuffled",
-            _ORDER,
-            "an order of places such as 2.0.1",
-            "another order of the source's tokens",
-        )
+        pattern, _ORDER, "an order of places such as 2.0.1", "another order of the source's tokens"
     )
-    d_model: int = kept(
-        integer("d_model", 256, low=2, high=1024, meaning="the width of the formula's table")
-    )
+    d_model: int = kept(integer, 256, low=2, high=1024, meaning="the width of the formula's table")
     rows: int = kept(
-        integer(
-            "rows", 128, low=2, high=1024, meaning="the number of positions of the formula's table"
-        )
+        integer, 128, low=2, high=1024, meaning="the number of positions of the formula's table"
     )
-    base: int = kept(
-        integer("base", 10_000, low=2, high=100_000, meaning="the base of the formula")
-    )
+    base: int = kept(integer, 10_000, low=2, high=100_000, meaning="the base of the formula")
 
     @property
     def edit(self) -> PositionEdit:
