@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import torch
 
-from model.contrast.passes import JudgedPasses, Means, SetPasses
+from model.contrast.passes import Means, SetPasses
 from model.contrast.results import Rivals
 from model.paper.decoding import unsayable
 from model.trace.token_schemes import WORD_START, special
@@ -103,12 +103,6 @@ def pair_of(translator: Translator, trace: Trace, place: int, other: str) -> Pai
             word = word or spelled(predictions.tokens[place])
             return Pair(whole.start + offset, (one, another), word, other)
     raise TextError(f"“{other}” is what the translation has there; choose another word.")
-
-
-def passes_of(translator: Translator, trace: Trace, pair: Pair) -> JudgedPasses:
-    """Passes over the sentence, and the translation up to the judged token."""
-    source, target, _ = translator.trace_ids(trace)
-    return JudgedPasses(translator.model, source, target[:, : pair.step + 1], pair.ids)
 
 
 def set_passes_of(

@@ -81,9 +81,7 @@ def pair_columns(count: int, step: int) -> list[int]:
 
 
 NARROW: int = CONSTANTS["NARROW"]
-SIDE_BY_SIDE: int = CONSTANTS["SIDE_BY_SIDE"]
-"""A figure with fewer pixels across than the first, as on a phone, is laid out narrow; one with as
-many as the second has room for two parts side by side."""
+"""A figure with fewer pixels across, as on a phone, is laid out narrow."""
 
 PLOT_WIDTH, NARROW_PLOT_WIDTH = 660, 190
 """The minimum width of a plot in pixels, on a laptop and on a phone."""

@@ -32,12 +32,6 @@ class WordsWithoutTokens(Contrasted):
         return f"{word} and {other} without each source token"
 
     @property
-    def decisive(self) -> int | None:
-        """The source token whose deletion costs the word's advantage most; None if none does."""
-        lost = self._lost
-        return int(lost.argmax()) if lost.max() > 0 else None
-
-    @property
     def _lost(self) -> Any:
         deleted = self.contrast.deleted
         return self.contrast.difference - (deleted[:, 0] - deleted[:, 1])

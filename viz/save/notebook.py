@@ -70,14 +70,11 @@ def assigned(lines: Sequence[str]) -> set[str]:
     }
 
 
-def recorded(sentence: str, target: str = "") -> str:
-    """The line that records a sentence, with a person's own translation if there is one."""
-    given = f"{sentence!r}, {target!r}" if target else repr(sentence)
-    return f"trace = translator.trace({given})"
-
-
 def traced(sentence: str, target: str = "") -> Lines:
-    """The same, with names for the texts: `sentence`, and `target` if there is one."""
+    """The lines that record a sentence, with a person's own translation if there is one.
+
+    They name the texts `sentence` and `target`.
+    """
     if not target:
         return [f"sentence = {sentence!r}", "trace = translator.trace(sentence)"]
     return [
