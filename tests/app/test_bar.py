@@ -15,7 +15,7 @@ from model.translate.translator import load
 from tests.kit.apptest import go_to
 from tests.kit.shown import captions, html, plain, warnings
 from tests.kit.tiny_checkpoint import PAIRS
-from viz.draw.labels import escape_html, visible
+from viz.draw.labels import visible
 from viz.registry.pages import DEFAULT_SENTENCE
 from viz.service import session
 from viz.service.jobs.examples import count_resting, find_later_rows
@@ -320,15 +320,6 @@ def test_an_answer_from_before_warns_of_nothing_and_offers_nothing(open_app: Ope
     (refused,) = warnings(app)
     assert "too long" in refused
     assert offers() == []
-
-
-@pytest.mark.parametrize("text", HOSTILE)
-def test_nothing_in_a_sentence_or_a_target_acts_as_markup(open_app: OpenApp, text: str) -> None:
-    app = open_app(sentence=text, target=text)
-    assert asked(app).sentence == text
-    assert large(app) == visible(text.strip())
-    assert f">{escape_html(visible(text.strip()))}</p>" in answer(app)
-    assert shared(app) == {"sentence": text, "target": text}
 
 
 def test_characters_the_model_never_saw_are_named_once(open_app: OpenApp) -> None:

@@ -513,13 +513,3 @@ def test_each_snapshot_of_a_model_has_effects_of_its_own(
     write_tiny_snapshots(folder / "en-de")
     first, last = (open_effects(folder=folder, step=step) for step in ("0", "1120"))
     assert charts(first)["effects-map"]["data"] != charts(last)["effects-map"]["data"]
-
-
-def test_a_sentence_that_cannot_be_translated_leaves_the_map_of_the_one_before(
-    open_effects: OpenApp,
-) -> None:
-    app = open_effects()
-    before = charts(app)
-    app.text_input(key="sentence").set_value("猫猫").run()
-    assert "never saw" in said(app)
-    assert charts(app) == before

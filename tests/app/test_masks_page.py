@@ -160,25 +160,6 @@ def test_the_masks_shown_are_those_of_the_chosen_sentence(
         assert headings(app)[0] == f"The padding masks of sentence {number}"
 
 
-def test_the_line_reads_a_cell_that_is_forbidden_and_names_the_mask(
-    open_masks: OpenMasks, own: dict[AttentionKind, BoolArray]
-) -> None:
-    def read(app: AppTest) -> tuple[bool, str, str]:
-        header = Decoded(mounted(app)["own"].bytes).header
-        place, row, column = header["example"]
-        cell = values(app, "own", place)[row, column]
-        sentence, why = header["panels"][place]["reads"][cell]
-        return bool(own[(ENCODER, DECODER, CROSS)[place]][row, column]), sentence, why
-
-    allowed, sentence, why = read(open_masks())
-    assert not allowed
-    assert sentence == "{query} may not look at {key}: it comes later."
-    assert why == "The causal mask forbids it; the padding mask would allow it."
-    of_encoder = panel(open_masks(), "own", 0)["reads"]
-    assert of_encoder[Cell.PADDING][1] == "The padding mask forbids it."
-    assert of_encoder[Cell.ALLOWED] == ["{query} may look at {key}.", "No mask forbids it."]
-
-
 def test_inside_a_head_the_weights_are_those_that_were_recorded(
     open_masks: OpenMasks, model: Translator
 ) -> None:
@@ -628,13 +609,6 @@ def test_junk_in_a_link_is_refused_in_one_sentence(
     assert "<img" not in said(app)
     assert set(mounted(app)) - {"together"} == COMPONENTS[part]
     assert edits(app) == ()
-
-
-def test_half_a_megabyte_of_junk_is_refused_before_it_is_read(open_masks: OpenMasks) -> None:
-    app = open_masks(part="change", edit="A" * 500_000)
-    assert len(app.warning) == 1
-    assert "500,000 characters, and at most 60,000 fit" in said(app)
-    assert "editor" in mounted(app)
 
 
 def test_with_ten_megabytes_of_junk_the_page_opens_as_without_an_address(

@@ -38,8 +38,6 @@ from viz.pages.positions_changed import ORIGINAL
 from viz.positions.neighbours import neighbour_heads
 from viz.positions.score_terms import term_shares
 from viz.positions.similarity import ByOffset, Similarity
-from viz.positions.view import PositionsView
-from viz.shell.bar import DIMMED
 
 OpenApp = Callable[..., AppTest]
 
@@ -203,13 +201,6 @@ def test_every_topic_shows_its_figures_each_with_words(open_positions: OpenApp, 
     assert not app.error
 
 
-def test_the_page_opens_with_the_table_and_the_address_stays_empty(open_positions: OpenApp) -> None:
-    app = open_positions()
-    assert app.session_state["positions-topic"] == "table"
-    assert app.query_params == {}
-    assert chart(app, "encoding")
-
-
 def test_a_topic_is_chosen_and_written_into_the_address(open_positions: OpenApp) -> None:
     app = open_positions()
     for topic in (*TOPICS, "table"):
@@ -236,18 +227,6 @@ def test_every_legal_value_of_the_address_is_kept_as_it_is(
     assert not [warning for warning in app.warning if "address" in warning.value]
     assert not app.error
     assert {name: query(app, name) for name in asked} == asked
-
-
-@pytest.mark.parametrize(
-    ("name", "value"), [("waves", "0,1"), ("scale", "50%"), ("shuffled", "1..2"), ("base", "1e4")]
-)
-def test_an_illegal_value_is_named_in_a_sentence_and_the_usual_one_shown(
-    open_positions: OpenApp, name: str, value: str
-) -> None:
-    app = open_positions(**{"topic": HOME.get(name, "table"), name: value})
-    assert f"The address asks for {name} “" in said(app)
-    assert app.session_state[f"positions-{name}"] == getattr(PositionsView(), name)
-    assert not app.error
 
 
 def test_what_a_table_does_not_have_is_brought_to_its_last(open_positions: OpenApp) -> None:
@@ -334,23 +313,6 @@ def test_the_chosen_dimensions_are_drawn_with_their_wavelengths(
     app.multiselect(key="positions-wave-choice").set_value([]).run()
     assert len(spec(app, "chosen-waves")["data"]) == 4
     assert app.query_params == {}
-
-
-@pytest.mark.parametrize("at", [0, 5, 63])
-def test_the_point_moves_with_its_slider(
-    open_positions: OpenApp, model: Translator, at: int
-) -> None:
-    app = open_positions()
-    app.slider(key="positions-pair").set_value(7).run()
-    app.slider(key="positions-at").set_value(at).run()
-    table = model.position_table()
-    point = spec(app, "circle")["data"][-1]
-    assert array(point["y"]) == pytest.approx([table[at, 14]])
-    assert array(point["x"]) == pytest.approx([table[at, 15]])
-    (mark,) = spec(app, "pair-waves")["layout"]["shapes"]
-    assert (mark["x0"], mark["x1"]) == (at, at)
-    low, high = spec(app, "pair-waves")["layout"]["xaxis"]["range"]
-    assert low <= at <= high
 
 
 def test_waves_around_a_position_far_out_are_shown_around_it(
@@ -840,25 +802,6 @@ def test_a_width_that_is_none_changes_nothing(open_positions: OpenApp, told: Any
 
 
 # ---- what is asked -----------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("topic", TOPICS)
-def test_what_cannot_be_translated_is_said_once_above_what_was_shown_before(
-    open_positions: OpenApp, topic: str
-) -> None:
-    app = open_positions(topic=topic)
-    app.query_params["sentence"] = "   "
-    app.run()
-    assert [warning.value for warning in app.warning if "The text is empty" in warning.value]
-    assert said(app).count(DIMMED) == 1
-
-
-@pytest.mark.parametrize("topic", TOPICS)
-def test_hostile_text_stays_text(open_positions: OpenApp, topic: str) -> None:
-    app = open_positions(topic=topic, sentence="<b>a</b> the", scale="0", shuffled="1.0")
-    shown = " ".join(each.proto.body for each in app.get("html"))
-    assert "<b>a" not in shown
-    assert "<b>a" not in " ".join(each.proto.spec for each in app.get("plotly_chart"))
 
 
 def test_the_next_sentence_keeps_the_topic_and_its_settings(

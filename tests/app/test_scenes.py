@@ -518,18 +518,6 @@ def test_a_talk_begins_on_stage_at_its_first_scene_and_the_panel_is_closed(panel
     assert listed(panel) == []
 
 
-def test_markup_in_a_title_is_shown_letter_by_letter(panel: AppTest) -> None:
-    hostile = "<script>alert(1)</script> **b** $x$ :red[y]"
-    talk = Talk(hostile, (Scene(hostile, hostile, "heads"),))
-    tell(panel, "kept", [["0a1b2c3d", scenes.write(talk)]])
-    choice_of(panel).set_value("0a1b2c3d").run()
-    assert listed(panel) == [f"1. {hostile}"]
-    assert "**b**" not in panel.button(key="talks-go-1").label
-    panel.button(key="talks-present").click().run()
-    assert named(panel) == hostile
-    assert "<script>" not in " ".join(shown.proto.body for shown in panel.get("html"))
-
-
 # ---- what a browser keeps ------------------------------------------------------------------------
 
 

@@ -198,12 +198,6 @@ def test_the_panel_is_made_only_when_it_is_open(open_app: OpenApp) -> None:
     assert not [each for each in app.get("bidi_component") if each.key == "share-copy"]
 
 
-def test_the_link_follows_what_widgets_change(open_app: OpenApp) -> None:
-    app = at(open_app, "heads", {})
-    app.text_input(key="sentence").set_value("a dog sees").run()
-    assert query_of(panel(app)["link"])["sentence"] == "a dog sees"
-
-
 @pytest.fixture
 def in_a_network(monkeypatch: pytest.MonkeyPatch) -> str:
     """The address by which others reach this machine."""
@@ -221,14 +215,6 @@ def open_to_all(request: pytest.FixtureRequest) -> Iterator[None]:
 
 
 needs_code = pytest.mark.usefixtures("open_to_all", "in_a_network")
-
-
-@needs_code
-def test_a_link_too_long_for_a_code_is_shown_without_one(open_app: OpenApp) -> None:
-    shown = panel(at(open_app, "heads", {"sentence": "the cat " * 400}))
-    assert len(query_of(shown["link"])["sentence"]) == 3200
-    assert shown["code"] is None
-    assert any("the largest QR code" in note for note in shown["notes"])
 
 
 @needs_code

@@ -69,14 +69,6 @@ def test_present_brings_the_page_to_the_stage_and_back_brings_it_home(open_app: 
     assert app.text_input(key="sentence").value == SENTENCE
 
 
-def test_present_pressed_on_stage_leaves_it(open_app: OpenApp) -> None:
-    app = open_app(present="1")
-    assert app.button(key="stage-leave")
-    app.button(key="stage-present").click().run()
-    assert query(app, "present") == ""
-    assert fields(app)
-
-
 def test_a_link_opens_on_stage_with_all_that_it_says(open_app: OpenApp) -> None:
     app = open_app(present="1", sentence=PAIRS[1][0], layer="2", head="1", view="lines")
     assert not fields(app)

@@ -457,17 +457,6 @@ def test_two_readers_with_different_edits_never_get_each_others_result(
 # ---- links --------------------------------------------------------------------------------------
 
 
-def test_a_link_with_no_mask_for_this_sentence_is_refused_in_one_sentence(
-    masks: MasksPage, own: dict[str, Mask]
-) -> None:
-    masks.open(part="change", edit="<img src=x onerror=alert(1)>")
-    expect(masks.alerts).to_have_count(1)
-    said = masks.alerts.inner_text().replace(WORD_JOINER, "")
-    assert said.endswith("own masks are shown.")
-    assert masks.page.locator("[data-testid=stAlert] img").count() == 0
-    assert wrong_cells(masks, "The mask", own["decoder"].cells, LIGHT.cells) == []
-
-
 def test_a_batch_is_typed_one_sentence_a_line(masks: MasksPage) -> None:
     masks.open(batch="")
     masks.page.get_by_role("button", name="One sentence needs no padding").click()

@@ -455,19 +455,6 @@ def test_a_talk_is_downloaded_edited_by_hand_and_opened_again(talk: TalkPage) ->
     talk.reader.wait_for_query(layer="2", scene="1")
 
 
-def test_a_file_with_a_wrong_field_is_refused_by_its_name(talk: TalkPage) -> None:
-    talk.open()
-    talk.open_panel()
-    told = json.loads(scenes.write(READY))
-    told["scenes"][3]["view"]["layer"] = [3]
-    talk.upload("wrong.json", json.dumps(told).encode())
-    alert = talk.page.locator(".st-key-talks-panel").get_by_test_id("stAlert")
-    alert.wait_for()
-    why = 'scenes[3].view.layer must be text such as "3"'
-    assert why in alert.inner_text().replace("\u2060", "")
-    expect(talk.rows).to_have_count(12)
-
-
 def test_fifty_megabytes_are_refused(talk: TalkPage, tmp_path: Path) -> None:
     talk.open()
     talk.open_panel()

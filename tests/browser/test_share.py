@@ -293,15 +293,6 @@ def test_a_link_too_long_for_a_code_says_so_and_can_still_be_copied(guest: Visit
     assert share.query["sentence"] == "the cat " * 500
 
 
-def test_on_a_server_of_this_machine_alone_the_panel_says_how_phones_get_in(
-    visitor: Visitor,
-) -> None:
-    share = Share(visitor().open().page).open()
-    expect(share.notes).to_have_text(re.compile("only on this machine.*make run ADDRESS=0.0.0.0"))
-    expect(share.small).to_be_hidden()
-    expect(share.root.get_by_role("button", name="Show large")).to_be_hidden()
-
-
 @pytest.mark.parametrize("size", [(1280, 800), (1024, 600), (844, 390), (390, 844)])
 def test_the_code_is_never_cut(guest: Visitor, size: tuple[int, int]) -> None:
     width, height = size
