@@ -136,7 +136,6 @@ def trace_by(model: str, text: str, *, device: str = "auto") -> Trace:
 
     Args:
         model: a name or a folder, one of Hugging Face's too, with "@0" for the first snapshot.
-        device: as of `hs.load`.
 
     Raises:
         CheckpointError, TextError, DeviceError: as of `hs.load` and `hs.load_reader`.

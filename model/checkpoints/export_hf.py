@@ -70,7 +70,6 @@ def export(directory: Path, folder: Path, *, snapshot: int | None = None) -> Non
 
     Args:
         folder: new or empty; written whole or not at all.
-        snapshot: as in `load_checkpoint`.
 
     Raises:
         CheckpointError: as `load_checkpoint`.

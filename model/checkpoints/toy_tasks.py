@@ -34,15 +34,12 @@ class Task:
     """The task of a toy.
 
     Attributes:
-        title: a few words for a menu.
         does: the end of "This toy …".
         reads: the end of "It reads …".
         pattern: a regular expression that its sources match in full.
-        solve: gives the target of a source.
         look: what to look for in its heads, in a sentence or two.
         shows: gives a sentence on what one source shows.
         words: the words of its texts; each is a token.
-        n_pieces: pieces of the vocabulary for them.
         spaced: whether every token is a word between spaces.
         beyond: gives a random source longer than any in training.
         look_alone: `look` for an encoder or a decoder alone, which has no cross-attention.

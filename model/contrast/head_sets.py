@@ -43,7 +43,6 @@ def head_set(
 
     Args:
         trace: of the sentence, without an intervention.
-        pair: from `model.contrast.pairs.pair_of`.
         question: "remove" looks for heads without which the other word becomes likelier than the
             word; "keep" for heads with which alone the word stays the likeliest of all.
         means: what all other heads give for "keep"; None for nothing.

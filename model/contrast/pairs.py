@@ -21,7 +21,6 @@ class Pair:
 
     Attributes:
         step: of the first token in which they differ, from 0.
-        other: likewise.
     """
 
     step: int

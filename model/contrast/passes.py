@@ -68,10 +68,6 @@ class SetPasses(JudgedPasses):
     """Passes in which sets of heads are replaced: by 0, or by means.
 
     Args:
-        model: as for `JudgedPasses`, like the next three.
-        source: token ids.
-        target: the decoder's input.
-        judged: the compared ids.
         means: what a replaced head gives; None for nothing.
     """
 

@@ -45,7 +45,6 @@ def paths(translator: Translator, trace: Trace, pair: Pair, means: Means | None 
 
     Args:
         trace: of the sentence, without an intervention.
-        pair: from `model.contrast.pairs.pair_of`.
         means: what a replaced head gives, by site, (head, d_v); None for nothing. A replaced source
             token has the mean embedding of the sentence's tokens.
     """

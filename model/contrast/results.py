@@ -95,14 +95,12 @@ class HeadSet(ArrayValue, Sized):
     Attributes:
         heads: the set; if none decides, the heads that were tried last.
         question: whether it was removed, or kept alone.
-        decides: whether it does.
         every_log_probs: with all heads, as `log_probs`, (3,).
         log_probs: of the word, of the other, and of the likeliest besides the word, with the set
             removed or alone, (3,).
         likeliest: the token that is likeliest of all with the set removed or alone.
         single: the heads with the strongest single effects, as many as the set has.
         single_log_probs: with these in place of the set, (3,).
-        single_decides: whether they decide.
         most: the most heads that were tried.
         by_mean: whether a replaced head gave its mean; else it gave nothing.
     """

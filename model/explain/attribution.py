@@ -108,7 +108,6 @@ class AttributionMap(ArrayValue, Sized):
     """What one method gives of one site or of the whole model, for one sentence.
 
     Attributes:
-        method: its name in METHODS.
         site: whose queries and keys these are; None for the whole model, whose rows are those of
             the target and whose columns are the source.
         heads: of each head alone, (head, query, key); none for the whole model.
@@ -142,7 +141,6 @@ class Attributions(ArrayValue, Sized):
         predictions: what each of these rows went on to predict.
         deletion_losses: the truth: what the log-probability of each prediction loses where a source
             token is deleted from attention, (target, source); see `model.explain.deletion`.
-        maps: of every method, of each site and of the whole model.
     """
 
     source: Tokens
@@ -169,7 +167,6 @@ class Attributions(ArrayValue, Sized):
         """How well a map ranks the source tokens of each prediction as their deletion does.
 
         Args:
-            method: as in `map`.
             site: of cross-attention, or None for the whole model; no other map has the axes of the
                 truth.
             head: None for all together.

@@ -33,7 +33,6 @@ class Run:
         gates: of whole kinds of attention; only methods by gradient know them.
 
     Attributes:
-        rows: as above, for all as well.
         sublayers: every attention by site, each with a batch of one.
     """
 

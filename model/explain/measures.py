@@ -46,9 +46,7 @@ class Measure:
 
     Attributes:
         key: by which `head_facts` gives it.
-        name: in sentence case.
         unit: "bits", "share" (0 to 1), "tokens", "words", "correlation" (-1 to 1) or "nats".
-        meaning: one plain sentence.
         kinds: the kinds of attention for which it is defined.
         of: gives it, (head,); None where the model has to run again for it.
     """
@@ -225,9 +223,6 @@ def head_facts(attention: AttentionMap) -> dict[str, Values]:
     what describes a distribution (entropy, distance, pairing, diagonal), and stay as they are for
     the shares of weight; rows left without weight count for these alone. Positions are those of the
     axes given. Sums run in float64, logarithms in float32: values are exact to about 1e-6.
-
-    Args:
-        attention: the map; it is not changed.
 
     Returns:
         Each measure's key with (head,) values; nan where it does not apply: to the kind, to axes of

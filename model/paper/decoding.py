@@ -281,12 +281,9 @@ def beam_search(
 
     Args:
         model: in eval mode.
-        sources: as in `greedy`.
         beam: live hypotheses of each sentence.
         alpha: of the length penalty; 0 ranks by log-probability alone.
         prefix: as in `greedy`; the search starts at its end.
-        max_length: as in `greedy`.
-        keep_distributions: as in `greedy`.
         kept_paths: collects every hypothesis the search held or finished, parents first.
 
     Returns:

@@ -28,7 +28,6 @@ class LayerCache:
     Attributes:
         cross: those of the sources, (sentence, head, source, width), one pair for each length of
             source.
-        length: target positions held.
     """
 
     def __init__(self, cross: list[KeyValue]) -> None:

@@ -69,7 +69,6 @@ class Tokenizer:
     """A trained SentencePiece vocabulary.
 
     Args:
-        model: as SentencePiece writes it.
         target: the target's vocabulary, if it has its own.
     """
 
@@ -182,7 +181,6 @@ class Tokenizer:
         SentencePiece's own draws differ between processes; these do not.
 
         Args:
-            texts: any texts.
             alpha: for a unigram vocabulary, lower is more varied, usually 0.1 to 0.5; for BPE, the
                 share of merges dropped, usually 0.1 or less.
             seed: equal seeds draw equal segmentations, in any process.

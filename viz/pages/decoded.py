@@ -22,11 +22,7 @@ KEYS = Keys("decoded")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Shown:
-    """A decoding as the parts of its page show it.
-
-    Attributes:
-        decoded: with its trace.
-    """
+    """A decoding as the parts of its page show it."""
 
     question: OfModel
     view: DecodingView

@@ -167,7 +167,6 @@ def keys_at(place: Place, stop: int, *, walks: bool) -> str:
     """What keys do on stage, in a few words.
 
     Args:
-        place: where one is.
         stop: of the walk, counted from 1; 0 where nobody walks.
     """
     if stop:

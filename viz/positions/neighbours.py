@@ -61,9 +61,6 @@ class NeighbourHead:
 class NeighbourHeads(Picture):
     """Heads that look at neighbours, before and after an edit of positions.
 
-    Attributes:
-        heads: from `neighbour_heads`.
-
     Raises:
         ValueError: if there is no head.
     """

@@ -48,11 +48,7 @@ _KEYS = (0.0, 0.5, 1.0)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Slide:
-    """What every frame has in common.
-
-    Attributes:
-        model: in the same line.
-    """
+    """What every frame has in common."""
 
     dark: bool = False
     sentence: str = ""
@@ -177,7 +173,6 @@ def film(
         picture: whose class has a film.
         format: "gif", "webm" or "mp4".
         sentence: below the picture, where it names none itself.
-        model: in the same line.
         progress: called with the share that is done; what it raises ends the work.
 
     Raises:

@@ -144,7 +144,6 @@ def image(
         caption: how to read the figure, in plain text; it stands below the figure, followed by how
             many labels of rows and columns had no room.
         sentence: below the caption, shortened to one line.
-        model: in the same line.
 
     Raises:
         ExportError: if there is no such format, width or scale, if this machine has no Chromium or

@@ -51,9 +51,7 @@ class Job(Generic[T]):
     """Something to be computed with a model. Equal jobs have equal results.
 
     Attributes:
-        kind: the decorated function.
         about: the model, or the recording whose trace the function takes.
-        arguments: the others, in the order of the function.
         brought: what the function takes of other jobs, once `prepared` has asked for it.
     """
 

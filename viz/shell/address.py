@@ -51,7 +51,6 @@ class _Visit:
         before: the values that it may still send until then.
         blanks: the values of an address without a query when its page was opened, by page.
         notices: notices about the values that are shown, by parameter's name.
-        script: Streamlit's mark of the page.
     """
 
     page: str

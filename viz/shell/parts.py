@@ -58,7 +58,6 @@ def show_parts(
 
     Args:
         titles: what each part shows, plain text, by its name in the address.
-        parts: by the same names.
         chosen: the page's parameter that holds the name of the chosen part.
         letter: the key to the next part on a stage; without it, the arrows left and right.
     """

@@ -117,7 +117,6 @@ def save_button(pictures: Sequence[Picture], key: str, *, question: Question | N
 
     Args:
         pictures: what can be saved, the picture itself first; none shows nothing.
-        key: of the widgets, one a page.
         question: of which model and sentence it is; None for the sentence bar's.
     """
     question = question or bar.opened()

@@ -32,7 +32,6 @@ class Unsuited:
     """What is wrong with a text.
 
     Attributes:
-        says: one sentence for each thing.
         text: the text without them; empty where nothing is left that a model could read.
     """
 

@@ -75,11 +75,7 @@ class Scene:
 
 @dataclass(frozen=True, slots=True)
 class Talk:
-    """Scenes in order, numbered from 1; a change gives a new talk.
-
-    Attributes:
-        scenes: in order.
-    """
+    """Scenes in order, numbered from 1; a change gives a new talk."""
 
     title: str
     scenes: tuple[Scene, ...] = ()

@@ -27,7 +27,6 @@ def read(folder: Path, count: int, size: int) -> list[tuple[str, bytes]]:
 
     Args:
         folder: of the talks; it may be missing.
-        count: how many of them at most.
         size: bytes of each to read, and one more if there are more.
 
     Returns:
