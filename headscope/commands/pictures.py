@@ -6,7 +6,6 @@ from typing import Any
 
 from headscope.commands.request import Request
 from model.explain.measures import facts_of
-from model.explain.reading import read
 from model.trace.attention_map import AttentionKind, Site
 from model.trace.head import Head
 from viz.compare.head_pair import HeadPair
@@ -40,8 +39,7 @@ from viz.links.searches import WIDEST, of_every_width, written_settings
 from viz.masks.batch_masks import batch_masks
 from viz.masks.own_masks import OneMask
 from viz.masks.window import OpeningWindow
-from viz.model_page.payload import Figure
-from viz.model_page.picture import PlayedSentence, WalkedModel, figure_of_model
+from viz.model_page.picture import PlayedSentence, WalkedModel
 from viz.positions.embedding_sum import EmbeddingSum
 from viz.positions.score_terms import TermShares, term_shares
 from viz.positions.similarity import ByOffset, Similarity
@@ -127,26 +125,13 @@ def _cross_maps(request: Request) -> dict[str, Any]:
     }
 
 
-def _whole_model(request: Request) -> Figure:
-    seen = read(request.trace)
-    return figure_of_model(
-        request.translator,
-        request.trace,
-        seen,
-        facts_of(seen.maps),
-        table=request.alignment,
-        blocks=request.blocks,
-        labels=request.labels,
-    )
-
-
 @exported(
     PlayedSentence,
     "played",
     "the whole model with the sentence running through it, written word by word",
 )
 def played(request: Request) -> PlayedSentence:
-    return PlayedSentence(_whole_model(request))
+    return PlayedSentence(request.whole_model)
 
 
 @exported(
@@ -155,7 +140,7 @@ def played(request: Request) -> PlayedSentence:
     "a walk through the model with the sentence, from its tokens to the next word; a film only",
 )
 def walk(request: Request) -> WalkedModel:
-    return WalkedModel(_whole_model(request))
+    return WalkedModel(request.whole_model)
 
 
 @exported(

@@ -27,6 +27,7 @@ from model.explain.examples import layers_read_later, read_examples
 from model.explain.head_ablation import effects_of, example_means, removal
 from model.explain.labels import Label
 from model.explain.labels_file import read_labels
+from model.explain.measures import facts_of
 from model.explain.reading import Reading, ReadTrace, read, selected_maps, site_map
 from model.explain.removal_file import read_removal
 from model.paper.search import AS_IN_THE_PAPER, Search
@@ -34,7 +35,6 @@ from model.patching.causal_trace import causal_trace
 from model.patching.patch import patch
 from model.patching.results import CausalTrace, Patched
 from model.trace.attention_map import AttentionKind, AttentionMap, FloatArray, Site
-from model.trace.blocks import Blocks
 from model.trace.head import Head
 from model.trace.trace import Trace
 from model.trace.translation import Decoding
@@ -44,6 +44,8 @@ from viz.compare.view import by_part, read_patches
 from viz.links.head_refs import heads_parameter
 from viz.links.link_interventions import Changes
 from viz.links.mask_edits import parse
+from viz.model_page.payload import Figure
+from viz.model_page.picture import figure_of_model
 from viz.save.formats import ExportError
 
 
@@ -196,9 +198,18 @@ class Request:
         return read_alignment(self.arguments.checkpoint)
 
     @cached_property
-    def blocks(self) -> Blocks:
-        """What the blocks beside attention do."""
-        return block_outputs(self.translator, self.trace)
+    def whole_model(self) -> Figure:
+        """What the picture of the whole model shows."""
+        seen = read(self.trace)
+        return figure_of_model(
+            self.translator,
+            self.trace,
+            seen,
+            facts_of(seen.maps),
+            table=self.alignment,
+            blocks=block_outputs(self.translator, self.trace),
+            labels=self.labels,
+        )
 
     @cached_property
     def growth(self) -> Sequence[tuple[int, Trace]]:
