@@ -97,6 +97,7 @@ from viz.masks.painted import EditedWeights as EditedWeights
 from viz.masks.painted import Edits as Edits
 from viz.masks.panels import editor_panel as editor_panel
 from viz.masks.steps import head_steps as head_steps
+from viz.positions.circle import Circle as Circle
 from viz.positions.embedding_sum import EmbeddingSum as EmbeddingSum
 from viz.positions.neighbours import NeighbourHeads as NeighbourHeads
 from viz.positions.neighbours import neighbour_heads as neighbour_heads
@@ -109,7 +110,6 @@ from viz.positions.similarity import Similarity as Similarity
 from viz.positions.table import FORMULA_TITLE as FORMULA_TITLE
 from viz.positions.table import Formula as Formula
 from viz.positions.table import Positions as Positions
-from viz.positions.waves import Circle as Circle
 from viz.positions.waves import FormulaWaves as FormulaWaves
 from viz.positions.waves import Waves as Waves
 from viz.positions.word_sum import WordSum as WordSum

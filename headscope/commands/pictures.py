@@ -40,11 +40,12 @@ from viz.masks.batch_masks import batch_masks
 from viz.masks.own_masks import OneMask
 from viz.masks.window import OpeningWindow
 from viz.model_page.picture import PlayedSentence, WalkedModel
+from viz.positions.circle import Circle
 from viz.positions.embedding_sum import EmbeddingSum
 from viz.positions.score_terms import TermShares, term_shares
 from viz.positions.similarity import ByOffset, Similarity
 from viz.positions.table import Positions
-from viz.positions.waves import Circle, Waves
+from viz.positions.waves import Waves
 from viz.save.formats import ExportError
 from viz.save.picture import Picture
 

@@ -18,7 +18,8 @@ from viz.draw import style, themes
 from viz.positions.table import Positions
 from viz.save.picture import Layout
 from viz.shell import stage
-from viz.shell.stage import Step, for_stage
+from viz.shell.stage import Step
+from viz.shell.stage_figure import for_stage
 
 OpenApp = Callable[..., AppTest]
 

@@ -1,6 +1,5 @@
 """The results of searches as a list: each translation, its search, and how likely it is."""
 
-import math
 import textwrap
 from abc import abstractmethod
 from collections.abc import Sequence
@@ -16,6 +15,7 @@ from viz.charts.axes import number_axis
 from viz.charts.chart import Plot, chart
 from viz.charts.marks import Mark, bars
 from viz.charts.texts import note
+from viz.decoding.search_words import comparison_words, is_many, score, widths_words
 from viz.decoding.tree import hypothesis_text
 from viz.draw import style
 from viz.draw.labels import escape_html
@@ -24,9 +24,6 @@ from viz.links.searches import search_name
 from viz.save.notebook import Lines, public
 from viz.save.numbers import Numbers, column_numbers
 from viz.save.picture import Layout, Picture
-
-TELLING = 7.0
-"""Larger differences of log-probability, beyond about a thousandfold, get no factor in words."""
 
 _LINE, _BAR, _GAP = 22, 18, 26
 """Heights in pixels: of a line of text, of the bar below it, and between two translations."""
@@ -185,12 +182,10 @@ class ComparedSearches(ResultList):
     def results(self) -> list[SearchResult]:
         return [
             SearchResult(
-                f"{mark}, {rank + 1}" if _is_many(search) else mark, search_name(search), text, node
+                f"{mark}, {rank + 1}" if is_many(search) else mark, search_name(search), text, node
             )
             for mark, decoding, search in zip("AB", self.decodings, self.searches, strict=True)
-            for rank, node in enumerate(
-                decoding.ranked if _is_many(search) else decoding.ranked[:1]
-            )
+            for rank, node in enumerate(decoding.ranked if is_many(search) else decoding.ranked[:1])
             for text in [hypothesis_text(decoding, decoding.nodes.index(node))]
         ]
 
@@ -271,74 +266,3 @@ class SearchWidths(ResultList):
             f"search = {public(self.search)}",
             *self.decoded("hs.figures.searches_of_every_width(search)"),
         ]
-
-
-def _is_many(search: Search) -> bool:
-    return search.sampling is not None and search.sampling.n_samples > 1
-
-
-def comparison_words(one: Decoding, other: Decoding, a: Search, b: Search) -> str:
-    """Which translation the model finds likelier, and whether scores compare, in plain text."""
-    names = [
-        f"the best sample of {mark}" if _is_many(search) else mark
-        for mark, search in (("A", a), ("B", b))
-    ]
-    if one.translation.token_ids == other.translation.token_ids:
-        if _is_many(a) or _is_many(b):
-            return f"{names[0][0].upper()}{names[0][1:]} and {names[1]} are the same translation."
-        return "Both searches find the same translation."
-    gap = one.ranked[0].log_prob - other.ranked[0].log_prob
-    words = likelier(names[0], names[1], gap)
-    if a.length_penalty == b.length_penalty:
-        return words
-    return f"{words} Their scores are not comparable, because the length penalties differ."
-
-
-def likelier(one: str, other: str, gap: float) -> str:
-    """Which of two the model finds likelier, by the difference of their log-probabilities."""
-    if gap == 0:
-        return f"The model gives {one} and {other} the same probability."
-    first, second = (one, other) if gap > 0 else (other, one)
-    ahead = f"By log-probability {first} is ahead of {second} by {style.number(abs(gap))}"
-    if abs(gap) > TELLING:
-        return f"{ahead}."
-    # Two digits that count: the logarithm before it has no more.
-    factor = float(f"{math.exp(abs(gap)):.2g}")
-    if factor == 1:
-        return f"{ahead}: their probabilities are nearly the same."
-    return f"{ahead}: the model gives it {factor:g} times the probability."
-
-
-def score(node: SearchNode) -> float:
-    """Log-probability over length penalty, without rounding noise."""
-    return round(node.score or 0.0, 5)
-
-
-def widths_words(best: Sequence[SearchNode], texts: Sequence[str], alpha: float) -> str:
-    """How widths compare, and whether wider is better, in plain text."""
-    scores = [score(node) for node in best]
-    narrowest = 1 + scores.index(max(scores))
-    count = len(set(texts))
-    words = (
-        "Every width finds the same translation."
-        if count == 1
-        else f"{len(best)} widths find {count} translations; {narrowest} is the narrowest width "
-        "that finds the best-scoring one."
-    )
-    worse = next(
-        (
-            width
-            for width in range(2, len(best) + 1)
-            if scores[width - 1] < max(scores[: width - 1])
-        ),
-        None,
-    )
-    if worse is not None:
-        words += (
-            f" Wider is not always better: width {worse} ends with a lower score than a narrower "
-            "one."
-        )
-    return (
-        f"{words} A width of 1 is greedy decoding. All scores are log-probability over a length "
-        f"penalty of {alpha:g}; closer to 0 is better."
-    )

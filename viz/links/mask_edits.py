@@ -49,7 +49,6 @@ class Edit:
     """One mask in the place of the model's own.
 
     Attributes:
-        kind: encoder, decoder or cross.
         layers: the layers it is for, counted from 0 and ascending; None for all of them.
         allowed: True = may attend, (query, key).
 
@@ -245,13 +244,12 @@ def _checked(allowed: BoolArray) -> BoolArray:
 
 
 def _inflate(text: str, size: int) -> bytes:
-    """The inflated bytes, exactly `count` of them."""
+    """The inflated bytes, exactly `size` of them."""
     inflate = zlib.decompressobj(_RAW_DEFLATE)
+    packed = text + "=" * (-len(text) % 4)
     try:
         # One byte more than expected reveals a text that is too long.
-        inflated = inflate.decompress(
-            base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)), size + 1
-        )
+        inflated = inflate.decompress(base64.urlsafe_b64decode(packed), size + 1)
     except (ValueError, zlib.error):
         raise ValueError(UNREADABLE) from None
     if len(inflated) != size or not inflate.eof or inflate.unused_data:

@@ -8,7 +8,8 @@ import streamlit as st
 from model.trace.head import Head
 from model.trace.translation import Decoding
 from model.translate.translator import Translator
-from viz.decoding.search_results import SearchResult, SearchWidths, score
+from viz.decoding.search_results import SearchResult, SearchWidths
+from viz.decoding.search_words import score
 from viz.draw.labels import escape_markdown
 from viz.links.searches import (
     MOST_SAMPLES,

@@ -12,10 +12,11 @@ from model.translate.translator import Translator
 from viz.browser.wave import wave
 from viz.draw.labels import axis_texts, escape_markdown, lower_first
 from viz.pages.positions_asked import Asked
+from viz.positions.circle import Circle
 from viz.positions.similarity import ByOffset, Similarity
 from viz.positions.table import Positions, untrained_words
 from viz.positions.view import KEYS, LENGTHS, PositionsView
-from viz.positions.waves import Circle, Waves, wave_names
+from viz.positions.waves import Waves, wave_names
 from viz.service import model_menu, session
 from viz.service.questions import OfModel
 from viz.shell import address, stage

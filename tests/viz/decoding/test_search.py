@@ -7,7 +7,7 @@ import pytest
 from model.paper.search import Sampling, Search
 from model.translate.translator import Translator
 from viz.compare.view import VIEW, CompareView
-from viz.decoding.search_results import comparison_words, likelier, widths_words
+from viz.decoding.search_words import comparison_words, likelier, widths_words
 from viz.links.parameters import parse
 from viz.links.searches import Settings, written_settings
 

@@ -27,6 +27,7 @@ from model.trace.attention_map import AttentionKind, AttentionMap, FloatArray, S
 from model.trace.trace import Trace
 from tests.kit.pictures import drawing
 from viz.draw import style, themes
+from viz.positions.circle import Circle
 from viz.positions.embedding_sum import EmbeddingSum
 from viz.positions.neighbours import MOST_HEADS, NeighbourHeads, neighbour_heads
 from viz.positions.score_terms import TermShares, term_shares
@@ -39,7 +40,7 @@ from viz.positions.table import (
     Positions,
     untrained_words,
 )
-from viz.positions.waves import NO_DIMENSION, Circle, Waves
+from viz.positions.waves import NO_DIMENSION, Waves
 from viz.save.picture import Layout
 
 SINUSOIDS = formula_table(32, 60)

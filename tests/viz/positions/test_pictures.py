@@ -9,13 +9,14 @@ from model.explain.position_measures import formula_table
 from model.record.intervention import Intervention, PositionEdit
 from model.translate.translator import Translator
 from tests.kit.pictures import LAYOUTS, require_same, values
+from viz.positions.circle import Circle
 from viz.positions.embedding_sum import EmbeddingSum
 from viz.positions.neighbours import NeighbourHeads, neighbour_heads
 from viz.positions.score_terms import TermShares, term_shares
 from viz.positions.shuffle import ShuffledDistances, reordered
 from viz.positions.similarity import ByOffset, Similarity
 from viz.positions.table import Formula, Positions
-from viz.positions.waves import Circle, FormulaWaves, Waves
+from viz.positions.waves import FormulaWaves, Waves
 from viz.positions.word_sum import WordSum
 
 SENTENCE = "The cat sat on the mat."
