@@ -1,6 +1,5 @@
 """What follows from additions to the tree: `tests/test_extensions.py` runs this in their copy."""
 
-from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,7 @@ from model.paper.transformer import Transformer
 from model.record import taps
 from model.record.recording import recording
 from model.survey.survey_file import read_survey
-from tests.kit.apptest import go_to, nodes
+from tests.kit.apptest import OpenApp, go_to, nodes
 from viz.effects.view import VIEW as EFFECTS
 from viz.heads.view import VIEW as HEADS
 from viz.inquiries.inquiry import Subject
@@ -33,7 +32,6 @@ from viz.talk.own_talks import ready_talk
 ROOT = Path(__file__).resolve().parents[2]
 SHIPPED = ROOT / "checkpoints"
 SENTENCE = "The cat sat."
-OpenApp = Callable[..., AppTest]
 
 
 def added(module: Any, name: str) -> Any:

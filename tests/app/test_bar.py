@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 
 from model.explain import labels
 from model.translate.translator import load
-from tests.kit.apptest import go_to
+from tests.kit.apptest import OpenApp, go_to
 from tests.kit.shown import captions, html, plain, warnings
 from tests.kit.tiny_checkpoint import PAIRS
 from viz.draw.labels import visible
@@ -23,8 +23,6 @@ from viz.service.jobs.running import translate
 from viz.service.questions import OfModel, Question
 from viz.service.results import Timed
 from viz.shell.bar import DIMMED
-
-OpenApp = Callable[..., AppTest]
 
 OWN = "Er hat einen neuen Computer gekauft."
 HOSTILE = [

@@ -1,6 +1,5 @@
 """The page that compares: two sentences with parts put across, and two models."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -16,7 +15,7 @@ from model.survey.probes import probed
 from model.survey.survey_file import save_survey
 from model.trace.head import Head
 from model.translate.translator import load
-from tests.kit.apptest import component, tell_state
+from tests.kit.apptest import OpenApp, component, tell_state
 from tests.kit.explorer_payload import Decoded
 from tests.kit.foreign_folders import save_foreign
 from tests.kit.shown import charts, plain, query
@@ -26,8 +25,6 @@ from viz.links.searches import Settings, written_settings
 from viz.pages.compare_heads import PATCHES, PUT_IN
 from viz.pages.compare_models import alike_words, matched_pair
 from viz.pages.compare_sentences import NO_SECOND
-
-OpenApp = Callable[..., AppTest]
 
 CAT, DOG = "The cat sat on the mat.", "The dog sat on the mat."
 

@@ -3,7 +3,6 @@
 import base64
 import json
 import shutil
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,7 +17,7 @@ from model.survey.survey_file import read_sentences, save_survey
 from model.trace.attention_map import AttentionKind, Site
 from model.trace.head import Head
 from model.translate.translator import Translator, load
-from tests.kit.apptest import component, tell_state, trigger
+from tests.kit.apptest import OpenApp, component, tell_state, trigger
 from tests.kit.explorer_payload import Decoded
 from tests.kit.shown import html, plain
 from tests.kit.surveys import damage_survey, write_tiny_survey
@@ -38,8 +37,6 @@ from viz.draw.word_diff import translations_html
 from viz.effects.price import price_words
 from viz.service import loaded
 from viz.service.versions import ModelVersion
-
-OpenApp = Callable[..., AppTest]
 
 SENTENCE = "The cat sat on the mat."
 

@@ -1,14 +1,10 @@
 """The head that a person looks at goes along from page to page."""
 
-from collections.abc import Callable
-
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from model.trace.attention_map import AttentionKind, Site
-from tests.kit.apptest import go_to
-
-OpenApp = Callable[..., AppTest]
+from tests.kit.apptest import OpenApp, go_to
 
 HEADS, MASKS, DECODING = "heads", "masks", "decoding"
 

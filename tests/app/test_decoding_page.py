@@ -1,7 +1,6 @@
 """The decoding page: other words taken, undone, kept in the address, and forgotten in time."""
 
 import re
-from collections.abc import Callable
 from functools import partial
 from html import unescape
 from typing import Any
@@ -14,7 +13,7 @@ from model.paper.search import Sampling, Search
 from model.record.intervention import Intervention
 from model.trace.attention_map import AttentionKind
 from model.translate.translator import Translator
-from tests.kit.apptest import go_to, lead, tell_state
+from tests.kit.apptest import OpenApp, go_to, lead, tell_state
 from tests.kit.explorer_payload import Decoded
 from tests.kit.shown import captions, html, more, query, said
 from tests.kit.tiny_checkpoint import PAIRS
@@ -24,8 +23,6 @@ from viz.pages import decoding_beams
 from viz.pages.decoding_beams import OWN_SEARCH
 from viz.pages.decoding_certainty import ALL_GIVEN, HESITATED
 from viz.pages.decoding_forced_words import NOT_AHEAD
-
-OpenApp = Callable[..., AppTest]
 
 SENTENCE, TRANSLATION = PAIRS[0]
 

@@ -1,14 +1,11 @@
 """What widgets and components begin with, in every run."""
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.kit.apptest import go_to
-
-OpenApp = Callable[..., AppTest]
+from tests.kit.apptest import OpenApp, go_to
 
 WRITTEN = {"sentence": "The man eats.", "target": "Der Hund frisst."}
 PLACES = [

@@ -2,17 +2,13 @@
 
 import json
 import re
-from collections.abc import Callable
 from functools import partial
 
 import pytest
-from streamlit.testing.v1 import AppTest
 
-from tests.kit.apptest import component, tell_state
+from tests.kit.apptest import OpenApp, component, tell_state
 from tests.kit.shown import captions, charts, html, more, query, said
 from tests.kit.tiny_checkpoint import PAIRS
-
-OpenApp = Callable[..., AppTest]
 
 SENTENCE = PAIRS[0][0]
 

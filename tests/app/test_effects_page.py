@@ -1,7 +1,7 @@
 import json
 import re
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from html import unescape
 from pathlib import Path
@@ -18,7 +18,7 @@ from model.explain.head_ablation import effects
 from model.record.intervention import Intervention
 from model.trace.attention_map import AttentionKind, Site
 from model.translate.translator import Translator
-from tests.kit.apptest import component, tell_state
+from tests.kit.apptest import OpenApp, component, tell_state
 from tests.kit.shown import captions, charts, html, more, plain, query, said
 from tests.kit.tiny_checkpoint import (
     PAIRS,
@@ -34,8 +34,6 @@ from viz.effects.price import price
 from viz.effects.ranking import MapRanking
 from viz.effects.removal_curve import NO_CURVES
 from viz.effects.self_maps import SelfMap
-
-OpenApp = Callable[..., AppTest]
 
 SENTENCE, TRANSLATION = PAIRS[0]
 CROSS = Site(AttentionKind.CROSS, 1)

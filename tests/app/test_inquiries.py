@@ -2,19 +2,16 @@
 
 import json
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.kit.apptest import component, go_to, trigger
+from tests.kit.apptest import OpenApp, component, go_to, trigger
 from tests.kit.shown import html
 from tests.kit.traces import DECODER_WORDS, entries, packed
 from viz.inquiries.registry import INQUIRIES
 from viz.registry.pages import HOME
-
-OpenApp = Callable[..., AppTest]
 
 SHIPPED = Path(__file__).resolve().parents[2] / "checkpoints"
 KEY = "inquiries"

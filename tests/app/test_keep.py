@@ -2,7 +2,6 @@
 
 import io
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 
 from model.trace.trace import Trace
 from model.translate.translator import load
-from tests.kit.apptest import go_to
+from tests.kit.apptest import OpenApp, go_to
 from tests.kit.shown import said
 from viz.links.mask_edits import Edit, write
 from viz.masks.batch_masks import batch_masks
@@ -23,8 +22,6 @@ from viz.save.formats import FORMATS, IMAGES
 from viz.service import model_menu
 from viz.service.questions import OfModel
 from viz.shell import save_menu
-
-OpenApp = Callable[..., AppTest]
 
 SECOND = "Did you get her letter?"
 

@@ -14,7 +14,7 @@ from model.record.intervention import UNCHANGED, Intervention
 from model.record.mask_presets import PRESETS
 from model.trace.attention_map import AttentionKind, BoolArray
 from model.translate.translator import Translator
-from tests.kit.apptest import tell_state
+from tests.kit.apptest import OpenApp, tell_state
 from tests.kit.explorer_payload import Decoded
 from tests.kit.shown import captions, headings, html, more, query, said
 from tests.kit.tiny_checkpoint import PAIRS
@@ -24,7 +24,6 @@ from viz.links.mask_edits import EDITABLE, Edit
 from viz.masks.batch_masks import batch_masks
 from viz.masks.mask import Cell
 
-OpenApp = Callable[..., AppTest]
 OpenMasks = Callable[..., AppTest]
 
 CROSS, ENCODER, DECODER = AttentionKind.CROSS, AttentionKind.ENCODER, AttentionKind.DECODER

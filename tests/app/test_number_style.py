@@ -1,19 +1,15 @@
 """Minus signs, zeros, percentages and counts on every page, of two models."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from streamlit.testing.v1 import AppTest
 
 from model.checkpoints.checkpoint import load_checkpoint, save_checkpoint
 from model.paper.transformer import Transformer
-from tests.kit.apptest import go_to
+from tests.kit.apptest import OpenApp, go_to
 from tests.kit.number_style import FAULTS, faults, texts
 from tests.kit.tiny_checkpoint import write_tiny_checkpoint
-
-OpenApp = Callable[..., AppTest]
 
 PARTS = {
     "heads": ("below", ["facts", "numbers", "query-key", "matrices"]),

@@ -2,19 +2,16 @@
 
 import json
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from model.explain.experiments import Experiment, save_experiments
-from tests.kit.apptest import go_to
+from tests.kit.apptest import OpenApp, go_to
 from tests.kit.shown import plain
 from viz.pages.positions_changed import ORIGINAL
 from viz.registry.pages import DEFAULT_SENTENCE
-
-OpenApp = Callable[..., AppTest]
 
 SHOWN = {
     "head": Experiment("The man eats.", "Without Cross 1.2.", 2.0, "cross.1.2"),

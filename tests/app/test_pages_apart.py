@@ -1,7 +1,7 @@
 """Every page after every other: each shows its own values, whatever was done on the one before."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -9,12 +9,10 @@ import pytest
 from streamlit.elements.lib.utils import user_key_from_element_id
 from streamlit.testing.v1 import AppTest
 
-from tests.kit.apptest import go_to, nodes, run_with, widget_states
+from tests.kit.apptest import OpenApp, go_to, nodes, run_with, widget_states
 from viz.links.parameters import Key, View, flag
 from viz.registry import pages
 from viz.registry.pages import AROUND, SHARED, VIEWS
-
-OpenApp = Callable[..., AppTest]
 
 OF_BAR = {each.name for each in (*SHARED, *AROUND)}
 

@@ -2,7 +2,6 @@ import base64
 import json
 import re
 import shutil
-from collections.abc import Callable
 from functools import partial
 from html import unescape
 from pathlib import Path
@@ -29,7 +28,7 @@ from model.paper.tokenizer import EOS, Tokenizer
 from model.paper.transformer import Transformer
 from model.record.intervention import Intervention, PositionEdit
 from model.translate.translator import Translator, load
-from tests.kit.apptest import component, tell_state
+from tests.kit.apptest import OpenApp, component, tell_state
 from tests.kit.explorer_payload import Decoded
 from tests.kit.shown import captions, headings, more, plain, query, said
 from tests.kit.tiny_checkpoint import PAIRS
@@ -38,8 +37,6 @@ from viz.pages.positions_changed import ORIGINAL
 from viz.positions.neighbours import neighbour_heads
 from viz.positions.score_terms import term_shares
 from viz.positions.similarity import ByOffset, Similarity
-
-OpenApp = Callable[..., AppTest]
 
 SHIPPED = Path(__file__).parents[2] / "checkpoints"
 SENTENCE = PAIRS[0][0]

@@ -1,21 +1,18 @@
 """A talk as a reading, and what Help offers: what the browser is told, the address."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.kit.apptest import component, go_to, trigger
+from tests.kit.apptest import OpenApp, component, go_to, trigger
 from tests.kit.shown import plain, query
 from viz.about import glossary
 from viz.talk import scenes
 from viz.talk.ready import ready_talk
 from viz.talk.scenes import Scene, Talk
-
-OpenApp = Callable[..., AppTest]
 
 SHIPPED = Path(__file__).parents[2] / "checkpoints"
 READY = ready_talk()

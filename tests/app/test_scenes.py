@@ -3,7 +3,6 @@
 import functools
 import json
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +21,7 @@ from model.record.mask_presets import PRESETS
 from model.trace.attention_map import AttentionKind
 from model.trace.trace import Trace
 from model.translate.translator import Translator, load
-from tests.kit.apptest import component, deliver, go_to, nodes, trigger
+from tests.kit.apptest import OpenApp, component, deliver, go_to, nodes, trigger
 from tests.kit.shown import captions, html, plain, query, said
 from viz.draw.labels import axis_texts
 from viz.links import mask_edits
@@ -34,8 +33,6 @@ from viz.service.questions import OfModel
 from viz.talk import own_talks, scene_panel, scenes, talk_files
 from viz.talk.ready import ready_talk
 from viz.talk.scenes import Scene, Talk
-
-OpenApp = Callable[..., AppTest]
 
 SHIPPED = Path(__file__).parents[2] / "checkpoints"
 READY = ready_talk()

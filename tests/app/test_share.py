@@ -1,7 +1,7 @@
 """The link of every page: it reopens the view, and the link of that view is the same."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -11,15 +11,13 @@ from hypothesis import strategies as st
 from streamlit import config
 from streamlit.testing.v1 import AppTest
 
-from tests.kit.apptest import component, go_to, trigger
+from tests.kit.apptest import OpenApp, component, go_to, trigger
 from viz.draw.labels import escape_markdown
 from viz.links import parameters as address_parameters
 from viz.links.parameters import Parameter
 from viz.masks.view import FURTHER
 from viz.registry.pages import HOME
 from viz.shell import share, share_panel, speaker_view
-
-OpenApp = Callable[..., AppTest]
 
 PAGES = ("heads", "masks", "positions", "about")
 PAGE = "http://localhost:8501/masks"

@@ -18,7 +18,7 @@ from model.explain.labels import HeadValues
 from model.explain.labels_file import save_labels
 from model.trace.attention_map import Site
 from model.translate.translator import load
-from tests.kit.apptest import go_to
+from tests.kit.apptest import OpenApp, go_to
 from tests.kit.labels import tiny_survey
 from tests.kit.shown import captions, html, plain, query, said
 from tests.kit.tiny_checkpoint import PAIRS, SNAPSHOTS, write_tiny_snapshots
@@ -26,8 +26,6 @@ from viz.heads.training_curves import NAMES
 from viz.service import session
 from viz.service.questions import OfModel
 from viz.service.versions import snapshot_of
-
-OpenApp = Callable[..., AppTest]
 
 NAME = "en-de-childhood"
 LAST = SNAPSHOTS[-1]

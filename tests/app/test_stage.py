@@ -1,7 +1,6 @@
 """The stage: its flag in the address, what it leaves out, and what its keys and its foot say."""
 
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 from model.explain import position_measures
 from model.trace.attention_map import Tokens
-from tests.kit.apptest import go_to
+from tests.kit.apptest import OpenApp, go_to
 from tests.kit.shown import html, query, said, warnings
 from tests.kit.tiny_checkpoint import PAIRS, write_tiny_snapshots
 from viz.draw import style, themes
@@ -20,8 +19,6 @@ from viz.save.picture import Layout
 from viz.shell import stage
 from viz.shell.stage import Step
 from viz.shell.stage_figure import for_stage
-
-OpenApp = Callable[..., AppTest]
 
 SENTENCE, TRANSLATION = PAIRS[0]
 PARTS = ("see", "inside", "compare", "change")

@@ -3,21 +3,18 @@
 import json
 import re
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from model.checkpoints.toy_tasks import TASKS
-from tests.kit.apptest import go_to
+from tests.kit.apptest import OpenApp, go_to
 from tests.kit.shown import captions, html, plain, query, warnings
 from viz.links.parameters import View
 from viz.masks.view import FURTHER
 from viz.registry.pages import DEFAULT_SENTENCE, VIEWS
 from viz.shell.bar import TOYS_WORDS
-
-OpenApp = Callable[..., AppTest]
 
 TOY = Path(__file__).parents[2] / "checkpoints" / "toy-reverse"
 

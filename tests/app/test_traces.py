@@ -3,7 +3,6 @@
 import os
 import re
 import tomllib
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -15,15 +14,13 @@ from model.translate.translator import load
 from tests.app.conftest import ROOT
 from tests.app.test_heads_page import component, select, selected, sent
 from tests.kit import traces
-from tests.kit.apptest import go_to
+from tests.kit.apptest import OpenApp, go_to
 from tests.kit.shown import captions, html, said, warnings
 from viz.links.parameters import View
 from viz.registry.pages import VIEWS
 from viz.service import model_menu
 from viz.service.model_menu import TRACES_VARIABLE
 from viz.shell import uploaded_trace
-
-OpenApp = Callable[..., AppTest]
 
 KINDS = {
     "gpt.npz": ("decoder", traces.DECODER_WORDS, "2 decoder layers of 3 heads, 4 tokens"),

@@ -1,16 +1,12 @@
 """A model with a vocabulary for each side, in the app."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from streamlit.testing.v1 import AppTest
 
-from tests.kit.apptest import go_to
+from tests.kit.apptest import OpenApp, go_to
 from tests.kit.shown import html, plain, warnings
 from tests.kit.tiny_checkpoint import PAIRS, write_tiny_checkpoint
-
-OpenApp = Callable[..., AppTest]
 
 
 @pytest.fixture(scope="module")

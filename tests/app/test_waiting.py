@@ -2,7 +2,7 @@
 
 import shutil
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
@@ -11,20 +11,18 @@ from typing import Any
 import pytest
 import streamlit as st
 import torch
-from streamlit.testing.v1 import AppTest
 
 from model.checkpoints.checkpoint import CheckpointError
 from model.serving.queue import RequestQueue, ServiceError
 from model.serving.store import ResultStore
 from model.trace.translation import Translation
 from model.translate.translator import Translator
+from tests.kit.apptest import OpenApp
 from tests.kit.tiny_checkpoint import write_tiny_checkpoint
 from viz.service import batching, loaded, session
 from viz.service.questions import OfModel
 from viz.service.versions import version_of
 from viz.shell.bar import DIMMED
-
-OpenApp = Callable[..., AppTest]
 
 SENTENCE = "The dog eats."
 

@@ -2,17 +2,15 @@
 
 import json
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from model.checkpoints.checkpoint import EXAMPLES
+from tests.kit.apptest import OpenApp
 from tests.kit.shown import query, warnings
 from viz.registry.pages import DEFAULT_SENTENCE
-
-OpenApp = Callable[..., AppTest]
 
 EXAMPLE = {"source": "Der Hund schläft.", "translation": "The dog sleeps.", "shows": "Sleep."}
 

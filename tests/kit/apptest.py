@@ -1,13 +1,16 @@
 """What a browser does that AppTest offers no way to do: open a page, and let components speak."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from streamlit.components.v2.bidi_component.main import _make_trigger_id
 from streamlit.proto.WidgetStates_pb2 import WidgetState, WidgetStates
 from streamlit.testing.v1 import AppTest
 from streamlit.util import calc_hash
+
+OpenApp = Callable[..., AppTest]
+"""Opens the app: `open_app` of tests/app/conftest.py."""
 
 
 def go_to(app: AppTest, page: str) -> AppTest:
