@@ -19,6 +19,7 @@ from model.translate.translator import Translator
 from tests.kit.readings import attention_heatmap
 from viz.draw import themes
 from viz.masks.window import OpeningWindow
+from viz.model_page.payload import Figure
 from viz.model_page.picture import PlayedSentence, WalkedModel, figure_of_model
 from viz.save.film import (
     HEIGHT,
@@ -142,15 +143,18 @@ def test_the_weights_in_a_frame_are_those_of_the_trace(
             assert np.abs(drawn - wanted).max() <= 14, (query, key)
 
 
-def test_a_played_sentence_ends_with_every_word_written(
-    chromium: None, translator: Translator, trace: Trace
-) -> None:
+@pytest.fixture
+def whole(translator: Translator, trace: Trace) -> Figure:
+    """The whole model with the sentence in it."""
     seen = read(trace)
     blocks = block_outputs(translator, trace)
-    shown = figure_of_model(
+    return figure_of_model(
         translator, trace, seen, facts_of(seen.maps), table=None, blocks=blocks, labels={}
     )
-    frames, seconds = frames_of(film(PlayedSentence(shown), "gif"))
+
+
+def test_a_played_sentence_ends_with_every_word_written(chromium: None, whole: Figure) -> None:
+    frames, seconds = frames_of(film(PlayedSentence(whole), "gif"))
     assert LEAST_SECONDS <= seconds <= MOST_SECONDS
     # The words of the translation are the upper tenth: written one by one, never taken back.
     ink = [float((255 - frame[: HEIGHT // 10]).mean()) for frame in frames]
@@ -159,14 +163,9 @@ def test_a_played_sentence_ends_with_every_word_written(
 
 
 def test_a_frame_of_the_walk_is_the_same_wherever_one_comes_from(
-    chromium: None, translator: Translator, trace: Trace
+    chromium: None, whole: Figure
 ) -> None:
-    seen = read(trace)
-    blocks = block_outputs(translator, trace)
-    shown = figure_of_model(
-        translator, trace, seen, facts_of(seen.maps), table=None, blocks=blocks, labels={}
-    )
-    walk = WalkedModel(shown).film()
+    walk = WalkedModel(whole).film()
     assert sum(frames for _, frames in walk.plan(10)) == pytest.approx(450, abs=2)
     # The palette of a GIF is taken from its end and its middle before it begins.
     shares = (1.0, 0.55, 0.07, 0.55, 0.07, 1.0)
