@@ -15,6 +15,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from model.brief import Brief
 from model.rules.phrases import Terms
 from model.rules.terms import TermRows, terms_of
 from model.rules.weight_rules import Lexicon
@@ -53,7 +54,7 @@ _SELDOM = 10
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class TermCells:
+class TermCells(Brief):
     """The cells of all rows with a choice, in the sentences of a set.
 
     Attributes:
