@@ -98,7 +98,7 @@ window.release = () => {
 };
 window.explorer = () => {
   for (const host of document.querySelectorAll("*")) {
-    const root = host.shadowRoot?.querySelector(".explorer");
+    const root = host.shadowRoot?.querySelector(".explorer, .heads-view");
     if (root) return root;
   }
   return null;
@@ -180,18 +180,21 @@ def path_of(page: str) -> str:
 class HeadsPage:
     """A browser's page that shows the app, at one viewport."""
 
+    ROOT = ".explorer"
+    """The component that shows all heads."""
+
     def __init__(self, page: Page, url: str) -> None:
         self.page = page
         self.url = url
-        self.root = page.locator(".explorer")
+        self.root = page.locator(self.ROOT)
         self.overview = page.locator("canvas.overview")
         self.matrix = page.locator("canvas.matrix")
         self.lines = page.locator("canvas.lines")
-        self.tooltip = page.locator(".explorer .tooltip")
-        self.spoken = page.locator(".explorer .spoken")
-        self.heading = page.locator(".explorer .name")
-        self.caption = page.locator(".explorer .caption")
-        self.legend = page.locator(".explorer .legend li")
+        self.tooltip = page.locator(f"{self.ROOT} .tooltip")
+        self.spoken = page.locator(f"{self.ROOT} > .spoken")
+        self.heading = page.locator(f"{self.ROOT} .name")
+        self.caption = page.locator(f"{self.ROOT} .caption")
+        self.legend = page.locator(f"{self.ROOT} .legend li")
         self.alerts = page.get_by_test_id("stAlert")
         # A long one stands folded in a summary.
         self.translation = page.locator("p[lang=de], summary > span[lang=de]")
@@ -439,7 +442,10 @@ def places(line: str) -> tuple[int, int]:
 
 def pixels(canvas: Locator) -> Pixels:
     """What a canvas holds, (row, column, RGBA) in device pixels."""
-    url = canvas.evaluate("canvas => canvas.toDataURL('image/png')")
+    # The picture of the model is a canvas within what is focused.
+    url = canvas.evaluate(
+        "node => (node.querySelector('canvas.space') ?? node).toDataURL('image/png')"
+    )
     image = Image.open(io.BytesIO(base64.b64decode(url.partition(",")[2])))
     return np.asarray(image.convert("RGBA"))
 
@@ -507,7 +513,7 @@ def wrong_cells(
         if not len(counts):
             wrong.append(f"({query}, {key}) is not there")
         elif not allowed[query, key]:
-            if {tuple(color) for color in colors.tolist()} != hatching(look):
+            if not is_hatched(colors, look):
                 wrong.append(f"({query}, {key}) is not hatched: {colors.tolist()}")
         # A number may stand on it; the ground is what most of the cell is.
         elif not has_colour(colors[counts.argmax()], float(weights[query, key]), look, gamma):
@@ -540,6 +546,14 @@ def wrong_tiles(
                 name = f"layer {tile['layer']}, head {tile['head']}, ({query}, {key})"
                 wrong.append(f"{name} {weights[query, key]}: {color}")
     return wrong
+
+
+def is_hatched(colors: NDArray[np.uint8], look: Theme) -> bool:
+    """Whether the colours of a cell are the two of hatching, or of slanted lines and between."""
+    ground, line = (np.array(channels(each)) for each in (look.forbidden, look.hatch))
+    low, high = np.minimum(ground, line), np.maximum(ground, line)
+    inside = bool(((colors >= low) & (colors <= high)).all())
+    return inside and len(colors) > 1 and bool((colors == ground).all(axis=1).any())
 
 
 def hatching(look: Theme) -> set[tuple[int, int, int]]:

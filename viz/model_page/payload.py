@@ -14,6 +14,7 @@ from model.trace.blocks import TEMPERATURES, Blocks
 from model.trace.trace import Trace
 from viz.browser.envelope import seal
 from viz.browser.trace_payload import Facts, Labels, values_of
+from viz.browser.trace_payload import pack as pack_trace
 from viz.draw import style
 from viz.draw.constants import CONSTANTS
 from viz.draw.labels import axis_texts
@@ -84,6 +85,8 @@ def pack(
     selection: Mapping[str, str] | None = None,
     vectors: bool = False,
     asks: Mapping[str, Any] | None = None,
+    in_corpus: bool = False,
+    reading: tuple[ReadTrace, Facts] | None = None,
 ) -> bytes:
     """A figure as the browser takes it, the "figure" of payloads.json.
 
@@ -101,6 +104,9 @@ def pack(
         selection: as in viz.browser.trace_payload.values_of.
         vectors: likewise.
         asks: from viz.model_page.asking; None where there is no model to ask.
+        in_corpus: as in viz.browser.trace_payload.values_of.
+        reading: the trace as its heads are shown, with their facts; None where they are shown as
+            they were recorded.
 
     Raises:
         TraceError: if the layers of one kind of attention differ in heads or tokens.
@@ -109,19 +115,19 @@ def pack(
     kinds = list(dict.fromkeys(site.kind for site in trace.maps))
     has_cross = AttentionKind.CROSS in kinds
     stacks = [kind for kind in kinds if kind in NAMES]
-    heads = values_of(
-        figure.seen,
-        figure.facts,
-        figure.labels,
-        effects=figure.effects,
-        epoch=epoch,
-        selection=selection,
-        stage=stage,
-        opens_cells=False,
-        vectors=vectors,
-    )
+    shown: dict[str, Any] = {
+        "effects": figure.effects,
+        "epoch": epoch,
+        "selection": selection,
+        "stage": stage,
+        "opens_cells": False,
+        "in_corpus": in_corpus,
+    }
+    heads = values_of(figure.seen, figure.facts, figure.labels, vectors=vectors, **shown)
+    read = None if reading is None else pack_trace(*reading, figure.labels, **shown)
     own = {
         "payload": "figure",
+        "reading": None if read is None else np.frombuffer(read, np.uint8),
         "key": key,
         "moment": moment,
         "play": play,

@@ -76,6 +76,8 @@ type KeyMeaning = { zoom?: number; whole?: true; enter?: true; step?: string };
 interface GestureCalls {
   /** Whether the whole model is seen, at rest. */
   isOut(): boolean;
+  /** Whether what is seen is part of a page that one reads: its wheel and one finger scroll that. */
+  isRead(): boolean;
   /** A finger or a button went down. */
   grasp(): void;
   zoom(point: WorldPoint, factor: number): void;

@@ -1,6 +1,15 @@
-// Figure 1 as a component of a page.
+// Figure 1 as a component of a page: the whole model, or beside a panel with all heads of a kind.
 
 import { mounted } from "../canvas/mount.js";
+import { HeadsView } from "./heads_view.js";
 import { ModelView } from "./view.js";
 
-export default mounted(".model-view", (root, page) => new ModelView(root, page), "rested");
+export default mounted(
+  ".model-view, .heads-view",
+  (root, { engine }) => {
+    if (!root.matches(".heads-view")) return new ModelView(root, { engine });
+    // Outside the app, an engine in the page may stand for Python.
+    return new HeadsView(root, { engine, ...(engine && { canAskPython: false, canRun: true }) });
+  },
+  "rested",
+);

@@ -83,7 +83,7 @@ export class Gestures {
   /** To be called when the whole model comes to be seen, or no longer is: one finger scrolls the page there, else the picture. */
   update() {
     const isOut = this.on.isOut();
-    this.target.style.touchAction = isOut ? "pan-x pan-y" : "none";
+    this.target.style.touchAction = isOut ? "pan-x pan-y" : this.on.isRead() ? "pan-y" : "none";
     this.target.style.userSelect = isOut ? "" : "none";
   }
 
@@ -95,6 +95,7 @@ export class Gestures {
 
   /** @type {(event: WheelEvent) => void} */
   _wheel(event) {
+    if (this.on.isRead() && !event.ctrlKey && !event.metaKey) return;
     const isOut = this.on.isOut();
     const along = Math.abs(event.deltaX) > Math.abs(event.deltaY);
     const idle = isOut && (along || event.deltaY >= 0);

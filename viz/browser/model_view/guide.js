@@ -72,7 +72,8 @@ export class Guide {
     const { figure } = this.travel.view;
     const { hidden } = this.walk.invitation;
     this.walk.can = this.travel.needs.can;
-    this.walk.offer(figure);
+    // Beside a panel, one is at a head and not on a way.
+    if (!this.travel.view.beside) this.walk.offer(figure);
     // The button needs room.
     if (this.walk.invitation.hidden !== hidden) this.travel.view.size();
     if (asked && asked !== this.stop) this.walk.start(figure, asked);

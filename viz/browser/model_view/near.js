@@ -45,7 +45,7 @@ export class Near {
 
   /** Room at the foot, for the walk's bubble or, on a page, Save. */
   get foot() {
-    return this.below || (this.view.figure.stage ? 16 : 44);
+    return this.below || (this.view.figure.stage || this.view.beside ? 16 : 44);
   }
 
   /** The room for what stands around a place. @type {(place: Place) => Partial<Insets>} */
@@ -103,7 +103,9 @@ export class Near {
     const filled = this.travel.needs.state(place);
     const { dataset } = this.view.root;
     if (dataset.filled !== filled) dataset.filled = filled;
-    if (!this.travel.moving) this.travel.reach?.show(this.hot);
+    if (this.travel.moving) return;
+    this.travel.reach?.show(this.hot);
+    this.view.beside?.drawn();
   }
 
   /** A head comes row by row, all else from left to right. @type {(context: Context, place: Place, share: number) => void} */
@@ -182,7 +184,7 @@ export class Near {
       const { switched } = this.travel;
       const head = { attention: place.kind, layer: place.layer, head: place.head, off: switched.spelled };
       const open = way("heads", tr("Open in Heads"), place.at === "weight" ? { ...head, cell: `${place.query}.${place.key}` } : head);
-      return this.travel.needs.can.without ? [...open, { text: switched.hasAll(place) ? tr("Switch on") : tr("Switch off"), open: () => switched.toggle(place) }] : open;
+      return this.travel.needs.can.without && !view.beside ? [...open, { text: switched.hasAll(place) ? tr("Switch on") : tr("Switch off"), open: () => switched.toggle(place) }] : open;
     }
     if (place.at === "block") return way("heads", tr("Open in Heads"), { attention: place.kind, layer: place.layer });
     if (place.at === "positions") return way("positions", tr("Open in Positions"), {});

@@ -65,7 +65,8 @@ export class NearHead {
     const names = this._compared(showing.drawn(place), place).map(({ name }) => name);
     const legend = names.length ? LEGEND_LINE * em * legendLines(names, (viewport.width - left - right) / em).length : 0;
     const above = hasLines ? 1.8 * em : 1.3 * em + emsOf(keys) * Math.SQRT1_2 * em;
-    const titled = place.at !== "head" || isLow ? 0.4 * em : hasLines ? em : (legend ? 1.6 : 3.2) * em;
+    const isNamed = Boolean(legend || this.travel.view.beside);
+    const titled = place.at !== "head" || isLow ? 0.4 * em : hasLines ? em : (isNamed ? 1.6 : 3.2) * em;
     return { top: top + above + titled + legend, bottom, left, right };
   }
 
@@ -167,7 +168,7 @@ export class NearHead {
         ...{ row: near.pointing.lit.query, key: near.pointing.lit.key },
         ...(isPlain && { rows: Math.floor(rows) }),
         alphaNumbers: compared.length ? 0 : 1,
-        label: (!near.isLow && label) || "",
+        label: (!near.isLow && !view.beside && label) || "",
       },
       inks,
     );

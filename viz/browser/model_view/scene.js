@@ -36,7 +36,9 @@ export class Scene {
 
   /** How much of the HTML is to be seen, 0 to 1. */
   get worldAlpha() {
-    const { camera, place } = this.travel;
+    const { camera, place, moving, view } = this.travel;
+    // Beside a panel, a head is all that is to be seen.
+    if (view.beside && !moving && "head" in place) return 0;
     const isHtml = place.at === "model" || place.at === "stack";
     return 1 - come(Math.log2(scaleOf(camera)), [FADES_FROM, GONE_AT], isHtml ? GONE_AT : Math.max(0.1, Math.log2(scaleOf(this.end))));
   }
@@ -72,8 +74,9 @@ export class Scene {
 
   /** Moves the HTML with the camera. @type {(camera: CameraView) => void} */
   _place({ x, y, across, up }) {
-    const { isMoving, isWhole: whole, view, viewport } = this.travel;
+    const { isMoving, view, viewport } = this.travel;
     const { world } = view;
+    const whole = this.travel.isWhole && !view.beside;
     const { left, top, width, height } = viewport;
     const transform = whole ? "" : `translate(${left + width / 2 - x * across}px, ${top + height / 2 - y * up}px) scale(${across}, ${up})`;
     if (world.style.transform !== transform) world.style.transform = transform;
@@ -90,11 +93,12 @@ export class Scene {
   _focus(moment) {
     const { place, space, camera, view } = this.travel;
     if (!("kind" in place)) return { head: -1, pale: 1, rows: 0 };
-    if (place.kind === constants.JOINT) return { head: -1, pale: PALEST, rows: 0 };
+    if (place.kind === constants.JOINT) return { head: -1, pale: view.beside ? 0 : PALEST, rows: 0 };
     const stack = view.stacks.find(({ stack: { blocks } }) => blocks.some(({ kind }) => kind === place.kind));
     const rows = stack?.rowsOf(moment, stack.stack.blocks[0].layers.indexOf(place.layer)) ?? 0;
     const tile = space.heads[`${place.kind}.${place.layer}`];
-    const palest = place.at === "block" ? PALE : PALEST;
+    // Beside a panel, that has all other heads.
+    const palest = place.at === "block" ? PALE : view.beside ? 0 : PALEST;
     const share = come(tile.width * camera.across, place.at === "block" ? [50, 100] : [PALES_FROM, PALEST_AT], tile.width * this.end.across);
     return { head: "head" in place ? place.head : -1, pale: 1 - (1 - palest) * share, rows };
   }

@@ -62,6 +62,7 @@ export class Travel {
     this.guide = new Guide(this);
     this.gestures = new Gestures(view.root, {
       isOut: () => this.isWhole,
+      isRead: () => Boolean(view.beside) && this.place.at === "head" && !view.figure?.stage,
       grasp: () => {
         this.grasped = this.place;
       },
@@ -89,7 +90,12 @@ export class Travel {
 
   /** Whether the whole model is seen, at rest. */
   get isWhole() {
-    return !this.moving && this.place.at === "model" && scaleOf(this.camera) === 1;
+    return !this.moving && this.place.at === "model" && scaleOf(this.camera) === this._least;
+  }
+
+  /** The scale at which the whole model is seen. */
+  get _least() {
+    return this.view.beside && this.space ? scaleOf(this._whole()) : 1;
   }
 
   get isMoving() {
@@ -106,8 +112,8 @@ export class Travel {
 
   // ---- where things are -------------------------------------------------------------------------------------------
 
-  /** Takes the measures of the figure at rest. @type {(width: number, height: number) => void} */
-  measure(width, height) {
+  /** Takes the measures of the figure at rest, and of the room in which it is seen. @type {(width: number, height: number, room: Viewport) => void} */
+  measure(width, height, room) {
     const { view } = this;
     const { places, figure, tile, tileGap } = view;
     /** @type {Space} */
@@ -132,8 +138,8 @@ export class Travel {
     });
     this.space = space;
     this.near.family = getComputedStyle(view.root).fontFamily;
-    this.size = { width, height };
-    this.scene.measure(width, height);
+    this.size = room;
+    this.scene.measure(room.width, room.height);
     this.look();
     this.guide.measure();
     if (this.place.at === "model" && !this.near.below) this._rest();
@@ -149,7 +155,8 @@ export class Travel {
   /** Leaves the whole model, of which enough has to be on the screen: else the page scrolls, and the camera sets out from where it was. */
   leave() {
     if (!this.isWhole) return;
-    const { root } = this.view;
+    const { root, beside } = this.view;
+    if (beside) return;
     const { top } = root.getBoundingClientRect();
     if (this.look() < LEAST_ROOM) root.scrollIntoView({ block: "start", behavior: "instant" });
     this.look();
@@ -159,20 +166,29 @@ export class Travel {
 
   /** Takes the part of the component that is on the screen, whose height it gives. */
   look() {
-    const { left, top, width, height } = this.view.root.getBoundingClientRect();
+    const { beside, root } = this.view;
+    // What scrolls by beside a panel stays as it is.
+    if (beside) return this._see({ left: 0, top: 0, ...this.size });
+    const { left, top, width, height } = root.getBoundingClientRect();
     const head = document.querySelector('[data-testid="stHeader"]')?.getBoundingClientRect().bottom ?? 0;
     const [from, to] = [Math.max(top, head, 0), Math.min(top + height, window.innerHeight)];
     const tall = Math.min(height, Math.max(to - from, LEAST_TALL));
-    this.viewport = { left: Math.max(0, -left), top: Math.min(Math.max(0, from - top), height - tall), width: width - this.guide.beside, height: tall };
-    const seen = Object.entries(this.viewport).map(([name, value]) => [`--seen-${name}`, `${value}px`]);
+    return this._see({ left: Math.max(0, -left), top: Math.min(Math.max(0, from - top), height - tall), width: width - this.guide.beside, height: tall });
+  }
+
+  /** @param {Travel["viewport"]} viewport */
+  _see(viewport) {
+    this.viewport = viewport;
+    const seen = Object.entries(viewport).map(([name, value]) => [`--seen-${name}`, `${value}px`]);
     const { style } = this.view.root;
     // Each that is set makes the browser style all within the component anew.
     for (const [name, value] of seen) if (style.getPropertyValue(name) !== value) style.setProperty(name, value);
-    return tall;
+    return viewport.height;
   }
 
-  /** The view that shows the whole model where it lies. @type {() => CameraView} */
+  /** The view that shows the whole model where it lies, or as far away as it takes beside a panel. @type {() => CameraView} */
   _whole() {
+    if (this.view.beside) return fitting(this.space.model, this.viewport, { margin: { top: 0, right: 0, bottom: 0, left: 0 } });
     const { left, top, width, height } = this.viewport;
     return { x: left + width / 2, y: top + height / 2, across: 1, up: 1 };
   }
@@ -230,7 +246,7 @@ export class Travel {
     if (isNew) {
       this.place = to;
       this.turn(to);
-      this.measure(this.size.width, this.size.height);
+      this.measure(this.space.model.width, this.space.model.height, this.size);
       this.dress();
     }
     this.guide.take(stop);
@@ -244,18 +260,22 @@ export class Travel {
   }
 
   /** Goes to a place by one smooth way; `lit` are a row and a column there, and `comes` is called on arrival.
-   * @type {(place: Place, how?: { lit?: { query?: number; key?: number }; comes?: (() => void) | null }) => void} */
-  go(place, { lit, comes = null } = {}) {
+   * With `atOnce`, there is no way, and one stands there.
+   * @type {(place: Place, how?: { lit?: { query?: number; key?: number }; comes?: (() => void) | null; atOnce?: boolean }) => void} */
+  go(place, { lit, comes = null, atOnce = false } = {}) {
     this.leave();
+    // What it says is of the place before.
+    if (this.view.tip) this.view.tip.hidden = true;
     this.place = place;
     this.turn(place, lit);
     this.dress();
     const to = this._viewOf(place);
     const way = path(this.camera, to, this.viewport);
-    if (!way.duration || wantsNoMotion()) {
+    if (!way.duration || atOnce || wantsNoMotion()) {
+      cancelAnimationFrame(this.frame);
       this.camera = to;
       this.moving = null;
-      if (way.duration) this._fade();
+      if (way.duration && !atOnce) this._fade();
       this._arrived();
       comes?.();
       this.view.draw();
@@ -325,7 +345,8 @@ export class Travel {
         this.go(place);
         return;
       }
-      if (!stop) view.say(place.at === "head" && !this.showing.isPlain(place) ? this.showing.said(place) : saidOf(place, view.figure));
+      // The panel has said what it has selected.
+      if (!stop && !(view.beside && place.at === "head")) view.say(place.at === "head" && !this.showing.isPlain(place) ? this.showing.said(place) : saidOf(place, view.figure));
       if (samePlace(place, this.told) && stop === this.toldStop) return;
       Object.assign(this, { told: place, toldStop: stop });
       view.tellPlace();
@@ -347,8 +368,12 @@ export class Travel {
     this.trail?.show(place, view.figure, [...this.near.ways(place), ...this.guide.ways]);
     this.trail?.tell(this.needs.refusal(place));
     this.reach?.describe(place.at === "head" ? this.showing.said(place) : saidOf(place, view.figure));
-    this.near.top = this.trail?.height(view.narrow) ?? 0;
+    // Beside a panel, that names the head.
+    const isNamed = Boolean(view.beside) && place.at === "head";
+    this.trail?.root.classList.toggle("named", isNamed);
+    this.near.top = isNamed ? 0 : (this.trail?.height(view.narrow) ?? 0);
     this.gestures.update();
+    view.beside?.moved(place);
   }
 
   /** One step out; whether there was one. */
@@ -398,7 +423,7 @@ export class Travel {
   key(event, key, { isHere, target }) {
     if (this.guide.key(event)) return true;
     const isControl = target.closest?.("button, input, [role=option], [role=listbox]");
-    if (key === "x" && "head" in this.place && this.needs.can.without && !typing(event)) {
+    if (key === "x" && !this.view.beside && "head" in this.place && this.needs.can.without && !typing(event)) {
       this.switched.toggle(this.place);
       return true;
     }
@@ -449,7 +474,7 @@ export class Travel {
   /** After a move by hand, one is where the middle of the screen is. */
   _free() {
     const middle = { x: this.camera.x, y: this.camera.y };
-    const under = scaleOf(this.camera) <= 1 ? MODEL : this._placeAt(middle, OPENED);
+    const under = scaleOf(this.camera) <= this._least ? MODEL : this._placeAt(middle, OPENED);
     // On the way from a head to its cells, no row opens.
     const place = under.at === "row" ? /** @type {Place} */ ({ at: "head", kind: under.kind, layer: under.layer, head: under.head }) : under;
     const changed = !samePlace(place, this.place);

@@ -93,3 +93,13 @@ interface FigurePlaces {
   }[];
   next: Rectangle | null;
 }
+
+/** The panel beside which the figure is seen from the place of a head. */
+interface Beside {
+  /** The height of the room beside it, in CSS pixels. */
+  height(): number;
+  /** One has come to a place. */
+  moved(place: Place): void;
+  /** What is seen at a place was drawn, and nothing moves. */
+  drawn(): void;
+}

@@ -20,6 +20,8 @@ import { Travel } from "./travel.js";
 /** @import { DrawnBlock } from "./stacks.js" */
 
 const LEAST_HEIGHT = 540;
+/** Beside a panel, the figure is laid out at so much width, at a text size of 16 pixels, and seen from afar. */
+const LEAST_WIDTH = 1000;
 
 // Payloads already played: returning from another page does not replay them.
 /** @type {Set<string>} */
@@ -43,6 +45,8 @@ export class ModelView {
   /** Whether the HTML shows what there is to be shown: on the way, it moves as it was drawn. */
   isDrawn = false;
   width = 0;
+  /** The element's own size, which the figure exceeds beside a panel. */
+  room = { width: 0, height: 0 };
   top = 0;
   gap = 0;
   narrow = false;
@@ -82,10 +86,16 @@ export class ModelView {
   /** @type {Trigger} */
   trigger;
 
-  /** @param {HTMLElement} root @param {{ engine?: ModelEngine | null }} [options] - `engine` of the page; else the payload says where to ask. */
-  constructor(root, { engine = null } = {}) {
+  /**
+   * @param {HTMLElement} root
+   * @param {object} options
+   * @param {ModelEngine | null} [options.engine] - of the page; else the payload says where to ask.
+   * @param {Beside | null} [options.beside] - the panel beside which one stands at a head.
+   */
+  constructor(root, { engine = null, beside = null } = {}) {
     this.root = root;
     this.engine = engine;
+    this.beside = beside;
     this.player = new Player(this);
     this.travel = new Travel(this);
     this.onKey = (/** @type {KeyboardEvent} */ event) => this._key(event);
@@ -95,9 +105,9 @@ export class ModelView {
     window.addEventListener("keydown", this.onKey, true);
     window.addEventListener("resize", this.onResize);
     window.addEventListener("beforeprint", this.onPrint);
-    this.unescape = escapable(() => this._letGo() || this.travel.out());
+    this.unescape = beside ? () => {} : escapable(() => this._letGo() || this.travel.out());
     this.resized = new ResizeObserver(() => {
-      if (this.root.clientWidth !== this.width) this._sizeSoon();
+      if (this.root.clientWidth !== this.room.width) this._sizeSoon();
     });
     this.resized.observe(root);
     // Content above appears and disappears.
@@ -138,8 +148,12 @@ export class ModelView {
 
   /** Takes Python's message. @type {(bytes: Bytes, report: Reporter, trigger: Trigger) => void} */
   update(bytes, report, trigger) {
+    this.take(new Figure(bytes), report, trigger);
+  }
+
+  /** @type {(figure: Figure, report: Reporter, trigger: Trigger) => void} */
+  take(figure, report, trigger) {
     Object.assign(this, { report, trigger });
-    const figure = new Figure(bytes);
     const theme = pageTheme(this.root, figure.themes);
     const before = this.figure;
     if (figure.id === before?.id && theme.name === this.inks.theme.name) return;
@@ -157,7 +171,7 @@ export class ModelView {
     const { player } = this;
     if (isNew) {
       const rests = wantsNoMotion() || (!figure.play && (figure.moment > 0 || PLAYED.has(figure.key) || Boolean(figure.place)));
-      PLAYED.add(figure.key);
+      if (!this.beside) PLAYED.add(figure.key);
       player.stand(figure.moment, rests);
       this.travel.needs.take();
       this.travel.switched.cross([]);
@@ -166,7 +180,7 @@ export class ModelView {
       player.stand(figure.moment, !(figure.play && !wantsNoMotion()));
     }
     if (isAsked) this.travel.asked(parsed(figure.place), figure.walk, { isNew });
-    Object.assign(this.figure, { id: figure.id, epoch: figure.epoch });
+    Object.assign(this.figure, { id: figure.id, epoch: figure.epoch, reading: figure.reading });
     this.draw();
   }
 
@@ -288,7 +302,9 @@ export class ModelView {
     const room = this.root.getBoundingClientRect();
     const [x, y] = [event.clientX - room.left, event.clientY - room.top];
     const left = Math.min(Math.max(4, x - this.tip.offsetWidth / 2), room.width - this.tip.offsetWidth - 4);
-    this.tip.style.transform = `translate(${left}px, ${y - this.tip.offsetHeight - 14}px)`;
+    const above = y - this.tip.offsetHeight - 14;
+    // What is beyond the edge is not seen.
+    this.tip.style.transform = `translate(${left}px, ${above < 0 ? y + 20 : above}px)`;
   }
 
   /** Goes to a place of the model. @type {(place: Place) => void} */
@@ -306,6 +322,7 @@ export class ModelView {
 
   /** Tells Python where a person stands. */
   tellPlace() {
+    if (this.beside) return;
     this.report({ key: this.figure.key, epoch: this.figure.epoch, moment: Math.min(this.player.reported, this.timeline.rests.length), place: spelled(this.travel.place), walk: this.travel.guide.stop });
   }
 
@@ -320,16 +337,28 @@ export class ModelView {
     });
   }
 
-  /** Lays everything out for the room that there is. */
-  size() {
-    const { root, figure, inks } = this;
-    this.width = root.clientWidth;
-    if (!this.width) return;
+  /** The height for the picture. */
+  _height() {
+    const { root, figure, beside } = this;
     /** @type {HTMLElement | null} */
     const picture = figure.stage ? root.closest(".st-key-picture") ?? document.querySelector(".st-key-picture") : null;
+    if (picture) return roomWithin(picture, root);
+    return beside ? beside.height() : Math.max(LEAST_HEIGHT, window.innerHeight - this.top - 14);
+  }
+
+  /** Lays everything out for the room that there is. */
+  size() {
+    const { root, figure, inks, beside } = this;
+    if (!root.clientWidth) return;
     this.top = this._top();
-    const room = picture ? roomWithin(picture, root) : Math.max(LEAST_HEIGHT, window.innerHeight - this.top - 14);
     const unit = parseFloat(getComputedStyle(document.documentElement).fontSize) / 16;
+    this.room = { width: root.clientWidth, height: this._height() };
+    this.width = beside ? Math.max(this.room.width, LEAST_WIDTH * unit) : this.room.width;
+    const room = (this.room.height * this.width) / this.room.width;
+    if (beside) {
+      root.style.height = `${this.room.height}px`;
+      this.world.style.width = `${this.width}px`;
+    }
     const first = sizesOf(figure, this.width, room, unit);
     this.narrow = first.narrow;
     root.classList.toggle("narrow", first.narrow);
@@ -379,7 +408,7 @@ export class ModelView {
     const { width, height } = within(this.world);
     Object.assign(this, { overlaid: fitted(this.overlay, width, height), overlaySize: [width, height], isDrawn: false });
     drawResidual(this, width, height);
-    this.travel.measure(width, height);
+    this.travel.measure(width, height, this.beside ? this.room : { width, height });
   }
 
   /** Shows one share of what happens, at rest: a frame of a film. @type {(share: number) => void} */
@@ -403,7 +432,7 @@ export class ModelView {
     const [target] = /** @type {HTMLInputElement[]} */ (event.composedPath());
     const inside = event.composedPath().includes(this.root);
     // After a click on the picture, what scrolls the page has the focus.
-    const isAround = target.contains(/** @type {ShadowRoot} */ (this.root.getRootNode()).host ?? this.root);
+    const isAround = !this.beside && target.contains(/** @type {ShadowRoot} */ (this.root.getRootNode()).host ?? this.root);
     // A control takes its own keys.
     if (target.type === "range" && target !== this.player.slider) return;
     if (this.travel.key(event, key, { isHere: inside || isAround, target })) {

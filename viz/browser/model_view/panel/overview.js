@@ -10,7 +10,7 @@ const TILE_GAP = 4;
 const LARGEST_TILE = 88;
 const SMALLEST_TILE = 30;
 const NAME_ROOM = { plain: 1.3, measured: 2.3 };
-const MARK = { radius: 2.6, room: 4 };
+const DOT = { radius: 2.6, room: 4 };
 const ZOOM_STEPS = [1, 1.5, 2, 3, 4, 6, 8, 12];
 const FINEST_CELL = 6;
 
@@ -178,7 +178,7 @@ export class Overview {
     this.gutter = flows ? 0 : Math.ceil((room < 420 ? 1.6 : named) * rem);
     this.header = flows ? 0 : Math.ceil(1.6 * rem);
     const nameRoom = flows ? (measure ? NAME_ROOM.measured : NAME_ROOM.plain) * rem : 0;
-    this.markRoom = !flows && heads.some((each) => this._isMarked({ attention, ...each })) ? MARK.room : 0;
+    this.markRoom = !flows && heads.some((each) => this._isMarked({ attention, ...each })) ? DOT.room : 0;
     this.measureRoom = measure ? rem : 0;
     const above = nameRoom + this.markRoom;
     this.above = above;
@@ -333,7 +333,7 @@ export class Overview {
     for (const { tile, x, y } of named) {
       if (!this._isMarked(tile)) continue;
       context.beginPath();
-      context.arc(x + tile.width - MARK.radius - 1, y - up, MARK.radius, 0, 2 * Math.PI);
+      context.arc(x + tile.width - DOT.radius - 1, y - up, DOT.radius, 0, 2 * Math.PI);
       context.fill();
     }
     context.restore();

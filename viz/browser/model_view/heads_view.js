@@ -1,0 +1,392 @@
+// All heads of a kind in a panel, and beside it the model's picture at the place of one of them. All weights are here, so
+// selecting a head never waits for the server; Python hears the selection afterwards and updates the rest of the page.
+
+import constants from "../../draw/constants.json" with { type: "json" };
+import { said } from "../canvas/controls.js";
+import { element } from "../canvas/dom.js";
+import { escapable } from "../canvas/escape.js";
+import { payloadId } from "../canvas/envelope.js";
+import { plainKey, typing } from "../canvas/keys.js";
+import { ASK_EVENT, SHOWN_EVENT, pageGround, pageTheme } from "../canvas/page.js";
+import { Palette } from "../canvas/paint.js";
+import { ALL_ON_EVENT, heed, meets, tell } from "../canvas/shared.js";
+import { tr } from "../canvas/wording.js";
+import { altOf, captionOf, titleOf } from "./head_words.js";
+import { shownHeads } from "./how.js";
+import { chosenOf, chosenSpelled, legalChosen } from "./panel/chosen.js";
+import { HeadsPanel, compareHint } from "./panel/panel.js";
+import { Figure } from "./payload.js";
+import { outer, partOfJoint, samePlace, spelled } from "./places.js";
+import { ModelView } from "./view.js";
+
+const SELECTION_PAUSE = 120;
+const HEIGHT_LEAST = 260;
+const ROOM_AROUND_CAPTION = 24;
+
+export class HeadsView {
+  /** @type {Figure} */
+  figure;
+  /** @type {Palette} */
+  palette;
+  /** @type {Chosen} */
+  state;
+  /** @type {string | null} */
+  reported = null;
+  lastTold = -Infinity;
+  /** @type {string | undefined} */
+  toldOff;
+  size = "";
+  /** Whether the panel leads the picture, which then need not tell it where it is. */
+  leads = false;
+  /** @type {Reporter} */
+  report = () => {};
+  /** @type {Trigger} */
+  trigger = () => {};
+  /** @type {number | undefined} */
+  waiting;
+
+  /**
+   * @param {HTMLElement} root
+   * @param {object} options
+   * @param {ModelEngine | null} [options.engine] - of the page; else the payload says where to ask.
+   * @param {boolean} [options.canAskPython] - whether Python is there.
+   * @param {boolean} [options.canRun] - whether Python, or the page's own engine, can read the trace in another way and
+   *   switch heads off.
+   * @param {number | null} [options.height] - height in CSS pixels of a picture beside the overview; null ends it with the
+   *   window. A notebook, whose cells scroll through the window, needs a fixed height.
+   */
+  constructor(root, { engine = null, canAskPython = true, canRun = canAskPython, height = null } = {}) {
+    this.root = root;
+    this.canAskPython = canAskPython;
+    this.given = height;
+    // In the capture phase, ahead of the model's picture and of the page, which use the same keys.
+    this.onKey = (/** @type {KeyboardEvent} */ event) => this._key(event);
+    window.addEventListener("keydown", this.onKey, true);
+    this.panel = new HeadsPanel(
+      root,
+      {
+        change: (changes) => this.change(changes),
+        activate: () => this.space.focus(),
+        refuse: (text) => this._refuse(text),
+        say: (text) => this._say(text),
+        trigger: (event, value) => this.trigger(event, value),
+      },
+      { python: canAskPython, runs: canRun },
+    );
+    this.space = element("div", "model-view", { tabindex: "0", role: "application" });
+    this.model = new ModelView(this.space, { engine, beside: this });
+    this.showing = this.model.travel.showing;
+    this.showing.hasGamma = true;
+    this.showing.told = (how) => this._heard(how);
+    this.hint = element("p", "hint", { hidden: "" });
+    this.caption = element("p", "caption");
+    this.spoken = element("div", "spoken", { "aria-live": "polite" });
+    const right = element("section", "right", { "aria-label": tr("One head") }, this.hint, this.space, this.caption);
+    const { panel } = this;
+    root.replaceChildren(panel.tools.root, element("div", "panes", {}, panel.root, right), panel.tooltip.element, this.spoken);
+    this.resized = new ResizeObserver(() => this._resize());
+    this.resized.observe(root);
+    this.onResize = () => this._resize();
+    window.addEventListener("resize", this.onResize);
+    this.onAsk = () => this._tellFoot();
+    this.onAllOn = () => this.change({ off: [] });
+    document.addEventListener(ASK_EVENT, this.onAsk);
+    document.addEventListener(ALL_ON_EVENT, this.onAllOn);
+    this.unheed = heed("pointed", (/** @type {WordRange[] | null} */ words) => this._light(words));
+    this.unescape = escapable(() => this._letGo());
+  }
+
+  dispose() {
+    this.resized.disconnect();
+    this.panel.dispose();
+    this.model.dispose();
+    window.removeEventListener("resize", this.onResize);
+    window.removeEventListener("keydown", this.onKey, true);
+    document.removeEventListener(ASK_EVENT, this.onAsk);
+    document.removeEventListener(ALL_ON_EVENT, this.onAllOn);
+    this.unheed();
+    this.unescape();
+    clearTimeout(this.waiting);
+  }
+
+  /** The trace in the reading that is shown. @returns {ExplorerPayload} */
+  get payload() {
+    return this.figure.reading ?? this.figure;
+  }
+
+  // ---- changing ---------------------------------------------------------------------------------------------------
+
+  /** Takes Python's message; redraws only what differs. @type {(bytes: Bytes, report: Reporter, trigger?: Trigger) => void} */
+  update(bytes, report, trigger) {
+    this.report = report;
+    if (trigger) this.trigger = trigger;
+    const id = payloadId(bytes);
+    if (this.figure?.id === id) {
+      if (pageGround(this.root) !== this.palette.theme.ground) this._redraw();
+      return;
+    }
+    const before = this.figure;
+    const figure = new Figure(bytes);
+    const asked = figure.epoch !== before?.epoch;
+    this.figure = figure;
+    this.root.classList.toggle("on-stage", figure.stage);
+    const chosen = chosenOf(figure.selection);
+    const keeps = before?.key === figure.key && Boolean(before.reading) === Boolean(figure.reading);
+    this.state = this._legal(asked ? chosen : { ...this.state, ...(keeps ? {} : { cell: null }) });
+    if (asked) this.reported = JSON.stringify({ ...chosenSpelled(chosen), width: "wide" });
+    this._draw(true);
+    this._lead();
+    this.root.dataset.payload = id;
+    // In a trace with fewer layers or heads, the selection may be another.
+    this._tell();
+  }
+
+  /** @type {(changes: Partial<Chosen>) => void} */
+  change(changes) {
+    this._take(changes);
+    this._lead();
+    this._tell();
+  }
+
+  /** @type {(changes: Partial<Chosen>) => void} */
+  _take(changes) {
+    const before = this.state;
+    this.state = this._legal({ ...before, ...changes });
+    const anew = /** @type {const} */ (["attention", "order", "gamma", "only", "off"]).some(
+      (name) => JSON.stringify(before[name]) !== JSON.stringify(this.state[name]),
+    );
+    this._draw(anew);
+  }
+
+  /** What the trace allows of what is chosen: a cell of all three kinds in one picture is one of its own kind.
+   * @type {(state: Chosen) => Chosen} */
+  _legal(state) {
+    const legal = legalChosen(state, this.payload);
+    if (legal.attention !== constants.JOINT || !legal.cell || this.figure.reading) return legal;
+    const part = partOfJoint(this.figure, ...legal.cell);
+    if (!part || part.key === null) return { ...legal, cell: null };
+    return legalChosen({ ...legal, attention: part.kind, cell: [part.query, part.key] }, this.payload);
+  }
+
+  /** Selects a head, and a cell or null, from code; keeps the reader's other settings.
+   * @type {(head: Pick<Chosen, "attention" | "layer" | "head" | "cell">) => void} */
+  select({ attention, layer, head, cell }) {
+    this.change({ attention, layer, head, cell, compare: [], only: null });
+  }
+
+  /** @param {string} refusal */
+  _refuse(refusal) {
+    const { left, bottom } = this.panel.scale.root.getBoundingClientRect();
+    this.panel.tooltip.show({ clientX: left, clientY: bottom }, said("strong", refusal));
+    this._say(refusal);
+  }
+
+  /** Lets go of one thing beside the head; whether there was any. */
+  _letGo() {
+    if (!this.root.clientWidth || !this.figure) return false;
+    if (this.panel.tools.letGo()) return true;
+    const { place } = this.model.travel;
+    if (place.at === "row" || place.at === "weight") return this.model.travel.out();
+    // What is presented stays as it is: there Escape leaves the stage.
+    if (this.figure.stage) return false;
+    if (place.at === "head") return this.showing.pinned ? this.showing.letGo() : this.panel.letGo();
+    this.model.travel.go(this._place);
+    return true;
+  }
+
+  // ---- the place --------------------------------------------------------------------------------------------------
+
+  /** Where what is selected lies in the model. @returns {Place} */
+  get _place() {
+    const { attention, layer, head, cell } = this.state;
+    /** @type {Place} */
+    const place = { at: "head", kind: attention, layer: this.payload.kind(attention).layers[layer], head };
+    return cell && !this.figure.reading ? { ...place, at: "weight", query: cell[0], key: cell[1] } : place;
+  }
+
+  height() {
+    const top = this.space.getBoundingClientRect().top + this._scrolled;
+    const screen = this.given ?? window.innerHeight;
+    const room = screen - top - this.caption.offsetHeight - ROOM_AROUND_CAPTION;
+    // Below the panel, it need not be higher than wide.
+    return room < HEIGHT_LEAST ? Math.max(HEIGHT_LEAST, Math.min(0.65 * screen, 1.1 * this.space.clientWidth)) : room;
+  }
+
+  /** How far the page, or what holds a notebook's cell, lies above the window. */
+  get _scrolled() {
+    if (this.given) return -this.root.getBoundingClientRect().top;
+    const { host } = /** @type {Partial<ShadowRoot>} */ (this.root.getRootNode());
+    return host?.closest('[data-testid="stMain"]')?.scrollTop ?? window.scrollY;
+  }
+
+  /** Selects the head at a place to which one has come by hand. @type {Beside["moved"]} */
+  moved(place) {
+    if (this.leads || !this.state) return;
+    if ("head" in place) {
+      const layer = this.payload.kind(place.kind).layers.indexOf(place.layer);
+      const cell = place.at === "weight" ? /** @type {Cell} */ ([place.query, place.key]) : null;
+      this._heard({ ...this.showing.how, attention: place.kind, layer, head: place.head, cell });
+    } else this._tellCaption(place.at);
+  }
+
+  /** Tells where the cells of the head lie, beside what is painted. */
+  drawn() {
+    const { travel } = this.model;
+    const { place } = travel;
+    if (place.at === "head") {
+      const { left, top, width, height } = travel.near.head.room(place);
+      const [{ cells }] = this.panel.drawn;
+      this.model.canvas.dataset.cells = JSON.stringify([left, top, width, height, cells.nQueries, cells.nKeys]);
+    }
+    const { attention, layer, head, view } = this.state;
+    this.root.dataset.painted = JSON.stringify({ id: this.figure.id, attention, layer, head, view });
+  }
+
+  /** Takes what was chosen in the picture. @param {Partial<Chosen>} changes */
+  _heard(changes) {
+    if (this.leads) return;
+    this._take(changes);
+    this._tellCaption(this.model.travel.place.at);
+    this._tell();
+  }
+
+  // ---- keys -------------------------------------------------------------------------------------------------------
+
+  /** Keys that act on the selected head: on a stage wherever the focus is. @type {(event: KeyboardEvent) => void} */
+  _key(event) {
+    const key = plainKey(event);
+    if (!this.figure || !key || event.shiftKey || typing(event)) return;
+    const { stage } = this.figure;
+    const path = event.composedPath();
+    const isAtHead = this.model.travel.place.at === "head" && (stage || path.includes(this.space));
+    const { panel, state } = this;
+    /** @type {Record<string, [down: number, right: number]>} */
+    const steps = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] };
+    if (key in steps && isAtHead) panel.step(...steps[key]);
+    else if (key === "x" && panel.canSwitchOff && (stage || path.includes(this.root))) panel.switchShown();
+    else if (key === "v" && stage) this.change({ view: state.view === "lines" ? "heatmap" : "lines" });
+    else if (key === "a" && stage) {
+      const { attentions } = this.payload;
+      panel.changeAttention(attentions[(attentions.indexOf(state.attention) + 1) % attentions.length]);
+    } else return;
+    event.preventDefault();
+    event.stopImmediatePropagation();
+  }
+
+  // ---- telling ----------------------------------------------------------------------------------------------------
+
+  /** Tells the foot of the stage which heads are shown, and marks them on its map. */
+  _tellFoot() {
+    if (!this.figure?.stage) return;
+    const { attention, layer, head, compare } = this.state;
+    const kind = this.payload.kind(attention);
+    const label = compare.length > 1 ? null : this.payload.facts(attention, layer, head)?.label;
+    const text = [titleOf(kind, this.state), label].filter(Boolean).join(" – ");
+    const detail = { text, map: { layers: kind.layers.length, heads: kind.heads, at: shownHeads(this.state) } };
+    document.dispatchEvent(new CustomEvent(SHOWN_EVENT, { detail }));
+  }
+
+  /** Lets the translation above the page know which heads are off, before Python does. */
+  _tellOff() {
+    const off = this.state.off.join("-");
+    if (this.canAskPython && off !== this.toldOff) tell("off", (this.toldOff = off));
+  }
+
+  _selection() {
+    const room = this.root.clientWidth;
+    const width = room < constants.NARROW ? "narrow" : room < constants.SIDE_BY_SIDE ? "middle" : "wide";
+    return { ...chosenSpelled(this.state), width };
+  }
+
+  /** Reports the selection to Python after a pause: several quick steps make one report. */
+  _tell() {
+    if (JSON.stringify(this._selection()) === this.reported) return;
+    clearTimeout(this.waiting);
+    const pause = Math.max(0, this.lastTold + SELECTION_PAUSE - performance.now());
+    // After the paint: the message must not delay the picture.
+    this.waiting = setTimeout(() => {
+      const selection = this._selection();
+      this.reported = JSON.stringify(selection);
+      this.lastTold = performance.now();
+      this.report({ ...selection, epoch: this.figure.epoch });
+    }, pause);
+  }
+
+  // ---- drawing ----------------------------------------------------------------------------------------------------
+
+  _resize() {
+    // A hidden or detached root has no width.
+    if (!this.figure || !this.root.clientWidth) return;
+    if (this._size() !== this.size) this._redraw();
+  }
+
+  _redraw() {
+    this._draw(true);
+    this._lead();
+  }
+
+  /** What the layout depends on besides the content and the space for it. */
+  _size() {
+    const rem = getComputedStyle(document.documentElement).fontSize;
+    return [this.root.clientWidth, this.given ?? window.innerHeight, window.devicePixelRatio, rem].join();
+  }
+
+  /** @param {boolean} anew - whether the overview shows something else than before. */
+  _draw(anew) {
+    const { payload, state, panel, figure } = this;
+    if (!this.palette || anew) this.palette = new Palette(pageTheme(this.root, payload.themes), state.gamma);
+    panel.take(payload, state, this.palette);
+    if (figure.stage) this._tellFoot();
+    else panel.show(anew ? (this.given ?? window.innerHeight) : null);
+    this._tellOff();
+    this.size = this._size();
+  }
+
+  /** Has the picture show what is selected: another head at once, a weight of the same one by the way there. */
+  _lead() {
+    const { model, state, figure, showing } = this;
+    const { travel } = model;
+    const to = this._place;
+    this.leads = true;
+    showing.take(state);
+    if (model.figure?.id !== figure.id || model.inks.theme.name !== this.palette.theme.name) {
+      model.take(Object.assign(figure, { place: spelled(to) }), () => {}, this.trigger);
+    }
+    const off = state.off.map((each) => each.split("."));
+    travel.switched.cross(off.map(([kind, layer, head]) => [kind, Number(layer), Number(head)]));
+    const { place } = travel;
+    const isIn = place.at === "row" && samePlace(/** @type {Place} */ (outer(place, figure)), to);
+    this._tellCaption(to.at);
+    if (!isIn) travel.go(to, { atOnce: to.at === "head" && place.at === "head" });
+    this.leads = false;
+  }
+
+  /** Says how the picture is read at such a place, and how to go on. @param {Place["at"]} at */
+  _tellCaption(at) {
+    const { payload, state, panel } = this;
+    const kind = payload.kind(state.attention);
+    const { drawn } = panel;
+    const read = { lines: state.view === "lines", several: drawn.length > 1, isCut: false, canAskPython: !this.figure.reading };
+    this.caption.textContent = at === "head" ? captionOf(payload, kind, read) : tr("Escape leads one step out.");
+    this.space.setAttribute("aria-label", altOf(payload, kind, drawn));
+    this.hint.hidden = !panel.adding;
+    const isFull = drawn.length >= constants.MOST_COMPARED;
+    this.hint.textContent = [...(isFull ? [] : [compareHint()]), tr("Escape ends the comparison.")].join(" ");
+  }
+
+  /** @type {(text: string) => void} */
+  _say(text) {
+    this.spoken.textContent = text;
+  }
+
+  /** Lights words, `{side, first, end}` each, that are pointed at on this page; null for none.
+   * @type {(words: WordRange[] | null) => void} */
+  _light(words) {
+    if (!this.figure || this.figure.stage) return;
+    const places = (/** @type {Axis} */ axis) => {
+      const there = this.payload.words(this.state.attention, axis);
+      return there.flatMap((word, place) => (word && words && meets(word, words) ? [place] : []));
+    };
+    this.panel.overview.light({ queries: places("queries"), keys: places("keys") });
+  }
+}
