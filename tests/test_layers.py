@@ -25,9 +25,9 @@ FLOORS = (
     ("viz.charts",),
     ("viz.save", "viz.browser"),
     ("viz.links",),
+    ("viz.model_page",),
     (
         *(
-            "viz.model_page",
             "viz.heads",
             "viz.effects",
             "viz.decoding",
@@ -71,7 +71,8 @@ WITHOUT_TORCH = (
     "viz.save",
     "viz.browser",
     "viz.links",
-    *FLOORS[13],
+    "viz.model_page",
+    *FLOORS[14],
 )
 """Rooms that are loaded, with all that they import, where there is no torch."""
 

@@ -89,6 +89,7 @@ def whole_view(request: Request) -> WholeView:
     if asked.head is not None:
         selection["head"] = str(asked.head)
     return WholeView(
+        trace,
         seen,
         facts_of(seen.maps),
         request.labels,

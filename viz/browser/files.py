@@ -38,6 +38,7 @@ _COMMENT = re.compile(r"^[ \t]*(?://.*|/\*(?:[^*]|\*(?!/))*\*/)\n", re.MULTILINE
 _TYPE = re.compile(r"/\*\* @type .*? \*/ ?")
 _EXPORT = re.compile(r"^export (?=(?:async )?(?:function|class|const|let)\b)", re.MULTILINE)
 _LEFT = re.compile(r"^(?:import|export|@import)\b.*", re.MULTILINE)
+_INDENTED = re.compile(r"^[ \t]+", re.MULTILINE)
 _DEFINED = re.compile(
     r"^(?:async )?(?:function\*?|class|const|let) (\w+|\[[^]]*\]|\{[^}]*\})", re.MULTILINE
 )
@@ -64,7 +65,8 @@ def joined(entry: str | Path) -> str:
     """A script or a style sheet with all that it imports, each file once, before what imports it.
 
     A component's script is one module that cannot import its neighbours, and there is no build
-    step. A JSON file becomes a constant of its name. Comments, types among them, are left out.
+    step. A JSON file becomes a constant of its name. Comments, types among them, and
+    indentation are left out: so no text within a script may go over several lines.
 
     Args:
         entry: a path; one that is relative begins in this folder.
@@ -84,7 +86,7 @@ def joined(entry: str | Path) -> str:
                         f"{path.name} and {owners[name].name} both define {name}, and one script "
                         "holds a name once; rename one of them."
                     )
-    return "\n".join(parts.values())
+    return _INDENTED.sub("", "\n".join(parts.values()))
 
 
 def _add(path: Path, parts: dict[Path, str], added: set[Path], *, is_entry: bool = False) -> None:

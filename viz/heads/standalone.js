@@ -1,7 +1,7 @@
-// Runs the explorer in a standalone file, in place of the app's page and server.
+// All heads beside the model's picture, in a file of their own.
 
 import { drawnDocument } from "../browser/canvas/document.js";
 import { part } from "../browser/canvas/dom.js";
-import { Explorer } from "../browser/explorer/explorer.js";
+import { HeadsView } from "../browser/model_view/heads_view.js";
 
-drawnDocument((shadow) => new Explorer(part(shadow, ".explorer"), { canAskPython: false }));
+drawnDocument((shadow) => new HeadsView(part(shadow, ".heads-view"), { canAskPython: false }));

@@ -8,28 +8,33 @@ from pathlib import Path
 
 from model.explain.labels import opening_heads
 from model.explain.measures import facts_of
-from model.explain.reading import ReadTrace, read
+from model.explain.reading import AS_RECORDED, ReadTrace, read
 from model.trace.attention_map import AttentionKind, FloatArray, Site, TraceError
 from model.trace.trace import Trace
 from model.trace.trace_file import require_shares
-from viz.browser.explorer import CSS, HTML
 from viz.browser.files import joined
-from viz.browser.trace_payload import Facts, Labels, pack, require_alike
+from viz.browser.trace_payload import Facts, Labels, require_alike
 from viz.heads.view import SELECTED, VIEW
+from viz.model_page.arcs import arcs_of
+from viz.model_page.payload import Figure, pack
 from viz.save.document import document
+
+HTML = '<div class="headscope heads-view"></div>'
+CSS = joined("model_view/model_view.css")
 
 _USUAL = {
     each.name: each.write(each.default)
     for each in VIEW.parameters
     if each.name in SELECTED and each.name not in ("layer", "head")
 }
-"""What the explorer begins with, as it spells it; layer and head depend on the model."""
+"""What is selected at first, as an address spells it; layer and head depend on the model."""
 
 MOST_WEIGHTS = 20_000_000
 """The most weights of one page: each is a byte of the file and of the browser's memory."""
 
 
 def heads_page(
+    trace: Trace,
     seen: ReadTrace,
     facts: Facts,
     labels: Labels,
@@ -41,17 +46,18 @@ def heads_page(
 ) -> str:
     """The heads view of one trace as a complete HTML document, to be written as UTF-8.
 
-    It holds the app's own explorer with every weight: overview, large heatmap, lines, comparison,
-    what is said under the pointer, and the keyboard. How the trace is read is settled in it, and no
-    cell can be looked into: both need the model.
+    It holds the app's own picture with every weight: overview, one head in the model, lines,
+    comparison, what is said under the pointer, and the keyboard. How the trace is read is settled
+    in it, and a weight is shown without what makes it: both need the model.
 
     Args:
+        trace: of any model.
         seen: the trace as it is read.
         facts: of model.explain.measures.head_facts, by site.
         labels: of model.explain.labels.Survey, by site; sites may be absent.
-        effects: as in viz.browser.trace_payload.pack.
+        effects: as in viz.browser.trace_payload.values_of.
         title: what the file is of, such as the sentence; any text.
-        selection: what is selected at first, as the explorer spells it, such as {"layer": "2"};
+        selection: what is selected at first, as an address spells it, such as {"layer": "2"};
             what is left out is as in the app.
         dark: None follows the reader's own choice of light or dark.
 
@@ -59,7 +65,22 @@ def heads_page(
         TraceError: if the layers of one kind of attention differ in heads or tokens.
     """
     usual = opening(seen, labels)
-    payload = pack(seen, facts, labels, effects=effects, selection=usual | dict(selection or {}))
+    is_read = seen.reading != AS_RECORDED
+    recorded = read(trace) if is_read else seen
+    payload = pack(
+        Figure(
+            trace=trace,
+            seen=recorded,
+            facts=facts_of(recorded.maps) if is_read else facts,
+            arcs=arcs_of(trace, None),
+            positions={},
+            labels=labels,
+            effects=effects,
+        ),
+        key=title,
+        selection=usual | dict(selection or {}),
+        reading=(seen, facts) if is_read else None,
+    )
     return document(
         payload,
         title=title,
@@ -107,11 +128,11 @@ def trace_page(trace: Trace, *, title: str = "", dark: bool | None = None) -> st
     seen = read(drawable(trace))
     texts = [text for text in (trace.source_text, trace.text) if text]
     heading = title or " – ".join(texts) or "Every head of one trace"
-    return heads_page(seen, facts_of(seen.maps), {}, title=heading, dark=dark)
+    return heads_page(trace, seen, facts_of(seen.maps), {}, title=heading, dark=dark)
 
 
 def opening(seen: ReadTrace, labels: Labels) -> dict[str, str]:
-    """What is selected at first, as the explorer spells it.
+    """What is selected at first, as an address spells it.
 
     That is cross-attention where there is some, or else the first kind, and the head of it that
     says most.

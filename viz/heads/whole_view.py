@@ -10,6 +10,7 @@ import numpy as np
 from model.explain.measures import MEASURES
 from model.explain.reading import ReadTrace
 from model.trace.attention_map import FloatArray, Site
+from model.trace.trace import Trace
 from viz.browser.trace_payload import Facts, Labels
 from viz.heads.one_head import OfTrace
 from viz.save.numbers import Arrays, Axes, Numbers
@@ -50,14 +51,16 @@ class WholeView(Picture):
     """The heads view with its interaction.
 
     Attributes:
+        trace: that is shown.
         seen: the trace as it is read.
         facts: of every head.
         labels: what heads do over new sentences.
         heading: of the document.
-        selection: what is selected at first, as the explorer spells it.
+        selection: what is selected at first, as an address spells it.
         effects: the loss without each head, by site, (head,), where heads can be ordered by it.
     """
 
+    trace: Trace
     seen: ReadTrace
     facts: Facts
     labels: Labels
@@ -74,6 +77,7 @@ class WholeView(Picture):
 
         settled = {"words", "specials", "renormalise", "predicted"}
         return heads_page(
+            self.trace,
             self.seen,
             self.facts,
             self.labels,

@@ -55,6 +55,7 @@ def show_below(prepared: Prepared, view: HeadsView, losses: Mapping[Site, FloatA
     """What belongs to the selection in the picture."""
     sites, head = selected_sites(prepared, view)
     whole = WholeView(
+        prepared.trace,
         prepared.seen,
         prepared.facts,
         prepared.labels,

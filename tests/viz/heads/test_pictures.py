@@ -43,7 +43,7 @@ def offered(
     """What the page offers with the third head of layers selected."""
     usual = {"attention": str(sites[0].kind), "layer": "1", "head": "2", "compare": ""}
     seen = read(trace, reading)
-    view = WholeView(seen, {}, {}, "A title", usual | {"view": "heatmap"} | selection)
+    view = WholeView(trace, seen, {}, {}, "A title", usual | {"view": "heatmap"} | selection)
     return pictures_to_save(view, sites, 2, target=target)
 
 

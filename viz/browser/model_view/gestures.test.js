@@ -11,9 +11,9 @@ function heard({ isOut = false } = {}) {
     setPointerCapture: (id) => target.captured.push(id),
   });
   const calls = [];
-  const state = { isOut };
+  const state = { isOut, isRead: false };
   const names = ["zoom", "pan", "enter", "swipe"];
-  const on = { isOut: () => state.isOut, grasp: () => {}, ...Object.fromEntries(names.map((name) => [name, (...values) => calls.push([name, ...values])])) };
+  const on = { isOut: () => state.isOut, isRead: () => state.isRead, grasp: () => {}, ...Object.fromEntries(names.map((name) => [name, (...values) => calls.push([name, ...values])])) };
   const gestures = new Gestures(target, on);
   const send = (type, values = {}) => {
     const event = new Event(type, { cancelable: true });
@@ -25,6 +25,17 @@ function heard({ isOut = false } = {}) {
   };
   return { target, gestures, calls, send, state };
 }
+
+test("what is part of a page that one reads leaves wheel and finger to that page", () => {
+  const { target, gestures, send, calls, state } = heard();
+  state.isRead = true;
+  gestures.update();
+  assert.equal(target.style.touchAction, "pan-y");
+  assert.equal(send("wheel", { deltaY: -100 }), false);
+  assert.deepEqual(calls, []);
+  assert.equal(send("wheel", { deltaY: -100, ctrlKey: true }), true);
+  assert.equal(calls.length, 1);
+});
 
 test("a wheel turns alike in pixels, lines and pages, back as far as forth, and never by a leap", () => {
   const factor = (deltaY, deltaMode = 0, ctrlKey = false) => wheelFactor({ deltaY, deltaMode, ctrlKey }, 700);

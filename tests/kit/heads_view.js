@@ -1,7 +1,0 @@
-// All heads beside the model's picture, in a file of their own.
-
-import { drawnDocument } from "../../viz/browser/canvas/document.js";
-import { part } from "../../viz/browser/canvas/dom.js";
-import { HeadsView } from "../../viz/browser/model_view/heads_view.js";
-
-drawnDocument((shadow) => new HeadsView(part(shadow, ".heads-view"), { canAskPython: false }));
