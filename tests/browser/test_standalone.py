@@ -246,6 +246,22 @@ def test_several_views_draw_in_one_notebook(browser: Browser, tmp_path: Path, tr
     assert trouble == []
 
 
+@pytest.mark.parametrize(("kinds", "layers"), [(("cross",), (0, 1)), (("decoder", "cross"), (1,))])
+def test_what_was_recorded_in_part_is_shown(
+    opened: Opened, trace: Trace, kinds: tuple[str, ...], layers: tuple[int, ...]
+) -> None:
+    """Cross-attention alone, and a decoder of which fewer layers are known."""
+    maps = {
+        site: seen
+        for site, seen in trace.maps.items()
+        if site.kind in kinds and (site.kind == "cross" or site.layer in layers)
+    }
+    part = replace(trace, maps=maps)
+    heads = opened(document(part, selection={"layer": "3", "head": "2"}))
+    assert heads.selected == ("cross", 3, 2)
+    assert wrong_cells(heads, read(part)) == []
+
+
 def test_a_played_sentence_is_a_space_that_walks_as_far_as_no_model_is_needed(
     browser: Browser, tmp_path: Path
 ) -> None:

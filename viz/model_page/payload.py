@@ -115,6 +115,9 @@ def pack(
     kinds = list(dict.fromkeys(site.kind for site in trace.maps))
     has_cross = AttentionKind.CROSS in kinds
     stacks = [kind for kind in kinds if kind in NAMES]
+    if has_cross and AttentionKind.DECODER not in kinds:
+        # Recorded alone, it is all that is known of the decoder.
+        stacks.append(AttentionKind.CROSS)
     shown: dict[str, Any] = {
         "effects": figure.effects,
         "epoch": epoch,
@@ -156,9 +159,11 @@ def pack(
 
 
 def _stack(figure: Figure, kind: AttentionKind, kinds: Sequence[AttentionKind]) -> dict[str, Any]:
-    name, does = NAMES[kind]
+    name, does = NAMES[AttentionKind.DECODER if kind is AttentionKind.CROSS else kind]
     has_cross = kind is AttentionKind.DECODER and AttentionKind.CROSS in kinds
     inside = [kind, AttentionKind.CROSS] if has_cross else [kind]
+    # Where not every layer was recorded, the first block has a row for each of the other's.
+    inside.sort(key=lambda each: len(figure.trace.layers(each)), reverse=True)
     if kind is AttentionKind.DECODER and not has_cross:
         does = "reads and goes on"
     return {
