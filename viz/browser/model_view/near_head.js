@@ -158,7 +158,8 @@ export class NearHead {
     context.globalAlpha = alpha;
     const [{ cells }] = drawn;
     const head = isPlain ? /** @type {ModelAnswers["head"] | null} */ (travel.needs.answer(place)) : null;
-    const { label } = (compared.length ? null : showing.trace.facts(place.kind, drawn[0].layer, place.head)) ?? {};
+    const hasTitle = !near.isLow && !view.beside;
+    const { label, tendency } = (compared.length ? null : showing.trace.facts(place.kind, drawn[0].layer, place.head)) ?? {};
     return paintMatrix(
       context,
       room,
@@ -168,7 +169,8 @@ export class NearHead {
         ...{ row: near.pointing.lit.query, key: near.pointing.lit.key },
         ...(isPlain && { rows: Math.floor(rows) }),
         alphaNumbers: compared.length ? 0 : 1,
-        label: (!near.isLow && !view.beside && label) || "",
+        label: (hasTitle && label) || "",
+        tendency: (hasTitle && tendency) || "",
       },
       inks,
     );

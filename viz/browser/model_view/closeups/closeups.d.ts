@@ -31,6 +31,8 @@ interface MatrixData extends HeadRows {
   row: number;
   key: number;
   label: string;
+  /** What the head does on average, in the place of a label that it did not earn. */
+  tendency?: string;
   /** Heads that are compared, in the place of a label. */
   compared?: CompareName[];
   /** Rows and columns whose words are pointed at. */

@@ -103,7 +103,7 @@ function drawKeys(pen, room, { keys, key }, wide) {
 }
 
 /** What is above and beside the tokens, within `data.within`. @type {(pen: Pen, room: Rectangle, data: MatrixData, above: number, beyond: number) => Hot[]} */
-function drawTitles(pen, room, { label, compared = [], keyTitle, queryTitle, within = room }, above, beyond) {
+function drawTitles(pen, room, { label, tendency = "", compared = [], keyTitle, queryTitle, within = room }, above, beyond) {
   const { em, theme } = pen;
   const small = bounded(0.72 * em, 11, 20);
   let y = room.top - above - 0.6 * small;
@@ -120,6 +120,11 @@ function drawTitles(pen, room, { label, compared = [], keyTitle, queryTitle, wit
   if (label) {
     const { left, width } = fitted(label, 1.15 * em, 650);
     pen.write(label, left, y, { size: 1.15 * em, weight: 650, width });
+  } else if (tendency) {
+    const size = bounded(0.85 * em, 11, 22);
+    const { left, width } = fitted(tendency, size, 400);
+    const high = 1.5 * size * pen.folded(tendency, width, size).length;
+    pen.lines(tendency, rectangle(left, y + 0.8 * size - high, width, high), { size, color: theme.muted });
   }
   const box = { left: room.left, bottom: y + 0.6 * em, width: within.right - room.left };
   const hot = drawLegend(pen, box, compared);

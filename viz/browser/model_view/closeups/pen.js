@@ -110,19 +110,22 @@ export class Pen {
     return this.wide(shown, small, weight);
   }
 
-  /** Writes a text in as many lines as a box's width needs; one word at least in each.
-   * @type {(text: string, box: Rectangle, style?: WriteStyle) => void} */
+  /** A text in as many lines as a width needs; one word at least in each. @type {(text: string, width: number, size?: number) => string[]} */
+  folded(text, width, size = this.em) {
+    const lines = [""];
+    for (const { segment } of WORDS.segment(text)) {
+      const line = lines[lines.length - 1];
+      const isOver = line && this.wide((line + segment).trimEnd(), size) > width && !/^[\p{P}\s]/u.test(segment);
+      if (isOver) lines.push(segment);
+      else lines[lines.length - 1] = line + segment;
+    }
+    return lines.map((line, place) => (place < lines.length - 1 ? line.trimEnd() : line));
+  }
+
+  /** Writes a text in as many lines as a box's width needs. @type {(text: string, box: Rectangle, style?: WriteStyle) => void} */
   lines(text, { left, top, width }, style = {}) {
     const { size = this.em } = style;
-    let [line, y] = ["", top + 0.7 * size];
-    for (const { segment } of WORDS.segment(text)) {
-      if (line && this.wide((line + segment).trimEnd(), size) > width && !/^[\p{P}\s]/u.test(segment)) {
-        this.write(line.trimEnd(), left, y, { ...style, width });
-        [line, y] = ["", y + 1.5 * size];
-      }
-      line += segment;
-    }
-    this.write(line, left, y, { ...style, width });
+    this.folded(text, width, size).forEach((line, place) => this.write(line, left, top + (0.7 + 1.5 * place) * size, { ...style, width }));
   }
 
   /** Writes a text that climbs by 45°, from its start or up to its end. @type {(text: string, x: number, y: number, style?: WriteStyle) => void} */
