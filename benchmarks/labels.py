@@ -18,7 +18,7 @@ import torch
 
 from benchmarks._measure import RESULTS, write
 from model.checkpoints.shipped import CHECKPOINTS
-from model.explain.labels import MIN_SENTENCES
+from model.explain.label_rules import MIN_SENTENCES
 from model.explain.labels_file import read_labels
 from model.survey.parallel_text import columns_of, read_pairs
 from model.survey.survey_file import read_sentences

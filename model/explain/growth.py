@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from model.brief import Brief
-from model.explain.labels import RULES, HeadValues, Label, site_named
+from model.explain.label_rules import RULES
+from model.explain.labels import HeadValues, Label, site_named
 from model.trace.attention_map import AttentionKind, FloatArray, Site
 
 GROWN = {rule.measure: rule for rule in RULES}

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from model.brief import Brief
-from model.explain.labels import MIN_SENTENCES, RULE, Finding, Label, Sample, wilson
+from model.explain.label_rules import MIN_SENTENCES, RULE, wilson
+from model.explain.labels import Finding, Label, Sample
 from model.explain.measures import MEASURES, ON_SOURCE
 from model.record.head_edits import HeadEdit, RuleWeights
 from model.rules.weight_rules import Lexicon

@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from model.explain.head_rows import Values
-from model.explain.labels import RULE, Finding, Sample
+from model.explain.label_rules import RULE
+from model.explain.labels import Finding, Sample
 from model.survey.corpus_survey import (
     DECILES,
     QUANTILES,

@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from model.brief import Brief
 from model.explain.head_ablation import effects_of
 from model.explain.head_rows import allowed_per_head
-from model.explain.labels import RULE, site_named
+from model.explain.label_rules import RULE
+from model.explain.labels import site_named
 from model.explain.measures import facts_of, on_sources, telling_keys
 from model.explain.source_rows import token_sources
 from model.survey.corpus_survey import KEYS, REACH

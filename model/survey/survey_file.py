@@ -21,7 +21,8 @@ from zipfile import ZIP_DEFLATED, ZIP_LZMA, ZIP_STORED, BadZipFile, ZipFile, Zip
 import numpy as np
 
 from model.checkpoints.checkpoint import CheckpointError, own_file, snapshot_file, snapshots
-from model.explain.labels import RULE, Sample, site_named
+from model.explain.label_rules import RULE
+from model.explain.labels import Sample, site_named
 from model.explain.labels_file import read_labels
 from model.files import unread, write_whole
 from model.record.head_edits import RuleWeights

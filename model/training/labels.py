@@ -21,15 +21,8 @@ from model.checkpoints.checkpoint import (
     trained_without_causal_mask,
 )
 from model.explain.examples import read_examples
-from model.explain.labels import (
-    CONFIDENCE,
-    MIN_PASSING,
-    MIN_SENTENCES,
-    RULE,
-    Finding,
-    Sample,
-    Survey,
-)
+from model.explain.label_rules import CONFIDENCE, MIN_PASSING, MIN_SENTENCES, RULE
+from model.explain.labels import Finding, Sample, Survey
 from model.explain.labels import survey as surveyed
 from model.explain.labels_file import read_labels, save_labels
 from model.explain.source_rows import token_sources

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from model.explain import labels
+from model.explain.label_rules import MIN_SENTENCES, RULES
 from model.translate.translator import load
 from tests.kit.apptest import OpenApp, go_to
 from tests.kit.shown import captions, html, plain, warnings
@@ -464,9 +464,9 @@ def test_the_about_page_has_no_bar_and_the_question_outlives_it(open_app: OpenAp
 def test_the_about_page_gives_every_rule_for_a_label_as_it_is_applied(open_app: OpenApp) -> None:
     text = page_text(go_to_about(open_app()))
     assert "can and cannot tell" in text
-    for rule in labels.RULES:
+    for rule in RULES:
         assert f"*{rule.text}*: {rule.needs}" in text
-    assert f"{labels.MIN_SENTENCES} sentences" in text
+    assert f"{MIN_SENTENCES} sentences" in text
 
 
 def test_the_about_page_names_its_sources_by_plain_links(open_app: OpenApp) -> None:

@@ -13,7 +13,8 @@ from streamlit.testing.v1 import AppTest
 
 from model.checkpoints.checkpoint import save_checkpoint
 from model.explain.head_ablation import effects
-from model.explain.labels import RULES, opening_heads
+from model.explain.label_rules import RULES
+from model.explain.labels import opening_heads
 from model.explain.labels_file import save_labels
 from model.explain.measures import MEASURES, head_facts, written
 from model.explain.reading import Reading, read

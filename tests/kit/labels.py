@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from model.explain.labels import MIN_SENTENCES, Finding, Sample, Survey
+from model.explain.label_rules import MIN_SENTENCES
+from model.explain.labels import Finding, Sample, Survey
 from model.trace.attention_map import AttentionKind, Site
 
 

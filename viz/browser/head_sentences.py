@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from model.explain.head_rows import OFFSETS, TOKENS, allowed_per_head
-from model.explain.labels import HALF
+from model.explain.label_rules import HALF
 from model.explain.measures import even_shares, joined
 from model.explain.reading import AS_RECORDED, Reading
 from model.trace.attention_map import AttentionMap, BoolArray, Site

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from model.explain.head_rows import allowed_per_head
-from model.explain.labels import HALF
+from model.explain.label_rules import HALF
 from model.survey.fitting import seen_rows
 from model.survey.sentence_index import FOUND_BY
 from model.trace.attention_map import AttentionKind, AttentionMap, BoolArray, Site

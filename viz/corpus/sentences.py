@@ -4,7 +4,8 @@ import math
 
 from model.explain.alignment_table import AlignmentTable, Read
 from model.explain.growth import Growth
-from model.explain.labels import MIN_PASSING, RULE, Label
+from model.explain.label_rules import MIN_PASSING, RULE
+from model.explain.labels import Label
 from model.explain.measures import EFFECT
 from model.rules.weight_rules import BY_DISTANCE, RULES
 from model.survey.corpus_survey import CorpusSurvey, Effect, HeadRule

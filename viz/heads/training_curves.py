@@ -14,7 +14,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from model.explain.growth import GROWN, Growth
-from model.explain.labels import Rule
+from model.explain.label_rules import Rule
 from model.explain.measures import MEASURES, ON_SOURCE
 from model.trace.attention_map import FloatArray, Site
 from viz.charts.axes import number_axis

@@ -3,7 +3,7 @@
 from functools import partial
 
 from model.checkpoints.checkpoint import CheckpointError
-from model.explain.labels import HALF
+from model.explain.label_rules import HALF
 from model.explain.measures import EFFECT
 from model.survey.corpus_survey import CorpusSurvey
 from viz.corpus.quantities import ranked

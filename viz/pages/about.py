@@ -8,7 +8,7 @@ from typing import NamedTuple
 import streamlit as st
 
 from model.checkpoints.checkpoint import CheckpointError
-from model.explain import labels
+from model.explain.label_rules import CONFIDENCE, MIN_PASSING, MIN_SENTENCES, RULES
 from model.explain.measures import MIN_TOKENS
 from model.explain.reading import alignment_note
 from model.trace.text_result import FolderFacts
@@ -140,15 +140,15 @@ def parking_note(counts: Mapping[str, tuple[int, int]]) -> str:
 
 
 def label_rules() -> str:
-    """The thresholds of `model.explain.labels` as Markdown, so that page and code agree."""
-    rules = "\n".join(f"- *{rule.text}*: {rule.needs}" for rule in labels.RULES)
+    """The thresholds of `model.explain.label_rules` as Markdown, so that page and code agree."""
+    rules = "\n".join(f"- *{rule.text}*: {rule.needs}" for rule in RULES)
     return f"""
 ## How a head earns a label
 
-{survey_note()}A head earns a label on {labels.MIN_SENTENCES} sentences, none of them among the
-model's examples. The mean over these sentences and at least {labels.MIN_PASSING:.0%} of the single
+{survey_note()}A head earns a label on {MIN_SENTENCES} sentences, none of them among the
+model's examples. The mean over these sentences and at least {MIN_PASSING:.0%} of the single
 sentences must reach the threshold. The label should hold for new sentences too, so the lower end of
-each {labels.CONFIDENCE:.0%} interval counts (Wilson's interval for the share of sentences). A
+each {CONFIDENCE:.0%} interval counts (Wilson's interval for the share of sentences). A
 sentence counts only if it has at least {MIN_TOKENS} tokens and chance alone would give a head less
 weight. A head gets the first label that fits:
 

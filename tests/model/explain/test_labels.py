@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 
 from model.checkpoints.checkpoint import CheckpointError
-from model.explain.labels import MIN_PASSING, MIN_SENTENCES, RULE, Finding, Survey, wilson
+from model.explain.label_rules import MIN_PASSING, MIN_SENTENCES, RULE, wilson
+from model.explain.labels import Finding, Survey
 from model.explain.labels_file import read_labels, save_labels
 from model.survey.parallel_text import Pair
 from model.trace.attention_map import AttentionKind, Site

@@ -11,17 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from model.explain.head_rows import MIN_ROWS
-from model.explain.labels import (
-    MIN_SENTENCES,
-    NO_LABEL,
-    RULE,
-    RULES,
-    Finding,
-    HeadValues,
-    Label,
-    opening_heads,
-    survey,
-)
+from model.explain.label_rules import MIN_SENTENCES, RULE, RULES
+from model.explain.labels import NO_LABEL, Finding, HeadValues, Label, opening_heads, survey
 from model.explain.labels_file import read_labels
 from model.explain.measures import (
     MEASURES,

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from model.checkpoints.checkpoint import CheckpointError, snapshot_file
-from model.explain.labels import Sample, wilson
+from model.explain.label_rules import wilson
+from model.explain.labels import Sample
 from model.survey.corpus_survey import DECILES, KEYS, REACH, CorpusSurvey, WordPair
 from model.survey.head_profile import PER_DECILE, summed_up
 from model.survey.part import SurveyPart

@@ -10,7 +10,8 @@ import pytest
 
 from model.checkpoints.shipped import CHECKPOINTS
 from model.explain.growth import Growth
-from model.explain.labels import MIN_PASSING, MIN_SENTENCES, RULE, Label
+from model.explain.label_rules import MIN_PASSING, MIN_SENTENCES, RULE
+from model.explain.labels import Label
 from model.explain.labels_file import read_labels
 from model.explain.measures import EFFECT
 from model.rules.weight_rules import RULES
