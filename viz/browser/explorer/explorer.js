@@ -8,20 +8,19 @@ import { escapable } from "../canvas/escape.js";
 import { payloadId } from "../canvas/envelope.js";
 import { plainKey, typing } from "../canvas/keys.js";
 import { Matrix } from "../canvas/matrix.js";
-import { ASK_EVENT, SHOWN_EVENT, pageGround, pageTheme, pictureOf, roomWithin } from "../canvas/page.js";
+import { ASK_EVENT, pageGround, pageTheme, pictureOf, roomWithin } from "../canvas/page.js";
 import { Palette } from "../canvas/paint.js";
 import { ALL_ON_EVENT, heed, meets, tell } from "../canvas/shared.js";
 import { labelled, lowered, tr } from "../canvas/wording.js";
 import { HeadsPanel, compareHint } from "../model_view/panel/panel.js";
+import { Telling } from "../model_view/panel/telling.js";
 import { Lines } from "./lines.js";
 import { TracePayload } from "../canvas/trace_payload.js";
-import { shownHeads } from "../model_view/how.js";
-import { chosenOf, chosenSpelled, legalChosen } from "../model_view/panel/chosen.js";
-import { altOf, captionOf, cellName, cellValue, headName, titleOf, tokenOf } from "../model_view/head_words.js";
+import { chosenOf, legalChosen } from "../model_view/panel/chosen.js";
+import { altOf, captionOf, cellName, cellValue, headName, tokenOf } from "../model_view/head_words.js";
 import { written } from "../model_view/written.js";
 
 const letGoHint = () => tr("Escape, or a second click, deselects it.");
-const REPORT_PAUSE = 120;
 const HEIGHT_LEAST = 260;
 // One head has half the screen.
 const LARGEST_CELL = { width: 112, height: 96 };
@@ -46,11 +45,6 @@ export class Explorer {
     off: [],
     reading: {},
   };
-  /** @type {string | null} */
-  reported = null;
-  lastTold = -Infinity;
-  /** @type {string | undefined} */
-  toldOff;
   size = "";
   room = 0;
   /** @type {Partial<Record<Axis, number>> | null} */
@@ -59,8 +53,7 @@ export class Explorer {
   report;
   /** @type {Trigger} */
   trigger = () => {};
-  /** @type {number | undefined} */
-  waiting;
+  telling = new Telling(this);
 
   /**
    * @param {HTMLElement} root
@@ -127,7 +120,9 @@ export class Explorer {
     this.onResize = () => this._resize();
     window.addEventListener("resize", this.onResize);
     this.onKey = (/** @type {KeyboardEvent} */ event) => this._stageKey(event);
-    this.onAsk = () => this._tellFoot();
+    this.onAsk = () => {
+      if (this.payload?.stage) this.telling.foot();
+    };
     this.onAllOn = () => this._change({ off: [] });
     // In the capture phase, ahead of a focused canvas, which uses the arrow keys too.
     window.addEventListener("keydown", this.onKey, true);
@@ -142,6 +137,11 @@ export class Explorer {
     return /** @type {Partial<ShadowRoot>} */ (this.root.getRootNode()).host;
   }
 
+  /** Of the payload that is shown. */
+  get epoch() {
+    return this.payload.epoch;
+  }
+
   dispose() {
     this.resized.disconnect();
     this.panel.dispose();
@@ -151,7 +151,7 @@ export class Explorer {
     document.removeEventListener(ALL_ON_EVENT, this.onAllOn);
     this.unheed();
     this.unescape();
-    clearTimeout(this.waiting);
+    this.telling.dispose();
   }
 
   // ---- changing -------------------------------------------------------------------------------------------------
@@ -169,11 +169,11 @@ export class Explorer {
       this.payload = payload;
       this.root.classList.toggle("on-stage", payload.stage);
       this.state = legalChosen(asked ? chosenOf(payload.selection) : { ...this.state, cell }, payload);
-      if (asked) this.reported = JSON.stringify({ ...chosenSpelled(chosenOf(payload.selection)), width: "wide" });
+      if (asked) this.telling.knows(chosenOf(payload.selection));
       this.draw();
       this.root.dataset.payload = id;
       // In a trace with fewer layers or heads, the selection may be another.
-      this._tell();
+      this.telling.report();
     } else this._retheme();
   }
 
@@ -185,7 +185,7 @@ export class Explorer {
       (name) => JSON.stringify(before[name]) !== JSON.stringify(this.state[name]),
     );
     this.draw(overview);
-    this._tell();
+    this.telling.report();
   }
 
   /** Selects a head, and a cell or null, from code; keeps the reader's other settings.
@@ -249,46 +249,6 @@ export class Explorer {
     event.stopPropagation();
   }
 
-  /** Tells the foot of the stage which heads are shown, and marks them on its map. */
-  _tellFoot() {
-    if (!this.payload?.stage) return;
-    const { attention, layer, head, compare } = this.state;
-    const kind = this.payload.kind(attention);
-    const label = compare.length > 1 ? null : this.payload.facts(attention, layer, head)?.label;
-    const at = shownHeads(this.state);
-    const text = [titleOf(kind, this.state), label].filter(Boolean).join(" – ");
-    const detail = { text, map: { layers: kind.layers.length, heads: kind.heads, at } };
-    document.dispatchEvent(new CustomEvent(SHOWN_EVENT, { detail }));
-  }
-
-  /** Lets the translation above the page know which heads are off, before Python does. */
-  _tellOff() {
-    const off = this.state.off.join("-");
-    if (this.canAskPython && off !== this.toldOff) tell("off", (this.toldOff = off));
-  }
-
-  _selection() {
-    const room = this.root.clientWidth;
-    const width = room < constants.NARROW ? "narrow" : room < constants.SIDE_BY_SIDE ? "middle" : "wide";
-    return { ...chosenSpelled(this.state), width };
-  }
-
-  /** Reports the selection to Python after a pause: several quick steps make one report. */
-  _tell() {
-    const selection = this._selection();
-    if (JSON.stringify(selection) === this.reported) return;
-    const now = performance.now();
-    const tell = () => {
-      this.reported = JSON.stringify(this._selection());
-      this.lastTold = performance.now();
-      this.report({ ...this._selection(), epoch: this.payload.epoch });
-    };
-    clearTimeout(this.waiting);
-    const pause = Math.max(0, this.lastTold + REPORT_PAUSE - now);
-    // After the paint: the message must not delay the picture.
-    this.waiting = setTimeout(tell, pause);
-  }
-
   // ---- drawing --------------------------------------------------------------------------------------------------
 
   large() {
@@ -327,10 +287,10 @@ export class Explorer {
     const kind = payload.kind(state.attention);
     if (!this.palette || overview) this.palette = this._palette();
     panel.take(payload, state, this.palette);
-    if (payload.stage) this._tellFoot();
+    if (payload.stage) this.telling.foot();
     else panel.show(overview ? this._screen() : null);
     this._drawLarge(kind);
-    this._tellOff();
+    this.telling.off();
     this.size = this._size();
     this.room = this._roomBelow();
     const { attention, layer, head, view } = state;

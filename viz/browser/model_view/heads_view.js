@@ -7,19 +7,18 @@ import { element } from "../canvas/dom.js";
 import { escapable } from "../canvas/escape.js";
 import { payloadId } from "../canvas/envelope.js";
 import { plainKey, typing } from "../canvas/keys.js";
-import { ASK_EVENT, SHOWN_EVENT, pageGround, pageTheme } from "../canvas/page.js";
+import { ASK_EVENT, pageGround, pageTheme } from "../canvas/page.js";
 import { Palette } from "../canvas/paint.js";
-import { ALL_ON_EVENT, heed, meets, tell } from "../canvas/shared.js";
+import { ALL_ON_EVENT, heed, meets } from "../canvas/shared.js";
 import { tr } from "../canvas/wording.js";
-import { altOf, captionOf, titleOf } from "./head_words.js";
-import { shownHeads } from "./how.js";
-import { chosenOf, chosenSpelled, legalChosen } from "./panel/chosen.js";
+import { altOf, captionOf } from "./head_words.js";
+import { chosenOf, legalChosen } from "./panel/chosen.js";
 import { HeadsPanel, compareHint } from "./panel/panel.js";
+import { Telling } from "./panel/telling.js";
 import { Figure } from "./payload.js";
 import { outer, partOfJoint, samePlace, spelled } from "./places.js";
 import { ModelView } from "./view.js";
 
-const SELECTION_PAUSE = 120;
 const HEIGHT_LEAST = 260;
 const ROOM_AROUND_CAPTION = 24;
 
@@ -30,11 +29,6 @@ export class HeadsView {
   palette;
   /** @type {Chosen} */
   state;
-  /** @type {string | null} */
-  reported = null;
-  lastTold = -Infinity;
-  /** @type {string | undefined} */
-  toldOff;
   size = "";
   /** Whether the panel leads the picture, which then need not tell it where it is. */
   leads = false;
@@ -42,8 +36,7 @@ export class HeadsView {
   report = () => {};
   /** @type {Trigger} */
   trigger = () => {};
-  /** @type {number | undefined} */
-  waiting;
+  telling = new Telling(this);
 
   /**
    * @param {HTMLElement} root
@@ -88,12 +81,19 @@ export class HeadsView {
     this.resized.observe(root);
     this.onResize = () => this._resize();
     window.addEventListener("resize", this.onResize);
-    this.onAsk = () => this._tellFoot();
+    this.onAsk = () => {
+      if (this.figure?.stage) this.telling.foot();
+    };
     this.onAllOn = () => this.change({ off: [] });
     document.addEventListener(ASK_EVENT, this.onAsk);
     document.addEventListener(ALL_ON_EVENT, this.onAllOn);
     this.unheed = heed("pointed", (/** @type {WordRange[] | null} */ words) => this._light(words));
     this.unescape = escapable(() => this._letGo());
+  }
+
+  /** Of the payload that is shown. */
+  get epoch() {
+    return this.figure.epoch;
   }
 
   dispose() {
@@ -106,7 +106,7 @@ export class HeadsView {
     document.removeEventListener(ALL_ON_EVENT, this.onAllOn);
     this.unheed();
     this.unescape();
-    clearTimeout(this.waiting);
+    this.telling.dispose();
   }
 
   /** The trace in the reading that is shown. @returns {ExplorerPayload} */
@@ -133,19 +133,19 @@ export class HeadsView {
     const chosen = chosenOf(figure.selection);
     const keeps = before?.key === figure.key && Boolean(before.reading) === Boolean(figure.reading);
     this.state = this._legal(asked ? chosen : { ...this.state, ...(keeps ? {} : { cell: null }) });
-    if (asked) this.reported = JSON.stringify({ ...chosenSpelled(chosen), width: "wide" });
+    if (asked) this.telling.knows(chosen);
     this._draw(true);
     this._lead();
     this.root.dataset.payload = id;
     // In a trace with fewer layers or heads, the selection may be another.
-    this._tell();
+    this.telling.report();
   }
 
   /** @type {(changes: Partial<Chosen>) => void} */
   change(changes) {
     this._take(changes);
     this._lead();
-    this._tell();
+    this.telling.report();
   }
 
   /** @type {(changes: Partial<Chosen>) => void} */
@@ -247,7 +247,7 @@ export class HeadsView {
     if (this.leads) return;
     this._take(changes);
     this._tellCaption(this.model.travel.place.at);
-    this._tell();
+    this.telling.report();
   }
 
   // ---- keys -------------------------------------------------------------------------------------------------------
@@ -271,45 +271,6 @@ export class HeadsView {
     } else return;
     event.preventDefault();
     event.stopImmediatePropagation();
-  }
-
-  // ---- telling ----------------------------------------------------------------------------------------------------
-
-  /** Tells the foot of the stage which heads are shown, and marks them on its map. */
-  _tellFoot() {
-    if (!this.figure?.stage) return;
-    const { attention, layer, head, compare } = this.state;
-    const kind = this.payload.kind(attention);
-    const label = compare.length > 1 ? null : this.payload.facts(attention, layer, head)?.label;
-    const text = [titleOf(kind, this.state), label].filter(Boolean).join(" – ");
-    const detail = { text, map: { layers: kind.layers.length, heads: kind.heads, at: shownHeads(this.state) } };
-    document.dispatchEvent(new CustomEvent(SHOWN_EVENT, { detail }));
-  }
-
-  /** Lets the translation above the page know which heads are off, before Python does. */
-  _tellOff() {
-    const off = this.state.off.join("-");
-    if (this.canAskPython && off !== this.toldOff) tell("off", (this.toldOff = off));
-  }
-
-  _selection() {
-    const room = this.root.clientWidth;
-    const width = room < constants.NARROW ? "narrow" : room < constants.SIDE_BY_SIDE ? "middle" : "wide";
-    return { ...chosenSpelled(this.state), width };
-  }
-
-  /** Reports the selection to Python after a pause: several quick steps make one report. */
-  _tell() {
-    if (JSON.stringify(this._selection()) === this.reported) return;
-    clearTimeout(this.waiting);
-    const pause = Math.max(0, this.lastTold + SELECTION_PAUSE - performance.now());
-    // After the paint: the message must not delay the picture.
-    this.waiting = setTimeout(() => {
-      const selection = this._selection();
-      this.reported = JSON.stringify(selection);
-      this.lastTold = performance.now();
-      this.report({ ...selection, epoch: this.figure.epoch });
-    }, pause);
   }
 
   // ---- drawing ----------------------------------------------------------------------------------------------------
@@ -336,9 +297,9 @@ export class HeadsView {
     const { payload, state, panel, figure } = this;
     if (!this.palette || anew) this.palette = new Palette(pageTheme(this.root, payload.themes), state.gamma);
     panel.take(payload, state, this.palette);
-    if (figure.stage) this._tellFoot();
+    if (figure.stage) this.telling.foot();
     else panel.show(anew ? (this.given ?? window.innerHeight) : null);
-    this._tellOff();
+    this.telling.off();
     this.size = this._size();
   }
 

@@ -94,6 +94,16 @@ interface FigurePlaces {
   next: Rectangle | null;
 }
 
+/** What shows a selection among all heads, and tells of it. */
+interface Teller {
+  root: HTMLElement;
+  payload: ExplorerPayload;
+  state: Chosen;
+  epoch: number;
+  canAskPython: boolean;
+  report: Reporter;
+}
+
 /** The panel beside which the figure is seen from the place of a head. */
 interface Beside {
   /** The height of the room beside it, in CSS pixels. */
