@@ -107,7 +107,7 @@ def head_sentences(
 def _shortest(
     cells: TermCells, paths: Mapping[int, Sequence[Terms]], can_be: Callable[[Terms], bool]
 ) -> list[Terms]:
-    """For each head the shortest rule that can be, and loses little overlap to the best."""
+    """For each head, the shortest rule whose overlap is little below the best one's."""
     overlaps = {length: _overlap(cells, rules) for length, rules in paths.items()}
     found = []
     for head in range(cells.n_heads):

@@ -42,7 +42,7 @@ _SWAPPED = {MOST: 6, SAID: 4}
 """At these lengths, so many further terms may take the place of others."""
 
 _EXACT = 24
-"""From this number on, a term's worth is what the overlap loses without it."""
+"""In rules of up to this many terms, the worth of each is measured: the overlap lost without it."""
 
 _LONG, _SHORT = 40, 20
 """Steps of descent after terms joined, and after terms left."""
@@ -50,7 +50,7 @@ _LONG, _SHORT = 40, 20
 _RATE, _STRONGEST = 0.15, 12.0
 
 _SELDOM = 10
-"""A term that says something in fewer rows cannot be fitted."""
+"""A term needs at least this many rows in which it says something."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

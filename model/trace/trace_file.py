@@ -196,7 +196,7 @@ def require_shares(attention: AttentionMap) -> None:
 
 
 def require_shares_of(site: Site, weights: FloatArray, first: int) -> None:
-    """As `require_shares`, of some heads, (head, query, key), and the number of the first."""
+    """Check the weights of some heads, (head, query, key); the first one's number is given."""
     name = f"The weights of {site}"
     if not np.isfinite(weights).all():
         head, query = np.argwhere(~np.isfinite(weights))[0, :2].tolist()

@@ -330,7 +330,7 @@ class Lineage:
         return node
 
     def sweep(self) -> None:
-        """Forget storages that are gone, with the scores that were known of them."""
+        """Forget storages that are gone, with the scores known of them."""
         self._nodes = {
             key: each
             for key, each in self._nodes.items()

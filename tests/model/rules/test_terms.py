@@ -78,7 +78,7 @@ def test_cross_attention_follows_the_translation() -> None:
 
 @pytest.mark.parametrize("kind", LANGUAGES)
 def test_no_term_knows_a_later_token(kind: AttentionKind) -> None:
-    """A row of the whole pass is that of a step that has read no more."""
+    """A row computed over the whole sentence equals that of a step that has read no further."""
     whole = TermRows.over(_seen(kind), LANGUAGES[kind])
     for position in range(len(TARGET)):
         step = TermRows.over(_seen(kind, position + 1, position), LANGUAGES[kind])
