@@ -193,6 +193,8 @@ def test_phones_follow_under_the_same_code_after_a_reload(visitor: Visitor) -> N
     switch(share_panel.ON_PHONE).click()
     switch(share_panel.FOLLOW).click()
     reader.page.wait_for_function("() => sessionStorage.getItem('headscope-followed')")
+    # Another component than the one that keeps it, and perhaps a moment later.
+    expect(share.text).to_have_value(re.compile("[?&]follow="))
     before = share.query["follow"]
     reader.page.reload()
     share.open()
