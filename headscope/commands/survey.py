@@ -13,17 +13,22 @@ from headscope.commands.translate import DEFAULT_CHECKPOINT
 from model.checkpoints.checkpoint import CheckpointError
 from model.checkpoints.shipped import checkpoint_folder
 from model.explain.labels import Sample
-from model.explain.rules_file import save_head_rules
+from model.explain.rules_file import HEAD_RULES, save_head_rules
+from model.rules.weight_rules import Lexicon
+from model.rules.word_classes import language_of
 from model.survey.head_profile import summed_up
 from model.survey.head_sentences import USED
 from model.survey.indexing import indexed
 from model.survey.parallel_text import CorpusError, Pair, columns_of, key, read_pairs
-from model.survey.part import SurveyError
+from model.survey.part import SurveyError, is_readable, traced
 from model.survey.probes import probed
 from model.survey.rule_costs import JUDGED, RULED, TRANSLATED, ruled
 from model.survey.running import Engine, asking, counts, rules_in_words
-from model.survey.survey_file import SURVEY, save_survey
-from model.translate.translator import load
+from model.survey.survey_file import SURVEY, read_survey, save_survey
+from model.translate.translator import Translator, load
+
+TOLD = 50
+"""Sentences whose tokens tell the languages of a model."""
 
 LEARNED = 4000
 """Sentences, at most, that a rule's lexicon is learned from."""
@@ -93,6 +98,12 @@ def fill(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help=f"of these, translate N for BLEU; {TRANSLATED} if not given",
     )
+    parser.add_argument(
+        "--only-words",
+        action="store_true",
+        help=f"write only {HEAD_RULES}, each head's rule in words, with the lexicon of the survey "
+        "that the model has, if any",
+    )
     parser.add_argument("--name", help="name of the data; the names of the files if not given")
     parser.add_argument("--licence", default="not stated", help="of the data")
     add_output(
@@ -120,6 +131,17 @@ def run(arguments: argparse.Namespace) -> None:
     pairs += [pair for pair in trained if key(pair.source) not in known]
     pairs = pairs[: arguments.sentences]
     engine = Engine(arguments.workers, arguments.scheduler, progress=True)
+    name = arguments.name or ", ".join(path.name for path in arguments.data + arguments.trained)
+    # As in the counting, and quicker: several threads of one small product wait for each other.
+    torch.set_num_threads(1)
+    translator = load(arguments.checkpoint, device="cpu")
+    if arguments.only_words:
+        found = read_survey(arguments.checkpoint)
+        lexicon = None if found is None or found.rules is None else found.rules.lexicon
+        sources = [pair.source for pair in pairs[:held_out] if is_readable(translator, pair.source)]
+        sample = Sample(name, arguments.licence, len(sources))
+        _write_words(arguments, engine, translator, sources, sample, lexicon)
+        return
     part = counts(
         arguments.checkpoint,
         [pair.source for pair in pairs],
@@ -129,11 +151,7 @@ def run(arguments: argparse.Namespace) -> None:
     )
     targets = {pair.source: pair.target for pair in pairs[:held_out]}
     n_held_out = sum(source in targets for source, _ in part.texts)
-    name = arguments.name or ", ".join(path.name for path in arguments.data + arguments.trained)
     survey = summed_up(part, Sample(name, arguments.licence, len(part)), held_out=n_held_out)
-    # As in the counting, and quicker: several threads of one small product wait for each other.
-    torch.set_num_threads(1)
-    translator = load(arguments.checkpoint, device="cpu")
     survey = replace(
         survey,
         probes=probed(translator, german=arguments.reverse),
@@ -157,21 +175,36 @@ def run(arguments: argparse.Namespace) -> None:
                 ask=asking(arguments.checkpoint, arguments.output, engine),
             )
             survey = replace(survey, rules=rules)
-            if both >= USED:
-                words = rules_in_words(
-                    arguments.checkpoint,
-                    part,
-                    survey.sample,
-                    rules.lexicon,
-                    arguments.output,
-                    engine,
-                )
-                save_head_rules(arguments.checkpoint, words)
-            else:
-                print(f"No rules in words: they need {USED} sentences of --rules and --judged.")
+            sources = [source for source, _ in ruling]
+            _write_words(arguments, engine, translator, sources, survey.sample, rules.lexicon)
     index = indexed(part, None if survey.rules is None else survey.rules.lexicon)
     save_survey(arguments.checkpoint, survey, index)
     print(f"{arguments.checkpoint / SURVEY}: {len(part):,} sentences")
+
+
+def _write_words(
+    arguments: argparse.Namespace,
+    engine: Engine,
+    translator: Translator,
+    sources: Sequence[str],
+    sample: Sample,
+    lexicon: Lexicon | None,
+) -> None:
+    """Write the rules in words into the checkpoint's folder, if there are sentences enough."""
+    if len(sources) < USED:
+        print(f"No rules in words: they need {USED} sentences that nothing else has learned from.")
+        return
+    traces = [trace for _, trace in traced(translator, sources[:TOLD])]
+    languages = (
+        language_of(trace.source.tokens for trace in traces),
+        language_of(trace.predictions.tokens for trace in traces),
+    )
+    rules = rules_in_words(
+        *(arguments.checkpoint, sources[:USED], languages, sample, lexicon),
+        *(arguments.output, engine),
+    )
+    save_head_rules(arguments.checkpoint, rules)
+    print(f"{arguments.checkpoint / HEAD_RULES}: {len(rules.heads)} heads")
 
 
 def _from(paths: Sequence[Path], origin: str, reverse: bool) -> list[Pair]:

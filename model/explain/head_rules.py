@@ -63,6 +63,11 @@ class RuleFinding(Brief):
         return f"{says}: right in {100 * self.right:.0f} of 100 rows"
 
     @property
+    def sentence(self) -> str:
+        """The same as a sentence."""
+        return f"{self.text[:1].upper()}{self.text[1:]}."
+
+    @property
     def reason(self) -> str:
         """What the number means, and what to compare it with."""
         return (
@@ -100,17 +105,20 @@ class HeadRules(Brief):
         """The languages of the queries and of the keys."""
         return kind.axes(*self.languages, "")
 
-    def edits(self, heads: Iterable[Head], lexicon: Lexicon | None) -> dict[Head, TermWeights]:
-        """The rules of some heads, to be put in place of their weights."""
-        return {
-            head: TermWeights(
-                self.heads[head].rule.names,
-                self.heads[head].rule.strengths,
+    def edits(
+        self, heads: Iterable[Head], lexicon: Lexicon | None, *, said: bool = False
+    ) -> dict[Head, TermWeights]:
+        """The rules of some heads, or those of their sentences, in place of their weights."""
+        edits = {}
+        for head in heads:
+            terms = self.heads[head].said if said else self.heads[head].rule
+            edits[head] = TermWeights(
+                terms.names,
+                terms.strengths,
                 self.languages_of(head.site.kind),
                 lexicon if head.site.kind is AttentionKind.CROSS else None,
             )
-            for head in heads
-        }
+        return edits
 
 
 def findings_to_json(heads: Mapping[Head, RuleFinding]) -> list[dict[str, Any]]:

@@ -7,7 +7,7 @@ order do not depend on which process counted them, or when.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from io import BytesIO
 from typing import Self
@@ -160,32 +160,27 @@ def counted(
     """
     sites = translator.sites
     shape = (len(sites), translator.model.config.n_heads)
-    places = [place for place, text in enumerate(texts) if _is_readable(translator, text)]
+    places = [place for place, text in enumerate(texts) if is_readable(translator, text)]
     values = np.full((len(places), *shape, len(KEYS)), np.nan, np.float32)
     tells = np.zeros((len(places), shape[0], len(KEYS)), np.bool_)
     effects = np.full((len(places), *shape), np.nan, np.float32)
     distances = np.zeros((*shape, 2 * REACH + 1), np.int64)
     looks: list[NDArray[np.int32]] = [np.empty((0, 5), np.int32)] * len(places)
-    # Sentences of about one length share most steps of decoding, and many a shape.
-    by_length = sorted(range(len(places)), key=lambda number: len(texts[places[number]]))
     named: dict[int, tuple[tuple[str, ...], tuple[str, ...], tuple[str, str]]] = {}
-    for start in range(0, len(by_length), TOGETHER):
-        numbers = by_length[start : start + TOGETHER]
-        traces = translator.traces([texts[places[number]] for number in numbers])
-        for number, trace in zip(numbers, traces, strict=True):
-            sources = token_sources(translator, trace) if sourced(places[number]) else {}
-            values[number], tells[number] = _facts(trace, sources)
-            looks[number] = _looks(number, trace)
-            for index, attention in enumerate(trace.maps.values()):
-                distances[index] += _distances(attention)
-            if sampled(places[number]):
-                losses = effects_of(translator, trace).losses
-                effects[number] = np.stack([losses[site].sum(axis=-1) for site in sites])
-            named[number] = (
-                trace.source.tokens,
-                trace.predictions.tokens,
-                (trace.source_text, trace.text),
-            )
+    for number, trace in traced(translator, [texts[place] for place in places]):
+        sources = token_sources(translator, trace) if sourced(places[number]) else {}
+        values[number], tells[number] = _facts(trace, sources)
+        looks[number] = _looks(number, trace)
+        for index, attention in enumerate(trace.maps.values()):
+            distances[index] += _distances(attention)
+        if sampled(places[number]):
+            losses = effects_of(translator, trace).losses
+            effects[number] = np.stack([losses[site].sum(axis=-1) for site in sites])
+        named[number] = (
+            trace.source.tokens,
+            trace.predictions.tokens,
+            (trace.source_text, trace.text),
+        )
     return SurveyPart(
         sites,
         tuple(named[number][0] for number in range(len(places))),
@@ -199,7 +194,18 @@ def counted(
     )
 
 
-def _is_readable(translator: Translator, text: str) -> bool:
+def traced(translator: Translator, texts: Sequence[str]) -> Iterator[tuple[int, Trace]]:
+    """The place and the trace of each text, those of short ones first."""
+    # Sentences of about one length share most steps of decoding, and many a shape.
+    by_length = sorted(range(len(texts)), key=lambda place: len(texts[place]))
+    for start in range(0, len(texts), TOGETHER):
+        places = by_length[start : start + TOGETHER]
+        traces = translator.traces([texts[place] for place in places])
+        yield from zip(places, traces, strict=True)
+
+
+def is_readable(translator: Translator, text: str) -> bool:
+    """Whether a model can read a sentence."""
     try:
         translator.require_readable(text)
     except TextError:

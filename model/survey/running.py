@@ -27,12 +27,12 @@ from model.explain.head_rules import HeadRules, findings_from_json, findings_to_
 from model.explain.labels import Sample
 from model.files import write_whole
 from model.rules.weight_rules import Lexicon
-from model.rules.word_classes import language_of
 from model.survey.head_sentences import CHOSEN, FITTED, USED, head_sentences
-from model.survey.part import SurveyError, SurveyPart, counted, joined
+from model.survey.part import SurveyError, SurveyPart, counted, joined, traced
 from model.survey.rule_costs import Answers, Ask, Edits, answers
 from model.survey.survey_file import weights_digest
 from model.trace.attention_map import AttentionKind
+from model.trace.trace import Trace
 from model.translate.translator import Translator, load
 
 SENTENCES, ANSWERED = 250, 25
@@ -104,7 +104,7 @@ class Wording:
 
     def __call__(self) -> bytes:
         """The rules, as `findings_to_json` gives them."""
-        traces = _loaded(self.checkpoint).traces(self.sources)
+        traces = _traced(self.checkpoint, self.sources)
         found = head_sentences(traces, self.kind, self.languages, self.lexicon)
         return json.dumps(findings_to_json(found)).encode()
 
@@ -271,9 +271,10 @@ def asking(checkpoint: Path, folder: Path, engine: Engine) -> Ask:
 
 def rules_in_words(
     checkpoint: Path,
-    part: SurveyPart,
+    sources: Sequence[str],
+    languages: tuple[str, str],
     sample: Sample,
-    lexicon: Lexicon,
+    lexicon: Lexicon | None,
     folder: Path,
     engine: Engine,
 ) -> HeadRules:
@@ -281,23 +282,23 @@ def rules_in_words(
 
     Args:
         checkpoint: the folder of the model.
-        part: the counts, whose first sentences are used.
+        sources: USED sentences that the model can read.
+        languages: of source and target; empty for an unknown one.
         sample: the name and the licence of the data.
-        lexicon: learned from other sentences.
+        lexicon: learned from other sentences; None for none.
         folder: keeps what is found.
         engine: runs it.
     """
-    sources = tuple(source for source, _ in part.texts[:USED])
-    languages = language_of(part.sources[USED:]), language_of(part.predictions[USED:])
+    kinds = dict.fromkeys(site.kind for site in _loaded(str(checkpoint)).sites)
     tasks = [
         Wording(
             str(checkpoint),
-            sources,
+            tuple(sources),
             kind,
             kind.axes(*languages, ""),
             lexicon if kind is AttentionKind.CROSS else None,
         )
-        for kind in dict.fromkeys(site.kind for site in part.sites)
+        for kind in kinds
     ]
     done = engine.done(
         {folder / f"words-{_digest(pickle.dumps(each))[:24]}.json": each for each in tasks},
@@ -321,6 +322,13 @@ def _loaded(checkpoint: str) -> Translator:
     # One thread for each process: sums in another order would be other bits.
     torch.set_num_threads(1)
     return load(Path(checkpoint), device="cpu")
+
+
+@lru_cache(maxsize=1)
+def _traced(checkpoint: str, sources: tuple[str, ...]) -> list[Trace]:
+    """The traces of sentences, for all kinds of attention of a process."""
+    traces = dict(traced(_loaded(checkpoint), sources))
+    return [traces[place] for place in range(len(sources))]
 
 
 def _begin(folder: Path, checkpoint: Path, texts: Sequence[str], held_out: int) -> None:

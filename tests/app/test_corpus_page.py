@@ -31,6 +31,7 @@ from viz.corpus.sentences import (
     found_sentence,
     no_survey,
     rule_sentence,
+    rule_text,
     rules_sentence,
 )
 from viz.draw.word_diff import translations_html
@@ -152,7 +153,8 @@ def test_one_head_follows_its_rule(open_app: OpenApp, shelf: Path, survey: Corpu
         folder=shelf, page="corpus", over="head", one=f"{site}.{head}", sentence=SENTENCE
     )
     assert rule_sentence(rule) in said(app)
-    picture = RuleBesideHead(own.maps[site], head, rule, SENTENCE)
+    says = f"looks {rule_text(rule)}"
+    picture = RuleBesideHead(own.maps[site], head, rule.weights, says, SENTENCE)
     assert picture.alt in {each.proto.alt for each in app.get("plotly_chart")}
     written = model.trace(SENTENCE, under=under).text
     result = translations_html(own.text, written, ("With its heads", "With the rule"), dark=False)

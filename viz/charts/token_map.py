@@ -33,6 +33,7 @@ class TokenMap:
         short_name: the same for a colour bar with little room.
         values: (row, column).
         allowed: (row, column); other cells are hatched. None if all are allowed.
+        high: the number of the strongest colour; None for the largest.
     """
 
     name: str
@@ -41,6 +42,7 @@ class TokenMap:
     values: FloatArray
     marks: Sequence[Mark] = ()
     allowed: BoolArray | None = None
+    high: float | None = None
 
 
 def cell_names(queries: Tokens, keys: Tokens) -> NDArray[np.object_] | None:
@@ -158,7 +160,7 @@ def token_maps(
     short: str = "",
     framed: int | None = None,
 ) -> go.Figure:
-    """One map or two of the same tokens, each on a scale of its own; the first traces are the maps.
+    """One map or two of the same tokens, each with its scale; the first traces are the maps.
 
     Args:
         title: in sentence case.
@@ -174,7 +176,7 @@ def token_maps(
     for place, each in enumerate(maps):
         bar = {"xanchor": ("left", "right")[place], "x": place} if layout.narrow else {}
         scale = Scale.of(
-            each.values,
+            each.values if each.high is None else np.array([each.high]),
             # Two bars share the width of a phone, so they name the map, not the unit.
             each.short_name if layout.narrow else each.unit,
             lengths=(_BAR, _NARROW_BAR),

@@ -22,16 +22,24 @@ from viz.links.parameters import (
 )
 
 ATTENTIONS = (*AttentionKind, JOINT)
-TRAINING = "training"
-"""The section of models whose training was measured."""
+RULE, TRAINING = "rule", "training"
+"""The sections of models whose heads have rules, and whose training was measured."""
 
 SECTIONS = {
     "facts": "Head facts",
+    RULE: "Its rule",
     "numbers": "Numbers",
     "query-key": "Query and key",
     "matrices": "Weight matrices",
     TRAINING: "Over training",
 }
+RULED = {
+    "": "None",
+    "head": "This head",
+    "kind": "All of its kind",
+}
+"""Heads that follow their rules."""
+
 READINGS = ("words", "specials", "renormalise", "predicted")
 SELECTED = (
     *("attention", "layer", "head", "view", "cell", "compare", "order", "faint", "only", "off"),
@@ -84,6 +92,10 @@ class HeadsView(SwitchedOff):
     renormalise: bool = kept(flag, meaning="without special tokens, rows sum to 1")
     predicted: bool = kept(flag, meaning="rows named by the token predicted")
     below: str = kept(choice, "facts", SECTIONS, "the section below", before={"figure": "facts"})
+    fuller: bool = kept(
+        flag, meaning="the rule with all its terms, not those of its sentence alone"
+    )
+    ruled: str = kept(choice, "", RULED, "heads that follow their rules; none: the model as it is")
     grown: str = kept(
         choice,
         "",

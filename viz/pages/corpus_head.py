@@ -20,6 +20,7 @@ from viz.corpus.sentences import (
     does,
     effect_sentence,
     rule_sentence,
+    rule_text,
     sample_sentence,
 )
 from viz.corpus.spread import HeadSpread, LookDistances
@@ -77,11 +78,15 @@ def show_head(asked: Asked) -> None:
         show_pairs(survey, place)
     show_sentences(asked, place)
     if survey.rules is not None:
+        rule = survey.rules.heads[place]
         st.subheader("Said as a rule", anchor=False)
-        st.markdown(escape_markdown(rule_sentence(survey.rules.heads[place])))
-        trace = session.ask(question.record)
+        st.markdown(escape_markdown(rule_sentence(rule)))
         picture = RuleBesideHead(
-            trace.maps[site], head, survey.rules.heads[place], question.sentence
+            session.ask(question.record).maps[site],
+            head,
+            rule.weights,
+            f"looks {rule_text(rule)}",
+            question.sentence,
         )
         show_picture(picture, KEYS("rule"))
         st.toggle(

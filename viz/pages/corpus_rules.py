@@ -1,5 +1,7 @@
 """Heads over the corpus that follow rules."""
 
+from typing import Literal
+
 import streamlit as st
 
 from model.trace.head import Head
@@ -63,9 +65,12 @@ def show_rules_on_stage(asked: Asked) -> None:
         stage.show((picture, KEYS("curve")), narrow=is_narrow())
 
 
-def show_with_rules(question: OfModel, heads: tuple[Head, ...]) -> None:
+def show_with_rules(
+    question: OfModel, heads: tuple[Head, ...], words: Literal["", "said", "whole"] = ""
+) -> None:
+    """What the model writes with rules in place of heads, as `follow_rules` takes them."""
     trace = session.ask(question.record)
-    asked = question.version, question.sentence, question.target, heads
+    asked = question.version, question.sentence, question.target, heads, words
     outcome = session.ask(follow_rules(*asked))
     names = ("With its heads", "With the rule" if len(heads) == 1 else "With rules")
     own = session.ask(question.translate).translation.text

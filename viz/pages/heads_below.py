@@ -18,9 +18,10 @@ from viz.heads.one_head import OneHead
 from viz.heads.pictures_to_save import pictures_to_save
 from viz.heads.query_key import QueryKey
 from viz.heads.tables import weights_table
-from viz.heads.view import KEYS, SECTIONS, TRAINING, HeadsView
+from viz.heads.view import KEYS, RULE, SECTIONS, TRAINING, HeadsView
 from viz.heads.whole_view import WholeView
 from viz.pages.heads_facts import show_facts
+from viz.pages.heads_rule import read_rules, show_rule
 from viz.pages.heads_trace import Prepared, selected_sites
 from viz.save.formats import ExportError
 from viz.service import session
@@ -33,6 +34,7 @@ from viz.shell.widgets import hint, menu, segments
 
 SECTION_ICONS = {
     "facts": ":material/insights:",
+    RULE: ":material/rule:",
     "numbers": ":material/table:",
     "query-key": ":material/join_inner:",
     "matrices": ":material/view_module:",
@@ -73,17 +75,20 @@ def show_below(prepared: Prepared, view: HeadsView, losses: Mapping[Site, FloatA
         KEYS("picture"),
     )
     question = prepared.question
-    grown = read_training(question)
-    if grown is None and view.below == TRAINING:
+    grown, rules = read_training(question), read_rules(prepared, sites, head)
+    there = {TRAINING: grown is not None, RULE: rules is not None}
+    if not there.get(view.below, True):
         address.change(below="facts")
         view = address.read(HeadsView)
     sections = {
         section: f"{SECTION_ICONS[section]} {name}"
         for section, name in SECTIONS.items()
-        if section != TRAINING or grown
+        if there.get(section, True)
     }
     segments("Below the picture", sections, key=KEYS("below"))
     match view.below:
+        case "rule" if rules is not None and isinstance(question, OfModel):
+            show_rule(question, rules, sites, head, narrow=WIDTH.value == "narrow")
         case "numbers":
             show_numbers(prepared, sites, head)
         case "query-key":

@@ -3,16 +3,19 @@
 import contextlib
 import functools
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Literal
 
 import torch
 
 from model.checkpoints.checkpoint import CheckpointError, read_config, snapshots
 from model.explain.labels_file import head_counts
+from model.explain.rules_file import read_head_rules
+from model.record.head_edits import TermWeights
 from model.survey.corpus_survey import CorpusSurvey
 from model.survey.sentence_index import SentenceIndex
 from model.survey.survey_file import SURVEY, read_sentences, read_survey
+from model.trace.head import Head
 from model.translate.sentences import TextError
 from model.translate.text_models import Reader, load_reader
 from model.translate.translator import Translator, load
@@ -99,6 +102,22 @@ def corpus_survey(version: ModelVersion) -> CorpusSurvey | None:
             "with headscope survey."
         )
     return survey
+
+
+@functools.lru_cache(MAX_SURVEYS)
+def rule_edits(version: ModelVersion, *, said: bool = False) -> Mapping[Head, TermWeights]:
+    """Each head's rule in words as an edit of its weights; empty for a model without rules.
+
+    Args:
+        said: the rules that sentences say, and not the whole ones.
+
+    Raises CheckpointError if a file is damaged.
+    """
+    words, survey = read_head_rules(version.folder), corpus_survey(version)
+    if words is None:
+        return {}
+    lexicon = None if survey is None or survey.rules is None else survey.rules.lexicon
+    return words.edits(words.heads, lexicon, said=said)
 
 
 @functools.lru_cache(1)

@@ -21,10 +21,13 @@ from model.explain.examples import Example, read_examples
 from model.explain.experiments import Experiment, Kind, read_experiments
 from model.explain.growth import Growth
 from model.explain.growth_file import read_growth
+from model.explain.head_rules import HeadRules
 from model.explain.labels import Label, Survey
 from model.explain.labels_file import read_labels
+from model.explain.rules_file import read_head_rules
 from model.files import unread
 from model.paper.search import DecodingError
+from model.record.head_edits import TermWeights
 from model.record.intervention import UNCHANGED, Intervention
 from model.record.mask_rules import MaskError
 from model.serving.process import WorkerProcess
@@ -34,6 +37,7 @@ from model.survey.corpus_survey import CorpusSurvey
 from model.survey.sentence_index import SentenceIndex
 from model.survey.survey_file import SURVEY
 from model.trace.attention_map import Site, TraceError
+from model.trace.head import Head
 from model.trace.trace import Trace
 from model.translate.devices import DeviceError
 from model.translate.sentences import TextError
@@ -178,6 +182,19 @@ def corpus_survey(checkpoint: Path) -> CorpusSurvey | None:
     return loaded.corpus_survey(version_of(checkpoint))
 
 
+def head_rules(checkpoint: Path) -> HeadRules | None:
+    """The rules in words of a model's heads; None without any, and where `labels` is empty.
+
+    Raises CheckpointError if the file is damaged; so does `rule_edits`.
+    """
+    return None if _is_unfinished(checkpoint) else _head_rules(version_of(checkpoint))
+
+
+def rule_edits(checkpoint: Path, *, said: bool) -> Mapping[Head, TermWeights]:
+    """These rules as edits of weights, as `loaded.rule_edits` gives them."""
+    return loaded.rule_edits(version_of(checkpoint), said=said)
+
+
 def sentence_index(checkpoint: Path) -> SentenceIndex | None:
     """The sentences behind `corpus_survey`, for the search; None where they are not kept.
 
@@ -207,6 +224,11 @@ def _is_unfinished(checkpoint: Path) -> bool:
 @functools.lru_cache(maxsize=16 + MAX_SNAPSHOTS)
 def _survey(version: ModelVersion) -> Survey | None:
     return read_labels(version.folder)
+
+
+@functools.lru_cache(maxsize=4)
+def _head_rules(version: ModelVersion) -> HeadRules | None:
+    return read_head_rules(version.folder)
 
 
 @functools.lru_cache(maxsize=4)

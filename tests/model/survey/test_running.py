@@ -129,18 +129,17 @@ def test_rules_in_words_are_fitted_once(
 
     monkeypatch.setattr(running, "head_sentences", fitted)
     monkeypatch.setattr(running, "USED", 3)
-    part = counts(checkpoint_folder, TEXTS, tmp_path)
-    made_up, lexicon = Sample("made up", "none", len(part)), Lexicon({"▁Hund": {"▁dog": 1.0}})
-    found = rules_in_words(checkpoint_folder, part, made_up, lexicon, tmp_path, Engine())
+    made_up, lexicon = Sample("made up", "none", 3), Lexicon({"▁Hund": {"▁dog": 1.0}})
+    asking_for = checkpoint_folder, TEXTS[:3], ("en", "de"), made_up, lexicon, tmp_path, Engine()
+    found = rules_in_words(*asking_for)
     assert set(found.heads.values()) == {rule}
     assert found.weights == weights_digest(checkpoint_folder)
-    source, target = found.languages
     assert asked == [
-        (3, AttentionKind.ENCODER, (source, source), False),
-        (3, AttentionKind.DECODER, (target, target), False),
-        (3, AttentionKind.CROSS, (target, source), True),
+        (3, AttentionKind.ENCODER, ("en", "en"), False),
+        (3, AttentionKind.DECODER, ("de", "de"), False),
+        (3, AttentionKind.CROSS, ("de", "en"), True),
     ]
-    assert rules_in_words(checkpoint_folder, part, made_up, lexicon, tmp_path, Engine()) == found
+    assert rules_in_words(*asking_for) == found
     assert len(asked) == 3
 
 

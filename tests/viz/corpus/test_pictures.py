@@ -14,11 +14,12 @@ from model.explain.label_rules import MIN_PASSING, MIN_SENTENCES, RULE
 from model.explain.labels import Label
 from model.explain.labels_file import read_labels
 from model.explain.measures import EFFECT
+from model.record.head_edits import TermWeights
 from model.rules.weight_rules import RULES
 from model.survey.corpus_survey import REACH, CorpusSurvey, Effect, Held
 from model.survey.fitting import overlaps_of
 from model.survey.survey_file import read_survey, save_survey
-from model.trace.attention_map import AttentionKind, Site
+from model.trace.attention_map import AttentionKind, AttentionMap, Site, Tokens
 from model.trace.head import Head
 from model.translate.translator import Translator
 from tests.kit.pictures import require_same
@@ -252,14 +253,40 @@ def test_a_rule_stands_beside_its_head(survey: CorpusSurvey, translator: Transla
     trace = translator.trace("The cat sat on the mat.")
     for place in (survey.rules.order[0], Head(Site(AttentionKind.CROSS, 1), 2)):
         rule = survey.rules.heads[place]
-        picture = RuleBesideHead(trace.maps[place[0]], place[1], rule, trace.source_text)
-        own, ruled = picture.panels
-        np.testing.assert_array_equal(own.values, trace.maps[place[0]].weights[place[1]])
-        np.testing.assert_allclose(ruled.values.sum(axis=-1), 1, atol=1e-5)
+        picture = RuleBesideHead(
+            trace.maps[place[0]], place[1], rule.weights, "looks there", trace.source_text
+        )
+        for layout in LAYOUTS:
+            own, ruled = (
+                each.z
+                for each in picture.figure(layout).data
+                if each.name in ("The head", "Its rule")
+            )
+            np.testing.assert_array_equal(own, trace.maps[place[0]].weights[place[1]])
+            np.testing.assert_allclose(ruled.sum(axis=-1), 1, atol=1e-5)
         expected = overlaps_of([trace], {place: rule.weights})[place]
         assert picture.overlap == pytest.approx(expected, abs=1e-5)
-        assert f"{expected:.0%}" in picture.caption
-        assert len(picture.figure(Layout()).data) >= 2
+        assert f"{expected:.0%}" in picture.more
+
+
+def test_a_rule_is_marked_where_it_is_right_and_where_it_is_not() -> None:
+    tokens = ("▁the", "▁cat", ",", "▁the", "</s>")
+    axis = Tokens(tokens, tuple(range(5)), "sentencepiece")
+    weights = np.eye(5)[[0, 0, 0, 2, 2]]
+    seen = AttentionMap(
+        Site(AttentionKind.DECODER, 0),
+        weights=weights[None].astype(np.float32),
+        allowed=np.tri(5, dtype=np.bool_),
+        queries=axis,
+        keys=axis,
+    )
+    rule = TermWeights(("previous", "comma"), (2.0, 2.0))
+    picture = RuleBesideHead(seen, 0, rule, "looks at commas", "The cat, the")
+    # The first row has no choice, and in the fourth one the comma is the previous token too.
+    assert picture.strongest == ([(1, 0), (3, 2)], [(2, 0), (4, 2)], [])
+    assert "in 2 of 4 rows" in picture.caption
+    rings = [(2, 1), (4, 3)]
+    assert replace(picture, rule=TermWeights(("previous",), (2.0,))).strongest[2] == rings
 
 
 def test_sentences_that_were_found_are_saved_as_maps_of_one_head(

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Literal
 
 from model.explain import head_ablation, source_rows
 from model.explain.ablation_results import Effects, Removal
@@ -16,6 +17,7 @@ from model.explain.deletion import deletion_losses
 from model.patching.causal_trace import restored
 from model.patching.patch import SentencePair
 from model.patching.results import Patched
+from model.record.head_edits import HeadEdit
 from model.record.intervention import Intervention
 from model.record.patches import Activation, Stream
 from model.trace.attention_map import FloatArray, Site
@@ -26,7 +28,7 @@ from model.translate.translator import Translator
 from viz.service.job import Ask, Job, of_model, of_trace
 from viz.service.jobs.examples import find_later_rows
 from viz.service.jobs.running import own_translation, record
-from viz.service.loaded import corpus_survey
+from viz.service.loaded import corpus_survey, rule_edits
 from viz.service.results import Outcome
 from viz.service.versions import ModelVersion
 
@@ -108,20 +110,27 @@ def follow_rules(
     sentence: str,
     target: str,
     heads: tuple[Head, ...],
+    words: Literal["", "said", "whole"] = "",
 ) -> Outcome:
-    """A sentence with rules in place of some heads; needs a survey."""
+    """A sentence with rules in place of some heads, each of one line or in words."""
     own, version = brought
-    survey = corpus_survey(version)
-    assert survey is not None, "pages ask only with a survey"
-    assert survey.rules is not None, "pages ask only with a survey of rules"
-    rules = survey.rules.heads
-    under = Intervention(heads={place: rules[place].weights for place in heads})
+    under = Intervention(heads=_rules(version, heads, words))
     forced = (
         model.trace(sentence, target, under=under)
         if own is None
         else model.trace_of(own, under=under)
     )
     return Outcome(forced, model.trace(sentence, under=under))
+
+
+def _rules(version: ModelVersion, heads: tuple[Head, ...], words: str) -> Mapping[Head, HeadEdit]:
+    if words:
+        edits = rule_edits(version, said=words == "said")
+        return {head: edits[head] for head in heads}
+    survey = corpus_survey(version)
+    assert survey is not None, "pages ask only with a survey"
+    assert survey.rules is not None, "pages ask only with a survey of rules"
+    return {head: survey.rules.heads[head].weights for head in heads}
 
 
 # ---- one sentence in another --------------------------------------------------------------------

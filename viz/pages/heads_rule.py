@@ -1,0 +1,69 @@
+"""The selected head beside its rule, and the translation with rules in place of heads."""
+
+from collections.abc import Sequence
+from contextlib import suppress
+
+import streamlit as st
+
+from model.checkpoints.checkpoint import CheckpointError
+from model.explain.head_rules import HeadRules
+from model.trace.attention_map import Site
+from model.trace.head import Head
+from viz.corpus.rule_map import RuleBesideHead
+from viz.draw.labels import escape_markdown
+from viz.heads.view import KEYS, RULED, HeadsView
+from viz.pages.corpus_rules import show_with_rules
+from viz.pages.heads_trace import Prepared
+from viz.service import session
+from viz.service.questions import OfModel
+from viz.shell import address
+from viz.shell.save_menu import show_picture
+from viz.shell.widgets import brief, row, segments
+
+
+def read_rules(prepared: Prepared, sites: Sequence[Site], head: int) -> HeadRules | None:
+    """The rules of a model's heads; None where the selected ones have none."""
+    question = prepared.question
+    if not isinstance(question, OfModel):
+        return None
+    # What is wrong with the file is said where its labels would stand.
+    with suppress(CheckpointError):
+        rules = session.head_rules(question.checkpoint)
+        if rules is not None and all(Head(site, head) in rules.heads for site in sites):
+            return rules
+    return None
+
+
+def show_rule(
+    question: OfModel, rules: HeadRules, sites: Sequence[Site], head: int, *, narrow: bool
+) -> None:
+    """Whether the rules of the selected heads hold on this sentence."""
+    view = address.read(HeadsView)
+    trace = session.ask(question.record)
+    heads = [Head(site, head) for site in sites]
+    most = max(len(rules.heads[each].rule.names) for each in heads)
+    has_more = any(rules.heads[each].rule != rules.heads[each].said for each in heads)
+    said = not (view.fuller and has_more)
+    edits = session.rule_edits(question.checkpoint, said=said)
+    for place in heads:
+        finding = rules.heads[place]
+        sentences = f"**{escape_markdown(finding.sentence)}**", escape_markdown(finding.reason)
+        brief(sentences, KEYS("rule-of", place.site))
+        terms = finding.said if said else finding.rule
+        picture = RuleBesideHead(
+            trace.maps[place.site], head, edits[place], terms.text, question.sentence
+        )
+        show_picture(picture, KEYS("rule", place.site), narrow=narrow)
+    with row(at="bottom"):
+        segments("Heads that follow their rules", RULED, key=KEYS("ruled"), hides_label=False)
+        if has_more:
+            st.toggle(
+                f"With all {most} terms, not just those of the sentence",
+                view.fuller,
+                key=KEYS("fuller"),
+            )
+    if view.ruled:
+        kinds = {site.kind for site in sites}
+        of_kind = [each for each in rules.heads if each.site.kind in kinds]
+        chosen = tuple(heads if view.ruled == "head" else of_kind)
+        show_with_rules(question, chosen, "said" if said else "whole")
