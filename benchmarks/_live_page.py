@@ -58,7 +58,7 @@ _ASK = """async (text) => {
 }"""
 
 _SWITCH_OFF = """async () => {
-  const buttons = document.querySelector(".part.explorer").shadowRoot.querySelectorAll("button");
+  const buttons = document.querySelector(".part.heads").shadowRoot.querySelectorAll("button");
   const began = performance.now();
   [...buttons].find((each) => each.textContent === "Switch off").click();
   do await new Promise((resolve) => requestAnimationFrame(resolve));

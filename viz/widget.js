@@ -1,11 +1,11 @@
-// The explorer as a notebook widget: anywidget's model takes Streamlit's place.
+// All heads as a notebook widget: anywidget's model takes Streamlit's place.
 
 /* global STYLE -- the style sheet, defined by widget.py ahead of this script. */
 
-import { Explorer } from "./browser/explorer/explorer.js";
-import { chosenSpelled } from "./browser/model_view/panel/chosen.js";
 import { element, penOf } from "./browser/canvas/dom.js";
 import { luminance } from "./browser/canvas/paint.js";
+import { HeadsView } from "./browser/model_view/heads_view.js";
+import { chosenSpelled } from "./browser/model_view/panel/chosen.js";
 
 /** A selection in Python's form. @typedef {{ kind: string, layer: number, head: number, cell: Cell | null }} Selection */
 
@@ -20,7 +20,7 @@ import { luminance } from "./browser/canvas/paint.js";
  * @property {(event: string, hear: () => void) => void} off
  */
 
-/** Python's form of the explorer's selection; Python uses the model's layer numbers.
+/** Python's form of what is selected in the browser; Python uses the model's layer numbers.
  * @type {(spelling: Spelling, payload: Pick<ExplorerPayload, "kind">) => Selection} */
 export function toPython({ attention, layer, head, cell }, payload) {
   return {
@@ -31,7 +31,7 @@ export function toPython({ attention, layer, head, cell }, payload) {
   };
 }
 
-/** The explorer's form of a selection that Python has checked.
+/** The browser's form of a selection that Python has checked.
  * @type {(selection: Selection, payload: Pick<ExplorerPayload, "kind">) => Pick<Chosen, "attention" | "layer" | "head" | "cell">} */
 export function fromPython({ kind, layer, head, cell }, payload) {
   return { attention: kind, layer: payload.kind(kind).layers.indexOf(layer), head, cell };
@@ -48,12 +48,12 @@ export function bytesOf({ buffer, byteOffset, byteLength }) {
   return new Uint8Array(buffer, byteOffset, byteLength);
 }
 
-/** Connects model and explorer: data and selections from the model, selections back to it.
- * @type {(model: Model, explorer: Pick<Explorer, "state" | "payload" | "select">) => { data: Bytes; report: (selection: Spelling) => void; take: () => void }} */
-export function link(model, explorer) {
-  const selected = () => toPython(chosenSpelled(explorer.state), explorer.payload);
+/** Connects model and view: data and selections from the model, selections back to it.
+ * @type {(model: Model, view: Pick<HeadsView, "state" | "payload" | "select">) => { data: Bytes; report: (selection: Spelling) => void; take: () => void }} */
+export function link(model, view) {
+  const selected = () => toPython(chosenSpelled(view.state), view.payload);
   const report = (/** @type {Spelling} */ selection) => {
-    const told = toPython(selection, explorer.payload);
+    const told = toPython(selection, view.payload);
     if (isSame(told, model.get("selection"))) return;
     model.set("selection", told);
     model.save_changes();
@@ -61,7 +61,7 @@ export function link(model, explorer) {
   const take = () => {
     /** @type {Selection} */
     const asked = model.get("selection");
-    if (!isSame(asked, selected())) explorer.select(fromPython(asked, explorer.payload));
+    if (!isSame(asked, selected())) view.select(fromPython(asked, view.payload));
   };
   return { data: bytesOf(model.get("_payload")), report, take };
 }
@@ -92,19 +92,19 @@ function render({ model, el }) {
   // Text colour is inherited in every notebook; the end of its transition signals a change of theme.
   // Cells out of view have no transitions, so the theme is read again when a cell returns.
   const probe = element("span", "probe", { "aria-hidden": "true" });
-  const root = element("div", "headscope explorer", { role: "group", "aria-label": "Every attention head" });
+  const root = element("div", "headscope heads-view", { role: "group", "aria-label": "Every attention head" });
   const frame = element("div", "frame", {}, root);
   shadow.append(probe, frame);
   el.append(host);
 
-  // JupyterLab handles keys before the explorer, with other meanings for arrows, c and x.
+  // JupyterLab handles keys before the view, with other meanings for arrows, c and x.
   host.dataset.lmSuppressShortcuts = "true";
   host.addEventListener("keydown", (event) => {
     if (event.defaultPrevented) event.stopPropagation();
   });
 
-  /** @type {Explorer | null} */
-  let explorer = null;
+  /** @type {HeadsView | null} */
+  let view = null;
   /** @type {ReturnType<typeof link> | null} */
   let linked = null;
   const draw = () => {
@@ -112,13 +112,13 @@ function render({ model, el }) {
     if (!root.clientWidth) return;
     const dark = model.get("_dark") ?? isOnDark(host);
     frame.dataset.theme = dark ? "dark" : "light";
-    explorer ??= new Explorer(root, { canAskPython: false, height: model.get("_height") });
-    linked ??= link(model, explorer);
-    explorer.update(linked.data, /** @type {Reporter} */ (linked.report));
+    view ??= new HeadsView(root, { canAskPython: false, height: model.get("_height") });
+    linked ??= link(model, view);
+    view.update(linked.data, /** @type {Reporter} */ (linked.report));
   };
   const take = () => linked?.take();
   const sized = new ResizeObserver(() => {
-    const isFirst = explorer === null;
+    const isFirst = view === null;
     draw();
     if (isFirst) take();
   });
@@ -132,7 +132,7 @@ function render({ model, el }) {
   return () => {
     model.off("change:selection", take);
     for (const observer of [sized, themed, seen]) observer.disconnect();
-    explorer?.dispose();
+    view?.dispose();
     host.remove();
   };
 }

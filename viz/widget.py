@@ -22,8 +22,9 @@ from model.explain.reading import ReadTrace, read
 from model.trace.attention_map import Site
 from model.trace.trace import Trace
 from viz.browser.files import joined
-from viz.browser.trace_payload import JOINT, is_joint, pack
-from viz.heads.standalone import drawable, opening
+from viz.browser.trace_payload import JOINT, is_joint
+from viz.heads.standalone import drawable, figure_of_trace, opening
+from viz.model_page.payload import pack
 from viz.save.document import theme_variables
 
 try:
@@ -44,7 +45,7 @@ _FORM = (
 
 
 class Selection(NamedTuple):
-    """What is selected in the explorer.
+    """What is selected.
 
     Attributes:
         kind: "encoder", "decoder" or "cross"; "module" for a module whose role is not known;
@@ -52,7 +53,8 @@ class Selection(NamedTuple):
         layer: its number in the trace.
         head: counted from 0.
         cell: the query and the key of the chosen weight, counted from 0; None without one. In the
-            picture of three kinds, both count the source tokens first and then the target tokens.
+            picture of three kinds, both count the source tokens first and then the target tokens;
+            such a weight is then selected as one of its own kind.
     """
 
     kind: str
@@ -81,7 +83,7 @@ class _Selected(traitlets.TraitType[Selection, Any]):
 
 
 class ExplorerWidget(anywidget.AnyWidget):
-    """The explorer of one trace, for the last line of a cell.
+    """Every head of one trace, for the last line of a cell.
 
     Attributes:
         selection: what is selected, a `Selection`. Set it to select something else; any observer
@@ -126,7 +128,9 @@ class ExplorerWidget(anywidget.AnyWidget):
             selection=Selection(
                 kind, self._pictures[kind].layers[int(first["layer"])], int(first["head"])
             ),
-            _payload=pack(seen, facts_of(seen.maps), {}, selection=first, opens_cells=False),
+            _payload=pack(
+                figure_of_trace(trace, seen, facts_of(seen.maps), {}), key="", selection=first
+            ),
             _height=height,
             _dark=dark,
         )

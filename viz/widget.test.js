@@ -25,8 +25,8 @@ function modelOf(selection) {
   };
 }
 
-/** An explorer with a selection that records the changes it is given. */
-function explorerWith(changes) {
+/** A view with a selection that records the changes it is given. */
+function viewWith(changes) {
   const selected = [];
   const state = { ...chosenOf({ ...SPELLED, compare: "", order: "", faint: "0", only: "" }), ...changes };
   return { payload, state, selected, select: (asked) => selected.push(asked) };
@@ -50,22 +50,22 @@ test("the data are the trait's bytes, at any offset", () => {
   const whole = new Uint8Array([9, 1, 2, 3]);
   assert.deepEqual([...bytesOf(new DataView(whole.buffer, 1, 2))], [1, 2]);
   assert.deepEqual([...bytesOf(whole.subarray(1))], [1, 2, 3]);
-  assert.deepEqual(link(modelOf(PYTHON), explorerWith()).data, bytes);
+  assert.deepEqual(link(modelOf(PYTHON), viewWith()).data, bytes);
 });
 
 test("the model gets each new selection once", () => {
   const model = modelOf({ ...PYTHON, head: 0 });
-  const { report } = link(model, explorerWith());
+  const { report } = link(model, viewWith());
   report({ ...SPELLED, width: "wide", epoch: 0 });
   report({ ...SPELLED, width: "narrow", epoch: 0 });
   assert.deepEqual(model.saved, [PYTHON]);
 });
 
-test("the explorer gets the model's selection, but not its own back", () => {
-  const explorer = explorerWith({ head: 0 });
-  link(modelOf(PYTHON), explorer).take();
-  assert.deepEqual(explorer.selected, [{ attention: "cross", layer: 1, head: 2, cell: [1, 0] }]);
-  const same = explorerWith();
+test("the view gets the model's selection, but not its own back", () => {
+  const view = viewWith({ head: 0 });
+  link(modelOf(PYTHON), view).take();
+  assert.deepEqual(view.selected, [{ attention: "cross", layer: 1, head: 2, cell: [1, 0] }]);
+  const same = viewWith();
   link(modelOf(PYTHON), same).take();
   assert.deepEqual(same.selected, []);
 });

@@ -113,10 +113,10 @@ def test_ones_own_sentence_goes_through_every_picture(
     page.locator(".block.cross").last.focus()
     page.keyboard.press("Enter")
     page.get_by_role("button", name="Open in Heads").click()
-    heading = page.locator(".explorer h3.name")
+    heading = page.locator(".heads-view h3.name")
     expect(heading).to_contain_text("Cross-attention, layer 0", timeout=SECONDS)
     sizes = head_of(trace.attention("cross", 0), 0).alt.partition("; the largest")[0]
-    drawn = page.locator(".explorer canvas.matrix")
+    drawn = page.locator(".heads-view .model-view")
     expect(drawn).to_have_attribute("aria-label", re.compile(re.escape(sizes)), timeout=SECONDS)
     page.get_by_role("button", name="Switch off").first.click()
     without = Intervention(heads={("cross", 0, int((heading.text_content() or "")[-1])): 0})
@@ -133,7 +133,7 @@ def test_ones_own_sentence_goes_through_every_picture(
     without = read(trace, Reading(specials=False, predicted=True)).maps[Site("cross", 0)]
     sizes = head_of(without, 0).alt.partition("; the largest")[0]
     expect(drawn).to_have_attribute("aria-label", re.compile(re.escape(sizes)), timeout=SECONDS)
-    caption = page.locator(".explorer .caption")
+    caption = page.locator(".heads-view .right > .caption")
     expect(caption).to_contain_text(HIDDEN_NOTE, timeout=SECONDS)
     expect(caption).to_contain_text(PREDICTED_NOTE, timeout=SECONDS)
     assert "specials=0&predicted=1" in page.url
@@ -227,14 +227,14 @@ def test_a_link_opens_what_it_says_on_a_phone(opened: Opened, text: str, toy: Tr
     at = "#/heads?sentence=a+b+c&attention=encoder&layer=0&head=1&lang=de"
     page = opened(text, at=at, viewport={"width": 390, "height": 844})
     expect(page.locator("#translation")).to_have_text(toy.translate("a b c").text, timeout=SECONDS)
-    heading = page.locator(".explorer h3.name")
+    heading = page.locator(".heads-view h3.name")
     expect(heading).to_contain_text("Schicht 0, Kopf 1", timeout=SECONDS)
     expect(page.get_by_role("button", name=words()["de"]["translate"])).to_be_visible()
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     # Another's translation is read as the address gives it, and said to be no work of the model.
     given = opened(text, at="#/heads?sentence=a+b+c&target=a+b")
     expect(given.locator("#translation")).to_have_text("a b", timeout=SECONDS)
-    expect(given.locator(".explorer canvas.matrix").first).to_be_visible(timeout=SECONDS)
+    expect(given.locator(".heads-view .model-view").first).to_be_visible(timeout=SECONDS)
     # What switched off heads cost it and the model's own translation, as in the app.
     off = tuple((Site(AttentionKind.CROSS, 0), head) for head in (1, 2, 3))
     for target, key in (("", "usual_less"), ("a b", "given_more")):
@@ -446,15 +446,15 @@ def test_a_talk_is_read_and_shown_on_stage(opened: Opened, tmp_path: Path) -> No
     expect(page.locator(".reader h2")).to_have_text("First", timeout=SECONDS)
     expect(page.locator(".reader .note")).to_have_text(note)
     expect(page.get_by_text(SAYS["one_language"])).to_be_hidden()
-    # The note stands below the cell that it speaks of.
+    # The note stands below most of what makes the weight that it speaks of.
     page.wait_for_function(
         """() => {
         const roots = [...document.querySelectorAll('.part')].map((part) => part.shadowRoot);
         const find = (name) => roots.map((root) => root?.querySelector(name)).find(Boolean);
-        const [cell, text] = [find('.cell.picked'), find('.reader')];
-        if (!cell || !text) return false;
-        const [{ top, bottom }, below] = [cell, text].map((each) => each.getBoundingClientRect());
-        return top > 0 && bottom < below.top;
+        const [weight, text] = [find('[data-place=weight]'), find('.reader')];
+        if (!weight || !text) return false;
+        const [{ top, bottom }, below] = [weight, text].map((each) => each.getBoundingClientRect());
+        return top > 0 && (top + bottom) / 2 < below.top;
         }""",
         timeout=SECONDS,
     )
@@ -470,7 +470,10 @@ def test_a_talk_is_read_and_shown_on_stage(opened: Opened, tmp_path: Path) -> No
     expect(page.locator(".reader h2")).to_be_hidden()
     page.keyboard.press("1")
     expect(page.locator("h2.scene")).to_contain_text("First")
-    page.keyboard.press("Escape")
+    # Out of the weight first, step by step, and then off the stage.
+    for place in ("weight", "row", "head"):
+        expect(page.locator(f"[data-place={place}]")).to_be_visible()
+        page.keyboard.press("Escape")
     expect(page.locator(".reader h2")).to_have_text("First")
 
 

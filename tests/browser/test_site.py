@@ -77,7 +77,7 @@ def test_it_works_on_a_plane_once_it_was_there(browser: Browser, site: str) -> N
     expect(page.get_by_role("button", name=words()["fr"]["translate"])).to_be_visible()
     # A model that never came leaves the page as it is, chosen in the menu or named by a link.
     french, names = words()["fr"], {"name": "toy-sort-alibi", "kept": "toy-reverse"}
-    address, model = page.url, page.get_by_label(french["model"])
+    address, model = page.url, page.get_by_label(french["model"], exact=True)
     model.select_option(names["name"])
     for _ in range(2):
         expect(page.locator("#trouble")).to_have_text(french["model_away"].format(**names))
@@ -101,7 +101,7 @@ def test_a_chosen_language_is_remembered_and_nothing_else(browser: Browser, site
     opened(page, f"{page.url}&lang=fr")
     assert page.evaluate("Object.keys(localStorage)") == []
     with page.expect_event("load"):
-        page.get_by_label(words()["fr"]["model"]).select_option("toy-sort-alibi")
+        page.get_by_label(words()["fr"]["model"], exact=True).select_option("toy-sort-alibi")
     expect(page.locator("html[lang=fr] #model")).to_have_value("toy-sort-alibi", timeout=SECONDS)
     choose_language(page, "fr", "de")
     expect(page.locator("html[lang=de]")).to_be_attached(timeout=SECONDS)
@@ -119,11 +119,22 @@ def test_an_article_gives_a_picture_the_height_it_needs(browser: Browser, site: 
     page = browser.new_page(viewport={"width": 900, "height": 700})
     page.goto(f"{site}/article.html")
     inside = page.frame_locator("iframe")
-    inside.locator(".explorer canvas.matrix").first.wait_for(timeout=SECONDS)
+    inside.locator(".heads-view .model-view").first.wait_for(timeout=SECONDS)
     expect(inside.locator("header")).to_be_hidden()
     page.locator("iframe[style*=height]").wait_for(timeout=SECONDS)
-    height = inside.locator("html").evaluate("root => root.getBoundingClientRect().height")
+    measure = "root => root.getBoundingClientRect().height"
+    height = inside.locator("html").evaluate(measure)
     assert page.locator("iframe").evaluate("frame => frame.clientHeight") >= height - 2
+    # The picture does not follow its frame in turn: each would chase the other for ever.
+    page.locator("iframe").evaluate("frame => { frame.style.height = '1200px'; }")
+    after = inside.locator("html").evaluate(
+        f"""async root => {{
+            do await new Promise(requestAnimationFrame); while (innerHeight !== 1200);
+            await new Promise(seen => requestAnimationFrame(() => requestAnimationFrame(seen)));
+            return ({measure})(root);
+        }}"""
+    )
+    assert after == height
     page.close()
 
 
@@ -145,7 +156,7 @@ def test_a_phone_follows_the_speaker_until_somebody_taps(
     phone.goto(f"{site}/headscope/?sentence={SENTENCE.replace(' ', '+')}&follow={view.stem}")
     follow = phone.get_by_role("button", name=words()["en"]["follow"])
     expect(phone.locator("#sentence")).to_have_value("a b", timeout=SECONDS)
-    expect(phone.locator(".explorer h3.name")).to_contain_text("head 1", timeout=SECONDS)
+    expect(phone.locator(".heads-view h3.name")).to_contain_text("head 1", timeout=SECONDS)
     assert phone.evaluate("document.documentElement.scrollWidth") <= 390
     # What it cannot show it says, and shows nothing else in its place.
     lacks = phone.locator(".lacks")
@@ -265,7 +276,7 @@ def test_a_place_leads_to_the_page_that_shows_more_and_back(browser: Browser, si
     page.keyboard.press("Escape")
     page.wait_for_url("**place=cross.0.1.2")
     page.locator(".ways .link").first.click()
-    page.locator(".explorer canvas.matrix").first.wait_for(timeout=SECONDS)
+    page.locator(".heads-view .model-view").first.wait_for(timeout=SECONDS)
     for part in ("/heads/", "attention=cross", "layer=0", "head=1", "lang=de"):
         assert part in page.url
     page.go_back()

@@ -69,11 +69,12 @@ const TASKS = {
     return results;
   },
 
-  async pack({ page, folder, options, line, template, heads = [] }) {
+  async pack({ page, folder, options, line, template, heads = [], reading, measures = false }) {
     const engine = await engineOf(folder, options);
     const trace = await engine.trace(line);
+    const effects = measures ? await engine.effects(trace) : null;
     const envelope = {
-      door: () => packedFigure(templateOf(template), trace, { key: `${basename(folder)} ${line}` }),
+      door: () => packedFigure(templateOf(template), trace, { key: `${basename(folder)} ${line}`, reading, effects }),
       decoding: () => packedWriting(templateOf(template), trace, { name: line, heads }),
     }[page]();
     return Buffer.from(envelope).toString("base64");

@@ -15,11 +15,12 @@ import traitlets
 from comm.base_comm import BaseComm
 from torch import nn
 
-from model.explain.reading import read
 from model.trace.attention_map import TraceError
 from model.watch import watching
 from tests.kit.explorer_payload import Decoded
-from tests.viz.browser.test_explorer import a_trace, packed
+from tests.viz.browser.test_explorer import a_trace
+from tests.viz.test_notebook import payload_of
+from viz.heads.standalone import trace_page
 from viz.notebook import Explorer, explore
 from viz.widget import ExplorerWidget, Selection
 
@@ -53,11 +54,10 @@ def widget(monkeypatch: pytest.MonkeyPatch) -> ExplorerWidget:
     return explore(a_trace())
 
 
-def test_the_bytes_are_those_of_the_app_and_travel_as_they_are(widget: ExplorerWidget) -> None:
-    ours, apps = Decoded(widget._payload), Decoded(packed(read(a_trace())))
-    assert ours.body == apps.body
-    here = {"selection": None, "canSwitchOff": False, "opensCells": False}
-    assert ours.sent | here == apps.sent | here
+def test_the_bytes_are_those_of_the_file_and_travel_as_they_are(widget: ExplorerWidget) -> None:
+    ours, files = Decoded(widget._payload), payload_of(trace_page(a_trace()))
+    assert ours.body == files.body
+    assert ours.sent | {"key": files.sent["key"]} == files.sent
     opened = widget.comm.messages[0]
     assert opened["type"] == "comm_open"
     assert opened["data"]["buffer_paths"] == [["_payload"]]

@@ -17,6 +17,8 @@ interface Mounting<Data> {
   setTriggerValue: Trigger;
   /** That of a page which runs the model itself; the same at every call. */
   engine?: ModelEngine | null;
+  /** The height in CSS pixels of a page that is as high as what is on it; null where the window has one of its own. */
+  height?: number | null;
 }
 
 // Colours (viz/draw/themes.py), and the theme that a page turned out to have.

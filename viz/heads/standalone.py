@@ -68,13 +68,11 @@ def heads_page(
     is_read = seen.reading != AS_RECORDED
     recorded = read(trace) if is_read else seen
     payload = pack(
-        Figure(
-            trace=trace,
-            seen=recorded,
-            facts=facts_of(recorded.maps) if is_read else facts,
-            arcs=arcs_of(trace, None),
-            positions={},
-            labels=labels,
+        figure_of_trace(
+            trace,
+            recorded,
+            facts_of(recorded.maps) if is_read else facts,
+            labels,
             effects=effects,
         ),
         key=title,
@@ -89,6 +87,32 @@ def heads_page(
         script=joined(Path(__file__).with_suffix(".js")),
         about="Every head is in this file. It asks nothing of any network.",
         dark=dark,
+    )
+
+
+def figure_of_trace(
+    trace: Trace,
+    seen: ReadTrace,
+    facts: Facts,
+    labels: Labels,
+    *,
+    effects: Mapping[Site, FloatArray] | None = None,
+) -> Figure:
+    """A trace as the picture of a model shows it where the model is not at hand.
+
+    Args:
+        trace: of any model.
+        seen: the trace, read as it was recorded.
+        facts, labels, effects: as of `heads_page`.
+    """
+    return Figure(
+        trace=trace,
+        seen=seen,
+        facts=facts,
+        arcs=arcs_of(trace, None),
+        positions={},
+        labels=labels,
+        effects=effects,
     )
 
 

@@ -18,8 +18,7 @@ from viz.site.model import Packed, written
 HERE = Path(__file__).parent
 
 PARTS = {
-    "door": ("model_view/component.js", "model_view/model_view.css"),
-    "explorer": ("explorer/component.js", "explorer/explorer.css"),
+    "model_view": ("model_view/component.js", "model_view/model_view.css"),
     "steps": ("steps/steps.js", "steps/steps.css"),
     "matrices": ("matrices/matrices.js", "matrices/matrices.css"),
     "reader": ("reader/reader.js", "reader/reader.css"),

@@ -3,8 +3,17 @@
 import { element } from "../browser/canvas/dom.js";
 import { site, siteRoot } from "./files.js";
 
-/** @type {Record<string, string>} */
-const CLASSES = { door: "model-view", explorer: "explorer", steps: "decoding-steps", matrices: "matrices", reader: "reader" };
+/** The code of each component, and the class of its root. @type {Record<string, [code: string, root: string]>} */
+const COMPONENTS = {
+  door: ["model_view", "model-view"],
+  heads: ["model_view", "heads-view"],
+  steps: ["steps", "decoding-steps"],
+  matrices: ["matrices", "matrices"],
+  reader: ["reader", "reader"],
+};
+
+// In an article, the frame follows the picture's height, which then cannot follow the frame's.
+const FRAMED_HEIGHT = 600;
 
 /** A component in a shadow root of its own, which takes data of the kind that Python packs. */
 /** What a component reports and asks is a message of its own. @typedef {{ report?(value: never): void, trigger?(event: string, value: never): void, engine?: ModelEngine }} Hear */
@@ -16,15 +25,15 @@ export class Part {
 
   /** @param {string} name - of the component. @param {Hear} hear - for its state, its events and its questions. */
   constructor(name, { report = () => {}, trigger = () => {}, engine } = {}) {
-    this.name = name;
+    const [code, root] = COMPONENTS[name] ?? [];
+    this.code = code;
     this.engine = engine;
     this.report = /** @type {Reporter} */ (report);
     this.trigger = /** @type {Trigger} */ (trigger);
     // By the second name, components know on a stage how much room they have, as in the app.
     this.host = element("div", `part st-key-picture ${name}`);
     this.root = this.host.attachShadow({ mode: "open" });
-    // The explorer's question to Python is answered by the engine, or not asked.
-    this.inner = element("div", `headscope ${CLASSES[name]}`, { "data-engine": "" });
+    this.inner = element("div", `headscope ${root}`);
     this.root.append(this.inner);
     // It draws anew where the page's background has changed.
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.data && this.update(this.data));
@@ -33,7 +42,7 @@ export class Part {
   /** @type {(data: unknown) => Promise<void>} */
   async update(data) {
     this.data = data;
-    const { mount, style } = await codeOf(this.name);
+    const { mount, style } = await codeOf(this.code);
     if (!this.root.adoptedStyleSheets.length) {
       const sheet = new CSSStyleSheet();
       sheet.replaceSync(style);
@@ -46,6 +55,7 @@ export class Part {
       setStateValue: (_, value) => this.report(value),
       setTriggerValue: (event, value) => this.trigger(event, value),
       engine: this.engine,
+      height: document.body.classList.contains("framed") ? FRAMED_HEIGHT : null,
     });
   }
 }

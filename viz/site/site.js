@@ -11,12 +11,13 @@ import { unsuited } from "../browser/live/suited.js";
 import { HashAddress, PathAddress } from "./address.js";
 import { DecodingPage } from "./decoding.js";
 import { FileError, cardOf, cardOrOther, isPacked, site, siteRoot, startedEngine } from "./files.js";
+import { DoorPage, HeadsPage } from "./figure_pages.js";
 import { Follower, speakerOf } from "./follow.js";
 import { Frame, languageName, modelName, remember, remembered } from "./frame.js";
 import { named, unhonoured } from "./keys.js";
 import { closeMenus } from "./menu.js";
 import { TalkPlayer, talkInPage } from "./talk.js";
-import { AboutPage, DoorPage, EffectsPage, HeadsPage, MasksPage, PositionsPage } from "./views.js";
+import { AboutPage, EffectsPage, MasksPage, PositionsPage } from "./views.js";
 import { showing } from "./view.js";
 import { languageOf, say, speak } from "./words.js";
 

@@ -1,20 +1,14 @@
-// The pages: each gives one of the app's components what the engine found.
+// The pages beside those of the model's picture: each gives one of the app's components what the engine found.
 
 import constants from "../draw/constants.json" with { type: "json" };
 import { element, part } from "../browser/canvas/dom.js";
 import { percent, signed } from "../browser/canvas/numbers.js";
 import { pairColumns } from "../browser/canvas/pairs.js";
-import { ALL_ON_EVENT } from "../browser/canvas/shared.js";
-import { packedFigure } from "../browser/live/figure.js";
 import { worded } from "../browser/canvas/wording.js";
 import { textOfTokens } from "../browser/live/grouping.js";
 import { WORD_START, tokenText } from "../browser/live/labels.js";
-import { packedTrace } from "../browser/live/packing.js";
 import { packedPanels } from "../browser/live/panels.js";
-import { sealed } from "../browser/live/sealed.js";
-import { READINGS } from "../browser/model_view/how.js";
 import { presetMask } from "../browser/engine/masks.js";
-import { engineFor } from "./asking.js";
 import { engineMasks, fittedEdit, readEdits, writtenEdit } from "./edits.js";
 import { SitePage, lossWords, showing, withChosen } from "./view.js";
 import { say } from "./words.js";
@@ -30,154 +24,6 @@ const MOST_COLUMNS = 64;
 const AT_REST = { scale: 100, shift: 0, reverse: false, side: "both" };
 // Why a cell of a mask is closed (viz/masks/mask.py, Cell).
 const [FUTURE, BY_EDIT] = [1, 4];
-// What it may say of a place in the model (viz/model_page/view.py).
-const PLACE = /^[a-z0-9.-]{0,40}$/;
-const STOPS = 12;
-// What an address may say of the selection (viz/heads/view.py); the explorer itself leaves out what this model lacks.
-/** @type {Record<string, RegExp>} */
-const SPELLED = {
-  ...{ attention: /^(encoder|decoder|cross|joint)$/, layer: /^\d{1,3}$/, head: /^\d{1,3}$/, view: /^(heatmap|lines)$/, faint: /^[0-4]$/ },
-  ...{ order: /^[a-z_]*$/, ...Object.fromEntries(READINGS.map(([name]) => [name, /^[01]$/])) },
-  ...{ cell: /^\d{1,3}\.\d{1,3}$/, compare: /^\d{1,3}\.\d{1,3}(-\d{1,3}\.\d{1,3}){0,7}$/, only: /^(layer|head)\.\d{1,3}$/ },
-};
-// What the engine or the reading has to answer, and not the explorer alone.
-const REDRAWN = ["off", "order", ...READINGS.map(([name]) => name)];
-
-export class DoorPage extends SitePage {
-  static honours = showing("moment", "play", "place", "walk", "kiosk");
-
-  /** @param {Site} talk */
-  constructor(talk) {
-    super(talk, "door", {
-      report: (/** @type {{ moment?: number, place?: string, walk?: number }} */ rested) => {
-        const told = ["moment", "place", "walk"].filter((name) => name in rested).map((name) => [name, String(rested[/** @type {"moment"} */ (name)] || "")]);
-        talk.change({ ...Object.fromEntries(told), play: "" }, { draws: false });
-        this.known = this.asked;
-      },
-      trigger: (event, /** @type {{ page: string }} */ { page, ...selected }) => {
-        if (event === "example") {
-          this.next();
-          return;
-        }
-        const { sentence, checkpoint, lang } = talk.query;
-        const spelled = Object.entries(selected).map(([key, value]) => [key, String(value)]);
-        talk.go(page, { ...kept({ sentence, checkpoint, lang }), ...Object.fromEntries(spelled) });
-      },
-      engine: { ask: (question, options) => this.answer(question, options) },
-    });
-    this.epoch = 0;
-    /** What the picture knows of the address. */
-    this.known = this.asked;
-  }
-
-  /** What the address says of the moment and the place. */
-  get asked() {
-    return JSON.stringify(Object.keys(DoorPage.honours).map((name) => this.query[name] ?? ""));
-  }
-
-  async draw() {
-    const { talk } = this;
-    const isCurrent = this.begin();
-    // Back, or a speaker who is followed, leads elsewhere.
-    if (this.asked !== this.known) this.epoch += 1;
-    this.known = this.asked;
-    const { place = "" } = this.query;
-    if (!PLACE.test(place)) this.misfit("place");
-    const at = { moment: this.number("moment", 0, 0, 999), place: PLACE.test(place) ? place : "", walk: this.number("walk", 0, 0, STOPS) };
-    const options = { key: `${talk.card.name} ${talk.text}`, ...at, epoch: this.epoch, play: this.query.play === "1", kiosk: this.query.kiosk === "1", stage: talk.isStaged };
-    // What it opens with plays while the model is still loading.
-    if (!talk.isReady && talk.text === talk.card.sentence && !options.moment && !talk.query.target) await this.part.update(sealed({ ...this.template, ...options }));
-    const trace = await talk.shown();
-    if (trace && isCurrent()) await this.part.update(packedFigure(this.template, trace, options));
-  }
-
-  /** Asks for the example after this sentence. */
-  next() {
-    const { talk } = this;
-    const { examples } = talk.card;
-    if (!examples.length) return;
-    const sentence = examples[(examples.indexOf(talk.text) + 1) % examples.length];
-    talk.change({ sentence, target: "", moment: "", place: "", walk: "" }, { draws: false });
-    talk.follow();
-  }
-
-  /** Answers about the sentence that is shown. @type {ModelEngine["ask"]} */
-  async answer(question, options) {
-    const { talk } = this;
-    const trace = await talk.shown();
-    if (!trace) throw new DOMException("Another sentence was asked for.", "AbortError");
-    return engineFor(talk.engine, trace, (before, after) => this.price(before, after)).ask(question, options);
-  }
-}
-
-export class HeadsPage extends SitePage {
-  static honours = showing(...Object.keys(SPELLED), "off");
-  // What is not on stage either.
-  static beside = ["below", "grown"];
-
-  /** @param {Site} talk */
-  constructor(talk) {
-    super(talk, "explorer", {
-      report: (/** @type {Spelling} */ selection) => this.follow(selection),
-      trigger: (_, /** @type {string} */ place) => talk.go("door", { ...talk.shared, place }),
-    });
-    this.epoch = 0;
-    this.controls.append(
-      this.button(say("all_on"), () => document.dispatchEvent(new CustomEvent(ALL_ON_EVENT))),
-      this.button(say("step_by_step"), () => talk.go("decoding", { ...talk.shared, off: this.query.off })),
-    );
-  }
-
-  /** What is selected of a kind of attention, as the explorer spells it, where the address does not say otherwise.
-   * @type {(attention: string) => Spelling} */
-  usual(attention) {
-    const { kinds, selection } = this.template;
-    const [layer, head] = (kinds.find(({ kind }) => kind === attention) ?? kinds.find(({ kind }) => kind === "cross") ?? kinds[0]).opening;
-    return { ...selection, layer: String(layer), head: String(head) };
-  }
-
-  /** What the explorer selects, from the address; what cannot be read there is as usual. */
-  get selection() {
-    const { query } = this;
-    const isSpelled = (/** @type {string} */ name) => name in query && (SPELLED[name]?.test(query[name]) ?? true);
-    const usual = this.usual(query.attention);
-    const selected = Object.fromEntries(Object.entries(usual).map(([name, value]) => [name, isSpelled(name) ? query[name] : value]));
-    for (const name of Object.keys(SPELLED)) if (query[name] && selected[name] !== query[name]) this.misfit(name);
-    const { layers = [], heads = 0 } = this.kinds.find(({ kind }) => kind === selected.attention) ?? {};
-    if (layers.length && !layers.includes(Number(selected.layer))) this.misfit("layer");
-    if (heads && Number(selected.head) >= heads) this.misfit("head");
-    return selected;
-  }
-
-  /** @type {(selection: Spelling) => void} */
-  follow(selection) {
-    const usual = this.usual(selection.attention);
-    const spelled = Object.keys(usual).filter((name) => name in selection);
-    const values = Object.fromEntries(spelled.map((name) => [name, selection[name] === usual[name] ? "" : selection[name]]));
-    const changed = REDRAWN.filter((name) => (values[name] ?? "") !== (this.query[name] ?? ""));
-    this.talk.change(values, { draws: false });
-    if (changed.length) this.draw({ moved: false, isDrawn: changed.every((name) => name === "off") });
-  }
-
-  /** `moved` is whether the explorer has to take what is selected from here, `isDrawn` whether it has its picture. */
-  async draw({ moved = true, isDrawn = false } = {}) {
-    const isCurrent = this.begin();
-    const { talk, template, off: heads, selection } = this;
-    if (moved) this.epoch += 1;
-    this.row.hidden = !heads.length;
-    const trace = await talk.shown();
-    if (!trace || !isCurrent()) return;
-    const reading = /** @type {ReadingOf} */ (Object.fromEntries(READINGS.map(([name]) => [name, selection[name] === "1"])));
-    const options = { epoch: this.epoch, selection, reading, stage: talk.isStaged };
-    if (!isDrawn) await this.part.update(packedTrace(template, trace, options));
-    if (heads.length) {
-      if (!(await this.leaveOut(heads, trace, isCurrent))) return;
-    } else if (isCurrent()) this.note.replaceChildren();
-    if (selection.order !== template.onDemand) return;
-    const effects = await talk.effects();
-    if (effects && isCurrent()) await this.part.update(packedTrace(template, trace, { ...options, effects }));
-  }
-}
 
 export class EffectsPage extends SitePage {
   static honours = {
@@ -517,9 +363,4 @@ export class AboutPage extends SitePage {
     this.root.classList.add("about");
   }
 
-}
-
-/** The values that are there. @type {(values: View) => View} */
-function kept(values) {
-  return Object.fromEntries(Object.entries(values).filter(([, value]) => value));
 }

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import base64
 import itertools
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
 import pytest
 
 from model.checkpoints.shipped import CHECKPOINTS
+from model.explain.alignment_file import read_alignment
+from model.explain.block_outputs import block_outputs
 from model.explain.examples import read_examples
 from model.explain.head_ablation import effects_of
 from model.explain.labels_file import read_labels
@@ -26,6 +28,9 @@ from tests.kit.explorer_payload import Decoded
 from viz.browser.trace_payload import pack
 from viz.decoding.attention import head_mean
 from viz.decoding.payload import pack as pack_decoding
+from viz.model_page.payload import pack as pack_figure
+from viz.model_page.picture import figure_of_model
+from viz.registry.pages import VIEWS
 from viz.site.model import openings
 
 pytestmark = pytest.mark.slow
@@ -101,6 +106,45 @@ def test_the_engine_packs_the_opening_pictures_as_python_does(name: str) -> None
 
 
 TOY = "toy-dates-rotary"
+
+
+def test_heads_in_a_reading_stand_beside_the_model_as_it_was_recorded() -> None:
+    """Both with what each head is worth."""
+    folder = CHECKPOINTS / "en-de"
+    model, survey = load(folder, device="cpu"), read_labels(folder)
+    assert survey is not None
+    first, line = (each.source for each in read_examples(folder)[:2])
+    reading = Reading(words=True, specials=False, predicted=True)
+    trace = model.trace(line)
+    seen = [read(trace, each) for each in (AS_RECORDED, reading)]
+    facts = [facts_of(each.maps) for each in seen]
+    figure = figure_of_model(
+        model,
+        trace,
+        seen[0],
+        facts[0],
+        table=read_alignment(folder),
+        blocks=block_outputs(model, trace),
+        labels=survey.labels,
+        pages=list(VIEWS),
+    )
+    figure = replace(figure, effects=effects_of(model, trace).of())
+    expected = Decoded(pack_figure(figure, key=f"en-de {line}", reading=(seen[1], facts[1]))).header
+    found = in_the_browser(
+        "door",
+        folder=str(folder),
+        options={},
+        line=line,
+        template=encoded(openings(model, folder, first)["door"]),
+        reading=asdict(reading),
+        measures=True,
+    )
+    beside = [Decoded(bytes(each.pop("reading"))).header for each in (found, expected)]
+    for mine, pythons in ((found, expected), beside):
+        assert mine.pop("selection") == {}
+        assert not pythons.pop("selection")
+        set_aside_openings_and_pairs(mine, pythons)
+        assert_alike(mine, pythons)
 
 
 @pytest.mark.parametrize(

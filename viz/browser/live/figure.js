@@ -4,7 +4,8 @@ import constants from "../../draw/constants.json" with { type: "json" };
 import { pairColumns } from "../canvas/pairs.js";
 import { meanWeights, wordWeights, wordsOfText } from "./grouping.js";
 import { tokenText } from "./labels.js";
-import { packedValues } from "./packing.js";
+import { packedTrace, packedValues } from "./packing.js";
+import { isAsRecorded } from "./reading.js";
 import { sealed } from "./sealed.js";
 
 // The picture of the model has room for so many.
@@ -15,16 +16,17 @@ const OFFERED = 5;
  *
  * @param {FigureTemplate} template - the values of an envelope of the same model, for what does not depend on the sentence.
  * @param {EngineTrace} trace
- * @param {{ key: string, epoch?: number, moment?: number, play?: boolean, place?: string, walk?: number, kiosk?: boolean, stage?: boolean }} options - `key` of the sentence, the others of
- *   the payload.
+ * @param {import("./packing.js").TraceOptions & { key: string, moment?: number, play?: boolean, place?: string, walk?: number, kiosk?: boolean, pages?: string[] }} options -
+ *   `key` of the sentence, the others of the payload; heads are shown in the `reading`, beside the trace as it was recorded.
  */
-export function packedFigure(template, trace, { key, epoch = 0, moment = 0, play = false, place = "", walk = 0, kiosk = false, stage = false }) {
+export function packedFigure(template, trace, { key, moment = 0, play = false, place = "", walk = 0, kiosk = false, pages = template.pages, reading, ...shown }) {
   const written = wordsOfText(trace.predictions.tokens).filter(({ special }) => !special);
   const read = wordsOfText(trace.source.tokens);
   const arcs = wordWeights(arcRows(template, trace), written, read, template.later);
   return sealed({
-    ...packedValues(template, trace, { epoch, stage }),
-    ...{ key, moment, play, place, walk, kiosk, written, read },
+    ...packedValues(template, trace, shown),
+    ...{ key, moment, play, place, walk, kiosk, pages, written, read },
+    reading: isAsRecorded(reading) ? null : packedTrace(template, trace, { ...shown, reading }),
     arcs: { weights: arcs, frames: 1 },
     stacks: template.stacks.map((stack) => ({
       ...stack,

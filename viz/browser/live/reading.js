@@ -9,6 +9,11 @@ const NO_ID = -1;
 /** The reading that changes nothing. */
 const AS_RECORDED = { words: false, specials: true, renormalise: false, predicted: false };
 
+/** Whether a reading changes nothing. @type {(reading?: ReadingOf) => boolean} */
+export function isAsRecorded(reading = AS_RECORDED) {
+  return Object.entries(AS_RECORDED).every(([name, value]) => reading[/** @type {keyof ReadingOf} */ (name)] === value);
+}
+
 // What a reading says of itself; the catalogues have these in every language (viz/site/wording/).
 export const NOTES = {
   words:

@@ -6,10 +6,10 @@ import { ModelView } from "./view.js";
 
 export default mounted(
   ".model-view, .heads-view",
-  (root, { engine }) => {
+  (root, { engine, height }) => {
     if (!root.matches(".heads-view")) return new ModelView(root, { engine });
     // Outside the app, an engine in the page may stand for Python.
-    return new HeadsView(root, { engine, ...(engine && { canAskPython: false, canRun: true }) });
+    return new HeadsView(root, { engine, height, ...(engine && { canAskPython: false, canRun: true }) });
   },
   "rested",
 );

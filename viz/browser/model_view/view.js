@@ -114,7 +114,7 @@ export class ModelView {
     this.moved = new ResizeObserver(() => {
       if (this.figure && this._top() !== this.top) this._sizeSoon();
     });
-    const page = document.querySelector('[data-testid="stMainBlockContainer"] > *');
+    const page = document.querySelector('[data-testid="stMainBlockContainer"] > *, body > main');
     if (page) this.moved.observe(page);
     document.fonts?.ready.then(() => this._sizeSoon());
   }
@@ -142,7 +142,7 @@ export class ModelView {
 
   /** The figure's distance from the top of the page, independent of scrolling. */
   _top() {
-    const scrolled = document.querySelector('[data-testid="stMain"]')?.scrollTop ?? 0;
+    const scrolled = document.querySelector('[data-testid="stMain"]')?.scrollTop ?? window.scrollY;
     return Math.round(this.root.getBoundingClientRect().top + scrolled);
   }
 
