@@ -6,7 +6,7 @@ import { mounted } from "./mount.js";
 /** A component whose drawings say what was asked of them. */
 function component(isConnected) {
   const said = [];
-  const page = { engine: {} };
+  const page = { engine: {}, height: 600 };
   const root = { isConnected, removeAttribute: (name) => said.push(`without ${name}`) };
   const mount = mounted(
     ".root",
