@@ -63,11 +63,6 @@ class RuleFinding(Brief):
         return f"{says}: right in {100 * self.right:.0f} of 100 rows"
 
     @property
-    def sentence(self) -> str:
-        """The same as a sentence."""
-        return f"{self.text[:1].upper()}{self.text[1:]}."
-
-    @property
     def reason(self) -> str:
         """What the number means, and what to compare it with."""
         return (
@@ -100,6 +95,11 @@ class HeadRules(Brief):
     judged: int
     languages: tuple[str, str]
     heads: Mapping[Head, RuleFinding]
+
+    @property
+    def order(self) -> list[Head]:
+        """The heads, those first whose weights overlap most with their rule's."""
+        return sorted(self.heads, key=lambda head: (-self.heads[head].overlap, head))
 
     def languages_of(self, kind: AttentionKind) -> tuple[str, str]:
         """The languages of the queries and of the keys."""

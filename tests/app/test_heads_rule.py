@@ -1,6 +1,7 @@
 """A head beside its rule on the heads page, and the translation that comes of rules."""
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,11 +17,12 @@ from model.translate.translator import Translator
 from tests.kit.apptest import OpenApp
 from tests.kit.shown import html, plain
 from viz.corpus.rule_map import RuleBesideHead
+from viz.draw.labels import upper_first
 from viz.draw.word_diff import translations_html
 
 SENTENCE = "The cat sat on the mat."
 ASKED = {**{"sentence": SENTENCE, "attention": "cross", "layer": "1", "head": "2", "below": "rule"}}
-PLACE = Head(Site(AttentionKind.CROSS, 1), 2)
+PLACE, FITS = Head(Site(AttentionKind.CROSS, 1), 2), Head(Site(AttentionKind.ENCODER, 1), 3)
 SAID, WHOLE = Terms(("first",), (9.0,)), Terms(("first", "last@punctuation"), (4.0, 9.0))
 
 
@@ -28,10 +30,10 @@ SAID, WHOLE = Terms(("first",), (9.0,)), Terms(("first", "last@punctuation"), (4
 def rules(checkpoints: Path, model: Translator) -> HeadRules:
     finding = RuleFinding(SAID, 0.83, 0.8, 0.86, 0.41, 0.7, WHOLE, 0.75, 0.2, 0.9)
     heads = [Head(site, head) for site in model.sites for head in range(4)]
+    found = dict.fromkeys(heads, finding)
+    found |= {FITS: replace(finding, overlap=0.9), PLACE: replace(finding, overlap=0.8)}
     digest = weights_digest(checkpoints / "en-de")
-    return HeadRules(
-        digest, "made up", "CC0", 200, 100, 300, ("en", "de"), dict.fromkeys(heads, finding)
-    )
+    return HeadRules(digest, "made up", "CC0", 200, 100, 300, ("en", "de"), found)
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +49,9 @@ def test_a_head_stands_beside_its_rule_and_a_toggle_adds_its_terms(
 ) -> None:
     seen = model.trace(SENTENCE).maps[PLACE.site]
     app = open_app(folder=shelf, **ASKED)
-    assert rules.heads[PLACE].sentence in plain(" ".join(each.value for each in app.markdown))
+    assert f"{upper_first(rules.heads[PLACE].text)}." in plain(
+        " ".join(each.value for each in app.markdown)
+    )
     for said, terms in ((True, SAID), (False, WHOLE)):
         edit = rules.edits([PLACE], None, said=said)[PLACE]
         picture = RuleBesideHead(seen, PLACE.number, edit, terms.text, SENTENCE)
@@ -56,17 +60,17 @@ def test_a_head_stands_beside_its_rule_and_a_toggle_adds_its_terms(
 
 
 @pytest.mark.parametrize("fuller", ["0", "1"])
-@pytest.mark.parametrize("ruled", ["head", "kind"])
+@pytest.mark.parametrize("ruled", ["head", "kind", "best"])
 def test_the_model_translates_with_rules_in_place_of_heads(
     open_app: OpenApp, shelf: Path, rules: HeadRules, model: Translator, ruled: str, fuller: str
 ) -> None:
     of_kind = [head for head in rules.heads if head.site.kind is PLACE.site.kind]
-    heads = [PLACE] if ruled == "head" else of_kind
+    heads = {"head": [PLACE], "kind": of_kind, "best": [FITS, PLACE]}[ruled]
     edits = rules.edits(heads, None, said=fuller == "0")
     own = model.translate(SENTENCE).text
     written = model.trace(SENTENCE, under=Intervention(heads=edits)).text
     names = ("With its heads", "With the rule" if ruled == "head" else "With rules")
-    app = open_app(folder=shelf, ruled=ruled, fuller=fuller, **ASKED)
+    app = open_app(folder=shelf, ruled=ruled, fuller=fuller, best="2", **ASKED)
     assert translations_html(own, written, names, dark=False) in html(app)
 
 

@@ -147,6 +147,11 @@ def short_text(text: str) -> str:
     return text[: style.NARROW_LABEL - 1] + "…" + closing
 
 
+def upper_first(text: str) -> str:
+    """A text as a sentence begins."""
+    return f"{text[:1].upper()}{text[1:]}"
+
+
 def lower_first(name: str) -> str:
     """A name in sentence case for use inside a sentence; one such as "BLEU" stays."""
     return name if name[1:2].isupper() else f"{name[:1].lower()}{name[1:]}"

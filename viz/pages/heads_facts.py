@@ -13,7 +13,7 @@ from model.trace.head import Head
 from viz.browser.head_sentences import head_words
 from viz.browser.trace_payload import Facts
 from viz.draw import css, style
-from viz.draw.labels import escape_html
+from viz.draw.labels import escape_html, upper_first
 from viz.heads.tables import facts_table
 from viz.heads.view import KEYS
 from viz.heads.whole_view import HeadMeasures
@@ -130,6 +130,10 @@ def verdict(prepared: Prepared, site: Site, head: int) -> str:
         return ""
     if (label := labels[head]) is None:
         return "<p>No label: too few sentences to tell.</p>"
+    if label.is_rule:
+        return (
+            f"<p><b>{escape_html(upper_first(label.text))}.</b><br>{escape_html(label.reason)}</p>"
+        )
     # The picture has told a label that was earned.
     tendency = "" if label.earned else f"{escape_html(label.text)}<br>"
     return f"<p>{tendency}{escape_html(label.reason)}</p>"

@@ -10,7 +10,7 @@ from model.explain.head_rules import HeadRules
 from model.trace.attention_map import Site
 from model.trace.head import Head
 from viz.corpus.rule_map import RuleBesideHead
-from viz.draw.labels import escape_markdown
+from viz.draw.labels import escape_markdown, upper_first
 from viz.heads.view import KEYS, RULED, HeadsView
 from viz.pages.corpus_rules import show_with_rules
 from viz.pages.heads_trace import Prepared
@@ -47,7 +47,8 @@ def show_rule(
     edits = session.rule_edits(question.checkpoint, said=said)
     for place in heads:
         finding = rules.heads[place]
-        sentences = f"**{escape_markdown(finding.sentence)}**", escape_markdown(finding.reason)
+        sentence = escape_markdown(upper_first(finding.text))
+        sentences = f"**{sentence}.**", escape_markdown(finding.reason)
         brief(sentences, KEYS("rule-of", place.site))
         terms = finding.said if said else finding.rule
         picture = RuleBesideHead(
@@ -62,8 +63,28 @@ def show_rule(
                 view.fuller,
                 key=KEYS("fuller"),
             )
-    if view.ruled:
-        kinds = {site.kind for site in sites}
-        of_kind = [each for each in rules.heads if each.site.kind in kinds]
-        chosen = tuple(heads if view.ruled == "head" else of_kind)
-        show_with_rules(question, chosen, "said" if said else "whole")
+    if chosen := following(rules, heads):
+        show_with_rules(question, tuple(chosen), "said" if said else "whole")
+
+
+def following(rules: HeadRules, selected: Sequence[Head]) -> Sequence[Head]:
+    """The heads that follow their rules."""
+    view = address.read(HeadsView)
+    match view.ruled:
+        case "head":
+            return selected
+        case "kind":
+            kinds = {site.kind for site, _ in selected}
+            return [each for each in rules.heads if each.site.kind in kinds]
+        case "best":
+            count = len(rules.heads)
+            if view.best > count:
+                address.change(best=count)
+            st.slider(
+                "How many, those first that overlap most with their rules",
+                *(1, count, min(view.best, count)),
+                key=KEYS("best"),
+                width=420,
+            )
+            return rules.order[: view.best]
+    return []
