@@ -342,6 +342,7 @@ def asked_for(page: str, key: str) -> tuple[dict[str, str], str]:
         **{"attention": "encoder", "layer": "1", "head": "2"},
         **{"view": "lines", "cell": "1.2", "compare": "0.0-0.1", "order": "entropy", "faint": "2"},
         **{"only": "head.1", "words": "1", "specials": "0", "renormalise": "1", "predicted": "1"},
+        **{"fuller": "1", "ruled": "head", "best": "3"},
         **{"below": "matrices", "grown": "same", "off": "cross.0.1", "show": "maps", "token": "2"},
         **{"instead": "a", "decide": "keep", "method": "norms", "mapped": "encoder", "gate": "50"},
         **{"layer_head": "0.1", "examples": "1", "curve": "chrf", "way": "mean", "at": "3"},

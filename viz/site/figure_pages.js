@@ -104,8 +104,8 @@ export class DoorPage extends FigurePage {
 
 export class HeadsPage extends FigurePage {
   static honours = showing(...Object.keys(SPELLED), "off");
-  // What is not on stage either.
-  static beside = ["below", "grown"];
+  // What is not on stage either: what stands below the picture, with the rules of heads.
+  static beside = ["below", "grown", "fuller", "ruled", "best"];
 
   /** @param {Site} talk */
   constructor(talk) {
