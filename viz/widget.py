@@ -121,16 +121,15 @@ class ExplorerWidget(anywidget.AnyWidget):
             TraceError: if the trace cannot be drawn, of viz.heads.standalone.drawable.
         """
         seen = read(drawable(trace))
-        first = opening(seen, {})
+        facts = facts_of(seen.maps)
+        first = opening(seen, facts, {})
         self._pictures = _pictures(seen)
         kind = first["attention"]
         super().__init__(
             selection=Selection(
                 kind, self._pictures[kind].layers[int(first["layer"])], int(first["head"])
             ),
-            _payload=pack(
-                figure_of_trace(trace, seen, facts_of(seen.maps), {}), key="", selection=first
-            ),
+            _payload=pack(figure_of_trace(trace, seen, facts, {}), key="", selection=first),
             _height=height,
             _dark=dark,
         )

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
+from numpy.typing import NDArray
 
 from model.explain.head_rows import (
     OFFSETS,
@@ -229,19 +230,14 @@ def head_facts(attention: AttentionMap) -> dict[str, Values]:
         different lengths where positions are compared, to a head all of whose weight lies on one
         key where a correlation is asked for, or where no row counts.
     """
-    n_heads, n_queries, n_keys = attention.weights.shape
-    facts = {measure.key: np.full(n_heads, np.nan) for measure in MEASURES}
-    if n_queries == 0 or n_keys == 0:
+    weights = attention.weights
+    facts = {measure.key: np.full(attention.n_heads, np.nan) for measure in MEASURES}
+    if weights.size == 0:
         return facts
     allowed = allowed_per_head(attention.allowed)
-    step = max(1, _CHUNK // (n_queries * n_keys))
-    for first in range(0, n_heads, step):
-        heads = slice(first, first + step)
-        rows = Rows(
-            attention.weights[heads],
-            allowed if len(allowed) == 1 else allowed[heads],
-            attention.keys,
-        )
+    for heads in _chunks(weights.shape):
+        masks = allowed if len(allowed) == 1 else allowed[heads]
+        rows = Rows(weights[heads], masks, attention.keys)
         for measure in MEASURES:
             if measure.of is not None and attention.site.kind in measure.kinds:
                 facts[measure.key][heads] = measure.of(rows)
@@ -330,11 +326,29 @@ def on_sources(attention: AttentionMap, sources: Mapping[int, int]) -> dict[str,
     return measured
 
 
-def pairing(attention: AttentionMap) -> Values:
-    """The mutual information of row and key as a share of the most there could be, (head,)."""
-    if 0 in attention.weights.shape:
-        return np.full(attention.n_heads, np.nan)
-    return Rows(attention.weights, allowed_per_head(attention.allowed), attention.keys).pairing()
+def pairing(attention: AttentionMap, entropy: NDArray[np.floating] | None = None) -> Values:
+    """The mutual information of row and key as a share of the most there could be, (head,).
+
+    Args:
+        entropy: of `head_facts`, if it is known: most of the work.
+    """
+    weights = attention.weights
+    found = np.full(attention.n_heads, np.nan)
+    if weights.size == 0:
+        return found
+    allowed = allowed_per_head(attention.allowed)
+    for heads in _chunks(weights.shape):
+        masks = allowed if len(allowed) == 1 else allowed[heads]
+        known = None if entropy is None else entropy[heads]
+        found[heads] = Rows(weights[heads], masks, attention.keys).pairing(known)
+    return found
+
+
+def _chunks(shape: tuple[int, ...]) -> Iterator[slice]:
+    """Heads to be worked on at a time, of weights (head, query, key)."""
+    n_heads, n_queries, n_keys = shape
+    step = max(1, _CHUNK // (n_queries * n_keys))
+    return (slice(first, first + step) for first in range(0, n_heads, step))
 
 
 def resting(traces: Sequence[Trace]) -> dict[str, tuple[int, int]]:

@@ -21,7 +21,7 @@ from model.brief import Brief, shortened
 from model.trace.array_values import ArrayValue, Sized
 from model.trace.array_values import TraceError as TraceError
 from model.trace.forms import form
-from model.trace.rounded_weights import Bits
+from model.trace.rounded_weights import Bits, rounded
 from model.trace.stored import Stored, read_on_demand
 from model.trace.token_schemes import WORD_START, Scheme, SchemeError, spelled
 
@@ -346,6 +346,17 @@ class AttentionMap(ArrayValue, Sized):
         """The bytes of memory that its arrays hold."""
         arrays = map(self.stored, ARRAYS)
         return sum(int(each.nbytes) for each in arrays if each is not None)
+
+    def in_steps(self) -> Iterator[tuple[NDArray[np.uint8], NDArray[np.float32]]]:
+        """Each head in 8 bits, as of model.trace.rounded_weights.rounded: as it is kept, if so."""
+        kept = self.stored("weights")
+        for head in range(self.n_heads):
+            if isinstance(kept, Stored):
+                steps, scales = kept.raw_head(head)
+                if scales is not None:
+                    yield steps, scales
+                    continue
+            yield rounded(kept[head])
 
     def stored(self, name: str) -> Any:
         """An array as it is kept, a `Stored` or a numpy array; None if there is none."""

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from model.trace.attention_map import BoolArray
+from model.trace.rounded_weights import restored
 from viz.browser.envelope import PAYLOADS
 
 
@@ -61,8 +62,12 @@ class Decoded:
         return len(kind["layers"]), kind["heads"], queries, keys
 
     def weights(self, name: str) -> NDArray[Any]:
-        found: NDArray[Any] = self.kind(name)["weights"].reshape(self.shape(name))
-        return found
+        """(layer, head, query, key), as the browser makes them of what was sent."""
+        kind = self.kind(name)
+        found: NDArray[Any] = kind["weights"].reshape(self.shape(name))
+        if kind["scales"] is None:
+            return found
+        return restored(found, kind["scales"].reshape(self.shape(name)[:-1]))
 
     def allowed(self, name: str) -> BoolArray:
         whole = np.ones(self.shape(name), dtype=np.bool_)

@@ -1,7 +1,8 @@
 """Every head of a trace as the browser takes it, in the payloads "trace" and "figure".
 
 The browser holds all heads and draws them itself, so moving among them never waits for the server.
-Weights travel as 32-bit floats while there are few, and as one byte a cell where there are many.
+Weights travel as 32-bit floats while there are few, and where there are many in 8 bits with a scale
+for each row (model/trace/rounded_weights.py), which keeps the small ones of a long text apart.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from model.trace.attention_map import (
     Tokens,
     TraceError,
 )
-from viz.browser.envelope import seal, steps_of
+from viz.browser.envelope import seal
 from viz.browser.head_sentences import HeadWords, words_of
 from viz.draw import themes
 from viz.draw.axis_names import caption, key_title, nouns, row_titles
@@ -31,7 +32,7 @@ from viz.draw.constants import CONSTANTS
 from viz.draw.labels import axis_texts
 
 EXACT_CELLS: int = CONSTANTS["EXACT_CELLS"]
-"""Up to so many weights in all, each is sent exactly; beyond, as one byte (to 1/255)."""
+"""Up to so many weights in all, each is sent exactly; beyond, in 8 bits."""
 
 JOINT: str = CONSTANTS["JOINT"]
 """The name of the picture of all three kinds of attention in one."""
@@ -86,7 +87,7 @@ def values_of(
     axes = _Axes()
     cells = sum(each.weights.size for each in seen.maps.values())
     vectors = vectors and _size_of_vectors(seen.maps.values()) <= EXACT_CELLS
-    opening = opening_heads(seen.maps, labels)
+    opening = opening_heads(seen.maps, labels, facts)
     measured = measures_of(seen.reading)
     if effects is not None:
         measured = (*measured, EFFECT)
@@ -202,13 +203,20 @@ def _kind(
         "keyNoun": key_noun,
         "caption": caption(first, by_prediction=seen.by_prediction, sides=seen.has_sides),
         "words": _words(kind, seen, first),
-        "weights": [each.weights if exact else steps_of(each.weights) for each in maps],
+        **_weights(maps, exact=exact),
         "allowed": [each.allowed for each in maps],
         "facts": [
             _head_facts(site, facts[site], words[site], labels.get(site), measured)
             for site in sites
         ],
     }
+
+
+def _weights(maps: Sequence[AttentionMap], *, exact: bool) -> dict[str, Any]:
+    if exact:
+        return {"weights": [each.weights for each in maps], "scales": None}
+    heads = [head for each in maps for head in each.in_steps()]
+    return {"weights": [steps for steps, _ in heads], "scales": [scales for _, scales in heads]}
 
 
 VECTORS = ("q", "k", "v", "scores")

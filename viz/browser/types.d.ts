@@ -205,6 +205,8 @@ interface Kind extends Titles {
 interface SentKind extends Kind {
   words: Record<Axis, AxisWord[]>;
   weights: Float32Array | Uint8Array;
+  /** Of each row, (layer, head, query), where weights are 8 bits each. */
+  scales: Float32Array | null;
   /** (layer, head, token, d), and the scores before masking (layer, head, query, key). */
   q: Float32Array | null;
   k: Float32Array | null;

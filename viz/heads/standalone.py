@@ -29,7 +29,7 @@ _USUAL = {
 }
 """What is selected at first, as an address spells it; layer and head depend on the model."""
 
-MOST_WEIGHTS = 20_000_000
+MOST_WEIGHTS = 64_000_000
 """The most weights of one page: each is a byte of the file and of the browser's memory."""
 
 
@@ -64,7 +64,7 @@ def heads_page(
     Raises:
         TraceError: if the layers of one kind of attention differ in heads or tokens.
     """
-    usual = opening(seen, labels)
+    usual = opening(seen, facts, labels)
     is_read = seen.reading != AS_RECORDED
     recorded = read(trace) if is_read else seen
     payload = pack(
@@ -155,13 +155,13 @@ def trace_page(trace: Trace, *, title: str = "", dark: bool | None = None) -> st
     return heads_page(trace, seen, facts_of(seen.maps), {}, title=heading, dark=dark)
 
 
-def opening(seen: ReadTrace, labels: Labels) -> dict[str, str]:
+def opening(seen: ReadTrace, facts: Facts, labels: Labels) -> dict[str, str]:
     """What is selected at first, as an address spells it.
 
     That is cross-attention where there is some, or else the first kind, and the head of it that
     says most.
     """
-    heads = opening_heads(seen.maps, labels)
+    heads = opening_heads(seen.maps, labels, facts)
     kind = AttentionKind.CROSS if seen.has_sides else next(iter(heads))
     layer, head = heads[kind]
     return _USUAL | {"attention": str(kind), "layer": str(layer), "head": str(head)}

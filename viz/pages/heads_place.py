@@ -22,7 +22,7 @@ _PLACES: Kept[dict[tuple[str, str], dict[str, int]]] = Kept(KEYS("places"), dict
 def opening_place(prepared: Prepared, view: HeadsView) -> tuple[int, int]:
     """The layer and head that open, of the kind of attention that is shown."""
     kind = AttentionKind.CROSS if view.attention == JOINT else AttentionKind(view.attention)
-    return opening_heads(prepared.seen.maps, prepared.labels)[kind]
+    return opening_heads(prepared.seen.maps, prepared.labels, prepared.facts)[kind]
 
 
 def is_newly_chosen(model: str) -> bool:

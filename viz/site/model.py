@@ -105,11 +105,12 @@ def openings(model: Translator, folder: Path, sentence: str) -> dict[str, bytes]
     decoding = model.decode(sentence, search=Search())
     trace = model.trace_of(decoding.translation)
     seen = read(trace)
+    facts = facts_of(seen.maps)
     figure = figure_of_model(
         model,
         trace,
         seen,
-        facts_of(seen.maps),
+        facts,
         table=read_alignment(folder),
         blocks=block_outputs(model, trace),
         labels=labels,
@@ -120,7 +121,7 @@ def openings(model: Translator, folder: Path, sentence: str) -> dict[str, bytes]
         "door": pack_figure(
             figure,
             key=f"{folder.resolve().name} {sentence}",
-            selection=opening(seen, labels),
+            selection=opening(seen, facts, labels),
         ),
         "decoding": pack_decoding(
             decoding,

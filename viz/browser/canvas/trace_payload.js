@@ -2,19 +2,25 @@
 
 import constants from "../../draw/constants.json" with { type: "json" };
 import { Envelope } from "./envelope.js";
+import { Recent } from "./recent.js";
 import { tr } from "./wording.js";
+
+/** Numbers that are kept made, at four bytes each. */
+const MOST_MADE = 8_000_000;
 
 /**
  * A trace as a page shows it, in whichever payload.
  *
- * Of what `cells(attention, layer, head)` returns, `weights` is (query, key) in
- * rows, weight × `scale` lies between 0 and 255, `allowed` is (query, key), or null if nothing is masked.
+ * Of what `cells(attention, layer, head)` returns, `weights` is (query, key) in rows, weight × `scale` lies between 0 and 255, `exact`
+ * says whether they were sent as numbers, and `allowed` is (query, key), or null if nothing is masked.
  */
 export class TracePayload extends /** @type {Opened<ExplorerHeader>} */ (Envelope) {
   /** @type {Map<string, Kind>} */
   byName = new Map();
-  /** @type {Map<string, ExactCells>} */
-  joined = new Map();
+  /** Heads of a long text, whose numbers are made when they are asked for. @type {Recent<Float32Array>} */
+  made = new Recent(MOST_MADE);
+  /** @type {Recent<ExactCells>} */
+  joined = new Recent(MOST_MADE);
 
   /** @param {Bytes} bytes */
   constructor(bytes) {
@@ -74,14 +80,10 @@ export class TracePayload extends /** @type {Opened<ExplorerHeader>} */ (Envelop
     const size = nQueries * nKeys;
     const place = layer * kind.heads + head;
     const mask = kind.allowed[layer];
-    return {
-      weights: kind.weights.subarray(place * size, (place + 1) * size),
-      scale: isExact(kind) ? 255 : 1,
-      exact: isExact(kind),
-      allowed: Array.isArray(mask) ? mask[head] : mask,
-      nQueries,
-      nKeys,
-    };
+    const sent = kind.weights.subarray(place * size, (place + 1) * size);
+    const { scales } = kind;
+    const weights = scales === null ? sent : this.made.of(`${kind.kind}/${place}`, size, () => weightsOf(sent, scales.subarray(place * nQueries), nKeys));
+    return { weights, scale: 255, exact: scales === null, allowed: Array.isArray(mask) ? mask[head] : mask, nQueries, nKeys };
   }
 
   _addJoint() {
@@ -127,25 +129,24 @@ export class TracePayload extends /** @type {Opened<ExplorerHeader>} */ (Envelop
 
   /** @type {(layer: number, head: number) => ExactCells} */
   _joint(layer, head) {
-    const key = `${layer}/${head}`;
-    const known = this.joined.get(key);
-    if (known) return known;
-    const nSource = this.axes[this.sent("encoder").keys].length;
     const size = this.axes[this.kind(constants.JOINT).queries].length;
-    const exact = this.kinds.every(isExact);
-    const weights = exact ? new Float32Array(size * size) : new Uint8Array(size * size);
+    return this.joined.of(`${layer}/${head}`, size * size, () => this._join(layer, head, size));
+  }
+
+  /** @type {(layer: number, head: number, size: number) => ExactCells} */
+  _join(layer, head, size) {
+    const nSource = this.axes[this.sent("encoder").keys].length;
+    const weights = new Float32Array(size * size);
     const allowed = new Uint8Array(size * size);
     const place = (/** @type {string} */ name, /** @type {number} */ top, /** @type {number} */ left) => {
       const kind = this.sent(name);
       if (layer >= kind.layers.length || head >= kind.heads) return;
       const part = this._cells(kind, layer, head);
-      // Parts of a trace may differ in precision; the joint picture takes the lowest.
-      const factor = exact ? 1 : part.scale;
       for (let query = 0; query < part.nQueries; query++) {
         for (let key = 0; key < part.nKeys; key++) {
           const from = query * part.nKeys + key;
           const to = (top + query) * size + left + key;
-          weights[to] = exact ? part.weights[from] : Math.round(part.weights[from] * factor);
+          weights[to] = part.weights[from];
           allowed[to] = part.allowed === null ? 1 : part.allowed[from];
         }
       }
@@ -153,13 +154,17 @@ export class TracePayload extends /** @type {Opened<ExplorerHeader>} */ (Envelop
     place("encoder", 0, 0);
     place("cross", nSource, 0);
     place("decoder", nSource, nSource);
-    const joined = { weights, scale: exact ? 255 : 1, exact, allowed, nQueries: size, nKeys: size };
-    this.joined.set(key, joined);
-    return joined;
+    return { weights, scale: 255, exact: this.kinds.every(({ scales }) => scales === null), allowed, nQueries: size, nKeys: size };
   }
 }
 
-/** Whether weights arrived as numbers, or else as one byte each. @type {(kind: SentKind) => boolean} */
-function isExact({ weights }) {
-  return weights instanceof Float32Array;
+/** The numbers of a head sent in 8 bits: squares of its steps times the scale of their row, as model/trace/rounded_weights.py made them.
+ * @type {(steps: ArrayLike<number>, scales: Float32Array, nKeys: number) => Float32Array} */
+function weightsOf(steps, scales, nKeys) {
+  const weights = new Float32Array(steps.length);
+  for (let at = 0, query = 0; at < steps.length; query++) {
+    const scale = scales[query];
+    for (const end = at + nKeys; at < end; at++) weights[at] = steps[at] * steps[at] * scale;
+  }
+  return weights;
 }

@@ -5,7 +5,7 @@ import { heldBy } from "../canvas/envelope.js";
 import { headFacts, headNumbers } from "./facts.js";
 import { axisTexts } from "./labels.js";
 import { readTrace } from "./reading.js";
-import { sealed, stepsOf } from "./sealed.js";
+import { sealed } from "./sealed.js";
 import { headWords } from "./sentences.js";
 
 /** @typedef {ReturnType<typeof readTrace>} Seen */
@@ -42,8 +42,6 @@ export function packedValues(template, trace, { effects = null, reading, epoch =
     const known = axes.findIndex((other) => other.join("\n") === texts.join("\n"));
     return known < 0 ? axes.push(texts) - 1 : known;
   };
-  const cells = seen.maps.reduce((sum, { weights }) => sum + weights.length, 0);
-  const exact = cells <= constants.EXACT_CELLS;
   const losses = new Map((effects?.sites ?? []).map((site) => [`${site.kind}.${site.layer}`, lossOf(site)]));
   const measures = template.measures.map((measure) => readMeasure(measure, seen.reading));
   const kinds = template.kinds.map((kind) => {
@@ -56,7 +54,9 @@ export function packedValues(template, trace, { effects = null, reading, epoch =
       beside: seen.beside[kind.kind] ? axis(seen.beside[kind.kind]) : null,
       words: wordsOf(kind.kind, seen),
       caption: captionOfMaps(titled, maps[0]),
-      weights: maps.map(({ weights }) => (exact ? weights : stepsOf(weights))),
+      weights: maps.map(({ weights }) => weights),
+      // They go nowhere: nothing is gained by fewer bits.
+      scales: null,
       allowed: maps.map(maskOf),
       facts: maps.map((map, layer) => factsOfMap(map, kind.facts[layer], { measures, onDemand: template.onDemand, seen, losses })),
     };

@@ -27,11 +27,6 @@ export function sealed(values) {
   return bytes;
 }
 
-/** Shares from 0 to 1 as one byte each, to half a step of 1/255. @type {(shares: Numbers) => Bytes} */
-export function stepsOf(shares) {
-  return Uint8Array.from(shares, (share) => share * 255 + 0.5);
-}
-
 /** @typedef {[start: number, count: number, width: number]} Place */
 /** @typedef {Uint8Array | Float32Array | Float64Array} TypedCells */
 /** Bits of a layer, or of each head. @typedef {Uint8Array | (Uint8Array | null)[]} Mask */

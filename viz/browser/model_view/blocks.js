@@ -2,13 +2,17 @@
 
 import { penOf } from "../canvas/dom.js";
 import { HATCH_PERIOD, Palette, channels, packed, pooled } from "../canvas/paint.js";
+import { Recent } from "../canvas/recent.js";
 
 /** @typedef {"empty" | "full" | "now"} State */
 /** How the heads of a block are painted: where each lies on the screen in CSS pixels, if it is to be seen, and how opaque it is.
- * @typedef {{ context: Context, density: number, inks: Inks, rooms: (Rectangle | null)[], alphas: number[], rows: number, current: number, marks: Marks }} TilesShown */
+ * One head may be drawn to the last pixel, `sharp`, or −1: that takes its time.
+ * @typedef {{ context: Context, density: number, inks: Inks, rooms: (Rectangle | null)[], alphas: number[], rows: number, current: number, marks: Marks, sharp?: number }} TilesShown */
 
 const [GRID_FROM, GRID_TO] = [7, 22];
 const HATCHED_FROM = 14;
+/** So wide are heads side by side in one image at most, and so many pixels do images of a layer keep. */
+const [WIDEST_STRIP, MOST_PIXELS] = [4096, 6_000_000];
 
 /** A theme's colours for the blocks. */
 export class Inks {
@@ -44,8 +48,8 @@ function painted(steps, width, height, palette, empty) {
 
 /** All heads of one attention layer; rows appear one after another. */
 export class HeadTiles {
-  /** Images of the heads side by side, by state and size. @type {Map<string, HTMLCanvasElement>} */
-  images = new Map();
+  /** Images of the heads, side by side where they have room, by state and size. @type {Recent<HTMLCanvasElement>} */
+  images = new Recent(MOST_PIXELS);
   /** @type {Inks | null} */
   inks = null;
 
@@ -63,54 +67,65 @@ export class HeadTiles {
     // Where cells are smaller than pixels, the largest weight under a pixel is seen.
     this.small = [Math.min(width, keys), Math.min(height, queries)];
     this.inks = inks;
-    this.images.clear();
+    this.images = new Recent(MOST_PIXELS);
   }
 
-  /** @type {(state: State, isLarge: boolean) => HTMLCanvasElement} */
-  _image(state, isLarge) {
-    const [width, height] = isLarge ? this.size : (this.small ?? this.size);
-    const key = `${state} ${width} ${height}`;
-    let image = this.images.get(key);
-    if (!image) {
-      image = this._paint(state, width, height);
-      this.images.set(key, image);
-    }
-    return image;
+  /** How many columns and rows a head that has so many pixels is painted with, of which each shows its largest weight: all of its cells
+   * where there is room; as many as there are pixels where it is to be sharp; else of a few sizes, as it grows.
+   * @type {(room: [width: number, height: number], isSharp: boolean) => [width: number, height: number]} */
+  fit(room, isSharp) {
+    const [width, height] = room.map((pixels, axis) => {
+      const least = this.small?.[axis] ?? 1;
+      let size = this.size[axis];
+      if (isSharp) return Math.min(size, Math.max(least, pixels));
+      while (size > pixels && size > least) size = Math.max(least, Math.ceil(size / 2));
+      return size;
+    });
+    return [width, height];
   }
 
-  /** @type {(state: State, width: number, height: number) => HTMLCanvasElement} */
-  _paint(state, width, height) {
+  /** An image with a head, and where in it the head begins. @type {(state: State, head: number, size: [width: number, height: number]) => { image: HTMLCanvasElement, from: number }} */
+  _image(state, head, [width, height]) {
+    const { heads } = this.block;
+    const isStrip = heads * width <= WIDEST_STRIP;
+    const shown = isStrip ? Array.from({ length: heads }, (_, each) => each) : [head];
+    const name = `${state} ${width} ${height} ${isStrip ? "" : head}`;
+    const image = this.images.of(name, shown.length * width * height, () => this._paint(state, shown, width, height));
+    return { image, from: isStrip ? head * width : 0 };
+  }
+
+  /** @type {(state: State, heads: number[], width: number, height: number) => HTMLCanvasElement} */
+  _paint(state, heads, width, height) {
     const { block, figure, place } = this;
     const inks = /** @type {Inks} */ (this.inks);
-    const image = offscreen(block.heads * width, height);
+    const image = offscreen(heads.length * width, height);
     const context = penOf(image);
     /** @type {[number, number]} */
     const blank = [inks.usual.lookup[0], packed(channels(inks.theme.forbidden))];
-    for (let head = 0; head < block.heads; head++) {
+    heads.forEach((head, at) => {
       const steps = pooled(figure.cells(block, place, head), width, height, inks.usual);
-      context.putImageData(painted(steps, width, height, state === "now" ? inks.now : inks.usual, state === "empty" ? blank : undefined), head * width, 0);
-    }
+      context.putImageData(painted(steps, width, height, state === "now" ? inks.now : inks.usual, state === "empty" ? blank : undefined), at * width, 0);
+    });
     return image;
   }
 
   /** @param {TilesShown} shown */
-  paint({ context, density, inks, rooms, alphas, rows, current, marks }) {
+  paint({ context, density, inks, rooms, alphas, rows, current, marks, sharp = -1 }) {
     const { block } = this;
     context.imageSmoothingEnabled = false;
     rooms.forEach((room, head) => {
       if (!room || alphas[head] <= 0.01) return;
       const [left, top] = [Math.round(room.left * density), Math.round(room.top * density)];
       const [width, height] = [Math.max(1, Math.round(room.right * density) - left), Math.max(1, Math.round(room.bottom * density) - top)];
-      const isLarge = width >= block.keys && height >= block.queries;
+      const size = this.fit([width, height], head === sharp);
       context.setTransform(1, 0, 0, 1, 0, 0);
       context.globalAlpha = alphas[head];
       const edge = (/** @type {number} */ row) => Math.round((Math.min(Math.max(row, 0), block.queries) * height) / block.queries);
       const band = (/** @type {State} */ state, /** @type {number} */ from, /** @type {number} */ to) => {
         if (to <= from) return;
-        const image = this._image(state, isLarge);
-        const wide = image.width / block.heads;
-        const scale = image.height / height;
-        context.drawImage(image, head * wide, from * scale, wide, (to - from) * scale, left, top + from, width, to - from);
+        const { image, from: start } = this._image(state, head, size);
+        const scale = size[1] / height;
+        context.drawImage(image, start, from * scale, size[0], (to - from) * scale, left, top + from, width, to - from);
       };
       const done = edge(rows);
       band("full", 0, done);

@@ -24,6 +24,8 @@ const LETTERS = 9;
 const MOST_CELL = { width: 150, height: 84 };
 /** Lines between tokens: the greatest height of a row, in the size of type. */
 const LINE_STEP = 3.2;
+/** So many pixels beside a cell it is still meant, if no other one is there. */
+const CLOSE_BY = 3;
 /** How much is hidden of what is seen around a head. */
 const PALED = 0.9;
 const NO_MARKS = { rows: null, columns: null, head: -1, over: -1 };
@@ -111,7 +113,7 @@ export class NearHead {
     const { block, at } = near.block(place);
     const { weights, allowed } = figure.cells(block, at, place.head);
     const head = /** @type {ModelAnswers["head"] | null} */ (travel.needs.answer(place));
-    const data = { ...texts, ...(near.isLow && { keyTitle: "" }), weights, allowed, head };
+    const data = { ...texts, ...(near.isLow && { keyTitle: "" }), weights, allowed, head, within: this._window };
     const matrix = { ...data, row: near.pointing.lit.query, key: near.pointing.lit.key, palette: inks.usual, rows: Math.floor(rows), alphaNumbers: 1, label: "", em: near.em, isStage: figure.stage };
     /** @type {Hot[]} */
     const hot = [];
@@ -136,10 +138,9 @@ export class NearHead {
     const { inks } = view;
     const drawn = showing.drawn(place);
     const compared = this._compared(drawn, place);
-    const { left, width } = travel.viewport;
     const texts = {
       ...{ ...this._texts(place), ...(near.isLow && { keyTitle: "", queryTitle: "" }) },
-      ...{ compared, words: near.pointing.words(place), within: { left: left + 8, right: left + width - 8 } },
+      ...{ compared, words: near.pointing.words(place), within: this._window },
     };
     this._clear(context, place, room, alpha);
     if (showing.hasLines(place)) {
@@ -176,6 +177,12 @@ export class NearHead {
     );
   }
 
+  /** The part of the component in which something may be written. @returns {Rectangle} */
+  get _window() {
+    const { left, top, width, height } = this.travel.viewport;
+    return rectangle(left + 8, top + this.near.top + 4, width - 16, height - this.near.top - 8);
+  }
+
   /** Hides a head's own tile, to the last pixel of its edge. @type {(context: Context, room: Rectangle, alpha: number) => void} */
   _hide(context, { left, top, width, height }, alpha) {
     this.near.ground(context, rectangle(left - 1, top - 1, width + 2, height + 2), alpha);
@@ -198,7 +205,7 @@ export class NearHead {
       tiles.grid(context, room, 0, inks, alpha, inks.theme.grid);
     } else {
       const { density } = /** @type {{ density: number }} */ (scene.canvas);
-      tiles.paint({ context, density, inks, rooms: [room], alphas: [alpha], rows: drawn[0].cells.nQueries, current: -1, marks: NO_MARKS });
+      tiles.paint({ context, density, inks, rooms: [room], alphas: [alpha], rows: drawn[0].cells.nQueries, current: -1, marks: NO_MARKS, sharp: this.travel.isMoving ? -1 : 0 });
     }
     const { border } = showing.kind(place);
     if (border === undefined) return;
@@ -229,7 +236,7 @@ export class NearHead {
         ...{ queries: [matrix.queries[place.query]], weights: only(matrix.weights), row: 0, rows: 1, head: null },
         allowed: matrix.allowed && /** @type {Uint8Array} */ (only(matrix.allowed)),
         beside: matrix.beside && [matrix.beside[place.query]],
-        ...{ keyTitle: "", queryTitle: "" },
+        ...{ keyTitle: "", queryTitle: "", within: undefined },
       },
       travel.view.inks,
     ).map((each) => ({ ...each, act: { at: /** @type {const} */ ("row"), query: place.query } }));
@@ -260,15 +267,26 @@ export class NearHead {
     return this.travel.onScreen(rectOf({ at: "head", kind, layer, head }, space, view.figure));
   }
 
-  /** The cell of a head's picture at a point of the component; null outside, and where lines are drawn.
+  /** The cell of a head's picture at a point of the component: of cells too small to be met, the one close by with the largest weight;
+   * null outside, and where lines are drawn.
    * @type {(place: HeadPlace, x: number, y: number) => Cell | null} */
   cellAt(place, x, y) {
     const { showing } = this.travel;
     if (showing.hasLines(place)) return null;
     const { left, top, width, height } = this.room(place);
     const [{ cells }] = showing.drawn(place);
-    const [query, key] = [Math.floor(((y - top) / height) * cells.nQueries), Math.floor(((x - left) / width) * cells.nKeys)];
-    return query >= 0 && key >= 0 && query < cells.nQueries && key < cells.nKeys ? [query, key] : null;
+    const { nQueries, nKeys } = cells;
+    const [query, key] = [Math.floor(((y - top) / height) * nQueries), Math.floor(((x - left) / width) * nKeys)];
+    if (query < 0 || key < 0 || query >= nQueries || key >= nKeys) return null;
+    const [down, across] = [height / nQueries, width / nKeys].map((size) => Math.floor(CLOSE_BY / size));
+    /** @type {Cell} */
+    let best = [query, key];
+    for (let row = Math.max(0, query - down); row <= Math.min(nQueries - 1, query + down); row++) {
+      for (let column = Math.max(0, key - across); column <= Math.min(nKeys - 1, key + across); column++) {
+        if (cells.weights[row * nKeys + column] > cells.weights[best[0] * nKeys + best[1]]) best = [row, column];
+      }
+    }
+    return best;
   }
 
   /** How far a weight's cell has opened, 0 to 1. @type {(place: Place, end: CameraView) => number} */

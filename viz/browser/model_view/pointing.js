@@ -167,7 +167,8 @@ export class Pointing {
     const to = travel.under(event);
     const isOther = "head" in to && !("head" in place && place.kind === to.kind && place.layer === to.layer && place.head === to.head);
     if (isOther && (adds || (showing.isComparing && place.at === "head"))) showing.compare(to);
-    else if (cell && place.at === "head" && !showing.isPlain(place, showing.drawn(place).slice(0, 1))) this._open(...cell);
+    // Cells that are not the tile's own, or that are too small to be places, are met by what is drawn.
+    else if (cell && place.at === "head" && !isOther && (to.at === "head" || !showing.isPlain(place, showing.drawn(place).slice(0, 1)))) this._open(...cell);
     else if (showing.hasLines(place) && !isOther) showing.letGo();
     else if (to.at !== "model" && !samePlace(to, place)) travel.go(to);
   }

@@ -132,7 +132,8 @@ export class Scene {
     const alphas = rooms.map((_, head) => (isHere && (focus.head < 0 || head === focus.head) ? 1 : focus.pale));
     const marks = this.showsWorld ? view.marksOf(stack, drawn) : { rows: null, columns: null, head: -1, over: -1 };
     const tiles = /** @type {HeadTiles} */ (view.tiles.get(drawn));
-    tiles.paint({ context, density, inks: view.inks, rooms, alphas, rows: shown, current, marks });
+    const sharp = isHere && !this.travel.isMoving ? focus.head : -1;
+    tiles.paint({ context, density, inks: view.inks, rooms, alphas, rows: shown, current, marks, sharp });
     const { switched } = this.travel;
     if (!switched.off.size) return;
     rooms.forEach((room, head) => {

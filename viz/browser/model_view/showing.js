@@ -11,6 +11,8 @@ import { USUAL_HOW, headsAt, shownHeads, withCompared } from "./how.js";
 
 /** With how much of it weights are drawn where nothing lets a person choose. */
 const GAMMA = 0.7;
+/** Columns of a head that is drawn as small as it is. */
+const SMALLEST = 64;
 
 export class Showing {
   how = USUAL_HOW;
@@ -125,7 +127,7 @@ export class Showing {
       this.own = { key, tiles };
     }
     const { tiles } = this.own;
-    if (tiles.inks !== this.travel.view.inks) tiles.rest(cells.nKeys, cells.nQueries, this.travel.view.inks);
+    if (tiles.inks !== this.travel.view.inks) tiles.rest(SMALLEST, SMALLEST, this.travel.view.inks);
     return tiles;
   }
 

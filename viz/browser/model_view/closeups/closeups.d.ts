@@ -22,6 +22,20 @@ interface HeadRows {
   head: ModelAnswers["head"] | null;
 }
 
+/** Where the tokens of a matrix are written: from where to where, the sizes of type of keys and queries, whether keys stand level, and the
+ * room that they take above and before. */
+interface Labelling {
+  left: number;
+  top: number;
+  right: number;
+  bottom: number;
+  across: number;
+  down: number;
+  level: boolean;
+  above: number;
+  before: number;
+}
+
 interface MatrixData extends HeadRows {
   queries: string[];
   keys: string[];
@@ -39,8 +53,8 @@ interface MatrixData extends HeadRows {
   words?: Places;
   queryTitle: string;
   keyTitle: string;
-  /** From where to where titles may go; else as far as the cells. */
-  within?: { left: number; right: number };
+  /** Where something may be written; else around the cells, wherever they are. */
+  within?: Rectangle;
   palette: Palette;
   /** Whether a hall has to read it. */
   isStage?: boolean;

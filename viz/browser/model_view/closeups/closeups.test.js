@@ -140,10 +140,19 @@ test("on a stage, numbers on mid-tones stand on plates", () => {
 });
 
 test("a long title begins before the matrix, and stays where there is room for it", () => {
-  const within = { left: 8, right: 382 };
+  const within = rectangle(8, 0, 374, 600);
   const label = "blickt auf das Token davor, und auf das Satzzeichen";
   const { written } = drawnBy(paintMatrix, { ...aRow(5), ...USUAL_MATRIX, label, keyTitle: label, within }, rectangle(120, 300, 200, 200));
   for (const { left, right, text } of written.filter(({ text }) => text.startsWith("blickt"))) assert.ok(left >= 8 && right <= 383, `${text}: ${left} to ${right}`);
+});
+
+test("where a matrix goes on beyond the window, its tokens stand at the edge, and those that are out of it nowhere", () => {
+  const within = rectangle(0, 0, 400, 300);
+  const { texts, hot, written } = drawnBy(paintMatrix, { ...aRow(100), ...USUAL_MATRIX, keyTitle: "Key", within }, rectangle(-1000, -1500, 4000, 4000));
+  const shown = hot.map(({ act }) => act.query);
+  assert.ok(shown.includes(40) && shown.every((query) => query >= 37 && query < 45), String(shown));
+  assert.ok(hot.every(({ left, right }) => left >= 0 && right < 80));
+  assert.ok(!texts.includes("Key") && written.every(({ left }) => left > -20 && left <= 400));
 });
 
 /** Heads of so many compared ones, with the cells of `aRow`. */

@@ -26,9 +26,27 @@ export function paintMatrix(context, room, data, inks) {
   if (numbered) drawNumbers(pen, room, data, palette);
   context.restore();
   drawLit(pen, room, data);
-  const above = drawKeys(pen, room, data, wide);
-  const { hot, beyond } = drawQueries(pen, room, data, high);
-  return [...hot, ...drawTitles(pen, room, data, above, beyond)];
+  const at = labelling(pen, room, data, wide, high);
+  drawKeys(pen, room, data, wide, at);
+  const hot = drawQueries(pen, room, data, high, at);
+  if (at.top > room.top || at.left > room.left) return hot;
+  return [...hot, ...drawTitles(pen, room, data, at)];
+}
+
+/** Where tokens are written, and how large: beside the matrix, or at the edge of the window where that begins outside of it.
+ * @type {(pen: Pen, room: Rectangle, data: MatrixData, wide: number, high: number) => Labelling} */
+function labelling(pen, room, { queries, keys, within }, wide, high) {
+  const { em } = pen;
+  const [across, down] = [bounded(wide * 0.5, pen.least, em), bounded(high * 0.62, pen.least, em)];
+  const longest = Math.max(0, ...keys.map((text) => pen.wide(text, across)));
+  const level = longest <= wide - 0.3 * across;
+  const above = level ? 1.8 * across : Math.min(longest, LONGEST_TOKEN * across) * Math.SQRT1_2 + 1.3 * across;
+  const widest = Math.max(0, ...queries.map((text) => pen.wide(text, down)));
+  const before = Math.min(widest, LONGEST_TOKEN * down) + 0.6 * down;
+  // What the longest token lacks by a letter is no edge.
+  const edge = (/** @type {number} */ start, /** @type {number} */ least) => (least - start > em ? least : start);
+  const [left, top] = within ? [edge(room.left, within.left + before), edge(room.top, within.top + above)] : [room.left, room.top];
+  return { left, top, right: Math.min(room.right, within?.right ?? Infinity), bottom: Math.min(room.bottom, within?.bottom ?? Infinity), across, down, level, above, before };
 }
 
 /** @type {(pen: Pen, room: Rectangle, data: MatrixData, palette: Palette) => void} */
@@ -84,26 +102,23 @@ function drawLit(pen, room, { queries, keys, allowed, row, key, words }) {
   pen.write(text, left + width / 2, across.top + high / 2, { size, weight: 600, align: "center", color: now });
 }
 
-/** The keys above; returns the height that they take. @type {(pen: Pen, room: Rectangle, data: MatrixData, wide: number) => number} */
-function drawKeys(pen, room, { keys, key }, wide) {
-  const { em, theme } = pen;
-  const size = bounded(wide * 0.5, pen.least, em);
-  const longest = Math.max(0, ...keys.map((text) => pen.wide(text, size)));
-  const level = longest <= wide - 0.3 * size;
+/** The keys above. @type {(pen: Pen, room: Rectangle, data: MatrixData, wide: number, at: Labelling) => void} */
+function drawKeys(pen, room, { keys, key }, wide, { left, top, right, across: size, level, above }) {
+  const { theme } = pen;
+  if (top > room.top) pen.fill(rectangle(left, top - above, right - left, above), theme.ground);
   const every = level ? 1 : Math.max(1, Math.ceil((1.15 * size) / wide));
   keys.forEach((text, place) => {
     const is = place === key;
-    if (!labelHasRoom(place, every, key)) return;
-    const style = { size, weight: is ? 700 : 400, color: is ? theme.now : theme.text };
     const x = room.left + (place + 0.5) * wide;
-    if (level) pen.write(text, x, room.top - 0.9 * size, { ...style, align: "center" });
-    else pen.climb(text, x, room.top - 0.6 * size, { ...style, width: LONGEST_TOKEN * size });
+    if (x < left || x > right || !labelHasRoom(place, every, key)) return;
+    const style = { size, weight: is ? 700 : 400, color: is ? theme.now : theme.text };
+    if (level) pen.write(text, x, top - 0.9 * size, { ...style, align: "center" });
+    else pen.climb(text, x, top - 0.6 * size, { ...style, width: LONGEST_TOKEN * size });
   });
-  return level ? 1.8 * size : Math.min(longest, LONGEST_TOKEN * size) * Math.SQRT1_2 + 1.3 * size;
 }
 
-/** What is above and beside the tokens, within `data.within`. @type {(pen: Pen, room: Rectangle, data: MatrixData, above: number, beyond: number) => Hot[]} */
-function drawTitles(pen, room, { label, tendency = "", compared = [], keyTitle, queryTitle, within = room }, above, beyond) {
+/** What is above and beside the tokens, within `data.within`. @type {(pen: Pen, room: Rectangle, data: MatrixData, at: Labelling) => Hot[]} */
+function drawTitles(pen, room, { label, tendency = "", compared = [], keyTitle, queryTitle, within = room }, { above, before }) {
   const { em, theme } = pen;
   const small = bounded(0.72 * em, 11, 20);
   let y = room.top - above - 0.6 * small;
@@ -131,7 +146,7 @@ function drawTitles(pen, room, { label, tendency = "", compared = [], keyTitle, 
   if (!queryTitle) return hot;
   const { context } = pen;
   context.save();
-  context.translate(room.left - beyond - small, room.top);
+  context.translate(room.left - before - small, room.top);
   context.rotate(-Math.PI / 2);
   pen.write(queryTitle, 0, 0, { size: small, color: theme.muted, align: "right" });
   context.restore();
@@ -139,25 +154,25 @@ function drawTitles(pen, room, { label, tendency = "", compared = [], keyTitle, 
 }
 
 /** The queries at the left, and what comes next at the right.
- * @type {(pen: Pen, room: Rectangle, data: MatrixData, high: number) => { hot: Hot[]; beyond: number }} */
-function drawQueries(pen, room, { queries, beside, row }, high) {
-  const { em, theme } = pen;
-  const size = bounded(high * 0.62, pen.least, em);
+ * @type {(pen: Pen, room: Rectangle, data: MatrixData, high: number, at: Labelling) => Hot[]} */
+function drawQueries(pen, room, { queries, beside, row }, high, { left, top, bottom, down: size, above, before }) {
+  const { theme } = pen;
+  const isAtEdge = left > room.left;
+  if (isAtEdge) pen.fill(rectangle(left - before, top - above, before, bottom - top + above), theme.ground);
   const every = Math.max(1, Math.ceil((1.05 * size) / high));
   /** @type {Hot[]} */
   const hot = [];
   queries.forEach((text, query) => {
     const is = query === row;
-    if (!labelHasRoom(query, every, row)) return;
     const y = room.top + (query + 0.5) * high;
-    if (!pen.isSeen(rectangle(0, y - high / 2, room.right, high))) return;
+    if (y < top || y > bottom || !labelHasRoom(query, every, row)) return;
     const style = { size, weight: is ? 700 : 400, width: LONGEST_TOKEN * size };
-    const width = pen.write(text, room.left - 0.6 * size, y, { ...style, align: "right", color: is ? theme.now : theme.text });
+    const width = pen.write(text, left - 0.6 * size, y, { ...style, align: "right", color: is ? theme.now : theme.text });
     const tall = Math.max(high, size);
-    const at = rectangle(room.left - 0.6 * size - width, y - tall / 2, width, tall);
+    const at = rectangle(left - 0.6 * size - width, y - tall / 2, width, tall);
     hot.push({ ...at, act: { at: "row", query }, label: tr("The row of “{token}”", { token: text }) });
     const next = { ...style, size: 0.9 * size, color: is ? theme.now : theme.accent };
     if (beside?.[query]) pen.write(`→ ${beside[query]}`, room.right + 0.6 * size, y, next);
   });
-  return { hot, beyond: Math.max(0, ...hot.map(({ left }) => room.left - left)) };
+  return hot;
 }
