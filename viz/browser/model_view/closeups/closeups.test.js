@@ -148,11 +148,11 @@ test("a long title begins before the matrix, and stays where there is room for i
 
 test("where a matrix goes on beyond the window, its tokens stand at the edge, and those that are out of it nowhere", () => {
   const within = rectangle(0, 0, 400, 300);
-  const { texts, hot, written } = drawnBy(paintMatrix, { ...aRow(100), ...USUAL_MATRIX, keyTitle: "Key", within }, rectangle(-1000, -1500, 4000, 4000));
+  const { texts, hot } = drawnBy(paintMatrix, { ...aRow(100), ...USUAL_MATRIX, keyTitle: "Key", within }, rectangle(-1000, -1500, 4000, 4000));
   const shown = hot.map(({ act }) => act.query);
   assert.ok(shown.includes(40) && shown.every((query) => query >= 37 && query < 45), String(shown));
-  assert.ok(hot.every(({ left, right }) => left >= 0 && right < 80));
-  assert.ok(!texts.includes("Key") && written.every(({ left }) => left > -20 && left <= 400));
+  assert.ok(hot.every(({ left, right }) => left >= 0 && right < 120));
+  assert.ok(!texts.includes("Key") && texts.filter((text) => text.startsWith("token")).length < 20);
 });
 
 /** Heads of so many compared ones, with the cells of `aRow`. */
@@ -194,6 +194,17 @@ test("lines join the tokens of two columns, those of one token with its weights"
   assert.deepEqual(printed, row.keys.flatMap((key, place) => (row.weights[8 + place] >= 0.01 ? [`${key}  ${row.weights[8 + place].toFixed(2)}`] : [])));
   const long = drawnBy(paintLines, { ...data, ...aRow(120), heads: compared(2, aRow(120)), compared: compared(2, aRow(120)), focus: { side: "key", index: 61 } });
   assert.ok(long.texts.length < 150 && long.hot.some(({ act }) => act.side === "key" && act.index === 61));
+});
+
+test("of very many lines, the strongest are drawn and it is said how many there are", () => {
+  const row = aRow(60);
+  const cells = { weights: Float32Array.from({ length: 3600 }, (_, place) => 0.0101 + place / 1e5), scale: 255, allowed: null, nQueries: 60, nKeys: 60 };
+  const data = { ...row, queryTitle: "", keyTitle: "", heads: [{ cells, color: null }], compared: [], focus: null, words: { queries: [], keys: [] }, said: () => "end", em: 14, within: ROOMS[2] };
+  assert.ok(drawnBy(paintLines, data).texts.some((text) => /^The strongest 2,?000 of 3,?600 lines\.$/.test(text)));
+  const one = drawnBy(paintLines, { ...data, focus: { side: "query", index: 3 } }, ROOMS[0]);
+  assert.ok(!one.texts.some((text) => text.startsWith("The strongest")));
+  // At the other end, the strongest have the room.
+  assert.ok(one.texts.some((text) => /^token59 /.test(text)));
 });
 
 test("a weight of which no more is known says so", () => {

@@ -4,11 +4,14 @@ import constants from "../../../draw/constants.json" with { type: "json" };
 import { rectangle } from "../../canvas/geometry.js";
 import { signed } from "../../canvas/numbers.js";
 import { weightAt } from "../../canvas/paint.js";
+import { tr } from "../../canvas/wording.js";
 import { weightBetween } from "../head_words.js";
 import { Pen, bounded } from "./pen.js";
 import { drawLegend } from "./stripes.js";
 
 const LONGEST_LINE_TOKEN = 9;
+/** So many lines a head are drawn at most: the strongest. */
+const MOST_LINES = 2000;
 /** Of the height of a row, a line's greatest thickness. */
 const THICKEST = 0.5;
 
@@ -23,14 +26,17 @@ export function paintLines(context, room, data, inks) {
   const y = (/** @type {number} */ index) => room.top + (index + 0.5) * step;
   // Side by side: one head's lines never hide another's.
   const thickest = Math.min(0.9 * em, THICKEST * step, (0.9 * step) / heads.length);
+  let [drawn, all] = [0, 0];
   heads.forEach(({ cells, color }, index) => {
+    const { least, count, most } = faintest(cells, focus);
+    [drawn, all] = [drawn + count, all + most];
     const shift = (index - (heads.length - 1) / 2) * thickest;
     context.strokeStyle = color ?? inks.theme.accent;
     for (let query = 0; query < cells.nQueries; query++) {
       for (let key = 0; key < cells.nKeys; key++) {
         if (focus && focus.index !== (focus.side === "query" ? query : key)) continue;
         const weight = weightAt(cells, query * cells.nKeys + key);
-        if (weight < constants.FAINTEST) continue;
+        if (weight < least) continue;
         context.globalAlpha = whole * weight;
         context.lineWidth = weight * thickest;
         const [from, to, middle] = [y(query) + shift, y(key) + shift, (room.left + room.right) / 2];
@@ -45,8 +51,40 @@ export function paintLines(context, room, data, inks) {
   const every = Math.max(1, Math.ceil((1.05 * size) / step));
   const column = (/** @type {SideToken["side"]} */ side) => drawEnds(pen, room, data, { side, size, step, every });
   drawLineTitles(pen, room, data);
+  if (drawn < all) {
+    const small = bounded(0.7 * em, 11, 18);
+    const said = tr("The strongest {drawn} of {all} lines.", { drawn, all });
+    pen.write(said, (room.left + room.right) / 2, room.bottom + 0.7 * small, { size: small, color: inks.theme.muted, align: "center" });
+  }
   const legend = drawLegend(pen, { left: room.left, bottom: room.top - 1.8 * em, width: room.width }, data.compared);
   return [...column("query"), ...column("key"), ...legend];
+}
+
+/** The smallest weight that has a line, how many have one, and how many would have one if there were room for all.
+ * @type {(cells: Cells, focus: SideToken | null) => { least: number; count: number; most: number }} */
+function faintest(cells, focus) {
+  const weights = [];
+  for (let place = 0; place < cells.weights.length; place++) {
+    const index = focus?.side === "query" ? Math.floor(place / cells.nKeys) : place % cells.nKeys;
+    const weight = weightAt(cells, place);
+    if (weight >= constants.FAINTEST && (!focus || focus.index === index)) weights.push(weight);
+  }
+  if (weights.length <= MOST_LINES) return { least: constants.FAINTEST, count: weights.length, most: weights.length };
+  const [least] = Float32Array.from(weights).sort().subarray(-MOST_LINES);
+  return { least, count: weights.filter((weight) => weight >= least).length, most: weights.length };
+}
+
+/** Which tokens of a column are named, where each so-manieth has room: at the other end of a token's lines the strongest.
+ * @type {(weights: number[], every: number, count: number) => Set<number>} */
+function namedEnds(weights, every, count) {
+  const places = Array.from({ length: count }, (_, place) => place);
+  if (every === 1) return new Set(places);
+  if (!weights.length) return new Set(places.filter((place) => place % every === 0));
+  const strongest = places.filter((place) => weights[place] >= constants.FAINTEST).sort((one, other) => weights[other] - weights[one]);
+  /** @type {Set<number>} */
+  const named = new Set();
+  for (const place of strongest) if ([...named].every((other) => Math.abs(other - place) >= every)) named.add(place);
+  return named;
 }
 
 /** One column of tokens, with the weights of the one that is looked at.
@@ -57,15 +95,17 @@ function drawEnds(pen, room, { queries, keys, heads, focus, words, said }, { sid
   const texts = isQuery ? queries : keys;
   // What is short can be pressed as far as what is long.
   const widest = Math.min(LONGEST_LINE_TOKEN * size, Math.max(...texts.map((text) => pen.wide(text, size)))) + 1.2 * size;
+  const met = texts.map((_, index) => (focus && focus.side !== side ? heads.map(({ cells }) => weightBetween(cells, focus, index)) : []));
+  const named = namedEnds(focus && focus.side !== side ? met.map((weights) => Math.max(...weights)) : [], every, texts.length);
   return texts.flatMap((text, index) => {
     const isLit = !focus && words[isQuery ? "queries" : "keys"].includes(index);
     const is = isLit || (focus?.side === side && focus.index === index);
-    if (index % every && !is) return [];
+    if (!named.has(index) && !is) return [];
     const y = room.top + (index + 0.5) * step;
-    const weights = focus && focus.side !== side ? heads.map(({ cells }) => weightBetween(cells, focus, index)) : [];
-    const met = weights.some((weight) => weight >= constants.FAINTEST);
-    const color = isLit ? theme.now : focus && !is && !met ? theme.muted : theme.text;
-    const shown = met && weights.length === 1 ? [text, signed(weights[0], 2)] : [text];
+    const weights = met[index];
+    const isMet = weights.some((weight) => weight >= constants.FAINTEST);
+    const color = isLit ? theme.now : focus && !is && !isMet ? theme.muted : theme.text;
+    const shown = isMet && weights.length === 1 ? [text, signed(weights[0], 2)] : [text];
     const x = isQuery ? room.left - 0.6 * size : room.right + 0.6 * size;
     const style = { size, weight: is ? 700 : 400, color, align: /** @type {CanvasTextAlign} */ (isQuery ? "right" : "left"), width: LONGEST_LINE_TOKEN * size };
     pen.write((isQuery ? shown.toReversed() : shown).join("  "), x, y, style);
