@@ -17,9 +17,10 @@ from model.rules.weight_rules import Lexicon
 from model.trace.attention_map import AttentionKind, Site
 from model.trace.head import Head
 
-PREDICTS, OVERLAPS = 0.5, 0.6
+PREDICTS, OVERLAPS, BEYOND = 0.5, 0.6, 0.1
 """A rule says something of a head if it is right about the strongest key in this share of rows, or
-if their weights overlap as much."""
+if their weights overlap as much, and by so much more than those of a rule for shuffled weights:
+even weights overlap with any spread."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +55,8 @@ class RuleFinding(Brief):
     @property
     def predicts(self) -> bool:
         """Whether the sentence's rule says much of the head."""
-        return self.right >= PREDICTS or self.said_overlap >= OVERLAPS
+        least = max(OVERLAPS, self.shuffled + BEYOND)
+        return self.right >= PREDICTS or self.said_overlap >= least
 
     @property
     def text(self) -> str:

@@ -137,6 +137,8 @@ class Engine:
         Raises:
             SurveyError: if Dask is needed and missing.
         """
+        for folder in {file.parent for file in tasks}:
+            folder.mkdir(parents=True, exist_ok=True)
         size = dict(zip(tasks, sizes, strict=True))
         left = {file: task for file, task in tasks.items() if not file.exists()}
         with tqdm(

@@ -62,6 +62,7 @@ def test_a_rule_says_what_a_head_does_and_how_often_it_is_right() -> None:
     )
     assert POOR.text == "none of our rules predicts this head: right in 35 of 100 rows"
     assert replace(POOR, said_overlap=0.65).text == GOOD.text.replace("83", "35")
+    assert replace(POOR, said_overlap=0.65, shuffled=0.6).text == POOR.text, "as any spread does"
 
 
 def test_rules_survive_their_file(tmp_path: Path) -> None:
@@ -142,6 +143,14 @@ def test_shipped_rules_are_of_the_weights_beside_them(folder: Path) -> None:
         assert len(rule.rule.names) <= MOST
         assert rule.low <= rule.right <= rule.high
     assert all(label and label.says for heads in labels.labels.values() for label in heads)
+
+
+def test_a_toy_that_copies_is_said_to_look_at_the_same_position() -> None:
+    rules = read_head_rules(CHECKPOINTS / "toy-copy-pre-norm")
+    assert rules is not None
+    heads = [rule for head, rule in rules.heads.items() if head.site.kind is AttentionKind.CROSS]
+    assert {rule.said.text for rule in heads} == {"looks at the same position in the source"}
+    assert min(rule.right for rule in heads) > 0.95
 
 
 def test_en_de_has_a_sentence_for_every_head() -> None:

@@ -6,14 +6,17 @@ import logging
 import os
 import shutil
 import signal
+from argparse import ArgumentParser
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
+from headscope.commands import survey as command
 from model.checkpoints.checkpoint import WEIGHTS, snapshot_file
 from model.explain.head_rules import RuleFinding
 from model.explain.labels import Sample
+from model.explain.rules_file import read_head_rules
 from model.record.head_edits import Gate, RuleWeights
 from model.rules.phrases import Terms
 from model.rules.weight_rules import Lexicon
@@ -21,7 +24,7 @@ from model.survey import running
 from model.survey.part import SurveyError
 from model.survey.rule_costs import Edits, answers
 from model.survey.running import Engine, Task, asking, counts, rules_in_words
-from model.survey.survey_file import weights_digest
+from model.survey.survey_file import SURVEY, weights_digest
 from model.trace.attention_map import AttentionKind, Site
 from model.trace.head import Head
 from model.trace.trace import Trace
@@ -111,12 +114,16 @@ def test_answers_about_rules_are_asked_for_once(checkpoint_folder: Path, tmp_pat
     assert {file: file.stat().st_mtime_ns for file in tmp_path.iterdir()} == files
 
 
-def test_rules_in_words_are_fitted_once(
-    checkpoint_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked: list[tuple[int, AttentionKind, tuple[str, str], bool]] = []
-    terms = Terms(("first",), (2.0,))
-    rule = RuleFinding(terms, 0.8, 0.7, 0.9, 0.8, 0.7, terms, 0.7, 0.1, 0.9)
+Fitted = tuple[int, AttentionKind, tuple[str, str], bool]
+
+FIRST = Terms(("first",), (2.0,))
+RULE = RuleFinding(FIRST, 0.8, 0.7, 0.9, 0.8, 0.7, FIRST, 0.7, 0.1, 0.9)
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[Fitted]:
+    """What fits rules is asked for; each kind's first head gets RULE."""
+    asked: list[Fitted] = []
 
     def fitted(
         traces: Sequence[Trace],
@@ -125,14 +132,19 @@ def test_rules_in_words_are_fitted_once(
         lexicon: Lexicon | None,
     ) -> dict[Head, RuleFinding]:
         asked.append((len(traces), kind, languages, lexicon is not None))
-        return {Head(Site(kind, 0), 0): rule}
+        return {Head(Site(kind, 0), 0): RULE}
 
     monkeypatch.setattr(running, "head_sentences", fitted)
-    monkeypatch.setattr(running, "USED", 3)
+    return asked
+
+
+def test_rules_in_words_are_fitted_once(
+    checkpoint_folder: Path, tmp_path: Path, asked: list[Fitted]
+) -> None:
     made_up, lexicon = Sample("made up", "none", 3), Lexicon({"▁Hund": {"▁dog": 1.0}})
     asking_for = checkpoint_folder, TEXTS[:3], ("en", "de"), made_up, lexicon, tmp_path, Engine()
     found = rules_in_words(*asking_for)
-    assert set(found.heads.values()) == {rule}
+    assert set(found.heads.values()) == {RULE}
     assert found.weights == weights_digest(checkpoint_folder)
     assert asked == [
         (3, AttentionKind.ENCODER, ("en", "en"), False),
@@ -141,6 +153,34 @@ def test_rules_in_words_are_fitted_once(
     ]
     assert rules_in_words(*asking_for) == found
     assert len(asked) == 3
+
+
+def test_rules_in_words_are_written_without_a_survey(
+    checkpoint_folder: Path,
+    tmp_path: Path,
+    asked: list[Fitted],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    model, data = tmp_path / "model", tmp_path / "data.tsv"
+    shutil.copytree(checkpoint_folder, model)
+    data.write_text("".join(f"{text}\t-\n" for text in TEXTS[:4]), encoding="utf-8")
+    parser = ArgumentParser()
+    command.fill(parser)
+    arguments = parser.parse_args(
+        [str(model), "--data", str(data), "--only-words", "--output", str(tmp_path / "new" / "run")]
+    )
+    command.run(arguments)
+    assert "they need 600 sentences" in capsys.readouterr().out
+    assert not asked
+    monkeypatch.setattr(command, "USED", 3)
+    command.run(arguments)
+    assert [(count, has_lexicon) for count, _, _, has_lexicon in asked] == [(3, False)] * 3
+    rules = read_head_rules(model)
+    assert rules is not None
+    assert set(rules.heads.values()) == {RULE}
+    assert (rules.data, rules.licence) == ("data.tsv", "not stated")
+    assert not (model / SURVEY).exists()
 
 
 class FatalOnce(Task):
