@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, BinaryIO
 
@@ -111,6 +111,14 @@ class Trace(ArrayValue, Sized):
         raise TraceError(
             f"The trace has no {kind} attention of layer {layer}; it has {self._listing}."
         )
+
+    def only(self, *sites: Site | str) -> Trace:
+        """The trace of some sites, such as "encoder.3"; a TraceError lists those there are."""
+        by_name = {str(site): site for site in self.maps}
+        if missing := [str(site) for site in sites if str(site) not in by_name]:
+            raise TraceError(f"The trace has no {missing[0]}; it has {self._listing}.")
+        wanted = {by_name[str(site)] for site in sites}
+        return replace(self, maps={site: self.maps[site] for site in self.maps if site in wanted})
 
     @property
     def heads(self) -> list[Head]:

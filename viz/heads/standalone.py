@@ -14,6 +14,7 @@ from model.trace.trace import Trace
 from model.trace.trace_file import require_shares
 from viz.browser.files import joined
 from viz.browser.trace_payload import Facts, Labels, require_alike
+from viz.draw.constants import CONSTANTS
 from viz.heads.view import SELECTED, VIEW
 from viz.model_page.arcs import arcs_of
 from viz.model_page.payload import Figure, pack
@@ -28,6 +29,12 @@ _USUAL = {
     if each.name in SELECTED and each.name not in ("layer", "head")
 }
 """What is selected at first, as an address spells it; layer and head depend on the model."""
+
+LONG = 128
+"""A row of more keys shares 1 out among so many that most weights would be as pale as none."""
+
+BROUGHT_OUT = str(CONSTANTS["GAMMAS"].index(0.5))
+"""How an address spells that a weight is coloured by its square root."""
 
 MOST_WEIGHTS = 64_000_000
 """The most weights of one page: each is a byte of the file and of the browser's memory."""
@@ -127,9 +134,11 @@ def drawable(trace: Trace) -> Trace:
     if not weights:
         raise TraceError("The trace holds no attention; record a text of at least one token.")
     if weights > MOST_WEIGHTS:
+        first = next(iter(trace.maps))
         raise TraceError(
             f"The trace holds {weights:,} weights, and a picture of all heads takes up to "
-            f"{MOST_WEIGHTS:,}; record a shorter text, or fewer layers."
+            f"{MOST_WEIGHTS:,}; show some of its sites, as trace.only({str(first)!r}), or record a "
+            "shorter text."
         )
     for each in trace.maps.values():
         require_shares(each)
@@ -159,9 +168,11 @@ def opening(seen: ReadTrace, facts: Facts, labels: Labels) -> dict[str, str]:
     """What is selected at first, as an address spells it.
 
     That is cross-attention where there is some, or else the first kind, and the head of it that
-    says most.
+    says most; of a long text, faint weights are brought out.
     """
     heads = opening_heads(seen.maps, labels, facts)
     kind = AttentionKind.CROSS if seen.has_sides else next(iter(heads))
     layer, head = heads[kind]
-    return _USUAL | {"attention": str(kind), "layer": str(layer), "head": str(head)}
+    is_long = max(len(each.keys) for each in seen.maps.values()) > LONG
+    faint = {"faint": BROUGHT_OUT} if is_long else {}
+    return _USUAL | {"attention": str(kind), "layer": str(layer), "head": str(head)} | faint

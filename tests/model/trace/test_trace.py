@@ -291,6 +291,16 @@ def test_a_trace_gives_its_maps_by_kind_and_layer() -> None:
     assert trace.layers("module") == ()
 
 
+def test_some_sites_of_a_trace_are_a_trace_of_the_same_text() -> None:
+    trace = make_trace()
+    some = trace.only("cross.1", Site(AttentionKind.ENCODER, 0))
+    assert list(map(str, some.maps)) == ["encoder.0", "cross.1"]
+    assert all(some.maps[site] is trace.maps[site] for site in some.maps)
+    assert (some.source, some.target, some.text) == (trace.source, trace.target, trace.text)
+    with pytest.raises(TraceError, match=r"no cross\.2; it has encoder 0, 1; decoder 0, 1"):
+        trace.only("cross.2")
+
+
 @pytest.mark.parametrize("asked", [("cross", 2), ("module", 0), ("self", 0), ("cross", -1)])
 def test_a_trace_without_what_is_asked_for_lists_what_it_has(asked: tuple[str, int]) -> None:
     with pytest.raises(TraceError, match="it has encoder 0, 1; decoder 0, 1; cross 0, 1"):
