@@ -52,7 +52,8 @@ OFTEN = 0.2
 SHARP = 0.2
 """The share of the greatest entropy up to which a row looks at little more than one token."""
 
-_Z = NormalDist().inv_cdf((1 + CONFIDENCE) / 2)
+DEVIATIONS = NormalDist().inv_cdf((1 + CONFIDENCE) / 2)
+"""How many standard deviations to either side of the mean hold CONFIDENCE of a normal variable."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +93,7 @@ class Rule:
         count = len(values)
         if count < MIN_SENTENCES:
             return False
-        lowest_mean = values.mean() - _Z * values.std(ddof=1) / math.sqrt(count)
+        lowest_mean = values.mean() - DEVIATIONS * values.std(ddof=1) / math.sqrt(count)
         passing = int(np.count_nonzero(values >= self.least))
         return bool(lowest_mean >= self.least and wilson(passing, count)[0] >= MIN_PASSING)
 
@@ -159,7 +160,7 @@ def wilson(passing: int, count: int) -> tuple[float, float]:
     """
     if not count:
         return 0.0, 1.0
-    share, weight = passing / count, _Z * _Z / count
+    share, weight = passing / count, DEVIATIONS * DEVIATIONS / count
     middle = share + weight / 2
     half = math.sqrt(weight * (share * (1 - share) + weight / 4))
     low, high = ((middle + side * half) / (1 + weight) for side in (-1, 1))

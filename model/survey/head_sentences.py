@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 from model.explain.head_rules import RuleFinding
+from model.explain.label_rules import DEVIATIONS
 from model.rules.phrases import Terms
 from model.rules.weight_rules import Lexicon
 from model.survey.fitting import by_kind
@@ -34,9 +35,6 @@ POSITIONS = ("previous", "same", "next", "two_before", "two_after", "first", "la
 
 _SURE = 8.0
 """The strength of a position that gets nearly all weight."""
-
-_Z = 1.96
-"""Of the 95% interval."""
 
 
 def head_sentences(
@@ -85,8 +83,8 @@ def head_sentences(
     of_halves = [ruled(judging, each[SAID]) for each in halves]
     columns = {
         "right": right,
-        "low": (right - _Z * error).clamp(min=0),
-        "high": (right + _Z * error).clamp(max=1),
+        "low": (right - DEVIATIONS * error).clamp(min=0),
+        "high": (right + DEVIATIONS * error).clamp(max=1),
         "position": position,
         "said_overlap": _overlap(judging, said),
         "overlap": _overlap(judging, rules),

@@ -163,6 +163,25 @@ export function paintCells(pixels, wide, high, cells, width, height, offX, offY,
   }
 }
 
+/** Draws the lines of hatching within the context's path, in a room around it.
+ * @type {(context: CanvasRenderingContext2D, room: { left: number; right: number; top: number; bottom: number; height: number }, theme: ShownTheme) => void} */
+export function hatchWithin(context, { left, right, top, bottom, height }, theme) {
+  const step = 2 * HATCH_PERIOD;
+  // Of a room that begins far to the left, only what may be seen.
+  const from = Math.max(left, -height);
+  context.save();
+  context.clip();
+  context.strokeStyle = theme.hatch;
+  context.lineWidth = 1;
+  context.beginPath();
+  for (let x = from - (from % step); x < right + height; x += step) {
+    context.moveTo(x, top);
+    context.lineTo(x - height, bottom);
+  }
+  context.stroke();
+  context.restore();
+}
+
 /** Dims and crosses out a head that is switched off, in the context's units.
  * @type {(context: CanvasRenderingContext2D, room: { left: number; top: number; width: number; height: number }, theme: ShownTheme) => void} */
 export function crossOut(context, { left, top, width, height }, theme) {

@@ -1,7 +1,7 @@
 // The blocks of Figure 1, painted at any size: attention heads, feed-forward layers, position tables.
 
 import { penOf } from "../canvas/dom.js";
-import { HATCH_PERIOD, Palette, channels, packed, pooled } from "../canvas/paint.js";
+import { Palette, channels, hatchWithin, packed, pooled } from "../canvas/paint.js";
 import { Recent } from "../canvas/recent.js";
 
 /** @typedef {"empty" | "full" | "now"} State */
@@ -159,20 +159,8 @@ export class HeadTiles {
           from = key + 1;
         }
       }
-      context.save();
-      context.clip();
       context.globalAlpha = alpha * share;
-      context.strokeStyle = inks.theme.hatch;
-      context.lineWidth = 1;
-      context.beginPath();
-      const step = 2 * HATCH_PERIOD;
-      const [from, to] = [Math.max(room.left, -room.height), room.right + room.height];
-      for (let x = from - (from % step); x < to; x += step) {
-        context.moveTo(x, room.top);
-        context.lineTo(x - room.height, room.bottom);
-      }
-      context.stroke();
-      context.restore();
+      hatchWithin(context, room, inks.theme);
     }
     context.globalAlpha = alpha * share;
     context.strokeStyle = color;

@@ -1,7 +1,7 @@
 // Writing and small drawings on a canvas, in sizes that follow the room; the caller sets the context's font family and alpha.
 
 import { rectangle } from "../../canvas/geometry.js";
-import { HATCH_PERIOD, Palette } from "../../canvas/paint.js";
+import { Palette, hatchWithin } from "../../canvas/paint.js";
 
 const GRAPHEMES = new Intl.Segmenter(undefined, { granularity: "grapheme" });
 
@@ -187,19 +187,9 @@ export class Pen {
   hatch(box) {
     const { context, theme } = this;
     this.fill(box, theme.forbidden);
-    context.save();
     context.beginPath();
     context.rect(box.left, box.top, box.width, box.height);
-    context.clip();
-    context.strokeStyle = theme.hatch;
-    context.lineWidth = 1;
-    context.beginPath();
-    for (let x = box.left - box.height; x < box.right; x += 2 * HATCH_PERIOD) {
-      context.moveTo(x, box.bottom);
-      context.lineTo(x + box.height, box.top);
-    }
-    context.stroke();
-    context.restore();
+    hatchWithin(context, box, theme);
   }
 
   /** Numbers as bars up and down from a line in the middle. @type {(values: ArrayLike<number>, box: Rectangle, style: BarStyle) => void} */
