@@ -217,6 +217,16 @@ class Tokens(Brief):
         tokens = tuple(str(label) for label in labels)
         return cls(tokens, (NO_ID,) * len(tokens))
 
+    @classmethod
+    def grid(cls, rows: int, columns: int) -> Tokens:
+        """The patches of an image, row by row, as "3,5"; a head's row is then drawn as one."""
+        return cls.unnamed(f"{row},{column}" for row in range(rows) for column in range(columns))
+
+    @classmethod
+    def times(cls, count: int, seconds: float) -> Tokens:
+        """Positions of a sound, one every so many seconds, as "1.28 s"."""
+        return cls.unnamed(f"{place * seconds:.2f} s" for place in range(count))
+
 
 def _spelled(tokens: tuple[str, ...], ids: tuple[int, ...], marked: bool) -> Tokens:
     """Tokens of others, which are spelled already."""

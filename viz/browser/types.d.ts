@@ -236,7 +236,8 @@ interface ExplorerHeader {
 }
 
 type ExplorerPayload = import("./canvas/trace_payload.js").TracePayload;
-type ExactCells = Cells & { exact: boolean };
+/** A head's weights as numbers; `exact` where they were sent so. */
+type ExactCells = Cells & { weights: Float32Array; exact: boolean };
 
 // What is selected in the explorer, and how an address spells it.
 

@@ -82,7 +82,7 @@ export class TracePayload extends /** @type {Opened<ExplorerHeader>} */ (Envelop
     const mask = kind.allowed[layer];
     const sent = kind.weights.subarray(place * size, (place + 1) * size);
     const { scales } = kind;
-    const weights = scales === null ? sent : this.made.of(`${kind.kind}/${place}`, size, () => weightsOf(sent, scales.subarray(place * nQueries), nKeys));
+    const weights = scales === null ? /** @type {Float32Array} */ (sent) : this.made.of(`${kind.kind}/${place}`, size, () => weightsOf(sent, scales.subarray(place * nQueries), nKeys));
     return { weights, scale: 255, exact: scales === null, allowed: Array.isArray(mask) ? mask[head] : mask, nQueries, nKeys };
   }
 

@@ -111,9 +111,9 @@ export class NearHead {
     const high = room.height / texts.queries.length;
     const alone = place.at === "row" ? come(high, ROW, (end.up / travel.camera.up) * high) : 0;
     const { block, at } = near.block(place);
-    const { weights, allowed } = figure.cells(block, at, place.head);
+    const { weights, exact, allowed } = figure.cells(block, at, place.head);
     const head = /** @type {ModelAnswers["head"] | null} */ (travel.needs.answer(place));
-    const data = { ...texts, ...(near.isLow && { keyTitle: "" }), weights, allowed, head, within: this._window };
+    const data = { ...texts, ...(near.isLow && { keyTitle: "" }), weights, rounded: !exact, allowed, head, within: this._window };
     const matrix = { ...data, row: near.pointing.lit.query, key: near.pointing.lit.key, palette: inks.usual, rows: Math.floor(rows), alphaNumbers: 1, label: "", em: near.em, isStage: figure.stage };
     /** @type {Hot[]} */
     const hot = [];
@@ -166,7 +166,7 @@ export class NearHead {
       room,
       {
         ...texts,
-        ...{ weights: cells.weights, allowed: cells.allowed, head, palette: inks.usual, em: near.em, isStage: view.figure.stage },
+        ...{ weights: cells.weights, rounded: !cells.exact, allowed: cells.allowed, head, palette: inks.usual, em: near.em, isStage: view.figure.stage },
         ...{ row: near.pointing.lit.query, key: near.pointing.lit.key },
         ...(isPlain && { rows: Math.floor(rows) }),
         alphaNumbers: compared.length ? 0 : 1,
@@ -227,14 +227,14 @@ export class NearHead {
     near.ground(context, rectangle(left, top, width, own.top - top), alpha);
     near.ground(context, rectangle(left, own.bottom, width, top + height - own.bottom), alpha);
     context.globalAlpha = alpha;
-    const only = (/** @type {HeadWeights} */ cells) => cells.subarray(place.query * matrix.keys.length, (place.query + 1) * matrix.keys.length);
+    const [from, to] = [place.query * matrix.keys.length, (place.query + 1) * matrix.keys.length];
     const hot = paintMatrix(
       context,
       own,
       {
         ...matrix,
-        ...{ queries: [matrix.queries[place.query]], weights: only(matrix.weights), row: 0, rows: 1, head: null },
-        allowed: matrix.allowed && /** @type {Uint8Array} */ (only(matrix.allowed)),
+        ...{ queries: [matrix.queries[place.query]], weights: matrix.weights.subarray(from, to), row: 0, rows: 1, head: null },
+        allowed: matrix.allowed?.subarray(from, to) ?? null,
         beside: matrix.beside && [matrix.beside[place.query]],
         ...{ keyTitle: "", queryTitle: "", within: undefined },
       },

@@ -11,13 +11,11 @@ type CloseUpAct =
   | { at: "compared"; layer: number; head: number }
   | { ask: "instead"; step: number; id: number };
 
-/** Weights, (query, key): 0 to 255 in bytes, 0 to 1 in floats. */
-type HeadWeights = Uint8Array | Float32Array;
-
-/** A head's weights, with its vectors and scores once they are known. */
+/** A head's weights, (query, key), with its vectors and scores once they are known; `rounded` says that they were sent in 8 bits. */
 interface HeadRows {
   keys: { length: number };
-  weights: HeadWeights;
+  weights: Float32Array;
+  rounded?: boolean;
   allowed: Uint8Array | null;
   head: ModelAnswers["head"] | null;
 }
@@ -100,6 +98,13 @@ interface RowData extends HeadRows {
   queries: string[];
   keys: string[];
   row: number;
+}
+
+/** The patches of an image among tokens: the first one's place, and how many lie in a row and below each other. */
+interface PatchGrid {
+  first: number;
+  columns: number;
+  rows: number;
 }
 
 /** `isKnown`: whether what makes the weight is known, or still may be. */

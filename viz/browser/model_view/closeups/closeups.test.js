@@ -7,6 +7,7 @@ import { paintAdded } from "./added.js";
 import { paintLines } from "./lines.js";
 import { paintNext } from "./logits.js";
 import { paintMatrix } from "./matrix.js";
+import { gridOf } from "./patches.js";
 import { paintRow } from "./row.js";
 import { paintStripes } from "./stripes.js";
 import { paintWaves } from "./waves.js";
@@ -45,7 +46,7 @@ function drawnBy(paint, data, room = ROOMS[1]) {
       };
     },
   });
-  const hot = paint(context, room, data, { theme });
+  const hot = paint(context, room, data, { theme, usual: new Palette(theme, 1) });
   assert.deepEqual([stack.length, state.globalAlpha], [0, 0.5]);
   for (const each of hot ?? []) assert.ok(each.label && Number.isFinite(each.left + each.right + each.top + each.bottom) && each.width > 0);
   return { texts, hot, written, boxes, stripes };
@@ -194,6 +195,21 @@ test("lines join the tokens of two columns, those of one token with its weights"
   assert.deepEqual(printed, row.keys.flatMap((key, place) => (row.weights[8 + place] >= 0.01 ? [`${key}  ${row.weights[8 + place].toFixed(2)}`] : [])));
   const long = drawnBy(paintLines, { ...data, ...aRow(120), heads: compared(2, aRow(120)), compared: compared(2, aRow(120)), focus: { side: "key", index: 61 } });
   assert.ok(long.texts.length < 150 && long.hot.some(({ act }) => act.side === "key" && act.index === 61));
+});
+
+test("patches of an image are drawn where they lie, and what goes to other tokens is said", () => {
+  const patches = Array.from({ length: 12 }, (_, at) => `${Math.floor(at / 4)},${at % 4}`);
+  const keys = ["<class>", ...patches];
+  assert.deepEqual(gridOf(keys), { first: 1, columns: 4, rows: 3 });
+  assert.deepEqual([gridOf(["a", "0,0"]), gridOf(["0,0", "0,2"]), gridOf([...patches.slice(0, 6)])], [null, null, null]);
+  const weights = Float32Array.from({ length: 169 }, (_, place) => (place % 13 ? 0.05 : 0.4));
+  for (const room of ROOMS) {
+    const { texts, hot } = drawnBy(paintRow, { queries: keys, keys, weights, allowed: null, head: null, row: 6 }, room);
+    assert.ok(texts.includes("Other tokens: 0.40"));
+    assert.deepEqual(hot.map(({ act }) => act.key), patches.map((_, at) => at + 1));
+    const [one, next, below] = [hot[0], hot[1], hot[4]];
+    assert.ok(Math.abs(next.left - one.right) < 1e-6 && Math.abs(below.top - one.bottom) < 1e-6 && Math.abs(one.width - one.height) < 1e-6);
+  }
 });
 
 test("of very many lines, the strongest are drawn and it is said how many there are", () => {

@@ -6,7 +6,8 @@ import { toDigits, signed } from "../../canvas/numbers.js";
 const MOST_DIGITS = 6;
 // Rounding differs between kernels.
 const WEIGHT_TOLERANCE = 2e-3;
-const HALF_A_BYTE = 0.5 / 255;
+/** Of the largest weight of a row, by which one in 8 bits errs at most (model/trace/rounded_weights.py). */
+const ROUNDING = 0.02;
 
 /** Decimals of a number in print: two, or as many as two significant digits need. @type {(value: number) => number} */
 function digitsOf(value) {
@@ -57,22 +58,23 @@ function softmaxOf(scores, seen) {
 /**
  * One row's weights, 0 to 1, which of its keys are allowed, and whether the weights are the softmax of the scores.
  *
- * Weights that come in bytes are that softmax then, to the last digit.
+ * Weights that were rounded are that softmax then, to the last digit.
  * @type {(data: HeadRows, query: number) => { weights: Float64Array; seen: boolean[]; complete: boolean }}
  */
-export function exactRow({ keys: { length }, weights, allowed, head }, query) {
-  const bytes = weights instanceof Uint8Array;
-  const recorded = Float64Array.from(weights.subarray(query * length, (query + 1) * length), (weight) => (bytes ? weight / 255 : weight));
+export function exactRow({ keys: { length }, weights, rounded = false, allowed, head }, query) {
+  const recorded = Float64Array.from(weights.subarray(query * length, (query + 1) * length));
   const seen = seenBy(allowed, query, length);
   if (!head) return { weights: recorded, seen, complete: false };
   const powers = softmaxOf(head.scores.subarray(query * length, (query + 1) * length), seen);
-  const complete = powers.every((power, key) => Math.abs(power - recorded[key]) <= WEIGHT_TOLERANCE + (bytes ? HALF_A_BYTE : 0));
-  return { weights: bytes && complete ? powers : recorded, seen, complete };
+  const errs = WEIGHT_TOLERANCE + (rounded ? ROUNDING * Math.max(0, ...recorded) : 0);
+  const complete = powers.every((power, key) => Math.abs(power - recorded[key]) <= errs);
+  return { weights: rounded && complete ? powers : recorded, seen, complete };
 }
 
 /** The numbers between a query, a key and their weight.
- * @type {(head: ModelAnswers["head"], weights: HeadWeights, allowed: Uint8Array | null, query: number, key: number) => WeightNumbers} */
-export function weightNumbers(head, weights, allowed, query, key) {
+ * @type {(data: Omit<HeadRows, "head" | "keys"> & { head: ModelAnswers["head"] }, query: number, key: number) => WeightNumbers} */
+export function weightNumbers(data, query, key) {
+  const { head } = data;
   const { d, dv, divisor } = head;
   const keys = head.k.length / d;
   const [asked, offered] = [head.q.subarray(query * d, (query + 1) * d), head.k.subarray(key * d, (key + 1) * d)];
@@ -80,7 +82,7 @@ export function weightNumbers(head, weights, allowed, query, key) {
   const gain = products.reduce((sum, value) => sum + Math.max(0, value), 0);
   const loss = products.reduce((sum, value) => sum + Math.min(0, value), 0);
   const scores = head.scores.subarray(query * keys, (query + 1) * keys);
-  const { weights: row, seen, complete } = exactRow({ keys: { length: keys }, weights, allowed, head }, query);
+  const { weights: row, seen, complete } = exactRow({ ...data, keys: { length: keys } }, query);
   const mix = new Float64Array(dv);
   row.forEach((weight, place) => mix.forEach((_, each) => (mix[each] += weight * head.v[place * dv + each])));
   const score = scores[key];

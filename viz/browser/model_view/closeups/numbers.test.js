@@ -48,7 +48,7 @@ test("numbers have two decimals, or two significant digits", () => {
 });
 
 test("the numbers lead from the vectors to the weight", () => {
-  const found = weightNumbers(HEAD, WEIGHTS, ALLOWED, 2, 0);
+  const found = weightNumbers({ head: HEAD, weights: WEIGHTS, allowed: ALLOWED }, 2, 0);
   [found.gain, found.loss, found.dot, found.score, found.weight].forEach((value, place) => near(value, [0.278133, -0.253363, 0.02477, 0.012385, 0.271183][place]));
   assert.deepEqual([found.rank, found.complete, found.allowed], [2, true, true]);
   assert.deepEqual(found.printed, { sum: "0.28 − 0.25 ≈ 0.02", quotient: "0.02 ÷ √4 = 0.01" });
@@ -57,22 +57,24 @@ test("the numbers lead from the vectors to the weight", () => {
 });
 
 test("a masked key has a score, no rank and no weight", () => {
-  const found = weightNumbers(HEAD, WEIGHTS, ALLOWED, 1, 2);
+  const found = weightNumbers({ head: HEAD, weights: WEIGHTS, allowed: ALLOWED }, 1, 2);
   assert.deepEqual([found.allowed, found.rank, found.weight, found.complete], [false, null, 0, true]);
   assert.deepEqual(found.printed, { sum: "0.75 − 3.88 ≈ −3.12", quotient: "−3.12 ÷ √4 = −1.56" });
 });
 
 test("a row in which nothing is allowed has weights of 0", () => {
-  const found = weightNumbers(HEAD, new Float32Array(9), new Uint8Array(9), 1, 1);
+  const found = weightNumbers({ head: HEAD, weights: new Float32Array(9), allowed: new Uint8Array(9) }, 1, 1);
   assert.deepEqual([found.complete, found.weight, [...found.mix]], [true, 0, [0, 0]]);
 });
 
-test("weights in bytes become exact where they are the softmax of the scores, and stay where they are not", () => {
-  const bytes = Uint8Array.from(WEIGHTS, (weight) => Math.round(255 * weight));
-  near(weightNumbers(HEAD, bytes, ALLOWED, 2, 0).weight, 0.271183);
-  const other = weightNumbers(HEAD, Uint8Array.of(...bytes.subarray(0, 6), 200, 30, 25), ALLOWED, 2, 0);
+test("weights that were rounded become exact where they are the softmax of the scores, and stay where they are not", () => {
+  const rounded = Float32Array.from(WEIGHTS, (weight) => Math.round(50 * weight) / 50);
+  const rows = { head: HEAD, weights: rounded, rounded: true, allowed: ALLOWED };
+  near(weightNumbers(rows, 2, 0).weight, 0.271183);
+  assert.equal(weightNumbers({ ...rows, rounded: false }, 2, 0).complete, false);
+  const other = weightNumbers({ ...rows, weights: Float32Array.of(...rounded.subarray(0, 6), 0.8, 0.1, 0.1) }, 2, 0);
   assert.equal(other.complete, false);
-  near(other.weight, 200 / 255);
+  near(other.weight, 0.8);
 });
 
 test("which keys a row sees is known without scores, and whether it is their softmax is not", () => {
@@ -84,8 +86,8 @@ test("which keys a row sees is known without scores, and whether it is their sof
 
 test("scores that are not scaled have no quotient, those that are no products no equation", () => {
   const plain = { ...HEAD, divisor: 1, scores: HEAD.scores.map((score) => 2 * score) };
-  assert.deepEqual(weightNumbers(plain, WEIGHTS, ALLOWED, 2, 0).printed, { sum: "0.28 − 0.25 ≈ 0.02", quotient: "" });
-  assert.equal(weightNumbers({ ...HEAD, divisor: null }, WEIGHTS, ALLOWED, 2, 0).printed, null);
+  assert.deepEqual(weightNumbers({ head: plain, weights: WEIGHTS, allowed: ALLOWED }, 2, 0).printed, { sum: "0.28 − 0.25 ≈ 0.02", quotient: "" });
+  assert.equal(weightNumbers({ head: { ...HEAD, divisor: null }, weights: WEIGHTS, allowed: ALLOWED }, 2, 0).printed, null);
 });
 
 test("the strongest places keep their order, and the one that is pointed at is among them", () => {

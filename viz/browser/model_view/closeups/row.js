@@ -3,6 +3,7 @@
 import { rectangle } from "../../canvas/geometry.js";
 import { tr } from "../../canvas/wording.js";
 import { exactRow, leadingPlaces, weightText } from "./numbers.js";
+import { gridOf, paintPatches } from "./patches.js";
 import { Pen, bounded, sheer } from "./pen.js";
 
 const MOST_BRANCHES = 12;
@@ -32,6 +33,8 @@ export function paintRow(context, room, data, inks) {
     pen.write(tr("{n} tokens not allowed", { n: hidden }, "{n} token not allowed"), box.left + 1.4 * em, box.bottom - 0.4 * em, style);
   }
   const below = rectangle(box.left, box.top + 2.8 * em, box.width, box.height - 2.8 * em - foot);
+  const grid = gridOf(data.keys);
+  if (total > 0 && grid) return paintPatches(pen, below, { ...data, weights, palette: inks.usual }, grid);
   return total > 0 ? drawRibbons(pen, below, branchesOf(data, weights, seen, below.height / (1.25 * em)), total, data) : [];
 }
 

@@ -23,7 +23,7 @@ export function paintWeight(context, room, data, inks) {
   const inner = rectangle(room.left + em, room.top + em, room.width - 2 * em, room.height - 2 * em);
   /** @type {Hot[]} */
   const hot = [];
-  const numbers = data.head && weightNumbers(data.head, data.weights, data.allowed, data.row, data.key);
+  const numbers = data.head && weightNumbers({ ...data, head: data.head }, data.row, data.key);
   const pair = { need: data.isKnown === false ? 4.4 : 2.6, grows: 0, rank: 4, draw: (/** @type {Rectangle} */ box) => drawPair(pen, box, data) };
   const made = numbers ? productParts(pen, data, numbers) : [pair];
   const softmax = { need: 10.5, grows: 4, rank: 5, draw: (/** @type {Rectangle} */ box) => hot.push(...drawSoftmax(pen, box, data, numbers)) };
