@@ -34,7 +34,7 @@
     if (root?.isConnected) return root;
     root = null;
     for (const host of document.querySelectorAll('[data-testid="stMain"] *')) {
-      root = host.shadowRoot?.querySelector(".explorer") ?? null;
+      root = host.shadowRoot?.querySelector(".heads-view") ?? null;
       if (root) break;
     }
     return root;

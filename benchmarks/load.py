@@ -196,7 +196,7 @@ async def opening(server: AppServer, people: int, within: float, page: str) -> C
 
 
 def fetch_code(url: str) -> None:
-    """Load the page, its code and the explorer's code, like a browser."""
+    """Load the page, its code and the code of its heads, like a browser."""
     # Directly: a proxy from the environment does not know the server.
     direct = build_opener(ProxyHandler({}))
 
@@ -207,7 +207,7 @@ def fetch_code(url: str) -> None:
 
     for path in re.findall(r'(?:src|href)="\./(static/[^"]+)"', load("").decode()):
         load(path)
-    name, _ = code("explorer/component.js")
+    name, _ = code("model_view/component.js")
     load(f"{ADDRESS}/{name}")
 
 

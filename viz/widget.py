@@ -54,7 +54,7 @@ class Selection(NamedTuple):
         head: counted from 0.
         cell: the query and the key of the chosen weight, counted from 0; None without one. In the
             picture of three kinds, both count the source tokens first and then the target tokens;
-            such a weight is then selected as one of its own kind.
+            once it is opened, such a weight is selected as one of its own kind.
     """
 
     kind: str

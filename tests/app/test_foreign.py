@@ -59,7 +59,7 @@ def test_the_menu_offers_them_beside_ours(open_foreign):
 def test_the_heads_page_shows_the_kinds_that_there_are(open_foreign, family, kinds):
     app = open_foreign(family, sentence="the cat sat")
     assert not app.error
-    prepared = app.session_state["heads-prepared.kept"]
+    (prepared,) = app.session_state["heads-prepared.kept"]
     assert {str(site.kind) for site in prepared.trace.maps} == kinds
     assert app.text_input(key="sentence").label == "Text"
     said = text_of(app)
@@ -72,7 +72,7 @@ def test_another_text_is_read_anew_and_a_gap_is_filled(open_foreign):
     app = open_foreign("bert", sentence="the cat sat")
     assert "Type [MASK] " in text_of(app)
     app.text_input(key="sentence").set_value("the [MASK] sat").run()
-    prepared = app.session_state["heads-prepared.kept"]
+    (prepared,) = app.session_state["heads-prepared.kept"]
     assert "▁[MASK]" in prepared.trace.source.tokens
     assert "The gap: " in text_of(app)
 

@@ -17,7 +17,7 @@ from model.explain.label_rules import RULES
 from model.explain.labels import opening_heads
 from model.explain.labels_file import save_labels
 from model.explain.measures import MEASURES, head_facts, written
-from model.explain.reading import Reading, read
+from model.explain.reading import AS_RECORDED, Reading, read
 from model.paper.config import TransformerConfig
 from model.paper.tokenizer import Tokenizer
 from model.paper.transformer import Transformer
@@ -81,7 +81,7 @@ def select(app: AppTest, **changes: str) -> AppTest:
     """Does what the browser does when something is selected in the explorer."""
     at = {name: str(app.session_state[f"heads-{name}"]) for name in ("layer", "head")}
     epoch = {"epoch": sent(app).header["epoch"]}
-    return tell_state(app, "heads-explorer", {"selection": PLAIN | at | epoch | changes})
+    return tell_state(app, "heads-explorer", {"rested": PLAIN | at | epoch | changes})
 
 
 def opening(trace: Trace, kind: AttentionKind = CROSS) -> tuple[int, int]:
@@ -219,7 +219,7 @@ def test_a_selection_that_no_explorer_makes_changes_nothing_illegal(open_app: Op
     assert selected(app) == ("cross", 2, 1)
     assert not app.session_state["heads-cell"]
     assert not app.session_state["heads-words"]
-    tell_state(app, "heads-explorer", {"selection": "cross"})
+    tell_state(app, "heads-explorer", {"rested": "cross"})
     assert selected(app) == ("cross", 2, 1)
 
 
@@ -315,15 +315,15 @@ def test_a_reader_who_moves_among_heads_has_the_model_run_once(
         select(app, head=head)
         select(app, head=head, specials="0", words="1")
     assert len(session.result_store()) == kept
-    assert app.session_state["heads-prepared.kept"].trace is recorded
+    assert all(each.trace is recorded for each in app.session_state["heads-prepared.kept"])
     assert session.ask(question.translate) is translated
 
 
 def test_a_sentence_is_translated_and_recorded_once_for_everyone(
     open_app: OpenApp, checkpoints: Path
 ) -> None:
-    one = open_app(sentence="The man eats.").session_state["heads-prepared.kept"]
-    other = open_app(sentence="The man eats.", head="1").session_state["heads-prepared.kept"]
+    (one,) = open_app(sentence="The man eats.").session_state["heads-prepared.kept"]
+    (other,) = open_app(sentence="The man eats.", head="1").session_state["heads-prepared.kept"]
     assert one is not other
     assert one.trace is other.trace
 
@@ -639,7 +639,13 @@ def test_the_page_warns_that_a_weight_is_no_explanation(open_app: OpenApp) -> No
 def test_the_browser_gets_the_trace_as_it_is_read(
     open_app: OpenApp, trace: Trace, query: dict[str, str], reading: Reading
 ) -> None:
-    found, seen = sent(open_app(**query)), read(trace, reading)
+    figure, seen = sent(open_app(**query)), read(trace, reading)
+    sent_along = figure.header["reading"]
+    assert (sent_along is None) == (reading == AS_RECORDED)
+    found = figure if sent_along is None else Decoded(sent_along.tobytes())
+    # The figure shows what was recorded, whatever the reading.
+    for site, each in trace.maps.items():
+        assert np.allclose(figure.weights(site.kind)[site.layer], each.weights, atol=1e-5)
     assert found.header["notes"] == list(seen.notes)
     for site, each in seen.maps.items():
         assert np.allclose(found.weights(site.kind)[site.layer], each.weights, atol=1e-5)

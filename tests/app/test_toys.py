@@ -167,9 +167,8 @@ def test_half_a_transformer_shows_its_heads_and_what_it_is(
     assert "e d c b a" in html(app)
     assert says in captions(app)
     assert f"This toy {TASKS['reverse'].does}. {TASKS['reverse'].look_alone}" in captions(app)
-    assert {str(site.kind) for site in app.session_state["heads-prepared.kept"].trace.maps} == {
-        kind
-    }
+    (prepared,) = app.session_state["heads-prepared.kept"]
+    assert {str(site.kind) for site in prepared.trace.maps} == {kind}
     assert not warnings(app)
     assert not re.search(r"English|German|translat|transformers", said(app), re.IGNORECASE)
     app = app.text_input(key="sentence").set_value("A dog.").run()

@@ -74,7 +74,8 @@ def test_a_model_of_one_text_shows_the_kind_that_it_has(open_app: OpenApp, name:
     assert [each["kind"] for each in found.header["kinds"]] == [kind]
     assert found.axis(kind, "queries") == found.axis(kind, "keys") == words
     assert not found.header["canSwitchOff"]
-    assert not found.header["opensCells"]
+    assert found.header["asks"] is None
+    assert found.kind(kind)["q"] is None
     assert app.query_params == {"checkpoint": name}
     field = app.text_input(key="bar-trace")
     assert field.disabled
@@ -90,9 +91,12 @@ def test_a_trace_of_our_own_model_shows_what_it_recorded(open_app: OpenApp, own:
     app = open_app(checkpoint="own.npz")
     assert selected(app)[0] == "cross"
     found = sent(app)
-    assert found.header["opensCells"]
     for site, seen in own.maps.items():
         assert np.allclose(found.weights(site.kind)[site.layer], seen.weights, atol=1e-5)
+        assert seen.q is not None
+        # What takes a weight apart in the picture.
+        queries = found.kind(site.kind)["q"].reshape(-1, *seen.q.shape)
+        assert np.allclose(queries[site.layer], seen.q, atol=1e-5)
     assert own.text in html(app)
     select(app, attention="encoder", layer="1", head="2", cell="1.1")
     assert app.session_state["heads-below"] == "query-key"

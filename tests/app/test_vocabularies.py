@@ -19,7 +19,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_each_side_is_cut_by_its_own_vocabulary(open_app: OpenApp, folder: Path) -> None:
     english, german = PAIRS[3]
     app = open_app(folder=folder, sentence=english, target=PAIRS[1][1])
-    trace = app.session_state["heads-prepared.kept"].trace
+    (prepared,) = app.session_state["heads-prepared.kept"]
+    trace = prepared.trace
     assert PAIRS[1][1] in html(app)
     assert german in html(app)
     assert len(trace.target.tokens) == len(trace.predictions.tokens)

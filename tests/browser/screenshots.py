@@ -204,7 +204,7 @@ def opened(browser: Browser, url: str, picture: Picture) -> Iterator[Page]:
 
 def wait_until_told(page: Page) -> None:
     """Waits until the explorer and the page below it agree."""
-    explorer = page.locator(".explorer[data-painted]")
+    explorer = page.locator(".heads-view[data-painted]")
     explorer.wait_for()
     painted = json.loads(explorer.get_attribute("data-painted") or "{}")
     shown = "/".join(str(painted[name]) for name in ("id", "attention", "layer", "head"))

@@ -160,20 +160,21 @@ def test_a_word_pointed_at_in_the_translation_lights_its_row_in_every_head(
     heads: HeadsPage, model: Translator
 ) -> None:
     heads.open(sentence=SENTENCE, attention="cross", layer="0", head="5")
-    before = pixels(heads.overview)
+    before, large = pixels(heads.overview), pixels(heads.matrix)
     heads.page.evaluate("window.held = []")
     words = heads.page.locator(".answer .word")
     words.nth(1).hover()
-    bands = heads.root.locator(".band.lit")
-    expect(bands).to_have_count(1)
     expect(words.nth(1)).to_have_class(re.compile(r"\blit\b"))
+    heads.page.evaluate("() => new Promise(seen => requestAnimationFrame(seen))")
     assert (pixels(heads.overview) != before).any()
     assert heads.page.evaluate("window.held.length") == 0
     heads.page.evaluate("window.release()")
-    band = bands.bounding_box()
-    assert band is not None
+    frame = heads.frame()
+    x, y = frame.middle(1, 3)
+    lit = np.flatnonzero((pixels(heads.matrix) != large)[:, round(x)].any(axis=1))
     # The second word is written in the second row, which has read the first.
-    heads.page.mouse.move(band["x"] + band["width"] / 2, band["y"] + band["height"] / 2)
+    assert frame.y + frame.height - 1 <= lit.min() <= lit.max() <= frame.y + 2 * frame.height + 1
+    heads.matrix.hover(position={"x": x, "y": y})
     expect(heads.tooltip).to_contain_text("(1) to")
     expect(heads.tooltip).to_contain_text(f"predicted next: {words.nth(1).inner_text()}")
 

@@ -17,9 +17,11 @@ from tests.kit.heads_page import (
     SENTENCE,
     HeadsPage,
     channels,
+    painted,
     pictures,
     pixels,
     same_pictures,
+    swatches,
     title,
     wrong_cells,
     wrong_tiles,
@@ -149,20 +151,19 @@ def test_each_section_below_shows_what_its_name_says(heads: HeadsPage, trace: Tr
 
 def is_pressed(heads: HeadsPage, button: str) -> bool:
     # By its text, since one that is hidden has no role.
-    toggle = heads.page.locator(".explorer .toggle", has_text=button)
+    toggle = heads.page.locator(".heads-view .toggle", has_text=button)
     return toggle.get_attribute("aria-pressed") == "true"
 
 
 def state(heads: HeadsPage) -> dict[str, Any]:
     """What a reader sees of every parameter."""
     painted = heads.painted
-    picked = heads.page.locator(".explorer .cell.picked")
     return {
         "attention": painted["attention"],
         "layer": painted["layer"],
         "head": painted["head"],
         "view": painted["view"],
-        "cell": painted["view"] == "heatmap" and picked.is_visible(),
+        "cell": heads.picked,
         "compare": heads.legend.all_inner_texts(),
         "order": heads.root.get_by_label("Order of heads").input_value(),
         "faint": heads.root.get_by_label("Bring out faint weights").input_value(),
@@ -215,7 +216,7 @@ def test_an_address_opens_what_it_says_and_the_same_again_after_a_reload(
     for name in ("attention", "view", "sentence", "target", "order", "faint"):
         assert name not in query or seen[name] == query[name]
     assert (seen["layer"], seen["head"]) == (int(query["layer"]), int(query["head"]))
-    assert seen["cell"] == ("cell" in query)
+    assert seen["cell"] == query.get("cell", "")
     assert len(seen["compare"]) == len(query.get("compare", "").split("-")) * ("compare" in query)
     for name in ("words", "specials", "renormalise", "predicted"):
         assert seen[name] == (query.get(name, "1" if name == "specials" else "0") == "1")
@@ -241,6 +242,9 @@ def test_every_choice_is_written_into_the_address(heads: HeadsPage) -> None:
     x, y = heads.frame().middle(1, 2)
     heads.matrix.click(position={"x": x, "y": y})
     heads.wait_for_query(cell="1.2", below="query-key")
+    for _ in range(2):
+        heads.page.keyboard.press("Escape")
+    expect(heads.matrix).to_have_attribute("data-place", "head")
     heads.unfold()
     heads.root.get_by_label("Order of heads").select_option("previous")
     heads.wait_for_query(order="previous")
@@ -338,10 +342,10 @@ def test_a_head_of_a_longer_trace_stays_selected_when_the_sentence_is_shorter(
     heads: HeadsPage,
 ) -> None:
     heads.open(sentence=SENTENCE, attention="encoder", layer="1", head="2", cell="8.8")
-    expect(heads.page.locator(".explorer .cell.picked")).to_be_visible()
+    assert heads.picked == "8.8"
     heads.ask("The dog sleeps.")
     assert heads.selected == ("encoder", 1, 2)
-    expect(heads.page.locator(".explorer .cell.picked")).to_be_hidden()
+    assert heads.picked == ""
     heads.wait_for_query(cell=None, layer="1", head="2")
 
 
@@ -362,9 +366,8 @@ def test_a_reader_of_dark_pages_gets_the_dark_colours(visitor: Visitor, trace: T
     assert wrong_tiles(heads, read(trace), look=DARK) == []
     heads.control("Cross").click()
     heads.click_tile(0, 2, modifiers=["Shift"])
-    swatch = heads.legend.first.locator(".swatch")
-    r, g, b = channels(DARK.heads[0])
-    expect(swatch).to_have_css("background-color", f"rgb({r}, {g}, {b})")
+    expect(heads.legend).to_have_count(2)
+    assert swatches(heads) == [channels(color) for color in DARK.heads[:2]]
 
 
 def test_the_menu_switches_the_theme_of_page_and_picture_at_once(
@@ -384,6 +387,7 @@ def test_the_menu_switches_the_theme_of_page_and_picture_at_once(
         # The menu has closed over the sentence, whose words light up under a pointer.
         heads.page.mouse.move(1, 1)
         heads.settle()
+        painted(heads)
         assert (lightness(heads.page) > 0.8) == (choice == "Dark")
         assert wrong_cells(heads, read(trace), look=look) == []
         assert wrong_tiles(heads, read(trace), look=look) == []
@@ -401,11 +405,12 @@ OVERLAPS = """() => {
     ...window.explorer().querySelectorAll(
       "button, select, input, canvas, .told, .caption, .note, .words"
     ),
-  ].filter(seen);
+  // The picture's own are its canvas.
+  ].filter(node => seen(node) && !node.closest(".reach"));
   // As much of a box as is scrolled into view.
   const box = node => {
     const { left, top, right, bottom } = node.getBoundingClientRect();
-    const scroller = node.closest(".overview-scroll, .matrix-scroll, .lines-scroll");
+    const scroller = node.closest(".overview-scroll");
     const view = scroller?.getBoundingClientRect() ?? { left, top, right, bottom };
     return {
       left: Math.max(left, view.left),
@@ -441,7 +446,7 @@ def overlaps(heads: HeadsPage) -> list[str]:
 def cut(heads: HeadsPage) -> list[str]:
     """Which controls have a text that they do not hold, or leave the page on a side."""
     found: list[str] = heads.page.locator(
-        ".explorer :is(.toolbar, .scale, .ways) :is(button, select, input):visible"
+        ".heads-view :is(.toolbar, .scale, .ways) :is(button, select, input):visible"
     ).evaluate_all(
         """nodes => nodes.filter(node => {
             const { left, right } = node.getBoundingClientRect();

@@ -28,7 +28,6 @@ from tests.kit.heads_page import (
     wrong_cells,
     wrong_tiles,
 )
-from tests.kit.heads_view import HeadsViewPage
 from viz.draw.labels import axis_texts
 from viz.shell.save_menu import FORMAT_NAMES
 
@@ -52,7 +51,7 @@ class Saving:
         )
         shown = {
             "": ".model-view[data-state]",
-            "heads": ".explorer[data-painted]",
+            "heads": ".heads-view[data-painted]",
             "masks": ".matrices[data-painted]",
         }
         first = self.page.locator(shown.get(name, ".js-plotly-plot")).first
@@ -226,7 +225,7 @@ def test_the_whole_view_opens_offline_and_shows_the_same_heads(
     context = browser.new_context(viewport={"width": 1280, "height": 800}, offline=True)
     page = context.new_page()
     page.on("request", lambda request: requests.append(request.url))
-    offline = HeadsViewPage(page, file.as_uri())
+    offline = HeadsPage(page, file.as_uri())
     page.goto(file.as_uri())
     page.wait_for_function("() => window.painted().id !== undefined")
     assert offline.selected == heads.selected

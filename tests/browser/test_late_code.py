@@ -12,7 +12,7 @@ from tests.kit.heads_page import LOADING, HeadsPage
 from viz.browser.files import joined
 
 SENTENCE = "I like dogs."
-CODE = re.compile(r"/code/explorer\.\w+\.js")
+CODE = re.compile(r"/code/model_view\.\w+\.js")
 PHONE = {"width": 390, "height": 844}
 
 
@@ -66,7 +66,7 @@ def test_the_code_of_the_heads_is_fetched_once_and_comes_with_no_sentence(
         received.clear()
         reader.ask(text)
         # No message is large enough to hold it.
-        assert 0 < max(received) < len(joined("explorer/component.js"))
+        assert 0 < max(received) < len(joined("model_view/component.js"))
     assert len(fetched) == 1
     assert "immutable" in fetched[0].headers["cache-control"]
 

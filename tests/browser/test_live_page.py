@@ -447,15 +447,15 @@ def test_a_talk_is_read_and_shown_on_stage(opened: Opened, tmp_path: Path) -> No
     expect(page.locator(".reader h2")).to_have_text("First", timeout=SECONDS)
     expect(page.locator(".reader .note")).to_have_text(note)
     expect(page.get_by_text(SAYS["one_language"])).to_be_hidden()
-    # The note stands below most of what makes the weight that it speaks of.
+    # The note stands below the cell that it speaks of.
     page.wait_for_function(
         """() => {
         const roots = [...document.querySelectorAll('.part')].map((part) => part.shadowRoot);
         const find = (name) => roots.map((root) => root?.querySelector(name)).find(Boolean);
-        const [weight, text] = [find('[data-place=weight]'), find('.reader')];
-        if (!weight || !text) return false;
-        const [{ top, bottom }, below] = [weight, text].map((each) => each.getBoundingClientRect());
-        return top > 0 && (top + bottom) / 2 < below.top;
+        const [cell, text] = [find('.cell.picked'), find('.reader')];
+        if (!cell || !text) return false;
+        const [{ top, bottom }, below] = [cell, text].map((each) => each.getBoundingClientRect());
+        return top > 0 && bottom < below.top;
         }""",
         timeout=SECONDS,
     )
@@ -471,10 +471,7 @@ def test_a_talk_is_read_and_shown_on_stage(opened: Opened, tmp_path: Path) -> No
     expect(page.locator(".reader h2")).to_be_hidden()
     page.keyboard.press("1")
     expect(page.locator("h2.scene")).to_contain_text("First")
-    # Out of the weight first, step by step, and then off the stage.
-    for place in ("weight", "row", "head"):
-        expect(page.locator(f"[data-place={place}]")).to_be_visible()
-        page.keyboard.press("Escape")
+    page.keyboard.press("Escape")
     expect(page.locator(".reader h2")).to_have_text("First")
 
 

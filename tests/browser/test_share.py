@@ -40,7 +40,7 @@ VIEWS: dict[str, dict[str, str]] = {
 """On every page something that is not its default; the last one keeps nothing of its own."""
 
 PAINTED = {
-    "heads": ".explorer[data-painted]",
+    "heads": ".heads-view[data-painted]",
     "effects": "[data-testid=stPlotlyChart] .main-svg",
     "decoding": ".decoding-steps[data-painted]",
     "masks": ".matrices[data-painted]",

@@ -71,10 +71,13 @@ def test_a_cell_that_was_picked_stays_picked_on_stage_and_after(
     reader.open(layer="1", head="2", cell="1.2")
     reader.page.keyboard.press("p")
     expect(stage.foot).to_be_visible()
+    stage.settle()
+    assert reader.picked == "1.2"
     stage.back.click()
     expect(stage.foot).to_have_count(0)
     reader.settle()
     reader.wait_for_query(cell="1.2", present=None)
+    assert reader.picked == "1.2"
 
 
 def test_p_pressed_on_stage_leaves_it(stage: StagePage) -> None:
@@ -347,7 +350,7 @@ def test_arrow_keys_choose_a_head_without_the_server(walking: StagePage) -> None
 
 def test_arrow_keys_choose_a_head_wherever_the_focus_is(walking: StagePage) -> None:
     walking.walk(layer="0", head="0")
-    walking.reader.matrix.click(position={"x": 400, "y": 300})
+    walking.reader.matrix.click(position={"x": 5, "y": 5})
     walking.press("ArrowRight")
     assert walking.reader.selected == ("cross", 0, 1)
     walking.page.locator(".stage-foot .full").focus()

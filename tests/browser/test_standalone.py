@@ -17,8 +17,7 @@ from model.explain.reading import Reading, ReadTrace, read
 from model.trace.attention_map import Tokens
 from model.trace.trace import Trace
 from model.translate.translator import Translator
-from tests.kit.heads_page import SENTENCE, picture, pixels, wrong_cells, wrong_tiles
-from tests.kit.heads_view import HeadsViewPage
+from tests.kit.heads_page import SENTENCE, HeadsPage, picture, pixels, wrong_cells, wrong_tiles
 from viz.draw.labels import axis_texts
 from viz.draw.themes import DARK, LIGHT
 from viz.heads.standalone import heads_page
@@ -27,7 +26,7 @@ from viz.notebook import show
 MOST_BYTES = 1_000_000
 TOKENS = 30
 
-Opened = Callable[..., HeadsViewPage]
+Opened = Callable[..., HeadsPage]
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +51,7 @@ def opened(browser: Browser, tmp_path: Path) -> Iterator[Opened]:
     file = tmp_path / "heads.html"
     with ExitStack() as stack:
 
-        def open_document(text: str, **options: Any) -> HeadsViewPage:
+        def open_document(text: str, **options: Any) -> HeadsPage:
             file.write_text(text, encoding="utf-8")
             context = browser.new_context(
                 **{"viewport": {"width": 1280, "height": 800}, "offline": True, **options}
@@ -66,7 +65,7 @@ def opened(browser: Browser, tmp_path: Path) -> Iterator[Opened]:
                 "console",
                 lambda message: trouble.append(message.text) if message.type == "error" else None,
             )
-            heads = HeadsViewPage(page, file.as_uri())
+            heads = HeadsPage(page, file.as_uri())
             page.goto(file.as_uri())
             page.wait_for_function("() => window.painted().id !== undefined")
             return heads

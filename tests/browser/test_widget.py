@@ -11,8 +11,7 @@ from playwright.sync_api import Browser, Page, expect
 from model.explain.reading import read
 from model.trace.trace import Trace
 from model.translate.translator import Translator
-from tests.kit.heads_page import SENTENCE, wrong_cells
-from tests.kit.heads_view import HeadsViewPage
+from tests.kit.heads_page import SENTENCE, HeadsPage, wrong_cells
 from viz.draw.themes import DARK, LIGHT
 from viz.notebook import explore
 from viz.save.document import policy_hash
@@ -51,7 +50,7 @@ def trace(model: Translator) -> Trace:
 
 
 @pytest.fixture
-def drawn(browser: Browser, trace: Trace, tmp_path: Path) -> Iterator[HeadsViewPage]:
+def drawn(browser: Browser, trace: Trace, tmp_path: Path) -> Iterator[HeadsPage]:
     """The widget in a page without a network, whose styles would spoil it if they came in."""
     widget = explore(trace)
     given = {
@@ -80,7 +79,7 @@ def drawn(browser: Browser, trace: Trace, tmp_path: Path) -> Iterator[HeadsViewP
     page = browser.new_page(offline=True, viewport={"width": 1280, "height": 800})
     page.on("request", lambda request: requests.append(request.url))
     page.on("pageerror", lambda error: trouble.append(str(error)))
-    heads = HeadsViewPage(page, file.as_uri())
+    heads = HeadsPage(page, file.as_uri())
     page.goto(file.as_uri())
     page.wait_for_function("() => window.painted().id !== undefined")
     heads.wait_for_painted(attention="cross", layer=1, head=2)
@@ -97,7 +96,7 @@ def saved(page: Page) -> dict[str, object]:
     return told
 
 
-def test_it_draws_the_selection_of_the_model(drawn: HeadsViewPage, trace: Trace) -> None:
+def test_it_draws_the_selection_of_the_model(drawn: HeadsPage, trace: Trace) -> None:
     assert wrong_cells(drawn, read(trace), look=LIGHT) == []
     assert drawn.page.evaluate("window.saved") == []
     expect(drawn.root).to_have_css("text-align", "start")
@@ -105,48 +104,53 @@ def test_it_draws_the_selection_of_the_model(drawn: HeadsViewPage, trace: Trace)
     expect(drawn.control("Options")).to_be_visible()
 
 
-def test_a_click_on_a_head_tells_the_model(drawn: HeadsViewPage) -> None:
+def test_a_click_on_a_head_tells_the_model(drawn: HeadsPage) -> None:
     drawn.click_tile(0, 3)
     assert saved(drawn.page) == {"kind": "cross", "layer": 0, "head": 3, "cell": None}
 
 
-def test_the_view_moves_with_the_model(drawn: HeadsViewPage, trace: Trace) -> None:
+def test_the_view_moves_with_the_model(drawn: HeadsPage, trace: Trace) -> None:
     selection = {"kind": "encoder", "layer": 0, "head": 1, "cell": None}
     drawn.page.evaluate("selection => window.fromPython(selection)", selection)
     drawn.wait_for_painted(attention="encoder", layer=0, head=1)
     assert wrong_cells(drawn, read(trace), look=LIGHT) == []
     drawn.page.evaluate("selection => window.fromPython(selection)", {**selection, "cell": [1, 0]})
-    expect(drawn.matrix).to_have_attribute("data-place", "weight")
+    expect(drawn.root.locator(".cell.picked")).to_be_visible()
+    assert drawn.picked == "1.0"
     # What came from Python is not told back to it: a click after it is the first news.
     drawn.click_tile(1, 0)
     assert saved(drawn.page) == {"kind": "encoder", "layer": 1, "head": 0, "cell": [1, 0]}
     assert drawn.page.evaluate("window.saved.length") == 1
 
 
-def test_a_weight_of_all_three_kinds_is_selected_as_one_of_its_own(
-    drawn: HeadsViewPage, trace: Trace
+def test_a_weight_of_all_three_kinds_is_selected_as_one_of_its_own_once_it_is_opened(
+    drawn: HeadsPage, trace: Trace
 ) -> None:
     n = len(trace.source)
     selection = {"kind": "joint", "layer": 0, "head": 1, "cell": [n + 2, n + 1]}
     drawn.page.evaluate("selection => window.fromPython(selection)", selection)
+    drawn.wait_for_painted(attention="joint")
+    assert drawn.picked == f"{n + 2}.{n + 1}"
+    drawn.matrix.focus()
+    drawn.page.keyboard.press("Enter")
     assert saved(drawn.page) == {"kind": "decoder", "layer": 0, "head": 1, "cell": [2, 1]}
     expect(drawn.matrix).to_have_attribute("data-place", "weight")
 
 
-def test_it_follows_light_and_dark_of_the_notebook(drawn: HeadsViewPage, trace: Trace) -> None:
+def test_it_follows_light_and_dark_of_the_notebook(drawn: HeadsPage, trace: Trace) -> None:
     for name, look in (("dark", DARK), ("", LIGHT)):
         drawn.page.evaluate("name => { document.body.className = name; }", name)
         expect(drawn.page.locator(".frame")).to_have_attribute("data-theme", name or "light")
         assert wrong_cells(drawn, read(trace), look=look) == []
 
 
-def test_it_follows_what_jupyterlab_says(drawn: HeadsViewPage) -> None:
+def test_it_follows_what_jupyterlab_says(drawn: HeadsPage) -> None:
     for light, name in (("false", "dark"), ("true", "light")):
         drawn.page.evaluate("light => { document.body.dataset.jpThemeLight = light; }", light)
         expect(drawn.page.locator(".frame")).to_have_attribute("data-theme", name)
 
 
-def test_it_ends_with_its_cell(drawn: HeadsViewPage) -> None:
+def test_it_ends_with_its_cell(drawn: HeadsPage) -> None:
     assert drawn.page.evaluate("window.listeners()") == 1
     drawn.page.evaluate("window.end()")
     assert drawn.page.evaluate("window.listeners()") == 0

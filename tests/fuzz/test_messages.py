@@ -23,7 +23,7 @@ SELECTED = {
 STROKE = {"name": "decoder", "rows": 4, "columns": 4, "bits": "gMDg8A=="}
 
 STATES: dict[str, dict[str, Any]] = {
-    "explorer": {"selection": SELECTED},
+    "heads_view": {"rested": SELECTED},
     "stage": {"pressed": [[1, "ArrowRight"], [2, "ArrowDown"], [3, "v"]]},
     "switches": {"clicks": [[1, "cross", 0, 1], [2, "encoder", 1, 2]]},
     "clicks": {"clicks": [[1, 3]]},
@@ -35,6 +35,11 @@ STATES: dict[str, dict[str, Any]] = {
 """By component, the states that it keeps and a value of each."""
 
 TRIGGERS: dict[str, dict[str, Any]] = {
+    "heads_view": {
+        "open": {"page": "positions", "attention": "cross", "layer": 1, "at": 2},
+        "model": "cross.0.1",
+        "corpus": True,
+    },
     "steps": {"taken": {"name": "", "step": 1, "place": 2}},
     "talk": {
         "go": [1, 2],
@@ -78,7 +83,7 @@ def events(element: Any) -> dict[str, Any]:
 def usual(element: Any, event: str) -> Any:
     """What a browser might send, with the name or the epoch of what it was sent."""
     value = events(element)[event]
-    if not element.proto.bytes:
+    if not element.proto.bytes or not isinstance(value, dict):
         return value
     header = Decoded(element.proto.bytes).header
     return value | {name: header[name] for name in ("name", "epoch") if name in header}

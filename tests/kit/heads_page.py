@@ -42,7 +42,6 @@ LOOK = 50
 """Milliseconds from one look at a page to the next: looking at every frame, Playwright's own way,
 makes the browser draw every frame, which is a tenth of all the processor time of these tests."""
 
-REM = 16
 EDGE = 3
 """CSS pixels along the sides of a cell that are left out: lines stand there."""
 
@@ -87,7 +86,7 @@ WebSocket.prototype.send = function (message) {
     });
   }
   window.sent += 1;
-  if (new TextDecoder().decode(message).includes('"selection"')) window.told += 1;
+  if (new TextDecoder().decode(message).includes('"rested"')) window.told += 1;
   if (window.held) window.held.push([this, message]);
   else send.call(this, message);
 };
@@ -127,6 +126,19 @@ window.focused = () => {
   return active;
 };
 """
+
+
+POINTED = """(root, steps) => {
+    const { left, top } = root.getBoundingClientRect();
+    const tip = root.querySelector(".tip");
+    const names = steps.map(([x, y]) => {
+        const at = { clientX: left + x, clientY: top + y, pointerType: "mouse", bubbles: true };
+        root.dispatchEvent(new PointerEvent("pointermove", at));
+        return tip.innerText.split("\\n")[0];
+    });
+    root.dispatchEvent(new PointerEvent("pointerleave"));
+    return names;
+}"""
 
 
 def wait_until_calm(page: Page, also: str = "() => true", *, still: int = 0) -> None:
@@ -180,7 +192,7 @@ def path_of(page: str) -> str:
 class HeadsPage:
     """A browser's page that shows the app, at one viewport."""
 
-    ROOT = ".explorer"
+    ROOT = ".heads-view"
     """The component that shows all heads."""
 
     def __init__(self, page: Page, url: str) -> None:
@@ -188,13 +200,13 @@ class HeadsPage:
         self.url = url
         self.root = page.locator(self.ROOT)
         self.overview = page.locator("canvas.overview")
-        self.matrix = page.locator("canvas.matrix")
-        self.lines = page.locator("canvas.lines")
-        self.tooltip = page.locator(f"{self.ROOT} .tooltip")
+        # One head, as a matrix or as lines.
+        self.matrix = page.locator(f"{self.ROOT} .model-view")
+        self.tooltip = page.locator(f"{self.ROOT} :is(.tooltip, .tip):not([hidden])")
         self.spoken = page.locator(f"{self.ROOT} > .spoken")
         self.heading = page.locator(f"{self.ROOT} .name")
         self.caption = page.locator(f"{self.ROOT} .caption")
-        self.legend = page.locator(f"{self.ROOT} .legend li")
+        self.legend = self.matrix.get_by_role("button", name=re.compile("^Remove "))
         self.alerts = page.get_by_test_id("stAlert")
         # A long one stands folded in a summary.
         self.translation = page.locator("p[lang=de], summary > span[lang=de]")
@@ -367,7 +379,7 @@ class HeadsPage:
         self.control(name).click()
 
     def control(self, name: str) -> Locator:
-        """A button of the explorer by its text or its label."""
+        """A button of the component by its text or its label."""
         # Not by its role and name: what a style sheet puts before the text belongs to the name.
         named = self.root.locator("button").filter(has_text=re.compile(f"^{re.escape(name)}$"))
         return named.or_(self.root.locator(f'button[aria-label="{name}"]')).first
@@ -381,23 +393,11 @@ class HeadsPage:
         self.settle()
 
     def frame(self) -> Frame:
-        """The place of the cells, as the mark around the first one shows it."""
-        self.matrix.focus()
-        # Begins where a cell is picked, else at the first.
-        line, x, y, width, height = self.matrix.evaluate(
-            """canvas => {
-                // Escape would let go of a picked cell too.
-                const leave = () => canvas.dispatchEvent(new PointerEvent("pointerleave"));
-                leave();
-                const [line] = window.pressed(canvas, "ArrowRight");
-                const { style } = window.explorer().querySelector(".cell:not(.picked)");
-                const at = [...style.transform.matchAll(/[-\\d.]+/g), style.width, style.height];
-                leave();
-                return [line, ...at.map(text => parseFloat(text))];
-            }"""
+        """The place of the cells, as the picture has drawn them."""
+        x, y, width, height, rows, columns = self.matrix.evaluate(
+            "root => JSON.parse(root.querySelector('canvas.space').dataset.cells)"
         )
-        query, key = places(line)
-        return Frame(x - key * width, y - query * height, width, height)
+        return Frame(x, y, width / columns, height / rows)
 
     def pointed(self) -> tuple[int, int]:
         """The query and the key that the tooltip names."""
@@ -413,25 +413,27 @@ class HeadsPage:
 
     def named_axes(self) -> tuple[list[str], list[str]]:
         """Every query and every key, as the tooltip names them along the first column and row."""
-        self.matrix.focus()
-        # Streamlit takes the first Escape for itself while one of its tooltips stands.
-        self.page.keyboard.press("Escape")
-        expect(self.page.get_by_test_id("stTooltipContent")).to_have_count(0)
-        names: list[list[str]] = self.matrix.evaluate(
-            """canvas => ["ArrowDown", "ArrowRight"].map(key => {
-                const along = new Set();
-                let [line] = window.pressed(canvas, "Escape", key);
-                while (!along.has(line)) {
-                    along.add(line);
-                    [line] = window.pressed(canvas, key);
-                }
-                window.pressed(canvas, "Escape");
-                return [...along];
-            })"""
+        frame = self.frame()
+        *_, rows, columns = self.matrix.evaluate(
+            "root => JSON.parse(root.querySelector('canvas.space').dataset.cells)"
         )
+        down = [frame.middle(query, 0) for query in range(rows)]
+        across = [frame.middle(0, key) for key in range(columns)]
+        names = [self.matrix.evaluate(POINTED, steps) for steps in (down, across)]
         queries = [re.sub(r" \(\d+\) to .* \(0\)$", "", line) for line in names[0]]
         keys = [re.sub(r"^.* \(0\) to (.*) \(\d+\)$", r"\1", line) for line in names[1]]
         return queries, keys
+
+    @property
+    def picked(self) -> str:
+        """The marked cell, as an address has it; empty for none."""
+        mark = self.root.locator(".cell.picked")
+        return (mark.get_attribute("data-cell") or "") if mark.is_visible() else ""
+
+    @property
+    def place(self) -> str | None:
+        """What kind of place one is at."""
+        return self.matrix.get_attribute("data-place")
 
 
 def places(line: str) -> tuple[int, int]:
@@ -448,6 +450,24 @@ def pixels(canvas: Locator) -> Pixels:
     )
     image = Image.open(io.BytesIO(base64.b64decode(url.partition(",")[2])))
     return np.asarray(image.convert("RGBA"))
+
+
+def painted(heads: HeadsPage) -> None:
+    """Waits until what was asked for with the next frame is drawn."""
+    heads.page.evaluate(
+        "() => new Promise(seen => requestAnimationFrame(() => requestAnimationFrame(seen)))"
+    )
+
+
+def swatches(heads: HeadsPage) -> list[tuple[int, int, int]]:
+    """The colours of compared heads, as the legend in the picture shows them."""
+    drawn = pixels(heads.matrix)
+    boxes = heads.legend.evaluate_all(
+        "nodes => nodes.map(({ style }) => [style.left, style.top, style.height].map(parseFloat))"
+    )
+    # A square at the left, as high as half of the line.
+    found = [drawn[round(top + high / 2), round(left + high / 4)] for left, top, high in boxes]
+    return [(int(red), int(green), int(blue)) for red, green, blue, _ in found]
 
 
 def channels(color: str) -> tuple[int, int, int]:
@@ -572,5 +592,4 @@ def same_pictures(one: Mapping[str, Pixels], other: Mapping[str, Pixels]) -> boo
 
 def pictures(heads: HeadsPage) -> dict[str, Pixels]:
     """All that the page has drawn: the overview, and whichever large picture shows."""
-    large = heads.lines if heads.painted["view"] == "lines" else heads.matrix
-    return {"overview": pixels(heads.overview), "large": pixels(large)}
+    return {"overview": pixels(heads.overview), "large": pixels(heads.matrix)}

@@ -146,7 +146,7 @@ PICTURES = """() => {
   const [across, down] = [innerWidth, innerHeight];
   const found = [];
   const look = root => {
-    const kinds = "canvas.matrix, canvas.lines, .js-plotly-plot .main-svg, .decoding-steps";
+    const kinds = ".model-view, canvas.matrix, .js-plotly-plot .main-svg, .decoding-steps";
     for (const node of root.querySelectorAll(kinds)) {
       const { left, top, right, bottom, width, height } = node.getBoundingClientRect();
       if (width && height && node.checkVisibility({ visibilityProperty: true })) {
@@ -191,7 +191,7 @@ class StagePage:
         """Waits until nothing runs and everything is painted."""
         fonts = """() => document.fonts.status === "loaded" """
         wait_until_calm(self.page, fonts, still=SHORTLY)
-        for painted in (".explorer", ".matrices", ".decoding-steps"):
+        for painted in (".heads-view", ".matrices", ".decoding-steps"):
             if self.page.locator(painted).count():
                 expect(self.page.locator(painted)).to_have_attribute("data-painted", ANYTHING)
         # Counted anew each time, since those of the view before go only now.

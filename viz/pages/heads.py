@@ -3,6 +3,7 @@
 import html
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -10,27 +11,29 @@ import streamlit as st
 
 from model.checkpoints.checkpoint import CheckpointError
 from model.explain.measures import EFFECT
+from model.explain.reading import AS_RECORDED
 from model.record.head_edits import Gate
 from model.record.intervention import UNCHANGED, Intervention
 from model.trace.attention_map import FloatArray, Site
 from model.trace.head import Head
 from viz.browser.envelope import content_id
-from viz.browser.explorer import explorer
 from viz.browser.headline import without
 from viz.browser.kept import Kept, nothing
 from viz.browser.messages import message_of
-from viz.browser.trace_payload import pack
+from viz.browser.model_view import heads_view
 from viz.corpus.view import VIEW as CORPUS
 from viz.corpus.view import CorpusView
 from viz.draw.labels import visible
 from viz.effects.price import price_words
 from viz.heads.view import KEYS, SELECTED, VIEW, HeadsView
 from viz.links.head_refs import written_heads
+from viz.model_page.payload import pack
 from viz.model_page.view import VIEW as DOOR
 from viz.model_page.view import DoorView
-from viz.pages.heads_below import WIDTH, opens_cells, show_below
+from viz.pages.heads_below import WIDTH, show_below
 from viz.pages.heads_place import bring_head, clamp_off, clamp_place, note_place
 from viz.pages.heads_trace import BY_NAME, Prepared, prepare, selected_sites
+from viz.pages.model_figure import asks_of, figure_of, key_of, open_asked
 from viz.service import session
 from viz.service.answers import price_of
 from viz.service.jobs.removing import measure_effects
@@ -40,7 +43,7 @@ from viz.shell.answer import show_large
 from viz.shell.fragments import fragment
 from viz.shell.headline import headline_of
 
-EXPLORER = KEYS("explorer")
+HEADS = KEYS("explorer")
 
 
 _KNOWN: Kept[Mapping[str, Any] | None] = Kept(KEYS("known"), nothing)
@@ -56,7 +59,7 @@ HEADS_STAY = "The pictures go on showing what every head does while all are on."
 
 def on_selection() -> None:
     """Take over a selection from the explorer."""
-    selected = message_of(EXPLORER, "selection")
+    selected = message_of(HEADS, "rested")
     if not isinstance(selected, Mapping):
         return
     WIDTH.value = selected.get("width")
@@ -88,7 +91,7 @@ def open_corpus(prepared: Prepared) -> None:
 def open_model() -> None:
     """Show the selected head where it lies in the model; call it in a callback."""
     with suppress(ValueError):
-        place = DOOR.parameter("place").parse(str(message_of(EXPLORER, "model")))
+        place = DOOR.parameter("place").parse(str(message_of(HEADS, "model")))
         address.open_view(DOOR, DoorView(place=place))
 
 
@@ -112,17 +115,23 @@ def show_explorer(question: Question) -> None:
         _KNOWN.value = view.selection
         _SENT.value = epoch, sent = epoch + 1, view.selection
     losses = read_losses(question, view)
+    figure, asked = figure_of(question), asks_of(question)
     payload = pack(
-        prepared.seen,
-        prepared.facts,
-        prepared.labels,
-        # Without a model, no head can be switched off.
-        effects=losses if isinstance(question, OfModel) else None,
+        replace(
+            figure,
+            # Without a model, no head can be switched off.
+            effects=losses if isinstance(question, OfModel) else None,
+            pages=[each for each in figure.pages if each != VIEW.name],
+        ),
+        key=key_of(question),
         epoch=epoch,
         selection=sent,
         stage=stage.is_on(),
-        opens_cells=opens_cells(prepared.trace),
+        asks=asked,
+        # Without a model, what was recorded is all that can be asked.
+        vectors=asked is None,
         in_corpus=in_corpus(question),
+        reading=None if prepared.reading == AS_RECORDED else (prepared.seen, prepared.facts),
     )
     # Always there: in another place, the explorer would begin again with what was sent it last.
     with st.container(key=KEYS("row")):
@@ -133,10 +142,11 @@ def show_explorer(question: Question) -> None:
     with stage.picture():
         if stage.is_on() and view.off and isinstance(question, OfModel):
             show_large(question)
-        explorer(
+        heads_view(
             payload,
-            key=EXPLORER,
-            on_selection=on_selection,
+            key=HEADS,
+            on_open=partial(open_asked, HEADS),
+            on_rested=on_selection,
             on_corpus=partial(open_corpus, prepared),
             on_model=open_model,
         )
@@ -210,7 +220,7 @@ def show(question: Question) -> None:
     clamp_place(prepared)
     clamp_off(prepared)
     offer_keys(prepared)
-    if EXPLORER not in st.session_state:
+    if HEADS not in st.session_state:
         # Another page was shown meanwhile, and this explorer knows nothing yet.
         _KNOWN.value = None
     show_explorer(question)

@@ -170,8 +170,7 @@ def show_query_key(prepared: Prepared, view: HeadsView, head: int) -> None:
     if found is None:
         first = "Click" if view.view == "heatmap" else "Choose Heatmap above, then click"
         st.info(
-            f"{first} a cell of the large heatmap, or move to it with the arrow keys and press "
-            "Enter, to see how query and key produce its weight.",
+            f"{first} a cell of the large heatmap to see how query and key produce its weight.",
             icon=":material/left_click:",
         )
         return

@@ -9,7 +9,7 @@ from model.explain.measures import facts_of
 from model.explain.reading import Reading, ReadTrace, alignment_note, read
 from model.trace.attention_map import AttentionKind, Site
 from model.trace.trace import Trace
-from viz.browser.kept import Kept, nothing
+from viz.browser.kept import Kept
 from viz.browser.trace_payload import JOINT, Facts, Labels
 from viz.heads.view import KEYS, VIEW, HeadsView
 from viz.service import session
@@ -45,14 +45,16 @@ class Prepared:
         return list(dict.fromkeys(site.kind for site in self.trace.maps))
 
 
-_PREPARED: Kept[Prepared | None] = Kept(KEYS("prepared"), nothing)
+_PREPARED: Kept[tuple[Prepared, ...]] = Kept(KEYS("prepared"), tuple)
+"""What was shown last, read in the last two ways: as it was recorded, and as a person reads it."""
 
 
 def prepare(question: Question, reading: Reading) -> Prepared:
     """The trace as it is read, with its facts; kept while question and reading stay the same."""
-    kept = _PREPARED.value
-    if kept is not None and (kept.question, kept.reading) == (question, reading):
-        return kept
+    kept = [each for each in _PREPARED.value if each.question == question]
+    for each in kept:
+        if each.reading == reading:
+            return each
     labels: Labels = {}
     match question:
         case OfModel():
@@ -69,7 +71,7 @@ def prepare(question: Question, reading: Reading) -> Prepared:
             # It has no model, and so no heads that anybody surveyed.
             seen = replace(read(trace, reading), file=question.name)
     prepared = Prepared(question, reading, trace, seen, facts_of(seen.maps), labels)
-    _PREPARED.value = prepared
+    _PREPARED.value = (*kept[-1:], prepared)
     return prepared
 
 

@@ -2,7 +2,7 @@
 // selecting a head never waits for the server; Python hears the selection afterwards and updates the rest of the page.
 
 import constants from "../../draw/constants.json" with { type: "json" };
-import { said } from "../canvas/controls.js";
+import { said, zoomButtons } from "../canvas/controls.js";
 import { element } from "../canvas/dom.js";
 import { escapable } from "../canvas/escape.js";
 import { payloadId } from "../canvas/envelope.js";
@@ -32,6 +32,8 @@ export class HeadsView {
   size = "";
   /** Whether the panel leads the picture, which then need not tell it where it is. */
   leads = false;
+  /** Whether tokens of the head go unnamed for want of room. */
+  isCut = false;
   /** @type {Reporter} */
   report = () => {};
   /** @type {Trigger} */
@@ -74,7 +76,10 @@ export class HeadsView {
     this.hint = element("p", "hint", { hidden: "" });
     this.caption = element("p", "caption");
     this.spoken = element("div", "spoken", { "aria-live": "polite" });
-    const right = element("section", "right", { "aria-label": tr("One head") }, this.hint, this.space, this.caption);
+    this.zooms = zoomButtons("picture", (step) => this.model.travel.zoomBy(step));
+    this.mark = element("div", "cell picked", { hidden: "" });
+    const seen = element("div", "seen", {}, this.space, this.mark);
+    const right = element("section", "right", { "aria-label": tr("One head") }, this.hint, seen, this.zooms, this.caption);
     const { panel } = this;
     root.replaceChildren(panel.tools.root, element("div", "panes", {}, panel.root, right), panel.tooltip.element, this.spoken);
     this.resized = new ResizeObserver(() => this._resize());
@@ -132,10 +137,10 @@ export class HeadsView {
     this.root.classList.toggle("on-stage", figure.stage);
     const chosen = chosenOf(figure.selection);
     const keeps = before?.key === figure.key && Boolean(before.reading) === Boolean(figure.reading);
-    this.state = this._legal(asked ? chosen : { ...this.state, ...(keeps ? {} : { cell: null }) });
+    this.state = legalChosen(asked ? chosen : { ...this.state, ...(keeps ? {} : { cell: null }) }, this.payload);
     if (asked) this.telling.knows(chosen);
     this._draw(true);
-    this._lead();
+    this._lead(asked ? this._head : this._place);
     this.root.dataset.payload = id;
     // In a trace with fewer layers or heads, the selection may be another.
     this.telling.report();
@@ -151,21 +156,11 @@ export class HeadsView {
   /** @type {(changes: Partial<Chosen>) => void} */
   _take(changes) {
     const before = this.state;
-    this.state = this._legal({ ...before, ...changes });
+    this.state = legalChosen({ ...before, ...changes }, this.payload);
     const anew = /** @type {const} */ (["attention", "order", "gamma", "only", "off"]).some(
       (name) => JSON.stringify(before[name]) !== JSON.stringify(this.state[name]),
     );
     this._draw(anew);
-  }
-
-  /** What the trace allows of what is chosen: a cell of all three kinds in one picture is one of its own kind.
-   * @type {(state: Chosen) => Chosen} */
-  _legal(state) {
-    const legal = legalChosen(state, this.payload);
-    if (legal.attention !== constants.JOINT || !legal.cell || this.figure.reading) return legal;
-    const part = partOfJoint(this.figure, ...legal.cell);
-    if (!part || part.key === null) return { ...legal, cell: null };
-    return legalChosen({ ...legal, attention: part.kind, cell: [part.query, part.key] }, this.payload);
   }
 
   /** Selects a head, and a cell or null, from code; keeps the reader's other settings.
@@ -189,19 +184,45 @@ export class HeadsView {
     if (place.at === "row" || place.at === "weight") return this.model.travel.out();
     // What is presented stays as it is: there Escape leaves the stage.
     if (this.figure.stage) return false;
-    if (place.at === "head") return this.showing.pinned ? this.showing.letGo() : this.panel.letGo();
-    this.model.travel.go(this._place);
+    if (place.at !== "head") this.model.travel.go(this._head);
+    else if (this.showing.pinned) return this.showing.letGo();
+    else if (this.picked) this.pick(this.picked);
+    else return this.panel.letGo() || this.model.travel.back();
     return true;
+  }
+
+  /** The cell that is marked in the picture. */
+  get picked() {
+    return this.state?.view === "lines" ? null : (this.state?.cell ?? null);
+  }
+
+  /** Marks a cell, or lets it go if it is marked. @type {Beside["pick"]} */
+  pick(cell) {
+    const same = this.state.cell?.join() === cell.join();
+    this.change({ cell: same ? null : cell });
+    if (same) this._say(tr("Cell deselected."));
   }
 
   // ---- the place --------------------------------------------------------------------------------------------------
 
-  /** Where what is selected lies in the model. @returns {Place} */
+  /** Where the selected head lies in the model. @returns {Extract<Place, { at: "head" }>} */
+  get _head() {
+    const { attention, layer, head } = this.state;
+    return { at: "head", kind: attention, layer: this.payload.kind(attention).layers[layer], head };
+  }
+
+  /** Where the marked cell lies; null where none is, or where it has no place of its own. @returns {Place | null} */
+  get _weight() {
+    const { figure, _head } = this;
+    if (!this.state.cell || figure.reading) return null;
+    const [query, key] = this.state.cell;
+    const part = _head.kind === constants.JOINT ? partOfJoint(figure, query, key) : { kind: _head.kind, query, key };
+    return part && part.key !== null ? { at: "weight", kind: part.kind, layer: _head.layer, head: _head.head, query: part.query, key: part.key } : null;
+  }
+
+  /** Where what is selected is seen: in a cell, another one too is seen from within. @returns {Place} */
   get _place() {
-    const { attention, layer, head, cell } = this.state;
-    /** @type {Place} */
-    const place = { at: "head", kind: attention, layer: this.payload.kind(attention).layers[layer], head };
-    return cell && !this.figure.reading ? { ...place, at: "weight", query: cell[0], key: cell[1] } : place;
+    return (this.model.travel.place.at === "weight" && this._weight) || this._head;
   }
 
   height() {
@@ -221,10 +242,12 @@ export class HeadsView {
 
   /** Selects the head at a place to which one has come by hand. @type {Beside["moved"]} */
   moved(place) {
+    this.mark.hidden = true;
     if (this.leads || !this.state) return;
     if ("head" in place) {
       const layer = this.payload.kind(place.kind).layers.indexOf(place.layer);
-      const cell = place.at === "weight" ? /** @type {Cell} */ ([place.query, place.key]) : null;
+      const kept = place.kind === this.state.attention ? this.state.cell : null;
+      const cell = place.at === "weight" ? /** @type {Cell} */ ([place.query, place.key]) : kept;
       this._heard({ ...this.showing.how, attention: place.kind, layer, head: place.head, cell });
     } else this._tellCaption(place.at);
   }
@@ -237,9 +260,27 @@ export class HeadsView {
       const { left, top, width, height } = travel.near.head.room(place);
       const [{ cells }] = this.panel.drawn;
       this.model.canvas.dataset.cells = JSON.stringify([left, top, width, height, cells.nQueries, cells.nKeys]);
+      this._mark({ left, top, width: width / cells.nKeys, height: height / cells.nQueries });
+      if (travel.near.head.isCut !== this.isCut) {
+        this.isCut = !this.isCut;
+        this._tellCaption("head");
+      }
     }
     const { attention, layer, head, view } = this.state;
-    this.root.dataset.painted = JSON.stringify({ id: this.figure.id, attention, layer, head, view });
+    const painted = JSON.stringify({ id: this.figure.id, attention, layer, head, view });
+    // What a pointer lights is painted anew, and tells of nothing.
+    if (painted !== this.root.dataset.painted) this.root.dataset.painted = painted;
+  }
+
+  /** Marks the picked cell. @param {Pick<Rectangle, "left" | "top" | "width" | "height">} first - where the first cell lies. */
+  _mark({ left, top, width, height }) {
+    const { mark, picked } = this;
+    mark.hidden = !picked;
+    if (!picked) return;
+    const [query, key] = picked;
+    mark.dataset.cell = picked.join(".");
+    mark.style.transform = `translate(${left + key * width}px, ${top + query * height}px)`;
+    Object.assign(mark.style, { width: `${width}px`, height: `${height}px` });
   }
 
   /** Takes what was chosen in the picture. @param {Partial<Chosen>} changes */
@@ -262,7 +303,9 @@ export class HeadsView {
     const { panel, state } = this;
     /** @type {Record<string, [down: number, right: number]>} */
     const steps = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] };
+    const weight = key === "Enter" && isAtHead && this.picked ? this._weight : null;
     if (key in steps && isAtHead) panel.step(...steps[key]);
+    else if (weight) this.model.travel.go(weight);
     else if (key === "x" && panel.canSwitchOff && (stage || path.includes(this.root))) panel.switchShown();
     else if (key === "v" && stage) this.change({ view: state.view === "lines" ? "heatmap" : "lines" });
     else if (key === "a" && stage) {
@@ -303,21 +346,21 @@ export class HeadsView {
     this.size = this._size();
   }
 
-  /** Has the picture show what is selected: another head at once, a weight of the same one by the way there. */
-  _lead() {
+  /** Has the picture show what is selected: another head at once, a weight by the way there. */
+  _lead(to = this._place) {
     const { model, state, figure, showing } = this;
     const { travel } = model;
-    const to = this._place;
     this.leads = true;
     showing.take(state);
+    // Ahead of the picture, which takes the room that it leaves.
+    this._tellCaption(to.at);
     if (model.figure?.id !== figure.id || model.inks.theme.name !== this.palette.theme.name) {
       model.take(Object.assign(figure, { place: spelled(to) }), () => {}, this.trigger);
-    }
+    } else if (to.at === "head" && !figure.stage && Math.abs(this.height() - model.room.height) > 1) model.size();
     const off = state.off.map((each) => each.split("."));
     travel.switched.cross(off.map(([kind, layer, head]) => [kind, Number(layer), Number(head)]));
     const { place } = travel;
     const isIn = place.at === "row" && samePlace(/** @type {Place} */ (outer(place, figure)), to);
-    this._tellCaption(to.at);
     if (!isIn) travel.go(to, { atOnce: to.at === "head" && place.at === "head" });
     this.leads = false;
   }
@@ -327,9 +370,10 @@ export class HeadsView {
     const { payload, state, panel } = this;
     const kind = payload.kind(state.attention);
     const { drawn } = panel;
-    const read = { lines: state.view === "lines", several: drawn.length > 1, isCut: false, canAskPython: !this.figure.reading };
-    this.caption.textContent = at === "head" ? captionOf(payload, kind, read) : tr("Escape leads one step out.");
-    this.space.setAttribute("aria-label", altOf(payload, kind, drawn));
+    const read = { lines: state.view === "lines", several: drawn.length > 1, isCut: this.isCut, canAskPython: !this.figure.reading };
+    const told = this.showing.pinned || (this.picked && this.figure.reading) ? tr("Escape, or a second click, deselects it.") : captionOf(payload, kind, read);
+    this.caption.textContent = at === "head" ? told : tr("Escape leads one step out.");
+    this.space.setAttribute("aria-label", `${altOf(payload, kind, drawn)} ${tr("Arrow keys choose a head, Enter comes closer, plus and minus zoom.")}`);
     this.hint.hidden = !panel.adding;
     const isFull = drawn.length >= constants.MOST_COMPARED;
     this.hint.textContent = [...(isFull ? [] : [compareHint()]), tr("Escape ends the comparison.")].join(" ");

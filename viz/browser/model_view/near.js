@@ -8,6 +8,7 @@ import { paintNext } from "./closeups/logits.js";
 import { paintHeads } from "./closeups/heads.js";
 import { bounded } from "./closeups/pen.js";
 import { paintWaves } from "./closeups/waves.js";
+import { howSpelled } from "./how.js";
 import { NearHead } from "./near_head.js";
 import { blockAt, stackNamed } from "./places.js";
 import { Pointing } from "./pointing.js";
@@ -181,12 +182,13 @@ export class Near {
     /** @type {(page: string, text: string, selected: { [parameter: string]: string | number }) => { text: string; open: () => void }[]} */
     const way = (page, text, selected) => (view.figure.pages.includes(page) ? [{ text, open: () => view.open({ page, ...selected }) }] : []);
     if ("head" in place) {
-      const { switched } = this.travel;
-      const head = { attention: place.kind, layer: place.layer, head: place.head, off: switched.spelled };
+      const { switched, showing } = this.travel;
+      const { view: drawnAs, compare } = howSpelled(showing.how);
+      const head = { attention: place.kind, layer: this.block(place).at, head: place.head, view: drawnAs, compare, off: switched.spelled };
       const open = way("heads", tr("Open in Heads"), place.at === "weight" ? { ...head, cell: `${place.query}.${place.key}` } : head);
       return this.travel.needs.can.without && !view.beside ? [...open, { text: switched.hasAll(place) ? tr("Switch on") : tr("Switch off"), open: () => switched.toggle(place) }] : open;
     }
-    if (place.at === "block") return way("heads", tr("Open in Heads"), { attention: place.kind, layer: place.layer });
+    if (place.at === "block") return way("heads", tr("Open in Heads"), { attention: place.kind, layer: this.block(place).at });
     if (place.at === "positions") return way("positions", tr("Open in Positions"), {});
     if (place.at === "next") return way("decoding", tr("Open in Decoding"), { section: "steps", at: place.step + 1 });
     return [];

@@ -7,11 +7,11 @@ import { tr } from "../canvas/wording.js";
 import { come } from "./blocks.js";
 import { filled, fitting } from "./camera.js";
 import { paintLines } from "./closeups/lines.js";
-import { paintMatrix } from "./closeups/matrix.js";
+import { namesAll, paintMatrix } from "./closeups/matrix.js";
 import { paintRow } from "./closeups/row.js";
 import { LEGEND_LINE, legendLines, paintStripes } from "./closeups/stripes.js";
 import { paintWeight } from "./closeups/weight.js";
-import { tokenOf } from "./head_words.js";
+import { headName, tokenOf } from "./head_words.js";
 import { rectOf } from "./space.js";
 
 /** @import { Near } from "./near.js" */
@@ -31,6 +31,9 @@ const PALED = 0.9;
 const NO_MARKS = { rows: null, columns: null, head: -1, over: -1 };
 
 export class NearHead {
+  /** Whether a whole head is drawn with too little room to name every token. */
+  isCut = false;
+
   /** @param {Near} near */
   constructor(near) {
     this.near = near;
@@ -49,8 +52,10 @@ export class NearHead {
 
   /** @type {(drawn: DrawnHead[], place: HeadPlace) => CompareName[]} */
   _compared(drawn, place) {
-    const { layers } = this.travel.showing.kind(place);
-    return drawn.flatMap(({ layer, head, color }) => (color ? [{ layer, head, color, name: tr("L{layer} H{head}", { layer: layers[layer], head }) }] : []));
+    const kind = this.travel.showing.kind(place);
+    return drawn.flatMap(({ layer, head, color }) =>
+      color ? [{ layer, head, color, name: tr("L{layer} H{head}", { layer: kind.layers[layer], head }), whole: headName(kind, layer, head) }] : [],
+    );
   }
 
   // ---- views ------------------------------------------------------------------------------------------------------
@@ -140,9 +145,10 @@ export class NearHead {
     const compared = this._compared(drawn, place);
     const texts = {
       ...{ ...this._texts(place), ...(near.isLow && { keyTitle: "", queryTitle: "" }) },
-      ...{ compared, words: near.pointing.words(place), within: this._window },
+      ...{ compared, isStage: view.figure.stage, words: near.pointing.words(place), within: this._window },
     };
     this._clear(context, place, room, alpha);
+    this.isCut = !showing.hasLines(place) && !namesAll(context, room, { ...texts, em: near.em }, inks);
     if (showing.hasLines(place)) {
       this._hide(context, room, alpha);
       const kind = showing.kind(place);
@@ -246,14 +252,14 @@ export class NearHead {
 
   /** Pales what is seen around a head, where its tokens are written. @type {(context: Context, place: HeadPlace, room: Rectangle, alpha: number) => void} */
   _clear(context, place, room, alpha) {
-    const { viewport } = this.travel;
+    const { viewport, view } = this.travel;
     const { left = 0, right = 0 } = this.near.margin(place);
-    // A whole stack is seen from so far away that what is around it could be read.
-    const isJoint = place.kind === constants.JOINT;
-    context.globalAlpha = isJoint ? alpha : PALED * alpha;
+    // A whole stack is seen from so far away that what is around it could be read; beside a panel, that shows the other heads.
+    const isAlone = place.kind === constants.JOINT || view.beside !== null;
+    context.globalAlpha = isAlone ? alpha : PALED * alpha;
     context.fillStyle = this.travel.view.inks.theme.ground;
     context.beginPath();
-    if (isJoint) context.rect(viewport.left, viewport.top, viewport.width, viewport.height);
+    if (isAlone) context.rect(viewport.left, viewport.top, viewport.width, viewport.height);
     else context.rect(room.left - left, viewport.top, left + room.width + right, room.bottom + this.near.em - viewport.top);
     context.rect(room.left, room.top, room.width, room.height);
     context.fill("evenodd");
@@ -287,6 +293,17 @@ export class NearHead {
       }
     }
     return best;
+  }
+
+  /** The row beside whose cells a point lies, where its tokens are written, or the column above whose cells it does; null for neither.
+   * @type {(place: HeadPlace, x: number, y: number) => Partial<Record<Axis, number>> | null} */
+  labelAt(place, x, y) {
+    const room = this.room(place);
+    const { left = 0, right = 0 } = this.near.margin(place);
+    const isBeside = x >= room.left - left && x < room.right + right;
+    const beside = isBeside && this.cellAt(place, room.left, y);
+    const above = y < room.top && y >= this.travel.viewport.top && this.cellAt(place, x, room.top);
+    return beside ? { queries: beside[0] } : above ? { keys: above[1] } : null;
   }
 
   /** How far a weight's cell has opened, 0 to 1. @type {(place: Place, end: CameraView) => number} */

@@ -14,6 +14,8 @@ import { partOfJoint, samePlace } from "./places.js";
 export class Pointing {
   /** What is lit in the head that one is near. @type {{ query: number, key: number }} */
   lit = { query: -1, key: -1 };
+  /** As it was when one came to the place. */
+  turned = this.lit;
   /** The token that is pointed at in a panel. */
   token = -1;
   /** The head that is pointed at in its layer. */
@@ -31,13 +33,13 @@ export class Pointing {
       this.heard = this.isTelling ? null : words;
       if (!this.travel.isWhole) this.travel.view.drawSoon();
     });
-    this.leave = () => this._tell(null);
-    this.travel.view.root.addEventListener("pointerleave", this.leave);
+    this.onLeave = () => this._left();
+    this.travel.view.root.addEventListener("pointerleave", this.onLeave);
   }
 
   dispose() {
     this.unheed();
-    this.travel.view.root.removeEventListener("pointerleave", this.leave);
+    this.travel.view.root.removeEventListener("pointerleave", this.onLeave);
   }
 
   get travel() {
@@ -46,9 +48,17 @@ export class Pointing {
 
   /** Turns to a place, or to a row and a column in it. @type {(place: Place, lit?: { query?: number; key?: number }) => void} */
   turn(place, lit = {}) {
-    this.lit = { query: -1, key: -1, ...place, ...lit };
+    this.lit = this.turned = { query: -1, key: -1, ...place, ...lit };
     this.token = this.over = -1;
-    this.leave();
+    this._tell(null);
+  }
+
+  /** Lights what was lit before anything was pointed at. */
+  _left() {
+    this.lit = this.turned;
+    this.token = this.over = -1;
+    this.travel.showing.hovered = null;
+    this._tell(null);
   }
 
   // ---- words ------------------------------------------------------------------------------------------------------
@@ -93,6 +103,12 @@ export class Pointing {
     return place.at === "head" ? this.near.head.cellAt(place, ...this._inRoot(spot)) : null;
   }
 
+  /** The row or the column whose tokens are written at a point of the window, at the place of a head. @type {(spot: Spot) => Partial<Record<Axis, number>> | null} */
+  _labelAt(spot) {
+    const { place } = this.travel;
+    return place.at === "head" ? this.near.head.labelAt(place, ...this._inRoot(spot)) : null;
+  }
+
   /** Lights what the pointer is on, and says it. @type {(event: PointerEvent | null) => void} */
   point(event) {
     const { travel } = this;
@@ -107,9 +123,10 @@ export class Pointing {
     const { place: own } = travel;
     const place = travel.under(event);
     const under = "head" in place && "head" in own && place.head === own.head ? place : null;
+    const label = cell ? null : this._labelAt(event);
     const lit = {
-      query: cell ? cell[0] : "query" in own ? own.query : -1,
-      key: cell ? cell[1] : under && "key" in under ? under.key : "key" in own ? own.key : -1,
+      query: cell ? cell[0] : "query" in own ? own.query : (label?.queries ?? -1),
+      key: cell ? cell[1] : under && "key" in under ? under.key : "key" in own ? own.key : (label?.keys ?? -1),
     };
     const act = hot && "at" in hot.act ? hot.act : null;
     const token = act?.at === "token" ? act.token : -1;
@@ -127,7 +144,7 @@ export class Pointing {
     Object.assign(this, { token, over });
     showing.hovered = end && { side: end.side, index: end.index };
     if (cell) this._tell({ queries: cell[0], keys: cell[1] });
-    else this._tell(end && { [end.side === "query" ? "queries" : "keys"]: end.index });
+    else this._tell(label ?? (end && { [end.side === "query" ? "queries" : "keys"]: end.index }));
     view.drawSoon();
   }
 
@@ -164,11 +181,18 @@ export class Pointing {
       return;
     }
     const cell = this._cellAt(event);
+    const { beside } = travel.view;
+    if (!cell && beside && place.at === "head") {
+      // Around it, nothing is seen that could be meant.
+      if (showing.pinned) showing.letGo();
+      else if (beside.picked) beside.pick(beside.picked);
+      return;
+    }
     const to = travel.under(event);
     const isOther = "head" in to && !("head" in place && place.kind === to.kind && place.layer === to.layer && place.head === to.head);
     if (isOther && (adds || (showing.isComparing && place.at === "head"))) showing.compare(to);
     // Cells that are not the tile's own, or that are too small to be places, are met by what is drawn.
-    else if (cell && place.at === "head" && !isOther && (to.at === "head" || !showing.isPlain(place, showing.drawn(place).slice(0, 1)))) this._open(...cell);
+    else if (cell && place.at === "head" && !isOther && (beside || to.at === "head" || !showing.isPlain(place, showing.drawn(place).slice(0, 1)))) this._open(...cell);
     else if (showing.hasLines(place) && !isOther) showing.letGo();
     else if (to.at !== "model" && !samePlace(to, place)) travel.go(to);
   }
@@ -197,6 +221,7 @@ export class Pointing {
     const { figure } = travel.view;
     const place = /** @type {HeadPlace} */ (travel.place);
     if (figure.reading) {
+      if (key !== null) travel.view.beside?.pick([query, key]);
       travel.tell(tr("A weight opens where tokens are shown as they were recorded."));
       return;
     }

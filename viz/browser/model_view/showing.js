@@ -160,6 +160,7 @@ export class Showing {
     const { pinned } = this;
     this.pinned = pinned?.side === token.side && pinned.index === token.index ? null : token;
     this.hovered = null;
+    this.told?.(this.how);
     this.travel.view.drawSoon();
   }
 
@@ -169,6 +170,7 @@ export class Showing {
     if (travel.place.at !== "head") return false;
     if (this.pinned) {
       this.pinned = null;
+      this.told?.(this.how);
       travel.view.say(tr("All lines are shown."));
       travel.view.drawSoon();
     } else if (this.isComparing) {

@@ -62,7 +62,7 @@ export class Travel {
     this.guide = new Guide(this);
     this.gestures = new Gestures(view.root, {
       isOut: () => this.isWhole,
-      isRead: () => Boolean(view.beside) && this.place.at === "head" && !view.figure?.stage,
+      isRead: () => Boolean(view.beside) && !view.figure?.stage,
       grasp: () => {
         this.grasped = this.place;
       },
@@ -385,6 +385,14 @@ export class Travel {
     return true;
   }
 
+  /** Back to where the whole of a place is seen; whether it was seen otherwise. */
+  back() {
+    const [seen, whole] = [this.camera, this.end].map((each) => JSON.stringify(each));
+    if (seen === whole) return false;
+    this.again();
+    return true;
+  }
+
   /** One step in. */
   into() {
     const to = inner(this.place, this.view.figure);
@@ -431,7 +439,7 @@ export class Travel {
     const means = keyMeans(event.key);
     if (!means || (!isHere && !this.view.figure.stage)) return false;
     if (means.zoom) {
-      this.zoom({ x: this.viewport.width / 2, y: this.viewport.height / 2 }, means.zoom > 0 ? KEY_ZOOM : 1 / KEY_ZOOM, false);
+      this.zoomBy(means.zoom);
       return true;
     }
     if (this.place.at === "model" || (isControl && !this.view.root.classList.contains("zoomed"))) return false;
@@ -462,6 +470,12 @@ export class Travel {
       near: target.at === "model" ? null : this._viewOf(target),
     });
     this._free();
+  }
+
+  /** Comes closer to the middle of what is seen by a step of 1, or further away by one of -1. @param {number} step */
+  zoomBy(step) {
+    const { width, height } = this.viewport;
+    this.zoom({ x: width / 2, y: height / 2 }, KEY_ZOOM ** step, false);
   }
 
   /** @type {(dx: number, dy: number) => void} */

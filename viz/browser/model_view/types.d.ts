@@ -110,6 +110,10 @@ interface Beside {
   height(): number;
   /** One has come to a place. */
   moved(place: Place): void;
+  /** The cell that is marked in the head; null for none. */
+  picked: Cell | null;
+  /** A cell was pressed that has no place of its own. */
+  pick(cell: Cell): void;
   /** What is seen at a place was drawn, and nothing moves. */
   drawn(): void;
 }

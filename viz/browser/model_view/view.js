@@ -209,6 +209,8 @@ export class ModelView {
     if (this.next) picture.append(this.next.made);
     this.headline = new Headline(this);
     this.world = element("div", "world", {}, this.underlay, this.headline.root, this.player.build(), picture, this.overlay);
+    // Not moved yet.
+    this.travel.scene.drawn = { across: 1, up: 1 };
     this.root.replaceChildren(this.world, this.canvas, this.tip, alt, this.spoken, ...this.travel.build());
   }
 

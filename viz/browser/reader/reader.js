@@ -14,9 +14,7 @@ const SENTENCE = ".answer";
 const STEPS = ".st-key-decoding-player";
 const COMPONENT = '[data-testid="stBidiComponentIsolated"]';
 const MARKED = ".cell.picked:not([hidden])";
-const HEATMAP = "canvas.matrix";
-// Beside all heads, a marked cell is a place of its own.
-const WEIGHT = '.model-view[data-place="weight"]';
+const HEATMAP = ".model-view";
 const HEADER = 64;
 // The space between the marked cell and the text, in CSS pixels.
 const GAP = 16;
@@ -111,18 +109,16 @@ class Reader {
     document.documentElement.style.setProperty(ROOM, `${this.root.offsetHeight}px`);
   }
 
-  /** Scrolls to the marked cell if the text covers it, and shows as much of its heatmap as fits, or of what makes its weight.
+  /** Scrolls to the marked cell if the text covers it, and shows as much of its heatmap as fits.
    * @type {(page: Element, picture: Element) => void} */
   _bringCell(page, picture) {
     const roots = rootsIn(picture);
-    const [cell, heatmap, weight] = [MARKED, HEATMAP, WEIGHT].map((part) => roots.map((root) => root.querySelector(part)).find(Boolean));
-    const whole = (cell ? heatmap : weight)?.getBoundingClientRect();
-    if (!whole) return;
+    const [cell, heatmap] = [MARKED, HEATMAP].map((part) => roots.map((root) => root.querySelector(part)).find(Boolean));
+    if (!cell || !heatmap) return;
     const end = this.root.getBoundingClientRect().top - GAP;
-    const { bottom } = cell?.getBoundingClientRect() ?? whole;
-    if (bottom <= end) return;
-    const by = Math.min(whole.bottom - end, whole.top - HEADER);
-    page.scrollBy(0, cell ? Math.max(bottom - end, by) : by);
+    const [marked, whole] = [cell, heatmap].map((each) => each.getBoundingClientRect());
+    if (marked.bottom <= end) return;
+    page.scrollBy(0, Math.max(marked.bottom - end, Math.min(whole.bottom - end, whole.top - HEADER)));
   }
 
   /** Keeps the picture in view while it loads and grows, until the reader scrolls or uses it. */

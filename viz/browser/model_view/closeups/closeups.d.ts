@@ -65,7 +65,7 @@ interface MatrixData extends HeadRows {
 }
 
 /** A head that is compared; its layer is counted from 0. */
-type CompareName = { name: string; color: string; layer: number; head: number };
+type CompareName = { name: string; whole: string; color: string; layer: number; head: number };
 
 interface LinesData {
   queries: string[];
@@ -75,6 +75,8 @@ interface LinesData {
   heads: DrawnHead[];
   /** Heads that are compared; empty for one. */
   compared: CompareName[];
+  /** Whether a hall has to read it. */
+  isStage?: boolean;
   /** The token whose lines alone are drawn. */
   focus: SideToken | null;
   /** Tokens whose words are pointed at. */

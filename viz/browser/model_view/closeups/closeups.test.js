@@ -160,7 +160,7 @@ test("where a matrix goes on beyond the window, its tokens stand at the edge, an
 function compared(count, { weights, queries, keys, allowed }) {
   return Array.from({ length: count }, (_, head) => {
     const cells = { weights: weights.map((weight, place) => (place % count === head ? weight : 0)), scale: 255, allowed, nQueries: queries.length, nKeys: keys.length };
-    return { name: `L0 H${head}`, color: COLORS[head % COLORS.length], layer: 0, head, cells };
+    return { name: `L0 H${head}`, whole: `L0 H${head}`, color: COLORS[head % COLORS.length], layer: 0, head, cells };
   });
 }
 

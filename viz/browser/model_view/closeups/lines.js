@@ -56,7 +56,7 @@ export function paintLines(context, room, data, inks) {
     const said = tr("The strongest {drawn} of {all} lines.", { drawn, all });
     pen.write(said, (room.left + room.right) / 2, room.bottom + 0.7 * small, { size: small, color: inks.theme.muted, align: "center" });
   }
-  const legend = drawLegend(pen, { left: room.left, bottom: room.top - 1.8 * em, width: room.width }, data.compared);
+  const legend = drawLegend(pen, { left: room.left, bottom: room.top - 1.8 * em, width: room.width }, data);
   return [...column("query"), ...column("key"), ...legend];
 }
 

@@ -34,7 +34,7 @@ export function paintMatrix(context, room, data, inks) {
 }
 
 /** Where tokens are written, and how large: beside the matrix, or at the edge of the window where that begins outside of it.
- * @type {(pen: Pen, room: Rectangle, data: MatrixData, wide: number, high: number) => Labelling} */
+ * @type {(pen: Pen, room: Rectangle, data: Pick<MatrixData, "queries" | "keys" | "within">, wide: number, high: number) => Labelling} */
 function labelling(pen, room, { queries, keys, within }, wide, high) {
   const { em } = pen;
   const [across, down] = [bounded(wide * 0.5, pen.least, em), bounded(high * 0.62, pen.least, em)];
@@ -48,6 +48,20 @@ function labelling(pen, room, { queries, keys, within }, wide, high) {
   const [left, top] = within ? [edge(room.left, within.left + before), edge(room.top, within.top + above)] : [room.left, room.top];
   return { left, top, right: Math.min(room.right, within?.right ?? Infinity), bottom: Math.min(room.bottom, within?.bottom ?? Infinity), across, down, level, above, before };
 }
+
+/** Whether there is room to name every row and column.
+ * @type {(context: Context, room: Rectangle, data: { queries: string[]; keys: string[]; em: number }, inks: Inks) => boolean} */
+export function namesAll(context, room, { queries, keys, em }, inks) {
+  const [wide, high] = [room.width / keys.length, room.height / queries.length];
+  const at = labelling(new Pen(context, inks, em), room, { queries, keys }, wide, high);
+  return everyKey(at, wide) === 1 && everyQuery(at, high) === 1;
+}
+
+/** Each how many-th column is named. @type {(at: Pick<Labelling, "across" | "level">, wide: number) => number} */
+const everyKey = ({ across, level }, wide) => (level ? 1 : Math.max(1, Math.ceil((1.15 * across) / wide)));
+
+/** Each how many-th row is named. @type {(at: Pick<Labelling, "down">, high: number) => number} */
+const everyQuery = ({ down }, high) => Math.max(1, Math.ceil((1.05 * down) / high));
 
 /** @type {(pen: Pen, room: Rectangle, data: MatrixData, palette: Palette) => void} */
 function drawNumbers(pen, room, data, palette) {
@@ -106,7 +120,7 @@ function drawLit(pen, room, { queries, keys, allowed, row, key, words }) {
 function drawKeys(pen, room, { keys, key }, wide, { left, top, right, across: size, level, above }) {
   const { theme } = pen;
   if (top > room.top) pen.fill(rectangle(left, top - above, right - left, above), theme.ground);
-  const every = level ? 1 : Math.max(1, Math.ceil((1.15 * size) / wide));
+  const every = everyKey({ across: size, level }, wide);
   keys.forEach((text, place) => {
     const is = place === key;
     const x = room.left + (place + 0.5) * wide;
@@ -118,7 +132,7 @@ function drawKeys(pen, room, { keys, key }, wide, { left, top, right, across: si
 }
 
 /** What is above and beside the tokens, within `data.within`. @type {(pen: Pen, room: Rectangle, data: MatrixData, at: Labelling) => Hot[]} */
-function drawTitles(pen, room, { label, tendency = "", compared = [], keyTitle, queryTitle, within = room }, { above, before }) {
+function drawTitles(pen, room, { label, tendency = "", compared = [], isStage, keyTitle, queryTitle, within = room }, { above, before }) {
   const { em, theme } = pen;
   const small = bounded(0.72 * em, 11, 20);
   let y = room.top - above - 0.6 * small;
@@ -142,7 +156,7 @@ function drawTitles(pen, room, { label, tendency = "", compared = [], keyTitle, 
     pen.lines(tendency, rectangle(left, y + 0.8 * size - high, width, high), { size, color: theme.muted });
   }
   const box = { left: room.left, bottom: y + 0.6 * em, width: within.right - room.left };
-  const hot = drawLegend(pen, box, compared);
+  const hot = drawLegend(pen, box, { compared, isStage });
   if (!queryTitle) return hot;
   const { context } = pen;
   context.save();
@@ -159,7 +173,7 @@ function drawQueries(pen, room, { queries, beside, row }, high, { left, top, bot
   const { theme } = pen;
   const isAtEdge = left > room.left;
   if (isAtEdge) pen.fill(rectangle(left - before, top - above, before, bottom - top + above), theme.ground);
-  const every = Math.max(1, Math.ceil((1.05 * size) / high));
+  const every = everyQuery({ down: size }, high);
   /** @type {Hot[]} */
   const hot = [];
   queries.forEach((text, query) => {

@@ -48,22 +48,22 @@ export function legendLines(names, ems) {
   return lines;
 }
 
-/** The compared heads, each with a way out of the comparison, in lines that end at `bottom`.
- * @type {(pen: Pen, box: { left: number; bottom: number; width: number }, heads: CompareName[]) => Hot[]} */
-export function drawLegend(pen, { left, bottom, width }, heads) {
+/** The compared heads, each with a way out of the comparison but on a stage, in lines that end at `bottom`.
+ * @type {(pen: Pen, box: { left: number; bottom: number; width: number }, data: { compared?: CompareName[]; isStage?: boolean }) => Hot[]} */
+export function drawLegend(pen, { left, bottom, width }, { compared: heads = [], isStage = false }) {
   const { em, theme } = pen;
   const lines = legendLines(heads.map(({ name }) => name), width / em);
   return lines.flatMap((line, number) => {
     let x = left;
     const y = bottom - (lines.length - number - 0.5) * LEGEND_LINE * em;
-    return line.map((place) => {
-      const { name, color, layer, head } = heads[place];
+    return line.flatMap((place) => {
+      const { name, whole, color, layer, head } = heads[place];
       pen.fill(rectangle(x, y - 0.45 * em, 0.9 * em, 0.9 * em), color, 0.2 * em);
       const wide = pen.write(name, x + 1.2 * em, y);
-      pen.write("×", x + wide + 1.6 * em, y, { color: theme.muted });
+      if (!isStage) pen.write("×", x + wide + 1.6 * em, y, { color: theme.muted });
       const own = rectangle(x, y - 0.8 * em, wide + 2.4 * em, 1.6 * em);
       x += legendEms(name) * em;
-      return { ...own, act: { at: /** @type {const} */ ("compared"), layer, head }, label: tr("Remove {name} from the picture", { name }) };
+      return isStage ? [] : [{ ...own, act: { at: /** @type {const} */ ("compared"), layer, head }, label: tr("Remove {name} from the picture", { name: whole }) }];
     });
   });
 }

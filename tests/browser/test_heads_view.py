@@ -1,11 +1,11 @@
-"""The explorer in a real browser: its pixels, its pointer, its keys."""
+"""All heads of a kind beside the picture of one in a real browser: pixels, pointer, keys."""
 
 import re
 from collections.abc import Callable
 
 import numpy as np
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Locator, expect
 
 from model.explain.measures import head_facts, head_numbers
 from model.explain.reading import Reading, read
@@ -14,13 +14,14 @@ from model.trace.trace import Trace
 from model.translate.translator import Translator
 from tests.kit.heads_page import (
     GAMMAS,
-    REM,
     SENTENCE,
     HeadsPage,
     channels,
     has_colour,
+    painted,
     picture,
     pixels,
+    swatches,
     title,
     wrong_cells,
     wrong_tiles,
@@ -63,39 +64,73 @@ def test_every_cell_of_picture_and_tiles_has_the_colour_of_its_weight(
 
 def test_pixels_are_exact_on_a_screen_of_double_density(visitor: Visitor, trace: Trace) -> None:
     heads = visitor(device_scale_factor=2).open(sentence=SENTENCE, attention="decoder", head="2")
-    assert heads.matrix.evaluate("c => c.width / c.getBoundingClientRect().width") == (
+    canvas = heads.matrix.locator("canvas.space")
+    assert canvas.evaluate("c => c.width / c.getBoundingClientRect().width") == (
         pytest.approx(2, rel=0.01)
     )
     assert wrong_cells(heads, read(trace), density=2) == []
     assert wrong_tiles(heads, read(trace), density=2) == []
 
 
-def test_a_zoomed_picture_shows_the_same_numbers_wherever_it_is_scrolled_to(
+def test_a_zoomed_picture_shows_the_same_numbers_wherever_it_is_moved_to(
     heads: HeadsPage, trace: Trace
 ) -> None:
     heads.open(sentence=SENTENCE, attention="cross", layer="1", head="3")
     weights, _ = picture(read(trace), "cross", 1, 3)
+    whole = heads.frame()
     heads.matrix.hover()
-    for _ in range(3):
+    for _ in range(2):
         heads.control("Zoom the picture in").click()
-    frame = heads.frame()
-    scroller = heads.page.locator(".explorer .matrix-scroll")
-    end = scroller.evaluate(
-        "node => { node.scrollTo(1e6, 1e6); return [node.scrollLeft, node.scrollTop]; }"
-    )
-    assert min(end) > 0, "there is nothing to scroll to"
+    expect(heads.matrix).to_have_attribute("data-place", "head")
+    assert heads.frame().width > 1.5 * whole.width
+    room = heads.matrix.bounding_box()
+    assert room is not None
+    # Towards the end, by hand.
+    x, y = room["x"] + room["width"] / 2, room["y"] + room["height"] / 2
+    heads.page.mouse.move(x + 130, y + 110)
+    heads.page.mouse.down()
+    heads.page.mouse.move(x - 130, y - 110, steps=4)
+    heads.page.mouse.up()
+    painted(heads)
     query, key = (length - 1 for length in weights.shape)
-    heads.page.wait_for_function(
-        "() => window.explorer().querySelector('.matrix-scroll').scrollTop > 0"
-    )
-    # Scrolling paints with the next frame.
-    heads.page.evaluate("() => new Promise(done => requestAnimationFrame(() => setTimeout(done)))")
-    x = frame.x + key * frame.width - end[0] + 6
-    y = frame.y + query * frame.height - end[1] + 6
+    frame = heads.frame()
+    x, y = frame.x + key * frame.width + 6, frame.y + query * frame.height + 6
+    assert 0 < x < room["width"]
+    assert 0 < y < room["height"]
+    # Off the cells, whose row and column a pointer frames.
+    heads.page.mouse.move(2, 2)
+    painted(heads)
     color = pixels(heads.matrix)[round(y), round(x)]
     assert has_colour(color, weights[query, key]), f"{weights[query, key]}: {color}"
     heads.matrix.hover(position={"x": x, "y": y})
     assert heads.pointed() == (query, key)
+    heads.page.keyboard.press("Escape")
+    painted(heads)
+    assert heads.frame() == whole
+
+
+def test_a_wheel_scrolls_the_page_and_with_control_comes_closer(
+    heads: HeadsPage, trace: Trace
+) -> None:
+    heads.open(sentence=SENTENCE, attention="cross", layer="1", head="3")
+    whole, columns = heads.frame(), len(trace.source)
+    heads.matrix.hover()
+    heads.page.mouse.wheel(0, 300)
+    heads.page.wait_for_function("() => document.querySelector('.stMain').scrollTop > 0")
+    heads.page.mouse.wheel(0, -300)
+    heads.page.wait_for_function("() => document.querySelector('.stMain').scrollTop === 0")
+    assert heads.frame() == whole
+    heads.page.keyboard.down("Control")
+    heads.page.mouse.wheel(0, -60)
+    heads.page.keyboard.up("Control")
+    heads.page.wait_for_function(
+        """wide => {
+            const { cells } = window.explorer().querySelector("canvas.space").dataset;
+            return JSON.parse(cells)[2] > wide;
+        }""",
+        arg=1.01 * whole.width * columns,
+    )
+    assert heads.page.evaluate("document.querySelector('.stMain').scrollTop") == 0
 
 
 def test_pointing_at_a_cell_gives_its_tokens_its_weight_and_what_is_predicted(
@@ -134,7 +169,7 @@ def test_a_click_on_a_tile_selects_its_head_everywhere(heads: HeadsPage) -> None
     assert heads.selected == ("cross", 1, 2)
     expect(heads.heading).to_have_text(title("cross", 1, 2))
     tile = heads.tile(1, 2)
-    ring = heads.page.locator(".explorer .ring.selected")
+    ring = heads.page.locator(".heads-view .ring.selected")
     stage = heads.overview.bounding_box()
     box = ring.bounding_box()
     assert stage is not None
@@ -205,38 +240,51 @@ def test_a_cell_is_reached_read_and_looked_into_by_keys_alone(
     heads.open(sentence=SENTENCE, attention="cross", layer="0", head="1")
     heads.overview.focus()
     heads.page.keyboard.press("Enter")
-    assert heads.page.evaluate("window.focused().className") == "matrix"
+    assert heads.page.evaluate(
+        "window.focused() === window.explorer().querySelector('.model-view')"
+    )
     described = heads.matrix.get_attribute("aria-label")
     shown = head_of(trace.attention("cross", 0), 1).alt
-    assert described == f"{shown} Arrow keys move among cells, Enter looks into one."
-    for key in ("ArrowRight", "ArrowRight", "ArrowDown", "ArrowDown", "ArrowUp"):
-        heads.page.keyboard.press(key)
-    assert heads.pointed() == (1, 1)
+    assert described == (
+        f"{shown} Arrow keys choose a head, Enter comes closer, plus and minus zoom."
+    )
+    weights, _ = picture(read(trace), "cross", 0, 1)
+    # To the strongest row, the strongest weight in it, and from there to the first of all.
+    query, key = np.unravel_index(weights.argmax(), weights.shape)
+    for press in ("Enter", "Enter", *query * ["ArrowUp"], *key * ["ArrowLeft"]):
+        heads.page.keyboard.press(press)
+    for press in ("ArrowRight", "ArrowRight", "ArrowDown", "ArrowDown", "ArrowUp", "ArrowLeft"):
+        heads.page.keyboard.press(press)
+    expect(heads.matrix).to_have_attribute("data-place", "weight")
     found = trace.attention("cross", 0)
     names = axis_texts(found.queries)[1], axis_texts(found.keys)[1]
-    said = heads.spoken.inner_text()
-    assert said.startswith(f"{names[0]} (1) to {names[1]} (1), weight ")
-    weight = re.search(r"weight ([\d.e-]+)", said)
+    said = heads.matrix.locator("> .spoken[aria-live]")
+    expect(said).to_contain_text(f"“{names[0]}”")
+    expect(said).to_contain_text(f"“{names[1]}”")
+    weight = re.search(r"(\d+\.\d+)", said.inner_text().rpartition("”")[2])
     assert weight is not None
-    assert float(weight[1]) == pytest.approx(float(found.weights[1, 1, 1]), rel=1e-3)
-    heads.page.keyboard.press("Enter")
+    assert float(weight[1]) == pytest.approx(float(found.weights[1, 1, 1]), abs=0.006)
     heads.wait_for_query(cell="1.1", below="query-key")
     expect(heads.chart).to_be_visible()
     expect(heads.page.get_by_label(cell_of(found, 1, 1, 1).alt)).to_have_count(1)
-    expect(heads.page.locator(".explorer .cell.picked")).to_be_visible()
-    assert heads.page.evaluate("window.focused().className") == "matrix"
+    assert heads.page.evaluate(
+        "window.focused() === window.explorer().querySelector('.model-view')"
+    )
 
 
 def test_a_click_on_a_cell_looks_into_it(heads: HeadsPage, trace: Trace) -> None:
     heads.open(sentence=SENTENCE, attention="encoder", layer="1", head="2")
     x, y = heads.frame().middle(2, 3)
     heads.matrix.click(position={"x": x, "y": y})
+    expect(heads.matrix).to_have_attribute("data-place", "weight")
+    expect(heads.matrix).to_have_attribute("data-filled", "yes")
     heads.wait_for_query(cell="2.3", below="query-key")
     found = trace.attention("encoder", 1)
     expect(heads.page.get_by_label(cell_of(found, 2, 2, 3).alt)).to_have_count(1)
     # Another head keeps the cell, and looks into its own.
     heads.click_tile(0, 0)
     heads.settle()
+    expect(heads.matrix).to_have_attribute("data-place", "weight")
     found = trace.attention("encoder", 0)
     expect(heads.page.get_by_label(cell_of(found, 0, 2, 3).alt)).to_have_count(1)
 
@@ -249,15 +297,21 @@ def test_nothing_that_was_clicked_moves_because_of_the_click(
 ) -> None:
     heads = visitor(viewport={"width": width, "height": height})
     heads.open(sentence=SENTENCE, attention="cross", layer="1", head="2", compare=compare)
-    for view, canvas in (("Heatmap", heads.matrix), ("Lines", heads.lines)):
+    for view in ("Lines", "Heatmap"):
         heads.draw_as(view)
         heads.control("Options").click()
-        x, y = heads.frame().middle(2, 3) if view == "Heatmap" else (20, 1.7 * REM + 10)
-        before = canvas.bounding_box()
-        canvas.click(position={"x": x, "y": y})
-        expect(heads.page.locator(".explorer .let-go")).to_be_visible()
+        before = heads.matrix.bounding_box()
+        if view == "Lines":
+            at = ends(heads)[3]
+            heads.matrix.click(position={"x": at["left"] + 10, "y": at["top"] + 10})
+            expect(heads.caption).to_have_text("Escape, or a second click, deselects it.")
+        else:
+            x, y = heads.frame().middle(2, 3)
+            heads.matrix.click(position={"x": x, "y": y})
+            expect(heads.matrix).to_have_attribute("data-place", "weight")
+            expect(heads.caption).to_have_text("Escape leads one step out.")
         heads.settle()
-        assert canvas.bounding_box() == before, view
+        assert heads.matrix.bounding_box() == before, view
     options = heads.control("Options")
     before = options.bounding_box()
     options.click()
@@ -265,34 +319,86 @@ def test_nothing_that_was_clicked_moves_because_of_the_click(
     assert options.bounding_box() == before
 
 
-@pytest.mark.parametrize("how", ["a second click", "Escape", "a click beside it"])
-def test_a_selected_cell_is_let_go_and_the_page_says_how(heads: HeadsPage, how: str) -> None:
+@pytest.mark.parametrize("how", ["the path", "Escape"])
+def test_a_weight_is_left_again_and_the_page_says_how(heads: HeadsPage, how: str) -> None:
     heads.open(sentence=SENTENCE, attention="encoder", layer="1", head="2")
     x, y = heads.frame().middle(2, 3)
     heads.matrix.click(position={"x": x, "y": y})
     heads.wait_for_query(cell="2.3")
-    hint = heads.page.locator(".explorer .let-go")
-    expect(hint).to_contain_text("Escape, or a second click, deselects it.")
+    expect(heads.caption).to_have_text("Escape leads one step out.")
     if how == "Escape":
         # Wherever the focus is, such as on nothing.
         heads.page.evaluate("window.focused().blur()")
-        heads.page.keyboard.press("Escape")
+        for place in ("row", "head"):
+            heads.page.keyboard.press("Escape")
+            expect(heads.matrix).to_have_attribute("data-place", place)
     else:
-        heads.matrix.click(
-            position={"x": x, "y": y} if how == "a second click" else {"x": 3, "y": 3}
-        )
-    expect(heads.page.locator(".explorer .cell.picked")).to_be_hidden()
-    expect(hint).to_be_hidden()
+        path = heads.matrix.get_by_role("navigation", name="Place in the model")
+        path.get_by_role("button", name="Head 2").click()
+        expect(heads.matrix).to_have_attribute("data-place", "head")
+    assert heads.selected == ("encoder", 1, 2)
+    expect(heads.caption).to_contain_text("Click a cell to look into it.")
+    # It stays marked, in the link too, until that is let go as well.
+    assert heads.picked == "2.3"
+    heads.wait_for_query(cell="2.3")
+    heads.page.keyboard.press("Escape")
     expect(heads.spoken).to_have_text("Cell deselected.")
     heads.wait_for_query(cell=None)
+    assert heads.picked == ""
+
+
+def test_a_cell_of_a_link_is_marked_and_enter_looks_into_it(heads: HeadsPage, trace: Trace) -> None:
+    heads.open(sentence=SENTENCE, attention="encoder", layer="1", head="2", cell="2.3")
+    assert (heads.place, heads.picked) == ("head", "2.3")
+    assert wrong_cells(heads, read(trace)) == []
+    frame, mark = heads.frame(), heads.root.locator(".cell.picked").bounding_box()
+    room = heads.matrix.bounding_box()
+    assert mark is not None
+    assert room is not None
+    assert mark["x"] - room["x"] == pytest.approx(frame.x + 3 * frame.width, abs=1)
+    assert mark["y"] - room["y"] == pytest.approx(frame.y + 2 * frame.height, abs=1)
+    assert mark["height"] == pytest.approx(frame.height, abs=1)
+    heads.matrix.focus()
+    heads.page.keyboard.press("Enter")
+    expect(heads.matrix).to_have_attribute("data-place", "weight")
+    expect(heads.matrix).to_have_attribute("data-filled", "yes")
+
+
+def test_a_cell_of_all_three_kinds_opens_in_its_own(heads: HeadsPage, trace: Trace) -> None:
+    n_source = len(trace.source)
+    for cell, kind, own in (
+        ((1, 2), "encoder", (1, 2)),
+        ((n_source + 2, 1), "cross", (2, 1)),
+        ((n_source + 3, n_source + 1), "decoder", (3, 1)),
+    ):
+        heads.open(sentence=SENTENCE, attention="joint", layer="1", head="2")
+        x, y = heads.frame().middle(*cell)
+        heads.matrix.click(position={"x": x, "y": y})
+        expect(heads.matrix).to_have_attribute("data-place", "weight")
+        heads.wait_for_query(attention=None if kind == "cross" else kind, cell=f"{own[0]}.{own[1]}")
+        assert heads.selected == (kind, 1, 2)
+
+
+def test_a_cell_opens_only_as_it_was_recorded_and_the_page_says_so(heads: HeadsPage) -> None:
+    heads.open(sentence=SENTENCE, attention="cross", layer="1", head="2", words="1")
+    expect(heads.caption).not_to_contain_text("look into it")
+    x, y = heads.frame().middle(2, 3)
+    heads.matrix.click(position={"x": x, "y": y})
+    said = "A weight opens where tokens are shown as they were recorded."
+    expect(heads.matrix.get_by_text(said).first).to_be_visible()
+    assert (heads.place, heads.picked) == ("head", "2.3")
+    heads.wait_for_query(cell="2.3", below="query-key")
+    expect(heads.caption).to_have_text("Escape, or a second click, deselects it.")
+    heads.matrix.click(position={"x": x, "y": y})
+    heads.wait_for_query(cell=None)
+    assert heads.picked == ""
 
 
 def test_escape_ends_a_comparison_and_shows_all_heads_again(heads: HeadsPage) -> None:
     heads.open(
         sentence=SENTENCE, compare="0.0-0.1", only="layer.0", layer="0", head="0", cell="1.1"
     )
-    hint = heads.page.locator(".explorer .hint")
-    expect(heads.page.locator(".explorer .let-go")).to_contain_text("deselects it")
+    hint = heads.page.locator(".heads-view .hint")
     for said in ("Cell deselected.", "Comparison ended.", "All heads are shown."):
         heads.page.keyboard.press("Escape")
         expect(heads.spoken).to_have_text(said)
@@ -343,7 +449,8 @@ def test_everything_is_reached_with_the_tab_key(heads: HeadsPage) -> None:
         "|Zoom the picture in",
         "|Zoom the picture out",
         "|Remove Layer 0, head 0 from the picture",
-        "CANVAS|matrix|",
+        "DIV|model-view",
+        "|The row of “",
         "Head facts",
     ):
         assert expected in stops, f"{expected} is not among\n{stops}"
@@ -363,8 +470,7 @@ def test_choices_are_moved_among_with_arrow_keys(heads: HeadsPage) -> None:
     heads.control("Heatmap").focus()
     heads.page.keyboard.press("ArrowRight")
     heads.wait_for_painted(view="lines")
-    expect(heads.lines).to_be_visible()
-    expect(heads.matrix).to_be_hidden()
+    expect(end(heads, 1)).to_be_attached()
     heads.settle()
     heads.wait_for_query(attention="decoder", view="lines")
 
@@ -397,53 +503,74 @@ def test_a_layers_name_shows_only_that_layer_and_the_way_back(heads: HeadsPage) 
     heads.wait_for_query(only=None)
 
 
+def end(heads: HeadsPage, place: int) -> Locator:
+    """The query of a place, of a head that is drawn as lines."""
+    return heads.matrix.locator(".reach button").nth(place)
+
+
+def ends(heads: HeadsPage) -> list[dict[str, float]]:
+    """Where the queries and then the keys of a head are written, in the picture."""
+    found: list[dict[str, float]] = heads.matrix.locator(".reach button").evaluate_all(
+        """nodes => nodes.map(({ style }) => Object.fromEntries(
+            ["left", "top", "width", "height"].map(name => [name, parseFloat(style[name])])))"""
+    )
+    return found
+
+
 def line_ink(heads: HeadsPage) -> np.ndarray:
-    """Where lines are drawn: which pixels are inked in the middle, where no text is."""
-    drawn = pixels(heads.lines)
-    top, width = round(2 * REM), drawn.shape[1]
-    return drawn[top:, round(0.37 * width) : round(0.63 * width), 3] > 0
+    """Where lines are drawn: which pixels between the columns of tokens are not the ground."""
+    columns = ends(heads)
+    left, right = columns[0]["left"] + columns[0]["width"], columns[-1]["left"]
+    top, bottom = columns[0]["top"], columns[-1]["top"] + columns[-1]["height"]
+    middle, quarter = (left + right) / 2, (right - left) / 4
+    drawn = pixels(heads.matrix)[
+        round(top) : round(bottom), round(middle - quarter) : round(middle + quarter), :3
+    ]
+    return np.abs(drawn.astype(int) - drawn[0, 0]).max(axis=2) > 0
 
 
 def test_pointing_at_a_token_leaves_its_lines_alone(heads: HeadsPage, trace: Trace) -> None:
     heads.open(sentence=SENTENCE, attention="decoder", layer="0", head="0", view="lines")
     weights, _ = picture(read(trace), "decoder", 0, 0)
-    box = heads.lines.bounding_box()
-    assert box is not None
-    step = (box["height"] - 1.7 * REM - 8) / max(weights.shape)
+    places = ends(heads)
     every = line_ink(heads)
     together = np.zeros_like(every)
-    for query in range(len(weights)):
-        y = 1.7 * REM + (query + 0.5) * step
-        heads.lines.hover(position={"x": 20, "y": y})
-        expect(heads.spoken).to_contain_text(f"{axis_texts(trace.target)[query]}: ")
+    for query, at in enumerate(places[: len(weights)]):
+        y = at["top"] + at["height"] / 2
+        heads.matrix.hover(position={"x": at["left"] + at["width"] - 15, "y": y})
+        painted(heads)
         alone = line_ink(heads)
         assert alone.any() == bool((weights[query] >= 0.01).any())
-        assert not (alone & ~every).any()
         together |= alone
-        # No line of this token leads above its first key or below itself.
-        rows = np.flatnonzero(alone.any(axis=1)) + 2 * REM
-        assert rows.max() <= y + 8
-    assert np.array_equal(together, every)
+        # No line of this token leads below itself.
+        rows = np.flatnonzero(alone.any(axis=1)) + places[0]["top"]
+        assert rows.max() <= at["top"] + at["height"]
+    assert (together == every).mean() > 0.999
     heads.page.mouse.move(2, 2)
+    painted(heads)
     assert np.array_equal(line_ink(heads), every)
 
 
 def test_a_click_on_a_token_holds_its_lines_until_it_is_let_go(heads: HeadsPage) -> None:
     heads.open(sentence=SENTENCE, attention="cross", layer="0", head="0", view="lines")
     every = line_ink(heads)
-    heads.lines.click(position={"x": 20, "y": 1.7 * REM + 10})
+    first, second = ends(heads)[:2]
+    heads.matrix.click(position={"x": first["left"] + 10, "y": first["top"] + 10})
     heads.page.mouse.move(2, 2)
+    painted(heads)
     held = line_ink(heads)
     assert held.any()
     assert held.sum() < every.sum()
-    heads.lines.focus()
-    heads.page.keyboard.press("ArrowDown")
+    # Without a pointer, the button of another token does the same.
+    end(heads, 1).press("Enter")
+    painted(heads)
     assert not np.array_equal(line_ink(heads), held)
-    hint = heads.page.locator(".explorer .let-go")
-    expect(hint).to_contain_text("Escape, or a second click, deselects it.")
+    assert second["top"] > first["top"]
+    expect(heads.caption).to_have_text("Escape, or a second click, deselects it.")
     heads.page.evaluate("window.focused().blur()")
     heads.page.keyboard.press("Escape")
-    expect(hint).to_be_hidden()
+    expect(heads.caption).to_contain_text("Point at a token to see only its lines.")
+    painted(heads)
     assert np.array_equal(line_ink(heads), every)
 
 
@@ -456,12 +583,10 @@ def test_heads_laid_over_each_other_keep_their_colours_and_their_weights(
     expect(heads.heading).to_have_text("Cross-attention, 3 heads")
     names = [f"Layer {layer}, head {head}" for layer, head in ((0, 0), (0, 1), (1, 2))]
     expect(heads.legend).to_have_text([re.compile(name) for name in names])
-    swatches = heads.legend.locator(".swatch").evaluate_all(
-        "nodes => nodes.map(node => getComputedStyle(node).backgroundColor)"
-    )
+    heads.page.mouse.move(2, 2)
     colors = [channels(color) for color in LIGHT.heads[:3]]
-    assert swatches == [f"rgb({r}, {g}, {b})" for r, g, b in colors]
-    expect(heads.page.locator(".explorer .ring.compared")).to_have_count(3)
+    assert swatches(heads) == colors
+    expect(heads.page.locator(".heads-view .ring.compared")).to_have_count(3)
     heads.settle()
     heads.wait_for_query(compare="0.0-0.1-1.2", layer="1", head="2")
     frame, drawn = heads.frame(), pixels(heads.matrix)
@@ -475,9 +600,12 @@ def test_heads_laid_over_each_other_keep_their_colours_and_their_weights(
             weight = weights[query, key] if weights[query, key] >= 0.004 else 0
             expected = 255 + (np.array(colors[index]) - 255.0) * weight
             assert np.abs(shown - expected).max() <= 4, f"{(query, key)}: {shown}, {expected}"
-    heads.root.get_by_label("Remove Layer 0, head 0 from the picture").click()
+    left, top, height = heads.legend.first.evaluate(
+        "({ style }) => [style.left, style.top, style.height].map(parseFloat)"
+    )
+    heads.matrix.click(position={"x": left + 5, "y": top + height / 2})
     expect(heads.legend).to_have_count(2)
-    heads.root.get_by_label("Remove Layer 0, head 1 from the picture").click()
+    heads.legend.filter(has_text="Layer 0, head 1").press("Enter")
     expect(heads.legend).to_have_count(0)
     expect(heads.heading).to_have_text(title("cross", 1, 2))
     assert wrong_cells(heads, read(trace)) == []
