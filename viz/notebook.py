@@ -35,7 +35,7 @@ class Explorer(Brief):
     height: int
 
     def _repr_html_(self) -> str:
-        # A frame keeps styles and scripts of several explorers and of the notebook apart.
+        # A frame keeps styles and scripts of several pictures and of the notebook apart.
         return (
             f'<iframe title="Every attention head" sandbox="allow-scripts" '
             f'style="width: 100%; height: {self.height}px; border: 0" '

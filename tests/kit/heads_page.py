@@ -97,7 +97,7 @@ window.release = () => {
 };
 window.explorer = () => {
   for (const host of document.querySelectorAll("*")) {
-    const root = host.shadowRoot?.querySelector(".explorer, .heads-view");
+    const root = host.shadowRoot?.querySelector(".heads-view");
     if (root) return root;
   }
   return null;

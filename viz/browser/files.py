@@ -11,7 +11,6 @@ from pathlib import Path
 LARGE = {
     "model_view/component.js": "model_view/model_view.css",
     "exchange/exchange.js": "exchange/exchange.css",
-    "explorer/component.js": "explorer/explorer.css",
     "headline/headline.js": "headline/headline.css",
     "inquiries/inquiries.js": "inquiries/inquiries.css",
     "matrices/matrices.js": "matrices/matrices.css",

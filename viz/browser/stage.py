@@ -44,7 +44,7 @@ def stage_foot(
         translation: likewise.
         aside: what stands after them, as plain text; "" for nothing.
         languages: the codes of both; "" where one is not known.
-        shown: what is shown, as plain text; None follows the explorer, which knows it first.
+        shown: what is shown, as plain text; None follows the picture, which knows it first.
         keys: those that Python listens to, as the browser names them; letters are small.
         scene: of a talk, as `stage.name_scene` takes it; None for none.
         on_press: called after keys were pressed, for `handle_presses`.

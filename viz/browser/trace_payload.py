@@ -74,7 +74,7 @@ def values_of(
             model.explain.ablation_results.Effects; empty until somebody orders heads by it, None
             where nobody can.
         epoch: the browser takes `selection` once for every new epoch, and keeps its own else.
-        selection: what is selected at first, as explorer.js spells it.
+        selection: what is selected at first, as chosen.js spells it.
         stage: for a picture alone that fills the window.
         opens_cells: whether what makes a weight is known, so that a cell can be looked into.
         in_corpus: whether what heads do over many sentences was surveyed.

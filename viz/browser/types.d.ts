@@ -73,7 +73,6 @@ interface Titles {
   keyTitle: string;
   besideTitle?: string;
   besideMark?: string;
-  border?: number;
 }
 
 // Words on a page: a range of tokens of the source or of what was written.
@@ -155,7 +154,6 @@ interface Chart extends HTMLElement {
 
 // A matrix of a head, large.
 
-type Layer = { cells: Cells; color: string | null };
 type Axis = "queries" | "keys";
 type Box = { left: number; top: number; right: number; bottom: number };
 type Palette = import("./canvas/paint.js").Palette;
@@ -163,10 +161,6 @@ type Context = CanvasRenderingContext2D;
 
 interface MatrixCalls {
   point(cell: Cell | null, place?: Spot, isSpoken?: boolean): void;
-  pick(query: number, key: number): void;
-  label?(axis: Axis, place: number): void;
-  /** For a click on no cell. */
-  beside?(): void;
 }
 
 // A trace's payload (viz/browser/trace_payload.py): kinds of attention, whose axes are given by their index.
@@ -188,6 +182,8 @@ interface HeadFacts {
 }
 
 interface Kind extends Titles {
+  /** Where the target begins on the axes of all three kinds. */
+  border?: number;
   kind: string;
   name: string;
   short: string;
@@ -239,7 +235,7 @@ type ExplorerPayload = import("./canvas/trace_payload.js").TracePayload;
 /** A head's weights as numbers; `exact` where they were sent so. */
 type ExactCells = Cells & { weights: Float32Array; exact: boolean };
 
-// What is selected in the explorer, and how an address spells it.
+// What is selected among all heads, and how an address spells it.
 
 type Pair = [layer: number, head: number];
 type Only = { layer?: number; head?: number };

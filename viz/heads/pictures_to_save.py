@@ -52,5 +52,5 @@ def _compared(view: WholeView, site: Site, head: int) -> list[tuple[int, int]]:
         for place, number in pairs
         if int(place) < len(layers) and int(number) < n_heads
     ]
-    # As the explorer has it: the selected head is one of those that are compared, or none is.
+    # As the picture has it: the selected head is one of those that are compared, or none is.
     return heads if len(heads) > 1 and (site.layer, head) in heads else []

@@ -46,7 +46,7 @@ SELECTED = (
     *("attention", "layer", "head", "view", "cell", "compare", "order", "faint", "only", "off"),
     *READINGS,
 )
-"""What the explorer and the address both know."""
+"""What the picture and the address both know."""
 
 _NUMBER = r"[0-9]{1,3}"
 _PAIR = rf"{_NUMBER}\.{_NUMBER}"
@@ -117,7 +117,7 @@ class HeadsView(SwitchedOff):
 
     @property
     def selection(self) -> dict[str, str]:
-        """The selection, as the address and the explorer spell it."""
+        """The selection, as the address and the picture spell it."""
         return {
             each.name: each.write(getattr(self, each.name))
             for each in kept_in(HeadsView)

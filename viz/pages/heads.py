@@ -47,18 +47,18 @@ HEADS = KEYS("explorer")
 
 
 _KNOWN: Kept[Mapping[str, Any] | None] = Kept(KEYS("known"), nothing)
-"""The selection that the explorer shows."""
+"""The selection that the picture shows."""
 
 
 _SENT: Kept[tuple[int, Mapping[str, Any] | None]] = Kept(KEYS("sent"), lambda: (0, None))
-"""How many selections the explorer was sent that it did not make itself, and the last of them."""
+"""How many selections the picture was sent that it did not make itself, and the last of them."""
 
 
 HEADS_STAY = "The pictures go on showing what every head does while all are on."
 
 
 def on_selection() -> None:
-    """Take over a selection from the explorer."""
+    """Take over a selection from the picture."""
     selected = message_of(HEADS, "rested")
     if not isinstance(selected, Mapping):
         return
@@ -102,7 +102,7 @@ def is_stale(message: Mapping[str, Any]) -> bool:
 
 
 @fragment
-def show_explorer(question: Question) -> None:
+def show_heads(question: Question) -> None:
     """The picture, and below it what belongs to its selection."""
     if address.is_navigating():
         # A fragment runs alone, and another page concerns the whole app.
@@ -133,10 +133,10 @@ def show_explorer(question: Question) -> None:
         in_corpus=in_corpus(question),
         reading=None if prepared.reading == AS_RECORDED else (prepared.seen, prepared.facts),
     )
-    # Always there: in another place, the explorer would begin again with what was sent it last.
+    # Always there: in another place, the picture would begin again with what was sent it last.
     with st.container(key=KEYS("row")):
         if not stage.is_on():
-            # The explorer draws over it what it changes without the server; Save is below it.
+            # The picture draws over it what it changes without the server; Save is below it.
             with tab_row.tabs():
                 pass
     with stage.picture():
@@ -221,6 +221,6 @@ def show(question: Question) -> None:
     clamp_off(prepared)
     offer_keys(prepared)
     if HEADS not in st.session_state:
-        # Another page was shown meanwhile, and this explorer knows nothing yet.
+        # Another page was shown meanwhile, and this picture knows nothing yet.
         _KNOWN.value = None
-    show_explorer(question)
+    show_heads(question)

@@ -43,7 +43,7 @@ SECTION_ICONS = {
 
 
 WIDTH: Kept[object] = Kept(KEYS("width"), lambda: "wide")
-"""How wide the explorer says that it is."""
+"""How wide the picture of all heads says that it is."""
 
 
 def opens_cells(trace: Trace) -> bool:

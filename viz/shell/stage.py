@@ -164,7 +164,7 @@ def add(aside: str) -> None:
 
 
 def say(shown: str) -> None:
-    """Describe in the foot what is shown; otherwise the explorer does."""
+    """Describe in the foot what is shown; otherwise the picture does."""
     _CUE.value.shown = shown
 
 

@@ -18,9 +18,9 @@ const formsOf = (entry) => (typeof entry === "string" ? [entry] : Object.values(
 const placesIn = (text) => [...text.matchAll(/\{(\w+)\}/g)].map(([, name]) => name).sort();
 
 // What the site mounts, with what it is made of; the app alone has the other components.
-const FOLDERS = ["canvas", "model_view", "model_view/closeups", "model_view/panel", "model_view/walk", "explorer", "matrices", "reader", "steps"];
+const FOLDERS = ["canvas", "model_view", "model_view/closeups", "model_view/panel", "model_view/walk", "matrices", "reader", "steps"];
 // Never seen in the site: there is no Python to take a cell apart, and the file's own message is page.html's.
-const APP_ONLY = ["See below how the weight", "This browser cannot draw the picture"];
+const APP_ONLY = ["This browser cannot draw the picture"];
 const scripts = FOLDERS.flatMap((folder) => {
   const there = new URL(`../browser/${folder}/`, import.meta.url);
   const names = readdirSync(there).filter((name) => name.endsWith(".js") && !name.endsWith(".test.js"));

@@ -62,7 +62,7 @@ def test_who_takes_no_gzip_gets_it_plain(asked: dict[str, str]) -> None:
     assert "immutable" in answer.headers["cache-control"]
 
 
-@pytest.mark.parametrize("name", ["", "none.js", "explorer.0123456789abcdef.js", "../app.py"])
+@pytest.mark.parametrize("name", ["", "none.js", "stage.0123456789abcdef.js", "../app.py"])
 def test_a_name_that_is_not_known_is_not_there_and_nobody_keeps_that(name: str) -> None:
     answer = client().get(f"/code/{name}".replace("..", "%2e%2e"))
     assert answer.status_code == 404
@@ -100,6 +100,6 @@ def test_the_server_puts_its_headers_on_scripts_too() -> None:
     app = PlainTextResponse(ELSEWHERE)
     for each in reversed(MIDDLEWARE):
         app = each.cls(app, *each.args, **each.kwargs)
-    answer = TestClient(app).get(f"/{address('explorer/component.js')}")
+    answer = TestClient(app).get(f"/{address('model_view/component.js')}")
     assert answer.headers["x-content-type-options"] == "nosniff"
     assert "script-src 'self'" in answer.headers["content-security-policy"]

@@ -1,10 +1,10 @@
-// One head, large: tokens on both axes, the exact weight under the pointer, and each row's prediction beside it.
+// One matrix, large: tokens on both axes, the exact value under the pointer, and each row's prediction beside it.
 
 import constants from "../../draw/constants.json" with { type: "json" };
 import { element, fitted, penOf } from "./dom.js";
 import { cellAt } from "./geometry.js";
 import { signed } from "./numbers.js";
-import { HATCH_PERIOD, STRONG, paintCells, weightAt } from "./paint.js";
+import { STRONG, paintCells, weightAt } from "./paint.js";
 
 const CELL_MOST = { width: 96, height: 60 };
 const CELL_LEAST = 0.05;
@@ -24,13 +24,13 @@ function shortTitle(title) {
   return title.split(/\s*[:：]/)[0];
 }
 
-/** The large picture of heads of one kind of attention. @template {MatrixCalls} [Calls=MatrixCalls] */
+/** The large picture of a matrix. @template {MatrixCalls} [Calls=MatrixCalls] */
 export class Matrix {
   // What is drawn.
   /** @type {Titles} */
   kind;
-  /** @type {Layer[]} */
-  heads;
+  /** @type {Cells} */
+  cells;
   /** @type {Palette} */
   palette;
   /** @type {string[]} */
@@ -40,7 +40,6 @@ export class Matrix {
   /** @type {string[] | null} */
   beside = null;
   heightGiven = 0;
-  keepsBeside = false;
   /** The largest side of cells that are squares, in pixels; null for cells that fill the room. @type {number | null} */
   side = null;
   /** The height of the column labels, and the least that they take so that neighbours are level. */
@@ -80,7 +79,6 @@ export class Matrix {
     this.zoom = 0;
     // On a stage, cells grow to fill the available space.
     this.fills = false;
-    this.most = CELL_MOST;
     this.canvas = element("canvas", "matrix", { tabindex: "0", role: "application" });
     this.row = element("div", "band", { hidden: "" });
     this.column = element("div", "band", { hidden: "" });
@@ -93,7 +91,6 @@ export class Matrix {
     this.root.addEventListener("scroll", () => this._scrolled());
     this.canvas.addEventListener("pointermove", (event) => this._pointed(event));
     this.canvas.addEventListener("pointerleave", () => this._mark(null));
-    this.canvas.addEventListener("click", (event) => this._clicked(event));
     this.canvas.addEventListener("keydown", (event) => this._key(event));
     this.canvas.addEventListener("blur", () => this._mark(null));
     this.root.addEventListener(
@@ -105,29 +102,6 @@ export class Matrix {
       },
       { passive: false },
     );
-  }
-
-  /**
-   * Shows heads of one kind of attention.
-   *
-   * @param {{ axes: string[][] }} payload
-   * @param {Kind} kind
-   * @param {Layer[]} heads - several are drawn as coloured stripes.
-   * @param {Palette} palette
-   * @param {Cell | null} picked - the cell whose query and key the page takes apart.
-   * @param {number} height
-   */
-  show(payload, kind, heads, palette, picked, height) {
-    this.draw({
-      kind,
-      heads,
-      palette,
-      heightGiven: height,
-      queries: payload.axes[kind.queries],
-      keys: payload.axes[kind.keys],
-      beside: kind.beside === null ? null : payload.axes[kind.beside],
-    });
-    this.pick(picked);
   }
 
   /** Redraws with the given fields replaced. @type {(given: Partial<Matrix<Calls>>) => void} */
@@ -160,7 +134,7 @@ export class Matrix {
 
   /** Lights rows and columns, by their places. @type {(places: { queries: number[]; keys: number[] }) => void} */
   light({ queries, keys }) {
-    if (!this.heads) return;
+    if (!this.cells) return;
     const { scrollLeft, scrollTop } = this.root;
     const band = (/** @type {number} */ x, /** @type {number} */ y, /** @type {number} */ width, /** @type {number} */ height) => {
       const made = element("div", "band lit");
@@ -193,7 +167,7 @@ export class Matrix {
     const room = Math.max(this.root.parentElement?.clientWidth ?? 0, 120);
     const narrow = room < 30 * this.rem;
     const title = 1.5 * this.rem;
-    const sides = this.beside && (!narrow || this.keepsBeside) ? 2 : 1;
+    const sides = this.beside ? 2 : 1;
     const spare = (room - 1.25 * LABEL_LEAST * this.rem * this.keys.length) / sides - title - 8;
     const most = Math.max((narrow ? 0.22 : 0.2) * room, Math.min(LABELS_MOST * room, spare));
     const longest = widest(this.queries);
@@ -203,11 +177,10 @@ export class Matrix {
       context.font = this.font;
     }
     this.left = title + Math.min(widest(this.queries), most) + 8;
-    // A phone has no room for predictions; the tooltip names them.
     const arrow = sides > 1 ? context.measureText(`${this.kind.besideMark} `).width : 0;
     this.right = sides > 1 ? title + Math.min(Math.ceil(arrow + widest(this.beside ?? [])), most) + 8 : 4 + (this.overhang?.(context, room - this.left) ?? 0);
     const fit = (room - this.left - this.right) / Math.max(1, this.keys.length);
-    const limit = this.fills ? { width: Infinity, height: Infinity } : this.most;
+    const limit = this.fills ? { width: Infinity, height: Infinity } : CELL_MOST;
     const across = Math.min(fit, limit.width, this.side ?? Infinity) * MATRIX_ZOOMS[this.zoom];
     const keysWidest = this._fitKeys(context, across);
     this.labels = this._labelHeight(keysWidest);
@@ -272,11 +245,6 @@ export class Matrix {
     return Boolean(this.beside) && this.right > 10;
   }
 
-  /** Whether every row and column has room for its label. */
-  isComplete() {
-    return this.cellHeight >= 1.05 * this.size && (!this.slope || this.cellWidth >= 1.15 * this.keySize);
-  }
-
   /** @type {(key: number) => number} */
   _x(key) {
     return this.left + key * this.cellWidth;
@@ -293,7 +261,7 @@ export class Matrix {
   }
 
   paint() {
-    if (!this.heads) return;
+    if (!this.cells) return;
     const { context, density } = fitted(this.canvas, this.view.width, this.view.height);
     const [dx, dy] = [this.root.scrollLeft, this.root.scrollTop];
     context.setTransform(1, 0, 0, 1, 0, 0);
@@ -304,18 +272,15 @@ export class Matrix {
       right: this.view.width - this.right,
       bottom: Math.min(this.view.height, this.top + this.cellHeight * this.queries.length - dy),
     };
-    if (this.queries.length && this.keys.length) {
-      if (this.heads.length === 1) this._single(context, density, dx, dy, shown);
-      else this._stripes(context, density, dx, dy, shown);
-    }
+    if (this.queries.length && this.keys.length) this._values(context, density, dx, dy, shown);
     this._gaps(context, density, dx, dy, shown);
     context.setTransform(density, 0, 0, density, 0, 0);
-    if (this.heads.length === 1) this._numbers(context, dx, dy, shown);
+    this._numbers(context, dx, dy, shown);
     this._labels(context, dx, dy, shown);
   }
 
   /** @type {(context: Context, density: number, dx: number, dy: number, shown: Box) => void} */
-  _single(context, density, dx, dy, shown) {
+  _values(context, density, dx, dy, shown) {
     const width = Math.round(this.keys.length * this.cellWidth * density);
     const height = Math.round(this.queries.length * this.cellHeight * density);
     const [left, top] = [Math.round(this.left * density), Math.round(this.top * density)];
@@ -324,64 +289,8 @@ export class Matrix {
     const image = context.createImageData(wide, high);
     const pixels = new Uint32Array(image.data.buffer);
     const [offX, offY] = [Math.round(dx * density), Math.round(dy * density)];
-    paintCells(pixels, wide, high, this.heads[0].cells, width, height, offX, offY, this.palette);
+    paintCells(pixels, wide, high, this.cells, width, height, offX, offY, this.palette);
     context.putImageData(image, left, top);
-  }
-
-  /** Draws several heads: one stripe per head in each cell, with the weight as opacity.
-   * @type {(context: Context, density: number, dx: number, dy: number, shown: Box) => void} */
-  _stripes(context, density, dx, dy, shown) {
-    context.setTransform(density, 0, 0, density, 0, 0);
-    context.save();
-    context.beginPath();
-    context.rect(shown.left, shown.top, shown.right - shown.left, shown.bottom - shown.top);
-    context.clip();
-    context.fillStyle = this.palette.theme.ground;
-    context.fillRect(shown.left, shown.top, shown.right - shown.left, shown.bottom - shown.top);
-    const stripe = this.cellWidth / this.heads.length;
-    for (const [index, { cells, color }] of this.heads.entries()) {
-      context.fillStyle = color ?? this.palette.theme.text;
-      for (let query = 0; query < cells.nQueries; query++) {
-        for (let key = 0; key < cells.nKeys; key++) {
-          const place = query * cells.nKeys + key;
-          if (cells.allowed !== null && !cells.allowed[place]) continue;
-          const weight = weightAt(cells, place);
-          if (weight < 0.004) continue;
-          context.globalAlpha = weight ** this.palette.gamma;
-          context.fillRect(this._x(key) - dx + index * stripe, this._y(query) - dy, stripe, this.cellHeight);
-        }
-      }
-    }
-    context.globalAlpha = 1;
-    this._hatched(context, dx, dy);
-    context.restore();
-  }
-
-  /** @type {(context: Context, dx: number, dy: number) => void} */
-  _hatched(context, dx, dy) {
-    const { allowed, nKeys, nQueries } = this.heads[0].cells;
-    if (allowed === null) return;
-    context.fillStyle = this._hatchPattern(context);
-    for (let query = 0; query < nQueries; query++) {
-      for (let key = 0; key < nKeys; key++) {
-        if (allowed[query * nKeys + key]) continue;
-        context.fillRect(this._x(key) - dx, this._y(query) - dy, this.cellWidth, this.cellHeight);
-      }
-    }
-  }
-
-  /** @type {(context: Context) => CanvasPattern} */
-  _hatchPattern(context) {
-    const size = 2 * HATCH_PERIOD;
-    const { theme } = this.palette;
-    const tile = document.createElement("canvas");
-    tile.width = tile.height = size;
-    const pen = penOf(tile);
-    pen.fillStyle = theme.forbidden;
-    pen.fillRect(0, 0, size, size);
-    pen.fillStyle = theme.hatch;
-    for (let place = 0; place < size; place++) pen.fillRect(size - 1 - place, place, 2, 1);
-    return /** @type {CanvasPattern} */ (context.createPattern(tile, "repeat"));
   }
 
   /** Draws the lines between cells, on the exact pixels where one cell ends and the next begins.
@@ -397,7 +306,7 @@ export class Matrix {
     const row = (/** @type {number} */ query) => top + Math.ceil((query * high) / this.queries.length) - whole(dy);
     const thin = Math.max(1, Math.round(density));
     context.setTransform(1, 0, 0, 1, 0, 0);
-    context.fillStyle = this.heads.length > 1 ? theme.grid : theme.ground;
+    context.fillStyle = theme.ground;
     if (Math.min(this.cellWidth, this.cellHeight) >= LINES_BETWEEN_FROM) {
       for (let key = 1; key < this.keys.length; key++) {
         if (column(key) > left && column(key) < right) context.fillRect(column(key), top, thin, bottom - top);
@@ -405,12 +314,6 @@ export class Matrix {
       for (let query = 1; query < this.queries.length; query++) {
         if (row(query) > top && row(query) < bottom) context.fillRect(left, row(query), right - left, thin);
       }
-    }
-    if (this.kind.border !== undefined) {
-      context.fillStyle = theme.text;
-      const [x, y] = [column(this.kind.border), row(this.kind.border)];
-      if (x > left && x < right) context.fillRect(x - thin, top, 2 * thin, bottom - top);
-      if (y > top && y < bottom) context.fillRect(left, y - thin, right - left, 2 * thin);
     }
     context.strokeStyle = theme.grid;
     context.lineWidth = thin;
@@ -421,7 +324,7 @@ export class Matrix {
   _numbers(context, dx, dy, shown) {
     const { theme } = this.palette;
     if (this.cellWidth < NUMBERED.width * this.rem || this.cellHeight < NUMBERED.height * this.rem) return;
-    const cells = this.heads[0].cells;
+    const { cells } = this;
     context.font = this.numbers;
     context.textAlign = "center";
     context.textBaseline = "middle";
@@ -531,9 +434,7 @@ export class Matrix {
     };
     turned(this.kind.queryTitle, 0.55 * this.rem, theme.muted, shown.top);
     if (!this._hasBeside()) return;
-    // In the joint picture, only decoder rows predict.
-    const first = Math.max(shown.top, this._y(this.kind.border ?? 0) - this.root.scrollTop);
-    if (first < shown.bottom) turned(this.kind.besideTitle ?? "", this.view.width - 0.55 * this.rem, theme.accent, first);
+    turned(this.kind.besideTitle ?? "", this.view.width - 0.55 * this.rem, theme.accent, shown.top);
   }
 
   /** The text, shortened to fit the width. @type {(context: Context, text: string, width: number) => string} */
@@ -553,32 +454,9 @@ export class Matrix {
     return cellAt(this, x + this.root.scrollLeft, y + this.root.scrollTop);
   }
 
-  /** The label under the pointer: its axis and its place; null for none. @type {(event: Spot) => [Axis, number] | null} */
-  _labelAt(event) {
-    const box = this.canvas.getBoundingClientRect();
-    const [x, y] = [event.clientX - box.left, event.clientY - box.top];
-    const across = Math.floor((x + this.root.scrollLeft - this.left) / this.cellWidth);
-    const down = Math.floor((y + this.root.scrollTop - this.top) / this.cellHeight);
-    const isRow = down >= 0 && down < this.queries.length && y >= this.top;
-    const isColumn = across >= 0 && across < this.keys.length && x >= this.left;
-    const isBeside = this._hasBeside() && x > this.view.width - this.right;
-    if (isRow && (x < this.left || isBeside)) return ["queries", down];
-    return isColumn && y < this.top ? ["keys", across] : null;
-  }
-
   /** @type {(event: PointerEvent) => void} */
   _pointed(event) {
-    const cell = this._cellAt(event);
-    this._mark(cell, event);
-    const label = cell ? null : this._labelAt(event);
-    if (label) this.on.label?.(...label);
-  }
-
-  /** @type {(event: MouseEvent) => void} */
-  _clicked(event) {
-    const cell = this._cellAt(event);
-    if (cell) this.on.pick(...cell);
-    else this.on.beside?.();
+    this._mark(this._cellAt(event), event);
   }
 
   /** @type {(event: KeyboardEvent) => void} */
@@ -590,8 +468,7 @@ export class Matrix {
       const [down, right] = this.cursor ? steps[event.key] : [0, 0];
       const clamp = (/** @type {number} */ value, /** @type {number} */ count) => Math.max(0, Math.min(count - 1, value));
       this._mark([clamp(query + down, this.queries.length), clamp(key + right, this.keys.length)]);
-    } else if ((event.key === "Enter" || event.key === " ") && this.cursor) this.on.pick(...this.cursor);
-    else if (event.key === "+" || event.key === "=") this.zoomBy(1);
+    } else if (event.key === "+" || event.key === "=") this.zoomBy(1);
     else if (event.key === "-") this.zoomBy(-1);
     else if (event.key === "Escape") this._mark(null);
     else return;

@@ -35,7 +35,7 @@ export function pageTheme(root, themes) {
   return theme;
 }
 
-// Events between explorer and stage: SHOWN says what is shown, ASK asks for it.
+// Events between all heads and the stage: SHOWN says what is shown, ASK asks for it.
 export const SHOWN_EVENT = "headscope-shown";
 export const ASK_EVENT = "headscope-ask";
 

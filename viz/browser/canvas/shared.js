@@ -2,7 +2,7 @@
 
 const SHARED_EVENT = "headscope-shared";
 
-// Asks the explorer to switch every head on.
+// Asks the picture of all heads to switch every head on.
 export const ALL_ON_EVENT = "headscope-all-on";
 
 // Asks why the token in a place of the translation, from 1, was written and not another.

@@ -112,7 +112,7 @@ export class LargePair {
     this.panels = [0, 1, 2].map((run) => {
       const point = (/** @type {Cell | null} */ cell, /** @type {Spot | undefined} */ place, /** @type {boolean | undefined} */ spoken) =>
         this._point(run, cell, place, spoken);
-      return new PairPanel({ point, pick: nothing, scrolled: nothing, zoomed: nothing, stroked: nothing, edited: nothing }, empty);
+      return new PairPanel({ point, scrolled: nothing, zoomed: nothing, stroked: nothing, edited: nothing }, empty);
     });
     for (const panel of this.panels) panel.frame.replaceChildren(panel.title, panel.room);
   }

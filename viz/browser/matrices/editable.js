@@ -95,8 +95,6 @@ export class EditablePanel extends Panel {
     super._pointed(event);
   }
 
-  _clicked() {}
-
   /** @type {(event: KeyboardEvent) => void} */
   _key(event) {
     const control = event.ctrlKey || event.metaKey;

@@ -108,7 +108,6 @@ class Matrices {
         /** @type {ConstructorParameters<typeof Panel>[0]} */
         const on = {
           point: (cell, place, spoken) => this._point(index, cell, place, spoken),
-          pick: () => {},
           scrolled: (left, top) => this._scrolled(index, left, top),
           zoomed: (step) => this._zoomBy(step),
           stroked: () => this._marked(),

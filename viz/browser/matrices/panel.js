@@ -69,8 +69,6 @@ export class Panel extends Matrix {
   constructor(on, given) {
     super(on);
     this.given = given;
-    // Even a narrow matrix keeps its predictions, because its neighbours show theirs.
-    this.keepsBeside = true;
     this.room.append(this.root);
     this.frame.append(element("div", "heading", {}, this.sign, this.title), this.note, this.room);
     this.root.addEventListener("scroll", () => on.scrolled(this.root.scrollLeft, this.root.scrollTop));
@@ -138,7 +136,7 @@ export class Panel extends Matrix {
         besideTitle: given.besideTitle,
         besideMark: "",
       },
-      heads: [{ cells: given.cells, color: null }],
+      cells: given.cells,
       palette,
       heightGiven: height,
       queries: given.queries,
