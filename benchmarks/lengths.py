@@ -4,13 +4,17 @@
 
 Encoders of BERT's shape with heads of 8 dimensions and random weights, by torch's fused kernel and
 by hand (eager), each in a process of its own. Prints the plain pass, the recorded pass with its
-file, its memory above the plain pass, the saved file, and what opening it and its first head take.
+file, its memory above the plain pass, the saved file, and what opening it and its first head take;
+and of what one page can show, that page: what writing it takes, its size, in headless Chromium the
+time until its first picture and until another head is drawn, and the time of the slowest of twenty
+frames of coming closer.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import math
 import resource
 import subprocess
 import sys
@@ -25,7 +29,9 @@ from transformers import BertConfig, BertModel
 
 import headscope as hs
 from benchmarks._measure import write
+from benchmarks.browser import VIEWPORT, chromium
 from model.trace.rounded_weights import Bits
+from viz.heads.standalone import MOST_WEIGHTS
 
 T = TypeVar("T")
 
@@ -33,6 +39,23 @@ LENGTHS = (128, 512, 1024)
 SHAPES = ((12, 12), (32, 32))
 ATTENTION = ("sdpa", "eager")
 HEAD_WIDTH = 8
+
+CLOCK = """
+window.view = () => document.querySelector("#drawing")?.shadowRoot?.querySelector(".heads-view");
+const frame = () => new Promise(requestAnimationFrame);
+// Milliseconds since the page was asked for, or the last press, until something else is drawn.
+let pressed = 0;
+addEventListener("pointerdown", () => (pressed = performance.now()), true);
+window.painted = async before => {
+  while ((window.view()?.dataset.painted ?? before) === before) await frame();
+  await frame();
+  return performance.now() - pressed;
+};
+window.frame = async () => {
+  const began = await frame();
+  return (await frame()) - began;
+};
+"""
 
 
 def peak() -> float:
@@ -80,6 +103,7 @@ def measure(layers: int, heads: int, tokens: int, attention: str, bits: Bits) ->
         size = file.stat().st_size
         opened, opening = timed(lambda: hs.Trace.load(file))
         _, head = timed(lambda: opened.attention("encoder", layers - 1).head(heads - 1))
+        page = pictured(opened, Path(folder, "long.html")) if fits(opened) else {}
     return {
         "layers": layers,
         "heads": heads,
@@ -92,6 +116,40 @@ def measure(layers: int, heads: int, tokens: int, attention: str, bits: Bits) ->
         "file_mb": round(size / 1e6, 1),
         "opened_ms": round(1000 * opening, 1),
         "head_ms": round(1000 * head, 1),
+        **page,
+    }
+
+
+def fits(trace: hs.Trace) -> bool:
+    """Whether one page can show all of a trace."""
+    return sum(math.prod(each.shape) for each in trace.maps.values()) <= MOST_WEIGHTS
+
+
+def pictured(trace: hs.Trace, file: Path) -> dict[str, float]:
+    """What the page of a trace takes."""
+    page, written = timed(lambda: hs.show(trace).page)
+    file.write_text(page, encoding="utf-8")
+    with chromium() as browser:
+        window = browser.new_page(viewport=VIEWPORT)
+        window.add_init_script(CLOCK)
+        window.goto(file.as_uri(), wait_until="commit")
+        opened = window.evaluate("() => window.painted('')")
+        # In the middle of the overview, and of the picture beside it.
+        before = window.evaluate("() => window.view().dataset.painted")
+        window.mouse.click(0.25 * VIEWPORT["width"], 0.4 * VIEWPORT["height"])
+        other = window.evaluate("before => window.painted(before)", before)
+        window.mouse.move(0.75 * VIEWPORT["width"], 0.5 * VIEWPORT["height"])
+        window.keyboard.down("Control")
+        frames = []
+        for _ in range(20):
+            window.mouse.wheel(0, -40)
+            frames.append(window.evaluate("() => window.frame()"))
+    return {
+        "page_s": round(written, 2),
+        "page_mb": round(file.stat().st_size / 1e6, 1),
+        "picture_s": round(opened / 1000, 2),
+        "other_head_ms": round(other),
+        "frame_ms": round(max(frames)),
     }
 
 
@@ -123,7 +181,8 @@ def main(argv: list[str] | None = None) -> None:
                 if not rows:
                     print("  ".join(row))
                 rows.append(row)
-                print("  ".join(f"{value:>{len(name)}}" for name, value in row.items()), flush=True)
+                shown = [f"{row.get(name, '–'):>{len(name)}}" for name in rows[0]]
+                print("  ".join(shown), flush=True)
     write("lengths", torch.device("cpu"), bits=asked.bits, rows=rows)
 
 
