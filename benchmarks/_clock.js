@@ -30,7 +30,7 @@
     }
   }
 
-  function explorer() {
+  function headsView() {
     if (root?.isConnected) return root;
     root = null;
     for (const host of document.querySelectorAll('[data-testid="stMain"] *')) {
@@ -41,7 +41,7 @@
   }
 
   function painted() {
-    const text = explorer()?.dataset.painted;
+    const text = headsView()?.dataset.painted;
     return text ? JSON.parse(text) : null;
   }
 
@@ -51,7 +51,7 @@
   }
 
   function tooltip() {
-    return explorer()?.getRootNode().querySelector("div.tooltip:not([hidden])") ?? null;
+    return headsView()?.getRootNode().querySelector(":is(div.tooltip, .tip):not([hidden])") ?? null;
   }
 
   /** Watches visible changes in the main part of the page; the returned function waits for the last one and returns its time. */
@@ -159,18 +159,20 @@
 
     /** The tiles under which nothing else lies, each with its head and its centre in window coordinates. */
     tiles() {
-      const overview = explorer().querySelector("[data-tiles]");
-      const canvas = explorer().querySelector("canvas.overview");
+      const overview = headsView().querySelector("[data-tiles]");
+      const canvas = headsView().querySelector("canvas.overview");
       const { left, top } = canvas.getBoundingClientRect();
       return JSON.parse(overview.dataset.tiles)
         .map((tile) => ({ ...tile, x: left + tile.x + tile.width / 2, y: top + tile.y + tile.height / 2 }))
-        .filter(({ x, y }) => explorer().contains(explorer().getRootNode().elementFromPoint(x, y)));
+        .filter(({ x, y }) => headsView().contains(headsView().getRootNode().elementFromPoint(x, y)));
     },
 
     /** The box of the large matrix in window coordinates. */
     matrix() {
-      const { left, top, width, height } = explorer().querySelector("canvas.matrix").getBoundingClientRect();
-      return { left, top, width, height };
+      const canvas = headsView().querySelector("canvas.space");
+      const { left, top } = canvas.getBoundingClientRect();
+      const [x, y, width, height] = JSON.parse(canvas.dataset.cells);
+      return { left: left + x, top: top + y, width, height };
     },
 
     hold: () => void (held = []),

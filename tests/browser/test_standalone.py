@@ -1,5 +1,6 @@
 """The heads view as one file: opened from disk, offline, and held to the trace it came from."""
 
+import io
 import re
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -17,6 +18,7 @@ from model.explain.reading import Reading, ReadTrace, read
 from model.trace.attention_map import Tokens
 from model.trace.trace import Trace
 from model.translate.translator import Translator
+from tests.kit import traces
 from tests.kit.heads_page import SENTENCE, HeadsPage, picture, pixels, wrong_cells, wrong_tiles
 from viz.draw.labels import axis_texts
 from viz.draw.themes import DARK, LIGHT
@@ -84,6 +86,43 @@ def test_every_cell_has_the_colour_that_the_app_gives_it(opened: Opened, trace: 
         heads.control(text).click()
         heads.wait_for_painted(attention=attention)
         assert wrong_cells(heads, read(trace), look=DARK) == []
+
+
+def test_in_a_long_text_a_token_is_found_and_come_close_to(opened: Opened) -> None:
+    words = [f"w{place}" for place in range(60)]
+    long = Trace.load(io.BytesIO(traces.packed(traces.entries(words, "encoder"))))
+    heads = opened(document(long))
+    page = heads.page
+
+    def cells() -> list[float]:
+        found: list[float] = page.evaluate(
+            "JSON.parse(window.explorer().querySelector('canvas.space').dataset.cells)"
+        )
+        return found
+
+    _, _, whole, *_ = cells()
+    field = page.get_by_role("searchbox", name="Find a token")
+    field.fill("W5")
+    # w5, and w50 to w59.
+    expect(page.locator(".finding .count")).to_have_text("11 found")
+    field.press("Enter")
+    field.press("Enter")
+    expect(page.locator(".finding .count")).to_have_text("2 of 11")
+    page.wait_for_function(
+        """least => {
+            const canvas = window.explorer().querySelector("canvas.space");
+            const [left, , width] = JSON.parse(canvas.dataset.cells);
+            const found = left + (50.5 / 60) * width;
+            return width > least && found > 0 && found < canvas.getBoundingClientRect().width;
+        }""",
+        arg=2 * whole,
+    )
+    field.fill("")
+    page.wait_for_function(
+        "whole => Math.abs(JSON.parse("
+        "window.explorer().querySelector('canvas.space').dataset.cells)[2] - whole) < 1",
+        arg=whole,
+    )
 
 
 def test_it_follows_the_readers_choice_of_light_and_dark(opened: Opened, trace: Trace) -> None:

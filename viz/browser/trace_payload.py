@@ -63,7 +63,6 @@ def values_of(
     epoch: int = 0,
     selection: Mapping[str, str] | None = None,
     stage: bool = False,
-    opens_cells: bool = True,
     in_corpus: bool = False,
     vectors: bool = False,
 ) -> dict[str, Any]:
@@ -76,7 +75,6 @@ def values_of(
         epoch: the browser takes `selection` once for every new epoch, and keeps its own else.
         selection: what is selected at first, as chosen.js spells it.
         stage: for a picture alone that fills the window.
-        opens_cells: whether what makes a weight is known, so that a cell can be looked into.
         in_corpus: whether what heads do over many sentences was surveyed.
         vectors: whether queries, keys, values and scores go along, as far as they were recorded
             and up to EXACT_CELLS numbers in all: for a file, which can ask no model.
@@ -113,7 +111,6 @@ def values_of(
         "notes": list(seen.notes),
         "surveyed": bool(labels),
         "canSwitchOff": effects is not None,
-        "opensCells": opens_cells,
         "inCorpus": in_corpus,
         JOINT: is_joint(seen),
         "stage": stage,

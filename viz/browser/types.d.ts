@@ -224,7 +224,6 @@ interface ExplorerHeader {
   notes: string[];
   surveyed: boolean;
   canSwitchOff: boolean;
-  opensCells: boolean;
   inCorpus: boolean;
   joint: boolean;
   stage: boolean;

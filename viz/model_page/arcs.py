@@ -27,6 +27,10 @@ LETTERS: int = CONSTANTS["LETTERS"]
 """Tokens of a word, on average, from which on its tokens are shown one by one, as letters are."""
 
 
+MOST_BY_LAYER = 128
+"""Of a text of more words, layers have no arcs of their own: they would be most of a page."""
+
+
 @dataclass(frozen=True, slots=True)
 class Word:
     """A word of one side.
@@ -164,7 +168,13 @@ def _within(trace: Trace, kind: AttentionKind) -> Arcs:
     keys = words_of(maps[0].keys)
     n_heads = maps[0].n_heads
     means = [each.weights.mean(axis=0) for each in maps]
-    if kind is AttentionKind.DECODER:
+    if kind is not AttentionKind.DECODER and len(own) > MOST_BY_LAYER:
+        said = (
+            "Arcs: which words a word looks at, the mean of all "
+            f"{count_of(n_heads * len(maps), 'head')}."
+        )
+        means = [np.mean(means, axis=0)]
+    elif kind is AttentionKind.DECODER:
         said = (
             "Arcs: which earlier words the model looks at after reading a word, the mean of its "
             f"{count_of(n_heads * len(maps), 'head')}."

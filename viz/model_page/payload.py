@@ -123,7 +123,6 @@ def pack(
         "epoch": epoch,
         "selection": selection,
         "stage": stage,
-        "opens_cells": False,
         "in_corpus": in_corpus,
     }
     heads = values_of(figure.seen, figure.facts, figure.labels, vectors=vectors, **shown)

@@ -13,7 +13,7 @@ from model.trace.attention_map import AttentionKind, AttentionMap, Site, Tokens
 from model.trace.trace import Trace
 from model.translate.text_models import load_reader
 from tests.kit.traces import DECODER_WORDS, ENCODER_WORDS, entries, packed
-from viz.model_page.arcs import arcs_of, words_of
+from viz.model_page.arcs import MOST_BY_LAYER, arcs_of, words_of
 
 CHECKPOINTS = Path(__file__).parents[3] / "checkpoints"
 CROSS = AttentionKind.CROSS
@@ -119,6 +119,18 @@ def test_an_encoder_alone_has_a_frame_a_layer(tmp_path: Path) -> None:
     for frame, layer in enumerate(trace.layers(AttentionKind.ENCODER)):
         mean = trace.attention(AttentionKind.ENCODER, layer).weights.mean(axis=0)
         np.testing.assert_allclose(arcs.weights[frame], mean, atol=1e-6)
+
+
+def test_a_long_text_of_an_encoder_has_one_frame_for_all_layers(tmp_path: Path) -> None:
+    words = [f"w{place}" for place in range(MOST_BY_LAYER + 1)]
+    file = tmp_path / "long.npz"
+    file.write_bytes(packed(entries(words, "encoder")))
+    trace = Trace.load(file)
+    arcs = arcs_of(trace, None)
+    assert len(arcs.weights) == 1
+    assert "all 6 heads" in arcs.said
+    every = np.concatenate([each.weights for each in trace.maps.values()])
+    np.testing.assert_allclose(arcs.weights[0], every.mean(axis=0), atol=1e-6)
 
 
 def test_a_decoder_alone_looks_back_with_the_mean_of_all_heads(tmp_path: Path) -> None:

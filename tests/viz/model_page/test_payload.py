@@ -52,7 +52,7 @@ def figure(translator: Translator, trace: Trace, blocks: Blocks) -> Figure:
 
 def test_it_holds_the_trace_as_the_explorer_is_sent_it(figure: Figure) -> None:
     found = Decoded(pack(figure, key="k"))
-    sent = Decoded(pack_trace(figure.seen, figure.facts, {}, opens_cells=False))
+    sent = Decoded(pack_trace(figure.seen, figure.facts, {}))
     assert found.header.keys() > sent.header.keys()
     for name in sent.header.keys() - {"payload"}:
         np.testing.assert_equal(found.header[name], sent.header[name])

@@ -11,6 +11,7 @@ import { ASK_EVENT, pageGround, pageTheme } from "../canvas/page.js";
 import { Palette } from "../canvas/paint.js";
 import { ALL_ON_EVENT, heed, meets } from "../canvas/shared.js";
 import { tr } from "../canvas/wording.js";
+import { Finding } from "./finding.js";
 import { altOf, captionOf } from "./head_words.js";
 import { chosenOf, legalChosen } from "./panel/chosen.js";
 import { HeadsPanel, compareHint } from "./panel/panel.js";
@@ -73,6 +74,8 @@ export class HeadsView {
     this.showing = this.model.travel.showing;
     this.showing.hasGamma = true;
     this.showing.told = (how) => this._heard(how);
+    this.finding = new Finding(this);
+    this.panel.tools.unfolds.before(this.finding.root);
     this.hint = element("p", "hint", { hidden: "" });
     this.caption = element("p", "caption");
     this.spoken = element("div", "spoken", { "aria-live": "polite" });
@@ -140,7 +143,7 @@ export class HeadsView {
     this.state = legalChosen(asked ? chosen : { ...this.state, ...(keeps ? {} : { cell: null }) }, this.payload);
     if (asked) this.telling.knows(chosen);
     this._draw(true);
-    this._lead(asked ? this._head : this._place);
+    this._lead(asked ? this.headPlace : this._place);
     this.root.dataset.payload = id;
     // In a trace with fewer layers or heads, the selection may be another.
     this.telling.report();
@@ -184,7 +187,7 @@ export class HeadsView {
     if (place.at === "row" || place.at === "weight") return this.model.travel.out();
     // What is presented stays as it is: there Escape leaves the stage.
     if (this.figure.stage) return false;
-    if (place.at !== "head") this.model.travel.go(this._head);
+    if (place.at !== "head") this.model.travel.go(this.headPlace);
     else if (this.showing.pinned) return this.showing.letGo();
     else if (this.picked) this.pick(this.picked);
     else return this.panel.letGo() || this.model.travel.back();
@@ -206,23 +209,23 @@ export class HeadsView {
   // ---- the place --------------------------------------------------------------------------------------------------
 
   /** Where the selected head lies in the model. @returns {Extract<Place, { at: "head" }>} */
-  get _head() {
+  get headPlace() {
     const { attention, layer, head } = this.state;
     return { at: "head", kind: attention, layer: this.payload.kind(attention).layers[layer], head };
   }
 
   /** Where the marked cell lies; null where none is, or where it has no place of its own. @returns {Place | null} */
   get _weight() {
-    const { figure, _head } = this;
+    const { figure, headPlace } = this;
     if (!this.state.cell || figure.reading) return null;
     const [query, key] = this.state.cell;
-    const part = _head.kind === constants.JOINT ? partOfJoint(figure, query, key) : { kind: _head.kind, query, key };
-    return part && part.key !== null ? { at: "weight", kind: part.kind, layer: _head.layer, head: _head.head, query: part.query, key: part.key } : null;
+    const part = headPlace.kind === constants.JOINT ? partOfJoint(figure, query, key) : { kind: headPlace.kind, query, key };
+    return part && part.key !== null ? { at: "weight", kind: part.kind, layer: headPlace.layer, head: headPlace.head, query: part.query, key: part.key } : null;
   }
 
   /** Where what is selected is seen: in a cell, another one too is seen from within. @returns {Place} */
   get _place() {
-    return (this.model.travel.place.at === "weight" && this._weight) || this._head;
+    return (this.model.travel.place.at === "weight" && this._weight) || this.headPlace;
   }
 
   height() {
@@ -342,6 +345,7 @@ export class HeadsView {
     panel.take(payload, state, this.palette);
     if (figure.stage) this.telling.foot();
     else panel.show(anew ? (this.given ?? window.innerHeight) : null);
+    this.finding.show();
     this.telling.off();
     this.size = this._size();
   }
@@ -392,6 +396,6 @@ export class HeadsView {
       const there = this.payload.words(this.state.attention, axis);
       return there.flatMap((word, place) => (word && words && meets(word, words) ? [place] : []));
     };
-    this.panel.overview.light({ queries: places("queries"), keys: places("keys") });
+    this.panel.overview.light(words ? { queries: places("queries"), keys: places("keys") } : this.finding.found);
   }
 }

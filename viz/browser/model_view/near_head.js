@@ -89,7 +89,13 @@ export class NearHead {
       const width = this.travel.view.figure.stage ? wide : Math.min(wide, 44 * em);
       return filled(rect, viewport, { left: margin.left + (wide - width) / 2, top: margin.top, width, height });
     }
-    if (place.at === "head") return fitting(rect, viewport, { margin, stretch: { queries: queries.length, keys: keys.length } });
+    if (place.at === "head") {
+      const view = fitting(rect, viewport, { margin, stretch: { queries: queries.length, keys: keys.length } });
+      const { beside, figure } = this.travel.view;
+      // It begins where a panel beside it begins, or one above it ends.
+      const spare = beside && !figure.stage ? viewport.height - margin.top - margin.bottom - rect.height * view.up : 0;
+      return { ...view, y: view.y + spare / 2 / view.up };
+    }
     if (place.at !== "row") return null;
     const cell = Math.min(MOST_CELL.width, wide / keys.length);
     return filled(rect, viewport, {

@@ -22,6 +22,8 @@ export class Pointing {
   over = -1;
   /** Words that are pointed at in other pictures of the page. @type {WordRange[] | null} */
   heard = null;
+  /** Rows and columns that are looked for. @type {Places | null} */
+  found = null;
   isTelling = false;
   /** Whether words that are pointed at here are lit in other pictures. */
   hasTold = false;
@@ -65,7 +67,8 @@ export class Pointing {
 
   /** The rows and columns of a head whose words are pointed at elsewhere. @type {(place: HeadPlace) => Places} */
   words({ kind }) {
-    const { heard } = this;
+    const { heard, found } = this;
+    if (!heard && found) return found;
     const { trace } = this.travel.showing;
     const places = (/** @type {Axis} */ axis) => (heard ? trace.words(kind, axis).flatMap((word, place) => (word && meets(word, heard) ? [place] : [])) : []);
     return { queries: places("queries"), keys: places("keys") };

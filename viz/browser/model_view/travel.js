@@ -259,17 +259,17 @@ export class Travel {
     this.needs.ask(place);
   }
 
-  /** Goes to a place by one smooth way; `lit` are a row and a column there, and `comes` is called on arrival.
+  /** Goes to a place, or to a view `to` of it, by one smooth way; `lit` are a row and a column there, and `comes` is called on arrival.
    * With `atOnce`, there is no way, and one stands there.
-   * @type {(place: Place, how?: { lit?: { query?: number; key?: number }; comes?: (() => void) | null; atOnce?: boolean }) => void} */
-  go(place, { lit, comes = null, atOnce = false } = {}) {
+   * @type {(place: Place, how?: { lit?: { query?: number; key?: number }; comes?: (() => void) | null; atOnce?: boolean; to?: CameraView }) => void} */
+  go(place, { lit, comes = null, atOnce = false, to: asked } = {}) {
     this.leave();
     // What it says is of the place before.
     if (this.view.tip) this.view.tip.hidden = true;
     this.place = place;
     this.turn(place, lit);
     this.dress();
-    const to = this._viewOf(place);
+    const to = asked ?? this._viewOf(place);
     const way = path(this.camera, to, this.viewport);
     if (!way.duration || atOnce || wantsNoMotion()) {
       cancelAnimationFrame(this.frame);

@@ -93,8 +93,8 @@ function drawLit(pen, room, { queries, keys, allowed, row, key, words }) {
   const [wide, high] = [room.width / keys.length, room.height / queries.length];
   const thick = bounded(pen.em / 7, 1.5, 4);
   const { now, ground } = pen.theme;
-  for (const query of words?.queries ?? []) pen.fill(rectangle(room.left, room.top + query * high, room.width, high), sheer(now, 0.3));
-  for (const place of words?.keys ?? []) pen.fill(rectangle(room.left + place * wide, room.top, wide, room.height), sheer(now, 0.3));
+  for (const query of words?.queries ?? []) pen.fill(rectangle(room.left, room.top + query * high, room.width, Math.max(high, 1.5)), sheer(now, 0.3));
+  for (const place of words?.keys ?? []) pen.fill(rectangle(room.left + place * wide, room.top, Math.max(wide, 1.5), room.height), sheer(now, 0.3));
   const across = rectangle(room.left, room.top + row * high, room.width, high);
   const down = rectangle(room.left + key * wide, room.top, wide, room.height);
   if (key >= 0) pen.frame(down, now, row >= 0 ? thick / 2 : thick);
@@ -119,7 +119,8 @@ function drawLit(pen, room, { queries, keys, allowed, row, key, words }) {
 /** The keys above. @type {(pen: Pen, room: Rectangle, data: MatrixData, wide: number, at: Labelling) => void} */
 function drawKeys(pen, room, { keys, key }, wide, { left, top, right, across: size, level, above }) {
   const { theme } = pen;
-  if (top > room.top) pen.fill(rectangle(left, top - above, right - left, above), theme.ground);
+  // To the window's edge, which lies a little beyond where something is written.
+  if (top > room.top) pen.fill(rectangle(left, top - above - pen.em, right - left + pen.em, above + pen.em), theme.ground);
   const every = everyKey({ across: size, level }, wide);
   keys.forEach((text, place) => {
     const is = place === key;
@@ -172,7 +173,7 @@ function drawTitles(pen, room, { label, tendency = "", compared = [], isStage, k
 function drawQueries(pen, room, { queries, beside, row }, high, { left, top, bottom, down: size, above, before }) {
   const { theme } = pen;
   const isAtEdge = left > room.left;
-  if (isAtEdge) pen.fill(rectangle(left - before, top - above, before, bottom - top + above), theme.ground);
+  if (isAtEdge) pen.fill(rectangle(left - before - pen.em, top - above - pen.em, before + pen.em, bottom - top + above + 2 * pen.em), theme.ground);
   const every = everyQuery({ down: size }, high);
   /** @type {Hot[]} */
   const hot = [];

@@ -1,0 +1,117 @@
+// Tokens of a long text that a person looks for: lit among all heads and in one, which comes close to one after another.
+
+import constants from "../../draw/constants.json" with { type: "json" };
+import { element } from "../canvas/dom.js";
+import { rectangle } from "../canvas/geometry.js";
+import { tr } from "../canvas/wording.js";
+import { fitting } from "./camera.js";
+import { rectOf } from "./space.js";
+
+/** @import { HeadsView } from "./heads_view.js" */
+
+/** Fewer tokens are all named. */
+const MANY_TOKENS = 48;
+/** So many tokens before and after one that was found are seen with it. */
+const SEEN_AROUND = 12;
+
+/** The places of the tokens in which a text occurs; none of an empty one. @type {(texts: string[], wanted: string) => number[]} */
+export function placesWith(texts, wanted) {
+  const text = wanted.trim().toLowerCase();
+  return text ? texts.flatMap((token, place) => (token.toLowerCase().includes(text) ? [place] : [])) : [];
+}
+
+export class Finding {
+  /** @type {Places} */
+  found = { queries: [], keys: [] };
+  at = -1;
+  shown = "";
+
+  /** @param {HeadsView} heads */
+  constructor(heads) {
+    this.heads = heads;
+    const name = tr("Find a token");
+    this.field = element("input", "", { type: "search", "aria-label": name, placeholder: name, title: tr("Enter comes close to the next one, Shift+Enter to the one before") });
+    this.count = element("span", "count", { "aria-live": "polite" });
+    this.root = element("div", "finding", { hidden: "" }, this.field, this.count);
+    this.field.addEventListener("input", () => {
+      this._find();
+      if (!this.field.value) heads.model.travel.again();
+    });
+    this.field.addEventListener("keydown", (event) => {
+      if (event.key === "Enter") this._next(event.shiftKey ? -1 : 1);
+    });
+  }
+
+  /** Takes what is shown. */
+  show() {
+    const { payload, state } = this.heads;
+    const key = `${payload.id} ${state.attention}`;
+    if (key === this.shown) return;
+    this.shown = key;
+    this.root.hidden = Math.max(...this._axes.map(({ length }) => length)) < MANY_TOKENS;
+    if (this.root.hidden) this.field.value = "";
+    this._find();
+  }
+
+  /** The texts of queries and of keys. */
+  get _axes() {
+    const { payload, state } = this.heads;
+    const { queries, keys } = payload.kind(state.attention);
+    return [payload.axis(queries), payload.axis(keys)];
+  }
+
+  _find() {
+    const [queries, keys] = this._axes.map((texts) => placesWith(texts, this.field.value));
+    this.found = { queries, keys };
+    this.at = -1;
+    const { travel } = this.heads.model;
+    travel.near.pointing.found = this.field.value.trim() ? this.found : null;
+    this.heads.panel.overview.light(this.found);
+    this._count();
+    if (travel.space) travel.view.drawSoon();
+  }
+
+  /** Where it is found: in rows, or else in columns. */
+  get _hits() {
+    return this.found.queries.length ? this.found.queries : this.found.keys;
+  }
+
+  _count() {
+    const n = this._hits.length;
+    const { at } = this;
+    this.count.textContent = !this.field.value.trim() ? "" : at < 0 ? tr("{n} found", { n }) : tr("{at} of {n}", { at: at + 1, n });
+  }
+
+  /** Comes close to the next hit, or the one before. @param {number} step */
+  _next(step) {
+    const { _hits: hits, found } = this;
+    if (!hits.length) return;
+    this.at = (this.at < 0 && step < 0 ? hits.length - 1 : this.at + step + hits.length) % hits.length;
+    this._count();
+    const { payload, state, model } = this.heads;
+    const { cells } = model.travel.showing.drawn(this.heads.headPlace)[0];
+    const hit = hits[this.at];
+    const isRow = found.queries.length > 0;
+    const [queries, keys] = this._axes;
+    // A token and itself, or what has most to do with it.
+    const isSame = state.attention !== constants.JOINT && payload.kind(state.attention).queries === payload.kind(state.attention).keys;
+    const count = isRow ? keys.length : queries.length;
+    const weight = (/** @type {number} */ other) => cells.weights[isRow ? hit * cells.nKeys + other : other * cells.nKeys + hit];
+    let other = isSame ? hit : 0;
+    if (!isSame) for (let place = 1; place < count; place++) if (weight(place) > weight(other)) other = place;
+    this._approach(isRow ? [hit, other] : [other, hit], cells);
+  }
+
+  /** @type {(cell: Cell, cells: Cells) => void} */
+  _approach([query, key], { nQueries, nKeys }) {
+    const { travel, figure } = this.heads.model;
+    const place = this.heads.headPlace;
+    if (travel.showing.hasLines(place)) return;
+    const { left, top, width, height } = rectOf(place, travel.space, figure);
+    const [wide, high] = [width / nKeys, height / nQueries];
+    const around = Math.min(SEEN_AROUND, nQueries / 2, nKeys / 2);
+    const seen = rectangle(left + (key + 0.5 - around) * wide, top + (query + 0.5 - around) * high, 2 * around * wide, 2 * around * high);
+    const to = fitting(seen, travel.viewport, { margin: travel.near.margin(place), stretch: { queries: 2 * around, keys: 2 * around } });
+    travel.go(place, { lit: { query, key }, to });
+  }
+}
