@@ -4,6 +4,8 @@ import constants from "../../draw/constants.json" with { type: "json" };
 import { rectangle } from "../canvas/geometry.js";
 import { blockAt } from "./places.js";
 
+/** @import { ModelView } from "./view.js" */
+
 /** From these sizes on, in pixels of the screen, a thing is large enough to be meant. */
 const [LEAST_HEAD, LEAST_ROW, LEAST_CELL] = [12, 8, 26];
 /** A row is meant in a head of this width: smaller, one means the head. */
@@ -80,4 +82,47 @@ function withinBlock({ x, y }, space, { kind, heads, queries, keys }, layer, { a
   if (wide < ROWS_FROM || left > width) return { at: "head", ...place };
   if (Math.min(wide / keys, high / queries) >= LEAST_CELL) return { at: "weight", ...place, query, key };
   return high / queries >= LEAST_ROW ? { at: "row", ...place, query } : { at: "head", ...place };
+}
+
+/** Where everything lies in the figure at rest, measured once for all frames. @type {(view: ModelView) => FigurePlaces} */
+export function placesIn(view) {
+  const within = (/** @type {HTMLElement} */ made) => view.within(made);
+  const [written, read] = [view.headline.words, view.headline.sources].map((words) => words.map(({ made }) => within(made)));
+  return {
+    ...{ written, read },
+    stacks: view.stacks.map(({ box, layers, chips, foot, made, table }) => ({
+      ...{ box: within(box), chips: within(chips), foot: within(foot), made: within(made), table: table && within(table) },
+      layers: layers.map(({ row, parts, blocks, added }) => ({
+        ...{ row: within(row), blocks: blocks.map(within), parts: parts.map(({ cell }) => within(cell)), added: added && within(added) },
+      })),
+    })),
+    next: view.next ? within(view.next.button) : null,
+    writtenEnd: Math.max(...written.map(({ bottom }) => bottom), 0),
+    readStart: Math.min(...read.map(({ top }) => top)),
+  };
+}
+
+/** The world in which places lie: the figure at rest, so wide and high. @type {(view: ModelView, width: number, height: number) => Space} */
+export function spaceOf({ places, stacks, next, tile, tileGap }, width, height) {
+  /** @type {Space} */
+  const space = {
+    model: rectangle(0, 0, width, height),
+    ...{ stacks: {}, blocks: {}, heads: {}, positions: {}, added: {} },
+    next: places.next,
+    step: next?.shown ?? 0,
+  };
+  stacks.forEach(({ stack }, number) => {
+    const { made, box, chips, layers, table } = places.stacks[number];
+    space.stacks[stack.kind] = { ...box, top: made.top, bottom: chips.bottom, height: chips.bottom - made.top };
+    if (table) space.positions[stack.kind] = table;
+    layers.forEach(({ parts, added }, layer) => {
+      stack.blocks.forEach((block, part) => {
+        const key = `${block.kind}.${block.layers[layer]}`;
+        space.blocks[key] = parts[part];
+        space.heads[key] = { ...tile, gap: tileGap };
+      });
+      if (added) space.added[`${stack.kind}.${stack.blocks[0].layers[layer]}`] = added;
+    });
+  });
+  return space;
 }

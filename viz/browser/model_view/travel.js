@@ -14,7 +14,7 @@ import { MODEL, beside, inner, legal, outer, samePlace } from "./places.js";
 import { Reach } from "./reach.js";
 import { Scene } from "./scene.js";
 import { Showing } from "./showing.js";
-import { holds, placeAt, rectOf } from "./space.js";
+import { holds, placeAt, rectOf, spaceOf } from "./space.js";
 import { Switched } from "./switched.js";
 import { SmallMap, Trail } from "./trail.js";
 
@@ -115,28 +115,7 @@ export class Travel {
   /** Takes the measures of the figure at rest, and of the room in which it is seen. @type {(width: number, height: number, room: Viewport) => void} */
   measure(width, height, room) {
     const { view } = this;
-    const { places, figure, tile, tileGap } = view;
-    /** @type {Space} */
-    const space = {
-      model: { left: 0, top: 0, width, height, right: width, bottom: height },
-      ...{ stacks: {}, blocks: {}, heads: {}, positions: {}, added: {} },
-      next: places.next,
-      step: view.next?.shown ?? 0,
-    };
-    view.stacks.forEach(({ stack }, number) => {
-      const { made, box, chips, layers, table } = places.stacks[number];
-      space.stacks[stack.kind] = { ...box, top: made.top, bottom: chips.bottom, height: chips.bottom - made.top };
-      if (table) space.positions[stack.kind] = table;
-      layers.forEach(({ parts, added }, layer) => {
-        stack.blocks.forEach((block, part) => {
-          const key = `${block.kind}.${block.layers[layer]}`;
-          space.blocks[key] = parts[part];
-          space.heads[key] = { ...tile, gap: tileGap };
-        });
-        if (added) space.added[`${stack.kind}.${stack.blocks[0].layers[layer]}`] = added;
-      });
-    });
-    this.space = space;
+    this.space = spaceOf(view, width, height);
     this.near.family = getComputedStyle(view.root).fontFamily;
     this.size = room;
     this.scene.measure(room.width, room.height);
@@ -144,7 +123,7 @@ export class Travel {
     this.guide.measure();
     if (this.place.at === "model" && !this.near.below) this._rest();
     else {
-      this.place = legal(this.place, figure);
+      this.place = legal(this.place, view.figure);
       this.dress();
       this.camera = this._viewOf(this.place);
       this.moving = null;

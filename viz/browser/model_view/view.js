@@ -13,6 +13,7 @@ import { Figure } from "./payload.js";
 import { legal, parsed, spelled } from "./places.js";
 import { Player } from "./player.js";
 import { sizesOf } from "./sizes.js";
+import { placesIn } from "./space.js";
 import { BLOCK_WAYS, Stack } from "./stacks.js";
 import { Timeline, followedBy, keyAsked } from "./timeline.js";
 import { Travel } from "./travel.js";
@@ -392,22 +393,8 @@ export class ModelView {
 
   /** Measures the position of everything, once for all frames. */
   _measure() {
-    const within = (/** @type {HTMLElement} */ made) => this.within(made);
-    this.places = {
-      written: this.headline.words.map(({ made }) => within(made)),
-      read: this.headline.sources.map(({ made }) => within(made)),
-      stacks: this.stacks.map(({ box, layers, chips, foot, made, table }) => ({
-        ...{ box: within(box), chips: within(chips), foot: within(foot), made: within(made), table: table && within(table) },
-        layers: layers.map(({ row, parts, blocks, added }) => ({
-          ...{ row: within(row), blocks: blocks.map(within), parts: parts.map(({ cell }) => within(cell)), added: added && within(added) },
-        })),
-      })),
-      next: this.next ? within(this.next.button) : null,
-      ...{ writtenEnd: 0, readStart: 0 },
-    };
-    this.places.writtenEnd = Math.max(...this.places.written.map(({ bottom }) => bottom), 0);
-    this.places.readStart = Math.min(...this.places.read.map(({ top }) => top));
-    const { width, height } = within(this.world);
+    this.places = placesIn(this);
+    const { width, height } = this.within(this.world);
     Object.assign(this, { overlaid: fitted(this.overlay, width, height), overlaySize: [width, height], isDrawn: false });
     drawResidual(this, width, height);
     this.travel.measure(width, height, this.beside ? this.room : { width, height });
