@@ -53,6 +53,9 @@ MOVED = {
         "off": "cross.0.1",
         "below": "numbers",
         "grown": "next",
+        "fuller": "1",
+        "ruled": "best",
+        "best": "20",
     },
     "corpus": {
         "over": "find",

@@ -24,6 +24,7 @@ STROKE = {"name": "decoder", "rows": 4, "columns": 4, "bits": "gMDg8A=="}
 
 STATES: dict[str, dict[str, Any]] = {
     "heads_view": {"rested": SELECTED},
+    "model_view": {"rested": {"key": "", "epoch": 1, "moment": 3, "place": "cross.0.5", "walk": 2}},
     "stage": {"pressed": [[1, "ArrowRight"], [2, "ArrowDown"], [3, "v"]]},
     "switches": {"clicks": [[1, "cross", 0, 1], [2, "encoder", 1, 2]]},
     "clicks": {"clicks": [[1, 3]]},
@@ -40,6 +41,7 @@ TRIGGERS: dict[str, dict[str, Any]] = {
         "model": "cross.0.1",
         "corpus": True,
     },
+    "model_view": {"open": {"page": "heads", "attention": "cross", "layer": 1}, "example": 1},
     "steps": {"taken": {"name": "", "step": 1, "place": 2}},
     "talk": {
         "go": [1, 2],
@@ -49,17 +51,19 @@ TRIGGERS: dict[str, dict[str, Any]] = {
     },
     "reader": {"leave": True},
     "theme": {"changed": "connected"},
-    "drawer": {},
-    "headline": {},
-    "without": {},
     "inquiries": {"asked": "why-not.4.seinen"},
-    "model_map": {"open": "cross"},
-    "branches": {},
 }
 """By component, what it triggers, with a value of each."""
 
+SILENT = {
+    *("branches", "copy_link", "drawer", "focus", "formula", "headline", "notes_button"),
+    *("wave", "whole_app", "without"),
+}
+"""Components that tell of nothing: some are on pages to which a message leads."""
+
 PLACES = [
     *(("heads", {}), ("heads", {"present": "1"}), ("heads", {"read": "1", "scene": "1"})),
+    ("door", {}),
     *(("effects", {}), ("effects", {"show": "words"}), ("decoding", {}), ("masks", {})),
     *(("masks", {"part": "change"}), ("positions", {"topic": "shuffle"})),
     *(("positions", {"present": "1"}), ("decoding", {"present": "1"})),
@@ -76,7 +80,8 @@ def component(element: Any) -> str:
 def events(element: Any) -> dict[str, Any]:
     """What it may tell of, with a value of each."""
     kind = component(element)
-    assert kind in STATES or kind in TRIGGERS, f"nothing is known of messages of {kind}"
+    known = STATES.keys() | TRIGGERS.keys() | SILENT
+    assert kind in known, f"nothing is known of messages of {kind}"
     return STATES.get(kind, {}) | TRIGGERS.get(kind, {})
 
 
@@ -86,7 +91,7 @@ def usual(element: Any, event: str) -> Any:
     if not element.proto.bytes or not isinstance(value, dict):
         return value
     header = Decoded(element.proto.bytes).header
-    return value | {name: header[name] for name in ("name", "epoch") if name in header}
+    return value | {name: header[name] for name in ("name", "key", "epoch") if name in header}
 
 
 def message(element: Any, event: str, value: Any) -> WidgetState:
