@@ -87,7 +87,7 @@ def test_firefox_shows_the_file_and_keeps_the_site(tmp_path: Path) -> None:
         page.call("shown", SENTENCE)
         assert page.evaluate('inside(".written")[0].textContent').split() == whole.text.split()
         page.call("go", SAYS["page_heads"])
-        page.evaluate('until(() => inside("canvas.matrix"))')
+        page.evaluate('until(() => inside("canvas.space"))')
         assert page.evaluate('at("#translation").textContent') == whole.text
         page.evaluate('click(() => inside("button"), "Switch off")')
         off = page.evaluate("until(() => /off=(\\w+)\\.(\\d)\\.(\\d)/.exec(location.hash))")

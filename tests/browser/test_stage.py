@@ -451,7 +451,9 @@ def test_what_is_said_of_the_address_covers_no_picture(
             (each) => [...(each.shadowRoot?.querySelectorAll(".stage-foot") ?? [])]);
           const picture = document.querySelector(".st-key-picture");
           const within = [picture, ...picture.querySelectorAll("*")].flatMap((each) =>
-            [...(each.shadowRoot?.querySelectorAll("canvas, .legend, .candidates") ?? [])]);
+            [...(each.shadowRoot?.querySelectorAll("canvas, .legend, .candidates") ?? [])])
+            .filter((each) =>
+              each.checkVisibility({ visibilityProperty: true, opacityProperty: true }));
           const said = [...document.querySelectorAll(
             ".st-key-notices, .st-key-notices button, [data-testid=stMain] [data-testid=stAlert]")];
           const lowest = Math.max(...said.map((each) => box(each).bottom));

@@ -78,6 +78,8 @@ interface GestureCalls {
   isOut(): boolean;
   /** Whether what is seen is part of a page that one reads: its wheel and one finger scroll that. */
   isRead(): boolean;
+  /** Whether one finger leads through the scenes of a talk. */
+  isLed(): boolean;
   /** A finger or a button went down. */
   grasp(): void;
   zoom(point: WorldPoint, factor: number): void;

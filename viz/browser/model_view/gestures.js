@@ -83,7 +83,7 @@ export class Gestures {
   /** To be called when the whole model comes to be seen, or no longer is: one finger scrolls the page there, else the picture. */
   update() {
     const isOut = this.on.isOut();
-    this.target.style.touchAction = isOut ? "pan-x pan-y" : this.on.isRead() ? "pan-y" : "none";
+    this.target.style.touchAction = isOut ? "pan-x pan-y" : this.on.isRead() || this.on.isLed() ? "pan-y" : "none";
     this.target.style.userSelect = isOut ? "" : "none";
   }
 
@@ -129,7 +129,7 @@ export class Gestures {
     if (!before) return;
     const point = this._point(event);
     if (this.pointers.size > 1) this._pinch(event.pointerId, point);
-    else if (!this.on.isOut()) {
+    else if (!this.on.isOut() && !(this.touched && this.on.isLed())) {
       const { x, y } = this.start ?? before;
       if (!this.dragged && this.start && Math.hypot(point.x - x, point.y - y) < SLACK) return;
       if (!this.dragged) this.target.setPointerCapture(event.pointerId);
@@ -158,7 +158,7 @@ export class Gestures {
     this._lift(event);
     if (!start || event.pointerType === "mouse") return;
     const point = { ...this._point(event), time: event.timeStamp };
-    const way = this.on.isOut() ? 0 : swiped(point.x - start.x, point.y - start.y, point.time - start.time);
+    const way = this.on.isOut() || this.on.isLed() ? 0 : swiped(point.x - start.x, point.y - start.y, point.time - start.time);
     if (way) this.on.swipe(way);
     else if (!this.dragged) this._tapped(point);
   }

@@ -11,9 +11,9 @@ function heard({ isOut = false } = {}) {
     setPointerCapture: (id) => target.captured.push(id),
   });
   const calls = [];
-  const state = { isOut, isRead: false };
+  const state = { isOut, isRead: false, isLed: false };
   const names = ["zoom", "pan", "enter", "swipe"];
-  const on = { isOut: () => state.isOut, isRead: () => state.isRead, grasp: () => {}, ...Object.fromEntries(names.map((name) => [name, (...values) => calls.push([name, ...values])])) };
+  const on = { isOut: () => state.isOut, isRead: () => state.isRead, isLed: () => state.isLed, grasp: () => {}, ...Object.fromEntries(names.map((name) => [name, (...values) => calls.push([name, ...values])])) };
   const gestures = new Gestures(target, on);
   const send = (type, values = {}) => {
     const event = new Event(type, { cancelable: true });

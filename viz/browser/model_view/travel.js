@@ -63,6 +63,7 @@ export class Travel {
     this.gestures = new Gestures(view.root, {
       isOut: () => this.isWhole,
       isRead: () => Boolean(view.beside) && !view.figure?.stage,
+      isLed: () => Boolean(view.beside && view.figure?.stage),
       grasp: () => {
         this.grasped = this.place;
       },
