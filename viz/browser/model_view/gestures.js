@@ -157,8 +157,6 @@ export class Gestures {
     const { start } = this;
     this._lift(event);
     if (!start || event.pointerType === "mouse") return;
-    // A finger that leads through a talk would leave its scene by pressing something.
-    if (this.on.isLed()) this.dragged = true;
     const point = { ...this._point(event), time: event.timeStamp };
     const way = this.on.isOut() || this.on.isLed() ? 0 : swiped(point.x - start.x, point.y - start.y, point.time - start.time);
     if (way) this.on.swipe(way);

@@ -137,6 +137,22 @@ test("a finger pans and swipes, two pinch, and two taps enter", () => {
   assert.deepEqual(calls, [["enter", { x: 300, y: 200 }]]);
 });
 
+test("where one finger leads through a talk, it neither pans nor swipes, and two still pinch", () => {
+  const { target, gestures, send, calls, state } = heard();
+  state.isLed = true;
+  gestures.update();
+  assert.equal(target.style.touchAction, "pan-y");
+  const touch = (type, id, clientX, timeStamp) => send(type, { pointerType: "touch", pointerId: id, isPrimary: id === 1, clientX, timeStamp });
+  touch("pointerdown", 1, 400, 0);
+  touch("pointermove", 1, 300, 100);
+  touch("pointerup", 1, 300, 120);
+  assert.deepEqual(calls, []);
+  touch("pointerdown", 1, 400, 1000);
+  touch("pointerdown", 2, 500, 1010);
+  touch("pointermove", 2, 600, 1020);
+  assert.equal(calls[0][0], "zoom");
+});
+
 test("nothing is heard any more once it is disposed of", () => {
   const { gestures, send, calls } = heard();
   gestures.dispose();

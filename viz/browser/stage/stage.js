@@ -161,7 +161,7 @@ class Around {
     const path = event.composedPath().filter((each) => each instanceof Element);
     const drags = path.some((each) => {
       const { touchAction, overflowX } = getComputedStyle(each);
-      const scrolls = overflowX !== "visible" && overflowX !== "hidden" && each.scrollWidth > each.clientWidth + 1;
+      const scrolls = ["auto", "scroll"].includes(overflowX) && each.scrollWidth > each.clientWidth + 1;
       return touchAction === "none" || scrolls || each.matches("input, [role=slider]");
     });
     const [touch] = event.touches;
