@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
 import resource
 import subprocess
 import sys
@@ -31,6 +30,7 @@ import headscope as hs
 from benchmarks._measure import write
 from benchmarks.browser import VIEWPORT, chromium
 from model.trace.rounded_weights import Bits
+from viz.browser.trace_payload import weights_in
 from viz.heads.standalone import MOST_WEIGHTS
 
 T = TypeVar("T")
@@ -103,7 +103,8 @@ def measure(layers: int, heads: int, tokens: int, attention: str, bits: Bits) ->
         size = file.stat().st_size
         opened, opening = timed(lambda: hs.Trace.load(file))
         _, head = timed(lambda: opened.attention("encoder", layers - 1).head(heads - 1))
-        page = pictured(opened, Path(folder, "long.html")) if fits(opened) else {}
+        fits = weights_in(opened.maps.values()) <= MOST_WEIGHTS
+        page = pictured(opened, Path(folder, "long.html")) if fits else {}
     return {
         "layers": layers,
         "heads": heads,
@@ -118,11 +119,6 @@ def measure(layers: int, heads: int, tokens: int, attention: str, bits: Bits) ->
         "head_ms": round(1000 * head, 1),
         **page,
     }
-
-
-def fits(trace: hs.Trace) -> bool:
-    """Whether one page can show all of a trace."""
-    return sum(math.prod(each.shape) for each in trace.maps.values()) <= MOST_WEIGHTS
 
 
 def pictured(trace: hs.Trace, file: Path) -> dict[str, float]:

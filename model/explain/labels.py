@@ -24,7 +24,7 @@ from model.explain.label_rules import (
     SHARP,
     wilson,
 )
-from model.explain.measures import ON_SOURCE, on_sources, pairing, telling_facts
+from model.explain.measures import ON_SOURCE, Facts, on_sources, pairing, telling_facts
 from model.trace.attention_map import AttentionKind, AttentionMap, Site
 from model.trace.head import Head
 from model.trace.trace import Trace
@@ -275,7 +275,7 @@ def _known(sentences: Sequence[Values], head: int, enough: int | None) -> Values
 def opening_heads(
     maps: Mapping[Site, AttentionMap],
     labels: Mapping[Site, tuple[Label | None, ...]],
-    facts: Mapping[Site, Mapping[str, NDArray[np.floating]]] | None = None,
+    facts: Facts | None = None,
 ) -> dict[AttentionKind, tuple[int, int]]:
     """The most telling head of each kind of attention, to open first, as (layer, head).
 
@@ -309,9 +309,7 @@ def opening_heads(
     return opening
 
 
-def _most_telling(
-    layers: Sequence[AttentionMap], facts: Mapping[Site, Mapping[str, NDArray[np.floating]]]
-) -> tuple[int, int]:
+def _most_telling(layers: Sequence[AttentionMap], facts: Facts) -> tuple[int, int]:
     """The layer and the head with the largest mutual information of row and key."""
     known = [facts.get(each.site, {}).get("entropy") for each in layers]
     found = [pairing(each, entropy) for each, entropy in zip(layers, known, strict=True)]

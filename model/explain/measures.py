@@ -185,6 +185,9 @@ def measures(*, words: bool = False, specials: bool = True) -> tuple[Measure, ..
 MEASURES = measures()
 """Every measure of a trace as it was recorded."""
 
+Facts = Mapping[Site, Mapping[str, NDArray[np.floating]]]
+"""Of `facts_of`: measures of the heads of each site, by key, (head,)."""
+
 MIN_TOKENS = 5
 """Sentences with fewer tokens on either axis tell nothing."""
 
@@ -230,14 +233,8 @@ def head_facts(attention: AttentionMap) -> dict[str, Values]:
         different lengths where positions are compared, to a head all of whose weight lies on one
         key where a correlation is asked for, or where no row counts.
     """
-    weights = attention.weights
     facts = {measure.key: np.full(attention.n_heads, np.nan) for measure in MEASURES}
-    if weights.size == 0:
-        return facts
-    allowed = allowed_per_head(attention.allowed)
-    for heads in _chunks(weights.shape):
-        masks = allowed if len(allowed) == 1 else allowed[heads]
-        rows = Rows(weights[heads], masks, attention.keys)
+    for heads, rows in _rows(attention):
         for measure in MEASURES:
             if measure.of is not None and attention.site.kind in measure.kinds:
                 facts[measure.key][heads] = measure.of(rows)
@@ -332,23 +329,20 @@ def pairing(attention: AttentionMap, entropy: NDArray[np.floating] | None = None
     Args:
         entropy: of `head_facts`, if it is known: most of the work.
     """
-    weights = attention.weights
     found = np.full(attention.n_heads, np.nan)
-    if weights.size == 0:
-        return found
-    allowed = allowed_per_head(attention.allowed)
-    for heads in _chunks(weights.shape):
-        masks = allowed if len(allowed) == 1 else allowed[heads]
-        known = None if entropy is None else entropy[heads]
-        found[heads] = Rows(weights[heads], masks, attention.keys).pairing(known)
+    for heads, rows in _rows(attention):
+        found[heads] = rows.pairing(None if entropy is None else entropy[heads])
     return found
 
 
-def _chunks(shape: tuple[int, ...]) -> Iterator[slice]:
-    """Heads to be worked on at a time, of weights (head, query, key)."""
-    n_heads, n_queries, n_keys = shape
-    step = max(1, _CHUNK // (n_queries * n_keys))
-    return (slice(first, first + step) for first in range(0, n_heads, step))
+def _rows(attention: AttentionMap) -> Iterator[tuple[slice, Rows]]:
+    """The rows of a map's heads, so many heads at a time as stay in the processor's cache."""
+    weights, allowed = attention.weights, allowed_per_head(attention.allowed)
+    step = max(1, _CHUNK // max(1, weights[:1].size))
+    for first in range(0, len(weights) if weights.size else 0, step):
+        heads = slice(first, first + step)
+        masks = allowed if len(allowed) == 1 else allowed[heads]
+        yield heads, Rows(weights[heads], masks, attention.keys)
 
 
 def resting(traces: Sequence[Trace]) -> dict[str, tuple[int, int]]:

@@ -8,7 +8,7 @@ to it again.
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import KW_ONLY, InitVar, dataclass, field, replace
 from enum import StrEnum
 from typing import Any, Literal, TypeVar
@@ -357,8 +357,15 @@ class AttentionMap(ArrayValue, Sized):
         arrays = map(self.stored, ARRAYS)
         return sum(int(each.nbytes) for each in arrays if each is not None)
 
-    def in_steps(self) -> Iterator[tuple[NDArray[np.uint8], NDArray[np.float32]]]:
-        """Each head in 8 bits, as of model.trace.rounded_weights.rounded: as it is kept, if so."""
+    def in_steps(
+        self, check: Callable[[FloatArray, int], None] | None = None
+    ) -> Iterator[tuple[NDArray[np.uint8], NDArray[np.float32]]]:
+        """Each head in 8 bits, as of model.trace.rounded_weights.rounded: as it is kept, if so.
+
+        Args:
+            check: called with the weights of a head that is rounded now, (1, query, key), and its
+                number; raises an error.
+        """
         kept = self.stored("weights")
         for head in range(self.n_heads):
             if isinstance(kept, Stored):
@@ -366,7 +373,10 @@ class AttentionMap(ArrayValue, Sized):
                 if scales is not None:
                     yield steps, scales
                     continue
-            yield rounded(kept[head])
+            weights = kept[head]
+            if check is not None:
+                check(weights[None], head)
+            yield rounded(weights)
 
     def stored(self, name: str) -> Any:
         """An array as it is kept, a `Stored` or a numpy array; None if there is none."""

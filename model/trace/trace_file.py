@@ -25,7 +25,7 @@ from model.trace.attention_map import (
     TraceError,
     known_kind,
 )
-from model.trace.rounded_weights import Bits, require_bits, rounded
+from model.trace.rounded_weights import Bits, require_bits
 from model.trace.stored import FileArray, Stored
 
 FORMAT = "headscope-trace-2"
@@ -84,23 +84,17 @@ def write_fields(
 def _write_weights(archive: ArchiveWriter, attention: AttentionMap, bits: Bits) -> None:
     """Write the weights of a site, one head after another."""
     name = f"{attention.site}.weights"
-    stored = attention.stored("weights")
     if bits != 8:
         archive.add_parts(name, np.dtype(f"f{bits // 8}"), attention.shape, _heads(attention))
         return
-    if isinstance(stored, Stored) and stored.scales is not None:
-        archive.add_parts(name, np.dtype(np.uint8), stored.shape, stored.raw_heads())
-        scales = [stored.raw_head_scales(head) for head in range(attention.n_heads)]
-    else:
-        scales = []
+    scales = []
 
-        def steps() -> Iterator[NDArray[np.uint8]]:
-            for weights in _heads(attention):
-                head, scale = rounded(weights)
-                scales.append(scale)
-                yield head
+    def steps() -> Iterator[NDArray[np.uint8]]:
+        for head, scale in attention.in_steps(functools.partial(require_shares_of, attention.site)):
+            scales.append(scale)
+            yield head
 
-        archive.add_parts(name, np.dtype(np.uint8), attention.shape, steps())
+    archive.add_parts(name, np.dtype(np.uint8), attention.shape, steps())
     shape = attention.shape[:2]
     archive.add(f"{attention.site}.scales", np.array(scales, np.float32).reshape(shape))
 

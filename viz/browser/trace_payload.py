@@ -7,6 +7,7 @@ for each row (model/trace/rounded_weights.py), which keeps the small ones of a l
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -14,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from model.explain.labels import Label, opening_heads
-from model.explain.measures import EFFECT, Measure, head_numbers
+from model.explain.measures import EFFECT, Facts, Measure, head_numbers
 from model.explain.reading import ReadTrace, measures_of
 from model.trace.attention_map import (
     AttentionKind,
@@ -37,9 +38,6 @@ EXACT_CELLS: int = CONSTANTS["EXACT_CELLS"]
 JOINT: str = CONSTANTS["JOINT"]
 """The name of the picture of all three kinds of attention in one."""
 
-
-Facts = Mapping[Site, Mapping[str, NDArray[np.floating]]]
-"""Of model.explain.measures.head_facts, by site."""
 
 Labels = Mapping[Site, tuple[Label | None, ...]]
 """Of model.explain.labels.Survey, by site; sites may be absent."""
@@ -83,7 +81,7 @@ def values_of(
         TraceError: if the layers of one kind of attention differ in heads or tokens.
     """
     axes = _Axes()
-    cells = sum(each.weights.size for each in seen.maps.values())
+    cells = weights_in(seen.maps.values())
     vectors = vectors and _size_of_vectors(seen.maps.values()) <= EXACT_CELLS
     opening = opening_heads(seen.maps, labels, facts)
     measured = measures_of(seen.reading)
@@ -116,6 +114,11 @@ def values_of(
         "stage": stage,
         "themes": themes.STAGE_THEMES if stage else themes.THEMES,
     }
+
+
+def weights_in(maps: Iterable[AttentionMap]) -> int:
+    """How many weights maps hold; none is read."""
+    return sum(math.prod(each.shape) for each in maps)
 
 
 def is_joint(seen: ReadTrace) -> bool:

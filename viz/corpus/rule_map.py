@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import plotly.graph_objects as go
@@ -50,14 +51,14 @@ class RuleBesideHead(Picture):
     def texts(self) -> Mapping[str, str]:
         return {"sentence": self.sentence, "rule": self.says}
 
-    @property
+    @cached_property
     def weights(self) -> tuple[FloatArray, FloatArray]:
         """The head's and the rule's, (query, key)."""
         rows, _ = seen_rows(self.attention, self.rule.lexicon)
         ruled = self.rule.weights(rows).astype(np.float32)
         return self.attention.weights[self.head], ruled
 
-    @property
+    @cached_property
     def rows(self) -> NDArray[np.intp]:
         """The rows with a choice."""
         _, choice = seen_rows(self.attention, None)
@@ -71,7 +72,7 @@ class RuleBesideHead(Picture):
             return 1.0
         return float(np.minimum(own, ruled)[self.rows].sum(axis=-1).mean())
 
-    @property
+    @cached_property
     def strongest(self) -> tuple[list[tuple[int, int]], ...]:
         """The cells (row, key) where both are strongest, where the head alone is, and the rule."""
         same, by_head, by_rule = [], [], []

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from pathlib import Path
 
 from model.explain.labels import opening_heads
-from model.explain.measures import facts_of
+from model.explain.measures import Facts, facts_of
 from model.explain.reading import AS_RECORDED, ReadTrace, read
 from model.trace.attention_map import AttentionKind, FloatArray, Site, TraceError
 from model.trace.trace import Trace
 from model.trace.trace_file import require_shares
 from viz.browser.files import joined
-from viz.browser.trace_payload import Facts, Labels, require_alike
+from viz.browser.trace_payload import Labels, require_alike, weights_in
 from viz.draw.constants import CONSTANTS
 from viz.heads.view import SELECTED, VIEW
 from viz.model_page.arcs import arcs_of
@@ -31,10 +30,10 @@ _USUAL = {
 """What is selected at first, as an address spells it; layer and head depend on the model."""
 
 LONG = 128
-"""A row of more keys shares 1 out among so many that most weights would be as pale as none."""
+"""In a row of more keys, most cells would look empty: each key gets so little of the weight."""
 
 BROUGHT_OUT = str(CONSTANTS["GAMMAS"].index(0.5))
-"""How an address spells that a weight is coloured by its square root."""
+"""The address's spelling of colours by the square root of a weight."""
 
 MOST_WEIGHTS = 64_000_000
 """The most weights of one page: each is a byte of the file and of the browser's memory."""
@@ -130,7 +129,7 @@ def drawable(trace: Trace) -> Trace:
         TraceError: if the trace holds no attention, too much of it, weights that no softmax made,
             or layers of one kind that differ in heads or tokens.
     """
-    weights = sum(math.prod(each.shape) for each in trace.maps.values())
+    weights = weights_in(trace.maps.values())
     if not weights:
         raise TraceError("The trace holds no attention; record a text of at least one token.")
     if weights > MOST_WEIGHTS:

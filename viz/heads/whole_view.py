@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from model.explain.measures import MEASURES
+from model.explain.measures import MEASURES, Facts
 from model.explain.reading import ReadTrace
 from model.trace.attention_map import FloatArray, Site
 from model.trace.trace import Trace
-from viz.browser.trace_payload import Facts, Labels
+from viz.browser.trace_payload import Labels
 from viz.heads.one_head import OfTrace
 from viz.save.numbers import Arrays, Axes, Numbers
 from viz.save.picture import Picture

@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from model.explain.measures import Facts
 from model.explain.reading import ReadTrace
 from model.trace.attention_map import AttentionKind, FloatArray, Site
 from model.trace.blocks import TEMPERATURES, Blocks
 from model.trace.trace import Trace
 from viz.browser.envelope import seal
-from viz.browser.trace_payload import Facts, Labels, values_of
+from viz.browser.trace_payload import Labels, values_of
 from viz.browser.trace_payload import pack as pack_trace
 from viz.draw import style
 from viz.draw.constants import CONSTANTS

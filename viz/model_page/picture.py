@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
 from model.explain.alignment_table import AlignmentTable
+from model.explain.measures import Facts
 from model.explain.reading import ReadTrace
 from model.record.intervention import Side
 from model.trace.attention_map import AttentionKind, FloatArray
 from model.trace.blocks import Blocks
 from model.trace.trace import Trace
 from viz.browser.files import joined
-from viz.browser.trace_payload import Facts, Labels
+from viz.browser.trace_payload import Labels
 from viz.draw.style import count_of
 from viz.model_page.arcs import arcs_of
 from viz.model_page.payload import Figure, pack

@@ -6,12 +6,11 @@ from typing import Any
 
 import streamlit as st
 
-from model.explain.measures import written
+from model.explain.measures import Facts, written
 from model.explain.reading import Reading, measures_of
 from model.trace.attention_map import Site
 from model.trace.head import Head
 from viz.browser.head_sentences import head_words
-from viz.browser.trace_payload import Facts
 from viz.draw import css, style
 from viz.draw.labels import escape_html, upper_first
 from viz.heads.tables import facts_table

@@ -5,12 +5,12 @@ from pathlib import Path
 
 from model.checkpoints.checkpoint import CheckpointError
 from model.checkpoints.shipped import checkpoint_name
-from model.explain.measures import facts_of
+from model.explain.measures import Facts, facts_of
 from model.explain.reading import Reading, ReadTrace, alignment_note, read
 from model.trace.attention_map import AttentionKind, Site
 from model.trace.trace import Trace
 from viz.browser.kept import Kept
-from viz.browser.trace_payload import JOINT, Facts, Labels
+from viz.browser.trace_payload import JOINT, Labels
 from viz.heads.view import KEYS, VIEW, HeadsView
 from viz.service import session
 from viz.service.jobs.examples import find_later_rows

@@ -10,13 +10,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from model.explain.measures import head_facts
+from model.explain.measures import Facts, head_facts
 from model.explain.reading import AS_RECORDED, Reading, ReadTrace, read
 from model.trace.attention_map import AttentionKind, Site
 from model.trace.trace import Trace
 from model.translate.translator import load
 from tests.kit.pictures import LAYOUTS, require_files, require_same, values
-from viz.browser.trace_payload import Facts
 from viz.heads.matrices import WeightMatrices
 from viz.heads.one_head import OneHead
 from viz.heads.pictures_to_save import pictures_to_save

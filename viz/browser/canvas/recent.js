@@ -1,4 +1,4 @@
-// What was made last, up to a size in all.
+// Keeps what was made last, up to a total size.
 
 /** @template Made */
 export class Recent {
@@ -11,7 +11,7 @@ export class Recent {
     this.most = most;
   }
 
-  /** What has a name: as it was made, or made now; it is of such a size. @type {(name: string, size: number, make: () => Made) => Made} */
+  /** The value of a name: the one that is kept, or else one made now, of a given size. @type {(name: string, size: number, make: () => Made) => Made} */
   of(name, size, make) {
     const before = this.known.get(name);
     const entry = before ?? { made: make(), size };

@@ -1,4 +1,4 @@
-// Tokens of a long text that a person looks for: lit among all heads and in one, which comes close to one after another.
+// A search for tokens of a long text: it lights them in all heads, and moves the picture of one head from match to match.
 
 import constants from "../../draw/constants.json" with { type: "json" };
 import { element } from "../canvas/dom.js";
@@ -9,9 +9,9 @@ import { rectOf } from "./space.js";
 
 /** @import { HeadsView } from "./heads_view.js" */
 
-/** Fewer tokens are all named. */
+/** An axis of fewer tokens has room to name each. */
 const MANY_TOKENS = 48;
-/** So many tokens before and after one that was found are seen with it. */
+/** Tokens shown before and after a match. */
 const SEEN_AROUND = 12;
 
 /** The places of the tokens in which a text occurs; none of an empty one. @type {(texts: string[], wanted: string) => number[]} */
@@ -21,8 +21,7 @@ export function placesWith(texts, wanted) {
 }
 
 export class Finding {
-  /** @type {Places} */
-  found = { queries: [], keys: [] };
+  /** The hit that one is at, counted from 0; -1 for none yet. */
   at = -1;
   shown = "";
 
@@ -30,7 +29,7 @@ export class Finding {
   constructor(heads) {
     this.heads = heads;
     const name = tr("Find a token");
-    this.field = element("input", "", { type: "search", "aria-label": name, placeholder: name, title: tr("Enter comes close to the next one, Shift+Enter to the one before") });
+    this.field = element("input", "", { type: "search", "aria-label": name, placeholder: name, title: tr("Enter goes to the next match, Shift+Enter to the previous one") });
     this.count = element("span", "count", { "aria-live": "polite" });
     this.root = element("div", "finding", { hidden: "" }, this.field, this.count);
     this.field.addEventListener("input", () => {
@@ -62,13 +61,17 @@ export class Finding {
 
   _find() {
     const [queries, keys] = this._axes.map((texts) => placesWith(texts, this.field.value));
-    this.found = { queries, keys };
-    this.at = -1;
     const { travel } = this.heads.model;
-    travel.near.pointing.found = this.field.value.trim() ? this.found : null;
+    travel.near.pointing.found = { queries, keys };
+    this.at = -1;
     this.heads.panel.overview.light(this.found);
     this._count();
     if (travel.space) travel.view.drawSoon();
+  }
+
+  /** The rows and columns that have what is looked for. */
+  get found() {
+    return this.heads.model.travel.near.pointing.found;
   }
 
   /** Where it is found: in rows, or else in columns. */
@@ -93,7 +96,7 @@ export class Finding {
     const hit = hits[this.at];
     const isRow = found.queries.length > 0;
     const [queries, keys] = this._axes;
-    // A token and itself, or what has most to do with it.
+    // The cell of the token and itself, or its strongest one.
     const isSame = state.attention !== constants.JOINT && payload.kind(state.attention).queries === payload.kind(state.attention).keys;
     const count = isRow ? keys.length : queries.length;
     const weight = (/** @type {number} */ other) => cells.weights[isRow ? hit * cells.nKeys + other : other * cells.nKeys + hit];

@@ -9,7 +9,7 @@ import { payloadId } from "../canvas/envelope.js";
 import { plainKey, typing } from "../canvas/keys.js";
 import { ASK_EVENT, pageGround, pageTheme } from "../canvas/page.js";
 import { Palette } from "../canvas/paint.js";
-import { ALL_ON_EVENT, heed, meets } from "../canvas/shared.js";
+import { ALL_ON_EVENT, heed } from "../canvas/shared.js";
 import { tr } from "../canvas/wording.js";
 import { Finding } from "./finding.js";
 import { altOf, captionOf } from "./head_words.js";
@@ -18,6 +18,7 @@ import { HeadsPanel, compareHint } from "./panel/panel.js";
 import { Telling } from "./panel/telling.js";
 import { Figure } from "./payload.js";
 import { outer, partOfJoint, samePlace, spelled } from "./places.js";
+import { placesMeeting } from "./pointing.js";
 import { ModelView } from "./view.js";
 
 const HEIGHT_LEAST = 260;
@@ -392,10 +393,6 @@ export class HeadsView {
    * @type {(words: WordRange[] | null) => void} */
   _light(words) {
     if (!this.figure || this.figure.stage) return;
-    const places = (/** @type {Axis} */ axis) => {
-      const there = this.payload.words(this.state.attention, axis);
-      return there.flatMap((word, place) => (word && words && meets(word, words) ? [place] : []));
-    };
-    this.panel.overview.light(words ? { queries: places("queries"), keys: places("keys") } : this.finding.found);
+    this.panel.overview.light(words ? placesMeeting(this.payload, this.state.attention, words) : this.finding.found);
   }
 }

@@ -11,6 +11,12 @@ import { partOfJoint, samePlace } from "./places.js";
 
 /** @import { Near } from "./near.js" */
 
+/** The rows and columns of a kind that stand for words. @type {(trace: ExplorerPayload, kind: string, words: WordRange[]) => Places} */
+export function placesMeeting(trace, kind, words) {
+  const places = (/** @type {Axis} */ axis) => trace.words(kind, axis).flatMap((word, place) => (word && meets(word, words) ? [place] : []));
+  return { queries: places("queries"), keys: places("keys") };
+}
+
 export class Pointing {
   /** What is lit in the head that one is near. @type {{ query: number, key: number }} */
   lit = { query: -1, key: -1 };
@@ -22,8 +28,8 @@ export class Pointing {
   over = -1;
   /** Words that are pointed at in other pictures of the page. @type {WordRange[] | null} */
   heard = null;
-  /** Rows and columns that are looked for. @type {Places | null} */
-  found = null;
+  /** Rows and columns that are looked for. @type {Places} */
+  found = { queries: [], keys: [] };
   isTelling = false;
   /** Whether words that are pointed at here are lit in other pictures. */
   hasTold = false;
@@ -67,11 +73,7 @@ export class Pointing {
 
   /** The rows and columns of a head whose words are pointed at elsewhere. @type {(place: HeadPlace) => Places} */
   words({ kind }) {
-    const { heard, found } = this;
-    if (!heard && found) return found;
-    const { trace } = this.travel.showing;
-    const places = (/** @type {Axis} */ axis) => (heard ? trace.words(kind, axis).flatMap((word, place) => (word && meets(word, heard) ? [place] : [])) : []);
-    return { queries: places("queries"), keys: places("keys") };
+    return this.heard ? placesMeeting(this.travel.showing.trace, kind, this.heard) : this.found;
   }
 
   /** Lets every picture of the page light the words of a row and a column; null for none. @type {(at: Partial<Record<Axis, number>> | null) => void} */

@@ -10,7 +10,7 @@ import { Pen, bounded } from "./pen.js";
 import { drawLegend } from "./stripes.js";
 
 const LONGEST_LINE_TOKEN = 9;
-/** So many lines a head are drawn at most: the strongest. */
+/** At most so many lines are drawn for a head: the strongest. */
 const MOST_LINES = 2000;
 /** Of the height of a row, a line's greatest thickness. */
 const THICKEST = 0.5;
@@ -28,23 +28,18 @@ export function paintLines(context, room, data, inks) {
   const thickest = Math.min(0.9 * em, THICKEST * step, (0.9 * step) / heads.length);
   let [drawn, all] = [0, 0];
   heads.forEach(({ cells, color }, index) => {
-    const { least, count, most } = faintest(cells, focus);
-    [drawn, all] = [drawn + count, all + most];
+    const { lines, most } = linesOf(cells, focus);
+    [drawn, all] = [drawn + lines.length, all + most];
     const shift = (index - (heads.length - 1) / 2) * thickest;
     context.strokeStyle = color ?? inks.theme.accent;
-    for (let query = 0; query < cells.nQueries; query++) {
-      for (let key = 0; key < cells.nKeys; key++) {
-        if (focus && focus.index !== (focus.side === "query" ? query : key)) continue;
-        const weight = weightAt(cells, query * cells.nKeys + key);
-        if (weight < least) continue;
-        context.globalAlpha = whole * weight;
-        context.lineWidth = weight * thickest;
-        const [from, to, middle] = [y(query) + shift, y(key) + shift, (room.left + room.right) / 2];
-        context.beginPath();
-        context.moveTo(room.left, from);
-        context.bezierCurveTo(middle, from, middle, to, room.right, to);
-        context.stroke();
-      }
+    for (const { query, key, weight } of lines) {
+      context.globalAlpha = whole * weight;
+      context.lineWidth = weight * thickest;
+      const [from, to, middle] = [y(query) + shift, y(key) + shift, (room.left + room.right) / 2];
+      context.beginPath();
+      context.moveTo(room.left, from);
+      context.bezierCurveTo(middle, from, middle, to, room.right, to);
+      context.stroke();
     }
   });
   context.globalAlpha = whole;
@@ -60,21 +55,23 @@ export function paintLines(context, room, data, inks) {
   return [...column("query"), ...column("key"), ...legend];
 }
 
-/** The smallest weight that has a line, how many have one, and how many would have one if there were room for all.
- * @type {(cells: Cells, focus: SideToken | null) => { least: number; count: number; most: number }} */
-function faintest(cells, focus) {
-  const weights = [];
-  for (let place = 0; place < cells.weights.length; place++) {
-    const index = focus?.side === "query" ? Math.floor(place / cells.nKeys) : place % cells.nKeys;
-    const weight = weightAt(cells, place);
-    if (weight >= constants.FAINTEST && (!focus || focus.index === index)) weights.push(weight);
+/** The lines of a head, or of one token, at most the MOST_LINES strongest; and how many there would be without that limit.
+ * @type {(cells: Cells, focus: SideToken | null) => { lines: { query: number; key: number; weight: number }[]; most: number }} */
+function linesOf(cells, focus) {
+  const lines = [];
+  for (let query = 0; query < cells.nQueries; query++) {
+    for (let key = 0; key < cells.nKeys; key++) {
+      if (focus && focus.index !== (focus.side === "query" ? query : key)) continue;
+      const weight = weightAt(cells, query * cells.nKeys + key);
+      if (weight >= constants.FAINTEST) lines.push({ query, key, weight });
+    }
   }
-  if (weights.length <= MOST_LINES) return { least: constants.FAINTEST, count: weights.length, most: weights.length };
-  const [least] = Float32Array.from(weights).sort().subarray(-MOST_LINES);
-  return { least, count: weights.filter((weight) => weight >= least).length, most: weights.length };
+  if (lines.length <= MOST_LINES) return { lines, most: lines.length };
+  const [least] = Float32Array.from(lines, ({ weight }) => weight).sort().subarray(-MOST_LINES);
+  return { lines: lines.filter(({ weight }) => weight >= least), most: lines.length };
 }
 
-/** Which tokens of a column are named, where each so-manieth has room: at the other end of a token's lines the strongest.
+/** Which tokens of a column are named: all, or one in `every`; at the other end of a token's lines, those with the most weight.
  * @type {(weights: number[], every: number, count: number) => Set<number>} */
 function namedEnds(weights, every, count) {
   const places = Array.from({ length: count }, (_, place) => place);
@@ -95,8 +92,9 @@ function drawEnds(pen, room, { queries, keys, heads, focus, words, said }, { sid
   const texts = isQuery ? queries : keys;
   // What is short can be pressed as far as what is long.
   const widest = Math.min(LONGEST_LINE_TOKEN * size, Math.max(...texts.map((text) => pen.wide(text, size)))) + 1.2 * size;
-  const met = texts.map((_, index) => (focus && focus.side !== side ? heads.map(({ cells }) => weightBetween(cells, focus, index)) : []));
-  const named = namedEnds(focus && focus.side !== side ? met.map((weights) => Math.max(...weights)) : [], every, texts.length);
+  const from = focus && focus.side !== side ? focus : null;
+  const met = texts.map((_, index) => (from ? heads.map(({ cells }) => weightBetween(cells, from, index)) : []));
+  const named = namedEnds(from ? met.map((weights) => Math.max(...weights)) : [], every, texts.length);
   return texts.flatMap((text, index) => {
     const isLit = !focus && words[isQuery ? "queries" : "keys"].includes(index);
     const is = isLit || (focus?.side === side && focus.index === index);
