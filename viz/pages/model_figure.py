@@ -2,13 +2,14 @@
 
 import hashlib
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from model.explain.alignment_file import read_alignment
 from model.explain.reading import AS_RECORDED
 from viz.browser.messages import message_of
+from viz.heads.standalone import figure_of_trace
 from viz.links.parameters import write
-from viz.model_page.arcs import arcs_of
 from viz.model_page.asking import asks
 from viz.model_page.payload import Figure
 from viz.model_page.picture import figure_of_model
@@ -34,15 +35,8 @@ def figure_of(question: Question) -> Figure:
             labels=prepared.labels,
             pages=list(VIEWS),
         )
-    return Figure(
-        trace=prepared.trace,
-        seen=prepared.seen,
-        facts=prepared.facts,
-        arcs=arcs_of(prepared.trace, None),
-        positions={},
-        labels=prepared.labels,
-        pages=[name for name, view in VIEWS.items() if not view.without_model],
-    )
+    figure = figure_of_trace(prepared.trace, prepared.seen, prepared.facts, prepared.labels)
+    return replace(figure, pages=[name for name, view in VIEWS.items() if not view.without_model])
 
 
 def key_of(question: Question) -> str:

@@ -24,7 +24,7 @@ const LETTERS = 9;
 const MOST_CELL = { width: 150, height: 84 };
 /** Lines between tokens: the greatest height of a row, in the size of type. */
 const LINE_STEP = 3.2;
-/** So many pixels beside a cell it is still meant, if no other one is there. */
+/** A pointer so many pixels from a cell still means it. */
 const CLOSE_BY = 3;
 /** How much is hidden of what is seen around a head. */
 const PALED = 0.9;
@@ -154,7 +154,8 @@ export class NearHead {
       ...{ compared, isStage: view.figure.stage, words: near.pointing.words(place), within: this._window },
     };
     this._clear(context, place, room, alpha);
-    this.isCut = !showing.hasLines(place) && !namesAll(context, room, { ...texts, em: near.em }, inks);
+    // Only what has come to rest is described.
+    if (!travel.isMoving) this.isCut = !showing.hasLines(place) && !namesAll(context, room, { ...texts, em: near.em }, inks);
     if (showing.hasLines(place)) {
       this._hide(context, room, alpha);
       const kind = showing.kind(place);

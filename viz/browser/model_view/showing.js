@@ -11,7 +11,7 @@ import { USUAL_HOW, headsAt, shownHeads, withCompared } from "./how.js";
 
 /** With how much of it weights are drawn where nothing lets a person choose. */
 const GAMMA = 0.7;
-/** Columns of a head that is drawn as small as it is. */
+/** A head alone is drawn with at least so many rows and columns, as far as it has them. */
 const SMALLEST = 64;
 
 export class Showing {
