@@ -249,8 +249,8 @@ def test_the_app_remembers_neither_sentence_nor_view(heads: HeadsPage, app_url: 
     sentence = "The dog sleeps in the garden."
     heads.open(sentence=sentence, layer="1", head="1")
     stored = "() => [...Object.keys(localStorage), ...Object.keys(sessionStorage)]"
-    # A talk's windows have names; Streamlit keeps the theme, and what of its menu is unfolded.
-    known = re.compile("headscope-window|stActiveTheme-.*|stSidebarSectionsState-.*")
+    # A talk's windows have names; Streamlit keeps its theme, and what of its menu is put away.
+    known = re.compile("headscope-window|stActiveTheme-.*|stSidebar(SectionsState|Collapsed)-.*")
     assert [each for each in heads.page.evaluate(stored) if not known.fullmatch(each)] == []
     values = heads.page.evaluate("() => JSON.stringify([localStorage, sessionStorage])")
     assert sentence not in values
