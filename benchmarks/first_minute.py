@@ -205,6 +205,7 @@ def main(say: Callable[[str], None] = print) -> int:
     parser.add_argument("--out", type=Path, default=Path(), help="folder of the strips")
     parser.add_argument("--sizes", nargs="+", choices=SIZES, default=list(SIZES))
     arguments = parser.parse_args()
+    arguments.out.mkdir(parents=True, exist_ok=True)
     failed = False
     try:
         for name, made in visits(arguments.sizes):

@@ -272,5 +272,5 @@ function sized(made, width, height) {
 
 /** @type {(block: FigureBlock, layer: number) => string} */
 function blockName(block, layer) {
-  return tr("{name}, layer {layer}, {n} heads: open them", { name: block.name, layer: block.layers[layer], n: block.heads });
+  return tr("{name}, layer {layer}, {n} heads: open them", { name: block.name, layer: block.layers[layer], n: block.heads }, "{name}, layer {layer}, {n} head: open it");
 }

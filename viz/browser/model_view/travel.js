@@ -20,7 +20,8 @@ import { SmallMap, Trail } from "./trail.js";
 
 /** @import { ModelView } from "./view.js" */
 
-const PLACE_PAUSE = 300;
+/** So long one stays before Python is told, whose answer takes a page time: who goes on at once is not held up. */
+const PLACE_PAUSE = 500;
 /** Moved by hand, one is at what has opened: with so much of its size, it is still large enough to be meant. */
 const OPENED = 0.2;
 const CLOSEST = 900;
@@ -244,6 +245,7 @@ export class Travel {
    * @type {(place: Place, how?: { lit?: { query?: number; key?: number }; comes?: (() => void) | null; atOnce?: boolean; to?: CameraView }) => void} */
   go(place, { lit, comes = null, atOnce = false, to: asked } = {}) {
     this.leave();
+    clearTimeout(this.waiting);
     // What it says is of the place before.
     if (this.view.tip) this.view.tip.hidden = true;
     this.place = place;

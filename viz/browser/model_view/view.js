@@ -218,8 +218,8 @@ export class ModelView {
   _alternative() {
     const { figure } = this;
     const stacks = figure.stacks.map((stack) => {
-      const heads = stack.blocks.map(({ name, heads }) => tr("{name} with {n} heads", { name: lowered(name), n: heads })).join(", ");
-      return tr("{name} of {n} layers: {heads}.", { name: stack.name, n: figure.depth(stack), heads });
+      const heads = stack.blocks.map(({ name, heads }) => tr("{name} with {n} heads", { name: lowered(name), n: heads }, "{name} with {n} head")).join(", ");
+      return tr("{name} of {n} layers: {heads}.", { name: stack.name, n: figure.depth(stack), heads }, "{name} of {n} layer: {heads}.");
     });
     return [...stacks, figure.said, figure.spoken(figure.arcs.frames - 1)].join(" ");
   }
