@@ -105,7 +105,8 @@ const TASKS = {
   /** The stops of a walk through a picture, and whether it is offered. */
   async walk({ envelope, can }) {
     const figure = new Figure(Uint8Array.from(Buffer.from(envelope, "base64")));
-    return { offered: isOffered(figure, { can }), stops: stopsOf(figure, { can }) };
+    const stops = stopsOf(figure, { can });
+    return { offered: isOffered(stops), stops };
   },
 
   async buckets({ distances, causal }) {

@@ -52,6 +52,17 @@ export function peak(numbers) {
   return numbers.indexOf(Math.max(...numbers));
 }
 
+/** The key that each row looks at most, with its weight; in one pass, for texts of many tokens. @type {(cells: Cells) => { key: number; weight: number }[]} */
+function peaksOf(cells) {
+  const { weights, nQueries, nKeys } = cells;
+  return Array.from({ length: nQueries }, (_, query) => {
+    const start = query * nKeys;
+    let best = start;
+    for (let cell = start + 1; cell < start + nKeys; cell++) if (weights[cell] > weights[best]) best = cell;
+    return { key: best - start, weight: weightAt(cells, best) };
+  });
+}
+
 /** For each pattern the key that a row has to look at, or -1 for a row that cannot show it.
  * @type {Record<HeadPattern["pattern"], (query: number, tokens: string[]) => number>} */
 const PATTERNS = {
@@ -66,16 +77,15 @@ export const PATTERN_ORDER = /** @type {HeadPattern["pattern"][]} */ (Object.key
 
 /** How a head of self-attention looks along its rows, if most of them follow one pattern. @type {(cells: Cells, tokens: string[]) => HeadPattern | null} */
 export function patternOf(cells, tokens) {
-  const rows = tokens.map((_, query) => sharesOf(cells, query));
-  const peaks = rows.map(peak);
+  const peaks = peaksOf(cells);
   for (const pattern of PATTERN_ORDER) {
     const keys = tokens.map((_, query) => PATTERNS[pattern](query, tokens));
     const able = tokens.map((_, query) => query).filter((query) => keys[query] >= 0);
-    const holding = able.filter((query) => peaks[query] === keys[query] && rows[query][keys[query]] >= HALF);
+    const holding = able.filter((query) => peaks[query].key === keys[query] && peaks[query].weight >= HALF);
     // The first row of a decoder sees itself alone, which tells nothing.
     const [telling, holds] = [able, holding].map((some) => some.filter((query) => query || pattern !== "same").length);
     if (telling < LEAST_ROWS || holds < MOSTLY * telling) continue;
-    const weight = (/** @type {number} */ query) => rows[query][keys[query]];
+    const weight = (/** @type {number} */ query) => peaks[query].weight;
     const worth = (/** @type {number} */ query) => 10 * (quotable(tokens[query]) + quotable(tokens[keys[query]])) + (weight(query) < NEARLY_ALL ? 1 : 0) + weight(query);
     const query = holding.reduce((one, other) => (worth(other) > worth(one) ? other : one));
     const mean = holding.reduce((sum, each) => sum + weight(each), 0) / holding.length;
@@ -87,17 +97,16 @@ export function patternOf(cells, tokens) {
 /** The strongest look of one token at another in some heads; null where each looks at itself alone.
  * @type {(figure: Walked, heads: HeadInBlock[], tokens: string[]) => (HeadInBlock & { query: number; key: number }) | null} */
 export function strongestLook(figure, heads, tokens) {
+  const named = tokens.map(quotable);
   let best = null;
   let most = 0;
   for (const each of heads) {
     const cells = figure.cells(each.block, each.place, each.head);
-    for (let query = 0; query < cells.nQueries; query += 1) {
-      const row = sharesOf(cells, query);
-      const key = peak(row);
+    peaksOf(cells).forEach(({ key, weight }, query) => {
       // Marks are named only where there is nothing else.
-      const weight = row[key] * (1 + quotable(tokens[query])) * (1 + quotable(tokens[key])) * (tokens[query] === tokens[key] ? 0.5 : 1);
-      if (key !== query && weight > most) [most, best] = [weight, { ...each, query, key }];
-    }
+      const worth = weight * (1 + named[query]) * (1 + named[key]) * (tokens[query] === tokens[key] ? 0.5 : 1);
+      if (key !== query && worth > most) [most, best] = [worth, { ...each, query, key }];
+    });
   }
   return best;
 }
@@ -122,10 +131,7 @@ export function crossHead(figure, block) {
   if (before) return { ...before, later: 0 };
   const after = labelled(tr("pairs the token just read with its source"));
   if (after) return { ...after, later: figure.offset };
-  const sharpness = heads.map(({ place, head }) => {
-    const cells = figure.cells(block, place, head);
-    return Array.from({ length: cells.nQueries }, (_, query) => Math.max(...sharesOf(cells, query))).reduce((sum, each) => sum + each, 0);
-  });
+  const sharpness = heads.map(({ place, head }) => peaksOf(figure.cells(block, place, head)).reduce((sum, { weight }) => sum + weight, 0));
   const chosen = heads[peak(sharpness)];
   // Where tokens are copied, the rows that write them tell more than those that have read them.
   const copies = (/** @type {number} */ later) => looksOf(figure, { ...chosen, later }).filter(({ word, read }) => figure.written[word].text === figure.read[read].text).length;

@@ -26,9 +26,9 @@ export function stopsOf(figure, { can }) {
   ].filter((stop) => stop !== null && stop !== undefined);
 }
 
-/** Whether enough stops hold for a walk. @type {(figure: Walked, page: { can: Can }) => boolean} */
-export function isOffered(figure, page) {
-  return stopsOf(figure, page).length >= LEAST_STOPS;
+/** Whether these are enough stops for a walk. @type {(stops: Stop[]) => boolean} */
+export function isOffered(stops) {
+  return stops.length >= LEAST_STOPS;
 }
 
 /** @type {(figure: Walked, stack: FigureStack) => Stop} */

@@ -53,7 +53,7 @@ const saysOf = (figure, name, page = EVERYTHING) => stopsOf(figure, page).find((
 test("a translation has ten stops, each at a place", () => {
   const stops = stopsOf(translation(), EVERYTHING);
   assert.deepEqual(stops.map(({ name }) => name), ["tokens", "numbers", "heads", "head", "weight", "row", "mask", "cross", "next", "off"]);
-  assert.ok(isOffered(translation(), EVERYTHING));
+  assert.ok(isOffered(stopsOf(translation(), EVERYTHING)));
   for (const stop of stops) assert.equal(noteOf(stop).match(/[.?](?: |$)/g)?.length, 2, stop.name);
   assert.deepEqual(stops[4].place, { at: "weight", kind: "encoder", layer: 0, head: 0, query: 1, key: 0 });
 });
@@ -126,7 +126,7 @@ test("one stack alone says nothing of the other, and short texts are offered no 
   const one = figureOf([stack("module", ["a"], [block("module", 1, 1, [[() => 0]])])]);
   assert.deepEqual(names(one), ["tokens", "numbers", "heads"]);
   assert.equal(saysOf(one, "tokens"), "The text is a single token.");
-  assert.equal(isOffered(one, EVERYTHING), false);
+  assert.equal(isOffered(stopsOf(one, EVERYTHING)), false);
 });
 
 test("a row that does not add up to 1 is not said to", () => {

@@ -68,7 +68,8 @@ export class Walk {
     this.figure = figure;
     if (other) {
       if (this.walking) this.leave();
-      this.stops = isOffered(figure, { can: this.can }) ? stopsOf(figure, { can: this.can }) : [];
+      const stops = stopsOf(figure, { can: this.can });
+      this.stops = isOffered(stops) ? stops : [];
       this.answers.clear();
       this.at = 1;
     }
