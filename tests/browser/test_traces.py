@@ -106,6 +106,13 @@ def test_a_file_is_dropped_and_a_bad_one_before_it_is_refused(
     # With a sign between them, lest Markdown reads the colon.
     expect(menu).to_contain_text(re.compile("Dropped.?: mine"))
     assert "mine" not in page.url
+    # Its 300 words would fill the window: they scroll above the picture.
+    page.get_by_role("link", name="Model").click()
+    words = page.locator(".headline.long .written")
+    expect(words).to_be_visible()
+    assert words.evaluate("words => words.scrollHeight > words.clientHeight")
+    assert page.locator(".model-view .figure").bounding_box()["y"] < 250
+    expect(page.locator(".said")).to_be_empty()
     page.reload()
     expect(page.get_by_test_id("stAlert")).to_contain_text("drop it again")
 

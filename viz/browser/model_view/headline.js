@@ -8,8 +8,13 @@ import { letterSize } from "./sizes.js";
 
 const MOST_LETTERS = 56;
 const LEAST_LETTERS = 17;
+/** A text of more lines is small, scrolls, and has no arcs: else the picture below it would have no room. */
+const [LINES_WIDE, LINES_NARROW] = [5, 12];
 
 export class Headline {
+  /** Whether the texts are too long to be seen whole. */
+  isLong = false;
+
   /** @param {ModelView} view */
   constructor(view) {
     const { figure } = view;
@@ -46,6 +51,7 @@ export class Headline {
   size(narrow, room) {
     const { view, root } = this;
     const { figure, width } = view;
+    const across = width - 8;
     const probe = penOf(document.createElement("canvas"));
     const family = getComputedStyle(view.root).fontFamily;
     const widthOf = (/** @type {FigureWord[]} */ words, /** @type {number} */ weight) => {
@@ -56,13 +62,30 @@ export class Headline {
     const scale = figure.stage ? 1.35 : 1;
     const most = narrow ? 26 * scale : Math.min(MOST_LETTERS * scale, Math.max(26, room / 15.5));
     const least = narrow ? 16 : LEAST_LETTERS * scale;
-    const written = letterSize(widthOf(figure.written, 650), width - 8, most, least);
-    const read = letterSize(widthOf(figure.read, 400), width - 8, Math.min(written, most) * 0.78, least * 0.9);
-    this.written.style.fontSize = `${written}px`;
-    this.read.style.fontSize = `${read}px`;
-    const gap = narrow ? 60 : Math.min(120, Math.max(54, room / 8.2));
+    const wide = { written: widthOf(figure.written, 650), read: widthOf(figure.read, 400) };
+    const written = letterSize(wide.written, across, most, least);
+    const read = letterSize(wide.read, across, Math.min(written, most) * 0.78, least * 0.9);
+    this._fold(Math.max(wide.written, wide.read) * least > (narrow ? LINES_NARROW : LINES_WIDE) * across);
+    this.written.style.fontSize = this.isLong ? "" : `${written}px`;
+    this.read.style.fontSize = this.isLong ? "" : `${read}px`;
+    const gap = this.isLong ? 0 : narrow ? 60 : Math.min(120, Math.max(54, room / 8.2));
     root.style.setProperty("--gap", `${gap}px`);
     return { gap, height: root.offsetHeight };
+  }
+
+  /** Shows a long text in a few lines that scroll, or a text whole. @param {boolean} isLong */
+  _fold(isLong) {
+    if (isLong === this.isLong) return;
+    this.isLong = isLong;
+    classed(this.root, "long", isLong);
+    // What scrolls has to be reached by keys.
+    for (const line of [this.written, this.read]) line.tabIndex = isLong ? 0 : -1;
+    this.rest();
+  }
+
+  /** Says what is seen where no token is followed. */
+  rest() {
+    this.said.textContent = this.isLong ? "" : this.view.figure.said;
   }
 
   /** @type {(moment: Moment, done: boolean) => void} */

@@ -81,6 +81,7 @@ function drawFollowed(view, context) {
 /** @type {(view: ModelView, context: Context, moment: Moment, done: boolean) => void} */
 function drawArcs(view, context, moment, done) {
   const { figure, places, inks } = view;
+  if (view.headline.isLong) return;
   const frame = figure.arcs.frames > 1 ? Math.min(figure.arcs.frames - 1, Math.max(0, Math.ceil(moment.encoded) - 1)) : 0;
   const onWritten = view.followedWords(figure.writtenSide);
   const onRead = figure.rows === 2 ? view.followedWords("source") : new Set();

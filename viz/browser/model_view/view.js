@@ -268,7 +268,7 @@ export class ModelView {
     if (!this.pinned) return false;
     this.pinned = false;
     this._follow(null);
-    this.headline.said.textContent = this.figure.said;
+    this.headline.rest();
     this.say(tr("No token is followed."));
     return true;
   }
