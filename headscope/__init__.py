@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from model.record.mask_presets import PRESETS as PRESETS
     from model.record.recording import recording as recording
     from model.record.taps import install_taps as install_taps
+    from model.survey.head_sentences import head_rules as head_rules
     from model.survey.survey_file import read_sentences as read_sentences
     from model.survey.survey_file import read_survey as read_survey
     from model.trace.attention_map import AttentionKind as AttentionKind

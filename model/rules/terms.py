@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from model.rules.progress import Progress
 from model.rules.weight_rules import EVERY, FULL, RULES, SELF, Cells, SeenRows
-from model.rules.word_classes import CLASSES, classes_of
+from model.rules.word_classes import CLASSES, LISTED, classes_of
 from model.trace.attention_map import AttentionKind
 from model.trace.token_schemes import special
 
@@ -266,6 +266,11 @@ PLACES: Mapping[str, Place] = MappingProxyType(
         "second": Place("the second token", EVERY, _position(1)),
         "last": Place("the sentence end", FULL, _rule("last")),
         "again": Place("repetitions of its token", SELF, _rule("again")),
+        "after_again": Place(
+            "what follows other copies of its token",
+            SELF,
+            lambda rows: _beside(rows.of("again"), 1),
+        ),
         "own_word": Place("other pieces of its word", SELF, _rule("own_word")),
         "clause": Place("its own clause", SELF, _clause),
         **{name: Place(text, EVERY, _class(name)) for name, text in CLASSES.items()},
@@ -327,8 +332,28 @@ def is_term(name: str) -> bool:
     return place in PLACES and (not at or whose in WHOSE)
 
 
-def terms_of(kind: AttentionKind) -> list[str]:
-    """The names of all terms for a kind of attention: places, then places for some rows."""
-    places = [name for name, place in PLACES.items() if kind in place.kinds]
-    rows = [each for each in WHOSE if each != END or kind is AttentionKind.ENCODER]
+def terms_of(kind: AttentionKind, languages: tuple[str, str] | None = None) -> list[str]:
+    """The names of all terms for a kind of attention: places, then places for some rows.
+
+    Args:
+        kind: of attention.
+        languages: of queries and of keys; terms for classes of words that only the lists of a
+            language tell are left out for an unknown one, "". None for all terms.
+    """
+    has_rows, has_places = (each != "" for each in languages or ("?", "?"))
+    places = [
+        name
+        for name, place in PLACES.items()
+        if kind in place.kinds and (has_places or not _is_listed(name))
+    ]
+    rows = [
+        each
+        for each in WHOSE
+        if (each != END or kind is AttentionKind.ENCODER) and (has_rows or not _is_listed(each))
+    ]
     return places + [f"{place}@{row}" for place in places for row in rows]
+
+
+def _is_listed(name: str) -> bool:
+    """Whether a place, or rows, have a class of words in their name that needs a language."""
+    return not LISTED.isdisjoint(name.replace("first_untranslated", "content").split())

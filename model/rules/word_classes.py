@@ -32,6 +32,9 @@ CLASSES: Mapping[str, str] = MappingProxyType(
 )
 """The plural of each class. Words in no list are content words; determiners count as articles."""
 
+LISTED = frozenset(CLASSES) - {"name", "comma", "stop", "punctuation"}
+"""The classes that only the lists of a language tell; without one, any word is a content word."""
+
 _MARKS = {",": "comma", ";": "comma", ":": "comma", ".": "stop", "?": "stop", "!": "stop"}
 
 _SURE = 0.1

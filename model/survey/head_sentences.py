@@ -14,13 +14,16 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from model.explain.head_rows import allowed_per_head
 from model.explain.head_rules import RuleFinding
 from model.explain.label_rules import DEVIATIONS
 from model.rules.phrases import Terms
+from model.rules.terms import terms_of
 from model.rules.weight_rules import Lexicon
+from model.rules.word_classes import language_of
 from model.survey.fitting import by_kind
 from model.survey.term_fitting import MOST, SAID, TermCells, fitted_terms, ruled
-from model.trace.attention_map import AttentionKind
+from model.trace.attention_map import AttentionKind, Tokens, TraceError
 from model.trace.head import Head
 from model.trace.trace import Trace
 
@@ -35,6 +38,74 @@ POSITIONS = ("previous", "same", "next", "two_before", "two_after", "first", "la
 
 _SURE = 8.0
 """The strength of a position that gets nearly all weight."""
+
+
+LEAST = 30
+"""Texts, at least, of which rules are fitted, chosen and judged."""
+
+
+def head_rules(traces: Sequence[Trace]) -> dict[Head, RuleFinding]:
+    """A rule in words for each head of any model, from its traces of many texts.
+
+    A third of the texts, the first ones, fit the rules, a sixth choose their lengths, and the rest
+    judge them, so shuffle texts that are in an order. Classes of words count if the tokens are
+    English, German or French. Heads of modules of unknown role get no rule.
+
+    Args:
+        traces: of one model, at least 30, of different texts.
+
+    Raises:
+        TraceError: if there are too few traces, they are of different models, no head's role is
+            known, or the heads of one kind see different keys or keys that are no tokens.
+    """
+    if len(traces) < LEAST:
+        raise TraceError(
+            f"Rules need traces of at least {LEAST} texts to be fitted and judged; there are "
+            f"{len(traces)}."
+        )
+    shapes = {tuple((site, each.n_heads) for site, each in trace.maps.items()) for trace in traces}
+    if len(shapes) > 1:
+        raise TraceError("These traces have different layers or heads; give those of one model.")
+    kinds = [kind for kind in AttentionKind if kind in {site.kind for site in traces[0].maps}]
+    known = [kind for kind in kinds if terms_of(kind)]
+    if not known:
+        raise TraceError(
+            "These traces do not say whether their heads are an encoder's or a decoder's; record "
+            'them within watching(kind="encoder"), or "decoder" or "cross".'
+        )
+    for trace in traces:
+        for kind in known:
+            _require_alike(trace, kind)
+    languages = (
+        language_of(trace.source.tokens for trace in traces),
+        language_of(trace.target.tokens for trace in traces),
+    )
+    fitted, chosen = len(traces) // 3, len(traces) // 6
+    return {
+        head: rule
+        for kind in known
+        for head, rule in head_sentences(
+            traces, kind, kind.axes(*languages, ""), None, fitted=fitted, chosen=chosen
+        ).items()
+    }
+
+
+def _require_alike(trace: Trace, kind: AttentionKind) -> None:
+    """Raises TraceError unless all heads of a kind see the same keys, which are tokens."""
+    maps = [each for site, each in trace.maps.items() if site.kind is kind]
+    allowed = allowed_per_head(maps[0].allowed)[0]
+    _, keys = kind.axes(trace.source, trace.target, Tokens())
+    for each in maps:
+        if each.keys != keys:
+            raise TraceError(
+                f"Heads at {each.site} look at keys that are no tokens of the text, such as a "
+                "prefix or a sink; rules know tokens alone."
+            )
+        if not all(np.array_equal(allowed, other) for other in allowed_per_head(each.allowed)):
+            raise TraceError(
+                f"The heads at {each.site} do not see the same keys as other heads of their kind; "
+                "give traces of sites that do, as trace.only(…) makes them."
+            )
 
 
 def head_sentences(

@@ -87,9 +87,9 @@ class TermCells(Brief):
             kind: of attention.
             languages: of queries and of keys.
             lexicon: for cross-attention.
-            names: of terms; None for all that the kind has.
+            names: of terms; None for all that the kind has in these languages.
         """
-        names = tuple(terms_of(kind) if names is None else names)
+        names = tuple(terms_of(kind, languages) if names is None else names)
         terms, weights, rows, sentences = [], [], [], []
         count = 0
         for number, trace in enumerate(traces):

@@ -76,6 +76,29 @@ def test_cross_attention_follows_the_translation() -> None:
     assert not done[-1], "the sentence end is no word"
 
 
+def test_what_followed_a_token_before_follows_it_again() -> None:
+    tokens = ("a", "b", "c", "a", "b")
+    of = {
+        kind: TermRows.over(SeenRows(kind, tokens, tokens), ("", "")).of("after_again")
+        for kind in (ENCODER, DECODER)
+    }
+    assert np.array_equal(of[ENCODER], of[DECODER])
+    assert [np.flatnonzero(row).tolist() for row in of[ENCODER]] == [[4], [], [], [1], [2]]
+
+
+@pytest.mark.parametrize("kind", LANGUAGES)
+def test_an_unknown_language_has_no_terms_for_classes_that_its_lists_would_tell(
+    kind: AttentionKind,
+) -> None:
+    left = terms_of(kind, ("", ""))
+    assert {"comma", "name", "punctuation@stop", "first@start"} <= {*left} < {*terms_of(kind)}
+    texts = [PLACES[name.partition("@")[0]].text for name in left]
+    assert not any("content" in text or "article" in text or "pieces in" in text for text in texts)
+    assert terms_of(kind, ("de", "en")) == terms_of(kind)
+    assert "comma@article" in terms_of(kind, ("de", ""))
+    assert "article@comma" in terms_of(kind, ("", "en"))
+
+
 @pytest.mark.parametrize("kind", LANGUAGES)
 def test_no_term_knows_a_later_token(kind: AttentionKind) -> None:
     """A row computed over the whole sentence equals that of a step that has read no further."""
