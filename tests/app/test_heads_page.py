@@ -44,7 +44,7 @@ OpenApp = Callable[..., AppTest]
 CROSS, ENCODER, DECODER = AttentionKind.CROSS, AttentionKind.ENCODER, AttentionKind.DECODER
 LAYERS, HEADS = {ENCODER: 2, DECODER: 3, CROSS: 3}, 4
 PLAIN = {
-    **{"attention": "cross", "view": "heatmap", "cell": ""},
+    **{"attention": "cross", "view": "heatmap", "cell": "", "range": ""},
     **{"compare": "", "order": "", "faint": "0", "only": "", "words": "0", "specials": "1"},
     **{"off": "", "renormalise": "0", "predicted": "0", "width": "wide"},
 }
@@ -343,6 +343,7 @@ def test_the_same_reading_of_the_same_trace_is_prepared_once(open_app: OpenApp) 
 def test_an_address_sets_what_is_selected(open_app: OpenApp) -> None:
     asked = {
         **{"attention": "decoder", "layer": "1", "head": "3", "view": "lines", "cell": "1.0"},
+        "range": "0-1.1-2",
         **{"compare": "0.1-1.3", "order": "entropy", "faint": "2", "only": "layer.1"},
         **{"words": "1", "specials": "0", "renormalise": "1", "predicted": "1"},
         **{"off": "cross.0.1-encoder.1.3"},

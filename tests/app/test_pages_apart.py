@@ -42,6 +42,7 @@ MOVED = {
         "head": "2",
         "view": "lines",
         "cell": "1.1",
+        "range": "0-1.1-2",
         "compare": "1.2-1.3",
         "order": "previous",
         "faint": "1",

@@ -394,6 +394,40 @@ def test_a_cell_opens_only_as_it_was_recorded_and_the_page_says_so(heads: HeadsP
     assert heads.picked == ""
 
 
+def test_a_part_to_which_one_has_moved_has_a_link_and_is_seen_of_other_heads(
+    heads: HeadsPage,
+) -> None:
+    heads.open(sentence=SENTENCE, attention="encoder", layer="0", head="0")
+    head = heads.page.locator(".seen .model-view")
+    whole = heads.frame()
+
+    def seen() -> tuple[int, int]:
+        frame = heads.frame()
+        return round(frame.x), round(frame.width)
+
+    head.press("+")
+    expect(heads.page).to_have_url(re.compile("[?&]range="))
+    part = heads.query["range"]
+    rows = [int(number) for number in re.split(r"[-.]", part)]
+    assert rows[0] > 0 or rows[2] > 0, part
+    heads.click_tile(1, 1)
+    heads.wait_for_painted(layer=1, head=1)
+    heads.settle()
+    assert heads.query["range"] == part
+    closer = seen()
+    assert closer[1] > whole.width
+    link = heads.page.url
+    heads.page.goto("about:blank")
+    heads.page.goto(link)
+    heads.settle()
+    assert seen() == closer
+    head.focus()
+    heads.page.keyboard.press("Escape")
+    heads.wait_for_query(range=None)
+    heads.settle()
+    assert seen() == (round(whole.x), round(whole.width))
+
+
 def test_escape_ends_a_comparison_and_shows_all_heads_again(heads: HeadsPage) -> None:
     heads.open(
         sentence=SENTENCE, compare="0.0-0.1", only="layer.0", layer="0", head="0", cell="1.1"

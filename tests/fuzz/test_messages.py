@@ -18,6 +18,7 @@ from viz.registry import pages
 
 SELECTED = {
     **{"attention": "cross", "layer": "1", "head": "2", "view": "head", "words": "", "cell": "2.3"},
+    "range": "0-3.1-2",
     **{"compare": "0.1-1.2", "faint": "2", "width": "wide", "epoch": 1},
 }
 STROKE = {"name": "decoder", "rows": 4, "columns": 4, "bits": "gMDg8A=="}

@@ -47,6 +47,8 @@ type ShownTheme = Theme & { name: "light" | "dark"; ground: string };
 // A matrix of weights, and where it lies on a canvas.
 
 type Cell = [query: number, key: number];
+/** Rows and columns of a head, from the first to the last of each. */
+type CellRange = [first: number, last: number, from: number, to: number];
 type Spot = { clientX: number; clientY: number };
 type Bytes = Uint8Array<ArrayBuffer>;
 
@@ -248,7 +250,7 @@ type How = {
   reading: Record<string, boolean>;
 };
 type Compared = { layer: number; head: number; compare: Pair[] };
-type Chosen = How & { attention: string; layer: number; head: number; cell: Cell | null; off: string[] };
+type Chosen = How & { attention: string; layer: number; head: number; cell: Cell | null; range: CellRange | null; off: string[] };
 type Spelling = Record<string, string>;
 
 type DrawnHead = { layer: number; head: number; color: string | null; cells: ExactCells };

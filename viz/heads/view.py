@@ -43,13 +43,15 @@ RULED = {
 
 READINGS = ("words", "specials", "renormalise", "predicted")
 SELECTED = (
-    *("attention", "layer", "head", "view", "cell", "compare", "order", "faint", "only", "off"),
+    *("attention", "layer", "head", "view", "cell", "range", "compare", "order", "faint", "only"),
+    "off",
     *READINGS,
 )
 """What the picture and the address both know."""
 
 _NUMBER = r"[0-9]{1,3}"
 _PAIR = rf"{_NUMBER}\.{_NUMBER}"
+_TOKEN = r"[0-9]{1,4}"
 _PAIRS = rf"{_PAIR}(-{_PAIR}){{0,{CONSTANTS['MOST_COMPARED'] - 1}}}"
 
 
@@ -65,7 +67,16 @@ class HeadsView(SwitchedOff):
     head: int = kept(place_parameter, *_FIRST)
     view: str = kept(choice, "heatmap", ("heatmap", "lines"), "how it is drawn")
     cell: str = kept(
-        pattern, _PAIR, "a query and a key such as 3.5", "the weight to follow from query and key"
+        pattern,
+        rf"{_TOKEN}\.{_TOKEN}",
+        "a query and a key such as 3.5",
+        "the weight to follow from query and key",
+    )
+    range: str = kept(
+        pattern,
+        rf"{_TOKEN}-{_TOKEN}\.{_TOKEN}-{_TOKEN}",
+        "queries and keys such as 10-40.0-30",
+        "the rows and columns that are seen; none: all",
     )
     compare: str = kept(
         pattern,

@@ -18,7 +18,7 @@ const STOPS = 12;
 const SPELLED = {
   ...{ attention: /^(encoder|decoder|cross|joint)$/, layer: /^\d{1,3}$/, head: /^\d{1,3}$/, view: /^(heatmap|lines)$/, faint: /^[0-4]$/ },
   ...{ order: /^[a-z_]*$/, ...Object.fromEntries(READINGS.map(([name]) => [name, /^[01]$/])) },
-  ...{ cell: /^\d{1,3}\.\d{1,3}$/, compare: /^\d{1,3}\.\d{1,3}(-\d{1,3}\.\d{1,3}){0,7}$/, only: /^(layer|head)\.\d{1,3}$/ },
+  ...{ cell: /^\d{1,4}\.\d{1,4}$/, range: /^\d{1,4}-\d{1,4}\.\d{1,4}-\d{1,4}$/, compare: /^\d{1,3}\.\d{1,3}(-\d{1,3}\.\d{1,3}){0,7}$/, only: /^(layer|head)\.\d{1,3}$/ },
 };
 // What the engine or the reading has to answer, and not the picture alone.
 const REDRAWN = ["off", "order", ...READINGS.map(([name]) => name)];

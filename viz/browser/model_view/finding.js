@@ -2,10 +2,7 @@
 
 import constants from "../../draw/constants.json" with { type: "json" };
 import { element } from "../canvas/dom.js";
-import { rectangle } from "../canvas/geometry.js";
 import { tr } from "../canvas/wording.js";
-import { fitting } from "./camera.js";
-import { rectOf } from "./space.js";
 
 /** @import { HeadsView } from "./heads_view.js" */
 
@@ -34,7 +31,9 @@ export class Finding {
     this.root = element("div", "finding", { hidden: "" }, this.field, this.count);
     this.field.addEventListener("input", () => {
       this._find();
-      if (!this.field.value) heads.model.travel.again();
+      if (this.field.value) return;
+      heads.see(null);
+      heads.model.travel.again();
     });
     this.field.addEventListener("keydown", (event) => {
       if (event.key === "Enter") this._next(event.shiftKey ? -1 : 1);
@@ -107,14 +106,15 @@ export class Finding {
 
   /** @type {(cell: Cell, cells: Cells) => void} */
   _approach([query, key], { nQueries, nKeys }) {
-    const { travel, figure } = this.heads.model;
+    const { travel } = this.heads.model;
     const place = this.heads.headPlace;
     if (travel.showing.hasLines(place)) return;
-    const { left, top, width, height } = rectOf(place, travel.space, figure);
-    const [wide, high] = [width / nKeys, height / nQueries];
-    const around = Math.min(SEEN_AROUND, nQueries / 2, nKeys / 2);
-    const seen = rectangle(left + (key + 0.5 - around) * wide, top + (query + 0.5 - around) * high, 2 * around * wide, 2 * around * high);
-    const to = fitting(seen, travel.viewport, { margin: travel.near.margin(place), stretch: { queries: 2 * around, keys: 2 * around } });
-    travel.go(place, { lit: { query, key }, to });
+    /** @type {(at: number, count: number) => [number, number]} */
+    const around = (at, count) => {
+      const first = Math.max(0, Math.min(at - SEEN_AROUND, count - 1 - 2 * SEEN_AROUND));
+      return [first, Math.min(count - 1, first + 2 * SEEN_AROUND)];
+    };
+    this.heads.see([...around(query, nQueries), ...around(key, nKeys)]);
+    travel.go(place, { lit: { query, key } });
   }
 }

@@ -191,7 +191,11 @@ export class HeadsView {
     if (place.at !== "head") this.model.travel.go(this.headPlace);
     else if (this.showing.pinned) return this.showing.letGo();
     else if (this.picked) this.pick(this.picked);
-    else return this.panel.letGo() || this.model.travel.back();
+    else if (this.panel.letGo()) return true;
+    else if (this.state.range) {
+      this.see(null);
+      this.model.travel.again();
+    } else return this.model.travel.back();
     return true;
   }
 
@@ -252,8 +256,21 @@ export class HeadsView {
       const layer = this.payload.kind(place.kind).layers.indexOf(place.layer);
       const kept = place.kind === this.state.attention ? this.state.cell : null;
       const cell = place.at === "weight" ? /** @type {Cell} */ ([place.query, place.key]) : kept;
-      this._heard({ ...this.showing.how, attention: place.kind, layer, head: place.head, cell });
+      this._heard({ ...this.showing.how, attention: place.kind, layer, head: place.head, cell, range: this.showing.range });
     } else this._tellCaption(place.at);
+  }
+
+  /** Takes the rows and columns of the head to which one has moved. */
+  rested() {
+    const { place, near } = this.model.travel;
+    if (place.at === "head" && !this.showing.hasLines(place)) this.see(near.head.seen(place));
+  }
+
+  /** Takes some rows and columns as what is to be seen of a head, or all of them. @param {CellRange | null} range */
+  see(range) {
+    this.showing.range = range;
+    this.state = { ...this.state, range };
+    this.telling.report();
   }
 
   /** Tells where the cells of the head lie, beside what is painted. */
@@ -357,6 +374,7 @@ export class HeadsView {
     const { travel } = model;
     this.leads = true;
     showing.take(state);
+    showing.range = state.range;
     // Ahead of the picture, which takes the room that it leaves.
     this._tellCaption(to.at);
     if (model.figure?.id !== figure.id || model.inks.theme.name !== this.palette.theme.name) {

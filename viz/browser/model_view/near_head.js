@@ -89,6 +89,7 @@ export class NearHead {
       const width = this.travel.view.figure.stage ? wide : Math.min(wide, 44 * em);
       return filled(rect, viewport, { left: margin.left + (wide - width) / 2, top: margin.top, width, height });
     }
+    if (place.at === "head" && showing.range) return this.viewOfRange(place, showing.range);
     if (place.at === "head") {
       const view = fitting(rect, viewport, { margin, stretch: { queries: queries.length, keys: keys.length } });
       const { beside, figure } = this.travel.view;
@@ -104,6 +105,34 @@ export class NearHead {
       width: cell * keys.length,
       height: Math.min(MOST_CELL.height, Math.max(48, cell)),
     });
+  }
+
+  /** The view of some rows and columns of a head. @type {(place: HeadPlace, range: CellRange) => CameraView} */
+  viewOfRange(place, [first, last, from, to]) {
+    const { showing, space, view, viewport } = this.travel;
+    const { nQueries, nKeys } = showing.drawn(place)[0].cells;
+    const { left, top, width, height } = rectOf(place, space, view.figure);
+    const [queries, keys] = [last + 1 - first, to + 1 - from];
+    const [wide, high] = [width / nKeys, height / nQueries];
+    const seen = rectangle(left + from * wide, top + first * high, keys * wide, queries * high);
+    return fitting(seen, viewport, { margin: this.near.margin(place), stretch: { queries, keys } });
+  }
+
+  /** The rows and columns of a head that are seen beside their tokens; null where all are, or none is. @type {(place: HeadPlace) => CellRange | null} */
+  seen(place) {
+    const { viewport, showing } = this.travel;
+    const { nQueries, nKeys } = showing.drawn(place)[0].cells;
+    const { left, top, width, height } = this.room(place);
+    const margin = { top: 0, right: 0, bottom: 0, left: 0, ...this.near.margin(place) };
+    /** The first and the last of so many cells whose middle is seen. @type {(count: number, start: number, size: number, from: number, to: number) => [number, number]} */
+    const within = (count, start, size, from, to) => [
+      Math.max(0, Math.ceil(((from - start) * count) / size - 0.5)),
+      Math.min(count - 1, Math.floor(((to - start) * count) / size - 0.5)),
+    ];
+    const rows = within(nQueries, top, height, viewport.top + margin.top, viewport.top + viewport.height - margin.bottom);
+    const columns = within(nKeys, left, width, viewport.left + margin.left, viewport.left + viewport.width - margin.right);
+    const [nRows, nColumns] = [rows, columns].map(([first, last]) => last + 1 - first);
+    return nRows < 1 || nColumns < 1 || nRows * nColumns === nQueries * nKeys ? null : [...rows, ...columns];
   }
 
   // ---- painting ---------------------------------------------------------------------------------------------------

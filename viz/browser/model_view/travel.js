@@ -49,6 +49,8 @@ export class Travel {
   told = MODEL;
   /** The walk's stop as Python knows it. */
   toldStop = 0;
+  /** Whether one has moved by hand to where one is. */
+  isByHand = false;
   /** What was asked for before there was room. @type {(() => void) | null} */
   later = null;
 
@@ -246,6 +248,7 @@ export class Travel {
   go(place, { lit, comes = null, atOnce = false, to: asked } = {}) {
     this.leave();
     clearTimeout(this.waiting);
+    this.isByHand = false;
     // What it says is of the place before.
     if (this.view.tip) this.view.tip.hidden = true;
     this.place = place;
@@ -323,6 +326,7 @@ export class Travel {
     this.waiting = setTimeout(() => {
       const { view, place } = this;
       const { stop } = this.guide;
+      if (this.isByHand) view.beside?.rested();
       if (this.near.isBetween) {
         this.go(place);
         return;
@@ -479,6 +483,7 @@ export class Travel {
       this.turn(place);
       this.dress();
     }
+    this.isByHand = true;
     this._settled();
     this.view.drawSoon();
   }

@@ -116,4 +116,6 @@ interface Beside {
   pick(cell: Cell): void;
   /** What is seen at a place was drawn, and nothing moves. */
   drawn(): void;
+  /** One has come to rest where one moved by hand. */
+  rested(): void;
 }

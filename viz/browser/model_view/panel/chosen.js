@@ -5,18 +5,20 @@ import { howOf, howSpelled, legalHow } from "../how.js";
 
 /** The state as the address spells it; Python knows no other spelling. @type {(state: Chosen) => Spelling} */
 export function chosenSpelled(state) {
-  const { attention, layer, head, cell, off } = state;
-  return { ...howSpelled(state), attention, layer: String(layer), head: String(head), cell: cell ? cell.join(".") : "", off: off.join("-") };
+  const { attention, layer, head, cell, range, off } = state;
+  const seen = range ? `${range[0]}-${range[1]}.${range[2]}-${range[3]}` : "";
+  return { ...howSpelled(state), attention, layer: String(layer), head: String(head), cell: cell ? cell.join(".") : "", range: seen, off: off.join("-") };
 }
 
 /** The state from a spelling that Python has checked. @type {(spelling: Spelling) => Chosen} */
-export function chosenOf({ attention, layer, head, cell, off, ...how }) {
+export function chosenOf({ attention, layer, head, cell, range, off, ...how }) {
   return {
     ...howOf(how),
     attention,
     layer: Number(layer),
     head: Number(head),
     cell: cell ? /** @type {Cell} */ (cell.split(".").map(Number)) : null,
+    range: range ? /** @type {CellRange} */ (range.split(/[-.]/).map(Number)) : null,
     off: off ? off.split("-") : [],
   };
 }
@@ -31,9 +33,15 @@ export function legalChosen(state, payload) {
   const [layer, head] = [within(state.layer, kind.layers.length), within(state.head, kind.heads)];
   const [nQueries, nKeys] = [payload.axis(kind.queries).length, payload.axis(kind.keys).length];
   const cell = state.cell && state.cell[0] < nQueries && state.cell[1] < nKeys ? state.cell : null;
+  const range = state.range && isWithin(state.range, nQueries, nKeys) ? state.range : null;
   const places = new Set(payload.attentions.filter((name) => name !== constants.JOINT).flatMap((name) => placesOf(payload, name)));
   const off = payload.canSwitchOff ? state.off.filter((place) => places.has(place)) : [];
-  return { ...state, ...legalHow(state, payload, kind, [layer, head]), attention, layer, head, cell, off };
+  return { ...state, ...legalHow(state, payload, kind, [layer, head]), attention, layer, head, cell, range, off };
+}
+
+/** Whether a head of that size has some rows and columns. @type {(range: CellRange, nQueries: number, nKeys: number) => boolean} */
+function isWithin([first, last, left, right], nQueries, nKeys) {
+  return first <= last && left <= right && last < nQueries && right < nKeys;
 }
 
 /** Every head of a kind as an address has it. @type {(payload: ExplorerPayload, attention: string) => string[]} */
@@ -55,5 +63,5 @@ export function withAttention(state, attention, payload) {
   const joins = [attention, state.attention].includes(constants.JOINT);
   const [layer, head] = joins ? [state.layer, state.head] : payload.sent(attention).opening;
   const changes = attention === state.attention ? {} : { layer, head, compare: [] };
-  return { attention, cell: null, ...changes };
+  return { attention, cell: null, range: null, ...changes };
 }

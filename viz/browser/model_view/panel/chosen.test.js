@@ -8,13 +8,13 @@ import { legalChosen, chosenSpelled, chosenOf, withAttention, withSwitched } fro
 const payload = new TracePayload(bytes(fixtures.exact));
 payload.canSwitchOff = true;
 const USUAL = {
-  ...{ attention: "cross", layer: "0", head: "0", view: "heatmap", cell: "", compare: "", order: "", faint: "0" },
+  ...{ attention: "cross", layer: "0", head: "0", view: "heatmap", cell: "", range: "", compare: "", order: "", faint: "0" },
   ...{ only: "", off: "", words: "0", specials: "1", renormalise: "0", predicted: "0" },
 };
 const state = (changes) => chosenOf({ ...USUAL, ...changes });
 const SPELLINGS = [
   {},
-  { attention: "encoder", layer: "1", head: "2", cell: "1.2", faint: "3", only: "layer.1" },
+  { attention: "encoder", layer: "1", head: "2", cell: "1.2", range: "0-1.1-2", faint: "3", only: "layer.1" },
   { attention: "decoder", view: "lines", order: "entropy", words: "1", renormalise: "1" },
   { compare: "0.2-1.1-1.2", layer: "1", head: "1", specials: "0", predicted: "1" },
   { attention: "joint", only: "head.1", faint: "4", off: "cross.1.2-encoder.0.0" },
@@ -41,10 +41,12 @@ test("a selection that a trace lacks becomes the nearest one it has, or none", (
   assert.equal(legalChosen({ ...state({}), gamma: undefined }, payload).gamma, 1);
 });
 
-test("a cell stays as long as the axes contain it", () => {
+test("a cell and the part that is seen stay as long as the axes contain it", () => {
   assert.deepEqual(legalChosen(state({ cell: "3.3" }), payload).cell, [3, 3]);
   assert.equal(legalChosen(state({ cell: "3.4" }), payload).cell, null);
   assert.equal(legalChosen(state({ cell: "4.3" }), payload).cell, null);
+  assert.deepEqual(legalChosen(state({ range: "0-3.2-3" }), payload).range, [0, 3, 2, 3]);
+  for (const range of ["0-4.2-3", "0-3.2-4", "2-1.0-3", "0-3.3-2"]) assert.equal(legalChosen(state({ range }), payload).range, null);
 });
 
 test("a comparison without the selected head is dropped", () => {
@@ -55,10 +57,10 @@ test("a comparison without the selected head is dropped", () => {
 test("another kind opens with its own head and without the cell, the joined picture with the same", () => {
   const before = state({ layer: "1", head: "2", cell: "1.1", compare: "1.2-0.0" });
   const [layer, head] = payload.kind("encoder").opening;
-  assert.deepEqual(withAttention(before, "encoder", payload), { attention: "encoder", cell: null, layer, head, compare: [] });
+  assert.deepEqual(withAttention(before, "encoder", payload), { attention: "encoder", cell: null, range: null, layer, head, compare: [] });
   const joined = withAttention(before, "joint", payload);
-  assert.deepEqual(joined, { attention: "joint", cell: null, layer: 1, head: 2, compare: [] });
-  assert.deepEqual(withAttention(before, "cross", payload), { attention: "cross", cell: null });
+  assert.deepEqual(joined, { attention: "joint", cell: null, range: null, layer: 1, head: 2, compare: [] });
+  assert.deepEqual(withAttention(before, "cross", payload), { attention: "cross", cell: null, range: null });
 });
 
 test("only heads that there are can be off, and none where the model cannot run without one", () => {
