@@ -39,6 +39,8 @@ class RuleFinding(Brief):
         shuffled: the overlap that a rule reaches that was fitted to the head's weights, each row
             shuffled, with such weights.
         halves: the overlap of two rules, one fitted on each half of the sentences.
+        cost: what the log-probability of a translation loses on average if the rule of up to MOST
+            terms stands in for the head; None where that was not measured.
     """
 
     said: Terms
@@ -51,6 +53,7 @@ class RuleFinding(Brief):
     overlap: float
     shuffled: float
     halves: float
+    cost: float | None = None
 
     @property
     def predicts(self) -> bool:
@@ -100,8 +103,18 @@ class HeadRules(Brief):
 
     @property
     def order(self) -> list[Head]:
-        """The heads, those first whose weights overlap most with their rule's."""
-        return sorted(self.heads, key=lambda head: (-self.heads[head].overlap, head))
+        """The heads, whose rules cost least first; where costs are unknown, by overlap."""
+
+        def place(head: Head) -> tuple[float, Head]:
+            finding = self.heads[head]
+            return (finding.cost if self.has_costs else -finding.overlap) or 0.0, head
+
+        return sorted(self.heads, key=place)
+
+    @property
+    def has_costs(self) -> bool:
+        """Whether the cost of every rule was measured."""
+        return all(finding.cost is not None for finding in self.heads.values())
 
     def languages_of(self, kind: AttentionKind) -> tuple[str, str]:
         """The languages of the queries and of the keys."""
@@ -130,6 +143,7 @@ def findings_to_json(heads: Mapping[Head, RuleFinding]) -> list[dict[str, Any]]:
             "head": [str(head.site.kind), head.site.layer, head.number],
             "said": _terms_to_json(finding.said),
             **{name: round(getattr(finding, name), 3) for name in _SHARES},
+            **({} if finding.cost is None else {"cost": round(finding.cost, 4)}),
             "rule": _terms_to_json(finding.rule),
         }
         for head, finding in heads.items()
@@ -146,7 +160,8 @@ def findings_from_json(content: Iterable[Any]) -> Iterator[tuple[Head, RuleFindi
             raise ValueError("a share is out of range")
         if said.are_known and rule.are_known:
             head = Head(Site(AttentionKind(kind), layer), number)
-            yield head, RuleFinding(said=said, rule=rule, **shares)
+            cost = None if "cost" not in each else float(each["cost"])
+            yield head, RuleFinding(said=said, rule=rule, **shares, cost=cost)
 
 
 _SHARES = ("right", "low", "high", "position", "said_overlap", "overlap", "shuffled", "halves")

@@ -15,12 +15,14 @@ import logging
 import pickle
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from tqdm import tqdm
 
 from model.explain.head_rules import HeadRules, findings_from_json, findings_to_json
@@ -307,7 +309,7 @@ def rules_in_words(
         [len(sources)] * len(tasks),
         "rules in words",
     )
-    return HeadRules(
+    rules = HeadRules(
         weights_digest(checkpoint),
         sample.data,
         sample.licence,
@@ -317,6 +319,31 @@ def rules_in_words(
         languages,
         {head: each for kind in done for head, each in findings_from_json(json.loads(kind))},
     )
+    return with_costs(
+        rules, sources[FITTED + CHOSEN :], lexicon, asking(checkpoint, folder, engine)
+    )
+
+
+def with_costs(
+    rules: HeadRules, sources: Sequence[str], lexicon: Lexicon | None, ask: Ask
+) -> HeadRules:
+    """Rules with what each costs alone.
+
+    Args:
+        rules: of a model's heads.
+        sources: sentences that fitted and chose none of them.
+        lexicon: as the rules were fitted with.
+        ask: asks what edits do.
+    """
+    alone = [{head: edit} for head, edit in rules.edits(rules.heads, lexicon).items()]
+    found = ask("what each rule costs", sources, [{}, *alone], False)
+    totals: NDArray[np.float64] = np.array(found)
+    costs = (totals[:, :1] - totals[:, 1:]).mean(axis=0).tolist()
+    heads = {
+        head: replace(finding, cost=cost)
+        for (head, finding), cost in zip(rules.heads.items(), costs, strict=True)
+    }
+    return replace(rules, heads=heads)
 
 
 @lru_cache(maxsize=1)

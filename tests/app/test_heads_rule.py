@@ -74,6 +74,27 @@ def test_the_model_translates_with_rules_in_place_of_heads(
     assert translations_html(own, written, names, dark=False) in html(app)
 
 
+def test_several_heads_follow_rules_those_first_that_cost_least(
+    open_app: OpenApp, shelf: Path, rules: HeadRules, tmp_path: Path
+) -> None:
+    asked = {**ASKED, "ruled": "best", "best": "2"}
+    assert (
+        open_app(folder=shelf, **asked)
+        .slider(key="heads-best")
+        .label.endswith("overlap most with their heads")
+    )
+    cheap = {FITS: 0.01, PLACE: 0.02}
+    heads = {head: replace(rule, cost=cheap.get(head, 0.3)) for head, rule in rules.heads.items()}
+    shutil.copytree(shelf / "en-de", tmp_path / "en-de")
+    save_head_rules(tmp_path / "en-de", replace(rules, heads=heads))
+    app = open_app(folder=tmp_path, **asked)
+    assert app.slider(key="heads-best").label.endswith("rules cost least")
+    assert (
+        "With the last of these rules alone, and all its terms, a translation is 98.0% as likely "
+        "(geometric mean of 300 sentences)."
+    ) in [each.value for each in app.caption]
+
+
 def test_a_model_without_rules_has_no_section_of_them(
     open_app: OpenApp, checkpoints: Path, shelf: Path, tmp_path: Path
 ) -> None:

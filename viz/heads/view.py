@@ -37,7 +37,7 @@ RULED = {
     "": "None",
     "head": "This head",
     "kind": "All of its kind",
-    "best": "The best-described",
+    "best": "Several",
 }
 """Heads that follow their rules."""
 
@@ -108,7 +108,7 @@ class HeadsView(SwitchedOff):
         flag, meaning="the rule with all its terms, not those of its sentence alone"
     )
     ruled: str = kept(choice, "", RULED, "heads that follow their rules; none: the model as it is")
-    best: int = kept(integer, 16, low=1, high=999, meaning="how many, if the best-described do")
+    best: int = kept(integer, 16, low=1, high=999, meaning="how many, if several do")
     grown: str = kept(
         choice,
         "",

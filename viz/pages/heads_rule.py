@@ -1,5 +1,6 @@
 """The selected head beside its rule, and the translation with rules in place of heads."""
 
+import math
 from collections.abc import Sequence
 from contextlib import suppress
 
@@ -7,6 +8,7 @@ import streamlit as st
 
 from model.checkpoints.checkpoint import CheckpointError
 from model.explain.head_rules import HeadRules
+from model.numbers import count_of, percent
 from model.trace.attention_map import Site
 from model.trace.head import Head
 from viz.corpus.rule_map import RuleBesideHead
@@ -80,11 +82,19 @@ def following(rules: HeadRules, selected: Sequence[Head]) -> Sequence[Head]:
             count = len(rules.heads)
             if view.best > count:
                 address.change(best=count)
+            first = "cost least" if rules.has_costs else "overlap most with their heads"
             st.slider(
-                "How many, those first that overlap most with their rules",
+                f"How many, those first whose rules {first}",
                 *(1, count, min(view.best, count)),
                 key=KEYS("best"),
                 width=420,
             )
-            return rules.order[: view.best]
+            chosen = rules.order[: view.best]
+            if (cost := rules.heads[chosen[-1]].cost) is not None:
+                st.caption(
+                    f"With the last of these rules alone, and all its terms, a translation is "
+                    f"{percent(math.exp(-cost), 1)} as likely (geometric mean of "
+                    f"{count_of(rules.judged, 'sentence')})."
+                )
+            return chosen
     return []

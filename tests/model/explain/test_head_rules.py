@@ -71,6 +71,20 @@ def test_rules_survive_their_file(tmp_path: Path) -> None:
     assert read_head_rules(tmp_path) == RULES
 
 
+def test_costs_decide_the_order_once_all_are_known(tmp_path: Path) -> None:
+    overlapping = {FIRST: GOOD, SECOND: replace(GOOD, overlap=0.9), CROSS: POOR}
+    rules = replace(RULES, heads=overlapping)
+    assert rules.order == [SECOND, FIRST, CROSS]
+    one = {**overlapping, CROSS: replace(POOR, cost=-0.01)}
+    assert replace(rules, heads=one).order == rules.order
+    costs = {FIRST: 0.0, SECOND: 0.0123, CROSS: -0.01}
+    heads = {head: replace(rule, cost=costs[head]) for head, rule in overlapping.items()}
+    costed = replace(rules, heads=heads)
+    assert costed.order == [CROSS, FIRST, SECOND]
+    save_head_rules(tmp_path, costed)
+    assert read_head_rules(tmp_path) == costed
+
+
 def test_an_edit_has_the_whole_rule_and_the_languages_of_its_axes() -> None:
     lexicon = Lexicon({})
     edits = RULES.edits([FIRST, CROSS], lexicon)
@@ -102,6 +116,7 @@ def test_a_rule_of_terms_that_are_unknown_here_is_left_out(tmp_path: Path) -> No
         (lambda content: content.update(format=2), "another version"),
         (lambda content: content.pop("heads"), "damaged"),
         (lambda content: content["heads"][0].update(right=1.5), "damaged"),
+        (lambda content: content["heads"][0].update(cost=[]), "damaged"),
         (lambda content: content["heads"][0].update(head=["nowhere", 0, 0]), "damaged"),
         (lambda content: content["heads"][0].update(said=["previous"]), "damaged"),
     ],

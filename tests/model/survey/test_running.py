@@ -8,6 +8,7 @@ import shutil
 import signal
 from argparse import ArgumentParser
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -135,6 +136,8 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[Fitted]:
         return {Head(Site(kind, 0), 0): RULE}
 
     monkeypatch.setattr(running, "head_sentences", fitted)
+    monkeypatch.setattr(running, "FITTED", 1)
+    monkeypatch.setattr(running, "CHOSEN", 1)
     return asked
 
 
@@ -144,7 +147,12 @@ def test_rules_in_words_are_fitted_once(
     made_up, lexicon = Sample("made up", "none", 3), Lexicon({"▁Hund": {"▁dog": 1.0}})
     asking_for = checkpoint_folder, TEXTS[:3], ("en", "de"), made_up, lexicon, tmp_path, Engine()
     found = rules_in_words(*asking_for)
-    assert set(found.heads.values()) == {RULE}
+    assert {replace(rule, cost=None) for rule in found.heads.values()} == {RULE}
+    edits = [{}, *({head: edit} for head, edit in found.edits(found.heads, lexicon).items())]
+    ((own, *ruled),) = answers(load(checkpoint_folder), TEXTS[2:3], edits, False)
+    costs = [rule.cost for rule in found.heads.values()]
+    assert costs == pytest.approx([own - each for each in ruled], abs=1e-4)
+    assert any(costs)
     assert found.weights == weights_digest(checkpoint_folder)
     assert asked == [
         (3, AttentionKind.ENCODER, ("en", "en"), False),
@@ -178,7 +186,8 @@ def test_rules_in_words_are_written_without_a_survey(
     assert [(count, has_lexicon) for count, _, _, has_lexicon in asked] == [(3, False)] * 3
     rules = read_head_rules(model)
     assert rules is not None
-    assert set(rules.heads.values()) == {RULE}
+    assert {replace(rule, cost=None) for rule in rules.heads.values()} == {RULE}
+    assert rules.has_costs
     assert (rules.data, rules.licence) == ("data.tsv", "not stated")
     assert not (model / SURVEY).exists()
 
