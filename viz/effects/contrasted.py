@@ -11,6 +11,7 @@ from model.contrast.results import Contrast
 from model.trace.attention_map import Tokens
 from viz.draw import style
 from viz.draw.labels import axis_texts
+from viz.effects.effect_map import number_change
 from viz.save.notebook import Lines, traced
 from viz.save.picture import Picture
 
@@ -99,17 +100,12 @@ def moved(contrast: Contrast, log_probs: NDArray[np.floating], likeliest: Tokens
 
     Where neither is the `likeliest` token then, a single one, that is named as well.
     """
-    parts = []
-    for word, before, after in zip(
-        (contrast.word, contrast.other), contrast.log_probs, log_probs, strict=True
-    ):
-        was, now = probability(float(before)), probability(float(after))
-        if was == now:
-            parts.append(f"{quoted(word)} stays at {was}")
-        else:
-            verb = "falls" if after < before else "rises"
-            parts.append(f"{quoted(word)} {verb} from {was} to {now}")
-    both = " and ".join(parts)
+    both = " and ".join(
+        f"{quoted(word)} {number_change(float(before), float(after), probability)}"
+        for word, before, after in zip(
+            (contrast.word, contrast.other), contrast.log_probs, log_probs, strict=True
+        )
+    )
     if likeliest.ids[0] in contrast.pieces.ids:
         return both
     return f"{both}, while {quoted(*axis_texts(likeliest))} is likelier than either"

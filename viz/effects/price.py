@@ -6,9 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from model.trace.attention_map import Tokens
-from viz.draw import style
 from viz.draw.labels import axis_texts
-from viz.effects.effect_map import LISTED, change_words
+from viz.effects.effect_map import LISTED, change_words, number_change
 
 LogProbs = NDArray[np.floating]
 """The natural logarithm of each token's probability, (target,)."""
@@ -52,9 +51,6 @@ def price_words(predictions: Tokens, before: LogProbs, after: LogProbs) -> str:
         for place in order.tolist()
         if one[place] != other[place]
     ]
-    verb = "falls" if other.sum() <= one.sum() else "rises"
-    total = (
-        f"The log-probability of the unchanged translation {verb} from "
-        f"{style.number(one.sum())} to {style.number(other.sum())}"
-    )
+    change = number_change(float(one.sum()), float(other.sum()))
+    total = f"The log-probability of the unchanged translation {change}"
     return f"{total}: {', '.join(moved)}." if moved else f"{total}."
