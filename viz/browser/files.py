@@ -94,7 +94,8 @@ def _add(path: Path, parts: dict[Path, str], added: set[Path], *, is_entry: bool
     added.add(path)
     text = path.read_text(encoding="utf-8")
     if path.suffix == ".json":
-        parts[path] = f"const {path.stem} = {text.rstrip()};\n"
+        packed = json.dumps(json.loads(text), ensure_ascii=False, separators=(",", ":"))
+        parts[path] = f"const {path.stem} = {packed};\n"
         return
     for match in _IMPORT.finditer(text):
         other = (path.parent / match["path"]).resolve()

@@ -14,6 +14,8 @@ from viz.draw.labels import escape_html, visible
 
 _HERE = Path(__file__)
 _THEME = ROOT / ".streamlit" / "config.toml"
+_SOON_PACKED = 4_000_000
+"""So many bytes are packed as small as they get; of more, the last percent takes seconds."""
 
 _COLORS = {
     "backgroundColor": "background-color",
@@ -76,7 +78,8 @@ def filled(template: str, parts: Mapping[str, str]) -> str:
 
 def deflated(content: bytes) -> str:
     """Bytes as text for inflated.js; base64 has no character that means anything to HTML."""
-    return base64.b64encode(zlib.compress(content)).decode("ascii")
+    level = 9 if len(content) < _SOON_PACKED else 6
+    return base64.b64encode(zlib.compress(content, level)).decode("ascii")
 
 
 def theme_variables() -> dict[str, str]:

@@ -27,7 +27,7 @@ def folder(tmp_path: Path) -> Path:
 def test_each_module_stands_once_before_what_imports_it(folder: Path) -> None:
     text = joined(folder / "all.js")
     assert " ".join(text.split()) == (
-        'const numbers = { "MOST": 8 }; const [LOW, HIGH] = [1, numbers.MOST]; '
+        'const numbers = {"MOST":8}; const [LOW, HIGH] = [1, numbers.MOST]; '
         "async function two() { return (LOW); } ([LOW]).push(1); "
         "export default [HIGH, LOW, two];"
     )

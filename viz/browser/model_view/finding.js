@@ -33,7 +33,7 @@ export class Finding {
       this._find();
       if (this.field.value) return;
       heads.see(null);
-      heads.model.travel.again();
+      heads.model.travel.go();
     });
     this.field.addEventListener("keydown", (event) => {
       if (event.key === "Enter") this._next(event.shiftKey ? -1 : 1);

@@ -171,7 +171,7 @@ export class Guide {
     travel.look();
     this._tellSpeaker();
     if (ended) travel.go(MODEL);
-    else travel.again();
+    else travel.go();
     if (ended) this.kiosk.ended();
   }
 }

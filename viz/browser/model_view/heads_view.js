@@ -194,7 +194,7 @@ export class HeadsView {
     else if (this.panel.letGo()) return true;
     else if (this.state.range) {
       this.see(null);
-      this.model.travel.again();
+      this.model.travel.go();
     } else return this.model.travel.back();
     return true;
   }

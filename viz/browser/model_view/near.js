@@ -96,7 +96,8 @@ export class Near {
     context.font = `16px ${this.family}`;
     context.save();
     if (share < 1 && place.at !== "block") this._clip(context, place, share);
-    if ("head" in place) this.hot.push(...this.head.paint(context, place, end, rows));
+    if (this.travel.moving?.isLate && !this.head.isOwn(place)) this.hot = [];
+    else if ("head" in place) this.hot.push(...this.head.paint(context, place, end, rows));
     else if (place.at === "block") this._paintBlock(context, place, end);
     else if (place.at === "positions" || place.at === "added" || place.at === "next") this._paintPanel(context, place, end);
     context.restore();

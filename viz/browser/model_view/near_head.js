@@ -137,6 +137,12 @@ export class NearHead {
 
   // ---- painting ---------------------------------------------------------------------------------------------------
 
+  /** Whether a place is drawn otherwise than as the tile of its head. @type {(place: Place) => boolean} */
+  isOwn(place) {
+    const { showing } = this.travel;
+    return "head" in place && (showing.hasLines(place) || !showing.isPlain(place));
+  }
+
   /** Paints what opens in a head on the way to `end`, so many of whose rows are computed.
    * @type {(context: Context, place: HeadPlace, end: CameraView, rows: number) => Hot[]} */
   paint(context, place, end, rows) {

@@ -63,7 +63,7 @@ export class Showing {
     this.take({ ...this.how, ...changes });
     this.told?.(this.how);
     // What is drawn now may need more room, or less.
-    this.travel.again();
+    this.travel.go();
   }
 
   /** A kind of attention as it is read. @type {(place: { kind: string }) => Kind} */

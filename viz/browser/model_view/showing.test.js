@@ -12,7 +12,7 @@ const HEAD = { at: "head", kind: "cross", layer: 0, head: 1 };
 function showingAt(place) {
   const told = [];
   const view = { figure, inks: { theme: { heads: ["#111111", "#222222"] } }, size: () => {}, say: () => {}, drawSoon: () => {} };
-  const travel = { place, view, again: () => {}, tell: (text) => told.push(text), go: (to) => Object.assign(travel, { place: to }) };
+  const travel = { place, view, tell: (text) => told.push(text), go: (to = travel.place) => Object.assign(travel, { place: to }) };
   const showing = new Showing(travel);
   const press = (key) => showing.key({ key, getModifierState: () => false, composedPath: () => [{}] });
   return { showing, travel, told, press };

@@ -17,6 +17,7 @@ import { Showing } from "./showing.js";
 import { holds, placeAt, rectOf, spaceOf } from "./space.js";
 import { Switched } from "./switched.js";
 import { SmallMap, Trail } from "./trail.js";
+import { Way } from "./way.js";
 
 /** @import { ModelView } from "./view.js" */
 
@@ -40,7 +41,7 @@ export class Travel {
   /** @type {Space} */
   space;
   size = { width: 1, height: 1 };
-  /** @type {{ way: CameraPath, began: number | null, comes: (() => void) | null } | null} */
+  /** @type {Way | null} */
   moving = null;
   frame = 0;
   /** @type {number | undefined} */
@@ -178,7 +179,7 @@ export class Travel {
 
   /** The view of where one is, or goes. */
   get end() {
-    return this.moving?.way.at(1) ?? this._viewOf(this.place);
+    return this.moving?.path.at(1) ?? this._viewOf(this.place);
   }
 
   /** The view of a place. @type {(place: Place) => CameraView} */
@@ -242,10 +243,10 @@ export class Travel {
     this.needs.ask(place);
   }
 
-  /** Goes to a place, or to a view `to` of it, by one smooth way; `lit` are a row and a column there, and `comes` is called on arrival.
+  /** Goes to a place, by default anew to where one is, or to a view `to` of it, by one smooth way; `lit` are a row and a column there, and `comes` is called on arrival.
    * With `atOnce`, there is no way, and one stands there.
-   * @type {(place: Place, how?: { lit?: { query?: number; key?: number }; comes?: (() => void) | null; atOnce?: boolean; to?: CameraView }) => void} */
-  go(place, { lit, comes = null, atOnce = false, to: asked } = {}) {
+   * @type {(place?: Place, how?: { lit?: { query?: number; key?: number }; comes?: (() => void) | null; atOnce?: boolean; to?: CameraView }) => void} */
+  go(place = this.place, { lit, comes = null, atOnce = false, to: asked } = {}) {
     this.leave();
     clearTimeout(this.waiting);
     this.isByHand = false;
@@ -266,7 +267,7 @@ export class Travel {
       this.view.draw();
       return;
     }
-    this.moving = { way, began: null, comes };
+    this.moving = new Way(way, comes);
     cancelAnimationFrame(this.frame);
     this.frame = requestAnimationFrame((now) => this._move(now));
   }
@@ -274,13 +275,8 @@ export class Travel {
   /** Stands at a share of a way, as in a frame of a film. @type {(way: CameraPath, share: number) => void} */
   hold(way, share) {
     cancelAnimationFrame(this.frame);
-    this.moving = share < 1 ? { way, began: null, comes: null } : null;
+    this.moving = share < 1 ? new Way(way) : null;
     this.camera = way.at(share);
-  }
-
-  /** Goes to where one is, after the room for it has changed. */
-  again() {
-    this.go(this.place);
   }
 
   /** Says beside the path, and to a screen reader, what came of a question. @param {string} text */
@@ -299,16 +295,14 @@ export class Travel {
 
   /** @type {(now: number) => void} */
   _move(now) {
-    if (!this.moving) return;
-    const { way } = this.moving;
-    this.moving.began ??= now;
-    const share = Math.min(1, (now - this.moving.began) / way.duration);
-    this.camera = way.at(share);
+    const { moving } = this;
+    if (!moving) return;
+    const share = moving.step(now);
+    this.camera = moving.path.at(share);
     if (share >= 1) {
-      const { comes } = this.moving;
       this.moving = null;
       this._arrived();
-      comes?.();
+      moving.comes?.();
     } else this.frame = requestAnimationFrame((next) => this._move(next));
     // What plays draws each frame by itself.
     if (!this.view.playing) this.view.draw();
@@ -365,32 +359,31 @@ export class Travel {
   /** One step out; whether there was one. */
   out() {
     if (this.showing.letGo()) return true;
-    const to = this.view.root.clientWidth ? outer(this.place, this.view.figure) : null;
-    if (!to) return false;
-    this.go(to);
-    return true;
+    return this._goTo(this.view.root.clientWidth ? outer(this.place, this.view.figure) : null);
+  }
+
+  /** Goes to a place, if there is one; whether there was. @param {Place | null} to */
+  _goTo(to) {
+    if (to) this.go(to);
+    return Boolean(to);
   }
 
   /** Back to where the whole of a place is seen; whether it was seen otherwise. */
   back() {
     const [seen, whole] = [this.camera, this.end].map((each) => JSON.stringify(each));
     if (seen === whole) return false;
-    this.again();
+    this.go();
     return true;
   }
 
   /** One step in. */
   into() {
-    const to = inner(this.place, this.view.figure);
-    if (to) this.go(to);
-    return Boolean(to);
+    return this._goTo(inner(this.place, this.view.figure));
   }
 
   /** Where an arrow key leads. @type {(key: string) => boolean} */
   step(key) {
-    const to = beside(this.place, key, this.view.figure);
-    if (to) this.go(to);
-    return Boolean(to);
+    return this._goTo(beside(this.place, key, this.view.figure));
   }
 
   /** @type {(point: WorldPoint) => void} */
@@ -408,7 +401,7 @@ export class Travel {
     // The finger has moved the picture, and so the place.
     this.place = this.grasped;
     if (!walk.walking) {
-      if (!this.step(direction > 0 ? "ArrowRight" : "ArrowLeft")) this.again();
+      if (!this.step(direction > 0 ? "ArrowRight" : "ArrowLeft")) this.go();
     } else if (direction > 0) walk.next();
     else walk.back();
   }
