@@ -2,29 +2,35 @@
 
 import argparse
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from random import Random
 
 import torch
+from tqdm import tqdm
 
 from headscope.commands.outputs import add_output
 from headscope.commands.translate import DEFAULT_CHECKPOINT
 from model.checkpoints.checkpoint import CheckpointError
 from model.checkpoints.shipped import checkpoint_folder
+from model.explain.head_rules import HeadRules
 from model.explain.labels import Sample
 from model.explain.rules_file import HEAD_RULES, save_head_rules
 from model.rules.weight_rules import Lexicon
 from model.rules.word_classes import language_of
 from model.survey.head_profile import summed_up
-from model.survey.head_sentences import USED
+from model.survey.head_sentences import USED, head_rules, languages_of, shares_of
 from model.survey.indexing import indexed
 from model.survey.parallel_text import CorpusError, Pair, columns_of, key, read_pairs
 from model.survey.part import SurveyError, is_readable, traced
 from model.survey.probes import probed
 from model.survey.rule_costs import JUDGED, RULED, TRANSLATED, ruled
 from model.survey.running import Engine, asking, counts, rules_in_words
-from model.survey.survey_file import SURVEY, read_survey, save_survey
+from model.survey.survey_file import SURVEY, read_survey, save_survey, weights_digest
+from model.trace.attention_map import TraceError
+from model.translate.sentences import TextError
+from model.translate.text_models import is_reader, load_reader
 from model.translate.translator import Translator, load
 
 TOLD = 50
@@ -33,7 +39,7 @@ TOLD = 50
 LEARNED = 4000
 """Sentences, at most, that a rule's lexicon is learned from."""
 
-REFUSED = (CheckpointError, CorpusError, SurveyError)
+REFUSED = (CheckpointError, CorpusError, SurveyError, TraceError)
 """Whose message is one sentence for the person who asked."""
 
 
@@ -134,6 +140,14 @@ def run(arguments: argparse.Namespace) -> None:
     name = arguments.name or ", ".join(path.name for path in arguments.data + arguments.trained)
     # As in the counting, and quicker: several threads of one small product wait for each other.
     torch.set_num_threads(1)
+    if is_reader(arguments.checkpoint):
+        if not arguments.only_words:
+            raise SurveyError(
+                f"{arguments.checkpoint.name} is no whole Transformer of ours; add --only-words to "
+                "write a rule in words for each of its heads."
+            )
+        _write_words_of_reader(arguments, [pair.source for pair in pairs[:held_out]], name)
+        return
     translator = load(arguments.checkpoint, device="cpu")
     if arguments.only_words:
         found = read_survey(arguments.checkpoint)
@@ -205,6 +219,29 @@ def _write_words(
     )
     save_head_rules(arguments.checkpoint, rules)
     print(f"{arguments.checkpoint / HEAD_RULES}: {len(rules.heads)} heads")
+
+
+def _write_words_of_reader(arguments: argparse.Namespace, texts: list[str], name: str) -> None:
+    """Write the rules in words of a model that reads texts into its folder."""
+    reader = load_reader(arguments.checkpoint, device="cpu")
+    traces = []
+    for text in tqdm(texts[:USED], desc="reading", unit="text"):
+        with suppress(TextError):
+            traces.append(reader.read(text).trace)
+    found = head_rules(traces)
+    fitted, chosen = shares_of(len(traces))
+    rules = HeadRules(
+        weights=weights_digest(arguments.checkpoint),
+        data=name,
+        licence=arguments.licence,
+        fitted=fitted,
+        chosen=chosen,
+        judged=len(traces) - fitted - chosen,
+        languages=languages_of(traces),
+        heads=found,
+    )
+    save_head_rules(arguments.checkpoint, rules)
+    print(f"{arguments.checkpoint / HEAD_RULES}: {len(found)} heads")
 
 
 def _from(paths: Sequence[Path], origin: str, reverse: bool) -> list[Pair]:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from model.brief import Brief
 from model.explain.head_rows import Values
-from model.explain.head_rules import HeadRules
+from model.explain.head_rules import HeadRules, RuleFinding
 from model.explain.label_rules import (
     HALF,
     MIN_PASSING,
@@ -166,7 +166,7 @@ class Survey(Brief):
         if rule is None or (label is not None and label.earned):
             return label
         telling = label.telling if label else 0.0
-        return Label(rule.text, rule.reason, earned=False, telling=telling, is_rule=True)
+        return _by_rule(rule, telling=telling)
 
     @property
     def n_heads(self) -> int:
@@ -381,3 +381,19 @@ def _from_json(kind: AttentionKind, content: Mapping[str, Any]) -> Finding:
     ):
         raise ValueError("a label in it is not earned by its own numbers")
     return finding
+
+
+def labels_by_rules(rules: HeadRules) -> dict[Site, tuple[Label | None, ...]]:
+    """What the heads of a model do by their rules alone, where nothing else was measured."""
+    counts: dict[Site, int] = {}
+    for head in rules.heads:
+        counts[head.site] = max(counts.get(head.site, 0), head.number + 1)
+    found = {head: _by_rule(rule) for head, rule in rules.heads.items()}
+    return {
+        site: tuple(found.get(Head(site, number)) for number in range(count))
+        for site, count in counts.items()
+    }
+
+
+def _by_rule(rule: RuleFinding, telling: float = 0.0) -> Label:
+    return Label(rule.text, rule.reason, earned=False, telling=telling, is_rule=True)

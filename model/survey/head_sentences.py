@@ -76,11 +76,8 @@ def head_rules(traces: Sequence[Trace]) -> dict[Head, RuleFinding]:
     for trace in traces:
         for kind in known:
             _require_alike(trace, kind)
-    languages = (
-        language_of(trace.source.tokens for trace in traces),
-        language_of(trace.target.tokens for trace in traces),
-    )
-    fitted, chosen = len(traces) // 3, len(traces) // 6
+    languages = languages_of(traces)
+    fitted, chosen = shares_of(len(traces))
     return {
         head: rule
         for kind in known
@@ -88,6 +85,19 @@ def head_rules(traces: Sequence[Trace]) -> dict[Head, RuleFinding]:
             traces, kind, kind.axes(*languages, ""), None, fitted=fitted, chosen=chosen
         ).items()
     }
+
+
+def languages_of(traces: Sequence[Trace]) -> tuple[str, str]:
+    """The languages of what is read and of what is written; empty for an unknown one."""
+    return (
+        language_of(trace.source.tokens for trace in traces),
+        language_of(trace.target.tokens for trace in traces),
+    )
+
+
+def shares_of(count: int) -> tuple[int, int]:
+    """Of so many texts, how many fit the rules of `head_rules`, and how many choose lengths."""
+    return count // 3, count // 6
 
 
 def _require_alike(trace: Trace, kind: AttentionKind) -> None:

@@ -22,7 +22,7 @@ from model.explain.experiments import Experiment, Kind, read_experiments
 from model.explain.growth import Growth
 from model.explain.growth_file import read_growth
 from model.explain.head_rules import HeadRules
-from model.explain.labels import Label, Survey
+from model.explain.labels import Label, Survey, labels_by_rules
 from model.explain.labels_file import read_labels
 from model.explain.rules_file import read_head_rules
 from model.files import unread
@@ -158,12 +158,15 @@ def experiments(checkpoint: Path) -> Mapping[Kind, tuple[Experiment, ...]]:
 def labels(checkpoint: Path) -> Mapping[Site, tuple[Label | None, ...]]:
     """What each head does on new sentences, in plain words; see model.explain.labels.
 
-    One label a head, by site, or None where too few sentences can tell. Empty without a
-    labels.json, and for every snapshot but the last, since the labels are not about them. Raises
-    CheckpointError if the file is damaged or of another model; so does `survey`.
+    One label a head, by site, or None where too few sentences can tell. Without a labels.json they
+    are the rules in words; empty without these too, and for every snapshot but the last, since the
+    labels are not about them. Raises CheckpointError if a file is damaged or of another model; so
+    does `survey`.
     """
-    measured = survey(checkpoint)
-    return measured.labels if measured else {}
+    if measured := survey(checkpoint):
+        return measured.labels
+    rules = head_rules(checkpoint)
+    return labels_by_rules(rules) if rules else {}
 
 
 def survey(checkpoint: Path) -> Survey | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import random
 import shutil
 import signal
 from argparse import ArgumentParser
@@ -14,9 +15,9 @@ from pathlib import Path
 import pytest
 
 from headscope.commands import survey as command
-from model.checkpoints.checkpoint import WEIGHTS, snapshot_file
+from model.checkpoints.checkpoint import LABELS, WEIGHTS, snapshot_file
 from model.explain.head_rules import RuleFinding
-from model.explain.labels import Sample
+from model.explain.labels import Sample, labels_by_rules
 from model.explain.rules_file import read_head_rules
 from model.record.head_edits import Gate, RuleWeights
 from model.rules.phrases import Terms
@@ -32,6 +33,7 @@ from model.trace.trace import Trace
 from model.translate.translator import load
 from tests.kit.tiny_checkpoint import PAIRS, write_tiny_checkpoint
 
+CHECKPOINTS = Path(__file__).parents[3] / "checkpoints"
 TEXTS = [source for source, _ in PAIRS]
 
 
@@ -190,6 +192,33 @@ def test_rules_in_words_are_written_without_a_survey(
     assert rules.has_costs
     assert (rules.data, rules.licence) == ("data.tsv", "not stated")
     assert not (model / SURVEY).exists()
+
+
+def test_an_encoder_alone_gets_the_sentences_that_its_heads_are_known_by(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model, data = tmp_path / "model", tmp_path / "data.tsv"
+    shutil.copytree(CHECKPOINTS / "toy-reverse-encoder", model)
+    (model / LABELS).unlink()
+    letters = random.Random(0)
+    texts = [" ".join(letters.choices("abcdefghijkl", k=letters.randint(3, 8))) for _ in range(60)]
+    data.write_text("".join(f"{text}\t-\n" for text in texts), encoding="utf-8")
+    parser = ArgumentParser()
+    command.fill(parser)
+    asked = [str(model), "--data", str(data)]
+    with pytest.raises(SurveyError, match="add --only-words"):
+        command.run(parser.parse_args(asked))
+    command.run(parser.parse_args([*asked, "--only-words"]))
+    assert "rules.json: 8 heads" in capsys.readouterr().out
+    rules = read_head_rules(model)
+    assert rules is not None
+    assert (rules.fitted, rules.chosen, rules.judged) == (20, 10, 30)
+    # Which of its positions it looks at depends on how long the text is, and no term knows that.
+    site = Site(AttentionKind.ENCODER, 1)
+    (label,) = (labels[3] for each, labels in labels_by_rules(rules).items() if each == site)
+    assert label is not None
+    assert label.text == rules.heads[Head(site, 3)].text
+    assert not label.earned
 
 
 class FatalOnce(Task):
