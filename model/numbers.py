@@ -1,5 +1,7 @@
 """Numbers for people: a true minus sign, no minus before a zero, 68%."""
 
+from collections.abc import Callable
+
 
 def number(value: float) -> str:
     """A number for a title or a sentence: two decimals, or two significant digits."""
@@ -20,6 +22,14 @@ def percent(share: float, digits: int = 0) -> str:
 def count_of(count: int, noun: str, plural: str = "") -> str:
     """A count with its noun: "1 layer", "1,200 steps"; a plural without s is given."""
     return f"{count:,} {noun if count == 1 else plural or f'{noun}s'}"
+
+
+def number_change(before: float, after: float, written: Callable[[float], str] = number) -> str:
+    """How a number changes, as printed: "rises from 0.20 to 0.50", "stays at 0.90"."""
+    was, now = written(before), written(after)
+    if was == now:
+        return f"stays at {was}"
+    return f"{'falls' if after < before else 'rises'} from {was} to {now}"
 
 
 def _signed(written: str) -> str:

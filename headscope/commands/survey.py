@@ -18,7 +18,6 @@ from model.explain.head_rules import HeadRules
 from model.explain.labels import Sample
 from model.explain.rules_file import HEAD_RULES, save_head_rules
 from model.rules.weight_rules import Lexicon
-from model.rules.word_classes import language_of
 from model.survey.head_profile import summed_up
 from model.survey.head_sentences import USED, head_rules, languages_of, shares_of
 from model.survey.indexing import indexed
@@ -209,12 +208,8 @@ def _write_words(
         print(f"No rules in words: they need {USED} sentences that nothing else has learned from.")
         return
     traces = [trace for _, trace in traced(translator, sources[:TOLD])]
-    languages = (
-        language_of(trace.source.tokens for trace in traces),
-        language_of(trace.predictions.tokens for trace in traces),
-    )
     rules = rules_in_words(
-        *(arguments.checkpoint, sources[:USED], languages, sample, lexicon),
+        *(arguments.checkpoint, sources[:USED], languages_of(traces), sample, lexicon),
         *(arguments.output, engine),
     )
     save_head_rules(arguments.checkpoint, rules)
@@ -222,7 +217,7 @@ def _write_words(
 
 
 def _write_words_of_reader(arguments: argparse.Namespace, texts: list[str], name: str) -> None:
-    """Write the rules in words of a model that reads texts into its folder."""
+    """Write rules.json for a Hugging Face model, or for an encoder or a decoder alone."""
     reader = load_reader(arguments.checkpoint, device="cpu")
     traces = []
     for text in tqdm(texts[:USED], desc="reading", unit="text"):

@@ -104,12 +104,10 @@ class HeadRules(Brief):
     @property
     def order(self) -> list[Head]:
         """The heads, whose rules cost least first; where costs are unknown, by overlap."""
-
-        def place(head: Head) -> tuple[float, Head]:
-            finding = self.heads[head]
-            return (finding.cost if self.has_costs else -finding.overlap) or 0.0, head
-
-        return sorted(self.heads, key=place)
+        ranks = {head: each.cost for head, each in self.heads.items() if each.cost is not None}
+        if not self.has_costs:
+            ranks = {head: -each.overlap for head, each in self.heads.items()}
+        return sorted(self.heads, key=lambda head: (ranks[head], head))
 
     @property
     def has_costs(self) -> bool:

@@ -384,7 +384,7 @@ def _from_json(kind: AttentionKind, content: Mapping[str, Any]) -> Finding:
 
 
 def labels_by_rules(rules: HeadRules) -> dict[Site, tuple[Label | None, ...]]:
-    """What the heads of a model do by their rules alone, where nothing else was measured."""
+    """The labels of a model whose heads have rules and no other measurements."""
     counts: dict[Site, int] = {}
     for head in rules.heads:
         counts[head.site] = max(counts.get(head.site, 0), head.number + 1)

@@ -186,7 +186,7 @@ MEASURES = measures()
 """Every measure of a trace as it was recorded."""
 
 Facts = Mapping[Site, Mapping[str, NDArray[np.floating]]]
-"""Of `facts_of`: measures of the heads of each site, by key, (head,)."""
+"""What `facts_of` gives: for each site and each measure's key, one value per head, (head,)."""
 
 MIN_TOKENS = 5
 """Sentences with fewer tokens on either axis tell nothing."""
@@ -336,7 +336,7 @@ def pairing(attention: AttentionMap, entropy: NDArray[np.floating] | None = None
 
 
 def _rows(attention: AttentionMap) -> Iterator[tuple[slice, Rows]]:
-    """The rows of a map's heads, so many heads at a time as stay in the processor's cache."""
+    """The rows of a map's heads, in batches of heads that fit into the processor's cache."""
     weights, allowed = attention.weights, allowed_per_head(attention.allowed)
     step = max(1, _CHUNK // max(1, weights[:1].size))
     for first in range(0, len(weights) if weights.size else 0, step):

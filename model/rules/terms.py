@@ -355,5 +355,5 @@ def terms_of(kind: AttentionKind, languages: tuple[str, str] | None = None) -> l
 
 
 def _is_listed(name: str) -> bool:
-    """Whether a place, or rows, have a class of words in their name that needs a language."""
+    """Whether a place, or rows, depend on a class of words that only word lists tell."""
     return not LISTED.isdisjoint(name.replace("first_untranslated", "content").split())

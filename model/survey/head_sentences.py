@@ -96,7 +96,7 @@ def languages_of(traces: Sequence[Trace]) -> tuple[str, str]:
 
 
 def shares_of(count: int) -> tuple[int, int]:
-    """Of so many texts, how many fit the rules of `head_rules`, and how many choose lengths."""
+    """How many of the texts fit the rules of `head_rules`, and how many choose their lengths."""
     return count // 3, count // 6
 
 

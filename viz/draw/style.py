@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from model.numbers import count_of as count_of
 from model.numbers import fixed as fixed
 from model.numbers import number as number
+from model.numbers import number_change as number_change
 from model.numbers import percent as percent
 from viz.draw.constants import CONSTANTS
 from viz.draw.themes import Theme

@@ -11,7 +11,6 @@ from model.contrast.results import Contrast
 from model.trace.attention_map import Tokens
 from viz.draw import style
 from viz.draw.labels import axis_texts
-from viz.effects.effect_map import number_change
 from viz.save.notebook import Lines, traced
 from viz.save.picture import Picture
 
@@ -101,7 +100,7 @@ def moved(contrast: Contrast, log_probs: NDArray[np.floating], likeliest: Tokens
     Where neither is the `likeliest` token then, a single one, that is named as well.
     """
     both = " and ".join(
-        f"{quoted(word)} {number_change(float(before), float(after), probability)}"
+        f"{quoted(word)} {style.number_change(float(before), float(after), probability)}"
         for word, before, after in zip(
             (contrast.word, contrast.other), contrast.log_probs, log_probs, strict=True
         )

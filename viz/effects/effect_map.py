@@ -1,6 +1,6 @@
 """The effect of each head on a translation: the loss, or the changed words, without it."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -203,14 +203,4 @@ def _of_token(effects: Effects, token: int, loss: float) -> str:
 
 def change_words(log_prob: float, loss: float) -> str:
     """How a token's probability changes, such as "falls from 0.93 to 0.12"."""
-    return number_change(float(np.exp(log_prob)), float(np.exp(log_prob - loss)))
-
-
-def number_change(
-    before: float, after: float, written: Callable[[float], str] = style.number
-) -> str:
-    """How a number changes as far as it is written: "rises from 0.2 to 0.5", "stays at 0.9"."""
-    was, now = written(before), written(after)
-    if was == now:
-        return f"stays at {was}"
-    return f"{'falls' if after < before else 'rises'} from {was} to {now}"
+    return style.number_change(float(np.exp(log_prob)), float(np.exp(log_prob - loss)))

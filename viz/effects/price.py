@@ -6,8 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from model.trace.attention_map import Tokens
+from viz.draw import style
 from viz.draw.labels import axis_texts
-from viz.effects.effect_map import LISTED, change_words, number_change
+from viz.effects.effect_map import LISTED, change_words
 
 LogProbs = NDArray[np.floating]
 """The natural logarithm of each token's probability, (target,)."""
@@ -51,6 +52,6 @@ def price_words(predictions: Tokens, before: LogProbs, after: LogProbs) -> str:
         for place in order.tolist()
         if one[place] != other[place]
     ]
-    change = number_change(float(one.sum()), float(other.sum()))
+    change = style.number_change(float(one.sum()), float(other.sum()))
     total = f"The log-probability of the unchanged translation {change}"
     return f"{total}: {', '.join(moved)}." if moved else f"{total}."

@@ -30,10 +30,10 @@ _USUAL = {
 """What is selected at first, as an address spells it; layer and head depend on the model."""
 
 LONG = 128
-"""In a row of more keys, most cells would look empty: each key gets so little of the weight."""
+"""In longer rows most cells would look empty, because each key gets so little weight."""
 
 BROUGHT_OUT = str(CONSTANTS["GAMMAS"].index(0.5))
-"""The address's spelling of colours by the square root of a weight."""
+"""How an address spells colours that follow the square root of the weight."""
 
 MOST_WEIGHTS = 64_000_000
 """The most weights of one page: each is a byte of the file and of the browser's memory."""

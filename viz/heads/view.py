@@ -76,7 +76,7 @@ class HeadsView(SwitchedOff):
         pattern,
         rf"{_TOKEN}-{_TOKEN}\.{_TOKEN}-{_TOKEN}",
         "queries and keys such as 10-40.0-30",
-        "the rows and columns that are seen; none: all",
+        "the visible rows and columns; none: all",
     )
     compare: str = kept(
         pattern,

@@ -10,7 +10,6 @@ from viz.decoding.view import KEYS
 from viz.draw import style
 from viz.draw.labels import escape_markdown
 from viz.draw.word_diff import translations_html
-from viz.effects.effect_map import number_change
 from viz.links.head_refs import ALL_HEADS, named_heads
 from viz.links.link_interventions import Changes
 from viz.links.searches import SearchView
@@ -29,7 +28,7 @@ def price_words(before: Translation, after: Translation) -> str:
     if before.token_ids == after.token_ids:
         return "The model writes these words anyway: nothing changes."
     one, other = (float(np.sum(each.log_probs)) for each in (before, after))
-    return f"The log-probability of the translation {number_change(one, other)}."
+    return f"The log-probability of the translation {style.number_change(one, other)}."
 
 
 def show_changes(changes: Changes, whole: Decoded, changed: Decoded) -> None:

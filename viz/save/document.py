@@ -15,7 +15,7 @@ from viz.draw.labels import escape_html, visible
 _HERE = Path(__file__)
 _THEME = ROOT / ".streamlit" / "config.toml"
 _SOON_PACKED = 4_000_000
-"""So many bytes are packed as small as they get; of more, the last percent takes seconds."""
+"""Up to so many bytes, the strongest compression is quick; above, it takes seconds."""
 
 _COLORS = {
     "backgroundColor": "background-color",

@@ -8,7 +8,7 @@ import { letterSize } from "./sizes.js";
 
 const MOST_LETTERS = 56;
 const LEAST_LETTERS = 17;
-/** A text of more lines is small, scrolls, and has no arcs: else the picture below it would have no room. */
+/** A text of more lines gets small letters, scrolls, and has no arcs, so that the picture below it keeps its room. */
 const [LINES_WIDE, LINES_NARROW] = [5, 12];
 
 export class Headline {
@@ -79,7 +79,10 @@ export class Headline {
     this.isLong = isLong;
     classed(this.root, "long", isLong);
     // What scrolls has to be reached by keys.
-    for (const line of [this.written, this.read]) line.tabIndex = isLong ? 0 : -1;
+    for (const line of [this.written, this.read]) {
+      if (isLong) line.tabIndex = 0;
+      else line.removeAttribute("tabindex");
+    }
     this.rest();
   }
 

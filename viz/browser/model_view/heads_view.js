@@ -204,6 +204,11 @@ export class HeadsView {
     return this.state?.view === "lines" ? null : (this.state?.cell ?? null);
   }
 
+  /** The rows and columns of the head that are shown; null for all. */
+  get range() {
+    return this.state?.range ?? null;
+  }
+
   /** Marks a cell, or lets it go if it is marked. @type {Beside["pick"]} */
   pick(cell) {
     const same = this.state.cell?.join() === cell.join();
@@ -256,7 +261,7 @@ export class HeadsView {
       const layer = this.payload.kind(place.kind).layers.indexOf(place.layer);
       const kept = place.kind === this.state.attention ? this.state.cell : null;
       const cell = place.at === "weight" ? /** @type {Cell} */ ([place.query, place.key]) : kept;
-      this._heard({ ...this.showing.how, attention: place.kind, layer, head: place.head, cell, range: this.showing.range });
+      this._heard({ ...this.showing.how, attention: place.kind, layer, head: place.head, cell, range: this.range });
     } else this._tellCaption(place.at);
   }
 
@@ -268,7 +273,6 @@ export class HeadsView {
 
   /** Takes some rows and columns as what is to be seen of a head, or all of them. @param {CellRange | null} range */
   see(range) {
-    this.showing.range = range;
     this.state = { ...this.state, range };
     this.telling.report();
   }
@@ -374,7 +378,6 @@ export class HeadsView {
     const { travel } = model;
     this.leads = true;
     showing.take(state);
-    showing.range = state.range;
     // Ahead of the picture, which takes the room that it leaves.
     this._tellCaption(to.at);
     if (model.figure?.id !== figure.id || model.inks.theme.name !== this.palette.theme.name) {

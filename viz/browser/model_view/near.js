@@ -96,10 +96,8 @@ export class Near {
     context.font = `16px ${this.family}`;
     context.save();
     if (share < 1 && place.at !== "block") this._clip(context, place, share);
-    if (this.travel.moving?.isLate && !this.head.isOwn(place)) this.hot = [];
-    else if ("head" in place) this.hot.push(...this.head.paint(context, place, end, rows));
-    else if (place.at === "block") this._paintBlock(context, place, end);
-    else if (place.at === "positions" || place.at === "added" || place.at === "next") this._paintPanel(context, place, end);
+    const waits = this.travel.moving?.isLate && !this.head.isOwn(place);
+    if (!waits) this._paintPlace(context, place, end, rows);
     context.restore();
     context.globalAlpha = 1;
     const filled = this.travel.needs.state(place);
@@ -108,6 +106,13 @@ export class Near {
     if (this.travel.moving) return;
     this.travel.reach?.show(this.hot);
     this.view.beside?.drawn();
+  }
+
+  /** @type {(context: Context, place: Place, end: CameraView, rows: number) => void} */
+  _paintPlace(context, place, end, rows) {
+    if ("head" in place) this.hot.push(...this.head.paint(context, place, end, rows));
+    else if (place.at === "block") this._paintBlock(context, place, end);
+    else if (place.at === "positions" || place.at === "added" || place.at === "next") this._paintPanel(context, place, end);
   }
 
   /** A head comes row by row, all else from left to right. @type {(context: Context, place: Place, share: number) => void} */

@@ -89,10 +89,10 @@ export class NearHead {
       const width = this.travel.view.figure.stage ? wide : Math.min(wide, 44 * em);
       return filled(rect, viewport, { left: margin.left + (wide - width) / 2, top: margin.top, width, height });
     }
-    if (place.at === "head" && showing.range) return this.viewOfRange(place, showing.range);
     if (place.at === "head") {
-      const view = fitting(rect, viewport, { margin, stretch: { queries: queries.length, keys: keys.length } });
       const { beside, figure } = this.travel.view;
+      if (beside?.range) return this._viewOfRange(place, rect, margin, beside.range);
+      const view = fitting(rect, viewport, { margin, stretch: { queries: queries.length, keys: keys.length } });
       // It begins where a panel beside it begins, or one above it ends.
       const spare = beside && !figure.stage ? viewport.height - margin.top - margin.bottom - rect.height * view.up : 0;
       return { ...view, y: view.y + spare / 2 / view.up };
@@ -107,15 +107,13 @@ export class NearHead {
     });
   }
 
-  /** The view of some rows and columns of a head. @type {(place: HeadPlace, range: CellRange) => CameraView} */
-  viewOfRange(place, [first, last, from, to]) {
-    const { showing, space, view, viewport } = this.travel;
-    const { nQueries, nKeys } = showing.drawn(place)[0].cells;
-    const { left, top, width, height } = rectOf(place, space, view.figure);
+  /** The view of some rows and columns of a head. @type {(place: HeadPlace, rect: Rectangle, margin: Insets, range: CellRange) => CameraView} */
+  _viewOfRange(place, { left, top, width, height }, margin, [first, last, from, to]) {
+    const { nQueries, nKeys } = this.travel.showing.drawn(place)[0].cells;
     const [queries, keys] = [last + 1 - first, to + 1 - from];
     const [wide, high] = [width / nKeys, height / nQueries];
     const seen = rectangle(left + from * wide, top + first * high, keys * wide, queries * high);
-    return fitting(seen, viewport, { margin: this.near.margin(place), stretch: { queries, keys } });
+    return fitting(seen, this.travel.viewport, { margin, stretch: { queries, keys } });
   }
 
   /** The rows and columns of a head that are seen beside their tokens; null where all are, or none is. @type {(place: HeadPlace) => CellRange | null} */
@@ -123,7 +121,7 @@ export class NearHead {
     const { viewport, showing } = this.travel;
     const { nQueries, nKeys } = showing.drawn(place)[0].cells;
     const { left, top, width, height } = this.room(place);
-    const margin = { top: 0, right: 0, bottom: 0, left: 0, ...this.near.margin(place) };
+    const margin = /** @type {Insets} */ (this.near.margin(place));
     /** The first and the last of so many cells whose middle is seen. @type {(count: number, start: number, size: number, from: number, to: number) => [number, number]} */
     const within = (count, start, size, from, to) => [
       Math.max(0, Math.ceil(((from - start) * count) / size - 0.5)),

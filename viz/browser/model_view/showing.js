@@ -25,8 +25,6 @@ export class Showing {
   /** The cells of a head that is not drawn in its block. @type {{ key: string, tiles: HeadTiles } | null} */
   own = null;
 
-  /** The rows and columns of a head in which it is seen; null for all. @type {CellRange | null} */
-  range = null;
   /** Called when a person has chosen another way, at the place. @type {((how: How) => void) | null} */
   told = null;
 

@@ -21,7 +21,7 @@ import { Way } from "./way.js";
 
 /** @import { ModelView } from "./view.js" */
 
-/** So long one stays before Python is told, whose answer takes a page time: who goes on at once is not held up. */
+/** The place is reported to Python only after this rest: its answer redraws the page, which would slow the next way. */
 const PLACE_PAUSE = 500;
 /** Moved by hand, one is at what has opened: with so much of its size, it is still large enough to be meant. */
 const OPENED = 0.2;
@@ -243,10 +243,10 @@ export class Travel {
     this.needs.ask(place);
   }
 
-  /** Goes to a place, by default anew to where one is, or to a view `to` of it, by one smooth way; `lit` are a row and a column there, and `comes` is called on arrival.
-   * With `atOnce`, there is no way, and one stands there.
-   * @type {(place?: Place, how?: { lit?: { query?: number; key?: number }; comes?: (() => void) | null; atOnce?: boolean; to?: CameraView }) => void} */
-  go(place = this.place, { lit, comes = null, atOnce = false, to: asked } = {}) {
+  /** Goes to a place, by default to the present one again, along one smooth way. `lit` are a row and a column there; `comes` is called on
+   * arrival. With `atOnce`, there is no way, and one stands there.
+   * @type {(place?: Place, how?: { lit?: { query?: number; key?: number }; comes?: (() => void) | null; atOnce?: boolean }) => void} */
+  go(place = this.place, { lit, comes = null, atOnce = false } = {}) {
     this.leave();
     clearTimeout(this.waiting);
     this.isByHand = false;
@@ -255,7 +255,7 @@ export class Travel {
     this.place = place;
     this.turn(place, lit);
     this.dress();
-    const to = asked ?? this._viewOf(place);
+    const to = this._viewOf(place);
     const way = path(this.camera, to, this.viewport);
     if (!way.duration || atOnce || wantsNoMotion()) {
       cancelAnimationFrame(this.frame);

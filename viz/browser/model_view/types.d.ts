@@ -112,6 +112,8 @@ interface Beside {
   moved(place: Place): void;
   /** The cell that is marked in the head; null for none. */
   picked: Cell | null;
+  /** The rows and columns of a head that are shown; null for all. */
+  range: CellRange | null;
   /** A cell was pressed that has no place of its own. */
   pick(cell: Cell): void;
   /** What is seen at a place was drawn, and nothing moves. */

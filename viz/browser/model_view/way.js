@@ -1,10 +1,10 @@
-// One way of the camera, frame by frame.
+// The camera's way to a place, frame by frame.
 
-/** In milliseconds, a frame that came late; after so many on a way, what is written there waits for its end. */
+/** A frame is late after so many milliseconds. After more than so many late frames, what opens on the way is drawn only on arrival. */
 const [LATE, MOST_LATE] = [40, 2];
 
 export class Way {
-  /** When its first frame and its last one came. @type {number | null} */
+  /** The times of its first frame and of its latest one. @type {number | null} */
   began = null;
   seen = 0;
   late = 0;
@@ -23,7 +23,7 @@ export class Way {
     return Math.min(1, (now - this.began) / this.path.duration);
   }
 
-  /** Whether frames come too late to draw all that opens on the way. */
+  /** Whether too many frames came late to draw what opens on the way. */
   get isLate() {
     return this.late > MOST_LATE;
   }
