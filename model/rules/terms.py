@@ -195,8 +195,23 @@ def _copied(rows: TermRows) -> Cells:
 
 def _mirrored(rows: TermRows) -> Cells:
     """The key as far from the last one as the row is from the first."""
-    mirrored = rows.seen.last - 1 - rows.seen.positions
-    return np.equal.outer(mirrored, np.arange(rows.n_keys)).astype(float)
+    return _summing_to(rows, rows.seen.last - 1)
+
+
+def _mirrored_in_text(rows: TermRows) -> Cells:
+    """The same in self-attention; in a decoder, from the end of the text that it goes on from."""
+    if rows.seen.kind is AttentionKind.ENCODER:
+        return _mirrored(rows)
+    ends = [place for place, key in enumerate(rows.seen.keys) if place and special(key)]
+    if not ends:
+        return np.zeros(rows.seen.shape)
+    has_read = rows.seen.positions[:, None] >= ends[0]
+    return _summing_to(rows, 2 * ends[0] - 1) * has_read
+
+
+def _summing_to(rows: TermRows, total: int) -> Cells:
+    """The key whose place and that of the row have a sum."""
+    return np.equal.outer(total - rows.seen.positions, np.arange(rows.n_keys)).astype(float)
 
 
 def _beside(cells: Cells, by: int) -> Cells:
@@ -288,6 +303,7 @@ PLACES: Mapping[str, Place] = MappingProxyType(
             f"{name} next": Place(f"the next {text}", ENCODER, _nearest(name, 1))
             for name, text in _NOUNS.items()
         },
+        "mirrored_in_text": Place("the position mirrored in its text", SELF, _mirrored_in_text),
         "mirrored": Place("the position mirrored in the source", CROSS, _mirrored),
         "abreast": Place("the same position in the source", CROSS, _offset(0)),
         "abreast_next": Place("one position further in the source", CROSS, _offset(1)),
@@ -318,7 +334,7 @@ PLACES: Mapping[str, Place] = MappingProxyType(
             )
             for name in ("content", "function", "pronoun", "auxiliary", "preposition")
         },
-        "first_untranslated": Place(
+        "first content untranslated": Place(
             "the first content word not yet translated", CROSS, _first_untranslated
         ),
     }
@@ -356,4 +372,4 @@ def terms_of(kind: AttentionKind, languages: tuple[str, str] | None = None) -> l
 
 def _is_listed(name: str) -> bool:
     """Whether a place, or rows, depend on a class of words that only word lists tell."""
-    return not LISTED.isdisjoint(name.replace("first_untranslated", "content").split())
+    return not LISTED.isdisjoint(name.split())

@@ -90,8 +90,8 @@ def test_several_heads_follow_rules_those_first_that_cost_least(
     app = open_app(folder=tmp_path, **asked)
     assert app.slider(key="heads-best").label.endswith("rules cost least")
     assert (
-        "With the last of these rules alone, and all its terms, a translation is 98.0% as likely "
-        "(geometric mean of 300 sentences)."
+        "The costliest of these rules, alone and with all its terms, leaves a translation 98.0% "
+        "as likely as it was (geometric mean of 300 sentences)."
     ) in [each.value for each in app.caption]
 
 

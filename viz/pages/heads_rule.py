@@ -92,9 +92,9 @@ def following(rules: HeadRules, selected: Sequence[Head]) -> Sequence[Head]:
             chosen = rules.order[: view.best]
             if (cost := rules.heads[chosen[-1]].cost) is not None:
                 st.caption(
-                    f"With the last of these rules alone, and all its terms, a translation is "
-                    f"{percent(math.exp(-cost), 1)} as likely (geometric mean of "
-                    f"{count_of(rules.judged, 'sentence')})."
+                    "The costliest of these rules, alone and with all its terms, leaves a "
+                    f"translation {percent(math.exp(-cost), 1)} as likely as it was (geometric "
+                    f"mean of {count_of(rules.judged, 'sentence')})."
                 )
             return chosen
     return []

@@ -86,6 +86,20 @@ def test_what_followed_a_token_before_follows_it_again() -> None:
     assert [np.flatnonzero(row).tolist() for row in of[ENCODER]] == [[4], [], [], [1], [2]]
 
 
+def test_a_text_is_mirrored_at_its_end() -> None:
+    read = ("a", "b", "c", "</s>")
+    decoded = ("<s>", *read, "c", "b")
+
+    def looked(kind: AttentionKind, tokens: tuple[str, ...]) -> list[list[int]]:
+        cells = TermRows.over(SeenRows(kind, tokens, tokens), ("", "")).of("mirrored_in_text")
+        return [np.flatnonzero(row).tolist() for row in cells]
+
+    assert looked(ENCODER, read) == [[2], [1], [0], []]
+    # The row of </s> writes the last letter, that of the letter just written the one before it.
+    assert looked(DECODER, decoded) == [[], [], [], [], [3], [2], [1]]
+    assert not any(looked(DECODER, decoded[:4])), "the end is not read yet"
+
+
 @pytest.mark.parametrize("kind", LANGUAGES)
 def test_an_unknown_language_has_no_terms_for_classes_that_its_lists_would_tell(
     kind: AttentionKind,
