@@ -29,8 +29,8 @@ from transformers import BertConfig, BertModel
 import headscope as hs
 from benchmarks._measure import write
 from benchmarks.browser import VIEWPORT, chromium
+from model.trace.attention_map import weights_in
 from model.trace.rounded_weights import Bits
-from viz.browser.trace_payload import weights_in
 from viz.heads.standalone import MOST_WEIGHTS
 
 T = TypeVar("T")

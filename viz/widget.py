@@ -23,7 +23,7 @@ from model.trace.attention_map import Site
 from model.trace.trace import Trace
 from viz.browser.files import joined
 from viz.browser.trace_payload import JOINT, is_joint
-from viz.heads.standalone import drawable, figure_of_trace, opening
+from viz.heads.standalone import figure_of_trace, in_one_page, opening
 from viz.model_page.payload import pack
 from viz.save.document import theme_variables
 
@@ -118,9 +118,9 @@ class ExplorerWidget(anywidget.AnyWidget):
             dark: None follows the notebook's own light or dark.
 
         Raises:
-            TraceError: if the trace cannot be drawn, of viz.heads.standalone.drawable.
+            TraceError: if the trace cannot be drawn, of viz.heads.standalone.in_one_page.
         """
-        seen = read(drawable(trace))
+        seen = read(in_one_page(trace))
         facts = facts_of(seen.maps)
         first = opening(seen, facts, {})
         self._pictures = _pictures(seen)

@@ -30,6 +30,7 @@ from model.trace.attention_map import (
     AttentionKind,
     AttentionMap,
     Site,
+    weights_in,
 )
 from model.trace.trace import Trace
 
@@ -241,13 +242,21 @@ def head_facts(attention: AttentionMap) -> dict[str, Values]:
     return facts
 
 
-def facts_of(maps: Mapping[Site, AttentionMap]) -> dict[Site, dict[str, Values]]:
-    """`head_facts` of every site of a trace."""
+def facts_of(
+    maps: Mapping[Site, AttentionMap], progress: Callable[[float], object] = lambda _: None
+) -> dict[Site, dict[str, Values]]:
+    """`head_facts` of every site of a trace.
+
+    Args:
+        maps: of one trace.
+        progress: called with the share of the sites that is measured.
+    """
     by_site = {}
     for sites, attention in joined(maps):
         facts = head_facts(attention)
         for site, heads in sites.items():
             by_site[site] = {key: values[heads] for key, values in facts.items()}
+        progress(len(by_site) / len(maps))
     return by_site
 
 
@@ -297,7 +306,7 @@ def _go_together(layers: Sequence[AttentionMap], other: AttentionMap) -> bool:
         and first.allowed.ndim == 2
         and np.array_equal(first.allowed, other.allowed)
         # Those of a long sentence are copied for nothing.
-        and sum(each.weights.size for each in layers) + other.weights.size <= _CHUNK
+        and weights_in([*layers, other]) <= _CHUNK
     )
 
 

@@ -70,7 +70,7 @@ AS_RECORDED = Reading()
 
 
 # Compared by identity, like its maps.
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class ReadTrace(Brief):
     """A trace under a reading.
 

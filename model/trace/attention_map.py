@@ -8,6 +8,7 @@ to it again.
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import KW_ONLY, InitVar, dataclass, field, replace
 from enum import StrEnum
@@ -358,16 +359,19 @@ class AttentionMap(ArrayValue, Sized):
         return sum(int(each.nbytes) for each in arrays if each is not None)
 
     def in_steps(
-        self, check: Callable[[FloatArray, int], None] | None = None
+        self,
+        check: Callable[[FloatArray, int], None] | None = None,
+        heads: Iterable[int] | None = None,
     ) -> Iterator[tuple[NDArray[np.uint8], NDArray[np.float32]]]:
         """Each head in 8 bits, as of model.trace.rounded_weights.rounded: as it is kept, if so.
 
         Args:
             check: called with the weights of a head that is rounded now, (1, query, key), and its
                 number; raises an error.
+            heads: which, by their numbers; None for all.
         """
         kept = self.stored("weights")
-        for head in range(self.n_heads):
+        for head in range(self.n_heads) if heads is None else heads:
             if isinstance(kept, Stored):
                 steps, scales = kept.raw_head(head)
                 if scales is not None:
@@ -478,3 +482,8 @@ def read_only(name: str, value: Any, kind: type[np.generic]) -> NDArray[Any]:
     view: NDArray[Any] = array.astype(kind, copy=False).view()
     view.setflags(write=False)
     return view
+
+
+def weights_in(maps: Iterable[AttentionMap]) -> int:
+    """How many weights maps hold; none is read."""
+    return sum(math.prod(each.shape) for each in maps)

@@ -119,11 +119,17 @@ class Stored(OnDemand):
         """
         self.raw, self.scales = raw, scales
         self._kind, self._check, self._part = kind, check, part
+        self._checks = check is not None
         self._read: Callable[[], NDArray[Any] | None] = lambda: None
         self.shape = raw.shape
         if part is not None:
             some = np.broadcast_to(np.True_, raw.shape[1:])[part[0]][:, part[1]]
             self.shape = (raw.shape[0], *some.shape)
+
+    @property
+    def checks(self) -> bool:
+        """Whether it checks its numbers when it is read, or has done so."""
+        return self._checks
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -167,6 +173,8 @@ class Stored(OnDemand):
             for number in range(self.shape[0]):
                 array[number] = self._numbers(*self.raw_head(number))
         array = self._checked(array, 0)
+        # The file is open, and read a second time it is the same.
+        self._check = None
         array.setflags(write=False)
         self._read = weakref.ref(array)
         # Whoever takes one head after another from the same array reads it once.

@@ -19,8 +19,8 @@ MOST_TOKENS = 512
 NEW_TOKENS = 32
 """So much a language model writes on, at most."""
 
-MOST_WEIGHTS = 20_000_000
-"""Of all heads together; a picture of all heads takes no more."""
+MOST_WEIGHTS = 40_000_000
+"""Of all heads together: 512 tokens of 144 heads."""
 
 FILLS = 5
 """Tokens that are given for a gap, likeliest first."""

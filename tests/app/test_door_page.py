@@ -16,7 +16,7 @@ from tests.kit.apptest import component, tell_state, trigger
 from tests.kit.explorer_payload import Decoded
 from tests.kit.shown import warnings
 from tests.kit.traces import DECODER_WORDS, entries, packed
-from viz.model_page.asking import asks
+from viz.browser.asking import asks
 from viz.pages import door as page
 from viz.pages.door import KEY
 from viz.registry.pages import DEFAULT_SENTENCE, HOME

@@ -6,7 +6,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, Route, expect
 
 from tests.browser.conftest import VIEWPORT, Watch
 from tests.kit import traces
@@ -15,6 +15,15 @@ from tests.kit.heads_page import HeadsPage, title
 from tests.kit.running_app import serve
 from tests.kit.tiny_checkpoint import write_tiny_checkpoint
 from viz.service.model_menu import CHECKPOINTS_VARIABLE, TRACES_VARIABLE
+
+
+def write_long(file: Path) -> None:
+    """Of a text so long that its heads are sent coarsely; in one, a row has a strong weight."""
+    arrays = traces.entries([f"w{place}" for place in range(850)], "encoder")
+    row = arrays["encoder.1.weights"][2, 30]
+    row[:] = 0.5 / (len(row) - 1)
+    row[40] = 0.5
+    file.write_bytes(traces.packed(arrays))
 
 
 @pytest.fixture(scope="module")
@@ -26,6 +35,7 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         save_foreign(folder / "checkpoints" / family, family)
     (folder / "traces").mkdir()
     traces.write_traces(folder / "traces")
+    write_long(folder / "traces" / "long.npz")
     environment = {
         CHECKPOINTS_VARIABLE: str(folder / "checkpoints"),
         TRACES_VARIABLE: str(folder / "traces"),
@@ -76,6 +86,35 @@ def test_from_the_menu_to_a_head_to_the_stage_and_back(reader: HeadsPage) -> Non
     page.get_by_role("button", name="Show its heads").click()
     expect(reader.heading).to_have_text(title("decoder", 1, 1))
     assert reader.query["checkpoint"] == "gpt.npz"
+
+
+def test_the_heads_of_a_long_text_come_as_they_are_shown(reader: HeadsPage) -> None:
+    held: list[Route] = []
+    holds = True
+    reader.page.route("**/ask", lambda each: held.append(each) if holds else each.continue_())
+    reader.open(checkpoint="long.npz", layer="1", head="2", range="28-33.38-43")
+    at = reader.frame()
+    # In patches, its neighbours look as strong as the one strong weight.
+    assert reader.point_at(at, 30, 41)[1] == "its weight is on the way"
+    holds = False
+    for route in held:
+        route.continue_()
+    expect(reader.root).to_have_attribute("data-come", "6")
+    reader.matrix.hover(position={"x": 2, "y": 2})
+    assert reader.point_at(at, 30, 40)[1] == "weight about 0.50"
+    reader.matrix.hover(position={"x": 2, "y": 2})
+    assert reader.point_at(at, 30, 41)[1].startswith("weight about 0.00")
+
+
+def test_heads_that_do_not_come_are_explained(reader: HeadsPage, watch: Watch) -> None:
+    sentence = "This trace is no longer open on the server; reload the page."
+    refusal = {"error": sentence}
+    reader.page.route("**/ask", lambda route: route.fulfill(status=404, json=refusal))
+    reader.open(checkpoint="long.npz")
+    expect(reader.tooltip).to_have_text(sentence)
+    expect(reader.root.locator(".spoken").last).to_have_text(sentence)
+    # The browser tells of every answer with this status.
+    watch.forget()
 
 
 def test_a_file_is_dropped_and_a_bad_one_before_it_is_refused(

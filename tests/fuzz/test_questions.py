@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tests.kit.asking import ABOUT, OWN, QUESTIONS, client, require_refused
 from tests.kit.fuzz import altered, cases, damaged, limits
-from viz.model_page.asking import ADDRESS, asks
+from viz.browser.asking import ADDRESS, asks
 
 SENT = [
     {**asks("toy-reverse", "a b c", target="c b a", snapshot=None), **asked} for asked in QUESTIONS

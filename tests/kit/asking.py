@@ -6,7 +6,7 @@ from starlette.responses import PlainTextResponse
 from starlette.testclient import TestClient
 
 from tests.kit.explorer_payload import Decoded
-from viz.model_page.asking import ADDRESS
+from viz.browser.asking import ADDRESS
 from viz.server.asking import Asking
 
 ELSEWHERE = "from Streamlit"

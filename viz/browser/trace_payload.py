@@ -7,9 +7,10 @@ for each row (model/trace/rounded_weights.py), which keeps the small ones of a l
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +25,9 @@ from model.trace.attention_map import (
     Site,
     Tokens,
     TraceError,
+    weights_in,
 )
+from viz.browser.coarse_heads import CoarseHeads
 from viz.browser.envelope import seal
 from viz.browser.head_sentences import HeadWords, words_of
 from viz.draw import themes
@@ -63,6 +66,7 @@ def values_of(
     stage: bool = False,
     in_corpus: bool = False,
     vectors: bool = False,
+    coarse: CoarseHeads | None = None,
 ) -> dict[str, Any]:
     """What the browser is told of a trace, in whichever payload.
 
@@ -76,14 +80,15 @@ def values_of(
         in_corpus: whether what heads do over many sentences was surveyed.
         vectors: whether queries, keys, values and scores go along, as far as they were recorded
             and up to EXACT_CELLS numbers in all: for a file, which can ask no model.
+        coarse: the heads coarsely, whose weights a server then gives; None for all weights.
 
     Raises:
         TraceError: if the layers of one kind of attention differ in heads or tokens.
     """
     axes = _Axes()
+    said = _said(seen, facts, labels)
     cells = weights_in(seen.maps.values())
     vectors = vectors and _size_of_vectors(seen.maps.values()) <= EXACT_CELLS
-    opening = opening_heads(seen.maps, labels, facts)
     measured = measures_of(seen.reading)
     if effects is not None:
         measured = (*measured, EFFECT)
@@ -92,8 +97,9 @@ def values_of(
             for site, each in facts.items()
         }
     kinds = [
-        _kind(kind, sites, seen, facts, labels, measured, axes, exact=cells <= EXACT_CELLS)
-        | {"opening": opening[kind]}
+        _kind(kind, sites, seen, facts, labels, said.words, measured, axes)
+        | _weights(kind, [seen.maps[site] for site in sites], coarse, exact=cells <= EXACT_CELLS)
+        | {"opening": said.opening[kind]}
         | _vectors([seen.maps[site] for site in sites], are_sent=vectors)
         for kind, sites in _by_kind(seen).items()
     ]
@@ -105,6 +111,7 @@ def values_of(
         "measures": [
             {"key": measure.key, "name": measure.name, "unit": measure.unit} for measure in measured
         ],
+        "toCome": None if coarse is None else coarse.asks,
         "onDemand": EFFECT.key,
         "notes": list(seen.notes),
         "surveyed": bool(labels),
@@ -114,11 +121,6 @@ def values_of(
         "stage": stage,
         "themes": themes.STAGE_THEMES if stage else themes.THEMES,
     }
-
-
-def weights_in(maps: Iterable[AttentionMap]) -> int:
-    """How many weights maps hold; none is read."""
-    return sum(math.prod(each.shape) for each in maps)
 
 
 def is_joint(seen: ReadTrace) -> bool:
@@ -145,6 +147,27 @@ def require_alike(kind: AttentionKind, maps: Sequence[AttentionMap]) -> None:
             f"The layers of {kind.full_name.lower()} differ in heads or tokens; one picture "
             "needs them alike."
         )
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """What takes long to be found in a long text, and stays the same for the same labels."""
+
+    labels: Labels
+    opening: Mapping[AttentionKind, tuple[int, int]]
+    words: Mapping[Site, Sequence[HeadWords]]
+
+
+_SAID: WeakKeyDictionary[ReadTrace, _Said] = WeakKeyDictionary()
+
+
+def _said(seen: ReadTrace, facts: Facts, labels: Labels) -> _Said:
+    known = _SAID.get(seen)
+    if known is None or known.labels is not labels:
+        opening = opening_heads(seen.maps, labels, facts)
+        words = words_of(seen.maps, facts, seen.reading)
+        _SAID[seen] = known = _Said(labels, opening, words)
+    return known
 
 
 class _Axes:
@@ -175,17 +198,15 @@ def _kind(
     seen: ReadTrace,
     facts: Facts,
     labels: Labels,
+    words: Mapping[Site, Sequence[HeadWords]],
     measured: Sequence[Measure],
     axes: _Axes,
-    *,
-    exact: bool,
 ) -> dict[str, Any]:
     maps = [seen.maps[site] for site in sites]
     first = maps[0]
     require_alike(kind, maps)
     titles = row_titles(kind, seen)
     query_noun, key_noun = nouns(kind, sides=seen.has_sides)
-    words = words_of({site: seen.maps[site] for site in sites}, facts, seen.reading)
     return {
         "kind": str(kind),
         "name": kind.full_name,
@@ -203,7 +224,6 @@ def _kind(
         "keyNoun": key_noun,
         "caption": caption(first, by_prediction=seen.by_prediction, sides=seen.has_sides),
         "words": _words(kind, seen, first),
-        **_weights(maps, exact=exact),
         "allowed": [each.allowed for each in maps],
         "facts": [
             _head_facts(site, facts[site], words[site], labels.get(site), measured)
@@ -212,11 +232,16 @@ def _kind(
     }
 
 
-def _weights(maps: Sequence[AttentionMap], *, exact: bool) -> dict[str, Any]:
+def _weights(
+    kind: AttentionKind, maps: Sequence[AttentionMap], coarse: CoarseHeads | None, *, exact: bool
+) -> dict[str, Any]:
+    if coarse is not None:
+        return {"weights": coarse.cells[kind], "scales": None, "grain": coarse.grain[kind]}
     if exact:
-        return {"weights": [each.weights for each in maps], "scales": None}
+        return {"weights": [each.weights for each in maps], "scales": None, "grain": None}
     heads = [head for each in maps for head in each.in_steps()]
-    return {"weights": [steps for steps, _ in heads], "scales": [scales for _, scales in heads]}
+    steps, scales = ([head[place] for head in heads] for place in range(2))
+    return {"weights": steps, "scales": scales, "grain": None}
 
 
 VECTORS = ("q", "k", "v", "scores")

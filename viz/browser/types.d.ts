@@ -205,6 +205,8 @@ interface SentKind extends Kind {
   weights: Float32Array | Uint8Array;
   /** Of each row, (layer, head, query), where weights are 8 bits each. */
   scales: Float32Array | null;
+  /** Rows and columns of a patch, where each weight is the largest of one. */
+  grain: [rows: number, columns: number] | null;
   /** (layer, head, token, d), and the scores before masking (layer, head, query, key). */
   q: Float32Array | null;
   k: Float32Array | null;
@@ -222,6 +224,8 @@ interface ExplorerHeader {
   axes: string[][];
   kinds: SentKind[];
   measures: Measure[];
+  /** Where heads are asked for that were sent in patches. */
+  toCome: { url: string; trace: string } | null;
   onDemand: string;
   notes: string[];
   surveyed: boolean;
@@ -233,8 +237,8 @@ interface ExplorerHeader {
 }
 
 type ExplorerPayload = import("./canvas/trace_payload.js").TracePayload;
-/** A head's weights as numbers; `exact` where they were sent so. */
-type ExactCells = Cells & { weights: Float32Array; exact: boolean };
+/** A head's weights as numbers; `exact` where they were sent so, `rough` where patches stand for cells. */
+type ExactCells = Cells & { weights: Float32Array; exact: boolean; rough: boolean };
 
 // What is selected among all heads, and how an address spells it.
 

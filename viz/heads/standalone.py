@@ -8,11 +8,11 @@ from pathlib import Path
 from model.explain.labels import opening_heads
 from model.explain.measures import Facts, facts_of
 from model.explain.reading import AS_RECORDED, ReadTrace, read
-from model.trace.attention_map import AttentionKind, FloatArray, Site, TraceError
+from model.trace.attention_map import AttentionKind, FloatArray, Site, TraceError, weights_in
 from model.trace.trace import Trace
 from model.trace.trace_file import require_shares
 from viz.browser.files import joined
-from viz.browser.trace_payload import Labels, require_alike, weights_in
+from viz.browser.trace_payload import Labels, require_alike
 from viz.draw.constants import CONSTANTS
 from viz.heads.view import SELECTED, VIEW
 from viz.model_page.arcs import arcs_of
@@ -123,27 +123,36 @@ def figure_of_trace(
 
 
 def drawable(trace: Trace) -> Trace:
-    """The trace itself, which one picture of all heads can show.
+    """The trace itself, which a picture of all heads can show.
 
     Raises:
-        TraceError: if the trace holds no attention, too much of it, weights that no softmax made,
-            or layers of one kind that differ in heads or tokens.
+        TraceError: if the trace holds no attention, weights that no softmax made, or layers of one
+            kind that differ in heads or tokens.
     """
-    weights = weights_in(trace.maps.values())
-    if not weights:
+    if not weights_in(trace.maps.values()):
         raise TraceError("The trace holds no attention; record a text of at least one token.")
-    if weights > MOST_WEIGHTS:
-        first = next(iter(trace.maps))
-        raise TraceError(
-            f"The trace holds {weights:,} weights, and a picture of all heads takes up to "
-            f"{MOST_WEIGHTS:,}; show some of its sites, as trace.only({str(first)!r}), or record a "
-            "shorter text."
-        )
     for each in trace.maps.values():
         require_shares(each)
     for kind in AttentionKind:
         require_alike(kind, [trace.maps[Site(kind, layer)] for layer in trace.layers(kind)])
     return trace
+
+
+def in_one_page(trace: Trace) -> Trace:
+    """The trace itself, all of whose heads one page can hold.
+
+    Raises:
+        TraceError: if it holds too many weights, or as `drawable`.
+    """
+    weights = weights_in(trace.maps.values())
+    if weights > MOST_WEIGHTS:
+        first = next(iter(trace.maps))
+        raise TraceError(
+            f"The trace holds {weights:,} weights, and a page of all heads takes up to "
+            f"{MOST_WEIGHTS:,}; show some of its sites, as trace.only({str(first)!r}), or save the "
+            "trace and open it in the app, as headscope open FILE."
+        )
+    return drawable(trace)
 
 
 def trace_page(trace: Trace, *, title: str = "", dark: bool | None = None) -> str:
@@ -155,9 +164,9 @@ def trace_page(trace: Trace, *, title: str = "", dark: bool | None = None) -> st
         dark: None follows the reader's own choice of light or dark.
 
     Raises:
-        TraceError: as `drawable`.
+        TraceError: as `in_one_page`.
     """
-    seen = read(drawable(trace))
+    seen = read(in_one_page(trace))
     texts = [text for text in (trace.source_text, trace.text) if text]
     heading = title or " – ".join(texts) or "Every head of one trace"
     return heads_page(trace, seen, facts_of(seen.maps), {}, title=heading, dark=dark)

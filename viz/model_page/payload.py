@@ -13,6 +13,7 @@ from model.explain.reading import ReadTrace
 from model.trace.attention_map import AttentionKind, FloatArray, Site
 from model.trace.blocks import TEMPERATURES, Blocks
 from model.trace.trace import Trace
+from viz.browser.coarse_heads import coarse_heads
 from viz.browser.envelope import seal
 from viz.browser.trace_payload import Labels, values_of
 from viz.browser.trace_payload import pack as pack_trace
@@ -88,6 +89,7 @@ def pack(
     asks: Mapping[str, Any] | None = None,
     in_corpus: bool = False,
     reading: tuple[ReadTrace, Facts] | None = None,
+    gives: bool = False,
 ) -> bytes:
     """A figure as the browser takes it, the "figure" of payloads.json.
 
@@ -104,10 +106,11 @@ def pack(
         stage: for a picture alone that fills the window.
         selection: as in viz.browser.trace_payload.values_of.
         vectors: likewise.
-        asks: from viz.model_page.asking; None where there is no model to ask.
+        asks: from viz.browser.asking; None where there is no model to ask.
         in_corpus: as in viz.browser.trace_payload.values_of.
         reading: the trace as its heads are shown, with their facts; None where they are shown as
             they were recorded.
+        gives: whether a server gives the heads of a long text, which are then sent coarsely.
 
     Raises:
         TraceError: if the layers of one kind of attention differ in heads or tokens.
@@ -126,8 +129,14 @@ def pack(
         "stage": stage,
         "in_corpus": in_corpus,
     }
-    heads = values_of(figure.seen, figure.facts, figure.labels, vectors=vectors, **shown)
-    read = None if reading is None else pack_trace(*reading, figure.labels, **shown)
+    coarse = coarse_heads(figure.seen) if gives else None
+    heads = values_of(
+        *(figure.seen, figure.facts, figure.labels), vectors=vectors, coarse=coarse, **shown
+    )
+    read = None
+    if reading is not None:
+        coarse = coarse_heads(reading[0]) if gives else None
+        read = pack_trace(*reading, figure.labels, coarse=coarse, **shown)
     own = {
         "payload": "figure",
         "reading": None if read is None else np.frombuffer(read, np.uint8),

@@ -129,6 +129,7 @@ def show(question: Question) -> None:
                 kiosk=view.kiosk,
                 stage=stage.is_on(),
                 asks=asks_of(question),
+                gives=True,
             ),
             key=KEY,
             on_open=partial(open_asked, KEY),

@@ -131,6 +131,7 @@ def show_heads(question: Question) -> None:
         # Without a model, what was recorded is all that can be asked.
         vectors=asked is None,
         in_corpus=in_corpus(question),
+        gives=True,
         reading=None if prepared.reading == AS_RECORDED else (prepared.seen, prepared.facts),
     )
     # Always there: in another place, the picture would begin again with what was sent it last.

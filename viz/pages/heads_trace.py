@@ -1,13 +1,16 @@
 """What the heads page shows: a trace, read in one way, and the selection in it."""
 
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
+
+import streamlit as st
 
 from model.checkpoints.checkpoint import CheckpointError
 from model.checkpoints.shipped import checkpoint_name
 from model.explain.measures import Facts, facts_of
 from model.explain.reading import Reading, ReadTrace, alignment_note, read
-from model.trace.attention_map import AttentionKind, Site
+from model.trace.attention_map import AttentionKind, Site, weights_in
 from model.trace.trace import Trace
 from viz.browser.kept import Kept
 from viz.browser.trace_payload import JOINT, Labels
@@ -19,6 +22,9 @@ from viz.service.questions import OfModel, OfReader, OfTrace, Question
 JOINED = (AttentionKind.ENCODER, AttentionKind.CROSS, AttentionKind.DECODER)
 """The kinds of attention in the joint picture, in reading order."""
 
+
+MANY_WEIGHTS = 16_000_000
+"""So many take a second or more to be measured."""
 
 BY_NAME = {parameter.name: parameter for parameter in VIEW.parameters}
 
@@ -70,9 +76,19 @@ def prepare(question: Question, reading: Reading) -> Prepared:
         case OfTrace(trace=trace):
             # It has no model, and so no heads that anybody surveyed.
             seen = replace(read(trace, reading), file=question.name)
-    prepared = Prepared(question, reading, trace, seen, facts_of(seen.maps), labels)
+    prepared = Prepared(question, reading, trace, seen, _measured(seen), labels)
     _PREPARED.value = (*kept[-1:], prepared)
     return prepared
+
+
+def _measured(seen: ReadTrace) -> Facts:
+    """The facts of a trace, with progress where they take seconds."""
+    if weights_in(seen.maps.values()) < MANY_WEIGHTS:
+        return facts_of(seen.maps)
+    slot = st.empty()
+    facts = facts_of(seen.maps, partial(slot.progress, text="Measuring every head…"))
+    slot.empty()
+    return facts
 
 
 def with_labels(seen: ReadTrace, checkpoint: Path) -> tuple[ReadTrace, Labels]:

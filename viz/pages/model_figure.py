@@ -7,22 +7,33 @@ from typing import Any
 
 from model.explain.alignment_file import read_alignment
 from model.explain.reading import AS_RECORDED
+from viz.browser.asking import asks
+from viz.browser.kept import Kept, nothing
 from viz.browser.messages import message_of
 from viz.heads.standalone import figure_of_trace
 from viz.links.parameters import write
-from viz.model_page.asking import asks
 from viz.model_page.payload import Figure
 from viz.model_page.picture import figure_of_model
-from viz.pages.heads_trace import prepare
+from viz.pages.heads_trace import Prepared, prepare
 from viz.registry.pages import SHARED, VIEWS
 from viz.service import session
 from viz.service.questions import OfModel, Question
 from viz.shell import address
 
+_SHOWN: Kept[tuple[Prepared, Figure] | None] = Kept("model_figure", nothing)
+"""What was shown last, whose arcs take time in a long text."""
+
 
 def figure_of(question: Question) -> Figure:
     """All that the picture shows of what is asked; of a whole Transformer, the blocks as well."""
     prepared = prepare(question, AS_RECORDED)
+    kept = _SHOWN.value
+    if kept is None or kept[0] is not prepared:
+        _SHOWN.value = kept = prepared, _figure(question, prepared)
+    return kept[1]
+
+
+def _figure(question: Question, prepared: Prepared) -> Figure:
     if isinstance(question, OfModel):
         return figure_of_model(
             session.translator(question.checkpoint),

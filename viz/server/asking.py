@@ -3,7 +3,8 @@
 A request is a POST with a small JSON body: a model by its name in the menu, a sentence and a
 question (viz/service/answers.py). It goes through the queue, the store and the limits of the pages.
 An answer is an envelope of viz/browser/envelope.py; a refusal is {"error": a sentence}. Nothing is
-kept between two requests, so any replica can answer.
+kept between two requests, so any replica can answer. Only the heads of a long text
+(viz/browser/coarse_heads.py) come from the replica whose page shows it.
 """
 
 import asyncio
@@ -27,10 +28,11 @@ from model.paper.search import DecodingError
 from model.serving.queue import ServiceError
 from model.translate.devices import DeviceError
 from model.translate.sentences import TextError
+from viz.browser.asking import ADDRESS
+from viz.browser.coarse_heads import GoneError, asked_heads
 from viz.browser.envelope import seal
 from viz.draw.style import count_of
 from viz.links.parameters import MOST_CHARACTERS
-from viz.model_page.asking import ADDRESS
 from viz.service.answers import MissingError, QuestionError, answer
 from viz.service.model_menu import checkpoints
 from viz.service.questions import OfModel
@@ -160,10 +162,12 @@ async def _body(request: Request) -> Mapping[str, Any]:
 def _answer(sent: Mapping[str, Any]) -> bytes:
     """The envelope of an answer; RefusedError in place of every other exception."""
     try:
+        if "trace" in sent:
+            return seal(asked_heads(sent))
         return seal(answer(_question(sent), sent))
     except RefusedError:
         raise
-    except MissingError as error:
+    except (GoneError, MissingError) as error:
         raise RefusedError(404, str(error)) from None
     except (QuestionError, TextError, DecodingError) as error:
         raise RefusedError(400, str(error)) from None

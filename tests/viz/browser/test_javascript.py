@@ -26,7 +26,7 @@ from tests.kit.heads_page import HALF_A_STEP, scale
 from tests.kit.readings import head_of
 from tests.viz.browser.test_explorer import a_trace, packed, with_masks_of_heads
 from tests.viz.browser.test_matrices import a_mask, a_panel, told
-from viz.browser import matrices, trace_payload
+from viz.browser import coarse_heads, matrices, trace_payload
 from viz.browser.envelope import seal
 from viz.browser.files import joined
 from viz.browser.wave import pack_wave
@@ -303,10 +303,17 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(trace_payload, "EXACT_CELLS", 0)
         coarse = packed(seen)
+        patch.setattr(coarse_heads, "FEW", 0)
+        patch.setattr(coarse_heads, "SIDE", 2)
+        patches = coarse_heads.coarse_heads(seen)
+    assert patches is not None
+    asked = {"trace": patches.token, "kind": "encoder", "layer": 1, "heads": [0, 2]}
     found = {
         "exact": encoded(packed(seen)),
         "pending": encoded(packed(seen, effects={})),
         "coarse": encoded(coarse),
+        "patches": encoded(packed(seen, coarse=patches)),
+        "whole": encoded(seal(coarse_heads.asked_heads(asked))),
         "mixed": encoded(packed(read(with_masks_of_heads(a_trace())))),
         "heads": list(heads(seen)),
         "looks": themes.THEMES,

@@ -17,8 +17,8 @@ from starlette.types import Message
 from model.checkpoints.shipped import CHECKPOINTS
 from model.serving.queue import Request
 from tests.kit.asking import ABOUT, ELSEWHERE, HEAD, OWN, answered, ask, client, require_refused
+from viz.browser.asking import ADDRESS, asks
 from viz.links.parameters import MOST_CHARACTERS
-from viz.model_page.asking import ADDRESS, asks
 from viz.server import asking
 from viz.server.asking import MOST_AT_ONCE, MOST_BYTES, Asking
 from viz.server.server import MIDDLEWARE

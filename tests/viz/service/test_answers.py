@@ -15,11 +15,11 @@ from model.trace.attention_map import AttentionKind
 from model.translate.text_models import is_reader
 from model.translate.translator import load
 from tests.kit.asking import ABOUT, HEAD, QUESTIONS, answered, ask, require_refused
+from viz.browser.asking import asks
 from viz.draw.labels import axis_texts
 from viz.effects.price import price
 from viz.heads.arithmetic import divisor_of
 from viz.model_page.arcs import words_of
-from viz.model_page.asking import asks
 from viz.service import session
 from viz.service.questions import OfModel
 from viz.service.versions import snapshot_of

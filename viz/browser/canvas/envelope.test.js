@@ -9,6 +9,8 @@ const ENVELOPES = {
   exact: fixtures.exact,
   pending: fixtures.pending,
   coarse: fixtures.coarse,
+  patches: fixtures.patches,
+  whole: fixtures.whole,
   mixed: fixtures.mixed,
   panels: fixtures.panels.envelope,
   decoding: fixtures.decoding.envelope,

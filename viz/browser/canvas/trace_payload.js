@@ -2,6 +2,7 @@
 
 import constants from "../../draw/constants.json" with { type: "json" };
 import { Envelope } from "./envelope.js";
+import { headsToCome } from "./heads_to_come.js";
 import { Recent } from "./recent.js";
 import { tr } from "./wording.js";
 
@@ -12,7 +13,8 @@ const MOST_MADE = 8_000_000;
  * A trace as a page shows it, in whichever payload.
  *
  * Of what `cells(attention, layer, head)` returns, `weights` is (query, key) in rows, weight × `scale` lies between 0 and 255, `exact`
- * says whether they were sent as numbers, and `allowed` is (query, key), or null if nothing is masked.
+ * says whether they were sent as numbers, and `allowed` is (query, key), or null if nothing is masked. While a head of a long text has
+ * not come whole, `rough` is true, and each weight is the largest of its patch.
  */
 export class TracePayload extends /** @type {Opened<ExplorerHeader>} */ (Envelope) {
   /** @type {Map<string, Kind>} */
@@ -21,12 +23,21 @@ export class TracePayload extends /** @type {Opened<ExplorerHeader>} */ (Envelop
   made = new Recent(MOST_MADE);
   /** @type {Recent<ExactCells>} */
   joined = new Recent(MOST_MADE);
+  /** The masks of patches. @type {WeakMap<Uint8Array, Uint8Array>} */
+  masks = new WeakMap();
 
   /** @param {Bytes} bytes */
   constructor(bytes) {
     super(bytes);
     for (const kind of this.kinds) this.byName.set(kind.kind, kind);
+    const sizes = this.kinds.map((kind) => ({ ...kind, cells: this.axes[kind.queries].length * this.axes[kind.keys].length }));
+    this.coming = this.toCome && headsToCome(this.toCome, sizes);
     if (this.joint) this._addJoint();
+  }
+
+  /** Whether the weights of all heads are here. */
+  get isWhole() {
+    return this.coming?.areAll ?? true;
   }
 
   /** The kinds of attention that can be shown. */
@@ -70,20 +81,62 @@ export class TracePayload extends /** @type {Opened<ExplorerHeader>} */ (Envelop
 
   /** @type {(attention: string, layer: number, head: number) => ExactCells} */
   cells(attention, layer, head) {
-    return attention === constants.JOINT ? this._joint(layer, head) : this._cells(this.sent(attention), layer, head);
+    return attention === constants.JOINT ? this._joint(layer, head, true) : this._cells(this.sent(attention), layer, head, true);
   }
 
-  /** @type {(kind: SentKind, layer: number, head: number) => ExactCells} */
-  _cells(kind, layer, head) {
+  /** A head as a picture of so many pixels shows it: in patches, where they are as small as pixels or all that has come.
+   * @type {(attention: string, layer: number, head: number, width: number, height: number) => ExactCells} */
+  sketch(attention, layer, head, width, height) {
+    if (attention === constants.JOINT) return this._joint(layer, head, false);
+    const kind = this.sent(attention);
+    if (!kind.grain) return this._cells(kind, layer, head, false);
+    const patches = this._patches(kind, layer, head);
+    const isFine = width <= patches.nKeys && height <= patches.nQueries;
+    return isFine || this.isRough(attention, layer, head) ? patches : this._cells(kind, layer, head, false);
+  }
+
+  /** Whether a head has come in patches alone. @type {(attention: string, layer: number, head: number) => boolean} */
+  isRough(attention, layer, head) {
+    if (attention === constants.JOINT) return !this.isWhole;
+    const { grain, kind, layers } = this.sent(attention);
+    return Boolean(grain && !this.coming?.has(kind, layers[layer], head));
+  }
+
+  /** A head, and it is asked for if it has not come and `asks`. @type {(kind: SentKind, layer: number, head: number, asks: boolean) => ExactCells} */
+  _cells(kind, layer, head, asks) {
     const nQueries = this.axes[kind.queries].length;
     const nKeys = this.axes[kind.keys].length;
     const size = nQueries * nKeys;
     const place = layer * kind.heads + head;
-    const mask = kind.allowed[layer];
-    const sent = kind.weights.subarray(place * size, (place + 1) * size);
-    const { scales } = kind;
-    const weights = scales === null ? /** @type {Float32Array} */ (sent) : this.made.of(`${kind.kind}/${place}`, size, () => weightsOf(sent, scales.subarray(place * nQueries), nKeys));
-    return { weights, scale: 255, exact: scales === null, allowed: Array.isArray(mask) ? mask[head] : mask, nQueries, nKeys };
+    const whole = kind.grain && (this.coming?.of(kind.kind, kind.layers[layer], head, asks) ?? null);
+    const rough = Boolean(kind.grain && !whole);
+    const sent = whole?.steps ?? kind.weights.subarray(place * size, (place + 1) * size);
+    const scales = whole?.scales ?? kind.scales?.subarray(place * nQueries) ?? null;
+    const make = () => (rough ? stretched(this._patches(kind, layer, head), kind, nQueries, nKeys) : weightsOf(sent, /** @type {Float32Array} */ (scales), nKeys));
+    const isExact = !rough && scales === null;
+    const weights = isExact ? /** @type {Float32Array} */ (sent) : this.made.of(`${kind.kind}/${place}/${rough}`, size, make);
+    return { weights, scale: 255, exact: isExact, rough, allowed: allowedIn(kind, layer, head), nQueries, nKeys };
+  }
+
+  /** The largest weight of each patch of a head. @type {(kind: SentKind, layer: number, head: number) => ExactCells} */
+  _patches(kind, layer, head) {
+    const [rows, columns] = /** @type {[number, number]} */ (kind.grain);
+    const [queries, keys] = [this.axes[kind.queries].length, this.axes[kind.keys].length];
+    const [nQueries, nKeys] = [Math.ceil(queries / rows), Math.ceil(keys / columns)];
+    const size = nQueries * nKeys;
+    const place = layer * kind.heads + head;
+    const weights = this.made.of(`${kind.kind}/${place}/patches`, size, () =>
+      Float32Array.from(kind.weights.subarray(place * size, (place + 1) * size), (root) => (root / 255) ** 2),
+    );
+    const mask = allowedIn(kind, layer, head);
+    if (mask && !this.masks.has(mask)) {
+      const open = new Uint8Array(size);
+      for (let at = 0; at < mask.length; at++) {
+        if (mask[at]) open[Math.floor(at / keys / rows) * nKeys + Math.floor((at % keys) / columns)] = 1;
+      }
+      this.masks.set(mask, open);
+    }
+    return { weights, scale: 255, exact: false, rough: true, allowed: mask && (this.masks.get(mask) ?? null), nQueries, nKeys };
   }
 
   _addJoint() {
@@ -127,21 +180,25 @@ export class TracePayload extends /** @type {Opened<ExplorerHeader>} */ (Envelop
     });
   }
 
-  /** @type {(layer: number, head: number) => ExactCells} */
-  _joint(layer, head) {
+  /** @type {(layer: number, head: number, asks: boolean) => ExactCells} */
+  _joint(layer, head, asks) {
     const size = this.axes[this.kind(constants.JOINT).queries].length;
-    return this.joined.of(`${layer}/${head}`, size * size, () => this._join(layer, head, size));
+    const parts = ["encoder", "cross", "decoder"].map((name) => {
+      const kind = this.sent(name);
+      return layer < kind.layers.length && head < kind.heads ? this._cells(kind, layer, head, asks) : null;
+    });
+    const name = [layer, head, ...parts.map((part) => part?.rough)].join("/");
+    return this.joined.of(name, size * size, () => this._join(parts, size));
   }
 
-  /** @type {(layer: number, head: number, size: number) => ExactCells} */
-  _join(layer, head, size) {
+  /** @type {(parts: (ExactCells | null)[], size: number) => ExactCells} */
+  _join(parts, size) {
     const nSource = this.axes[this.sent("encoder").keys].length;
     const weights = new Float32Array(size * size);
     const allowed = new Uint8Array(size * size);
-    const place = (/** @type {string} */ name, /** @type {number} */ top, /** @type {number} */ left) => {
-      const kind = this.sent(name);
-      if (layer >= kind.layers.length || head >= kind.heads) return;
-      const part = this._cells(kind, layer, head);
+    parts.forEach((part, at) => {
+      if (!part) return;
+      const [top, left] = [[0, 0], [nSource, 0], [nSource, nSource]][at];
       for (let query = 0; query < part.nQueries; query++) {
         for (let key = 0; key < part.nKeys; key++) {
           const from = query * part.nKeys + key;
@@ -150,11 +207,9 @@ export class TracePayload extends /** @type {Opened<ExplorerHeader>} */ (Envelop
           allowed[to] = part.allowed === null ? 1 : part.allowed[from];
         }
       }
-    };
-    place("encoder", 0, 0);
-    place("cross", nSource, 0);
-    place("decoder", nSource, nSource);
-    return { weights, scale: 255, exact: this.kinds.every(({ scales }) => scales === null), allowed, nQueries: size, nKeys: size };
+    });
+    const has = (/** @type {"exact" | "rough"} */ name) => parts.some((part) => part && part[name]);
+    return { weights, scale: 255, exact: has("exact"), rough: has("rough"), allowed, nQueries: size, nKeys: size };
   }
 }
 
@@ -165,6 +220,23 @@ function weightsOf(steps, scales, nKeys) {
   for (let at = 0, query = 0; at < steps.length; query++) {
     const scale = scales[query];
     for (const end = at + nKeys; at < end; at++) weights[at] = steps[at] * steps[at] * scale;
+  }
+  return weights;
+}
+
+/** What a head may look at, (query, key); null for everything. @type {(kind: SentKind, layer: number, head: number) => Uint8Array | null} */
+function allowedIn({ allowed }, layer, head) {
+  const mask = allowed[layer];
+  return Array.isArray(mask) ? mask[head] : mask;
+}
+
+/** Patches at the size of the cells in them. @type {(patches: ExactCells, kind: SentKind, nQueries: number, nKeys: number) => Float32Array} */
+function stretched(patches, { grain }, nQueries, nKeys) {
+  const weights = new Float32Array(nQueries * nKeys);
+  const [rows, columns] = /** @type {[number, number]} */ (grain);
+  for (let query = 0, at = 0; query < nQueries; query++) {
+    const start = Math.floor(query / rows) * patches.nKeys;
+    for (let key = 0; key < nKeys; key++, at++) weights[at] = patches.weights[start + Math.floor(key / columns)];
   }
   return weights;
 }

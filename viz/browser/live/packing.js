@@ -57,6 +57,7 @@ export function packedValues(template, trace, { effects = null, reading, epoch =
       weights: maps.map(({ weights }) => weights),
       // They go nowhere: nothing is gained by fewer bits.
       scales: null,
+      grain: null,
       allowed: maps.map(maskOf),
       facts: maps.map((map, layer) => factsOfMap(map, kind.facts[layer], { measures, onDemand: template.onDemand, seen, losses })),
     };

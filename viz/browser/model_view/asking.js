@@ -1,7 +1,6 @@
 // Questions to an engine, each asked once: equal ones share a request and its answer.
 
-import { opened } from "../canvas/envelope.js";
-import { tr } from "../canvas/wording.js";
+import { serverAnswer } from "../canvas/server_answer.js";
 
 // As many answers as stay at hand; the largest, of a long sentence's feed-forward layer, has a megabyte or two.
 export const ANSWERS_KEPT = 48;
@@ -10,7 +9,7 @@ export const ANSWERS_KEPT = 48;
  * @type {(of: ServerAsked | ModelEngine | null) => ModelEngine | null} */
 export function asking(of) {
   if (!of) return null;
-  return new AskedOnce("ask" in of ? of : { ask: (question, { signal = null } = {}) => serverAnswer(of, question, signal) });
+  return new AskedOnce("ask" in of ? of : { ask: (question, { signal = null } = {}) => /** @type {Promise<never>} */ (serverAnswer(of, question, signal)) });
 }
 
 /** @typedef {{ answer: Promise<unknown>, waiting: number, isDone: boolean, stop: AbortController }} Asked */
@@ -67,19 +66,4 @@ class AskedOnce {
     asked.answer.then(done, done);
     return asked;
   }
-}
-
-/** What the app's server answers (viz/server/asking.py). @type {(about: ServerAsked, question: ModelQuestion, signal: AbortSignal | null) => Promise<never>} */
-async function serverAnswer({ url, ...about }, question, signal) {
-  const away = () => new Error(tr("The server did not answer; try again in a moment."));
-  const sent = { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify({ ...about, ...question }), signal };
-  const answer = await fetch(new URL(url, document.baseURI), sent).catch((error) => {
-    throw signal?.aborted ? error : away();
-  });
-  if (!answer.ok) {
-    const { error = null } = await answer.json().catch(() => ({}));
-    throw typeof error === "string" ? new Error(error) : away();
-  }
-  const { payload, ...values } = /** @type {{ payload: string }} */ (opened(new Uint8Array(await answer.arrayBuffer())).values);
-  return /** @type {never} */ (values);
 }

@@ -53,7 +53,7 @@ export class HeadTiles {
   /** @type {Inks | null} */
   inks = null;
 
-  /** @param {Pick<Figure, "cells">} figure @param {Pick<FigureBlock, "kind" | "heads" | "queries" | "keys">} block @param {number} place */
+  /** @param {Pick<Figure, "cells" | "sketch" | "isRough">} figure @param {Pick<FigureBlock, "kind" | "heads" | "queries" | "keys">} block @param {number} place */
   constructor(figure, block, place) {
     this.figure = figure;
     this.block = block;
@@ -89,7 +89,8 @@ export class HeadTiles {
     const { heads } = this.block;
     const isStrip = heads * width <= WIDEST_STRIP;
     const shown = isStrip ? Array.from({ length: heads }, (_, each) => each) : [head];
-    const name = `${state} ${width} ${height} ${isStrip ? "" : head}`;
+    const isRough = this.figure.isRough(this.block.kind, this.place, head);
+    const name = `${state} ${width} ${height} ${isStrip ? "" : head} ${isRough}`;
     const image = this.images.of(name, shown.length * width * height, () => this._paint(state, shown, width, height));
     return { image, from: isStrip ? head * width : 0 };
   }
@@ -103,7 +104,7 @@ export class HeadTiles {
     /** @type {[number, number]} */
     const blank = [inks.usual.lookup[0], packed(channels(inks.theme.forbidden))];
     heads.forEach((head, at) => {
-      const steps = pooled(figure.cells(block, place, head), width, height, inks.usual);
+      const steps = pooled(figure.sketch(block.kind, place, head, width, height), width, height, inks.usual);
       context.putImageData(painted(steps, width, height, state === "now" ? inks.now : inks.usual, state === "empty" ? blank : undefined), at * width, 0);
     });
     return image;

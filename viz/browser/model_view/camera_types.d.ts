@@ -66,7 +66,7 @@ interface PlacedFigure {
   stacks: PlacedStack[];
   next: Pick<NextTokens, "texts" | "shares">[] | null;
   head: [kind: string, layer: number, head: number] | null;
-  cells(block: PlacedBlock, place: number, head: number): Pick<Cells, "weights" | "scale" | "allowed" | "nKeys">;
+  cells(block: PlacedBlock, place: number, head: number): Pick<Cells, "weights" | "scale" | "allowed" | "nKeys"> & { rough?: boolean };
 }
 
 /** `zoom` is 1 for closer and -1 for out. */

@@ -73,12 +73,20 @@ export class Guide {
     const { hidden } = this.walk.invitation;
     this.walk.can = this.travel.needs.can;
     // Beside a panel, one is at a head and not on a way.
-    if (!this.travel.view.beside) this.walk.offer(figure);
+    if (!this.travel.view.beside && figure.isWhole) this.walk.offer(figure);
     // The button needs room.
     if (this.walk.invitation.hidden !== hidden) this.travel.view.size();
-    if (asked && asked !== this.stop) this.walk.start(figure, asked);
+    if (asked && asked !== this.stop && figure.isWhole) this.walk.start(figure, asked);
     else if (!asked && this.stop) this.walk.leave();
     this.kiosk.take(figure.kiosk);
+  }
+
+  /** Shows what has come of heads that were sent coarsely; a walk needs them all. @param {string} [refusal] */
+  came(refusal) {
+    const { view } = this.travel;
+    if (refusal) this.travel.tell(refusal);
+    if (view.figure.isWhole && !this.walk.walking) this.take(view.figure.walk);
+    view.drawSoon();
   }
 
   /** Follows a key of the walk's; whether it was one. @type {(event: KeyboardEvent) => boolean} */

@@ -56,6 +56,7 @@ export function altOf(payload, kind, drawn) {
       if (open && (at < 0 || cells.weights[place] > cells.weights[at])) at = place;
     }
     const name = labelled(`${headName(kind, layer, head)}, ${lowered(kind.name)}`, sizes);
+    if (cells.rough) return `${name}.`;
     if (at < 0) return tr("{name}; no query may attend to any key.", { name });
     const [query, key] = [queries[Math.floor(at / keys.length)], keys[at % keys.length]];
     return tr("{name}; the largest weight is {weight}, from {query} to {key}.", { name, weight: signed(weightAt(cells, at), 2), query, key });
@@ -108,6 +109,7 @@ export function comparedOf(payload, attention, heads) {
 function apart(payload, { kind, layer, head }, others) {
   const cells = payload.cells(kind.kind, layer, head);
   const theirs = others.map((other) => payload.cells(kind.kind, other.layer, other.head));
+  if ([cells, ...theirs].some(({ rough }) => rough)) return "";
   let [place, lead, next] = [-1, APART, 0];
   for (let at = 0; at < cells.weights.length; at++) {
     const most = Math.max(...theirs.map((other) => weightAt(other, at)));
@@ -145,6 +147,7 @@ export function cellName(payload, kind, [query, key]) {
 export function cellValue(cells, [query, key]) {
   const place = query * cells.nKeys + key;
   if (cells.allowed !== null && !cells.allowed[place]) return tr("not allowed");
+  if (cells.rough) return tr("its weight is on the way");
   return tr("weight {weight}", { weight: written(cells.weights[place], cells.exact) });
 }
 

@@ -138,6 +138,7 @@ export class HeadsView {
     const figure = new Figure(bytes);
     const asked = figure.epoch !== before?.epoch;
     this.figure = figure;
+    for (const each of [figure, figure.reading]) if (each?.coming) each.coming.told = (refusal) => this._came(refusal);
     this.root.classList.toggle("on-stage", figure.stage);
     const chosen = chosenOf(figure.selection);
     const keeps = before?.key === figure.key && Boolean(before.reading) === Boolean(figure.reading);
@@ -171,6 +172,16 @@ export class HeadsView {
    * @type {(head: Pick<Chosen, "attention" | "layer" | "head" | "cell">) => void} */
   select({ attention, layer, head, cell }) {
     this.change({ attention, layer, head, cell, compare: [], only: null });
+  }
+
+  /** Shows what has come of the heads that were sent coarsely. @param {string} [refusal] */
+  _came(refusal) {
+    if (refusal) this._refuse(refusal);
+    const { coming } = this.payload;
+    if (coming) this.root.dataset.come = String(coming.came.size);
+    this._draw(false);
+    this._tellCaption(this.model.travel.place.at);
+    this.model.drawSoon();
   }
 
   /** @param {string} refusal */

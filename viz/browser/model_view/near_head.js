@@ -155,7 +155,9 @@ export class NearHead {
     const high = room.height / texts.queries.length;
     const alone = place.at === "row" ? come(high, ROW, (end.up / travel.camera.up) * high) : 0;
     const { block, at } = near.block(place);
-    const { weights, exact, allowed } = figure.cells(block, at, place.head);
+    const { weights, exact, rough, allowed } = figure.cells(block, at, place.head);
+    // Its tile is seen meanwhile.
+    if (rough) return [];
     const head = /** @type {ModelAnswers["head"] | null} */ (travel.needs.answer(place));
     const data = { ...texts, ...(near.isLow && { keyTitle: "" }), weights, rounded: !exact, allowed, head, within: this._window };
     const matrix = { ...data, row: near.pointing.lit.query, key: near.pointing.lit.key, palette: inks.usual, rows: Math.floor(rows), alphaNumbers: 1, label: "", em: near.em, isStage: figure.stage };
@@ -191,6 +193,7 @@ export class NearHead {
     if (!travel.isMoving) this.isCut = !showing.hasLines(place) && !namesAll(context, room, { ...texts, em: near.em }, inks);
     if (showing.hasLines(place)) {
       this._hide(context, room, alpha);
+      if (drawn.some(({ cells }) => cells.rough)) return [];
       const kind = showing.kind(place);
       const said = (/** @type {SideToken} */ token) => tokenOf(showing.trace, kind, drawn[0].cells, token);
       const hot = paintLines(context, room, { ...texts, heads: drawn, focus: showing.focus, said, em: near.em }, inks);
@@ -215,7 +218,7 @@ export class NearHead {
         ...{ weights: cells.weights, rounded: !cells.exact, allowed: cells.allowed, head, palette: inks.usual, em: near.em, isStage: view.figure.stage },
         ...{ row: near.pointing.lit.query, key: near.pointing.lit.key },
         ...(isPlain && { rows: Math.floor(rows) }),
-        alphaNumbers: compared.length ? 0 : 1,
+        alphaNumbers: compared.length || cells.rough ? 0 : 1,
         label: (hasTitle && label) || "",
         tendency: (hasTitle && tendency) || "",
       },

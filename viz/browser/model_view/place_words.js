@@ -102,9 +102,10 @@ function addedSaid({ stack: kind, layer }, figure) {
 /** @type {(place: HeadPlace, figure: PlacedFigure) => string} */
 function headSaid(place, figure) {
   const { kind, layer, head } = place;
-  const { query, key } = place.at === "weight" ? place : strongestWeight(figure, place);
   const { block, at } = /** @type {NonNullable<ReturnType<typeof blockAt>>} */ (blockAt(figure, place));
-  const { allowed } = figure.cells(block, at, head);
+  const { allowed, rough } = figure.cells(block, at, head);
+  if (rough) return tr("Head {head} of {name} in layer {layer}.", { head, name: lowered(block.name), layer });
+  const { query, key } = place.at === "weight" ? place : strongestWeight(figure, place);
   const row = weightsOfRow(figure, { kind, layer, head, query });
   const [word, seen] = wordsOf(figure, place, query, key);
   const values = { head, name: lowered(block.name), layer, word, seen, weight: signed(row[key], 2) };

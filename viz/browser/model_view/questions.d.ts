@@ -37,7 +37,7 @@ interface ModelEngine {
   ask<Question extends ModelQuestion>(question: Question, options?: { signal?: AbortSignal | null }): Promise<ModelAnswers[Question["ask"]]>;
 }
 
-/** Where the app's server answers, and about what (viz/model_page/asking.py). */
+/** Where the app's server answers, and about what (viz/browser/asking.py). */
 type ServerAsked = { url: string; model: string; snapshot: number | null; sentence: string; target: string };
 
 /** One recorded attention, (token, head * width) for vectors, as the engine in the page records it. */

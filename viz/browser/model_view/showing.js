@@ -121,9 +121,9 @@ export class Showing {
   /** One head's cells, large. @type {(place: HeadPlace, drawn: DrawnHead) => HeadTiles} */
   tiles(place, { layer, head, cells }) {
     const { id } = this.travel.view.figure;
-    const key = [id, place.kind, layer, head].join();
+    const key = [id, place.kind, layer, head, cells.rough].join();
     if (this.own?.key !== key) {
-      const tiles = new HeadTiles({ cells: () => cells }, { kind: place.kind, heads: 1, queries: cells.nQueries, keys: cells.nKeys }, 0);
+      const tiles = new HeadTiles({ cells: () => cells, sketch: () => cells, isRough: () => cells.rough }, { kind: place.kind, heads: 1, queries: cells.nQueries, keys: cells.nKeys }, 0);
       this.own = { key, tiles };
     }
     const { tiles } = this.own;

@@ -107,14 +107,14 @@ export class Stack {
   _tell(block, place, head, row, event) {
     const { view, stack } = this;
     const { figure } = view;
-    const { weights, nKeys } = figure.cells(block, place, head);
+    const { weights, nKeys, rough } = figure.cells(block, place, head);
     const own = Array.from(weights.subarray(row * nKeys, (row + 1) * nKeys));
     const most = own.reduce((best, weight, key) => (weight > own[best] ? key : best), 0);
     const keys = block.keySide === stack.side ? stack.tokens : (figure.encoder?.tokens ?? []);
     const label = block.labels[place][head];
     const lines = [element("span", "strong", {}, tr("Layer {layer}, head {head}", { layer: block.layers[place], head }))];
     if (label) lines.push(element("span", "", {}, label));
-    if (own[most] && keys[most] !== undefined) {
+    if (!rough && own[most] && keys[most] !== undefined) {
       lines.push(element("span", "beside", {}, tr("“{word}” looks most at “{seen}”", { word: stack.tokens[row], seen: keys[most] })));
     }
     view.tell(event, ...lines);

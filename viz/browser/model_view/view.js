@@ -163,6 +163,7 @@ export class ModelView {
     this.inks = this.travel.showing.inks(theme);
     if (isNew || before.stage !== figure.stage) {
       this.figure = figure;
+      if (figure.coming && !this.beside) figure.coming.told = (refusal) => this.travel.guide.came(refusal);
       this._build();
     }
     for (const [name, color] of Object.entries({ now: theme.now, muted: theme.muted, accent: theme.accent, line: theme.grid })) {

@@ -90,7 +90,7 @@ export class AboutHead {
       add(tr("Strongest"), pairs.join("; ") || tr("no pair stands out"));
       add(tr("Ignores"), ignoredOf(payload, kind, facts.ignored ?? []));
       const [{ cells }] = drawn;
-      const weights = (facts.pairs ?? []).map(([query, key]) => {
+      const weights = (cells.rough ? [] : (facts.pairs ?? [])).map(([query, key]) => {
         const weight = written(cells.weights[query * cells.nKeys + key], cells.exact);
         return `${pairOf(payload, kind, [query, key])} ${weight}`;
       });

@@ -346,7 +346,7 @@ export class Overview {
     if (!steps) {
       // Zooming paints ever larger tiles, so the cache has a limit.
       if (this.pooledTiles.size > 512) this.pooledTiles.clear();
-      const cells = this.payload.cells(tile.attention, tile.layer, tile.head);
+      const cells = this.payload.sketch(tile.attention, tile.layer, tile.head, size, size);
       steps = pooled(cells, size, size, this.palette);
       this.pooledTiles.set(key, steps);
     }

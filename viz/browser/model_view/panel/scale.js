@@ -4,6 +4,9 @@ import { element, fitted } from "../../canvas/dom.js";
 import { signed } from "../../canvas/numbers.js";
 import { tr } from "../../canvas/wording.js";
 
+/** Heads of more rows or columns have cells smaller than pixels. */
+const FINEST = 100;
+
 export class WeightScale {
   constructor() {
     this.bar = element("canvas", "bar", { role: "img" });
@@ -19,7 +22,8 @@ export class WeightScale {
     this.note.replaceChildren(tr("weight, same scale for every head"));
     const { allowed } = payload.cells(state.attention, state.layer, state.head);
     if (allowed?.includes(0)) this.note.append(note("hatched", tr("not allowed")));
-    const { facts } = payload.kind(state.attention);
+    const { facts, queries, keys } = payload.kind(state.attention);
+    if (Math.max(payload.axis(queries).length, payload.axis(keys).length) > FINEST) this.note.append(note("", tr("each pixel the largest weight under it")));
     if (facts.some((layer) => layer.some(({ label }) => label))) this.note.append(note("dot", tr("has a label")));
   }
 
