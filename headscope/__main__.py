@@ -47,7 +47,11 @@ def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
         if name in arguments:
             module_of_command = import_module(f"{__package__}.commands.{module}")
             module_of_command.fill(command)
-            command.set_defaults(run=module_of_command.run, refused=module_of_command.REFUSED)
+            command.set_defaults(
+                run=module_of_command.run,
+                refused=module_of_command.REFUSED,
+                wrong_usage=command.error,
+            )
     return parser
 
 
@@ -88,11 +92,14 @@ def _status(arguments: Sequence[str]) -> int:
 
         serve(parsed)
         return 0
+    from headscope.commands.asked import Asked, given_by
     from headscope.commands.outputs import OutputError, require_outputs
 
     try:
         require_outputs(parsed)
-        parsed.run(parsed)
+        asked = Asked(parsed, given_by(_parser(arguments), list(arguments)))
+        asked.forbid("a command", "port", "address")
+        parsed.run(asked)
     except (OutputError, *parsed.refused) as error:
         print(error, file=sys.stderr)
         return 1

@@ -12,6 +12,9 @@ P = ParamSpec("P")
 R = TypeVar("R")
 C = TypeVar("C", bound=type)
 
+_MOST_LISTED = 40
+"""Names in a sentence; of more, the nearest are listed."""
+
 _NAMES: Mapping[Any, str] = {
     str: "a string",
     int: "a whole number",
@@ -87,6 +90,32 @@ def require(name: str, value: object, hint: Any) -> None:
     if hint is str and isinstance(value, list | tuple) and all(isinstance(x, str) for x in value):
         said += "; give one at a time"
     raise TypeError(f"{said}.")
+
+
+class UnknownNameError(KeyError, ValueError):
+    """A name that is not there; the message says which are."""
+
+    # That of a KeyError is in quotation marks.
+    __str__ = Exception.__str__
+
+
+def unknown(what: str, name: object, names: Iterable[object]) -> UnknownNameError:
+    """The error for a name that is not there, which lists those that are.
+
+    Args:
+        what: a noun for the names, such as "preset".
+    """
+    there = [str(each) for each in names]
+    near = nearest(str(name), there)
+    if len(there) > _MOST_LISTED:
+        count = f"; there are {len(there)}"
+        near, there = "", get_close_matches(str(name), there, 6, 0)
+    else:
+        count = ""
+    listed = ", ".join(there) or "none, as there is none"
+    return UnknownNameError(
+        f"There is no {what} {str(name)!r}.{near} Choose one of {listed}{count}."
+    )
 
 
 def nearest(name: str, names: Collection[str]) -> str:

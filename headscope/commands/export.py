@@ -6,6 +6,7 @@ import textwrap
 
 from tqdm import tqdm
 
+from headscope.commands.asked import Asked
 from headscope.commands.outputs import add_output
 from headscope.commands.pictures import PICTURES
 from headscope.commands.request import Request
@@ -51,8 +52,8 @@ def _figures_help() -> str:
         textwrap.fill(
             picture.about,
             width=100,
-            initial_indent=f"  {slug:<11}",
-            subsequent_indent=" " * 13,
+            initial_indent=f"  {slug:<11}  ",
+            subsequent_indent=" " * 15,
         )
         for slug, picture in PICTURES.items()
     ]
@@ -181,9 +182,8 @@ def _content(picture: Picture, request: Request, format: str) -> bytes:
             f"{' '.join(f'.{each}' for each in picture.formats)}."
         )
     arguments = request.arguments
-    layout = Layout(narrow=image.is_narrow(arguments.width), dark=arguments.dark)
     if format == "html" and picture.has("page"):
-        return picture.page(layout.dark).encode()
+        return picture.page(arguments.dark).encode()
     if format in FILMS:
         with tqdm(total=100, unit="%", disable=None, leave=False) as bar:
             return film(
@@ -195,6 +195,7 @@ def _content(picture: Picture, request: Request, format: str) -> bytes:
             )
     if format in NUMBERS:
         return picture.numbers().encode(format)  # type: ignore[arg-type]
+    layout = Layout(narrow=image.is_narrow(arguments.width), dark=arguments.dark)
     # Python is drawn once too: a picture that cannot be drawn is refused here, not in a notebook.
     figure = picture.figure(layout)
     if format == "html":
@@ -204,7 +205,7 @@ def _content(picture: Picture, request: Request, format: str) -> bytes:
             figure,
             format,  # type: ignore[arg-type]
             arguments.width,
-            arguments.scale,
+            arguments.scale if format == "png" else 1,
             title=picture.title,
             caption=picture.full_caption,
             **_written_below(picture, request),
@@ -220,10 +221,12 @@ def _written_below(picture: Picture, request: Request) -> dict[str, str]:
     }
 
 
-def run(arguments: argparse.Namespace) -> None:
+def run(arguments: Asked) -> None:
     """Write the file."""
     format = arguments.out.suffix.lower().removeprefix(".")
     text = sys.stdin.read() if arguments.text == "-" else arguments.text
     request = Request(text, arguments)
     picture = PICTURES[arguments.figure].of(request)
-    write_whole(arguments.out, _content(picture, request, format))
+    content = _content(picture, request, format)
+    arguments.require_all_read(f"the figure {arguments.figure} as .{format}")
+    write_whole(arguments.out, content)

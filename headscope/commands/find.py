@@ -5,7 +5,9 @@ Both come from the survey in the model's folder (`headscope survey`).
 
 import argparse
 
+from headscope.commands.asked import Asked, whole
 from headscope.commands.translate import DEFAULT_CHECKPOINT
+from model.arguments import UnknownNameError
 from model.checkpoints.checkpoint import CheckpointError
 from model.checkpoints.shipped import checkpoint_folder
 from model.rules.weight_rules import RULES
@@ -15,7 +17,7 @@ from model.survey.survey_file import read_sentences, read_survey
 from model.trace.head import Head
 from viz.links.head_refs import read_heads, written_heads
 
-REFUSED = (CheckpointError, SurveyError)
+REFUSED = (CheckpointError, SurveyError, UnknownNameError)
 """Whose message is one sentence for the person who asked."""
 
 
@@ -28,22 +30,25 @@ def fill(parser: argparse.ArgumentParser) -> None:
         type=checkpoint_folder,
         help="its name or its folder; en-de if not given",
     )
-    parser.add_argument("--head", type=_head, help="such as encoder.0.5")
+    parser.add_argument(
+        "--head", type=_head, help="whose sentences are found, with --looks; such as encoder.0.5"
+    )
     parser.add_argument(
         "--looks", choices=[*RULES], help="where the head must look in the sentences"
     )
     parser.add_argument(
         "--by", choices=KEYS, help="find heads, not sentences: those with the largest mean of this"
     )
-    parser.add_argument("--most", type=int, default=10, metavar="N", help="how many; 10")
+    parser.add_argument("--most", type=whole(1), default=10, metavar="N", help="how many; 10")
 
 
-def run(arguments: argparse.Namespace) -> None:
+def run(arguments: Asked) -> None:
     """Print what is found, a line each."""
     survey = read_survey(arguments.model)
     if survey is None:
         raise SurveyError(f"{arguments.model} has no survey; headscope survey makes one.")
     if arguments.by is not None:
+        arguments.allow("a search for heads with --by", "model", "by", "most")
         if arguments.by in survey.missing:
             raise SurveyError(
                 f"The survey of {arguments.model} lacks {arguments.by}; make it anew with "
@@ -59,12 +64,8 @@ def run(arguments: argparse.Namespace) -> None:
     if index is None:
         raise SurveyError(f"The survey of {arguments.model} has no sentences; make it anew.")
     head = arguments.head
-    if arguments.looks is not None:
-        if head is None or head not in index.does:
-            raise SurveyError("--looks needs one of the model's heads: --head encoder.0.5")
-        kind = head.site.kind
-        if arguments.looks not in index.found_by(kind):
-            raise SurveyError(f"{kind} heads are found by {', '.join(index.found_by(kind))}.")
+    if (head is None) != (arguments.looks is None):
+        arguments.wrong_usage("--head and --looks are used together: whose sentences, and where")
     found = index.found(arguments.words, head, arguments.looks)
     for number, level in found[: arguments.most]:
         print(

@@ -100,7 +100,8 @@ def whole_view(request: Request) -> WholeView:
 
 def _asked_pair(request: Request) -> PairedTraces:
     """The sentence beside a second one, or in a second model."""
-    first, second = request.trace, request.second
+    # Each model's own translation: another one is no part of the picture.
+    first, second = request.translator.trace(request.text), request.second
     if not request.arguments.other_model:
         return PairedTraces(first, second)
     partners, surveyed = request.partners
@@ -180,7 +181,7 @@ def query_key(request: Request) -> QueryKey:
     WeightMatrices, "matrices", "W_Q, W_K, W_V and W_O of one head: --attention, --layer, --head"
 )
 def matrices(request: Request) -> WeightMatrices:
-    site = request.attention_map.site
+    site = request.site
     return WeightMatrices(request.translator.head_matrices(site, request.head), site, request.head)
 
 
@@ -214,7 +215,7 @@ def childhood(request: Request) -> Childhood:
     "what the mask lets attention look at, and why not elsewhere: --attention, --layer",
 )
 def mask(request: Request) -> OneMask:
-    site = request.attention_map.site
+    site = request.site
     mask = batch_masks([request.trace], 0, layer=site.layer)[site.kind]
     return OneMask(mask, site.layer, request.text, request.target)
 
@@ -448,7 +449,7 @@ def positions(request: Request) -> Positions:
         model.positions.base,
         model.trained_positions(),
         request.text,
-        request.trace.source,
+        request.source,
     )
 
 

@@ -1,12 +1,12 @@
 """A request of `headscope export`, with what pictures of it need."""
 
-import argparse
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import torch
 
+from headscope.commands.asked import Asked
 from headscope.commands.translate import asked_search
 from headscope.figures import matched_by_surveys, trace_by
 from model.checkpoints.checkpoint import snapshots
@@ -34,7 +34,7 @@ from model.paper.search import AS_IN_THE_PAPER, Search
 from model.patching.causal_trace import causal_trace
 from model.patching.patch import patch
 from model.patching.results import CausalTrace, Patched
-from model.trace.attention_map import AttentionKind, AttentionMap, FloatArray, Site
+from model.trace.attention_map import AttentionKind, AttentionMap, FloatArray, Site, Tokens
 from model.trace.head import Head
 from model.trace.trace import Trace
 from model.trace.translation import Decoding
@@ -54,7 +54,7 @@ class Request:
     """A request of the command line, with the results it needs, each computed once at first use."""
 
     text: str
-    arguments: argparse.Namespace
+    arguments: Asked
 
     @property
     def folder(self) -> str:
@@ -189,8 +189,7 @@ class Request:
     @cached_property
     def self_attributions(self) -> SelfAttributions:
         """Maps of the requested site of self-attention."""
-        site = Site(AttentionKind(self.arguments.attention), self.layer)
-        return self_attributions(self.translator, self.trace, site, token=self.token)
+        return self_attributions(self.translator, self.trace, self.site, token=self.token)
 
     @cached_property
     def alignment(self) -> AlignmentTable | None:
@@ -276,7 +275,7 @@ class Request:
         return Reading(
             words=asked.words,
             specials=asked.specials,
-            renormalise=asked.renormalise and not asked.specials,
+            renormalise=not asked.specials and asked.renormalise,
             predicted=asked.by_prediction,
         )
 
@@ -292,6 +291,18 @@ class Request:
         if own or self.search == AS_IN_THE_PAPER:
             return own
         return self.translator.translate(self.text, search=self.search).text
+
+    @property
+    def site(self) -> Site:
+        """The requested kind of attention and layer, in the model."""
+        kind = AttentionKind(self.arguments.attention)
+        layers = [each.layer for each in self.translator.sites if each.kind is kind]
+        if self.layer not in layers:
+            raise IndexError(
+                f"There is no layer {self.layer} of {kind} attention; choose one of "
+                f"{', '.join(map(str, layers))}."
+            )
+        return Site(kind, self.layer)
 
     @property
     def attention_map(self) -> AttentionMap:
@@ -319,10 +330,15 @@ class Request:
         """The model's table of positions, without rows known to be untrained."""
         return self.translator.position_table(self.translator.trained_positions())
 
+    @cached_property
+    def source(self) -> Tokens:
+        """The tokens of the sentence."""
+        return self.translator.embedding_parts(self.text).tokens
+
     @property
     def sentence_table(self) -> FloatArray:
         """The table's rows for the tokens of the sentence."""
-        return self.translator.position_table(len(self.trace.source))
+        return self.translator.position_table(len(self.source))
 
     @property
     def pair(self) -> int:

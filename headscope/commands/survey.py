@@ -10,6 +10,7 @@ from random import Random
 import torch
 from tqdm import tqdm
 
+from headscope.commands.asked import Asked, whole
 from headscope.commands.outputs import add_output
 from headscope.commands.translate import DEFAULT_CHECKPOINT
 from model.checkpoints.checkpoint import CheckpointError
@@ -80,25 +81,29 @@ def fill(parser: argparse.ArgumentParser) -> None:
         "--reverse", action="store_true", help="take the sentences of the last column"
     )
     parser.add_argument(
-        "--sentences", type=int, default=20_000, metavar="N", help="how many; 20,000 if not given"
+        "--sentences",
+        type=whole(1),
+        default=20_000,
+        metavar="N",
+        help="how many; 20,000 if not given",
     )
     parser.add_argument(
         "--rules",
-        type=int,
+        type=whole(0),
         default=RULED,
         metavar="N",
         help=f"choose a rule for each head on N sentences; {RULED} if not given, 0 for no rules",
     )
     parser.add_argument(
         "--judged",
-        type=int,
+        type=whole(0),
         default=JUDGED,
         metavar="N",
         help=f"judge the rules on N other sentences; {JUDGED:,} if not given",
     )
     parser.add_argument(
         "--translated",
-        type=int,
+        type=whole(0),
         default=TRANSLATED,
         metavar="N",
         help=f"of these, translate N for BLEU; {TRANSLATED} if not given",
@@ -119,15 +124,23 @@ def fill(parser: argparse.ArgumentParser) -> None:
         help="keeps what is counted, so that the survey can go on; runs/survey if not given",
     )
     parser.add_argument(
-        "--workers", type=int, default=1, metavar="N", help="processes on this machine"
+        "--workers", type=whole(1), default=1, metavar="N", help="processes on this machine"
     )
     parser.add_argument(
         "--scheduler", metavar="ADDRESS", help="of a Dask scheduler with workers elsewhere"
     )
 
 
-def run(arguments: argparse.Namespace) -> None:
+def run(arguments: Asked) -> None:
     """Count, and write the survey into the checkpoint's folder."""
+    if arguments.only_words:
+        arguments.forbid("--only-words", "rules", "judged", "translated")
+    if not arguments.rules:
+        arguments.forbid("a survey without rules", "judged", "translated")
+    if not arguments.trained:
+        arguments.forbid("a survey without --trained", "origin")
+    if is_reader(arguments.checkpoint):
+        arguments.forbid("a model that reads texts", "output", "workers", "scheduler", "reverse")
     pairs = _distinct(read_pairs(arguments.data, reverse=arguments.reverse))
     pairs = pairs[: arguments.sentences]
     held_out = len(pairs)
@@ -196,7 +209,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _write_words(
-    arguments: argparse.Namespace,
+    arguments: Asked,
     engine: Engine,
     translator: Translator,
     sources: Sequence[str],
@@ -216,7 +229,7 @@ def _write_words(
     print(f"{arguments.checkpoint / HEAD_RULES}: {len(rules.heads)} heads")
 
 
-def _write_words_of_reader(arguments: argparse.Namespace, texts: list[str], name: str) -> None:
+def _write_words_of_reader(arguments: Asked, texts: list[str], name: str) -> None:
     """Write rules.json for a Hugging Face model, or for an encoder or a decoder alone."""
     reader = load_reader(arguments.checkpoint, device="cpu")
     traces = []

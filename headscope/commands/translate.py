@@ -12,6 +12,7 @@ from typing import Any, BinaryIO, TextIO
 import torch
 from tqdm import tqdm
 
+from headscope.commands.asked import Asked
 from headscope.commands.outputs import TEXT, add_output
 from model.checkpoints.checkpoint import CheckpointError
 from model.checkpoints.shipped import CHECKPOINTS, checkpoint_folder
@@ -73,7 +74,6 @@ def fill(parser: argparse.ArgumentParser) -> None:
         metavar="FILE.npz",
         help="write every attention matrix here",
     )
-    parser.set_defaults(wrong_usage=parser.error)
 
 
 def add_checkpoint(parser: argparse.ArgumentParser) -> None:
@@ -142,7 +142,7 @@ def add_search_options(parser: argparse.ArgumentParser) -> None:
     sampling.add_argument("--seed", type=int, metavar="N", help="makes samples repeatable")
 
 
-def asked_search(arguments: argparse.Namespace, translator: Translator) -> Search:
+def asked_search(arguments: Asked, translator: Translator) -> Search:
     """The search described by the options of `add_search_options`.
 
     Raises:
@@ -157,7 +157,8 @@ def asked_search(arguments: argparse.Namespace, translator: Translator) -> Searc
         raise DecodingError(f"At most {MOST_SAMPLES} samples are drawn; ask for fewer.")
     sampling = {name: value for name, value in options.items() if value is not None}
     return Search(
-        beam=arguments.beam,
+        # A sample is drawn without a beam.
+        beam=AS_IN_THE_PAPER.beam if sampling else arguments.beam,
         length_penalty=arguments.length_penalty,
         sampling=Sampling(**sampling) if sampling else None,
         prefix=translator.prefix(arguments.prefix),
@@ -197,19 +198,25 @@ def _line_as_json(line: Line, translator: Translator) -> dict[str, Any]:
     return untranslated | ({"error": line.refused} if line.refused else {})
 
 
-def run(arguments: argparse.Namespace) -> None:
+def run(arguments: Asked) -> None:
     """Print a translation, or all samples, best first; or the translation of each line."""
     has_sentence = arguments.text not in (None, "-")
     if has_sentence and arguments.input:
         arguments.wrong_usage("give a sentence or --input, not both")
-    if not has_sentence:
+    if has_sentence:
+        arguments.forbid("one sentence", "keep_going")
+    else:
         _require_lines(arguments)
+    if not arguments.save_trace:
+        arguments.forbid("a translation without --save-trace", "target")
     if arguments.out and arguments.out.suffix.lower() in {".json", ".jsonl"} and not arguments.json:
         arguments.wrong_usage("--out names a JSON file; add --json, or end the name in .txt")
     # One small forward pass is faster with a single thread.
     torch.set_num_threads(1)
     translator = load(arguments.checkpoint, device=arguments.device, snapshot=arguments.snapshot)
     search = asked_search(arguments, translator)
+    if search.sampling:
+        arguments.forbid("sampling", "beam")
     with contextlib.ExitStack() as opened:
         if arguments.out:
             file = opened.enter_context(whole_file(arguments.out))
@@ -229,9 +236,7 @@ def run(arguments: argparse.Namespace) -> None:
         )
 
 
-def _translate(
-    arguments: argparse.Namespace, translator: Translator, search: Search, out: TextIO
-) -> None:
+def _translate(arguments: Asked, translator: Translator, search: Search, out: TextIO) -> None:
     if search.sampling is None:
         translations = [translator.translate(arguments.text, search=search)]
     else:
@@ -261,7 +266,7 @@ def _json(value: dict[str, Any], out: TextIO, indent: int | None = None) -> str:
     return json.dumps(value, ensure_ascii=not is_unicode, indent=indent)
 
 
-def _require_lines(arguments: argparse.Namespace) -> None:
+def _require_lines(arguments: Asked) -> None:
     """Refuse what only one sentence can have, and a person who has typed none."""
     for name in ("target", "save_trace"):
         if getattr(arguments, name) is not None:
@@ -272,9 +277,7 @@ def _require_lines(arguments: argparse.Namespace) -> None:
         arguments.wrong_usage("give a sentence, or --input FILE, or the lines of a pipe")
 
 
-def _translate_lines(
-    arguments: argparse.Namespace, translator: Translator, search: Search, out: TextIO
-) -> int:
+def _translate_lines(arguments: Asked, translator: Translator, search: Search, out: TextIO) -> int:
     """Write the translation of each line, and return how many were refused."""
     refused = 0
     with contextlib.ExitStack() as opened:

@@ -16,7 +16,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from model.arguments import nearest
+from model.arguments import unknown
 from model.record.mask_rules import MaskError, Preset
 from model.trace.attention_map import AttentionKind
 from model.trace.token_schemes import WORD_START
@@ -175,9 +175,7 @@ _ANY = (*_SELF, AttentionKind.CROSS)
 
 class _Presets(dict[str, Preset]):
     def __missing__(self, name: str) -> Preset:
-        raise KeyError(
-            f"There is no preset {name!r}.{nearest(str(name), self)} Presets are {', '.join(self)}."
-        )
+        raise unknown("preset", name, self)
 
 
 PRESETS: dict[str, Preset] = _Presets(

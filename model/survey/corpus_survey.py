@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from model.arguments import unknown
 from model.brief import Brief
 from model.explain.label_rules import MIN_SENTENCES, RULE, wilson
 from model.explain.labels import Finding, Label, Sample
@@ -272,7 +273,12 @@ class CorpusSurvey(Brief):
         return self.labels[site][number] if self.labels else self.of(place).in_words
 
     def ranked(self, measure: str, *, kind: AttentionKind | None = None) -> list[Head]:
-        """The heads by their mean of a measure, largest first; those without it are left out."""
+        """The heads by their mean of a measure, largest first; those without it are left out.
+
+        Raises UnknownNameError if there is no such measure.
+        """
+        if measure not in KEYS:
+            raise unknown("measure", measure, KEYS)
         means = {
             place: self.of(place).measures[measure].mean
             for place in self.places

@@ -19,6 +19,7 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import NDArray
 
+from model.arguments import unknown
 from model.brief import Brief
 from model.rules.weight_rules import RULES
 from model.trace.attention_map import AttentionKind, BoolArray, Site
@@ -91,9 +92,12 @@ class SentenceIndex(Brief):
             rule: one of `found_by` the head's kind.
 
         Raises:
-            KeyError: if the index has no such head.
-            ValueError: if its kind has no such rule.
+            UnknownNameError: if the index has no such head, or its kind no such rule.
         """
+        if head is not None and head not in self.does:
+            raise unknown("head", Head(*head), self.does)
+        if head is not None and rule not in (None, *self.found_by(kind := head[0].kind)):
+            raise unknown(f"rule for {kind} heads", rule, self.found_by(kind))
         there = np.ones(len(self.sources), np.bool_)
         for word in words.casefold().split():
             there &= self._with(word)

@@ -50,7 +50,11 @@ def run(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Run
 
     def run_command(*arguments: str, out: str = "out.csv", text: str = SENTENCE) -> Any:
         file = tmp_path / out
-        given = ["--checkpoint", str(folder), "--out", str(file), "--other", DOG]
+        given = ["--checkpoint", str(folder), "--out", str(file)]
+        if {"differences", "pair", "tracing", "patched"} & {*arguments} and not (
+            {"--other", "--other-model"} & {*arguments}
+        ):
+            given += ["--other", DOG]
         status = main(["export", text, *given, *arguments])
         output = capsys.readouterr()
         assert output.out == ""
@@ -139,8 +143,12 @@ def test_the_python_of_every_figure_makes_the_same_figure(
         return drawn[-1]
 
     monkeypatch.setattr(PICTURES[name].kind, "figure", drawing)
-    arguments = ("--figure", name, "--words") if name in ("head", "heads") else ("--figure", name)
-    status, code, _ = run(*arguments, "--dimensions", "4", "8", "--dark", out="cell.py")
+    more = {
+        **dict.fromkeys(("head", "heads"), ("--words",)),
+        "waves": ("--dimensions", "4", "8"),
+        "circle": ("--dimensions", "4"),
+    }
+    status, code, _ = run("--figure", name, "--dark", *more.get(name, ()), out="cell.py")
     assert status == 0
     *lines, last = code.decode().strip().splitlines()
     space: dict[str, Any] = {}

@@ -227,8 +227,15 @@ def test_the_command_finds_sentences_and_heads(capsys: pytest.CaptureFixture[str
 @pytest.mark.parametrize(
     ("asked", "message"),
     [
-        (["--looks", "previous"], "needs one of the model's heads"),
-        (["--looks", "aligned", "--head", "decoder.0.0"], "decoder heads are found by"),
+        (["--looks", "previous"], "--head and --looks are used together"),
+        (["--head", "encoder.0.5"], "--head and --looks are used together"),
+        (
+            ["--head", "encoder.0.99", "--looks", "previous"],
+            "no head 'encoder.0.99'. Choose one of encoder.0.",
+        ),
+        (["work*", "--by", "previous"], "does not use words"),
+        (["--most", "-3"], "-3 is too small"),
+        (["--looks", "aligned", "--head", "decoder.0.0"], "no rule for decoder heads 'aligned'"),
         (["--head", "left"], "such as encoder.0.5"),
         (["--model", "toy-reverse"], "has no survey"),
     ],

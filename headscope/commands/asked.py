@@ -1,0 +1,75 @@
+"""The arguments that a person gave to a command: each is used, or refused."""
+
+import argparse
+from collections.abc import Collection, Mapping
+from typing import Any
+
+
+class Asked(argparse.Namespace):
+    """Arguments that know which of them were given and which of them have been read.
+
+    Args:
+        given: how each argument that was given is written, such as "--head", by its name here.
+    """
+
+    def __init__(self, parsed: argparse.Namespace, given: Mapping[str, str]) -> None:
+        super().__init__(**vars(parsed))
+        self._given = given
+        self._read: set[str] = set()
+
+    def __getattribute__(self, name: str) -> Any:
+        if not name.startswith("_"):
+            self._read.add(name)
+        return super().__getattribute__(name)
+
+    def allow(self, what: str, *names: str) -> None:
+        """Refuse, as wrong usage, every given argument but these.
+
+        Args:
+            what: the beginning of the sentence, such as "a search for heads".
+        """
+        self._refuse(what, self._given.keys() - set(names))
+
+    def forbid(self, what: str, *names: str) -> None:
+        """Refuse these arguments if they were given."""
+        self._refuse(what, self._given.keys() & set(names))
+
+    def require_all_read(self, what: str) -> None:
+        """Refuse every given argument that nothing has read."""
+        self._refuse(what, self._given.keys() - self._read)
+
+    def _refuse(self, what: str, names: Collection[str]) -> None:
+        if names:
+            unused = [written for name, written in self._given.items() if name in names]
+            it = "it" if len(unused) == 1 else "them"
+            self.wrong_usage(f"{what} does not use {' or '.join(unused)}; leave {it} out")
+
+
+def whole(least: int) -> Any:
+    """A type of arguments: whole numbers from `least` on."""
+
+    def number(text: str) -> int:
+        if int(text) < least:
+            raise argparse.ArgumentTypeError(f"it counts from {least}; {text} is too small")
+        return int(text)
+
+    number.__name__ = "whole number"
+    return number
+
+
+def given_by(parser: argparse.ArgumentParser, arguments: list[str]) -> dict[str, str]:
+    """How each given optional argument is written, by its name; those that must be given are not.
+
+    The parser is of no further use: its defaults are gone.
+    """
+    written: dict[str, str] = {}
+    parsers = [parser]
+    for each in parsers:
+        for action in each._actions:
+            if isinstance(action, argparse._SubParsersAction):
+                parsers.extend(action.choices.values())
+            elif not action.required:
+                written[action.dest] = max(action.option_strings, default=action.dest, key=len)
+            action.default = argparse.SUPPRESS
+    given = vars(parser.parse_args(arguments))
+    return {name: spelling for name, spelling in written.items() if name in given}
