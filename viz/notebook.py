@@ -48,6 +48,7 @@ def show(
     /,
     *inputs: Any,
     title: str = "",
+    picture: Any = None,
     dark: bool | None = None,
     height: int = 760,
     **named_inputs: Any,
@@ -60,6 +61,8 @@ def show(
             those of a trace that names them.
         inputs: of the model; only the first sentence of a batch is shown.
         title: what the picture is of; empty for the texts of the trace.
+        picture: the image whose patches the model read, a PIL image or an array of its pixels: it
+            is seen under a row of patches, which `hs.Tokens.grid` names.
         dark: None follows the reader's own choice of light or dark.
         height: of the frame, in CSS pixels.
         named_inputs: of the model as well.
@@ -71,7 +74,7 @@ def show(
         TypeError: if inputs are given with a trace.
     """
     trace, name = _trace_of(shown, inputs, named_inputs)
-    return Explorer(trace_page(trace, title=title or name, dark=dark), height)
+    return Explorer(trace_page(trace, title=title or name, picture=picture, dark=dark), height)
 
 
 def explore(

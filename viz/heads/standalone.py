@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from model.explain.labels import opening_heads
 from model.explain.measures import Facts, facts_of
@@ -14,6 +16,7 @@ from model.trace.trace_file import require_shares
 from viz.browser.files import joined
 from viz.browser.trace_payload import Labels, require_alike
 from viz.draw.constants import CONSTANTS
+from viz.heads.under_patches import under_patches
 from viz.heads.view import SELECTED, VIEW
 from viz.model_page.arcs import arcs_of
 from viz.model_page.payload import Figure, pack
@@ -48,6 +51,7 @@ def heads_page(
     effects: Mapping[Site, FloatArray] | None = None,
     title: str,
     selection: Mapping[str, str] | None = None,
+    picture: Any = None,
     dark: bool | None = None,
 ) -> str:
     """The heads view of one trace as a complete HTML document, to be written as UTF-8.
@@ -65,6 +69,7 @@ def heads_page(
         title: what the file is of, such as the sentence; any text.
         selection: what is selected at first, as an address spells it, such as {"layer": "2"};
             what is left out is as in the app.
+        picture: under the patches of a row, as of `under_patches`; None for none.
         dark: None follows the reader's own choice of light or dark.
 
     Raises:
@@ -73,14 +78,11 @@ def heads_page(
     usual = opening(seen, facts, labels)
     is_read = seen.reading != AS_RECORDED
     recorded = read(trace) if is_read else seen
+    figure = figure_of_trace(
+        trace, recorded, facts_of(recorded.maps) if is_read else facts, labels, effects=effects
+    )
     payload = pack(
-        figure_of_trace(
-            trace,
-            recorded,
-            facts_of(recorded.maps) if is_read else facts,
-            labels,
-            effects=effects,
-        ),
+        replace(figure, picture=None if picture is None else under_patches(picture)),
         key=title,
         selection=usual | dict(selection or {}),
         reading=(seen, facts) if is_read else None,
@@ -155,12 +157,15 @@ def in_one_page(trace: Trace) -> Trace:
     return drawable(trace)
 
 
-def trace_page(trace: Trace, *, title: str = "", dark: bool | None = None) -> str:
+def trace_page(
+    trace: Trace, *, title: str = "", picture: Any = None, dark: bool | None = None
+) -> str:
     """The heads view of a trace of any model, as `heads_page` writes it; the model is not needed.
 
     Args:
         trace: with the kinds of attention that its model has.
         title: what the page is of; empty for the texts of the trace.
+        picture: as of `heads_page`.
         dark: None follows the reader's own choice of light or dark.
 
     Raises:
@@ -169,7 +174,9 @@ def trace_page(trace: Trace, *, title: str = "", dark: bool | None = None) -> st
     seen = read(in_one_page(trace))
     texts = [text for text in (trace.source_text, trace.text) if text]
     heading = title or " – ".join(texts) or "Every head of one trace"
-    return heads_page(trace, seen, facts_of(seen.maps), {}, title=heading, dark=dark)
+    return heads_page(
+        trace, seen, facts_of(seen.maps), {}, title=heading, picture=picture, dark=dark
+    )
 
 
 def opening(seen: ReadTrace, facts: Facts, labels: Labels) -> dict[str, str]:

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from model.explain.measures import Facts
 from model.explain.reading import ReadTrace
@@ -58,6 +59,7 @@ class Figure:
         labels: what each head does.
         effects: what each head is worth.
         pages: which pages can show this model, by name.
+        picture: bytes of the image whose patches are read; None for none.
     """
 
     trace: Trace
@@ -71,6 +73,7 @@ class Figure:
     labels: Labels
     effects: Mapping[Site, FloatArray] | None = None
     pages: Sequence[str] = ()
+    picture: NDArray[np.uint8] | None = None
 
 
 def pack(
@@ -163,6 +166,7 @@ def pack(
         "temperatures": TEMPERATURES,
         "norm": figure.norm,
         "pages": list(figure.pages),
+        "picture": figure.picture,
     }
     return seal(heads | own)
 

@@ -28,6 +28,7 @@ export function packedFigure(template, trace, { key, moment = 0, play = false, p
     ...{ key, moment, play, place, walk, kiosk, pages, written, read },
     reading: isAsRecorded(reading) ? null : packedTrace(template, trace, { ...shown, reading }),
     arcs: { weights: arcs, frames: 1 },
+    picture: null,
     stacks: template.stacks.map((stack) => ({
       ...stack,
       added: trace.added[stack.kind],

@@ -159,7 +159,7 @@ export class NearHead {
     // Its tile is seen meanwhile.
     if (rough) return [];
     const head = /** @type {ModelAnswers["head"] | null} */ (travel.needs.answer(place));
-    const data = { ...texts, ...(near.isLow && { keyTitle: "" }), weights, rounded: !exact, allowed, head, within: this._window };
+    const data = { ...texts, ...(near.isLow && { keyTitle: "" }), weights, rounded: !exact, allowed, head, within: this._window, image: figure.image };
     const matrix = { ...data, row: near.pointing.lit.query, key: near.pointing.lit.key, palette: inks.usual, rows: Math.floor(rows), alphaNumbers: 1, label: "", em: near.em, isStage: figure.stage };
     /** @type {Hot[]} */
     const hot = [];

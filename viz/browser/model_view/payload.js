@@ -6,9 +6,13 @@ import { tr } from "../canvas/wording.js";
 
 /** One sentence in one model: its heads, its words, the arcs between them, and every block's values. */
 export class Figure extends /** @type {new (bytes: Bytes) => TracePayload & Omit<FigureHeader, keyof TracePayload>} */ (TracePayload) {
+  /** The image whose patches are read, once it is decoded. @type {ImageBitmap | null} */
+  image = null;
+
   /** @param {Bytes} bytes */
   constructor(bytes) {
     super(bytes);
+    this.decoding = this.picture && createImageBitmap(new Blob([this.picture])).then((image) => (this.image = image));
     for (const stack of this.stacks) {
       stack.tokens = this.axis(this.sent(stack.kind).queries);
       for (const block of stack.blocks) Object.assign(block, this._ofKind(block.kind));

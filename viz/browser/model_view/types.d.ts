@@ -61,6 +61,8 @@ interface FigureHeader extends ExplorerHeader {
   temperatures: number[];
   norm: string;
   pages: string[];
+  /** An image file. */
+  picture: Bytes | null;
 }
 
 type Figure = import("./payload.js").Figure;

@@ -163,6 +163,7 @@ export class ModelView {
     this.inks = this.travel.showing.inks(theme);
     if (isNew || before.stage !== figure.stage) {
       this.figure = figure;
+      figure.decoding?.then(() => this.drawSoon());
       if (figure.coming && !this.beside) figure.coming.told = (refusal) => this.travel.guide.came(refusal);
       this._build();
     }

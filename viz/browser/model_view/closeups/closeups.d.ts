@@ -100,6 +100,8 @@ interface RowData extends HeadRows {
   queries: string[];
   keys: string[];
   row: number;
+  /** The image whose patches are read. */
+  image?: ImageBitmap | null;
 }
 
 /** The patches of an image among tokens: the first one's place, and how many lie in a row and below each other. */

@@ -212,6 +212,18 @@ test("patches of an image are drawn where they lie, and what goes to other token
   }
 });
 
+test("over the image whose patches are read, the strongest patch is not darkened and others are the more, the less they get", () => {
+  const keys = Array.from({ length: 12 }, (_, at) => `${Math.floor(at / 4)},${at % 4}`);
+  const weights = Float32Array.from({ length: 144 }, (_, place) => ((place % 12) + 1) / 78);
+  const { texts, stripes } = drawnBy(paintRow, { queries: keys, keys, weights, allowed: null, head: null, row: 0, image: {} });
+  assert.ok(texts.includes("The larger the weight, the more is seen of the image."));
+  const veils = stripes.filter(({ color }) => color === "#000").map(({ alpha }) => alpha);
+  assert.equal(veils.length, 12);
+  assert.ok(veils.every((alpha, at) => !at || alpha < veils[at - 1]));
+  assert.ok(Math.abs(veils.at(-1)) < 1e-6);
+  assert.ok(!texts.some((text) => /^0\.\d\d$/.test(text)), "numbers would not be read over it");
+});
+
 test("of very many lines, the strongest are drawn and it is said how many there are", () => {
   const row = aRow(60);
   const cells = { weights: Float32Array.from({ length: 3600 }, (_, place) => 0.0101 + place / 1e5), scale: 255, allowed: null, nQueries: 60, nKeys: 60 };
