@@ -16,6 +16,7 @@ COMMANDS = {
     "translate": ("translate", "translate a sentence, or the lines of a text"),
     "export": ("export", "write a figure, its numbers or the whole heads view to a file"),
     "export-hf": ("export_hf", "write a model as a folder that transformers can load"),
+    "import-hf": ("import_hf", "write a Hugging Face folder as one of Headscope's checkpoints"),
     "pack": ("pack", "write a model, or a talk, as one HTML page that runs offline"),
     "site": ("site", "write models as a site of files that runs in the browser"),
     "find": ("find", "find sentences by what a head does there, or heads by a measure"),

@@ -38,6 +38,7 @@ WRITERS = {
         *("export", SENTENCE, "--figure", "pair", "--other-model", "./model@0", "--out", "OUT")
     ],
     "export-hf": ["export-hf", "./model", "OUT"],
+    "import-hf": ["import-hf", "./model", "--out", "OUT"],
     "pack": ["pack", "talk.json", "--model", "./model", "--out", "OUT"],
     "site": ["site", "--model", "./model", "--out", "OUT"],
     "survey": ["survey", "./model", "--data", "t.tsv", "--output", "OUT"],
@@ -52,6 +53,7 @@ READ = {
     "export": ["model/config.json", "model/model.safetensors"],
     "export --other-model": ["model/config.json"],
     "export-hf": ["model"],
+    "import-hf": ["model"],
     "pack": ["talk.json", "model/config.json"],
     "site": ["model"],
     "survey": ["model", "t.tsv"],

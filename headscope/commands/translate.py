@@ -80,6 +80,7 @@ def add_checkpoint(parser: argparse.ArgumentParser) -> None:
     """Add the option that names the model."""
     parser.add_argument(
         "--checkpoint",
+        "--model",
         default=DEFAULT_CHECKPOINT,
         type=checkpoint_folder,
         metavar="MODEL",

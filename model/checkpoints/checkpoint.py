@@ -10,9 +10,6 @@ Weights are safetensors, and everything else is JSON or SentencePiece's own form
 checkpoint runs no code of its author.
 """
 
-import functools
-import json
-import os
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -21,48 +18,69 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 import torch
-from safetensors import SafetensorError
-from safetensors.torch import load_file, save
-from torch import Tensor
+from safetensors.torch import save
+from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
 
 from model.checkpoints.eight_bits import QuantizationError, dequantized, quantized
+from model.checkpoints.folder_files import CONFIG as CONFIG
+from model.checkpoints.folder_files import INDEX as INDEX
+from model.checkpoints.folder_files import MAX_JSON_BYTES as MAX_JSON_BYTES
+from model.checkpoints.folder_files import WEIGHTS as WEIGHTS
+from model.checkpoints.folder_files import CheckpointError as CheckpointError
+from model.checkpoints.folder_files import own_file as own_file
+from model.checkpoints.folder_files import parse_json as parse_json
+from model.checkpoints.folder_files import read_json as read_json
+from model.checkpoints.folder_files import read_tensors as read_tensors
+from model.checkpoints.folder_files import read_weights
+from model.checkpoints.folder_files import write_json as write_json
+from model.checkpoints.import_hf import (
+    TARGET_VOCABULARY,
+    VOCABULARY,
+    imported_config,
+    imported_tokenizer,
+    imported_weights,
+    is_importable,
+    read_table_tokenizer,
+    require_importable,
+    says_model_type,
+)
 from model.checkpoints.shipped import no_folder
-from model.files import write_whole
+from model.files import write_folder, write_whole
 from model.paper.config import ConfigError, TransformerConfig
 from model.paper.single_stack import SingleStack, single_stack
+from model.paper.table_tokenizer import TableTokenizer
 from model.paper.tokenizer import Tokenizer, TokenizerError
 from model.paper.transformer import Transformer
 
 CARD = "card.md"
-CONFIG, WEIGHTS, TOKENIZER, METRICS = (
-    "config.json",
-    "model.safetensors",
-    "tokenizer.model",
-    "metrics.json",
-)
+TOKENIZER, METRICS = "tokenizer.model", "metrics.json"
 TARGET_TOKENIZER = "target_tokenizer.model"
-INDEX = "model.safetensors.index.json"
 EXAMPLES, REMOVAL, LABELS = "examples.json", "removal.json", "labels.json"
 EXPERIMENTS = "experiments.json"
 SNAPSHOTS = "snapshots"
 SHARD_BYTES = 45_000_000
 """Larger weights files are split, because code hosts warn above 50 MB."""
 
-MAX_JSON_BYTES = 16_000_000
-"""The largest JSON file, a thousand times the usual size."""
-
-_NAMED_PAIR = re.compile(r"([a-z]{2,3})-([a-z]{2,3})(?![a-z])")
+_NAMED_PAIR = re.compile(r"(?:opus-mt-(?:tc-\w+-)?)?([a-z]{2,3})-([a-z]{2,3})(?![a-z])")
 _SNAPSHOT = re.compile(r"(0|[1-9][0-9]{0,8})\.safetensors")
 """The name of a snapshot's file, its step without leading zeros."""
 
-_PICKLES = (b"\x80", b"PK\x03\x04")
-"""The first bytes of a pickle, and of the archive that torch.save writes around one."""
+
+class _Undrawn(TorchFunctionMode):
+    """Leaves out the random draws of weights that are about to be replaced: half of the time."""
+
+    def __torch_function__(
+        self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        kwargs = kwargs or {}
+        of_init = getattr(func, "__module__", "") == nn.init.__name__
+        if of_init or func in (Tensor.uniform_, Tensor.normal_):
+            return args[0] if args else kwargs["tensor"]
+        return func(*args, **kwargs)
+
 
 _Model = TypeVar("_Model", Transformer, SingleStack)
-
-
-class CheckpointError(ValueError):
-    """A checkpoint that is missing, incomplete or damaged; the message says what and where."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +116,34 @@ def save_checkpoint(
         write_whole(directory / file, save({name: state[name] for name in names}))
         weight_map |= dict.fromkeys(names, file)
     write_json(directory / INDEX, {"weight_map": weight_map})
+
+
+def import_checkpoint(source: Path, directory: Path) -> None:
+    """Write an importable Hugging Face folder as one of ours, with weights bit for bit.
+
+    Args:
+        directory: new or empty; written whole or not at all.
+
+    Raises:
+        CheckpointError: as `load_checkpoint`, or if the source is no Hugging Face folder.
+        OSError: as `write_folder`.
+    """
+    if not says_model_type(source):
+        raise CheckpointError(
+            f"{source} is no Hugging Face folder: its {CONFIG} has no model_type. Name a folder "
+            "with a model such as OPUS-MT."
+        )
+    loaded = load_checkpoint(source)
+    write_folder(directory, {})
+    try:
+        exact = all(
+            torch.equal(value, value.half().float()) for value in loaded.model.state_dict().values()
+        )
+        save_checkpoint(directory, loaded.model, loaded.tokenizer, bits=16 if exact else 32)
+    except BaseException:
+        for file in directory.iterdir():
+            file.unlink()
+        raise
 
 
 def save_snapshots(
@@ -162,7 +208,13 @@ def is_single_stack(directory: Path) -> bool:
 
 
 def read_config(directory: Path) -> TransformerConfig:
-    """The configuration in a folder; CheckpointError if it is missing or damaged."""
+    """The configuration in a folder, ours or a Hugging Face one of our Transformer.
+
+    Raises CheckpointError if it is missing, damaged or of another class.
+    """
+    if is_importable(directory):
+        return imported_config(directory)
+    require_importable(directory)
     try:
         return TransformerConfig.from_dict(read_json(own_file(directory, CONFIG)))
     except ConfigError as error:
@@ -176,7 +228,7 @@ def _load(
         raise CheckpointError(no_folder(directory))
     config = read_config(directory)
     try:
-        tokenizer = read_tokenizer(directory, separate=config.target_vocab_size is not None)
+        tokenizer = _read_vocabulary(directory, config)
     except TokenizerError as error:
         raise CheckpointError(f"The checkpoint {directory} is damaged: {error}") from error
     if bool(config.single_stack) == (make is Transformer):
@@ -205,11 +257,20 @@ def _load(
             f"but such a model has more than {least:,}."
         )
     _require_weights(state, directory)
-    model = make(config)
+    with _Undrawn():
+        model = make(config)
     load_weights(model, state, directory)
     has_metrics = (directory / METRICS).exists()
     metrics = read_json(own_file(directory, METRICS)) if has_metrics else {}
     return model.eval(), tokenizer, metrics
+
+
+def _read_vocabulary(directory: Path, config: TransformerConfig) -> Tokenizer:
+    if is_importable(directory):
+        return imported_tokenizer(directory, config)
+    if (directory / VOCABULARY).exists():
+        return read_table_tokenizer(directory, config, TOKENIZER, TARGET_TOKENIZER)
+    return read_tokenizer(directory, separate=config.target_vocab_size is not None)
 
 
 def read_tokenizer(directory: Path, *, separate: bool) -> Tokenizer:
@@ -232,6 +293,11 @@ def save_tokenizer(directory: Path, tokenizer: Tokenizer) -> None:
         tokenizer.target.save(directory / TARGET_TOKENIZER)
     else:
         (directory / TARGET_TOKENIZER).unlink(missing_ok=True)
+    for name, side in ((VOCABULARY, tokenizer), (TARGET_VOCABULARY, tokenizer.target)):
+        if isinstance(side, TableTokenizer):
+            write_json(directory / name, dict(side.table))
+        else:
+            (directory / name).unlink(missing_ok=True)
     tokenizer.save(directory / TOKENIZER)
 
 
@@ -300,90 +366,9 @@ def trained_without_causal_mask(metrics: Mapping[str, Any]) -> bool:
 
 
 def language_pair(name: str) -> tuple[str, str]:
-    """The codes of source and target language in a name like en-de or en-de-small, or ("", "")."""
+    """The languages in a name like en-de, en-de-small or opus-mt-en-de, as codes, or ("", "")."""
     match = _NAMED_PAIR.match(name)
     return (match[1], match[2]) if match else ("", "")
-
-
-def own_file(directory: Path, name: str) -> Path:
-    """The path of a file in a checkpoint folder; the file need not exist.
-
-    Raises CheckpointError if a link leads out of the folder, or the path is no file.
-    """
-    path = directory / name
-    # A link in someone else's folder must not show files outside it.
-    if not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(directory)):
-        raise CheckpointError(
-            f"{path} is a link out of its folder; put the file itself into the checkpoint."
-        )
-    # Reading a pipe would wait for ever.
-    if path.exists() and not path.is_file():
-        raise CheckpointError(f"The checkpoint lacks a readable {path}: the path is no file.")
-    return path
-
-
-def read_json(path: Path) -> dict[str, Any]:
-    """The JSON object in a file of a checkpoint; CheckpointError also for another JSON value."""
-    content = parse_json(path)
-    if not isinstance(content, dict):
-        raise CheckpointError(f"{path} is damaged: it is not a JSON object.")
-    return content
-
-
-def parse_json(path: Path) -> Any:
-    """The content of a JSON file of a checkpoint.
-
-    Raises CheckpointError if the file is missing, too large or no JSON, or an object in it has a
-    field twice.
-    """
-    try:
-        with path.open("rb") as opened:
-            written = opened.read(MAX_JSON_BYTES + 1)
-    except OSError as error:
-        raise CheckpointError(f"The checkpoint lacks a readable {path}.") from error
-    if len(written) > MAX_JSON_BYTES:
-        raise CheckpointError(f"{path} is damaged: it has more than {MAX_JSON_BYTES:,} bytes.")
-    try:
-        return json.loads(
-            written.decode("utf-8"), object_pairs_hook=functools.partial(_object, path)
-        )
-    except CheckpointError:
-        raise
-    except ValueError as error:
-        raise CheckpointError(f"{path} is damaged: it is not JSON.") from error
-    except RecursionError as error:
-        raise CheckpointError(f"{path} is damaged: it nests far too deeply.") from error
-
-
-def _object(path: Path, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    content = dict(pairs)
-    if len(content) < len(pairs):
-        raise CheckpointError(f"{path} is damaged: one of its objects has a field twice.")
-    return content
-
-
-def write_json(path: Path, content: dict[str, Any]) -> None:
-    """Write a JSON file that people can read."""
-    write_whole(path, f"{json.dumps(content, indent=2, ensure_ascii=False)}\n".encode())
-
-
-def read_tensors(path: Path) -> dict[str, Tensor]:
-    """Named tensors of a safetensors file; CheckpointError if it is missing or damaged."""
-    try:
-        with path.open("rb") as opened:
-            start = opened.read(8)
-            # A safetensors file begins with the length of its header, which may begin so too.
-            is_longer = int.from_bytes(start, "little") > path.stat().st_size
-            if start.startswith(_PICKLES) and is_longer:
-                raise CheckpointError(
-                    f"{path} is a pickle, whatever its name says, and opening a pickle runs its "
-                    "author's code; ask for the weights as safetensors."
-                )
-        return load_file(path)
-    except OSError as error:
-        raise CheckpointError(f"The checkpoint lacks a readable {path}.") from error
-    except SafetensorError as error:
-        raise CheckpointError(f"{path} is damaged: it is not a safetensors file.") from error
 
 
 def _save_all_but_weights(
@@ -411,6 +396,8 @@ def _stored(model: Transformer | SingleStack, bits: Literal[8, 16, 32]) -> dict[
 
 
 def _read_weights(directory: Path, snapshot: int | None) -> dict[str, Tensor]:
+    if snapshot is None and is_importable(directory):
+        return imported_weights(directory, read_config(directory))
     steps = snapshots(directory)
     if snapshot is not None:
         if not steps:
@@ -423,19 +410,9 @@ def _read_weights(directory: Path, snapshot: int | None) -> dict[str, Tensor]:
                 f"{len(steps) - 1}, or a negative number to count from the end."
             )
         return _read_snapshot(directory, steps[snapshot])
-    if not (directory / INDEX).exists():
-        if steps and not (directory / WEIGHTS).exists():
-            return _read_snapshot(directory, steps[-1])
-        return read_tensors(own_file(directory, WEIGHTS))
-    weight_map = read_json(own_file(directory, INDEX)).get("weight_map")
-    files = list(weight_map.values()) if isinstance(weight_map, dict) else []
-    # An index must name files of its own folder only, since anyone may have written it.
-    if not files or any(not isinstance(file, str) or Path(file).name != file for file in files):
-        raise CheckpointError(f"{directory / INDEX} is damaged: it names no weights files.")
-    state: dict[str, Tensor] = {}
-    for file in sorted(set(files)):
-        state |= read_tensors(own_file(directory, file))
-    return state
+    if steps and not any((directory / name).exists() for name in (WEIGHTS, INDEX)):
+        return _read_snapshot(directory, steps[-1])
+    return read_weights(directory)
 
 
 def _read_snapshot(directory: Path, step: int) -> dict[str, Tensor]:

@@ -23,10 +23,11 @@ from model.checkpoints.checkpoint import (
     own_file,
     unique_state,
 )
-from model.checkpoints.layouts import batch_heads, split_qkv
+from model.checkpoints.layouts import batch_heads, sines_first, split_qkv, to_hugging_face
 from model.files import write_folder
 from model.paper.config import TransformerConfig
 from model.paper.search import AS_IN_THE_PAPER
+from model.paper.table_tokenizer import TableTokenizer
 from model.paper.tokenizer import BOS, EOS, PAD, UNK, Tokenizer
 from model.paper.transformer import Transformer
 
@@ -34,27 +35,6 @@ _CLASSES = {
     "pre": ("pegasus", "PegasusForConditionalGeneration"),
     "post": ("marian", "MarianMTModel"),
 }
-_NAMES = (
-    ("source_embedding", "model.shared"),
-    ("encoder.layers", "model.encoder.layers"),
-    ("decoder.layers", "model.decoder.layers"),
-    ("encoder.final_norm", "model.encoder.layer_norm"),
-    ("decoder.final_norm", "model.decoder.layer_norm"),
-    ("self_attention", "self_attn"),
-    ("cross_attention", "encoder_attn"),
-    ("self_residual.norm", "self_attn_layer_norm"),
-    ("cross_residual.norm", "encoder_attn_layer_norm"),
-    ("feed_forward_residual.norm", "final_layer_norm"),
-    ("feed_forward.w_1", "fc1"),
-    ("feed_forward.w_2", "fc2"),
-    *((f"w_{each}.", f"{each}_proj.") for each in "qkv"),
-    ("w_o.", "out_proj."),
-)
-_READ_HIDDEN = ("shared", "q_proj", "k_proj", "v_proj", "fc1")
-"""Their modules with a hidden state's dimensions as columns of their weights."""
-_WRITE_HIDDEN = ("out_proj", "fc2", "layer_norm")
-"""Their modules with these dimensions as rows of weights and biases."""
-
 _LINK_BESIDE = re.compile(r"(?<!!)\[([^\[\]]*)\]\((?![a-z]+:|#)[^()\s]*\)")
 """A Markdown link to a file, with its text."""
 
@@ -78,6 +58,11 @@ def export(directory: Path, folder: Path, *, snapshot: int | None = None) -> Non
     """
     checkpoint = load_checkpoint(directory, snapshot=snapshot)
     model, tokenizer = checkpoint.model, checkpoint.tokenizer
+    if isinstance(tokenizer, TableTokenizer):
+        raise ExportError(
+            "This checkpoint cannot be exported: it came from a Hugging Face folder; use that "
+            "folder."
+        )
     vocabulary = {piece: i for i, piece in enumerate(tokenizer.pieces(range(len(tokenizer))))}
     # The configuration comes last, so that a folder with one is complete.
     files = {
@@ -163,23 +148,19 @@ def hugging_face_state(model: Transformer) -> dict[str, Tensor]:
     """
     config = model.config
     _require_fit(config)
-    order = torch.cat([torch.arange(0, config.d_model, 2), torch.arange(1, config.d_model, 2)])
-    state = split_qkv(batch_heads(unique_state(model), config), config)
-    theirs = {}
-    for name, value in state.items():
-        for mine, other in _NAMES:
-            name = name.replace(mine, other)
-        module, _, leaf = name.rpartition(".")
-        if module.endswith(_WRITE_HIDDEN):
-            value = value[order]
-        elif module.endswith(_READ_HIDDEN) and leaf == "weight":
-            value = value[:, order]
-        theirs[name] = value
-        if not config.attention_bias and module.endswith(("_attn", "_proj")):
-            theirs[f"{module}.bias"] = value.new_zeros(len(value))
+    state = unique_state(model)
+    bias = state.pop("output.bias", None)
+    theirs = to_hugging_face(split_qkv(batch_heads(state, config), config))
+    if bias is not None:
+        theirs["final_logits_bias"] = bias[None]
+    if not config.attention_bias:
+        for name, value in list(theirs.items()):
+            module, _, _ = name.rpartition(".")
+            if module.endswith("_proj"):
+                theirs[f"{module}.bias"] = value.new_zeros(len(value))
     for side in ("encoder", "decoder"):
         table = model.encoder.positions.extended(config.max_positions)[: config.max_positions]
-        theirs[f"model.{side}.embed_positions.weight"] = table[:, order]
+        theirs[f"model.{side}.embed_positions.weight"] = sines_first(table)
     return {
         name: value.detach().to("cpu", torch.float32, copy=True).contiguous()
         for name, value in theirs.items()
@@ -196,7 +177,7 @@ def _require_fit(config: TransformerConfig) -> None:
         "positions": (config.positions, ("sinusoidal",)),
         "scoring": (config.scoring, ("scaled_dot_product",)),
         "final_norm": (config.final_norm, (False,)),
-        "activation": (config.activation, ("relu", "gelu")),
+        "activation": (config.activation, ("relu", "gelu", "swish")),
         "tie_embeddings": (config.tie_embeddings, (True,)),
         "layer_norm_eps": (config.layer_norm_eps, (1e-5,)),
         "d_k times n_heads": (config.key_width * config.n_heads, (config.d_model,)),
@@ -216,7 +197,7 @@ def _generation_config(config: TransformerConfig) -> dict[str, Any]:
         "bos_token_id": config.bos_id,
         "eos_token_id": config.eos_id,
         "decoder_start_token_id": config.bos_id,
-        "suppress_tokens": [config.pad_id, config.unk_id, config.bos_id],
+        "suppress_tokens": list(config.barred),
         "max_length": config.max_positions,
         "num_beams": AS_IN_THE_PAPER.beam,
         "length_penalty": AS_IN_THE_PAPER.length_penalty,

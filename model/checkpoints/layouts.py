@@ -1,4 +1,6 @@
-"""Parameters of one layout of attention, rewritten for another; the function stays the same."""
+"""Parameters of one layout, rewritten for another; the function stays the same."""
+
+from collections.abc import Callable
 
 import torch
 from torch import Tensor
@@ -63,3 +65,68 @@ def batch_heads(state: StateDict, config: TransformerConfig) -> StateDict:
             parts = [state[f"{attention}heads.{i}.{projection}.{leaf}"] for i in heads]
             batched[f"{attention}{projection}.{leaf}"] = torch.cat(parts)
     return batched
+
+
+_NAMES = (
+    ("source_embedding", "model.shared"),
+    ("encoder.layers", "model.encoder.layers"),
+    ("decoder.layers", "model.decoder.layers"),
+    ("encoder.final_norm", "model.encoder.layer_norm"),
+    ("decoder.final_norm", "model.decoder.layer_norm"),
+    ("self_attention", "self_attn"),
+    ("cross_attention", "encoder_attn"),
+    ("self_residual.norm", "self_attn_layer_norm"),
+    ("cross_residual.norm", "encoder_attn_layer_norm"),
+    ("feed_forward_residual.norm", "final_layer_norm"),
+    ("feed_forward.w_1", "fc1"),
+    ("feed_forward.w_2", "fc2"),
+    *((f"w_{each}.", f"{each}_proj.") for each in "qkv"),
+    ("w_o.", "out_proj."),
+)
+_READ_HIDDEN = ("shared", "embed_tokens", "lm_head", "q_proj", "k_proj", "v_proj", "fc1")
+"""Their modules with a hidden state's dimensions as columns of their weights."""
+_WRITE_HIDDEN = ("out_proj", "fc2", "layer_norm")
+"""Their modules with these dimensions as rows of weights and biases."""
+
+
+def to_hugging_face(state: StateDict) -> StateDict:
+    """The parameters of `split_qkv` under the names of Marian and its family.
+
+    Their tables of positions have all sines before all cosines, ours have pairs (section 3.5). The
+    order of a hidden state's dimensions does not matter if all parameters share it, so all are
+    reordered.
+    """
+    theirs = {}
+    for name, value in state.items():
+        for ours, other in _NAMES:
+            name = name.replace(ours, other)
+        theirs[name] = _reordered(name, value, sines_first)
+    return theirs
+
+
+def from_hugging_face(state: StateDict) -> StateDict:
+    """The inverse of `to_hugging_face`."""
+    mine = {}
+    for name, value in state.items():
+        reordered = _reordered(name, value, pairs_first)
+        for ours, other in reversed(_NAMES):
+            name = name.replace(other, ours)
+        mine[name] = reordered
+    return mine
+
+
+def _reordered(name: str, value: Tensor, order: Callable[[Tensor], Tensor]) -> Tensor:
+    module, _, leaf = name.rpartition(".")
+    if module.endswith(_WRITE_HIDDEN):
+        return order(value.T).T if value.ndim == 2 else order(value)
+    return order(value) if module.endswith(_READ_HIDDEN) and leaf == "weight" else value
+
+
+def sines_first(pairs: Tensor) -> Tensor:
+    """The last axis (0, 1, 2, 3, …) as (0, 2, …, 1, 3, …)."""
+    return torch.cat([pairs[..., 0::2], pairs[..., 1::2]], dim=-1)
+
+
+def pairs_first(halves: Tensor) -> Tensor:
+    """The inverse of `sines_first`."""
+    return torch.stack(halves.chunk(2, dim=-1), dim=-1).flatten(-2)

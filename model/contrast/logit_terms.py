@@ -58,7 +58,11 @@ def logit_terms(translator: Translator, trace: Trace, pair: Pair) -> LogitTerms:
             stream.normalize(residual.norm)
     if translator.has_final_norm:
         stream.normalize(cast("nn.LayerNorm", model.decoder.final_norm))
-    one, other = model.output.weight[list(pair.ids)].double()
+    ids = list(pair.ids)
+    one, other = model.output.weight[ids].double()
+    given = 0.0
+    if model.output.bias is not None:
+        given = float(model.output.bias[ids[0]] - model.output.bias[ids[1]])
     terms = {name: (part @ (one - other)).cpu() for name, part in stream.parts.items()}
     logits = parts.logits[0, -1].double()
     return LogitTerms(
@@ -67,7 +71,7 @@ def logit_terms(translator: Translator, trace: Trace, pair: Pair) -> LogitTerms:
         decoder=_of_kind(terms, AttentionKind.DECODER),
         cross=_of_kind(terms, AttentionKind.CROSS),
         feed_forward=np.array([terms[str(n)] for n in range(len(model.decoder.layers))]),
-        biases=float(terms[_BIASES]),
+        biases=float(terms[_BIASES]) + given,
     )
 
 

@@ -6,7 +6,13 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
-from model.checkpoints.checkpoint import CONFIG, LABELS, CheckpointError, own_file, read_json
+from model.checkpoints.checkpoint import (
+    LABELS,
+    CheckpointError,
+    own_file,
+    read_config,
+    read_json,
+)
 from model.explain.labels import Survey
 from model.explain.rules_file import HEAD_RULES, read_head_rules
 from model.files import write_whole
@@ -40,7 +46,7 @@ def read_labels(directory: Path) -> Survey | None:
     content = read_json(path)
     try:
         survey = Survey.from_json(content)
-        config = TransformerConfig.from_dict(read_json(own_file(directory, CONFIG)))
+        config = read_config(directory)
         if {site: len(heads) for site, heads in survey.heads.items()} != head_counts(config):
             raise ValueError("its heads are not those of this model")
     except ValueError as error:

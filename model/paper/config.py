@@ -98,6 +98,10 @@ class TransformerConfig:
     3.4); with two vocabularies, the last two."""
     scale_embeddings: bool = True
     """Whether embeddings are multiplied by the square root of d_model (section 3.4)."""
+    output_bias: bool = False
+    """Whether the logits have a learned bias, one number for each piece, as in Marian."""
+    unwritten: tuple[int, ...] | None = None
+    """Ids that no search writes; None for padding, the start token and <unk>."""
     pad_id: int = 0
     unk_id: int = 1
     bos_id: int = 2
@@ -159,6 +163,10 @@ class TransformerConfig:
                 f"d_a is a width of additive_shared scoring, and scoring is {self.scoring}; "
                 "leave it out."
             )
+        if not all(0 <= each < self.output_size for each in self.unwritten or ()):
+            raise ConfigError(f"unwritten holds ids outside the vocabulary of {self.output_size}.")
+        if self.eos_id in self.barred:
+            raise ConfigError("No translation ends where </s> is unwritten; leave eos_id out.")
         for name in ("pad_id", "unk_id", "bos_id", "eos_id"):
             for size in (self.vocab_size, self.output_size):
                 if not 0 <= getattr(self, name) < size:
@@ -173,6 +181,13 @@ class TransformerConfig:
     def output_size(self) -> int:
         """Pieces of the vocabulary that the model writes with."""
         return self.vocab_size if self.target_vocab_size is None else self.target_vocab_size
+
+    @property
+    def barred(self) -> tuple[int, ...]:
+        """`unwritten`, resolved."""
+        if self.unwritten is not None:
+            return self.unwritten
+        return self.pad_id, self.bos_id, self.unk_id
 
     @property
     def vocabularies(self) -> str:
@@ -219,7 +234,8 @@ class TransformerConfig:
             raise ConfigError("The model configuration lacks vocab_size.")
         for name, value in fields.items():
             _require_type(name, value, str(known[name].type))
-        return cls(**fields)
+        # JSON has no tuples.
+        return cls(**{name: _frozen(value) for name, value in fields.items()})
 
 
 def _require_whole(name: str, value: object, least: int = 1) -> None:
@@ -229,11 +245,19 @@ def _require_whole(name: str, value: object, least: int = 1) -> None:
         )
 
 
+def _frozen(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value
+
+
 def _require_type(name: str, value: object, annotation: str) -> None:
     if annotation == "bool":
         fits = isinstance(value, bool)
     elif annotation == "float":
         fits = isinstance(value, int | float) and not isinstance(value, bool)
+    elif annotation.startswith("tuple"):
+        fits = value is None or (
+            isinstance(value, list | tuple) and all(type(each) is int for each in value)
+        )
     elif annotation.startswith("int"):
         optional = "None" in annotation
         fits = (isinstance(value, int) and not isinstance(value, bool)) or (

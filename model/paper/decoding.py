@@ -1,7 +1,7 @@
 """Greedy decoding, beam search (section 6.1) and sampling, with a cache of keys and values.
 
 Sentences and the hypotheses of a beam form one batch. Log-probabilities are natural logarithms of
-the model's own distribution: <pad>, <s> and <unk> are never written, yet keep their share.
+the model's own distribution: tokens that are never written, such as <pad>, keep their share.
 """
 
 from __future__ import annotations
@@ -398,9 +398,9 @@ def _is_over(
 
 
 def unsayable(config: TransformerConfig, device: torch.device) -> Tensor:
-    """-inf for <pad>, <s> and <unk>, 0 for other tokens: (vocab,), to be added to logits."""
+    """-inf for tokens that are never written, 0 for others: (vocab,), to be added to logits."""
     penalty = torch.zeros(config.output_size, device=device)
-    penalty[[config.pad_id, config.bos_id, config.unk_id]] = -torch.inf
+    penalty[list(config.barred)] = -torch.inf
     return penalty
 
 
@@ -450,7 +450,7 @@ def _require_prefix(prefix: Sequence[int], config: TransformerConfig, limit: int
             "The beginning of a translation must consist of token ids below "
             f"{config.output_size}; it is {tuple(prefix)}."
         )
-    if {config.pad_id, config.bos_id} & {*prefix} or config.eos_id in prefix[:-1]:
+    if {config.pad_id, config.bos_id} - {config.eos_id} & {*prefix} or config.eos_id in prefix[:-1]:
         raise DecodingError(
             "The beginning of a translation must contain no <pad> and no <s>, and </s> only as its "
             "last token; leave them out."

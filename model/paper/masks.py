@@ -25,9 +25,12 @@ def causal_allowed(length: int, device: torch.device | str | None = None) -> Ten
 def decoder_allowed(token_ids: Tensor, pad_id: int) -> Tensor:
     """The decoder's self-attention mask of (batch, target) token ids: causal, without padding.
 
-    It is boolean, (batch, 1, query, key), with query = key = target.
+    It is boolean, (batch, 1, query, key), with query = key = target. The first token is the start
+    token, which is no padding even in models that start with the padding token.
     """
-    return causal_allowed(token_ids.shape[1], token_ids.device) & padding_allowed(token_ids, pad_id)
+    unpadded = padding_allowed(token_ids, pad_id)
+    unpadded[..., 0] = True
+    return causal_allowed(token_ids.shape[1], token_ids.device) & unpadded
 
 
 def rows_without_keys(allowed: Tensor) -> Tensor:

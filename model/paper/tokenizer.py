@@ -82,6 +82,9 @@ class Tokenizer:
             self._processor.load_from_serialized_proto(model)
         except RuntimeError as error:
             raise TokenizerError("The tokenizer is not a SentencePiece model.") from error
+        self._require_ids()
+
+    def _require_ids(self) -> None:
         ids = tuple(
             getattr(self._processor, name)() for name in ("pad_id", "unk_id", "bos_id", "eos_id")
         )
@@ -157,6 +160,14 @@ class Tokenizer:
     def save(self, path: Path) -> None:
         """Write the tokenizer file."""
         write_whole(path, self.serialized)
+
+    has_table = False
+    """Whether its ids are those of a table, and what it lacks is <unk>; else it spells bytes."""
+
+    @property
+    def languages(self) -> tuple[str, ...]:
+        """Tokens such as ">>deu<<", one of which begins a text; empty where one is written."""
+        return ()
 
     def __len__(self) -> int:
         return int(self._processor.vocab_size())

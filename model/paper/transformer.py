@@ -200,7 +200,12 @@ def _final_norm(config: TransformerConfig) -> nn.Module:
     return nn.LayerNorm(config.d_model, eps=config.layer_norm_eps)
 
 
-ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": F.relu, "gelu": F.gelu}
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
+    "relu": F.relu,
+    "gelu": F.gelu,
+    # x · sigmoid(x) (Ramachandran et al. 2017).
+    "swish": F.silu,
+}
 
 CHOICES["activation"] = ACTIVATIONS
 
@@ -242,7 +247,7 @@ class Transformer(nn.Module):
             self.target_embedding = nn.Embedding(config.output_size, config.d_model)
         self.encoder = Encoder(config)
         self.decoder = Decoder(config)
-        self.output = Linear(config.d_model, config.output_size, bias=False)
+        self.output = Linear(config.d_model, config.output_size, bias=config.output_bias)
         initialize(self)
         if config.tie_embeddings:
             self.output.weight = self.target_embedding.weight

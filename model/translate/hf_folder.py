@@ -11,7 +11,6 @@ from safetensors alone. It is imported when the first folder is opened.
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +27,7 @@ from model.checkpoints.checkpoint import (
     own_file,
     read_json,
 )
+from model.checkpoints.import_hf import PICKLE, is_importable, require_plain, says_model_type
 from model.trace.text_result import FolderFacts, Purpose, sizes_of
 from model.translate.devices import resolve_device
 from model.translate.hf_model import ForeignModel, first_line
@@ -35,8 +35,6 @@ from model.translate.hf_model import ForeignModel, first_line
 MOST_LAYERS = 512
 MOST_NUMBER = 1 << 22
 """The largest whole number that a configuration may hold: positions and vocabularies have less."""
-
-PICKLE = "pytorch_model.bin"
 
 _TOKENIZERS = (
     *("tokenizer.json", "tokenizer_config.json", "vocab.json", "vocab.txt", "spiece.model"),
@@ -56,20 +54,8 @@ _LAYERS = ("layer", "depth")
 
 
 def is_foreign(directory: Path) -> bool:
-    """Whether a folder's configuration is one of Hugging Face's."""
-    try:
-        stat = (directory / CONFIG).stat()
-        return _says_model_type(directory, stat.st_mtime_ns, stat.st_size)
-    except OSError:
-        return False
-
-
-@lru_cache(maxsize=256)
-def _says_model_type(directory: Path, changed: int, size: int) -> bool:
-    try:
-        return "model_type" in read_json(own_file(directory, CONFIG))
-    except CheckpointError:
-        return False
+    """Whether a folder is a Hugging Face one that only transformers opens."""
+    return says_model_type(directory) and not is_importable(directory)
 
 
 def folder_facts(directory: Path) -> FolderFacts:
@@ -132,7 +118,12 @@ def load_foreign(directory: str | os.PathLike[str], *, device: str = "auto") -> 
             "but only text models open here; run it in Python inside `with hs.watching()`, which "
             "records it."
         )
-    _require_plain(folder)
+    require_plain(folder)
+    if not any((folder / name).exists() for name in _TOKENIZERS):
+        raise CheckpointError(
+            f"The folder {folder} lacks its tokenizer's files, such as tokenizer.json; copy them "
+            "from where the model came from."
+        )
     stored = _stored_elements(folder)
     transformers = _transformers()
     with _refusing(folder):
@@ -233,41 +224,6 @@ def _transformers() -> Any:
     transformers.logging.set_verbosity_error()
     transformers.logging.disable_progress_bar()
     return transformers
-
-
-def _require_plain(folder: Path) -> None:
-    """Refuse what is not weights in safetensors, with files of its own alone."""
-    try:
-        names = sorted(os.listdir(folder))
-    except OSError as error:
-        raise CheckpointError(f"The folder {folder} cannot be read.") from error
-    for name in names:
-        if not (folder / name).is_dir():
-            own_file(folder, name)
-    config = read_json(own_file(folder, CONFIG))
-    if "quantization_config" in config:
-        raise CheckpointError(
-            f"The weights in {folder} are quantised, but Headscope opens only full precision; "
-            "choose the model they were made from."
-        )
-    if "adapter_config.json" in names:
-        raise CheckpointError(
-            f"{folder} holds an adapter of another model; merge it into that model and save it."
-        )
-    if not any(name in names for name in _TOKENIZERS):
-        raise CheckpointError(
-            f"The folder {folder} lacks its tokenizer's files, such as tokenizer.json; copy them "
-            "from where the model came from."
-        )
-    if WEIGHTS in names or INDEX in names:
-        return
-    if any(name.endswith((".bin", ".pt", ".pth")) for name in names):
-        raise CheckpointError(
-            f"The weights in {folder} are a pickle (.bin), and opening one can run whatever its "
-            "author wrote there; if you trust the author, the command unpickle of Headscope's "
-            "command line writes them as safetensors."
-        )
-    raise CheckpointError(f"The folder {folder} lacks {WEIGHTS}.")
 
 
 def _stored_elements(folder: Path) -> int:

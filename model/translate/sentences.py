@@ -119,6 +119,10 @@ class ModelWithVocabulary:
         ids = self._encoded(text, "text")
         if not ids:
             raise TextError("The text is empty; type a sentence to translate.")
+        languages = self.tokenizer.languages
+        if languages and self.tokenizer.pieces(ids[:1])[0] not in languages:
+            # The first token of every picture then says which.
+            ids = [*self.tokenizer.encode(languages[0]), *ids]
         self._require_room(ids, text, "text")
         letters = set(normalize(text)) - {" "}
         if letters and letters <= set(self.tokenizer.unseen_characters(text)):

@@ -18,11 +18,10 @@ from model.checkpoints.checkpoint import (
     CONFIG,
     is_single_stack,
     load_single_stack,
-    own_file,
-    read_json,
+    read_config,
 )
+from model.checkpoints.import_hf import says_model_type
 from model.checkpoints.shipped import checkpoint_folder
-from model.paper.config import TransformerConfig
 from model.paper.single_stack import DecoderOnly, SingleStack
 from model.paper.tokenizer import Tokenizer
 from model.record.recording import recording
@@ -51,14 +50,16 @@ def _is_reader(directory: Path, changed: int, size: int) -> bool:
 
 def reader_facts(directory: Path) -> FolderFacts:
     """The facts in a folder's configuration without its model; errors as of `read_json`."""
-    if is_foreign(directory):
+    if says_model_type(directory):
         return folder_facts(directory)
-    config = TransformerConfig.from_dict(read_json(own_file(directory, CONFIG)))
+    config = read_config(directory)
     return FolderFacts("", config.single_stack, sizes_of(config.to_dict()))
 
 
 def load_reader(directory: str | os.PathLike[str], *, device: str = "auto") -> Reader:
     """The model in a folder, or of a name that comes with Headscope; ours or Hugging Face's.
+
+    A Hugging Face model of any class is run by transformers and recorded from outside.
 
     The device is "auto", "cpu", "cuda" or "cuda:1".
 
@@ -67,7 +68,7 @@ def load_reader(directory: str | os.PathLike[str], *, device: str = "auto") -> R
         DeviceError: if the machine has no such device.
     """
     folder = checkpoint_folder(directory)
-    if is_foreign(folder):
+    if says_model_type(folder):
         return load_foreign(folder, device=device)
     return StackReader.load(folder, device=device)
 

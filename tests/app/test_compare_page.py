@@ -152,11 +152,11 @@ def test_two_models_are_compared_head_by_head(open_compare: OpenApp, tmp_path: P
     assert alike_words(pair) in [each.value for each in app.markdown]
     assert not sent(app)["puts"]
     # One of Hugging Face's, with other tokens, fewer layers and fewer heads.
-    save_foreign(tmp_path / "marian", "marian")
-    app = open_compare(folder=tmp_path, versus="model", other_model="marian")
+    save_foreign(tmp_path / "bart", "bart")
+    app = open_compare(folder=tmp_path, versus="model", other_model="bart")
     assert "Second model" in [each.label for each in app.selectbox]
-    assert app.session_state["compare-other_model"] == "marian"
-    assert sent(app)["names"] == ["en-de", "marian"]
+    assert app.session_state["compare-other_model"] == "bart"
+    assert sent(app)["names"] == ["en-de", "bart"]
     assert "beside" in sent(app)["kinds"][0]["heads"][0]["said"]
 
 

@@ -14,7 +14,7 @@ from tests.kit.tiny_checkpoint import write_tiny_checkpoint
 
 pytestmark = pytest.mark.slow
 
-FAMILIES = ("marian", "gpt2", "bert", "bert-body")
+FAMILIES = ("bart", "gpt2", "bert", "bert-body")
 
 
 @pytest.fixture(scope="module")
@@ -40,17 +40,17 @@ def text_of(app: AppTest) -> str:
 
 
 def test_the_menu_offers_them_beside_ours(open_foreign):
-    app = open_foreign("marian")
+    app = open_foreign("bart")
     menu = app.selectbox(key="checkpoint")
     assert menu.options == ["en-de", *sorted(FAMILIES)]
-    assert menu.value == "marian"
-    assert app.query_params["checkpoint"] == "marian"
+    assert menu.value == "bart"
+    assert app.query_params["checkpoint"] == "bart"
 
 
 @pytest.mark.parametrize(
     ("family", "kinds"),
     [
-        ("marian", {"encoder", "decoder", "cross"}),
+        ("bart", {"encoder", "decoder", "cross"}),
         ("gpt2", {"decoder"}),
         ("bert", {"encoder"}),
         ("bert-body", {"encoder"}),

@@ -22,6 +22,12 @@ def model_facts(model: Translator) -> str:
         f"{'a vocabulary' if config.target_vocab_size is None else 'vocabularies'} of "
         f"{config.vocabularies}, at most {config.max_positions} tokens a sentence."
     ]
+    if languages := model.tokenizer.languages:
+        lines.append(
+            f"It writes {count_of(len(languages), 'language')}: a text begins with the one to "
+            f"write, such as `{languages[-1]}`, and without one the model writes "
+            f"`{languages[0]}`."
+        )
     lines += _training(model.metrics)
     tested = model.metrics.get("test")
     if task is not None:

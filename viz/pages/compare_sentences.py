@@ -56,14 +56,16 @@ def choose_sentence(question: OfModel) -> None:
         placeholder="Second sentence",
         width=340 if is_narrow() else 460,
     )
-    st.menu_button(
-        "Pairs",
-        opening.pairs_for(question.checkpoint),
-        key=KEYS("pairs"),
-        type="tertiary",
-        format_func=lambda pair: f"{escape_markdown(pair[0])} · {escape_markdown(pair[1])}",
-        on_click=take_pair,
-    )
+    # A model that reads neither English nor the sentences of its folder has none.
+    if pairs := opening.pairs_for(question.checkpoint):
+        st.menu_button(
+            "Pairs",
+            pairs,
+            key=KEYS("pairs"),
+            type="tertiary",
+            format_func=lambda pair: f"{escape_markdown(pair[0])} · {escape_markdown(pair[1])}",
+            on_click=take_pair,
+        )
 
 
 def take_pair() -> None:

@@ -337,9 +337,10 @@ def _show_warnings(
             f"“\u2068{escape_markdown(character_name(character))}\u2069”"
             for character in [*unseen][:MAX_UNSEEN]
         )
+        how = "as unknown" if model.tokenizer.has_table else "byte by byte"
         more = f" and {len(unseen) - MAX_UNSEEN} more" if len(unseen) > MAX_UNSEEN else ""
         st.warning(
-            f"{model.never_saw('these')} and reads them byte by byte: {listed}{more}.",
+            f"{model.never_saw('these')} and reads them {how}: {listed}{more}.",
             icon=":material/warning:",
         )
     if wrong is not None:

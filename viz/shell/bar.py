@@ -49,7 +49,7 @@ from viz.service.questions import OfModel, OfReader, OfTrace, Question
 from viz.service.versions import snapshot_of, version_of
 from viz.shell import address, inquiry_field, opening, stage, uploaded_trace
 from viz.shell.answer import WRITTEN, offer_example, show_answer, thousands
-from viz.shell.language import LANGUAGES, is_foreign
+from viz.shell.language import LANGUAGES, USUAL, is_foreign
 
 DIMMED = "The dimmed part below still shows the previous sentence"
 
@@ -264,6 +264,8 @@ def _suit(folder: Path) -> None:
         opening.bring(sentence=SENTENCE.default, target="")
     elif examples := session.examples(folder):
         opening.bring(sentence=examples[0].source, target="")
+    elif pair[0] in USUAL:
+        opening.bring(sentence=USUAL[pair[0]], target="")
 
 
 def reads(folder: Path, sentence: str) -> bool:

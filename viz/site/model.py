@@ -140,6 +140,11 @@ def require_runs(config: Mapping[str, object]) -> None:
             "A page translates, which takes an encoder and a decoder, and this model has one of "
             "the two; open it in the app."
         )
+    if "model_type" in config or config.get("output_bias"):
+        raise PackError(
+            "A page runs models with Headscope's own vocabularies, and this one has those of a "
+            "Hugging Face folder; open it in the app."
+        )
     if config.get("target_vocab_size") is not None:
         raise PackError("A page holds one vocabulary, and this model has two; open it in the app.")
 

@@ -408,8 +408,12 @@ def test_models_that_the_engine_lacks_are_refused(tmp_path: Path, field: str, va
 
 @pytest.mark.parametrize(
     "changes",
-    [{"scoring": "additive_shared", "d_a": 7}, {"activation": "gelu", "tie_embeddings": False}],
-    ids=["additive_shared", "gelu"],
+    [
+        {"scoring": "additive_shared", "d_a": 7},
+        {"activation": "gelu", "tie_embeddings": False},
+        {"activation": "swish", "unwritten": (0, 2)},
+    ],
+    ids=["additive_shared", "gelu", "swish"],
 )
 def test_choices_that_no_shipped_model_makes_run_as_in_python(
     tmp_path: Path, changes: dict[str, Any]

@@ -114,7 +114,7 @@ def test_half_a_model_is_asked_only_of_its_weights(folder: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("family", "kinds"),
-    [("gpt2", {"decoder"}), ("bert", {"encoder"}), ("marian", {"encoder", "decoder", "cross"})],
+    [("gpt2", {"decoder"}), ("bert", {"encoder"}), ("bart", {"encoder", "decoder", "cross"})],
 )
 def test_another_library_s_model_is_asked_of_its_weights(
     tmp_path: Path, family: str, kinds: set[str]

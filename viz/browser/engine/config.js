@@ -4,10 +4,11 @@
 const RUN = {
   scoring: ["scaled_dot_product", "dot_product", "learned_temperature", "additive", "additive_shared"],
   positions: ["sinusoidal", "learned", "rotary", "alibi", "relative_bias"],
-  activation: ["relu", "gelu"],
+  activation: ["relu", "gelu", "swish"],
   norm: ["pre", "post"],
   head_layout: ["batched", "per_head"],
   fused_layout: ["stacked", "by_head"],
+  output_bias: ["false"],
 };
 
 const DEFAULTS = {
@@ -32,6 +33,8 @@ const DEFAULTS = {
   max_positions: 512,
   tie_embeddings: true,
   scale_embeddings: true,
+  output_bias: false,
+  unwritten: null,
   pad_id: 0,
   unk_id: 1,
   bos_id: 2,

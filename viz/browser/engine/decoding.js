@@ -230,9 +230,9 @@ function byScore(one, other) {
   return other.score - one.score;
 }
 
-/** Ids that are never written: <pad>, <s> and <unk>. @type {(config: ModelConfig) => Set<number>} */
+/** Ids that are never written. @type {(config: ModelConfig) => Set<number>} */
 export function unsayable(config) {
-  return new Set([config.pad_id, config.bos_id, config.unk_id]);
+  return new Set(config.unwritten ?? [config.pad_id, config.bos_id, config.unk_id]);
 }
 
 /** @type {(model: Transformer, source: number[], maxLength: number | null) => number} */

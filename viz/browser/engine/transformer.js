@@ -53,7 +53,11 @@ class Residual {
 }
 
 /** @type {Record<string, (x: number) => number>} */
-const ACTIVATIONS = { relu: (x) => (x < 0 ? 0 : x), gelu: (x) => (x / 2) * (1 + erf(x * Math.SQRT1_2)) };
+const ACTIVATIONS = {
+  relu: (x) => (x < 0 ? 0 : x),
+  gelu: (x) => (x / 2) * (1 + erf(x * Math.SQRT1_2)),
+  swish: (x) => x / (1 + Math.exp(-x)),
+};
 
 /** The error function, to 1.5e-7 (Abramowitz and Stegun 1964, 7.1.26). @type {(x: number) => number} */
 function erf(x) {

@@ -27,6 +27,8 @@ interface ModelConfig {
   max_positions: number;
   tie_embeddings: boolean;
   scale_embeddings: boolean;
+  output_bias: boolean;
+  unwritten: number[] | null;
   pad_id: number;
   unk_id: number;
   bos_id: number;

@@ -1,0 +1,338 @@
+"""Hugging Face folders of our Transformer, read without transformers and compared with it."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from headscope.__main__ import main
+from model.checkpoints.checkpoint import (
+    CheckpointError,
+    language_pair,
+    load_checkpoint,
+    read_config,
+)
+from model.checkpoints.export_hf import hugging_face_state
+from model.checkpoints.import_hf import is_importable
+from model.paper.search import Search
+from model.translate.text_models import is_reader
+from model.translate.translator import Translator, load
+from tests.kit.foreign_folders import save_foreign
+from tests.kit.marian_folders import LANGUAGES, save_marian
+from tests.kit.tiny_checkpoint import PAIRS
+
+pytestmark = pytest.mark.slow
+
+CHECKPOINTS = Path(__file__).parents[3] / "checkpoints"
+VARIANTS: dict[str, dict[str, Any]] = {
+    "swish": {},
+    "in parts": {"shard": "40KB"},
+    "several languages": {"languages": LANGUAGES},
+    "two vocabularies": {"separate": True},
+    "bpe": {"kind": "bpe"},
+    "relu, unscaled": {"activation_function": "relu", "scale_embedding": False},
+    "untied": {"tie_word_embeddings": False},
+    "tc-big": {
+        **{"d_model": 128, "encoder_attention_heads": 16, "decoder_attention_heads": 16},
+        **{"encoder_layers": 6, "decoder_layers": 6, "activation_function": "relu"},
+    },
+}
+ODD = (
+    *("", " ", "\t", "a\tb\nc", "“Hi” – he said… it's »so«", "don't; ~!", "  two  spaces "),
+    *("猫 and 😀", "Привет", "مرحبا", "ﬁne ½ Ⅷ e\u0301", "so\xadft\u200b \x07\ufeff", "A" * 300),
+    *("▁under▁score <0x41>", ">>ces<< The cat", ">>xyz<< The cat", ">> a << b", "a >>ces<< b"),
+    *("1.234,5 %", "\u2028a", "q", "<s> and [MASK]"),
+)
+
+
+class Opened:
+    """A folder as we read it, and as transformers does."""
+
+    def __init__(self, folder: Path, **variant: Any) -> None:
+        self.folder = folder
+        self.theirs, self.tokenizer = save_marian(folder, **variant)
+        # Their own attention is what can be asked for its weights.
+        self.theirs.set_attn_implementation("eager")
+        self.ours: Translator = load(folder, device="cpu")
+
+
+@pytest.fixture(scope="module", params=VARIANTS)
+def opened(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Opened:
+    return Opened(tmp_path_factory.mktemp("marian") / "opus-mt-en-cs", **VARIANTS[request.param])
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Opened:
+    return Opened(tmp_path_factory.mktemp("trained") / "opus-mt-en-de", steps=150)
+
+
+def random_ids(opened: Opened, length: int, seed: int) -> list[int]:
+    most = opened.ours.model.config.pad_id
+    return torch.randint(2, most, (length,), generator=torch.manual_seed(seed)).tolist()
+
+
+@pytest.mark.parametrize("length", [1, 7, 60, 200])
+def test_logits_and_every_weight_are_theirs(opened, length):
+    sources, targets = (random_ids(opened, length, seed) for seed in (1, 2))
+    start = opened.ours.model.config.bos_id
+    (trace,) = opened.ours._record([""], [[*sources, 0]], None, [[*targets, 0]])
+    with torch.no_grad():
+        output = opened.theirs(
+            input_ids=torch.tensor([[*sources, 0]]),
+            decoder_input_ids=torch.tensor([[start, *targets]]),
+            output_attentions=True,
+        )
+        ours = opened.ours.model(torch.tensor([[*sources, 0]]), torch.tensor([[start, *targets]]))
+    torch.testing.assert_close(ours, output.logits, atol=2e-5, rtol=1e-5)
+    given = (output.encoder_attentions, output.decoder_attentions, output.cross_attentions)
+    by_kind = dict(zip(("encoder", "decoder", "cross"), given, strict=True))
+    assert len(trace.maps) == sum(map(len, given))
+    for site, found in trace.maps.items():
+        expected = by_kind[site.kind][site.layer][0].numpy()
+        np.testing.assert_allclose(found.weights, expected, atol=2e-5, rtol=0, err_msg=str(site))
+
+
+def test_in_a_padded_batch_logits_are_theirs(opened):
+    pad, start = opened.ours.model.config.pad_id, opened.ours.model.config.bos_id
+    source, target = (
+        torch.nn.utils.rnn.pad_sequence(
+            [torch.tensor([*first, *random_ids(opened, n, n + 9)]) for n in (5, 2, 17)],
+            batch_first=True,
+            padding_value=pad,
+        )
+        for first in ((), (start,))
+    )
+    with torch.no_grad():
+        expected = opened.theirs(
+            input_ids=source, attention_mask=(source != pad).long(), decoder_input_ids=target
+        ).logits
+        found = opened.ours.model(source, target)
+    real = target != pad
+    real[:, 0] = True
+    torch.testing.assert_close(found[real], expected[real], atol=2e-5, rtol=1e-5)
+
+
+def test_ids_and_texts_are_those_of_their_tokenizer(opened):
+    own, theirs = opened.ours.tokenizer, opened.tokenizer
+    for text in (*ODD, *(text for pair in PAIRS for text in pair)):
+        assert [*own.encode(text), 0] == theirs(text).input_ids, text
+        assert [*own.target.encode(text), 0] == theirs(text_target=text).input_ids, text
+    for _, german in PAIRS:
+        ids = own.target.encode(german)
+        assert own.target.decode([*ids, 0]) == theirs.decode(ids, skip_special_tokens=True)
+
+
+def test_marks_in_a_text_are_letters(opened):
+    # Their tokenizer would end the text there.
+    special = {opened.ours.model.config.pad_id, 0}
+    assert not special & {*opened.ours.tokenizer.encode("a </s> b <pad>")}
+
+
+@pytest.mark.parametrize("beam", [1, 4])
+def test_translations_are_those_of_generate(trained, beam):
+    search = Search(beam=beam, length_penalty=0)
+    found = set()
+    for text, german in PAIRS:
+        given = trained.tokenizer(text, return_tensors="pt")
+        ids = trained.theirs.generate(
+            **given,
+            num_beams=beam,
+            length_penalty=0.0,
+            early_stopping="never" if beam > 1 else False,
+        )
+        translation = trained.ours.translate(text, search=search)
+        assert list(translation.token_ids) == ids[0, 1:].tolist()
+        found.add(translation.text == german)
+    assert True in found
+
+
+def test_what_must_not_be_written_is_not(tmp_path):
+    plain = Opened(tmp_path / "plain", steps=150)
+    text = PAIRS[0][0]
+    first = plain.ours.translate(text, search=Search(beam=1)).token_ids[0]
+    pad = plain.ours.model.config.pad_id
+    for name, words in (("bad_words_ids", [[pad], [first]]), ("suppress_tokens", [first])):
+        settings = tmp_path / "plain" / "generation_config.json"
+        kept = settings.read_text()
+        settings.write_text(json.dumps(json.loads(kept) | {name: words}))
+        barred = load(tmp_path / "plain", device="cpu")
+        assert first in barred.model.config.barred
+        assert barred.translate(text, search=Search(beam=1)).token_ids[0] != first
+        settings.write_text(kept)
+
+
+def test_a_text_begins_with_its_language(tmp_path):
+    opened = Opened(tmp_path / "opus-mt-en-zlw", languages=LANGUAGES)
+    assert opened.ours.tokenizer.languages == LANGUAGES
+    trace = opened.ours.trace(">>slk<< The cat eats.")
+    assert trace.source.tokens[:2] == (">>slk<<", "▁")
+    # Without one, the first.
+    plain = opened.ours.trace("The cat eats.")
+    assert plain.source.tokens == (">>ces<<", *trace.source.tokens[1:])
+    assert not load(CHECKPOINTS / "toy-copy-pre-norm").tokenizer.languages
+
+
+@pytest.mark.parametrize(
+    "name", ["en-de", "de-en", "en-fr", "en-de-learned", "en-de-childhood", "toy-copy-pre-norm"]
+)
+def test_what_we_export_comes_back_the_same(name, tmp_path, capsys):
+    if name == "en-de-learned":
+        assert main(["export-hf", name, str(tmp_path / name)]) == 1
+        assert "positions learned" in capsys.readouterr().err
+        return
+    assert main(["export-hf", name, str(tmp_path / name)]) == 0
+    ours, back = (load(each, device="cpu") for each in (CHECKPOINTS / name, tmp_path / name))
+    mine, again = (hugging_face_state(each.model) for each in (ours, back))
+    assert not again.pop("final_logits_bias").any()
+    torch.testing.assert_close(again, mine, atol=0, rtol=0)
+    examples = json.loads((CHECKPOINTS / name / "examples.json").read_bytes())
+    for each in examples[:2]:
+        one, other = (model.translate(each["source"]) for model in (ours, back))
+        assert (one.token_ids, one.text) == (other.token_ids, other.text)
+        assert one.log_probs == pytest.approx(other.log_probs, abs=1e-5)
+
+
+@pytest.mark.parametrize("variant", ["swish", "two vocabularies", "several languages"])
+def test_import_hf_writes_a_checkpoint_of_the_same_model(variant, tmp_path, capsys):
+    opened = Opened(tmp_path / "hf", **VARIANTS[variant])
+    assert main(["import-hf", str(opened.folder), "--out", str(tmp_path / "own")]) == 0
+    assert not is_importable(tmp_path / "own")
+    own = load(tmp_path / "own", device="cpu")
+    assert own.model.config == opened.ours.model.config
+    assert main(["export-hf", str(tmp_path / "own"), str(tmp_path / "again")]) == 1
+    assert "it came from a Hugging Face folder" in capsys.readouterr().err
+    assert own.tokenizer.languages == opened.ours.tokenizer.languages
+    text = "The cat sat on the mat."
+    one, other = (each.translate(text) for each in (opened.ours, own))
+    assert (one.token_ids, one.log_probs, one.text) == (
+        other.token_ids,
+        other.log_probs,
+        other.text,
+    )
+
+
+def test_import_hf_refuses_what_it_cannot_write_or_read(checkpoint_folder, tmp_path, capsys):
+    assert main(["import-hf", str(checkpoint_folder), "--out", str(tmp_path / "new")]) == 1
+    assert "is no Hugging Face folder" in capsys.readouterr().err
+    save_foreign(tmp_path / "bert", "bert")
+    assert main(["import-hf", str(tmp_path / "bert"), "--out", str(tmp_path / "new")]) == 1
+    assert "its class is bert" in capsys.readouterr().err
+    assert not (tmp_path / "new").exists()
+    save_marian(tmp_path / "hf")
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "mine").write_bytes(b"mine")
+    assert main(["import-hf", str(tmp_path / "hf"), "--out", str(tmp_path / "full")]) == 1
+    assert "it is not empty; name a new folder" in capsys.readouterr().err
+    assert [each.name for each in (tmp_path / "full").iterdir()] == ["mine"]
+
+
+def test_neither_transformers_nor_a_network_is_needed(tmp_path):
+    save_marian(tmp_path / "hf")
+    asked = (
+        "import sys\n"
+        "sys.modules['transformers'] = None\n"
+        "from headscope.__main__ import main\n"
+        f"sys.exit(main(['translate', '--model', {str(tmp_path / 'hf')!r}, 'The cat eats.']))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", asked], capture_output=True, text=True, check=False, timeout=120
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.strip()
+
+
+def change(file: Path, **values: object) -> None:
+    file.write_text(json.dumps(json.loads(file.read_text()) | values))
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ({"model_type": "bart"}, "its class is bart, and only marian and pegasus are"),
+        ({"architectures": ["MarianForCausalLM"]}, "MarianForCausalLM does not turn text into"),
+        ({"decoder_ffn_dim": 96}, "encoder_ffn_dim is 48 and decoder_ffn_dim is 96"),
+        ({"decoder_attention_heads": 2}, "encoder_attention_heads is 4 and decoder_attention"),
+        ({"activation_function": "tanh"}, "its activation_function is tanh"),
+    ],
+    ids=str,
+)
+def test_another_model_is_recorded_from_outside_and_the_difference_said(tmp_path, values, said):
+    save_marian(tmp_path / "hf")
+    assert not is_reader(tmp_path / "hf")
+    change(tmp_path / "hf" / "config.json", **values)
+    assert is_reader(tmp_path / "hf")
+    with pytest.raises(CheckpointError, match=said):
+        load(tmp_path / "hf")
+
+
+@pytest.mark.parametrize(
+    ("damage", "said"),
+    [
+        (
+            lambda folder: (folder / "model.safetensors").rename(folder / "pytorch_model.bin"),
+            "are a pickle .* unpickle",
+        ),
+        (lambda folder: (folder / "vocab.json").unlink(), r"lacks a readable .*vocab\.json"),
+        (lambda folder: (folder / "target.spm").write_bytes(b"no"), "not a SentencePiece model"),
+        (
+            lambda folder: change(folder / "vocab.json", ox=10**6),
+            r"gives the piece 'ox' no id below",
+        ),
+        (lambda folder: change(folder / "config.json", d_model=64), "do not fit its configuration"),
+        (lambda folder: change(folder / "config.json", vocab_size="x"), "vocab_size"),
+        (lambda folder: change(folder / "config.json", eos_token_id=[0, 1]), "not the id of"),
+        (
+            lambda folder: change(folder / "config.json", quantization_config={"bits": 4}),
+            "are quantised",
+        ),
+    ],
+    ids=range(8),
+)
+def test_a_damaged_folder_is_refused_in_a_sentence(
+    tmp_path: Path, damage: Callable[[Path], Any], said: str
+) -> None:
+    save_marian(tmp_path / "hf")
+    damage(tmp_path / "hf")
+    with pytest.raises(CheckpointError, match=said):
+        load(tmp_path / "hf")
+
+
+def test_stored_positions_must_be_the_sinusoids(tmp_path):
+    from safetensors.torch import load_file, save_file
+
+    theirs, _ = save_marian(tmp_path / "hf")
+    weights = tmp_path / "hf" / "model.safetensors"
+    table = theirs.model.encoder.embed_positions.weight.detach()
+    for rows in (table.half(), table + 0.1):
+        name = "model.encoder.embed_positions.weight"
+        save_file(load_file(weights) | {name: rows.contiguous()}, weights)
+        if rows.dtype == torch.float16:
+            assert load_checkpoint(tmp_path / "hf").model
+        else:
+            with pytest.raises(CheckpointError, match="positions other than the sinusoids"):
+                load_checkpoint(tmp_path / "hf")
+
+
+@pytest.mark.parametrize(
+    ("name", "pair"),
+    [
+        ("opus-mt-en-de", ("en", "de")),
+        ("opus-mt-tc-big-en-tr", ("en", "tr")),
+        ("opus-mt-en-ROMANCE", ("", "")),
+        ("en-de-small", ("en", "de")),
+    ],
+)
+def test_the_name_of_a_folder_gives_its_languages(name, pair):
+    assert language_pair(name) == pair
+
+
+def test_a_configuration_is_read_without_the_weights(tmp_path):
+    save_marian(tmp_path / "hf")
+    (tmp_path / "hf" / "model.safetensors").unlink()
+    assert read_config(tmp_path / "hf").activation == "swish"
