@@ -87,16 +87,16 @@ def read_arrays(
 
     Args:
         file: its path, or the open file.
-        most_bytes: of all arrays together; None for `MOST_BYTES` of those that are read now.
+        most_bytes: of all arrays together that are read now; None for `MOST_BYTES`.
         stays: whether an array of that name may be left in a large file, if the file has a path.
     """
+    most = MOST_BYTES if most_bytes is None else most_bytes
     if isinstance(file, str | os.PathLike):
         with open(file, "rb") as opened:
             if os.path.isfile(file):
                 same = StoredFile(io.FileIO(os.dup(opened.fileno())))
-                return _read_zip(opened, most_bytes, same, stays)
-            return read_arrays(opened, most_bytes, stays)
-    most = MOST_BYTES if most_bytes is None else most_bytes
+                return _read_zip(opened, most, same, stays)
+            return read_arrays(opened, most, stays)
     if not file.seekable():
         start = file.read(len(npy.MAGIC_PREFIX))
         _require_zip(start)
@@ -116,7 +116,7 @@ def _require_zip(start: bytes) -> None:
 
 
 def _read_zip(
-    file: BinaryIO, most_bytes: int | None, stored: StoredFile | None, stays: Callable[[str], bool]
+    file: BinaryIO, most_bytes: int, stored: StoredFile | None, stays: Callable[[str], bool]
 ) -> dict[str, Entry]:
     file.seek(0)
     _require_zip(file.read(len(npy.MAGIC_PREFIX)))
@@ -124,10 +124,10 @@ def _read_zip(
         with zipfile.ZipFile(file) as archive:
             entries = archive.infolist()
             total = sum(entry.file_size for entry in entries)
-            if most_bytes is not None and total > most_bytes:
+            if stored is None and total > most_bytes:
                 raise _too_large(most_bytes)
             arrays: dict[str, Entry] = {}
-            left = MOST_BYTES
+            left = most_bytes
             for entry in entries:
                 name = entry.filename.removesuffix(".npy")
                 if name in arrays:
@@ -141,7 +141,7 @@ def _read_zip(
                 if found is None:
                     left -= entry.file_size
                     if left < 0:
-                        raise _too_large(MOST_BYTES)
+                        raise _too_large(most_bytes)
                     found = _array(name, archive.read(entry))
                 arrays[name] = found
             return arrays

@@ -165,8 +165,8 @@ class Trace(ArrayValue, Sized):
 
         Args:
             file: its path, or the open file.
-            most_bytes: larger arrays, all together, are refused before any is read; None for any
-                size that stays in the file, and for 1 GiB of what is read.
+            most_bytes: of arrays that are read now, all together; None for 1 GiB. What stays in
+                the file may have any size.
 
         Raises:
             TraceError: if the file is damaged, too large or no trace, its arrays disagree, or its

@@ -82,8 +82,8 @@ DELETED_TOGETHER = 31
 QUICK_SECONDS = 0.3
 """Nothing is said about waiting for an answer that comes sooner."""
 
-MOST_TRACE_BYTES = 2 << 30
-"""The most bytes of the arrays in one file, which stay in it until they are shown."""
+MOST_TRACE_BYTES = 256 << 20
+"""The most bytes that are read of one file at once: many people open theirs in one server."""
 
 MAX_FILES = 4
 """How many traces from files are kept for everybody."""
