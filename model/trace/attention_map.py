@@ -225,8 +225,8 @@ class Tokens(Brief):
 
     @classmethod
     def times(cls, count: int, seconds: float) -> Tokens:
-        """Positions of a sound, one every so many seconds, as "1.28 s"."""
-        return cls.unnamed(f"{place * seconds:.2f} s" for place in range(count))
+        """Positions of a sound, one every so many seconds, as "1.28s"."""
+        return cls.unnamed(f"{place * seconds:.2f}s" for place in range(count))
 
 
 def _spelled(tokens: tuple[str, ...], ids: tuple[int, ...], marked: bool) -> Tokens:

@@ -293,7 +293,7 @@ def test_a_trace_gives_its_maps_by_kind_and_layer() -> None:
 
 def test_patches_and_times_are_named_in_their_order() -> None:
     assert Tokens.grid(2, 3).tokens == ("0,0", "0,1", "0,2", "1,0", "1,1", "1,2")
-    assert Tokens.times(3, 0.02).tokens == ("0.00 s", "0.02 s", "0.04 s")
+    assert Tokens.times(3, 0.02).tokens == ("0.00s", "0.02s", "0.04s")
 
 
 def test_some_sites_of_a_trace_are_a_trace_of_the_same_text() -> None:
