@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 from model.brief import Brief
@@ -47,7 +48,8 @@ class Offer(Brief):
     """How the decoder's last row becomes the next token (section 3.4).
 
     Attributes:
-        hidden: the decoder's output after the last token, (d_model,).
+        hidden: the decoder's output after the last token, (d_model,), followed by a 1 where logits
+            have a bias, which then ends each row.
         tokens: the likeliest tokens that may be written, likeliest first.
         rows: theirs of the output matrix, (token, d_model).
         logits: the products of the two, (token,).
@@ -120,7 +122,10 @@ def offer_on(translator: Translator, read: Sequence[int], written: Sequence[int]
     n_choosable = int(choosable.isfinite().sum())
     best, ids = choosable.topk(min(OFFERED, n_choosable))
     shares = logits.softmax(dim=-1)[ids]
-    numbers = (hidden, model.output.weight[ids], best, shares)
+    own = model.output.weight[ids]
+    if (bias := model.output.bias) is not None:
+        hidden, own = F.pad(hidden, (0, 1), value=1), torch.cat([own, bias[ids, None]], dim=1)
+    numbers = (hidden, own, best, shares)
     vector, rows, top, likely = (each.float().cpu().numpy() for each in numbers)
     tokens = translator.target_tokens(ids.tolist())
     return Offer(vector, tokens, rows, top, likely, len(logits))

@@ -28,6 +28,7 @@ from model.trace.attention_map import (
 )
 from model.trace.forms import NoForm, form
 from model.trace.head import Head
+from model.trace.other_outputs import fields_of_cache, fields_of_outputs
 from model.trace.rounded_weights import PRECISION, Bits
 from model.trace.trace_file import read_fields, write_fields
 
@@ -174,6 +175,41 @@ class Trace(ArrayValue, Sized):
             OSError: if the file cannot be opened.
         """
         return Trace(**read_fields(file, most_bytes))
+
+    @staticmethod
+    def from_transformers(
+        outputs: Any, tokenizer: Any, source: Any = None, *, target: Any = None, sentence: int = 0
+    ) -> Trace:
+        """The trace in outputs of Hugging Face's transformers that you already hold.
+
+        Args:
+            outputs: with output_attentions=True, of one pass, or of `generate` with
+                return_dict_in_generate=True: greedy, sampled or with beams.
+            tokenizer: theirs.
+            source: the ids that an encoder read, of one sentence or a batch; None without one.
+            target: the ids that a decoder read in one pass, likewise; `generate` says them itself.
+            sentence: which of a batch, or which sequence of `generate`.
+
+        Raises:
+            TraceError: if the outputs hold no attention, or the ids do not fit it.
+        """
+        return Trace(**fields_of_outputs(outputs, tokenizer, source, target, sentence))
+
+    @staticmethod
+    def from_transformer_lens(
+        cache: Mapping[str, Any], tokens: Tokens, *, sentence: int = 0
+    ) -> Trace:
+        """The trace in a cache of TransformerLens, with queries, keys and values where it has them.
+
+        Args:
+            cache: arrays by the names of hooks, such as blocks.0.attn.hook_pattern.
+            tokens: what the model read.
+            sentence: which of a batch.
+
+        Raises:
+            TraceError: if the cache holds no attention, or the tokens do not fit it.
+        """
+        return Trace(**fields_of_cache(cache, tokens, sentence))
 
     @property
     def _kinds(self) -> set[AttentionKind]:

@@ -31,6 +31,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "pre-norm, learned positions": {"norm": "pre", "positions": "learned"},
     "rotary positions": {"positions": "rotary"},
     "rotary positions, one module a head": {"positions": "rotary", "head_layout": "per_head"},
+    "as in Marian": {"output_bias": True, "activation": "swish", "bos_id": 0, "unwritten": (0, 5)},
     "free widths, no biases": {"d_k": 6, "d_v": 5, "attention_bias": False},
     "free widths, one matrix": {"d_k": 6, "d_v": 5, "fused_qkv": True},
     "free widths, one module a head": {"d_k": 6, "d_v": 5, "head_layout": "per_head"},

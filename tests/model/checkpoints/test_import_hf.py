@@ -20,6 +20,9 @@ from model.checkpoints.checkpoint import (
 )
 from model.checkpoints.export_hf import hugging_face_state
 from model.checkpoints.import_hf import is_importable
+from model.contrast.logit_terms import logit_terms
+from model.contrast.pairs import next_likeliest, pair_of
+from model.explain.block_outputs import offer_on
 from model.paper.search import Search
 from model.translate.text_models import is_reader
 from model.translate.translator import Translator, load
@@ -150,6 +153,16 @@ def test_translations_are_those_of_generate(trained, beam):
         assert list(translation.token_ids) == ids[0, 1:].tolist()
         found.add(translation.text == german)
     assert True in found
+
+
+def test_the_bias_is_part_of_what_logits_are_made_of(trained):
+    model, text = trained.ours, PAIRS[1][0]
+    trace = model.trace(text)
+    pair = pair_of(model, trace, 2, next_likeliest(model, trace, 2))
+    terms = logit_terms(model, trace, pair)
+    assert terms.total == pytest.approx(terms.difference, abs=1e-4)
+    offer = offer_on(model, trace.source.ids, trace.target.ids[:3])
+    np.testing.assert_allclose(offer.rows @ offer.hidden, offer.logits, atol=1e-4)
 
 
 def test_what_must_not_be_written_is_not(tmp_path):
