@@ -7,7 +7,8 @@ by hand (eager), each in a process of its own. Prints the plain pass, the record
 file, its memory above the plain pass, the saved file, and what opening it and its first head take;
 and of what one page can show, that page: what writing it takes, its size, in headless Chromium the
 time until its first picture and until another head is drawn, and the time of the slowest of twenty
-frames of coming closer.
+frames of coming closer; and in a running app the time from a visit to the first picture, and until
+another head is drawn.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from benchmarks._measure import write
 from benchmarks.browser import VIEWPORT, chromium
 from model.trace.attention_map import weights_in
 from model.trace.rounded_weights import Bits
+from tests.kit.running_app import serve
 from viz.heads.standalone import MOST_WEIGHTS
 
 T = TypeVar("T")
@@ -41,7 +43,9 @@ ATTENTION = ("sdpa", "eager")
 HEAD_WIDTH = 8
 
 CLOCK = """
-window.view = () => document.querySelector("#drawing")?.shadowRoot?.querySelector(".heads-view");
+const within = ({ shadowRoot }) => shadowRoot?.querySelector(".heads-view");
+// In a page, and among the components of an app.
+window.view = () => [...document.querySelectorAll("#drawing, div")].map(within).find(Boolean);
 const frame = () => new Promise(requestAnimationFrame);
 // Milliseconds since the page was asked for, or the last press, until something else is drawn.
 let pressed = 0;
@@ -105,6 +109,7 @@ def measure(layers: int, heads: int, tokens: int, attention: str, bits: Bits) ->
         _, head = timed(lambda: opened.attention("encoder", layers - 1).head(heads - 1))
         fits = weights_in(opened.maps.values()) <= MOST_WEIGHTS
         page = pictured(opened, Path(folder, "long.html")) if fits else {}
+        page |= in_app(file)
     return {
         "layers": layers,
         "heads": heads,
@@ -147,6 +152,25 @@ def pictured(trace: hs.Trace, file: Path) -> dict[str, float]:
         "other_head_ms": round(other),
         "frame_ms": round(max(frames)),
     }
+
+
+def in_app(file: Path) -> dict[str, float]:
+    """What a running app takes with a trace, from the visit on."""
+    environment = {"HEADSCOPE_TRACES": str(file)}
+    with serve("app.py", environment) as server, chromium() as browser:
+        # Its server has loaded what every page needs.
+        window = browser.new_page(viewport=VIEWPORT)
+        window.goto(f"{server.url}/masks?checkpoint=en-de")
+        window.locator(".headscope").first.wait_for(timeout=120_000)
+        window.close()
+        window = browser.new_page(viewport=VIEWPORT)
+        window.add_init_script(CLOCK)
+        window.goto(f"{server.url}/heads?checkpoint={file.name}", wait_until="commit")
+        opened = window.evaluate("() => window.painted('')")
+        before = window.evaluate("() => window.view().dataset.painted")
+        window.mouse.click(0.25 * VIEWPORT["width"], 0.4 * VIEWPORT["height"])
+        other = window.evaluate("before => window.painted(before)", before)
+    return {"app_picture_s": round(opened / 1000, 2), "app_other_head_ms": round(other)}
 
 
 def main(argv: list[str] | None = None) -> None:

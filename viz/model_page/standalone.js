@@ -2,10 +2,11 @@
 
 import { drawnDocument } from "../browser/canvas/document.js";
 import { part } from "../browser/canvas/dom.js";
+import { Guide } from "../browser/model_view/guide.js";
 import { ModelView } from "../browser/model_view/view.js";
 import { filmOfWalk } from "../browser/model_view/walk_film.js";
 
-const stands = drawnDocument((shadow) => new ModelView(part(shadow, ".model-view")));
+const stands = drawnDocument((shadow) => new ModelView(part(shadow, ".model-view"), { guides: (travel) => new Guide(travel) }));
 /** @type {Promise<(share: number) => void | Promise<void>> | null} */
 let film = null;
 

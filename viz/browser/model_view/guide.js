@@ -52,6 +52,11 @@ export class Guide {
     window.removeEventListener("headscope-walk-step", this.step);
   }
 
+  /** The button that begins the walk. */
+  get invitation() {
+    return this.walk.invitation;
+  }
+
   get parts() {
     return [this.walk.bubble, this.walk.root];
   }
@@ -95,6 +100,13 @@ export class Guide {
     if (plainKey(event) !== "w" || this.walk.invitation.hidden) return false;
     this.walk.start(this.travel.view.figure, this.walk.at);
     return true;
+  }
+
+  /** Follows a finger that draws to a side; whether somebody walks. @param {number} direction */
+  swiped(direction) {
+    const { walk } = this;
+    if (walk.walking) (direction > 0 ? walk.next() : walk.back());
+    return walk.walking;
   }
 
   /** @type {(question: StopQuestion, options: { signal: AbortSignal }) => Promise<StopAnswer>} */

@@ -90,6 +90,15 @@ export function saidOf(place, figure) {
   }
 }
 
+/** The model in words, in the place of its picture. @type {(figure: Figure) => string} */
+export function modelSaid(figure) {
+  const stacks = figure.stacks.map((stack) => {
+    const heads = stack.blocks.map(({ name, heads }) => tr("{name} with {n} heads", { name: lowered(name), n: heads }, "{name} with {n} head")).join(", ");
+    return tr("{name} of {n} layers: {heads}.", { name: stack.name, n: figure.depth(stack), heads }, "{name} of {n} layer: {heads}.");
+  });
+  return [...stacks, figure.said, figure.spoken(figure.arcs.frames - 1)].join(" ");
+}
+
 /** @type {(place: Extract<Place, { at: "added" }>, figure: PlacedFigure) => string} */
 function addedSaid({ stack: kind, layer }, figure) {
   const { name, tokens, added, blocks } = /** @type {PlacedStack & { added: Float32Array }} */ (stackNamed(figure, kind));

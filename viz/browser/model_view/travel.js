@@ -6,7 +6,6 @@ import { typing } from "../canvas/keys.js";
 import { wantsNoMotion } from "../canvas/page.js";
 import { fitting, panned, path, scaleOf, toScreen, toWorld, zoomed } from "./camera.js";
 import { Gestures, keyMeans } from "./gestures.js";
-import { Guide } from "./guide.js";
 import { Near } from "./near.js";
 import { Needs } from "./needs.js";
 import { saidOf } from "./place_words.js";
@@ -17,6 +16,7 @@ import { Showing } from "./showing.js";
 import { holds, placeAt, rectOf, spaceOf } from "./space.js";
 import { Switched } from "./switched.js";
 import { SmallMap, Trail } from "./trail.js";
+import { Unguided } from "./unguided.js";
 import { Way } from "./way.js";
 
 /** @import { ModelView } from "./view.js" */
@@ -63,7 +63,8 @@ export class Travel {
     this.near = new Near(this);
     this.switched = new Switched(this);
     this.scene = new Scene(this);
-    this.guide = new Guide(this);
+    /** @type {Guiding} */
+    this.guide = view.guides?.(this) ?? new Unguided();
     this.gestures = new Gestures(view.root, {
       isOut: () => this.isWhole,
       isRead: () => Boolean(view.beside) && !view.figure?.stage,
@@ -397,13 +398,9 @@ export class Travel {
 
   /** @param {number} direction */
   _swipe(direction) {
-    const { walk } = this.guide;
     // The finger has moved the picture, and so the place.
     this.place = this.grasped;
-    if (!walk.walking) {
-      if (!this.step(direction > 0 ? "ArrowRight" : "ArrowLeft")) this.go();
-    } else if (direction > 0) walk.next();
-    else walk.back();
+    if (!this.guide.swiped(direction) && !this.step(direction > 0 ? "ArrowRight" : "ArrowLeft")) this.go();
   }
 
   /** @type {(event: KeyboardEvent, key: string, at: { isHere: boolean, target: HTMLElement }) => boolean} */

@@ -66,6 +66,8 @@ interface FigureHeader extends ExplorerHeader {
 }
 
 type Figure = import("./payload.js").Figure;
+/** What leads through the model, as of guide.js. */
+type Guiding = Pick<import("./guide.js").Guide, "parts" | "ways" | "stop" | "moves" | "share" | "beside" | "take" | "measure" | "came" | "dispose" | "key" | "swiped"> & { invitation: HTMLElement | string };
 type Inks = import("./blocks.js").Inks;
 type Moment = ReturnType<import("./timeline.js").Timeline["at"]>;
 

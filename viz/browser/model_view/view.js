@@ -4,12 +4,13 @@ import { element, fitted } from "../canvas/dom.js";
 import { escapable } from "../canvas/escape.js";
 import { plainKey, typing } from "../canvas/keys.js";
 import { pageTheme, roomWithin, wantsNoMotion } from "../canvas/page.js";
-import { labelled, lowered, tr } from "../canvas/wording.js";
+import { labelled, tr } from "../canvas/wording.js";
 import { HeadTiles, positionsImage } from "./blocks.js";
 import { Headline } from "./headline.js";
 import { Offers } from "./offers.js";
 import { drawOver, drawResidual } from "./over.js";
 import { Figure } from "./payload.js";
+import { modelSaid } from "./place_words.js";
 import { legal, parsed, spelled } from "./places.js";
 import { Player } from "./player.js";
 import { sizesOf } from "./sizes.js";
@@ -92,9 +93,11 @@ export class ModelView {
    * @param {object} options
    * @param {ModelEngine | null} [options.engine] - of the page; else the payload says where to ask.
    * @param {Beside | null} [options.beside] - the panel beside which one stands at a head.
+   * @param {((travel: Travel) => Guiding) | null} [options.guides] - makes what leads through the model; null where nothing does.
    */
-  constructor(root, { engine = null, beside = null } = {}) {
+  constructor(root, { engine = null, beside = null, guides = null } = {}) {
     this.root = root;
+    this.guides = guides;
     this.engine = engine;
     this.beside = beside;
     this.player = new Player(this);
@@ -202,7 +205,7 @@ export class ModelView {
     this.canvas = element("canvas", "overlay space", { "aria-hidden": "true" });
     this.tip = element("div", "tip", { "aria-hidden": "true", hidden: "" });
     this.spoken = element("p", "spoken", { "aria-live": "polite" });
-    const alt = element("p", "spoken", { id: "model-alt" }, this._alternative());
+    const alt = element("p", "spoken", { id: "model-alt" }, modelSaid(figure));
     const picture = element("div", "figure", { role: "group", "aria-label": tr("The model"), "aria-describedby": "model-alt" });
     this.stacks = figure.stacks.map((stack) => new Stack(this, stack));
     picture.append(...this.stacks.map(({ made }) => made));
@@ -215,15 +218,6 @@ export class ModelView {
     // Not moved yet.
     this.travel.scene.drawn = { across: 1, up: 1 };
     this.root.replaceChildren(this.world, this.canvas, this.tip, alt, this.spoken, ...this.travel.build());
-  }
-
-  _alternative() {
-    const { figure } = this;
-    const stacks = figure.stacks.map((stack) => {
-      const heads = stack.blocks.map(({ name, heads }) => tr("{name} with {n} heads", { name: lowered(name), n: heads }, "{name} with {n} head")).join(", ");
-      return tr("{name} of {n} layers: {heads}.", { name: stack.name, n: figure.depth(stack), heads }, "{name} of {n} layer: {heads}.");
-    });
-    return [...stacks, figure.said, figure.spoken(figure.arcs.frames - 1)].join(" ");
   }
 
   /** Adds a link to a page, if that page can show this model.

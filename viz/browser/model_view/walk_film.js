@@ -3,6 +3,7 @@
 import { path } from "./camera.js";
 import { MODEL } from "./places.js";
 
+/** @import { Guide } from "./guide.js" */
 /** @import { ModelView } from "./view.js" */
 
 // The shares of a stop's time at which the camera is there, and its picture too. The rest is for reading.
@@ -19,7 +20,7 @@ const fileAnswers = () => new Promise((done) => setTimeout(done));
  * @type {(view: ModelView) => Promise<(share: number) => Promise<void>>} */
 export async function filmOfWalk(view) {
   const { travel } = view;
-  const { guide } = travel;
+  const guide = /** @type {Guide} */ (travel.guide);
   const { stops } = guide.walk;
   view.show(1);
   travel.go(MODEL);
