@@ -22,13 +22,14 @@ from typing import TYPE_CHECKING, Any
 
 from model.arguments import checked
 from model.trace.forms import FORMS
+from model.version import VERSION as __version__  # noqa: F401
 
 if TYPE_CHECKING:
     # The public names, for type checkers; _HOMES provides them to Python.
     from headscope import figures as figures
     from headscope.in_app import Opened as Opened
     from headscope.in_app import open as open
-    from model.checkpoints.shipped import checkpoint_folder as checkpoint_folder
+    from model.checkpoints.shipped import existing_folder as checkpoint_folder  # noqa: F401
     from model.contrast.contrast import contrast as contrast
     from model.explain.alignment_error import alignment_error_rate as alignment_error_rate
     from model.explain.alignment_error import read_aligned as read_aligned
@@ -73,7 +74,7 @@ _HOMES = {
     for node in ast.walk(ast.parse(Path(__file__).read_text(encoding="utf-8")))
     if isinstance(node, ast.ImportFrom)
     for name in node.names
-    if name.asname
+    if name.asname and not name.asname.startswith("_")
 }
 
 __all__ = sorted(_HOMES)

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from importlib import import_module
 
 from model.console import INTERRUPTED, escape_unprintable
+from model.version import VERSION
 
 COMMANDS = {
     "open": ("open", "open a saved trace or a model's folder in the app"),
@@ -38,6 +39,7 @@ def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
     parser.add_argument(
         "--address", help="address to listen on (default: localhost); 0.0.0.0 lets others in"
     )
+    parser.add_argument("--version", action="version", version=VERSION)
     parser.set_defaults(run=None)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
     for name, (module, about) in COMMANDS.items():

@@ -4,7 +4,10 @@ A picture is a class: `OneHead(hs.read(trace), hs.Site("cross", 3), head=2)` has
 `figure(hs.Layout())`, `numbers()`, a caption and an alternative text.
 """
 
-from model.checkpoints.shipped import checkpoint_folder
+from inspect import isfunction as _isfunction
+
+from model.arguments import checked as _checked
+from model.checkpoints.shipped import checkpoint_folder as _checkpoint_folder
 from model.contrast.contrast import contrast_of as contrast_of
 from model.contrast.head_sets import head_set as head_set
 from model.contrast.head_sets import random_sets as random_sets
@@ -23,11 +26,12 @@ from model.explain.position_measures import formula_table as formula_table
 from model.explain.reading import site_map as site_map
 from model.explain.removal_file import read_removal as read_removal
 from model.survey.nearest import matched as _matched_places
-from model.survey.survey_file import read_survey
+from model.survey.survey_file import read_survey as _read_survey
 from model.trace.head import Head as _Head
-from model.trace.trace import Trace
-from model.translate.text_models import is_reader, load_reader
-from model.translate.translator import load
+from model.trace.trace import Trace as _Trace
+from model.translate.text_models import is_reader as _is_reader
+from model.translate.text_models import load_reader as _load_reader
+from model.translate.translator import load as _load
 from viz.charts.panel_figure import panel_figure as panel_figure
 from viz.charts.panel_figure import panels_figure as panels_figure
 from viz.compare.head_pair import HeadPair as HeadPair
@@ -126,12 +130,12 @@ def matched_by_surveys(model: str, other: str) -> dict[_Head, _Head]:
     """
     if "@" in model + other:
         return {}
-    surveys = [read_survey(checkpoint_folder(name)) for name in (model, other)]
+    surveys = [_read_survey(_checkpoint_folder(name)) for name in (model, other)]
     one, two = ({} if survey is None else survey.probes for survey in surveys)
     return _matched_places(one, two)
 
 
-def trace_by(model: str, text: str, *, device: str = "auto") -> Trace:
+def trace_by(model: str, text: str, *, device: str = "auto") -> _Trace:
     """What a model does on a text.
 
     Args:
@@ -141,11 +145,11 @@ def trace_by(model: str, text: str, *, device: str = "auto") -> Trace:
         CheckpointError, TextError, DeviceError: as of `hs.load` and `hs.load_reader`.
     """
     name, _, snapshot = model.partition("@")
-    folder = checkpoint_folder(name)
-    if is_reader(folder):
-        return load_reader(folder, device=device).read(text).trace
+    folder = _checkpoint_folder(name)
+    if _is_reader(folder):
+        return _load_reader(folder, device=device).read(text).trace
     number = int(snapshot) if snapshot.isdecimal() else None
-    return load(folder, device=device, snapshot=number).trace(text)
+    return _load(folder, device=device, snapshot=number).trace(text)
 
 
 # Public names for functions with shorter names in their modules.
@@ -153,3 +157,7 @@ decode_mask = _decode_mask
 masks_intervention = _masks_intervention
 parse_masks = _parse_masks
 searches_of_every_width = _searches_of_every_width
+
+for _name, _each in [*globals().items()]:
+    if _isfunction(_each) and not _name.startswith("_"):
+        globals()[_name] = _checked(_each)

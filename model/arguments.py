@@ -12,6 +12,12 @@ P = ParamSpec("P")
 R = TypeVar("R")
 C = TypeVar("C", bound=type)
 
+NAMED: dict[type, tuple[Callable[[Any], Any], str]] = {}
+"""Classes whose values a caller may name: what reads the name, and how names are described.
+
+The classes enter themselves; `checked` then hands the value on.
+"""
+
 _MOST_LISTED = 40
 """Names in a sentence; of more, the nearest are listed."""
 
@@ -32,6 +38,8 @@ _NAMES: Mapping[Any, str] = {
 
 def checked(function: Callable[P, R]) -> Callable[P, R]:
     """The function, which names an argument of a wrong type before it does anything.
+
+    Where a class of NAMED is wanted, its names do as well.
 
     Annotations of other kinds than classes, their unions and lists of them are not checked.
 
@@ -58,11 +66,13 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
 
     @functools.wraps(function)
     def call(*given: P.args, **named: P.kwargs) -> R:
-        arguments = signature.bind(*given, **named).arguments
+        bound = signature.bind(*given, **named)
+        arguments = bound.arguments
         for name, hint in hints().items():
             if name in arguments:
+                arguments[name] = _meant(arguments[name], hint)
                 require(name, arguments[name], hint)
-        return function(*given, **named)
+        return function(*bound.args, **bound.kwargs)
 
     return call
 
@@ -85,11 +95,34 @@ def require(name: str, value: object, hint: Any) -> None:
         return
     said = f"{name} must be {_described(hint)}, not {_of(value)}"
     if get_origin(hint) is Sequence and isinstance(value, list | tuple):
-        wrong = next(each for each in value if not isinstance(each, str))
+        (of,) = get_args(hint)
+        wrong = next(each for each in value if not _fits(each, of))
         said += f" with {_of(wrong)} in it"
     if hint is str and isinstance(value, list | tuple) and all(isinstance(x, str) for x in value):
         said += "; give one at a time"
     raise TypeError(f"{said}.")
+
+
+def _meant(value: Any, hint: Any) -> Any:
+    """The value that a name stands for, where a class of NAMED is wanted; else the argument."""
+    for kind in get_args(hint) or (hint,):
+        if isinstance(kind, type) and kind in NAMED and not _fits(value, hint):
+            try:
+                return NAMED[kind][0](value)
+            except (TypeError, ValueError):
+                return value
+    return value
+
+
+class ByName(dict[Any, Any]):
+    """A dictionary whose keys, of a class of NAMED, may be named; an unknown one lists those."""
+
+    def __missing__(self, key: Any) -> Any:
+        kind = type(next(iter(self), None))
+        meant = _meant(key, kind)
+        if meant in self:
+            return self[meant]
+        raise unknown(kind.__name__.lower(), key, self)
 
 
 class UnknownNameError(KeyError, ValueError):
@@ -130,6 +163,9 @@ def _fits(value: Any, hint: Any) -> bool:
         return any(_fits(value, each) for each in get_args(hint))
     if hint is None or hint is NoneType:
         return value is None
+    if hint in NAMED:
+        # A head is a tuple, and no other tuple is one.
+        return isinstance(value, hint)
     if hint is int:
         return isinstance(value, SupportsIndex) and not isinstance(value, bool)
     if hint is float:
@@ -145,7 +181,10 @@ def _fits(value: Any, hint: Any) -> bool:
         is_list = hasattr(value, "__len__") and hasattr(value, "__getitem__")
         if not is_list or isinstance(value, str | bytes | Mapping):
             return False
-        return get_args(hint) != (str,) or all(isinstance(each, str) for each in value)
+        of = next(iter(get_args(hint)), None)
+        # Arrays hold numbers of their own kinds.
+        of_class = isinstance(get_origin(of) or of, type) and of not in (int, float)
+        return not of_class or all(_fits(each, of) for each in value)
     return isinstance(value, origin)
 
 
@@ -160,6 +199,8 @@ def _described(hint: Any) -> str:
         return "None"
     if hasattr(origin, "__array__"):
         return "an array"
+    if origin in NAMED:
+        return NAMED[origin][1]
     if origin in _NAMES:
         return _NAMES[origin]
     return _with_article(getattr(origin, "__name__", str(origin)))

@@ -10,6 +10,7 @@ import pytest
 from headscope.__main__ import COMMANDS, main
 from headscope.commands.pictures import PICTURES
 from model.explain.attribution import METHODS
+from model.version import VERSION
 from tests.test_layers import FLOORS
 from viz.registry.pages import VIEWS
 
@@ -174,6 +175,15 @@ def test_guides_list_the_pages_of_the_menu_in_its_order() -> None:
     assert re.findall(r"^- \*\*(\w+)\.\*\*", listed, re.MULTILINE) == titles
     listed = text_of("docs/explore.md").partition("## The pages")[2].partition("\n## ")[0]
     assert re.findall(r"^\*\*(\w+)\*\*", listed, re.MULTILINE) == titles
+
+
+def test_the_version_is_that_of_the_citation_and_of_the_changelog() -> None:
+    cited = re.search(
+        r"^version: (.*)\ndate-released: (.*)$", text_of("CITATION.cff"), re.MULTILINE
+    )
+    assert cited is not None
+    assert cited[1] == VERSION
+    assert f"## [{cited[1]}] - {cited[2]}" in text_of("CHANGELOG.md")
 
 
 def test_the_readme_is_short() -> None:

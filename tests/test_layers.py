@@ -12,7 +12,14 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 
 FLOORS = (
-    ("model.arguments", "model.brief", "model.console", "model.files", "model.numbers"),
+    (
+        "model.arguments",
+        "model.brief",
+        "model.console",
+        "model.files",
+        "model.numbers",
+        "model.version",
+    ),
     ("model.trace", "model.paper"),
     ("model.rules",),
     ("model.record",),

@@ -1,6 +1,7 @@
 """Every head of a trace, or of one pass through a model, in the output of a notebook's cell.
 
 hs.show(trace)                     HTML, which a saved notebook keeps
+hs.show(weights, tokens)           plain arrays of attention weights
 hs.show(my_model, input_ids)       any PyTorch module, called so and watched meanwhile
 widget = hs.explore(trace)         the same as a widget: widget.selection is what is selected
 """
@@ -9,16 +10,17 @@ from __future__ import annotations
 
 import html
 import reprlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from model.brief import Brief
+from model.trace.attention_map import AttentionMap
 from model.trace.trace import Trace
+from model.trace.translation import Translation
 from viz.heads.standalone import trace_page
 
 if TYPE_CHECKING:
-    from model.watch import Watched
     from viz.widget import ExplorerWidget
 
 
@@ -29,22 +31,27 @@ class Explorer(Brief):
     Attributes:
         page: the same as a complete HTML document, which asks nothing of any network.
         height: of the frame around it, in CSS pixels.
+        others: pages that stand below it.
     """
 
     page: str
     height: int
+    others: tuple[str, ...] = ()
 
     def _repr_html_(self) -> str:
         # A frame keeps styles and scripts of several pictures and of the notebook apart.
+        return "\n".join(map(self._frame, (self.page, *self.others)))
+
+    def _frame(self, page: str) -> str:
         return (
             f'<iframe title="Every attention head" sandbox="allow-scripts" '
             f'style="width: 100%; height: {self.height}px; border: 0" '
-            f'srcdoc="{html.escape(self.page)}"></iframe>'
+            f'srcdoc="{html.escape(page)}"></iframe>'
         )
 
 
 def show(
-    shown: Trace | Watched | Callable[..., Any],
+    shown: Any,
     /,
     *inputs: Any,
     title: str = "",
@@ -56,16 +63,18 @@ def show(
     """Every head, for the last line of a cell.
 
     Args:
-        shown: a trace; what `headscope.watching` saw, whose first sentence is shown; or a PyTorch
-            model, which is called with the inputs. Tokens are named by their positions, but for
-            those of a trace that names them.
-        inputs: of the model; only the first sentence of a batch is shown.
+        shown: a trace, or several, one below the other; an answer of `load_reader(…).read`; what
+            `headscope.watching` saw, whose first sentence is shown; weights, as of `Trace.of`; or a
+            PyTorch model, which is called with the inputs. Tokens are named by their positions,
+            but for those of a trace that names them.
+        inputs: the tokens of weights, and those of the target; or what the model is called with,
+            of which only the first sentence of a batch is shown.
         title: what the picture is of; empty for the texts of the trace.
         picture: the image whose patches the model read, a PIL image or an array of its pixels: it
             is seen under a row of patches, which `hs.Tokens.grid` names.
         dark: None follows the reader's own choice of light or dark.
         height: of the frame, in CSS pixels.
-        named_inputs: of the model as well.
+        named_inputs: of the model as well; of weights, `Trace.of`'s.
 
     Raises:
         CaptureError: if no attention ran in the model, or some of it several times that no trace
@@ -73,12 +82,15 @@ def show(
         TraceError: if the trace cannot be drawn, of viz.heads.standalone.trace_page.
         TypeError: if inputs are given with a trace.
     """
-    trace, name = _trace_of(shown, inputs, named_inputs)
-    return Explorer(trace_page(trace, title=title or name, picture=picture, dark=dark), height)
+    traces, name = _traces_of(shown, inputs, named_inputs)
+    pages = [
+        trace_page(trace, title=title or name, picture=picture, dark=dark) for trace in traces
+    ]
+    return Explorer(pages[0], height, tuple(pages[1:]))
 
 
 def explore(
-    shown: Trace | Watched | Callable[..., Any],
+    shown: Any,
     /,
     *inputs: Any,
     dark: bool | None = None,
@@ -101,27 +113,43 @@ def explore(
     """
     from viz.widget import ExplorerWidget
 
-    trace, _ = _trace_of(shown, inputs, named_inputs)
+    (trace, *others), _ = _traces_of(shown, inputs, named_inputs)
+    if others:
+        raise TypeError("A widget explores one trace; give one at a time.")
     return ExplorerWidget(trace, dark=dark, height=height)
 
 
-def _trace_of(
-    shown: Trace | Watched | Callable[..., Any], inputs: Sequence[Any], named: Mapping[str, Any]
-) -> tuple[Trace, str]:
-    """The trace, and the name of the model that was called for it; empty where none was."""
-    if not isinstance(shown, Trace):
+def _traces_of(
+    shown: Any, inputs: Sequence[Any], named: Mapping[str, Any]
+) -> tuple[list[Trace], str]:
+    """The traces, and the name of the model that was called for it; empty where none was."""
+    if isinstance(shown, list | tuple) and shown and all(isinstance(x, Trace) for x in shown):
+        traces = list(shown)
+    elif isinstance(shown, Trace):
+        traces = [shown]
+    elif isinstance(shown, Translation):
+        raise TypeError(
+            "A translation holds no attention; show translator.trace_of(translation) instead."
+        )
+    elif isinstance(shown, AttentionMap | list | tuple | Mapping) or hasattr(shown, "__array__"):
+        return [Trace.of(shown, *inputs, **named)], ""
+    elif isinstance(own := getattr(shown, "trace", None), Trace):
+        # Of a model that reads a text.
+        traces = [own]
+    else:
         # Slow to load, as it brings torch along, which a trace does not need.
         from model.watch import Watched, watching
 
         if not isinstance(shown, Watched):
-            if not callable(shown):
+            if not callable(shown) or isinstance(shown, type):
                 raise TypeError(
-                    "Give a trace, what watching saw, or a PyTorch model to call; "
+                    "Give a trace, traces, weights, what watching saw, or a PyTorch model to call; "
                     f"{reprlib.repr(shown)} is none of these."
                 )
             with watching() as seen:
                 shown(*inputs, **named)
-            return seen.trace(), type(shown).__name__
+            return [seen.trace()], type(shown).__name__
+        traces = [shown.trace()]
     if inputs or named:
         raise TypeError("A trace takes no inputs; give it alone.")
-    return (shown if isinstance(shown, Trace) else shown.trace()), ""
+    return traces, ""

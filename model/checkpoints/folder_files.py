@@ -10,6 +10,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import Tensor
 
+from model.checkpoints.shipped import CheckpointError as CheckpointError
 from model.files import write_whole
 
 CONFIG, WEIGHTS, INDEX = "config.json", "model.safetensors", "model.safetensors.index.json"
@@ -19,10 +20,6 @@ MAX_JSON_BYTES = 16_000_000
 
 _PICKLES = (b"\x80", b"PK\x03\x04")
 """The first bytes of a pickle, and of the archive that torch.save writes around one."""
-
-
-class CheckpointError(ValueError):
-    """A checkpoint that is missing, incomplete or damaged; the message says what and where."""
 
 
 def own_file(directory: Path, name: str) -> Path:

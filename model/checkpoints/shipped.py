@@ -3,7 +3,12 @@
 import os
 from pathlib import Path
 
-from model.arguments import nearest
+from model.arguments import nearest, require
+
+
+class CheckpointError(ValueError):
+    """A checkpoint that is missing, incomplete or damaged; the message says what and where."""
+
 
 CHECKPOINTS = Path(__file__).resolve().parents[2] / "checkpoints"
 """A folder of checkpoint folders."""
@@ -21,6 +26,22 @@ def checkpoint_folder(checkpoint: str | os.PathLike[str]) -> Path:
         shipped = CHECKPOINTS / checkpoint
         return shipped if shipped.is_dir() else path
     return path
+
+
+def existing_folder(checkpoint: str | os.PathLike[str]) -> Path:
+    """The folder of a checkpoint, which is there.
+
+    Args:
+        checkpoint: as of `checkpoint_folder`.
+
+    Raises:
+        CheckpointError: if there is no such folder; the message lists the models that there are.
+    """
+    require("checkpoint", checkpoint, str | os.PathLike)
+    folder = checkpoint_folder(checkpoint)
+    if not folder.is_dir():
+        raise CheckpointError(no_folder(folder))
+    return folder
 
 
 def no_folder(path: Path) -> str:

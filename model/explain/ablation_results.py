@@ -3,11 +3,13 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from model.arguments import checked_methods
 from model.brief import Brief
 from model.trace.array_values import ArrayValue, Sized
 from model.trace.attention_map import FloatArray, Site, Tokens
 
 
+@checked_methods
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Effects(ArrayValue, Sized):
     """The losses of a translation without each head, one at a time.

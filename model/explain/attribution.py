@@ -8,6 +8,7 @@ from types import MappingProxyType
 
 import numpy as np
 
+from model.arguments import checked_methods
 from model.explain.agreement import Agreement, rank_correlation, top_agreement
 from model.trace.array_values import ArrayValue, Sized
 from model.trace.attention_map import AttentionKind, BoolArray, FloatArray, Site, Tokens
@@ -132,6 +133,7 @@ class AttributionMap(ArrayValue, Sized):
         return head_map
 
 
+@checked_methods
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Attributions(ArrayValue, Sized):
     """What every method says of one sentence, beside what deleting its tokens does.
@@ -271,6 +273,7 @@ def joined(
     )
 
 
+@checked_methods
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SelfAttributions(ArrayValue, Sized):
     """What every method says of one site of self-attention, for one sentence.

@@ -8,6 +8,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from model.arguments import ByName
 from model.brief import Brief
 from model.explain.measures import Measure, measures
 from model.trace.attention_map import (
@@ -161,7 +162,7 @@ def read(trace: Trace, reading: Reading = Reading()) -> ReadTrace:
         beside[AttentionKind.CROSS] = of_cross[0].at(of_cross[1])
         beside_spans[AttentionKind.CROSS] = of_cross[0].spans_at(of_cross[1])
     return ReadTrace(
-        maps=MappingProxyType(maps),
+        maps=MappingProxyType(ByName(maps)),
         beside=MappingProxyType(beside),
         source=axes[trace.source].shown,
         target=inputs.shown,

@@ -1,5 +1,6 @@
 """Removal curves over a checkpoint's examples on disk: removal.json."""
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -7,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from model.checkpoints.checkpoint import REMOVAL, CheckpointError, own_file, read_json, write_json
+from model.checkpoints.shipped import existing_folder
 from model.explain.ablation_results import ExamplesRemoval, Removal
 
 _DIGITS = 4
@@ -27,11 +29,12 @@ def save_removal(directory: Path, removal: ExamplesRemoval) -> None:
     write_json(directory / REMOVAL, content)
 
 
-def read_removal(directory: Path, n_heads: int) -> ExamplesRemoval | None:
+def read_removal(directory: str | os.PathLike[str], n_heads: int) -> ExamplesRemoval | None:
     """The curves in removal.json of a model's checkpoint folder; None without the file.
 
     Raises CheckpointError if the file is damaged, or belongs to a model with other heads.
     """
+    directory = existing_folder(directory)
     path = own_file(directory, REMOVAL)
     if not path.exists():
         return None

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from model.explain.alignment_error import Link
-from model.trace.attention_map import Tokens
+from model.trace.attention_map import Tokens, TraceError
 from model.trace.token_schemes import special
 from model.trace.trace import Trace
 from model.trace.word_grouping import word_weights, words
@@ -59,7 +59,14 @@ def mutual_argmax(weights: Weights) -> frozenset[Link]:
 
     Weights are (target word, source word). This is the intersection of both directions, like that
     of two models in Och and Ney 2003, section 4.
+
+    Raises TraceError if the weights have other axes.
     """
+    if np.ndim(weights) != 2 or not np.size(weights):
+        raise TraceError(
+            "Weights must be (target word, source word); theirs have the shape "
+            f"{np.shape(weights)}."
+        )
     columns = enumerate(weights.argmax(axis=0).tolist())
     return row_argmax(weights) & frozenset(columns)
 

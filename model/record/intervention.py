@@ -178,11 +178,8 @@ def _require_rule(place: AttentionKind | Site, rule: Callable[[int, int], Any]) 
 def _place(key: Any) -> AttentionKind | Site:
     try:
         if isinstance(key, str):
-            return AttentionKind(key)
-        if isinstance(key, Site):
-            return key
-        kind, layer = key
-        return Site(kind, operator.index(layer))
+            return Site.of(key) if "." in key else AttentionKind(key)
+        return Site.of(key)
     except (TypeError, ValueError):
         raise MaskError(
             f"A mask is for a kind of attention ({', '.join(AttentionKind)}), a Site or a "

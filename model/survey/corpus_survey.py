@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from model.arguments import unknown
+from model.arguments import checked_methods, unknown
 from model.brief import Brief
 from model.explain.label_rules import MIN_SENTENCES, RULE, wilson
 from model.explain.labels import Finding, Label, Sample
@@ -224,6 +224,7 @@ class Rules(Brief):
         return max(cheap, 1)
 
 
+@checked_methods
 @dataclass(frozen=True, slots=True)
 class CorpusSurvey(Brief):
     """What the heads of a model do over many sentences.

@@ -19,7 +19,7 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import NDArray
 
-from model.arguments import unknown
+from model.arguments import checked_methods, unknown
 from model.brief import Brief
 from model.rules.weight_rules import RULES
 from model.trace.attention_map import AttentionKind, BoolArray, Site
@@ -60,6 +60,7 @@ def _readings(sources: tuple[str, ...]) -> tuple[BoolArray, NDArray[np.int64]]:
     return is_other, np.array(numbers)
 
 
+@checked_methods
 @dataclass(frozen=True, slots=True, eq=False)
 class SentenceIndex(Brief):
     """Sentences, and what heads do in them.

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import lzma
 import math
+import os
 import zlib
 from collections.abc import Mapping
 from dataclasses import asdict, fields
@@ -21,6 +22,7 @@ from zipfile import ZIP_DEFLATED, ZIP_LZMA, ZIP_STORED, BadZipFile, ZipFile, Zip
 import numpy as np
 
 from model.checkpoints.checkpoint import CheckpointError, own_file, snapshot_file, snapshots
+from model.checkpoints.shipped import existing_folder
 from model.explain.label_rules import RULE
 from model.explain.labels import Sample, site_named
 from model.explain.labels_file import read_labels
@@ -136,13 +138,14 @@ def save_survey(directory: Path, survey: CorpusSurvey, index: SentenceIndex | No
     write_whole(directory / SURVEY, written.getvalue())
 
 
-def read_survey(directory: Path) -> CorpusSurvey | None:
+def read_survey(directory: str | os.PathLike[str]) -> CorpusSurvey | None:
     """The survey in survey.zip of a checkpoint folder; None without the file.
 
     Raises:
         CheckpointError: if the file or labels.json is damaged, lacks a part, is of a newer version,
             or is of another model than the folder has by now.
     """
+    directory = existing_folder(directory)
     path = own_file(directory, SURVEY)
     if not path.exists():
         return None
@@ -191,7 +194,7 @@ def read_survey(directory: Path) -> CorpusSurvey | None:
         raise _damaged(path) from None
 
 
-def read_sentences(directory: Path) -> SentenceIndex | None:
+def read_sentences(directory: str | os.PathLike[str]) -> SentenceIndex | None:
     """The sentences of the survey in a checkpoint folder, for the search.
 
     None without the file, or if it was written without them.
@@ -199,6 +202,7 @@ def read_sentences(directory: Path) -> SentenceIndex | None:
     Raises:
         CheckpointError: if the file is damaged.
     """
+    directory = existing_folder(directory)
     path = own_file(directory, SURVEY)
     if not path.exists():
         return None

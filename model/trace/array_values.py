@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from model.arguments import ByName
 from model.brief import Brief
 
 
@@ -59,7 +60,7 @@ def _read_only(value: Any) -> Any:
         value = value.view()
         value.setflags(write=False)
     elif isinstance(value, Mapping):
-        value = MappingProxyType({key: _read_only(each) for key, each in value.items()})
+        value = MappingProxyType(ByName({key: _read_only(each) for key, each in value.items()}))
     return value
 
 

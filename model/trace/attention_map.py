@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Iterable, Iterator
+import operator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import KW_ONLY, InitVar, dataclass, field, replace
 from enum import StrEnum
 from typing import Any, Literal, TypeVar
@@ -17,7 +18,7 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from model.arguments import checked_methods, nearest
+from model.arguments import NAMED, checked_methods, nearest, require
 from model.brief import Brief, shortened
 from model.trace.array_values import ArrayValue, Sized
 from model.trace.array_values import TraceError as TraceError
@@ -123,6 +124,7 @@ class Site:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "kind", known_kind(self.kind))
+        require("layer", self.layer, int)
         if self.layer < 0:
             raise TraceError(f"Layers are counted from 0; there is no layer {self.layer}.")
 
@@ -137,6 +139,25 @@ class Site:
     def __repr__(self) -> str:
         return f"Site({self.kind.value!r}, {self.layer})"
 
+    @classmethod
+    def of(cls, named: Any) -> Site:
+        """The site that is named as itself, as (kind, layer) or as "cross.3".
+
+        Raises:
+            TraceError: if it is none of these.
+        """
+        if isinstance(named, cls):
+            return named
+        try:
+            kind, layer = named.split(".") if isinstance(named, str) else named
+            number: Any = int(layer) if isinstance(layer, str) else layer
+            return cls(known_kind(kind), operator.index(number))
+        except (TypeError, ValueError):
+            raise TraceError(
+                f"A site is a kind of attention ({', '.join(AttentionKind)}) and a layer from 0, "
+                f'as in ("cross", 2) or "cross.2"; {named!r} is not.'
+            ) from None
+
     def head_name(self, head: int) -> str:
         """A head's name for people, such as "Cross-attention, layer 3, head 2"."""
         return f"{self.kind.full_name}, layer {self.layer}, head {head}"
@@ -144,6 +165,9 @@ class Site:
     @property
     def _rank(self) -> tuple[int, int]:
         return list(AttentionKind).index(self.kind), self.layer
+
+
+NAMED[Site] = Site.of, 'a site such as ("cross", 2)'
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,6 +195,8 @@ class Tokens(Brief):
     marked: bool = field(init=False, compare=False, repr=False, default=True)
 
     def __post_init__(self, scheme: Scheme | None) -> None:
+        require("tokens", self.tokens, Sequence)
+        require("ids", self.ids, Sequence)
         object.__setattr__(self, "tokens", tuple(self.tokens))
         object.__setattr__(self, "ids", tuple(self.ids))
         if len(self.tokens) != len(self.ids):

@@ -6,6 +6,7 @@ import operator
 import re
 from typing import Any, NamedTuple
 
+from model.arguments import NAMED
 from model.trace.attention_map import AttentionKind, Site, TraceError
 
 
@@ -48,8 +49,8 @@ class Head(NamedTuple):
                 kind, *numbers = _IN_WORDS.fullmatch(named.strip()).groups()  # type: ignore[union-attr]
                 named = (kind.lower(), *map(int, numbers))
             *where, number = named
-            site = where[0] if len(where) == 1 else Site(where[0], operator.index(*where[1:]))
-            if isinstance(site, Site) and operator.index(number) >= 0:
+            site = Site.of(where[0] if len(where) == 1 else where)
+            if operator.index(number) >= 0:
                 return cls(site, operator.index(number))
         except (AttributeError, IndexError, TypeError, ValueError):
             pass
@@ -58,6 +59,8 @@ class Head(NamedTuple):
             f'and its number, or as in "cross.2.3", all from 0; {named!r} is none of these.'
         )
 
+
+NAMED[Head] = Head.of, 'a head such as "cross.2.3"'
 
 _IN_WORDS = re.compile(
     rf"({'|'.join(AttentionKind)})(?:[- ](?:self-)?attention)?[., ]+(?:layer )?([0-9]{{1,3}})[., ]+"

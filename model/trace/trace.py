@@ -6,14 +6,15 @@ Plain values, without torch; model/trace/attention_map.py describes the arrays.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, BinaryIO
 
 import numpy as np
 
-from model.arguments import checked_methods
+from model.arguments import ByName, checked_methods
 from model.brief import listed, shortened
 from model.trace.array_values import ArrayValue, Sized, field_values
 from model.trace.attention_map import (
@@ -31,6 +32,12 @@ from model.trace.head import Head
 from model.trace.other_outputs import fields_of_cache, fields_of_outputs
 from model.trace.rounded_weights import PRECISION, Bits
 from model.trace.trace_file import read_fields, write_fields
+
+_OTHER_FORMATS = frozenset(
+    (".csv", ".gif", ".html", ".jpg", ".json", ".npy", ".parquet", ".pdf", ".pkl", ".png", ".pt")
+    + (".py", ".svg", ".tsv", ".txt", ".xlsx", ".zip")
+)
+"""Suffixes that would be untrue of a trace."""
 
 
 @checked_methods
@@ -61,7 +68,7 @@ class Trace(ArrayValue, Sized):
     log_probs: FloatArray | None = None
 
     def __post_init__(self) -> None:
-        maps = MappingProxyType(dict(sorted(self.maps.items(), key=lambda item: item[0])))
+        maps = MappingProxyType(ByName(sorted(self.maps.items(), key=lambda item: item[0])))
         object.__setattr__(self, "maps", maps)
         if len(self.predictions) not in (0, len(self.target)):
             raise TraceError(
@@ -97,6 +104,33 @@ class Trace(ArrayValue, Sized):
             return None
         return page
 
+    @staticmethod
+    def of(
+        weights: Any,
+        tokens: Sequence[str] | Tokens | None = None,
+        target: Sequence[str] | Tokens | None = None,
+        *,
+        kind: str | None = None,
+    ) -> Trace:
+        """The trace of attention weights from any program: numpy, torch or JAX.
+
+        Args:
+            weights: after the softmax, (layer, head, query, key); a list of arrays (head, query,
+                key), as transformers gives with a batch of one; one layer; or one head. A
+                dictionary has them for several kinds, as in {"encoder": …, "cross": …}. An
+                AttentionMap does as well.
+            tokens: of the source, or of the only text; None names them by their positions.
+            target: tokens of the decoder, the queries of cross-attention.
+            kind: "encoder", "decoder" or "cross"; None looks: weights of two texts are cross,
+                those of one are the decoder's if nothing looks ahead.
+
+        Raises:
+            TraceError: if arrays have another shape, or disagree with each other or the tokens.
+        """
+        from model.trace.from_arrays import trace_of_arrays
+
+        return trace_of_arrays(weights, tokens, target, kind)
+
     def frame(self) -> Any:
         """Every weight of every head as a pandas table, a row each.
 
@@ -113,12 +147,11 @@ class Trace(ArrayValue, Sized):
             f"The trace has no {kind} attention of layer {layer}; it has {self._listing}."
         )
 
-    def only(self, *sites: Site | str) -> Trace:
+    def only(self, *sites: Site | tuple[str, int] | str) -> Trace:
         """The trace of some sites, such as "encoder.3"; a TraceError lists those there are."""
-        by_name = {str(site): site for site in self.maps}
-        if missing := [str(site) for site in sites if str(site) not in by_name]:
-            raise TraceError(f"The trace has no {missing[0]}; it has {self._listing}.")
-        wanted = {by_name[str(site)] for site in sites}
+        wanted = {Site.of(site) for site in sites}
+        if missing := wanted - self.maps.keys():
+            raise TraceError(f"The trace has no {min(missing)}; it has {self._listing}.")
         return replace(self, maps={site: self.maps[site] for site in self.maps if site in wanted})
 
     @property
@@ -151,10 +184,15 @@ class Trace(ArrayValue, Sized):
                 is.
 
         Raises:
-            TraceError: if a token or a text ends in a NUL character, which numpy would drop, or
-                weights are NaN or do not add up to 1 or 0 over the keys; or there is no such number
-                of bits.
+            TraceError: if the path has the suffix of another format, a token or a text ends in a
+                NUL character, which numpy would drop, or weights are NaN or do not add up to 1 or 0
+                over the keys; or there is no such number of bits.
         """
+        if isinstance(file, str | os.PathLike) and Path(file).suffix.lower() in _OTHER_FORMATS:
+            raise TraceError(
+                f"A trace is an .npz file, and the name {Path(file).name} says otherwise; rename "
+                "it. trace.frame() is a table that pandas writes in other formats."
+            )
         write_fields(field_values(self), file, bits)
 
     @staticmethod

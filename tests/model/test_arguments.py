@@ -130,8 +130,15 @@ def seen() -> Any:
         (lambda _: hs.image("a", "png"), "figure must be a Figure, not 'a'."),
         (lambda _: seen().trace(["a"]), "sentence must be a whole number, not a list."),
         (lambda _: Recording().trace(["a"]), "sentence must be a whole number, not a list."),
-        (lambda _: hs.show(3), "Give a trace, what watching saw, or a PyTorch model to call; 3 is "
-         "none of these."),
+        (lambda _: hs.show(3), "Give a trace, traces, weights, what watching saw, or a PyTorch "
+         "model to call; 3 is none of these."),
+        (lambda t: hs.show(t.translate(SENTENCE)), "A translation holds no attention; show "
+         "translator.trace_of(translation) instead."),
+        (lambda t: t.head_matrices("crss.1", 0), 'site must be a site such as ("cross", 2), not '
+         "'crss.1'."),
+        (lambda _: hs.Site("cross", "a"), "layer must be a whole number, not 'a'."),
+        (lambda _: hs.Tokens("abc", (1, 2, 3)), "tokens must be a list, not 'abc'."),
+        (lambda t: hs.figures.head_set(t, t.trace(SENTENCE), 3), "pair must be a Pair, not 3."),
     ],
 )  # fmt: skip
 def test_the_sentence_says_what_it_must_be_and_what_it_is(
@@ -196,3 +203,78 @@ def test_near_names_are_offered_wherever_a_name_is_looked_up(translator: Transla
 def test_a_path_that_is_not_there_is_told_as_one(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"There is no checkpoint folder .*; name one with"):
         hs.load(tmp_path / "nothing")
+
+
+@pytest.mark.parametrize("named", [("cross", 1), "cross.1", hs.Site("cross", 1)])  # type: ignore[arg-type]
+def test_a_site_is_named_in_the_same_forms_everywhere(translator: Translator, named: Any) -> None:
+    trace = translator.trace(SENTENCE)
+    site = hs.Site(hs.AttentionKind.CROSS, 1)
+    assert trace.maps[named] is trace.maps[site]
+    assert [*trace.only(named).maps] == [site]
+    assert hs.read(trace).maps[named].site == site
+    losses = hs.effects(translator, SENTENCE).losses
+    assert losses[named] is losses[site]
+    found = hs.attributions(translator, SENTENCE)
+    assert found.map("norms", named) is found.map("norms", site)
+    assert hs.figures.OneHead(hs.read(trace), named, 0).title == site.head_name(0)
+    assert translator.head_matrices(named, 0).w_q.shape[1]
+    assert hs.Intervention(masks={named: PRESETS["causal"]}).masks.at(site) is not None
+    for wrong in (("cross", 99), "cross.99"):
+        with pytest.raises(KeyError, match=r"no site .*Choose one of encoder\.0, "):
+            trace.maps[wrong]  # type: ignore[index]
+    assert "cross.1" not in trace.maps
+    assert trace.maps.get("cross.1") is None  # type: ignore[call-overload]
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda: hs.checkpoint_folder("en-dd"),
+        lambda: hs.read_survey("en-dd"),
+        lambda: hs.read_sentences("en-dd"),
+        lambda: hs.figures.read_alignment("en-dd"),
+        lambda: hs.figures.read_growth("en-dd"),
+        lambda: hs.figures.read_removal("en-dd", 8),
+    ],
+)
+def test_a_model_that_is_not_there_is_an_error_wherever_a_folder_is_read(
+    ask: Callable[[], Any],
+) -> None:
+    with pytest.raises(ValueError, match=r"Did you mean en-de.*Headscope comes with"):
+        ask()
+
+
+def test_a_name_of_a_model_does_where_a_folder_does() -> None:
+    survey, index = hs.read_survey("en-de"), hs.read_sentences("en-de")
+    assert survey is not None
+    assert index is not None
+    assert hs.checkpoint_folder("en-de").is_dir()
+    with pytest.raises(ValueError, match=r"no measure 'previos'. Did you mean previous"):
+        survey.ranked("previos")
+    with pytest.raises(ValueError, match=r"no rule for encoder heads 'nope'\. Choose one of"):
+        index.found("work*", "encoder.0.1", "nope")  # type: ignore[arg-type]
+
+
+PUBLIC = [name for name in hs.__all__ if inspect.isfunction(getattr(hs, name))]
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+@pytest.mark.parametrize("wrong", [None, 3, "nope", [], {}, np.zeros(7), hs.Reading()], ids=repr)
+def test_every_public_function_answers_every_kind_of_wrong_argument_with_a_sentence(
+    name: str, wrong: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    call = getattr(hs, name)
+    required = [
+        each.name
+        for each in inspect.signature(call).parameters.values()
+        if each.default is each.empty and each.kind not in (each.VAR_KEYWORD, each.VAR_POSITIONAL)
+    ]
+    if not required:
+        pytest.skip("it needs no argument")
+    with pytest.raises((TypeError, ValueError, OSError)) as raised:
+        call(*[wrong for _ in required])
+    said = str(raised.value)
+    assert said.endswith(".") or isinstance(raised.value, OSError), said
+    assert said[0].isupper() or said.startswith(str(tmp_path)) or said.split()[0] in required, said
+    assert " object " not in said

@@ -24,6 +24,7 @@ from model.explain.reading import read
 from model.record.recording import CaptureError
 from model.trace.attention_map import AttentionKind, AttentionMap, Site, Tokens, TraceError
 from model.trace.trace import Trace
+from model.translate.text_models import load_reader
 from tests.kit.explorer_payload import Decoded
 from tests.kit.running_app import ROOT
 from tests.kit.signals import end_group, heed_interrupts
@@ -279,3 +280,61 @@ def test_a_file_that_is_no_trace_does_not_open(
     error = capsys.readouterr().err
     assert message in error
     assert error.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "as_given",
+    [
+        np.asarray,
+        torch.tensor,
+        # As of transformers: a tensor (sentence, head, query, key) a layer.
+        lambda weights: tuple(torch.tensor(layer)[None] for layer in weights),
+        list,
+    ],
+)
+def test_plain_weights_are_shown_with_their_tokens(as_given: Any) -> None:
+    trace = trace_of(AttentionKind.DECODER)
+    weights = np.stack([each.weights for each in trace.maps.values()])
+    given = as_given(weights)
+    found = Trace.of(given, list(WORDS))
+    assert [*found.maps] == [*trace.maps]
+    assert found.target.tokens == WORDS.tokens
+    assert len(found.source) == 0
+    np.testing.assert_array_equal(found.attention("decoder", 1).allowed, np.tri(4, dtype=bool))
+    seen = payload_of(show(given, list(WORDS)).page).weights("decoder")
+    np.testing.assert_array_equal(seen, weights)
+
+
+def test_weights_of_two_texts_are_a_trace_with_both() -> None:
+    cross = torch.full((2, 3, 4), 0.25, dtype=torch.bfloat16)
+    found = Trace.of({"encoder": np.full((1, 2, 4, 4), 0.25), "cross": cross}, [*"abcd"], [*"xyz"])
+    assert (found.source.tokens, found.target.tokens) == (tuple("abcd"), tuple("xyz"))
+    assert [str(site) for site in found.maps] == ["encoder.0", "cross.0"]
+    assert [str(site) for site in Trace.of(cross).maps] == ["cross.0"]
+    assert Trace.of(found.attention("cross", 0)).maps.keys() == {Site(AttentionKind.CROSS, 0)}
+
+
+@pytest.mark.parametrize(
+    ("weights", "tokens", "message"),
+    [
+        (np.ones((2, 2, 2, 2, 2)), None, "2 sentences in a batch"),
+        (np.ones(3), None, r"an array of the shape \(3,\) is none of these"),
+        ([], None, "no weights of any layer"),
+        ("a", None, "a str is none of these"),
+        ([np.ones((1, 2, 2)), np.ones((1, 3, 3))], None, "differ in their numbers"),
+        (np.ones((2, 2)), ["a"], "have 2 source tokens, and 1 are named"),
+        ({"encoder": np.ones((2, 2)), "cross": np.ones((2, 3))}, None, "differ in the number"),
+    ],
+)
+def test_arrays_that_are_no_weights_are_refused_in_a_sentence(
+    weights: Any, tokens: Any, message: str
+) -> None:
+    with pytest.raises(TraceError, match=message):
+        Trace.of(weights, tokens)
+
+
+def test_several_traces_stand_below_each_other_and_an_answer_shows_its_own() -> None:
+    traces = [trace_of(kind) for kind in (AttentionKind.DECODER, AttentionKind.ENCODER)]
+    assert show(traces)._repr_html_() == "\n".join(show(each)._repr_html_() for each in traces)
+    answer = load_reader("toy-reverse-decoder").read("c a b")
+    assert show(answer).page == show(answer.trace).page

@@ -77,6 +77,9 @@ class OfHead(OfTrace):
     site: Site
     head: int
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "site", Site.of(self.site))
+
     @property
     def title(self) -> str:
         return self.site.head_name(self.head)

@@ -381,6 +381,13 @@ def test_a_trace_is_written_under_the_very_name_it_was_given(tmp_path: Path) -> 
     assert_same(Trace.load(str(tmp_path / "second")), make_trace())
 
 
+@pytest.mark.parametrize("name", ["a.csv", "b.HTML", "c.json"])
+def test_a_name_of_another_format_is_refused(tmp_path: Path, name: str) -> None:
+    with pytest.raises(TraceError, match=rf"{name} says otherwise; rename it"):
+        make_trace().save(tmp_path / name)
+    assert not [*tmp_path.iterdir()]
+
+
 def test_what_is_missing_in_a_trace_is_missing_after_loading_it() -> None:
     site = Site(AttentionKind.MODULE, 0)
     bare = make_map(site, TARGET, SOURCE, scores=None, q=None, k=None, v=None)

@@ -1,0 +1,3 @@
+"""The version of Headscope, which CITATION.cff repeats with its date."""
+
+VERSION = "1.0.0"
