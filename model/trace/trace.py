@@ -33,10 +33,10 @@ from model.trace.other_outputs import fields_of_cache, fields_of_outputs
 from model.trace.rounded_weights import PRECISION, Bits
 from model.trace.trace_file import read_fields, write_fields
 
-_OTHER_FORMATS = frozenset(
-    (".csv", ".gif", ".html", ".jpg", ".json", ".npy", ".parquet", ".pdf", ".pkl", ".png", ".pt")
-    + (".py", ".svg", ".tsv", ".txt", ".xlsx", ".zip")
-)
+_OTHER_FORMATS = {
+    *(".csv", ".gif", ".html", ".jpg", ".json", ".npy", ".parquet", ".pdf", ".pkl", ".png"),
+    *(".pt", ".py", ".svg", ".tsv", ".txt", ".xlsx", ".zip"),
+}
 """Suffixes that would be untrue of a trace."""
 
 
