@@ -86,10 +86,10 @@ def _page(trace: Trace) -> str:
     return show(trace)._repr_html_()
 
 
-def _table(trace: Trace) -> Any:
-    from viz.frames import trace_frame
+def _table(value: Any) -> Any:
+    from viz.frames import frame
 
-    return trace_frame(trace)
+    return frame(value)
 
 
 def _head_table(head: Any) -> Any:

@@ -1,10 +1,20 @@
-"""Attention as pandas tables: one head, or every head of a trace in long form."""
+"""Values as pandas tables: one head as a matrix, all else in long form, a row a number."""
+
+from functools import singledispatch
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
-from model.trace.attention_map import AttentionMap, HeadAttention
+from model.explain.ablation_results import Effects, MeanEffects
+from model.explain.attribution import Attributions
+from model.survey.corpus_survey import CorpusSurvey
+from model.trace.attention_map import AttentionMap, HeadAttention, Tokens
 from model.trace.trace import Trace
+
+_Z = 1.96
+"""Standard errors on either side of a mean, for 95%."""
 
 
 def head_frame(head: HeadAttention) -> pd.DataFrame:
@@ -16,10 +26,119 @@ def head_frame(head: HeadAttention) -> pd.DataFrame:
     )
 
 
-def trace_frame(trace: Trace) -> pd.DataFrame:
-    """Every weight of a trace, a row each, as `Trace.frame` describes it."""
+@singledispatch
+def frame(value: Any) -> pd.DataFrame:
+    """A value as a table, as its own `frame` describes it."""
+    raise TypeError(f"There is no table of a {type(value).__name__}.")
+
+
+@frame.register
+def _(trace: Trace) -> pd.DataFrame:
     frames = [_site_frame(attention) for attention in trace.maps.values()]
     return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()
+
+
+@frame.register
+def _(found: Effects) -> pd.DataFrame:
+    return pd.concat(
+        [
+            pd.DataFrame(
+                {
+                    "kind": site.kind.value,
+                    "layer": site.layer,
+                    "head": heads,
+                    "position": tokens,
+                    "token": _named(found.predictions)[tokens],
+                    "loss": losses.ravel(),
+                }
+            )
+            for site, losses in found.losses.items()
+            for heads, tokens in [_places(losses)]
+        ],
+        ignore_index=True,
+    )
+
+
+@frame.register
+def _(found: MeanEffects) -> pd.DataFrame:
+    table = pd.concat(
+        [
+            pd.DataFrame(
+                {
+                    "kind": site.kind.value,
+                    "layer": site.layer,
+                    "head": np.arange(losses.shape[1]),
+                    "mean": found.mean(site),
+                    "error": found.error(site),
+                }
+            )
+            for site, losses in found.losses.items()
+        ],
+        ignore_index=True,
+    )
+    for name, sign in (("low", -1), ("high", 1)):
+        table[name] = table["mean"] + sign * _Z * table["error"]
+    return table.assign(texts=len(found.texts))
+
+
+@frame.register
+def _(found: Attributions) -> pd.DataFrame:
+    frames = []
+    for each in found.maps:
+        site = each.site
+        queries, keys = (
+            (found.target, found.source)
+            if site is None
+            else site.kind.axes(found.source, found.target, Tokens())
+        )
+        for head in (None, *range(len(each.heads))):
+            values = each.of(head)
+            rows, columns = _places(values)
+            frames.append(
+                pd.DataFrame(
+                    {
+                        "method": each.method,
+                        "kind": None if site is None else site.kind.value,
+                        "layer": pd.Series([None if site is None else site.layer] * len(rows)),
+                        "head": pd.Series([head] * len(rows)),
+                        "query_position": rows,
+                        "query": _named(queries)[rows],
+                        "key_position": columns,
+                        "key": _named(keys)[columns],
+                        "value": values.ravel(),
+                    }
+                ).astype({"layer": "Int64", "head": "Int64", "kind": object})
+            )
+    return pd.concat(frames, ignore_index=True)
+
+
+@frame.register
+def _(survey: CorpusSurvey) -> pd.DataFrame:
+    rows = []
+    for head in survey.places:
+        profile, label = survey.of(head), survey.label(head)
+        rows.append(
+            {
+                "kind": head.site.kind.value,
+                "layer": head.site.layer,
+                "head": head.number,
+                "label": label.text if label and label.says else "",
+                **{name: measure.mean for name, measure in profile.measures.items()},
+                "loss": profile.effect.mean,
+                "error": profile.effect.error,
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def _places(values: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The row and the column of each cell, in the order of `ravel`."""
+    rows, columns = np.indices(values.shape).reshape(2, -1)
+    return rows, columns
+
+
+def _named(tokens: Tokens) -> NDArray[np.object_]:
+    return np.array(tokens.tokens, dtype=object)
 
 
 def _site_frame(attention: AttentionMap) -> pd.DataFrame:

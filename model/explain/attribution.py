@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from model.arguments import checked_methods
 from model.explain.agreement import Agreement, rank_correlation, top_agreement
 from model.trace.array_values import ArrayValue, Sized
 from model.trace.attention_map import AttentionKind, BoolArray, FloatArray, Site, Tokens
+from model.trace.forms import form
 from model.trace.trace import Trace
 
 _NOT_LATER: Mapping[int, bool] = MappingProxyType({})
@@ -150,6 +152,14 @@ class Attributions(ArrayValue, Sized):
     predictions: Tokens
     deletion_losses: FloatArray
     maps: tuple[AttributionMap, ...]
+
+    def frame(self) -> Any:
+        """Every map as a pandas table, a row a query and key.
+
+        Its columns are method, kind, layer and head, query_position, query, key_position, key and
+        value. Without a head stand all heads together; without a kind, the whole model.
+        """
+        return form("table", self)
 
     def map(self, method: str, site: Site | None) -> AttributionMap:
         """What one method gives of one site, or of the whole model for None."""

@@ -15,6 +15,7 @@ from model.explain.measures import MEASURES, ON_SOURCE
 from model.record.head_edits import HeadEdit, RuleWeights
 from model.rules.weight_rules import Lexicon
 from model.trace.attention_map import AttentionKind, FloatArray, Site
+from model.trace.forms import form
 from model.trace.head import Head
 
 KEYS = (*(measure.key for measure in MEASURES), *(measure.key for measure in ON_SOURCE))
@@ -272,6 +273,14 @@ class CorpusSurvey(Brief):
         """What a head is said to do, everywhere the same; None if too few sentences can tell."""
         site, number = place
         return self.labels[site][number] if self.labels else self.of(place).in_words
+
+    def frame(self) -> Any:
+        """A pandas table with a row a head: kind, layer, head, label, each measure's mean, loss.
+
+        loss is the mean drop of the translation's log-probability without the head; error is that
+        of this mean.
+        """
+        return form("table", self)
 
     def ranked(self, measure: str, *, kind: AttentionKind | None = None) -> list[Head]:
         """The heads by their mean of a measure, largest first; those without it are left out.

@@ -8,11 +8,8 @@ from model.brief import Brief
 from model.paper.search import AS_IN_THE_PAPER, DecodingError, Search
 from model.paper.tokenizer import normalize
 from model.trace.translation import Translation
-from model.translate.searching import TranslatingModel
+from model.translate.searching import TOGETHER, TranslatingModel
 from model.translate.sentences import TextError
-
-MOST_LINES = 32
-"""Lines of a batch: more are not quicker."""
 
 MOST_CHARACTERS = 8_000
 """Of a batch of long lines, so that its keys and values fit in memory."""
@@ -75,7 +72,7 @@ def _batches(lines: Sequence[bytes]) -> Iterator[list[bytes]]:
     batch: list[bytes] = []
     size = 0
     for line in lines:
-        if batch and (len(batch) == MOST_LINES or size + len(line) > MOST_CHARACTERS):
+        if batch and (len(batch) == TOGETHER or size + len(line) > MOST_CHARACTERS):
             yield batch
             batch, size = [], 0
         batch.append(line)

@@ -1,7 +1,7 @@
 """Translations of a model: greedy, by beam search or sampled, one by one or in batches."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, overload
 
 import torch
 
@@ -22,6 +22,9 @@ from model.record.mask_editing import intervening
 from model.trace.translation import Decoding, Translation
 from model.translate.search_record import decoding_steps, search_nodes
 from model.translate.sentences import ModelWithVocabulary
+
+TOGETHER = 32
+"""Texts of a batch: more are not quicker."""
 
 
 @checked_methods
@@ -47,15 +50,48 @@ class TranslatingModel(ModelWithVocabulary):
     # Whether batches give the bits that each sentence gives alone; None before the first batch.
     _batches_are_exact: bool | None = None
 
+    @overload
     def translate(
         self,
         text: str,
         *,
+        search: Search = ...,
+        under: Intervention = ...,
+        keep_distributions: bool = ...,
+    ) -> Translation: ...
+
+    @overload
+    def translate(
+        self,
+        text: list[str] | tuple[str, ...],
+        *,
+        search: Search = ...,
+        under: Intervention = ...,
+        keep_distributions: bool = ...,
+    ) -> list[Translation]: ...
+
+    def translate(
+        self,
+        text: str | Sequence[str],
+        *,
         search: Search = AS_IN_THE_PAPER,
         under: Intervention = UNCHANGED,
         keep_distributions: bool = False,
-    ) -> Translation:
-        """The best translation; with `keep_distributions`, also each step's log-probabilities."""
+    ) -> Translation | list[Translation]:
+        """The best translation, or one for each of several texts, as in `translate_batch`.
+
+        With `keep_distributions`, also each step's log-probabilities.
+        """
+        if not isinstance(text, str):
+            if keep_distributions:
+                return [self._decoded(each, search, under, True)[0] for each in text]
+            return [
+                each
+                for start in range(0, len(text), TOGETHER)
+                for each in self.translate_batch(
+                    text[start : start + TOGETHER], search=search, under=under
+                )
+            ]
         return self._decoded(text, search, under, keep_distributions)[0]
 
     def candidates(

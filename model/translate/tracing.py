@@ -1,8 +1,9 @@
 """Traces of a model: recorded teacher-forced passes over sentences with their translations."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import overload
 
 import numpy as np
 import torch
@@ -19,7 +20,7 @@ from model.record.recording import recording
 from model.trace.attention_map import AttentionKind, FloatArray, Site
 from model.trace.trace import Trace
 from model.trace.translation import Decoding, Translation
-from model.translate.searching import TranslatingModel
+from model.translate.searching import TOGETHER, TranslatingModel
 from model.translate.sentences import TextError
 
 
@@ -47,15 +48,35 @@ class BatchTrace(Brief):
 class TracedModel(TranslatingModel):
     """A model whose attention is recorded; arguments and errors as in `TranslatingModel`."""
 
+    @overload
     def trace(
         self,
         text: str,
-        target: str | None = None,
+        target: str | None = ...,
+        *,
+        search: Search = ...,
+        under: Intervention = ...,
+    ) -> Trace: ...
+
+    @overload
+    def trace(
+        self,
+        text: list[str] | tuple[str, ...],
+        target: Sequence[str] | None = ...,
+        *,
+        search: Search = ...,
+        under: Intervention = ...,
+    ) -> Iterator[Trace]: ...
+
+    def trace(
+        self,
+        text: str | Sequence[str],
+        target: str | Sequence[str] | None = None,
         *,
         search: Search = AS_IN_THE_PAPER,
         under: Intervention = UNCHANGED,
-    ) -> Trace:
-        """The attention of every head on a sentence.
+    ) -> Trace | Iterator[Trace]:
+        """The attention of every head on a sentence, or on each of several as they are asked for.
 
         The model translates first; then one teacher-forced pass over source and translation is
         recorded. Under the causal mask this computes the same as step-by-step decoding. Under a
@@ -63,18 +84,43 @@ class TracedModel(TranslatingModel):
         written yet.
 
         Args:
-            target: its translation; None lets the model translate.
+            target: its translation, or one for each text; None lets the model translate.
             search: the method of decoding, without a target.
             under: the intervention. With a target, a matrix must have the trace's own shape, and
                 the decoder's positions may be reversed too. The trace's source stands in the
                 intervention's order.
         """
+        if not isinstance(text, str):
+            if isinstance(target, str) or (target is not None and len(target) != len(text)):
+                raise TextError("Each text needs its own target; give as many of both.")
+            return self._trace_each(text, target, search, under)
+        if target is not None and not isinstance(target, str):
+            raise TextError("One text has one target; give a string.")
         if target is None:
             return self.trace_of(self.translate(text, search=search, under=under), under=under)
         source_ids = self._source_ids(text, under)
         predicted = self._target_ids(target)
         with intervening([under], sites=self.sites):
             return self._record([text], [source_ids], [target], [predicted])[0]
+
+    def _trace_each(
+        self,
+        texts: Sequence[str],
+        targets: Sequence[str] | None,
+        search: Search,
+        under: Intervention,
+    ) -> Iterator[Trace]:
+        if targets is not None:
+            for text, target in zip(texts, targets, strict=True):
+                yield self.trace(text, target, under=under)
+            return
+        for start in range(0, len(texts), TOGETHER):
+            some = list(texts[start : start + TOGETHER])
+            if (search, under) == (AS_IN_THE_PAPER, UNCHANGED):
+                yield from self.traces(some)
+            else:
+                for each in self.translate(some, search=search, under=under):
+                    yield self.trace_of(each, under=under)
 
     def trace_of(self, translation: Translation, *, under: Intervention = UNCHANGED) -> Trace:
         """The trace of a translation from `translate` under the same intervention.

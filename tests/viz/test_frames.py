@@ -12,6 +12,8 @@ import headscope as hs
 from model.trace import forms
 from model.trace.attention_map import Tokens
 from model.trace.trace import Trace
+from model.translate.translator import Translator
+from tests.kit.tiny_checkpoint import PAIRS
 
 ROOT = Path(__file__).parents[2]
 
@@ -87,3 +89,63 @@ def test_headscope_is_imported_without_what_draws() -> None:
     heavy = "{'pandas', 'plotly', 'torch', 'streamlit', 'numpy'}"
     code = f"import headscope, sys; assert not {heavy} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True, timeout=60)
+
+
+def test_many_texts_are_translated_traced_and_ablated_at_once(translator: Translator) -> None:
+    texts = [source for source, _ in PAIRS[:4]]
+    assert [each.text for each in translator.translate(texts)] == [
+        translator.translate(text).text for text in texts
+    ]
+    greedy = hs.Search(beam=1)
+    for traces, search in (
+        (translator.trace(texts), hs.Search()),
+        (translator.trace(texts, search=greedy), greedy),
+    ):
+        for text, trace in zip(texts, traces, strict=True):
+            alone = translator.trace(text, search=search)
+            assert (trace.source_text, trace.text) == (text, alone.text)
+            np.testing.assert_allclose(
+                trace.attention("cross", 1).weights, alone.attention("cross", 1).weights, atol=1e-5
+            )
+    given = translator.trace(texts[:2], ["Der Hund schläft.", "Die Katze frisst."])
+    assert [each.text for each in given] == ["Der Hund schläft.", "Die Katze frisst."]
+    with pytest.raises(ValueError, match="Each text needs its own target"):
+        translator.trace(texts, ["one"])
+
+    found = hs.effects(translator, texts)
+    alone = np.array([hs.effects(translator, text).of()[translator.sites[0]] for text in texts])
+    table = found.frame()
+    np.testing.assert_allclose(table["mean"][:4], alone.mean(axis=0), atol=1e-5)
+    np.testing.assert_allclose(table["error"][:4], alone.std(axis=0, ddof=1) / 2, atol=1e-5)
+    assert (table["low"] < table["mean"]).all()
+    assert len(table) == 4 * len(translator.sites)
+    assert found.ranked()[0][2] == pytest.approx(table["mean"].iloc[table["mean"].abs().argmax()])
+    assert np.isnan(hs.effects(translator, texts[:1]).frame()["error"]).all()
+    with pytest.raises(ValueError, match="no texts"):
+        hs.effects(translator, [])
+
+
+def test_what_has_numbers_is_a_table(translator: Translator, trace: Trace) -> None:
+    effects = hs.effects(translator, trace.source_text)
+    table = effects.frame().set_index(["kind", "layer", "head", "position"])
+    assert table.loc[("cross", 1, 2, 3), "loss"] == effects.losses["cross", 1][2, 3]
+    assert table.loc[("cross", 1, 2, 3), "token"] == trace.predictions.tokens[3]
+
+    found = hs.attributions(translator, trace.source_text)
+    maps = found.frame()
+    own = maps[(maps["method"] == "norms") & (maps["layer"] == 1) & (maps["head"] == 2)]
+    np.testing.assert_array_equal(own["value"], found.map("norms", ("cross", 1)).of(2).ravel())
+    assert tuple(own["key"][: len(trace.source)]) == trace.source.tokens
+
+    survey = hs.read_survey("en-de")
+    assert survey is not None
+    heads = survey.frame()
+    assert len(heads) == len(survey.places)
+    first = survey.ranked("previous")[0]
+    assert heads["previous"].max() == survey.of(first).measures["previous"].mean
+
+    numbers = hs.figures.OneHead(hs.read(trace), ("cross", 1), 2).numbers()
+    cells = numbers.frame()
+    assert cells["weight"].dtype == np.float32
+    np.testing.assert_array_equal(cells["weight"], trace.attention("cross", 1).weights[2].ravel())
+    assert (cells["layer"] == 1).all()

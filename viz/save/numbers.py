@@ -54,6 +54,17 @@ class Numbers:
             if values.shape != shape:
                 raise ValueError(f"{name} has the shape {values.shape}, and its axes have {shape}.")
 
+    def frame(self) -> pd.DataFrame:
+        """The numbers as a table, a row a cell, with tokens and positions; exact, in their types.
+
+        Arrays on other axes have their own rows, in which the other columns stay empty.
+        """
+        together: dict[tuple[str, ...], list[str]] = {}
+        for name, (axes, _) in self.arrays.items():
+            together.setdefault(axes, []).append(name)
+        tables = [self._table(axes, names, exact=True) for axes, names in together.items()]
+        return pd.concat(tables, ignore_index=True).infer_objects().assign(**self.about)
+
     def encode(self, format: NumberFormat) -> bytes:
         """The numbers as a file, exact: read as float32, they are the recorded ones, bit for bit.
 
@@ -89,7 +100,9 @@ class Numbers:
         written: str = table.to_csv(index=False, lineterminator="\n")
         return written.encode("utf-8-sig")
 
-    def _table(self, axes: tuple[str, ...], names: list[str]) -> pd.DataFrame:
+    def _table(
+        self, axes: tuple[str, ...], names: list[str], *, exact: bool = False
+    ) -> pd.DataFrame:
         shape = tuple(len(self.axes[axis]) for axis in axes)
         columns: dict[str, Any] = {}
         for axis, places in zip(axes, np.indices(shape).reshape(len(axes), -1), strict=True):
@@ -101,6 +114,9 @@ class Numbers:
                 columns[axis] = np.array(along, dtype=np.int64)[places]
         for name in names:
             values = self.arrays[name][1].ravel()
+            if exact:
+                columns[name] = list(values)
+                continue
             # In its own precision: a float32 written as a float64 has digits of rounding.
             if values.dtype.kind == "f":
                 values = _written(values)
