@@ -133,7 +133,7 @@ def test_what_has_numbers_is_a_table(translator: Translator, trace: Trace) -> No
 
     found = hs.attributions(translator, trace.source_text)
     maps = found.frame()
-    own = maps[(maps["method"] == "norms") & (maps["layer"] == 1) & (maps["head"] == 2)]
+    own = maps.query("method == 'norms' and kind == 'cross' and layer == 1 and head == 2")
     np.testing.assert_array_equal(own["value"], found.map("norms", ("cross", 1)).of(2).ravel())
     assert tuple(own["key"][: len(trace.source)]) == trace.source.tokens
 
