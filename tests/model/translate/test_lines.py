@@ -16,7 +16,8 @@ from headscope.__main__ import main
 from model.paper.decoding import EXTRA_LENGTH
 from model.paper.search import Search
 from model.translate import lines, searching
-from model.translate.lines import MOST_LINES, read_lines, translated_lines
+from model.translate.lines import read_lines, translated_lines
+from model.translate.searching import TOGETHER
 from model.translate.translator import Translator
 from tests.kit.signals import heed_interrupts
 from tests.kit.tiny_checkpoint import PAIRS
@@ -66,13 +67,13 @@ def test_many_lines_are_translated_in_batches_as_one_at_a_time(
     )
     # More than one batch, of lines that are not equally long.
     texts = [*SOURCES, *(f"{one} {other}" for one in SOURCES for other in SOURCES[:4])]
-    assert len(texts) > MOST_LINES
+    assert len(texts) > TOGETHER
     _, out, error = run("".join(f"{text}\n" for text in texts), "--beam", beam)
     assert error == ""
     assert out.splitlines() == [
         translator.translate(text, search=Search(beam=int(beam))).text for text in texts
     ]
-    assert sizes == [MOST_LINES, len(texts) - MOST_LINES]
+    assert sizes == [TOGETHER, len(texts) - TOGETHER]
 
 
 def test_long_lines_share_smaller_batches(
