@@ -83,9 +83,7 @@ def show(
         TypeError: if inputs are given with a trace.
     """
     traces, name = _traces_of(shown, inputs, named_inputs)
-    pages = [
-        trace_page(trace, title=title or name, picture=picture, dark=dark) for trace in traces
-    ]
+    pages = [trace_page(trace, title=title or name, picture=picture, dark=dark) for trace in traces]
     return Explorer(pages[0], height, tuple(pages[1:]))
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import lzma
 import math
-import os
 import zlib
 from collections.abc import Mapping
 from dataclasses import asdict, fields
@@ -138,15 +137,14 @@ def save_survey(directory: Path, survey: CorpusSurvey, index: SentenceIndex | No
     write_whole(directory / SURVEY, written.getvalue())
 
 
-def read_survey(directory: str | os.PathLike[str]) -> CorpusSurvey | None:
+def read_survey(directory: str | Path) -> CorpusSurvey | None:
     """The survey in survey.zip of a checkpoint folder; None without the file.
 
     Raises:
         CheckpointError: if the file or labels.json is damaged, lacks a part, is of a newer version,
             or is of another model than the folder has by now.
     """
-    directory = existing_folder(directory)
-    path = own_file(directory, SURVEY)
+    path = own_file(directory := existing_folder(directory), SURVEY)
     if not path.exists():
         return None
     content = _object(path)
@@ -194,7 +192,7 @@ def read_survey(directory: str | os.PathLike[str]) -> CorpusSurvey | None:
         raise _damaged(path) from None
 
 
-def read_sentences(directory: str | os.PathLike[str]) -> SentenceIndex | None:
+def read_sentences(directory: str | Path) -> SentenceIndex | None:
     """The sentences of the survey in a checkpoint folder, for the search.
 
     None without the file, or if it was written without them.
@@ -202,8 +200,7 @@ def read_sentences(directory: str | os.PathLike[str]) -> SentenceIndex | None:
     Raises:
         CheckpointError: if the file is damaged.
     """
-    directory = existing_folder(directory)
-    path = own_file(directory, SURVEY)
+    path = own_file(existing_folder(directory), SURVEY)
     if not path.exists():
         return None
     survey = _object(path)

@@ -24,7 +24,7 @@ from model.trace.array_values import ArrayValue, Sized
 from model.trace.array_values import TraceError as TraceError
 from model.trace.forms import form
 from model.trace.rounded_weights import Bits, rounded
-from model.trace.stored import Stored, read_on_demand
+from model.trace.stored import Stored, read_on_demand, read_only
 from model.trace.token_schemes import WORD_START, Scheme, SchemeError, spelled
 
 FloatArray = NDArray[np.float32]
@@ -491,23 +491,6 @@ def known_kind(kind: AttentionKind | str) -> AttentionKind:
             f"There is no attention of the kind {kind!r}; choose one of "
             f"{', '.join(AttentionKind)}.{nearest(str(kind), list(AttentionKind))}"
         ) from None
-
-
-def read_only(name: str, value: Any, kind: type[np.generic]) -> NDArray[Any]:
-    """A read-only array of this type; a view if the value already has the type.
-
-    A `Stored` one stays what it is. Raises TraceError if it contains text, objects, or numbers in
-    place of booleans.
-    """
-    array: Any = value.raw if isinstance(value, Stored) else np.asarray(value)
-    # Casting text or objects would fail in numpy's words; casting floats to bool would not fail.
-    if array.dtype.kind not in ("b" if kind is np.bool_ else "bfiu"):
-        raise TraceError(f"{name} must be an array of {kind.__name__}, not of {array.dtype}.")
-    if isinstance(value, Stored):
-        return value  # type: ignore[return-value]
-    view: NDArray[Any] = array.astype(kind, copy=False).view()
-    view.setflags(write=False)
-    return view
 
 
 def weights_in(maps: Iterable[AttentionMap]) -> int:

@@ -248,3 +248,20 @@ class _OnDemand:
 
     def __set__(self, owner: Any, value: Any) -> None:
         vars(owner)[self._name] = value
+
+
+def read_only(name: str, value: Any, kind: type[np.generic]) -> NDArray[Any]:
+    """A read-only array of this type; a view if the value already has the type.
+
+    A `Stored` one stays what it is. Raises TraceError if it contains text, objects, or numbers in
+    place of booleans.
+    """
+    array: Any = value.raw if isinstance(value, Stored) else np.asarray(value)
+    # Casting text or objects would fail in numpy's words; casting floats to bool would not fail.
+    if array.dtype.kind not in ("b" if kind is np.bool_ else "bfiu"):
+        raise TraceError(f"{name} must be an array of {kind.__name__}, not of {array.dtype}.")
+    if isinstance(value, Stored):
+        return value  # type: ignore[return-value]
+    view: NDArray[Any] = array.astype(kind, copy=False).view()
+    view.setflags(write=False)
+    return view

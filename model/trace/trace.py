@@ -25,12 +25,12 @@ from model.trace.attention_map import (
     Tokens,
     TraceError,
     known_kind,
-    read_only,
 )
 from model.trace.forms import NoForm, form
 from model.trace.head import Head
 from model.trace.other_outputs import fields_of_cache, fields_of_outputs
 from model.trace.rounded_weights import PRECISION, Bits
+from model.trace.stored import read_only
 from model.trace.trace_file import read_fields, write_fields
 
 _OTHER_FORMATS = {
