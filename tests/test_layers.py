@@ -18,6 +18,7 @@ FLOORS = (
         "model.console",
         "model.files",
         "model.numbers",
+        "model.side_by_side",
         "model.version",
     ),
     ("model.trace", "model.paper"),

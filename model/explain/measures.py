@@ -26,6 +26,7 @@ from model.explain.head_rows import (
     weight_on,
 )
 from model.numbers import fixed, percent
+from model.side_by_side import side_by_side
 from model.trace.attention_map import (
     AttentionKind,
     AttentionMap,
@@ -252,12 +253,18 @@ def facts_of(
         progress: called with the share of the sites that is measured.
     """
     by_site = {}
-    for sites, attention in joined(maps):
-        facts = head_facts(attention)
+    groups = list(joined(maps))
+    is_large = weights_in(maps.values()) > MANY
+    measured = side_by_side(head_facts, [each for _, each in groups], large=is_large)
+    for (sites, _), facts in zip(groups, measured, strict=True):
         for site, heads in sites.items():
             by_site[site] = {key: values[heads] for key, values in facts.items()}
         progress(len(by_site) / len(maps))
     return by_site
+
+
+MANY = 1_000_000
+"""Of so many weights, sites are measured side by side."""
 
 
 def joined(

@@ -41,7 +41,7 @@ _OTHER_FORMATS = {
 
 
 @checked_methods
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, weakref_slot=True)
 class Trace(ArrayValue, Sized):
     """The attention of a model on one sentence.
 

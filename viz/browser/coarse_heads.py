@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from model.explain.reading import ReadTrace
+from model.side_by_side import side_by_side
 from model.trace.attention_map import AttentionKind, AttentionMap, Site, weights_in
 from model.trace.rounded_weights import restored
 from viz.browser.asking import ADDRESS
@@ -70,10 +71,12 @@ def coarse_heads(seen: ReadTrace) -> CoarseHeads | None:
         side = min(SIDE, int((CELLS / n_heads) ** 0.5))
         grain: dict[AttentionKind, tuple[int, int]] = {}
         cells: dict[AttentionKind, list[NDArray[np.uint8]]] = {}
-        for site, each in seen.maps.items():
+        for each in seen.maps.values():
             rows, columns = (-(-size // side) for size in each.shape[1:])
-            grain[site.kind] = rows, columns
-            cells.setdefault(site.kind, []).append(_coarse(each, rows, columns))
+            grain[each.site.kind] = rows, columns
+        found = side_by_side(lambda each: _coarse(each, *grain[each.site.kind]), seen.maps.values())
+        for site, patches in zip(seen.maps, found, strict=True):
+            cells.setdefault(site.kind, []).append(patches)
         made = CoarseHeads(secrets.token_urlsafe(16), grain, cells)
         _MADE[seen] = made
         _SHOWN[made.token] = seen

@@ -18,9 +18,10 @@ from numpy.typing import NDArray
 
 from model.explain.head_rows import OFFSETS, TOKENS, allowed_per_head
 from model.explain.label_rules import HALF
-from model.explain.measures import even_shares, joined
+from model.explain.measures import MANY, even_shares, joined
 from model.explain.reading import AS_RECORDED, Reading
-from model.trace.attention_map import AttentionMap, BoolArray, Site
+from model.side_by_side import side_by_side
+from model.trace.attention_map import AttentionMap, BoolArray, Site, weights_in
 from viz.draw.constants import CONSTANTS
 
 _STATED: dict[str, Any] = CONSTANTS["HEAD_SENTENCES"]
@@ -68,6 +69,8 @@ def head_words(
     Args:
         facts: of model.explain.measures.head_facts, of this map; measures may be missing.
     """
+    # Held, so that those of a long text are read once.
+    weights = seen.weights
     allowed = allowed_per_head(seen.allowed)
     choices = np.count_nonzero(allowed, axis=-1)
     pairs = _pairs(seen, choices)
@@ -75,7 +78,7 @@ def head_words(
     even = even_shares(seen)
     on_hidden = np.zeros(seen.n_heads, dtype=np.bool_)
     if not reading.specials:
-        rows = seen.weights.sum(axis=-1)
+        rows = weights.sum(axis=-1)
         live = np.count_nonzero(rows > 0, axis=-1)
         on_hidden = rows.sum(axis=-1) < 0.5 * live
     described = []
@@ -98,14 +101,18 @@ def words_of(
     reading: Reading = AS_RECORDED,
 ) -> dict[Site, list[HeadWords]]:
     """`head_words` of every site of a trace."""
-    by_site: dict[Site, list[HeadWords]] = {}
-    for sites, seen in joined(maps):
+
+    def described(group: tuple[Mapping[Site, slice], AttentionMap]) -> dict[Site, list[HeadWords]]:
+        sites, seen = group
         together = {
             key: np.concatenate([facts[site][key] for site in sites]) for key in facts[seen.site]
         }
         words = head_words(seen, together, reading)
-        by_site |= {site: words[heads] for site, heads in sites.items()}
-    return by_site
+        return {site: words[heads] for site, heads in sites.items()}
+
+    is_large = weights_in(maps.values()) > MANY
+    found = side_by_side(described, joined(maps), large=is_large)
+    return {site: words for each in found for site, words in each.items()}
 
 
 def _sentence(facts: Mapping[str, float], even: Mapping[str, float], noun: str) -> str:

@@ -163,7 +163,7 @@ _SAID: WeakKeyDictionary[ReadTrace, _Said] = WeakKeyDictionary()
 
 def _said(seen: ReadTrace, facts: Facts, labels: Labels) -> _Said:
     known = _SAID.get(seen)
-    if known is None or known.labels is not labels:
+    if known is None or known.labels != labels:
         opening = opening_heads(seen.maps, labels, facts)
         words = words_of(seen.maps, facts, seen.reading)
         _SAID[seen] = known = _Said(labels, opening, words)

@@ -3,13 +3,14 @@
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from weakref import WeakKeyDictionary
 
 import streamlit as st
 
 from model.checkpoints.checkpoint import CheckpointError
 from model.checkpoints.shipped import checkpoint_name
 from model.explain.measures import Facts, facts_of
-from model.explain.reading import Reading, ReadTrace, alignment_note, read
+from model.explain.reading import AS_RECORDED, Reading, ReadTrace, alignment_note, read
 from model.trace.attention_map import AttentionKind, Site, weights_in
 from model.trace.trace import Trace
 from viz.browser.kept import Kept
@@ -62,6 +63,7 @@ def prepare(question: Question, reading: Reading) -> Prepared:
         if each.reading == reading:
             return each
     labels: Labels = {}
+    facts: Facts | None = None
     match question:
         case OfModel():
             trace = session.ask(question.record)
@@ -75,10 +77,24 @@ def prepare(question: Question, reading: Reading) -> Prepared:
             seen, labels = with_labels(seen, folder)
         case OfTrace(trace=trace):
             # It has no model, and so no heads that anybody surveyed.
-            seen = replace(read(trace, reading), file=question.name)
-    prepared = Prepared(question, reading, trace, seen, _measured(seen), labels)
+            if reading != AS_RECORDED:
+                seen = replace(read(trace, reading), file=question.name)
+            else:
+                seen, facts = _of_file(question)
+    prepared = Prepared(question, reading, trace, seen, facts or _measured(seen), labels)
     _PREPARED.value = (*kept[-1:], prepared)
     return prepared
+
+
+_OF_FILES: WeakKeyDictionary[Trace, tuple[ReadTrace, Facts]] = WeakKeyDictionary()
+
+
+def _of_file(question: OfTrace) -> tuple[ReadTrace, Facts]:
+    """A saved trace as it was recorded, and its facts: the same for everybody who opens it."""
+    if question.trace not in _OF_FILES:
+        seen = replace(read(question.trace), file=question.name)
+        _OF_FILES[question.trace] = seen, _measured(seen)
+    return _OF_FILES[question.trace]
 
 
 def _measured(seen: ReadTrace) -> Facts:
