@@ -61,6 +61,8 @@ def does_its_work(command: str, model: Path, monkeypatch: pytest.MonkeyPatch) ->
         load(model, device="cpu").trace(sentence).save(trace)
     if command == "find":
         write_tiny_survey(model, load(model, device="cpu"))
+    if command == "import-hf":
+        assert main(["export-hf", str(model), str(out / "hf")]) == 0
     if command == "unpickle":
         torch.save(load_file(model / WEIGHTS), model / "pytorch_model.bin")
         (model / WEIGHTS).unlink()
@@ -74,6 +76,7 @@ def does_its_work(command: str, model: Path, monkeypatch: pytest.MonkeyPatch) ->
         "translate": [sentence, "--checkpoint", str(model)],
         "export": [sentence, "--checkpoint", str(model), "--out", str(out / "a.csv")],
         "export-hf": [str(model), str(out / "hf")],
+        "import-hf": [str(out / "hf"), "--out", str(out / "imported")],
         "pack": ["--model", "toy-reverse", "--out", str(out / "a.html")],
         "site": ["--model", "toy-reverse", "--out", str(out / "site")],
         "find": ["--model", str(model), "--head", "encoder.0.0", "--looks", "previous"],

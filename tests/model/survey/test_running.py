@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from headscope.commands import survey as command
+from headscope.commands.asked import Asked
 from model.checkpoints.checkpoint import LABELS, WEIGHTS, snapshot_file
 from model.explain.head_rules import RuleFinding
 from model.explain.labels import Sample, labels_by_rules
@@ -175,16 +176,13 @@ def test_rules_in_words_are_written_without_a_survey(
     model, data = tmp_path / "model", tmp_path / "data.tsv"
     shutil.copytree(checkpoint_folder, model)
     data.write_text("".join(f"{text}\t-\n" for text in TEXTS[:4]), encoding="utf-8")
-    parser = ArgumentParser()
-    command.fill(parser)
-    arguments = parser.parse_args(
-        [str(model), "--data", str(data), "--only-words", "--output", str(tmp_path / "new" / "run")]
-    )
-    command.run(arguments)
+    arguments = [str(model), "--data", str(data), "--only-words"]
+    arguments += ["--output", str(tmp_path / "new" / "run")]
+    run_command(arguments)
     assert "they need 600 sentences" in capsys.readouterr().out
     assert not asked
     monkeypatch.setattr(command, "USED", 3)
-    command.run(arguments)
+    run_command(arguments)
     assert [(count, has_lexicon) for count, _, _, has_lexicon in asked] == [(3, False)] * 3
     rules = read_head_rules(model)
     assert rules is not None
@@ -203,22 +201,26 @@ def test_an_encoder_alone_gets_the_sentences_that_its_heads_are_known_by(
     letters = random.Random(0)
     texts = [" ".join(letters.choices("abcdefghijkl", k=letters.randint(3, 8))) for _ in range(60)]
     data.write_text("".join(f"{text}\t-\n" for text in texts), encoding="utf-8")
-    parser = ArgumentParser()
-    command.fill(parser)
     asked = [str(model), "--data", str(data)]
     with pytest.raises(SurveyError, match="add --only-words"):
-        command.run(parser.parse_args(asked))
-    command.run(parser.parse_args([*asked, "--only-words"]))
+        run_command(asked)
+    run_command([*asked, "--only-words"])
     assert "rules.json: 8 heads" in capsys.readouterr().out
     rules = read_head_rules(model)
     assert rules is not None
     assert (rules.fitted, rules.chosen, rules.judged) == (20, 10, 30)
-    # Which of its positions it looks at depends on how long the text is, and no term knows that.
     site = Site(AttentionKind.ENCODER, 1)
     (label,) = (labels[3] for each, labels in labels_by_rules(rules).items() if each == site)
     assert label is not None
     assert label.text == rules.heads[Head(site, 3)].text
+    assert label.text.startswith("looks at the position mirrored in its text")
     assert not label.earned
+
+
+def run_command(arguments: list[str]) -> None:
+    parser = ArgumentParser()
+    command.fill(parser)
+    command.run(Asked(parser.parse_args(arguments), {}))
 
 
 class FatalOnce(Task):
