@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import torch
+from playwright.sync_api import Page
 from transformers import BertConfig, BertModel
 
 import headscope as hs
@@ -133,12 +134,8 @@ def pictured(trace: hs.Trace, file: Path) -> dict[str, float]:
     with chromium() as browser:
         window = browser.new_page(viewport=VIEWPORT)
         window.add_init_script(CLOCK)
-        window.goto(file.as_uri(), wait_until="commit")
-        opened = window.evaluate("() => window.painted('')")
-        # In the middle of the overview, and of the picture beside it.
-        before = window.evaluate("() => window.view().dataset.painted")
-        window.mouse.click(0.25 * VIEWPORT["width"], 0.4 * VIEWPORT["height"])
-        other = window.evaluate("before => window.painted(before)", before)
+        opened, other = painted(window, file.as_uri())
+        # In the middle of the picture.
         window.mouse.move(0.75 * VIEWPORT["width"], 0.5 * VIEWPORT["height"])
         window.keyboard.down("Control")
         frames = []
@@ -154,6 +151,16 @@ def pictured(trace: hs.Trace, file: Path) -> dict[str, float]:
     }
 
 
+def painted(window: Page, address: str) -> tuple[float, float]:
+    """Milliseconds from a visit to the first picture, and from a click to another head."""
+    window.goto(address, wait_until="commit")
+    opened = window.evaluate("() => window.painted('')")
+    before = window.evaluate("() => window.view().dataset.painted")
+    # In the middle of the overview.
+    window.mouse.click(0.25 * VIEWPORT["width"], 0.4 * VIEWPORT["height"])
+    return opened, window.evaluate("before => window.painted(before)", before)
+
+
 def in_app(file: Path) -> dict[str, float]:
     """What a running app takes with a trace, from the visit on."""
     environment = {"HEADSCOPE_TRACES": str(file)}
@@ -165,11 +172,7 @@ def in_app(file: Path) -> dict[str, float]:
         window.close()
         window = browser.new_page(viewport=VIEWPORT)
         window.add_init_script(CLOCK)
-        window.goto(f"{server.url}/heads?checkpoint={file.name}", wait_until="commit")
-        opened = window.evaluate("() => window.painted('')")
-        before = window.evaluate("() => window.view().dataset.painted")
-        window.mouse.click(0.25 * VIEWPORT["width"], 0.4 * VIEWPORT["height"])
-        other = window.evaluate("before => window.painted(before)", before)
+        opened, other = painted(window, f"{server.url}/heads?checkpoint={file.name}")
     return {"app_picture_s": round(opened / 1000, 2), "app_other_head_ms": round(other)}
 
 

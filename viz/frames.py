@@ -9,12 +9,10 @@ from numpy.typing import NDArray
 
 from model.explain.ablation_results import Effects, MeanEffects
 from model.explain.attribution import Attributions
+from model.explain.label_rules import DEVIATIONS
 from model.survey.corpus_survey import CorpusSurvey
 from model.trace.attention_map import AttentionMap, HeadAttention, Tokens
 from model.trace.trace import Trace
-
-_Z = 1.96
-"""Standard errors on either side of a mean, for 95%."""
 
 
 def head_frame(head: HeadAttention) -> pd.DataFrame:
@@ -77,7 +75,7 @@ def _(found: MeanEffects) -> pd.DataFrame:
         ignore_index=True,
     )
     for name, sign in (("low", -1), ("high", 1)):
-        table[name] = table["mean"] + sign * _Z * table["error"]
+        table[name] = table["mean"] + sign * DEVIATIONS * table["error"]
     return table.assign(texts=len(found.texts))
 
 

@@ -6,7 +6,7 @@ before. What else is in a folder, and all other classes, `difference` names.
 """
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from itertools import chain
 from pathlib import Path
@@ -57,20 +57,20 @@ _TOLERANCE = 2e-3
 
 def says_model_type(directory: Path) -> bool:
     """Whether a folder's configuration is a Hugging Face one."""
-    return _of_unchanged(directory, _says_model_type, False)
+    return _of_unchanged(directory, _says_model_type)
 
 
 def is_importable(directory: Path) -> bool:
     """Whether a folder is a Hugging Face one that `load_checkpoint` reads, complete or not."""
-    return _of_unchanged(directory, _is_importable, False)
+    return _of_unchanged(directory, _is_importable)
 
 
-def _of_unchanged(directory: Path, ask: Any, otherwise: bool) -> bool:
+def _of_unchanged(directory: Path, ask: Callable[[Path, int, int], bool]) -> bool:
     try:
         stat = (directory / CONFIG).stat()
     except OSError:
-        return otherwise
-    return bool(ask(directory, stat.st_mtime_ns, stat.st_size))
+        return False
+    return ask(directory, stat.st_mtime_ns, stat.st_size)
 
 
 @lru_cache(maxsize=256)

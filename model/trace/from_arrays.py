@@ -16,6 +16,7 @@ from model.trace.attention_map import (
     TraceError,
     known_kind,
 )
+from model.trace.other_outputs import map_of, plain_array
 from model.trace.trace import Trace
 
 _FORMS = (
@@ -51,12 +52,8 @@ def trace_of_arrays(
     for each, of_layer in layers.items():
         queries, keys = (sides[side] for side in _sides(each))
         for layer, heads in enumerate(of_layer):
-            causal = each is AttentionKind.DECODER and not np.triu(heads, 1).any()
-            size = heads.shape[1:]
-            allowed = np.tri(*size, dtype=np.bool_) if causal else np.ones(size, np.bool_)
-            maps[Site(each, layer)] = AttentionMap(
-                Site(each, layer), weights=heads, allowed=allowed, queries=queries, keys=keys
-            )
+            site = Site(each, layer)
+            maps[site] = map_of(site, heads, queries, keys)
     return _trace(maps, sides)
 
 
@@ -110,10 +107,8 @@ def _layers(weights: Any) -> list[FloatArray]:
 
 
 def _array(value: Any) -> FloatArray:
-    # Of torch, on any device; numpy knows no bfloat16.
-    value = value.detach().float().cpu() if hasattr(value, "detach") else value
     try:
-        return np.asarray(value, dtype=np.float32)
+        return plain_array(value)
     except (TypeError, ValueError):
         raise TraceError(f"{_FORMS}; a {type(value).__name__} is none of these.") from None
 

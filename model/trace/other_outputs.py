@@ -45,7 +45,7 @@ def fields_of_outputs(
         )
     if _field(outputs, "sequences") is None:
         read, ids = _row(source, sentence), _row(target, sentence)
-        weights = {kind: [_array(x)[sentence] for x in each] for kind, each in given.items()}
+        weights = {kind: [plain_array(x)[sentence] for x in each] for kind, each in given.items()}
     else:
         read, ids, written, weights = _generated(outputs, given, tokenizer, source, sentence)
     pad = getattr(tokenizer, "pad_token_id", None)
@@ -69,7 +69,7 @@ def fields_of_outputs(
                 )
             queries, keys = (parts[side] for side in sides)
             site = Site(kind, layer)
-            maps[site] = _map(site, whole[:, queries, keys], *(tokens[side] for side in sides))
+            maps[site] = map_of(site, whole[:, queries, keys], *(tokens[side] for side in sides))
     return {
         **tokens,
         "predictions": _tokens(written[parts["target"]], tokenizer) if written else Tokens(),
@@ -117,17 +117,17 @@ def _generated(
     encoded = given.get(AttentionKind.ENCODER)
     place = 0 if encoded is None else sentence * len(encoded[0]) // len(sequences)
     if encoded is not None:
-        weights[AttentionKind.ENCODER] = [_array(x)[place] for x in encoded]
+        weights[AttentionKind.ENCODER] = [plain_array(x)[place] for x in encoded]
     return _row(source, place), ids, written, weights
 
 
 def _joined(steps: Sequence[Any], rows: Sequence[int], length: int) -> FloatArray:
     """One layer's weights over all steps, (head, length, key); keys not yet there weigh 0."""
-    last = _array(steps[len(rows) - 1])
+    last = plain_array(steps[len(rows) - 1])
     whole = np.zeros((last.shape[1], length, last.shape[-1]), np.float32)
-    first = _array(steps[0]).shape[2]
+    first = plain_array(steps[0]).shape[2]
     for step, row in enumerate(rows):
-        own = _array(steps[step])[row]
+        own = plain_array(steps[step])[row]
         # Without a cache, each step repeats the rows before.
         whole[:, first + step - own.shape[1] : first + step, : own.shape[2]] = own
     return whole
@@ -145,15 +145,16 @@ def fields_of_cache(cache: Mapping[str, Any], tokens: Tokens, sentence: int) -> 
             value = cache.get(name.replace("hook_pattern", theirs))
             if value is not None:
                 # (position, head, width) -> (head, position, width)
-                held[own] = _array(value)[sentence].swapaxes(0, 1)
-        maps[site] = _map(site, _array(cache[name])[sentence], tokens, tokens, **held)
+                held[own] = plain_array(value)[sentence].swapaxes(0, 1)
+        maps[site] = map_of(site, plain_array(cache[name])[sentence], tokens, tokens, **held)
     texts = {"text": "", "source_text": "".join(tokens).replace("▁", " ").strip()}
     return {"source": Tokens(), "target": tokens, "predictions": Tokens(), "maps": maps, **texts}
 
 
-def _map(
+def map_of(
     site: Site, weights: FloatArray, queries: Tokens, keys: Tokens, **held: FloatArray
 ) -> AttentionMap:
+    """The map of weights (head, query, key); a decoder's is causal if nothing looks ahead."""
     allowed = np.ones(weights.shape[1:], bool)
     if site.kind is AttentionKind.DECODER and not np.triu(weights, 1).any():
         allowed = np.tril(allowed)
@@ -164,7 +165,8 @@ def _field(outputs: Any, name: str) -> Any:
     return outputs.get(name) if isinstance(outputs, Mapping) else getattr(outputs, name, None)
 
 
-def _array(tensor: Any) -> FloatArray:
+def plain_array(tensor: Any) -> FloatArray:
+    """An array of any library in numpy; errors as of `numpy.asarray`."""
     # A torch tensor may need a gradient, lie on a GPU or have 16 bits.
     plain = tensor.detach().float().cpu().numpy() if hasattr(tensor, "detach") else tensor
     return np.asarray(plain, dtype=np.float32)

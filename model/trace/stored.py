@@ -96,6 +96,7 @@ class Stored(OnDemand):
     Attributes:
         shape: (head, …), or (query, key) of a mask that heads share.
         bits: those of a weight.
+        checks: whether it checks its numbers when it is read, or has done so.
     """
 
     def __init__(
@@ -119,17 +120,12 @@ class Stored(OnDemand):
         """
         self.raw, self.scales = raw, scales
         self._kind, self._check, self._part = kind, check, part
-        self._checks = check is not None
+        self.checks = check is not None
         self._read: Callable[[], NDArray[Any] | None] = lambda: None
         self.shape = raw.shape
         if part is not None:
             some = np.broadcast_to(np.True_, raw.shape[1:])[part[0]][:, part[1]]
             self.shape = (raw.shape[0], *some.shape)
-
-    @property
-    def checks(self) -> bool:
-        """Whether it checks its numbers when it is read, or has done so."""
-        return self._checks
 
     @property
     def dtype(self) -> np.dtype[Any]:

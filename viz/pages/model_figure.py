@@ -10,6 +10,7 @@ from model.explain.reading import AS_RECORDED
 from viz.browser.asking import asks
 from viz.browser.kept import Kept, nothing
 from viz.browser.messages import message_of
+from viz.draw.keys import Keys
 from viz.heads.standalone import figure_of_trace
 from viz.links.parameters import write
 from viz.model_page.payload import Figure
@@ -20,7 +21,7 @@ from viz.service import session
 from viz.service.questions import OfModel, Question
 from viz.shell import address
 
-_SHOWN: Kept[tuple[Prepared, Figure] | None] = Kept("model_figure", nothing)
+_SHOWN: Kept[tuple[Prepared, Figure] | None] = Kept(Keys("model_figure")("shown"), nothing)
 """What was shown last, whose arcs take time in a long text."""
 
 
