@@ -90,12 +90,12 @@ class Visit:
         box.press("Enter")
         self.note("the visitor pressed Enter")
 
-    def looks_at_the_door(self) -> None:
+    def looks_at_the_model(self) -> None:
         """Whether the visitor's own sentence plays."""
-        door = self.page.locator(".model-view[data-state]")
-        words = door.locator(".read").text_content(timeout=2000) if door.count() else ""
+        figure = self.page.locator(".model-view[data-state]")
+        words = figure.locator(".read").text_content(timeout=2000) if figure.count() else ""
         own = SENTENCE.split()[-1].strip(".") in (words or "")
-        self.moved = own and door.get_attribute("data-state") == "playing"
+        self.moved = own and figure.get_attribute("data-state") == "playing"
         self.note(f"at 5 s, the sentence {'plays' if self.moved else 'does not play'}")
 
     def walks(self) -> None:
@@ -163,7 +163,7 @@ def visit(browser: Browser, url: str, size: tuple[int, int]) -> Visit:
         made.page.goto(url, wait_until="commit", timeout=LONGEST)
         made.types()
         made.until(MARKS[1])
-        made.looks_at_the_door()
+        made.looks_at_the_model()
         made.shoot()
         made.until(WALK)
         made.walks()

@@ -21,7 +21,7 @@ import { chosenSpelled } from "./browser/model_view/panel/chosen.js";
  */
 
 /** Python's form of what is selected in the browser; Python uses the model's layer numbers.
- * @type {(spelling: Spelling, payload: Pick<ExplorerPayload, "kind">) => Selection} */
+ * @type {(spelling: Spelling, payload: Pick<TracePayload, "kind">) => Selection} */
 export function toPython({ attention, layer, head, cell }, payload) {
   return {
     kind: attention,
@@ -32,7 +32,7 @@ export function toPython({ attention, layer, head, cell }, payload) {
 }
 
 /** The browser's form of a selection that Python has checked.
- * @type {(selection: Selection, payload: Pick<ExplorerPayload, "kind">) => Pick<Chosen, "attention" | "layer" | "head" | "cell">} */
+ * @type {(selection: Selection, payload: Pick<TracePayload, "kind">) => Pick<Chosen, "attention" | "layer" | "head" | "cell">} */
 export function fromPython({ kind, layer, head, cell }, payload) {
   return { attention: kind, layer: payload.kind(kind).layers.indexOf(layer), head, cell };
 }

@@ -19,11 +19,11 @@ from model.trace.trace import Trace
 from model.translate.sentences import TextError
 from model.translate.translator import load
 from tests.kit.apptest import OpenApp, component, tell_state
-from tests.kit.explorer_payload import Decoded
 from tests.kit.foreign_folders import save_foreign
 from tests.kit.shown import charts, plain, query
 from tests.kit.surveys import tiny_corpus_survey
 from tests.kit.tiny_checkpoint import PAIRS, write_tiny_checkpoint
+from tests.kit.trace_payload import Decoded
 from viz.links.searches import Settings, written_settings
 from viz.pages.compare_heads import PATCHES, PUT_IN
 from viz.pages.compare_models import alike_words, matched_pair

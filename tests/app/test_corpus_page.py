@@ -18,9 +18,9 @@ from model.trace.attention_map import AttentionKind, Site
 from model.trace.head import Head
 from model.translate.translator import Translator, load
 from tests.kit.apptest import OpenApp, component, tell_state, trigger
-from tests.kit.explorer_payload import Decoded
 from tests.kit.shown import html, plain
 from tests.kit.surveys import damage_survey, write_tiny_survey
+from tests.kit.trace_payload import Decoded
 from viz.corpus.found_maps import FoundMaps
 from viz.corpus.pattern_search import drawn_sentence, matches
 from viz.corpus.quantities import ranked
@@ -63,7 +63,7 @@ def said(app: AppTest) -> str:
 def test_a_question_leads_to_the_heads_and_a_click_to_one_of_them(
     open_app: OpenApp, shelf: Path, survey: CorpusSurvey
 ) -> None:
-    app = open_app(folder=shelf, page="door", sentence=SENTENCE)
+    app = open_app(folder=shelf, page="model", sentence=SENTENCE)
     offered = {key for key, *_ in json.loads(component(app, "inquiries").json)["questions"]}
     assert offered >= {"corpus-previous", "corpus-needed", "corpus-rules"}
     app = trigger(app, "inquiries", "asked", "corpus-previous")
@@ -93,8 +93,8 @@ def test_a_sentence_opens_on_the_heads_page(
     assert app.session_state["sentence"] in {source for source, _ in survey.shown}
     state = app.session_state
     assert (state["heads-attention"], state["heads-layer"], state["heads-head"]) == ("cross", 1, 2)
-    assert Decoded(component(app, "heads-explorer").bytes).header["inCorpus"]
-    app = trigger(app, "heads-explorer", "corpus", True)
+    assert Decoded(component(app, "heads-space").bytes).header["inCorpus"]
+    app = trigger(app, "heads-space", "corpus", True)
     assert app.session_state["corpus-one"] == ((Site(AttentionKind.CROSS, 1), 2),)
 
 

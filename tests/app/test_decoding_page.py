@@ -14,9 +14,9 @@ from model.record.intervention import Intervention
 from model.trace.attention_map import AttentionKind
 from model.translate.translator import Translator
 from tests.kit.apptest import OpenApp, go_to, lead, tell_state
-from tests.kit.explorer_payload import Decoded
 from tests.kit.shown import captions, html, more, query, said
 from tests.kit.tiny_checkpoint import PAIRS
+from tests.kit.trace_payload import Decoded
 from viz.draw import style
 from viz.links.mask_edits import Edit, write
 from viz.pages import decoding_beams

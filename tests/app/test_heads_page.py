@@ -27,11 +27,11 @@ from model.trace.trace import Trace
 from model.translate.translator import load
 from tests.kit import apptest
 from tests.kit.apptest import deliver, go_to, tell_state
-from tests.kit.explorer_payload import Decoded
 from tests.kit.labels import tiny_survey
 from tests.kit.readings import cell_of
 from tests.kit.shown import captions, html, said, warnings
 from tests.kit.tiny_checkpoint import PAIRS
+from tests.kit.trace_payload import Decoded
 from viz.browser.head_sentences import head_words
 from viz.draw.labels import axis_texts
 from viz.effects.price import price
@@ -48,7 +48,7 @@ PLAIN = {
     **{"compare": "", "order": "", "faint": "0", "only": "", "words": "0", "specials": "1"},
     **{"off": "", "renormalise": "0", "predicted": "0", "width": "wide"},
 }
-"""What the explorer tells as the page opens, beside layer and head, which depend on the model."""
+"""What the heads view tells as the page opens, beside layer and head, which depend on the model."""
 
 
 @pytest.fixture(scope="module")
@@ -58,8 +58,8 @@ def trace(checkpoints: Path) -> Trace:
 
 
 def component(app: AppTest) -> Any:
-    """The explorer's message to the browser, or None where it does not show."""
-    found = [each.proto for each in app.get("bidi_component") if each.key == "heads-explorer"]
+    """The heads view’s message to the browser, or None where it does not show."""
+    found = [each.proto for each in app.get("bidi_component") if each.key == "heads-space"]
     return found[0] if found else None
 
 
@@ -78,10 +78,10 @@ def selected(app: AppTest) -> tuple[str, int, int]:
 
 
 def select(app: AppTest, **changes: str) -> AppTest:
-    """Does what the browser does when something is selected in the explorer."""
+    """Does what the browser does when something is selected in the heads view."""
     at = {name: str(app.session_state[f"heads-{name}"]) for name in ("layer", "head")}
     epoch = {"epoch": sent(app).header["epoch"]}
-    return tell_state(app, "heads-explorer", {"rested": PLAIN | at | epoch | changes})
+    return tell_state(app, "heads-space", {"rested": PLAIN | at | epoch | changes})
 
 
 def opening(trace: Trace, kind: AttentionKind = CROSS) -> tuple[int, int]:
@@ -213,13 +213,13 @@ def test_a_selection_made_before_the_view_was_another_changes_nothing(open_app: 
     assert told(app)["head"] == "1"
 
 
-def test_a_selection_that_no_explorer_makes_changes_nothing_illegal(open_app: OpenApp) -> None:
+def test_a_selection_that_no_heads_view_makes_changes_nothing_illegal(open_app: OpenApp) -> None:
     app = open_app(layer="2", head="0")
     select(app, attention="<b>", layer="x", head="1", cell="a.b", compare="9", words="maybe")
     assert selected(app) == ("cross", 2, 1)
     assert not app.session_state["heads-cell"]
     assert not app.session_state["heads-words"]
-    tell_state(app, "heads-explorer", {"rested": "cross"})
+    tell_state(app, "heads-space", {"rested": "cross"})
     assert selected(app) == ("cross", 2, 1)
 
 

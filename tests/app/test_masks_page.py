@@ -15,9 +15,9 @@ from model.record.mask_presets import PRESETS
 from model.trace.attention_map import AttentionKind, BoolArray
 from model.translate.translator import Translator
 from tests.kit.apptest import OpenApp, tell_state
-from tests.kit.explorer_payload import Decoded
 from tests.kit.shown import captions, headings, html, more, query, said
 from tests.kit.tiny_checkpoint import PAIRS
+from tests.kit.trace_payload import Decoded
 from viz.draw.labels import axis_texts
 from viz.links import mask_edits
 from viz.links.mask_edits import EDITABLE, Edit

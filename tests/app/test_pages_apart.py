@@ -35,7 +35,7 @@ SEARCH = {
 }
 
 MOVED = {
-    "door": {"moment": "3", "play": "1", "place": "cross.0.5", "walk": "2", "kiosk": "1"},
+    "model": {"moment": "3", "play": "1", "place": "cross.0.5", "walk": "2", "kiosk": "1"},
     "heads": {
         "attention": "encoder",
         "layer": "1",
@@ -252,7 +252,7 @@ def test_a_page_shows_its_own_values_after_any_other(
 def test_no_widget_around_the_pages_has_a_key_that_a_parameter_could_have(
     open_app: OpenApp, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    around = set.intersection(*(widget_keys(open_app(page=name)) for name in ("about", "door")))
+    around = set.intersection(*(widget_keys(open_app(page=name)) for name in ("about", "model")))
     assert around - OF_BAR
     named = replace(VIEWS["about"], parameters=(flag("share"), flag("scenes"), flag("glossary")))
     monkeypatch.setattr(pages, "VIEWS", VIEWS | {"about": named})

@@ -29,9 +29,9 @@ from model.paper.transformer import Transformer
 from model.record.intervention import Intervention, PositionEdit
 from model.translate.translator import Translator, load
 from tests.kit.apptest import OpenApp, component, tell_state
-from tests.kit.explorer_payload import Decoded
 from tests.kit.shown import captions, headings, more, plain, query, said
 from tests.kit.tiny_checkpoint import PAIRS
+from tests.kit.trace_payload import Decoded
 from viz.draw.labels import axis_texts
 from viz.pages.positions_changed import ORIGINAL
 from viz.positions.neighbours import neighbour_heads

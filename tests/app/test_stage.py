@@ -90,11 +90,11 @@ def test_the_stage_lasts_from_page_to_page(open_app: OpenApp) -> None:
 # ---- what each page shows ---------------------------------------------------------------------
 
 
-def test_heads_on_stage_show_the_explorer_and_nothing_below_it(open_app: OpenApp) -> None:
+def test_heads_on_stage_show_the_heads_view_and_nothing_below_it(open_app: OpenApp) -> None:
     app = open_app(present="1")
     assert not app.dataframe
     assert not app.caption
-    assert cue(app).shown is None, "the explorer knows first which head it shows"
+    assert cue(app).shown is None, "the heads view knows first which head it shows"
 
 
 @pytest.mark.parametrize("part", PARTS)

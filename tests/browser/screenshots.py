@@ -106,8 +106,8 @@ def pictures(translator: Translator) -> list[Picture]:
     cell = f"{position(trace.target.tokens, QUERY)}.{position(trace.source.tokens, KEY)}"
     step = str(1 + position(trace.predictions.tokens, QUERY))
     return [
-        Picture("door-light", {"moment": step}, page=""),
-        Picture("door-dark", {"moment": step}, page="", dark=True),
+        Picture("model-light", {"moment": step}, page=""),
+        Picture("model-dark", {"moment": step}, page="", dark=True),
         Picture("model-weight", {"moment": step, "place": f"cross.{layer}.{head}.{cell}"}, page=""),
         Picture("heads-light"),
         Picture("heads-lines", {"view": "lines"}),
@@ -203,10 +203,10 @@ def opened(browser: Browser, url: str, picture: Picture) -> Iterator[Page]:
 
 
 def wait_until_told(page: Page) -> None:
-    """Waits until the explorer and the page below it agree."""
-    explorer = page.locator(".heads-view[data-painted]")
-    explorer.wait_for()
-    painted = json.loads(explorer.get_attribute("data-painted") or "{}")
+    """Waits until the heads view and the page below it agree."""
+    heads_view = page.locator(".heads-view[data-painted]")
+    heads_view.wait_for()
+    painted = json.loads(heads_view.get_attribute("data-painted") or "{}")
     shown = "/".join(str(painted[name]) for name in ("id", "attention", "layer", "head"))
     expect(page.locator(".headscope-done")).to_have_attribute("data-done", shown)
 

@@ -17,8 +17,8 @@ PHONE: ViewportSize = {"width": 390, "height": 844}
 TOPICS = ("table", "likeness", "words", "without", "shuffle", "learned", "formula")
 PAIR = {"sentence": "The cat sat on the mat.", "other": "The dog sat on the mat."}
 VIEWS: dict[str, tuple[str, dict[str, str]]] = {
-    "door": ("", {"moment": "999"}),
-    "door, an encoder alone": ("", {"moment": "999", "checkpoint": "toy-reverse-encoder"}),
+    "model": ("", {"moment": "999"}),
+    "model, an encoder alone": ("", {"moment": "999", "checkpoint": "toy-reverse-encoder"}),
     "heads": ("heads", {}),
     "heads, lines": ("heads", {"view": "lines", "below": "numbers"}),
     "heads, joint": ("heads", {"attention": "joint"}),
@@ -60,7 +60,7 @@ WITH_LINES_ABOVE = {"masks, change", "positions, without", "positions, shuffle"}
 
 HALF = 0.5
 
-OF_OTHER_SHAPES = {"door", "door, an encoder alone", "about", "compare, searches"}
+OF_OTHER_SHAPES = {"model", "model, an encoder alone", "about", "compare, searches"}
 """Figure 1 has its own measures, in test_model_page; the others are scrolled."""
 
 PANEL = '[data-testid="stPopoverBody"]'

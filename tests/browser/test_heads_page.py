@@ -353,7 +353,7 @@ def test_a_head_of_a_longer_trace_stays_selected_when_the_sentence_is_shorter(
 
 
 def lightness(page: Page) -> float:
-    color = page.evaluate("getComputedStyle(window.explorer()).color")
+    color = page.evaluate("getComputedStyle(window.headsView()).color")
     return sum(map(int, re.findall(r"\d+", color)[:3])) / (3 * 255)
 
 
@@ -380,7 +380,7 @@ def test_the_menu_switches_the_theme_of_page_and_picture_at_once(
         heads.page.get_by_test_id("stMainMenu").click()
         heads.page.get_by_test_id(f"stMainMenuItem-theme-{choice}").click()
         heads.page.wait_for_function(
-            "dark => (window.explorer().style.colorScheme === 'dark') === dark",
+            "dark => (window.headsView().style.colorScheme === 'dark') === dark",
             arg=choice == "Dark",
         )
         heads.page.keyboard.press("Escape")
@@ -402,7 +402,7 @@ OVERLAPS = """() => {
   const main = document.querySelector('[data-testid="stMain"]');
   const nodes = [
     ...main.querySelectorAll('input, button, p[lang], [data-testid="stCaptionContainer"]'),
-    ...window.explorer().querySelectorAll(
+    ...window.headsView().querySelectorAll(
       "button, select, input, canvas, .told, .caption, .note, .words"
     ),
   // The picture's own are its canvas.

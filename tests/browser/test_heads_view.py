@@ -125,7 +125,7 @@ def test_a_wheel_scrolls_the_page_and_with_control_comes_closer(
     heads.page.keyboard.up("Control")
     heads.page.wait_for_function(
         """wide => {
-            const { cells } = window.explorer().querySelector("canvas.space").dataset;
+            const { cells } = window.headsView().querySelector("canvas.space").dataset;
             return JSON.parse(cells)[2] > wide;
         }""",
         arg=1.01 * whole.width * columns,
@@ -193,7 +193,7 @@ def test_another_head_is_painted_before_anything_is_sent(heads: HeadsPage) -> No
             window.held = [];
             window.sentAtPaint = null;
             new MutationObserver(() => { window.sentAtPaint ??= window.sent; })
-                .observe(window.explorer(), { attributeFilter: ["data-painted"] });
+                .observe(window.headsView(), { attributeFilter: ["data-painted"] });
         }"""
     )
     heads.click_tile(1, 3)
@@ -241,7 +241,7 @@ def test_a_cell_is_reached_read_and_looked_into_by_keys_alone(
     heads.overview.focus()
     heads.page.keyboard.press("Enter")
     assert heads.page.evaluate(
-        "window.focused() === window.explorer().querySelector('.model-view')"
+        "window.focused() === window.headsView().querySelector('.model-view')"
     )
     described = heads.matrix.get_attribute("aria-label")
     shown = head_of(trace.attention("cross", 0), 1).alt
@@ -268,7 +268,7 @@ def test_a_cell_is_reached_read_and_looked_into_by_keys_alone(
     expect(heads.chart).to_be_visible()
     expect(heads.page.get_by_label(cell_of(found, 1, 1, 1).alt)).to_have_count(1)
     assert heads.page.evaluate(
-        "window.focused() === window.explorer().querySelector('.model-view')"
+        "window.focused() === window.headsView().querySelector('.model-view')"
     )
 
 

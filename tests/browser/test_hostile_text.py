@@ -58,7 +58,7 @@ MADE_OF_TEXT = """() => {
   for (const text of texts) {
     for (const node of text.querySelectorAll(":not(span)")) found.push(node.outerHTML);
   }
-  const inside = window.explorer()?.querySelectorAll(":is(.tooltip, .tip) :not(div, span)") ?? [];
+  const inside = window.headsView()?.querySelectorAll(":is(.tooltip, .tip) :not(div, span)") ?? [];
   found.push(...[...inside].map(node => node.outerHTML));
   return found;
 }"""

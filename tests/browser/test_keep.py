@@ -241,11 +241,11 @@ def test_the_whole_view_opens_offline_and_shows_the_same_heads(
 def test_saving_leaves_the_picture_as_it_is(saving: Saving, heads: HeadsPage) -> None:
     saving.open_page(attention="decoder", layer="1", head="1")
     payload = heads.root.get_attribute("data-payload")
-    heads.page.evaluate("window.explorer().marked = true")
+    heads.page.evaluate("window.headsView().marked = true")
     saving.open("heads-picture")
     saving.save("csv")
     assert heads.root.get_attribute("data-payload") == payload
-    assert heads.page.evaluate("window.explorer().marked")
+    assert heads.page.evaluate("window.headsView().marked")
     assert heads.query == {"sentence": SENTENCE, "attention": "decoder", "layer": "1", "head": "1"}
 
 
@@ -297,7 +297,7 @@ def test_the_menu_fits_its_screen_wherever_its_button_stands(
 
 def test_a_film_says_how_far_it_is_can_be_cancelled_and_is_then_made(saving: Saving) -> None:
     saving.open_page("", sentence="Hi.")
-    saving.open("door")
+    saving.open("model")
     saving.choose("gif")
     make = saving.body.get_by_role("button", name="Make the GIF file")
     make.click()

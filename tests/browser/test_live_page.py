@@ -209,7 +209,7 @@ def test_one_file_remembers_nothing(opened: Opened, text: str) -> None:
     assert page.evaluate("[...Object.keys(localStorage), ...Object.keys(sessionStorage)]") == []
     address = page.url.partition("#")[0]
     page.goto("about:blank")
-    page.goto(f"{address}#door")
+    page.goto(f"{address}#model")
     expect(page.locator("html[lang=en]")).to_be_attached(timeout=SECONDS)
     expect(page.get_by_label("Sentence")).to_have_value(HOSTILE)
 
@@ -492,7 +492,7 @@ def test_a_scene_at_home_is_the_scene_of_the_stage_or_says_that_it_needs_the_app
     masked, without, ordered, bare = (toy.translate(SENTENCE, under=each).text for each in changed)
     at_home: dict[tuple[str, str], tuple[str, ...]] = {
         **{(name, ""): () for name in ("effects", "decoding", "positions")},
-        ("door", ""): (),
+        ("model", ""): (),
         ("heads", ""): (),
         ("effects", "show=probability"): (),
         ("effects", "off=cross.0.1"): (without, SAYS["heads_stay"]),

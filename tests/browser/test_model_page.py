@@ -17,34 +17,34 @@ from tests.kit.heads_page import LOADING, HeadsPage, wait_until_calm
 SENTENCE = "She gave the book to the man."
 
 
-class DoorPage:
+class ModelPage:
     """The first page as its tests drive it."""
 
     def __init__(self, reader: HeadsPage) -> None:
         self.reader = reader
         self.page: Page = reader.page
-        self.door: Locator = self.page.locator(".model-view[data-state]")
-        self.written = self.door.locator(".written")
+        self.view: Locator = self.page.locator(".model-view[data-state]")
+        self.written = self.view.locator(".written")
 
-    def open(self, **query: str) -> DoorPage:
+    def open(self, **query: str) -> ModelPage:
         asked = urlencode({"sentence": SENTENCE} | query, quote_via=quote)
         self.page.goto(f"{self.reader.url}/?{asked}", timeout=LOADING)
-        expect(self.door).to_be_visible(timeout=LOADING)
+        expect(self.view).to_be_visible(timeout=LOADING)
         return self
 
     def expect_rest(self, moment: int) -> None:
-        expect(self.door).to_have_attribute("data-state", "resting")
-        expect(self.door).to_have_attribute("data-moment", str(moment))
+        expect(self.view).to_have_attribute("data-state", "resting")
+        expect(self.view).to_have_attribute("data-moment", str(moment))
 
 
 @pytest.fixture
-def door(visitor: Callable[..., HeadsPage]) -> DoorPage:
-    return DoorPage(visitor(reduced_motion="no-preference"))
+def first_page(visitor: Callable[..., HeadsPage]) -> ModelPage:
+    return ModelPage(visitor(reduced_motion="no-preference"))
 
 
 @pytest.fixture
-def still(heads: HeadsPage) -> DoorPage:
-    return DoorPage(heads)
+def still(heads: HeadsPage) -> ModelPage:
+    return ModelPage(heads)
 
 
 def n_tokens(model: Translator) -> int:
@@ -52,44 +52,46 @@ def n_tokens(model: Translator) -> int:
 
 
 def test_a_new_sentence_plays_once_to_its_end_without_the_server(
-    door: DoorPage, model: Translator
+    first_page: ModelPage, model: Translator
 ) -> None:
-    door.open()
-    expect(door.door).to_have_attribute("data-state", "playing")
-    wait_until_calm(door.page)
-    door.page.evaluate("window.held = []")
-    expect(door.door).to_have_attribute("data-moment", "2")
-    door.expect_rest(n_tokens(model))
-    assert door.page.evaluate("window.held") == []
-    door.page.evaluate("window.release()")
-    expect(door.written).to_contain_text(model.translate(SENTENCE).text.split()[0])
+    first_page.open()
+    expect(first_page.view).to_have_attribute("data-state", "playing")
+    wait_until_calm(first_page.page)
+    first_page.page.evaluate("window.held = []")
+    expect(first_page.view).to_have_attribute("data-moment", "2")
+    first_page.expect_rest(n_tokens(model))
+    assert first_page.page.evaluate("window.held") == []
+    first_page.page.evaluate("window.release()")
+    expect(first_page.written).to_contain_text(model.translate(SENTENCE).text.split()[0])
     # Once: a run of the page that brings nothing new leaves it at rest.
-    door.reader.type("sentence", "The dog sleeps.")
-    expect(door.door).to_have_attribute("data-state", "playing")
-    expect(door.written).to_contain_text(model.translate("The dog sleeps.").text.split()[0])
+    first_page.reader.type("sentence", "The dog sleeps.")
+    expect(first_page.view).to_have_attribute("data-state", "playing")
+    expect(first_page.written).to_contain_text(model.translate("The dog sleeps.").text.split()[0])
 
 
-def test_whoever_wants_no_motion_sees_all_of_it_at_once(still: DoorPage, model: Translator) -> None:
+def test_whoever_wants_no_motion_sees_all_of_it_at_once(
+    still: ModelPage, model: Translator
+) -> None:
     still.open()
     still.expect_rest(n_tokens(model))
     still.page.keyboard.press("Home")
-    still.door.get_by_role("button", name="Play").click()
+    still.view.get_by_role("button", name="Play").click()
     # Asked for, it plays all the same.
-    expect(still.door).to_have_attribute("data-state", "playing")
+    expect(still.view).to_have_attribute("data-state", "playing")
     # On paper it has ended.
-    printed = "door => { dispatchEvent(new Event('beforeprint')); return { ...door.dataset }; }"
-    shown = still.door.evaluate(printed)
+    printed = "view => { dispatchEvent(new Event('beforeprint')); return { ...view.dataset }; }"
+    shown = still.view.evaluate(printed)
     assert (shown["state"], shown["moment"]) == ("resting", str(n_tokens(model)))
 
 
 def test_keys_go_from_token_to_token_and_the_address_keeps_where(
-    still: DoorPage, model: Translator
+    still: ModelPage, model: Translator
 ) -> None:
     still.open()
     last = n_tokens(model)
     still.expect_rest(last)
     wait_until_calm(still.page)
-    still.door.get_by_role("slider", name="Moment").focus()
+    still.view.get_by_role("slider", name="Moment").focus()
     still.page.keyboard.press("ArrowLeft")
     still.expect_rest(last - 1)
     still.reader.wait_for_query(moment=str(last - 1))
@@ -103,37 +105,37 @@ def test_keys_go_from_token_to_token_and_the_address_keeps_where(
 
 
 def test_a_click_on_a_head_comes_close_to_it_and_from_there_opens_the_heads(
-    still: DoorPage, model: Translator
+    still: ModelPage, model: Translator
 ) -> None:
     still.open()
     wait_until_calm(still.page)
-    block = still.door.get_by_role("gridcell", name="Cross-attention, layer 0")
+    block = still.view.get_by_role("gridcell", name="Cross-attention, layer 0")
     box = block.bounding_box()
     assert box is not None
     n_heads = model.model.config.n_heads
     head = n_heads - 1
     block.click(position={"x": (head + 0.5) * box["width"] / n_heads, "y": box["height"] / 2})
     still.reader.wait_for_query(place=f"cross.0.{head}")
-    still.door.get_by_role("button", name="Open in Heads").click()
+    still.view.get_by_role("button", name="Open in Heads").click()
     still.page.wait_for_url("**/heads?**")
     still.reader.wait_for_query(sentence=SENTENCE, layer="0", head=str(head), attention=None)
     expect(still.reader.heading).to_contain_text(f"layer 0, head {head}", timeout=LOADING)
     assert AttentionKind.CROSS.full_name in still.reader.heading.inner_text()
     still.page.go_back()
-    expect(still.door).to_have_attribute("data-place", "head", timeout=LOADING)
+    expect(still.view).to_have_attribute("data-place", "head", timeout=LOADING)
 
 
-def test_the_blocks_are_one_stop_of_the_tab_key_and_open_by_enter(still: DoorPage) -> None:
+def test_the_blocks_are_one_stop_of_the_tab_key_and_open_by_enter(still: ModelPage) -> None:
     still.open()
     wait_until_calm(still.page)
-    moment = still.door.get_attribute("data-moment")
-    block = still.door.get_by_role("gridcell", name="Masked self-attention, layer 0")
+    moment = still.view.get_attribute("data-moment")
+    block = still.view.get_by_role("gridcell", name="Masked self-attention, layer 0")
     block.focus()
     still.page.keyboard.press("ArrowUp")
     still.page.keyboard.press("ArrowRight")
-    expect(still.door.get_by_role("gridcell", name="Cross-attention, layer 1")).to_be_focused()
+    expect(still.view.get_by_role("gridcell", name="Cross-attention, layer 1")).to_be_focused()
     expect(block).to_have_attribute("tabindex", "-1")
-    expect(still.door).to_have_attribute("data-moment", str(moment))
+    expect(still.view).to_have_attribute("data-moment", str(moment))
     still.page.keyboard.press("Enter")
     still.reader.wait_for_query(place="cross.1")
     still.page.keyboard.press("Escape")
@@ -149,20 +151,20 @@ def test_an_address_of_the_heads_when_they_were_the_first_page_opens_the_head(
     assert urlsplit(heads.page.url).path == "/heads"
 
 
-def test_a_word_is_followed_wherever_it_is(still: DoorPage) -> None:
+def test_a_word_is_followed_wherever_it_is(still: ModelPage) -> None:
     still.open()
     wait_until_calm(still.page)
-    word = still.door.locator(".read .word", has_text="book")
+    word = still.view.locator(".read .word", has_text="book")
     word.hover()
     expect(word).to_have_class(re.compile("lit"))
-    chip = still.door.locator(".encoder .chip", has_text="book")
+    chip = still.view.locator(".encoder .chip", has_text="book")
     expect(chip).to_have_class(re.compile("lit"))
     word.click()
     still.page.mouse.move(5, 5)
     expect(chip).to_have_class(re.compile("lit"))
-    said = still.door.locator(".said")
+    said = still.view.locator(".said")
     expect(said).to_have_text("Following “book”. Escape, or a second click, lets it go.")
-    still.door.get_by_role("slider", name="Moment").focus()
+    still.view.get_by_role("slider", name="Moment").focus()
     still.page.keyboard.press("Escape")
     expect(chip).not_to_have_class(re.compile("lit"))
     expect(said).not_to_contain_text("Following")
@@ -174,27 +176,27 @@ def test_a_word_is_followed_wherever_it_is(still: DoorPage) -> None:
         let_go()
         still.page.mouse.move(5, 5)
         expect(chip).not_to_have_class(re.compile("lit"))
-        expect(still.door.locator(".spoken").last).to_have_text("No token is followed.")
+        expect(still.view.locator(".spoken").last).to_have_text("No token is followed.")
 
 
-def test_keys_follow_a_token_and_what_comes_after_it(still: DoorPage, model: Translator) -> None:
+def test_keys_follow_a_token_and_what_comes_after_it(still: ModelPage, model: Translator) -> None:
     still.open()
     wait_until_calm(still.page)
-    chips = still.door.get_by_role("listbox", name="Decoder")
+    chips = still.view.get_by_role("listbox", name="Decoder")
     chips.focus()
     still.page.keyboard.press("Home")
     expect(chips.get_by_role("option").first).to_have_class(re.compile("lit"))
     still.page.keyboard.press("ArrowRight")
     expect(chips.get_by_role("option").nth(1)).to_have_class(re.compile("lit"))
     written = model.trace(SENTENCE).predictions.tokens
-    expect(still.door.locator(".offer.chosen .text")).to_have_text(written[1].replace("▁", ""))
-    expect(still.door.locator(".spoken").last).to_contain_text("Token 2 of")
+    expect(still.view.locator(".offer.chosen .text")).to_have_text(written[1].replace("▁", ""))
+    expect(still.view.locator(".spoken").last).to_contain_text("Token 2 of")
     # The moment stays where it was.
     still.expect_rest(n_tokens(model))
     still.page.keyboard.press("Escape")
     expect(chips.locator(".lit")).to_have_count(0)
     # At another temperature, the last token has another probability; nothing else moves.
-    slider = still.door.get_by_role("slider", name="Temperature")
+    slider = still.view.get_by_role("slider", name="Temperature")
     slider.press("End")
     expect(slider).to_have_attribute("aria-valuetext", "2")
     trace = model.trace(SENTENCE)
@@ -203,15 +205,15 @@ def test_keys_follow_a_token_and_what_comes_after_it(still: DoorPage, model: Tra
         logits = model.model(*ids)[0, -1].float()
     share = float(torch.softmax(logits / 2, dim=-1)[trace.predictions.ids[-1]])
     said = "< 1%" if share < 0.01 else f"{min(99, round(100 * share))}%"
-    expect(still.door.locator(".offer.chosen .share")).to_have_text(said)
+    expect(still.view.locator(".offer.chosen .share")).to_have_text(said)
     still.expect_rest(n_tokens(model))
 
 
-def test_a_long_sentence_brings_each_token_into_sight(still: DoorPage) -> None:
+def test_a_long_sentence_brings_each_token_into_sight(still: ModelPage) -> None:
     words = " ".join(["the old man saw the small dog and"] * 5)
     still.open(sentence=f"{words} the cat.", moment="25")
     wait_until_calm(still.page)
-    chips = still.door.get_by_role("listbox", name="Decoder")
+    chips = still.view.get_by_role("listbox", name="Decoder")
     expect(chips).to_have_class(re.compile("long"))
     now = chips.locator(".now")
     room, chip = chips.bounding_box(), now.bounding_box()
@@ -227,7 +229,7 @@ def test_a_long_sentence_brings_each_token_into_sight(still: DoorPage) -> None:
 @pytest.mark.parametrize(
     "checkpoint", ["en-de", "toy-dates-rotary", "toy-reverse-decoder", "toy-reverse-encoder"]
 )
-def test_everything_fits(still: DoorPage, checkpoint: str, width: int, height: int) -> None:
+def test_everything_fits(still: ModelPage, checkpoint: str, width: int, height: int) -> None:
     still.page.set_viewport_size({"width": width, "height": height})
     asked = {} if checkpoint == "en-de" else {"sentence": "c i c e"}
     if "dates" in checkpoint:
@@ -236,11 +238,11 @@ def test_everything_fits(still: DoorPage, checkpoint: str, width: int, height: i
     wait_until_calm(still.page)
     main = still.page.get_by_test_id("stMain")
     assert main.evaluate("each => each.scrollWidth - each.clientWidth") <= 0
-    box = still.door.locator(".controls").bounding_box()
+    box = still.view.locator(".controls").bounding_box()
     assert box is not None
     assert box["y"] + box["height"] <= height
     for part in (".stack", ".next", ".written"):
-        for each in still.door.locator(part).all():
+        for each in still.view.locator(part).all():
             place = each.bounding_box()
             assert place is not None
             assert place["x"] >= 0, part

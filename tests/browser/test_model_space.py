@@ -12,7 +12,7 @@ from playwright.sync_api import Route, expect
 
 from model.translate.translator import Translator
 from tests.browser.conftest import VIEWPORT, Watch
-from tests.browser.test_model_page import SENTENCE, DoorPage
+from tests.browser.test_model_page import SENTENCE, ModelPage
 from tests.kit.heads_page import LOOK, HeadsPage, resize, wait_until_calm
 
 PHONE: dict[str, Any] = {
@@ -54,7 +54,7 @@ window.requestAnimationFrame = then => ((window.frames += 1), request(then));
 """
 
 
-class SpacePage(DoorPage):
+class SpacePage(ModelPage):
     """The picture of the model as its tests move in it."""
 
     def enter(self, place: str = "", **query: str) -> SpacePage:
@@ -71,7 +71,7 @@ class SpacePage(DoorPage):
 
     def expect_kind(self, kind: str) -> str:
         """Expects a place of a kind, with all that the model is asked for it; gives its address."""
-        expect(self.door).to_have_attribute("data-place", kind)
+        expect(self.view).to_have_attribute("data-place", kind)
         self.page.wait_for_function(
             """form => {
                 const place = new URLSearchParams(location.search).get("place") ?? "";
@@ -80,12 +80,12 @@ class SpacePage(DoorPage):
             arg=FORMS[kind],
             polling=LOOK,
         )
-        expect(self.door).to_have_attribute("data-filled", re.compile("^(yes)?$"))
+        expect(self.view).to_have_attribute("data-filled", re.compile("^(yes)?$"))
         return self.reader.query.get("place", "")
 
     def middle_of_head(self) -> tuple[float, float]:
         """Where HEAD is painted on the screen, at the whole model."""
-        block = self.door.get_by_role("gridcell", name="Cross-attention, layer 0")
+        block = self.view.get_by_role("gridcell", name="Cross-attention, layer 0")
         box = block.bounding_box()
         assert box is not None
         return box["x"] + 5.5 * box["width"] / 8, box["y"] + box["height"] / 2
@@ -124,7 +124,7 @@ def test_a_pointer_leads_to_a_head_a_weight_and_back(still: SpacePage) -> None:
     still.expect_at(HEAD)
     still.page.mouse.click(*still.middle())
     assert still.expect_kind("weight").startswith(f"{HEAD}.")
-    path = still.door.get_by_role("navigation", name="Place in the model")
+    path = still.view.get_by_role("navigation", name="Place in the model")
     path.get_by_role("button", name="Head 5").click()
     still.expect_at(HEAD)
     still.page.mouse.click(*still.middle())
@@ -209,7 +209,7 @@ def test_a_drag_moves_the_picture_and_opens_nothing(still: SpacePage) -> None:
 
 def test_fingers_lead_as_well(visitor: Callable[..., HeadsPage]) -> None:
     space = SpacePage(visitor(**PHONE)).enter()
-    space.door.get_by_role("gridcell", name="Cross-attention, layer 0").scroll_into_view_if_needed()
+    space.view.get_by_role("gridcell", name="Cross-attention, layer 0").scroll_into_view_if_needed()
     touch = space.page.context.new_cdp_session(space.page)
 
     def send(kind: str, at: float, *points: tuple[float, float]) -> None:
@@ -240,7 +240,7 @@ def test_fingers_lead_as_well(visitor: Callable[..., HeadsPage]) -> None:
     for _ in range(5):
         pinch(*space.middle(), 90, 15)
     space.expect_at("")
-    space.door.get_by_role("gridcell", name="Cross-attention, layer 0").scroll_into_view_if_needed()
+    space.view.get_by_role("gridcell", name="Cross-attention, layer 0").scroll_into_view_if_needed()
     space.page.touchscreen.tap(*space.middle_of_head())
     space.expect_at(HEAD)
     for across, head in ((-150, 6), (150, 5)):
@@ -253,22 +253,22 @@ def test_fingers_lead_as_well(visitor: Callable[..., HeadsPage]) -> None:
 
 def test_what_can_be_pressed_is_reached_without_a_pointer(still: SpacePage) -> None:
     still.enter("next.6")
-    still.door.get_by_role("button", name=re.compile("^Take “.+” instead$")).first.focus()
+    still.view.get_by_role("button", name=re.compile("^Take “.+” instead$")).first.focus()
     still.press("Enter")
-    expect(still.door.locator(".trail .result")).to_contain_text("Now it writes")
+    expect(still.view.locator(".trail .result")).to_contain_text("Now it writes")
     still.enter("cross.0")
-    still.door.get_by_role("button", name=re.compile("^Head 5")).focus()
+    still.view.get_by_role("button", name=re.compile("^Head 5")).focus()
     still.press("Enter")
     still.expect_at(HEAD)
-    expect(still.door.locator(".trail [aria-current]")).to_be_focused()
+    expect(still.view.locator(".trail [aria-current]")).to_be_focused()
 
 
 def test_heads_are_compared_drawn_as_lines_and_joined_at_the_place_of_one(
     still: SpacePage,
 ) -> None:
     still.enter(HEAD)
-    path = still.door.get_by_role("navigation", name="Place in the model")
-    here = still.door.get_by_role("group", name="In this place")
+    path = still.view.get_by_role("navigation", name="Place in the model")
+    here = still.view.get_by_role("group", name="In this place")
     described = "aria-description"
     path.get_by_role("button", name="Head 5").focus()
     still.press("c", "ArrowRight", "c")
@@ -284,7 +284,7 @@ def test_heads_are_compared_drawn_as_lines_and_joined_at_the_place_of_one(
     still.press("v")
     expect(end).to_have_count(0)
     still.open(place="joint.0.5")
-    expect(still.door).to_have_attribute("data-place", "head")
+    expect(still.view).to_have_attribute("data-place", "head")
     expect(here).to_have_attribute(described, re.compile("^Layer 0, head 5, encoder, cross- and"))
     expect(path.get_by_role("button", name="All three, layer 0, head 5")).to_be_visible()
     here.get_by_role("button", name=re.compile("^The row of “<s>”")).last.focus()
@@ -297,7 +297,7 @@ def test_what_opens_on_a_phone_takes_the_place_of_the_page(
     visitor: Callable[..., HeadsPage], place: str
 ) -> None:
     opened = SpacePage(visitor(**PHONE)).enter(place)
-    expect(opened.door.locator(".world")).to_be_hidden()
+    expect(opened.view.locator(".world")).to_be_hidden()
 
 
 def test_a_link_leads_to_each_kind_of_place(still: SpacePage) -> None:
@@ -307,7 +307,7 @@ def test_a_link_leads_to_each_kind_of_place(still: SpacePage) -> None:
     # Places that this sentence does not have lead to the nearest that it has.
     for place, kind in (("cross.0.5.60.2", "head"), ("cross.9.5", "stack"), ("next.60", "next")):
         still.reader.walk("", sentence="Yes.", place=place)
-        expect(still.door).to_have_attribute("data-place", kind)
+        expect(still.view).to_have_attribute("data-place", kind)
 
 
 def test_a_place_is_kept_through_all_that_changes_around_it(
@@ -325,7 +325,7 @@ def test_a_place_is_kept_through_all_that_changes_around_it(
     other = "The old man did not see the dog."
     still.reader.type("sentence", other)
     written = model.translate(other).text.split()[0]
-    expect(still.door.locator(".written")).to_contain_text(written)
+    expect(still.view.locator(".written")).to_contain_text(written)
     still.expect_at(HEAD)
     still.page.emulate_media(color_scheme="dark")
     resize(still.page, {"width": 900, "height": 700})
@@ -355,17 +355,17 @@ def test_a_model_that_does_not_answer_is_said_once_and_the_rest_works(
     still.enter()
     still.page.route("**/ask", refuse)
     still.page.mouse.click(*still.middle_of_head())
-    said = still.door.get_by_text(BUSY)
-    expect(still.door).to_have_attribute("data-filled", "no")
-    expect(still.door.locator(".trail .result")).to_have_text(BUSY)
+    said = still.view.get_by_text(BUSY)
+    expect(still.view).to_have_attribute("data-filled", "no")
+    expect(still.view.locator(".trail .result")).to_have_text(BUSY)
     still.page.mouse.click(*still.middle())
-    expect(still.door).to_have_attribute("data-place", "weight")
+    expect(still.view).to_have_attribute("data-place", "weight")
     expect(said.first).to_be_visible()
     still.page.unroute("**/ask")
     # Asked again, it answers.
     still.press("Escape")
     still.expect_kind("row")
-    expect(still.door.locator(".trail .result")).to_be_hidden()
+    expect(still.view.locator(".trail .result")).to_be_hidden()
     watch.console_errors.clear()
 
 
@@ -374,8 +374,8 @@ def test_at_rest_no_frame_is_asked_for(visitor: Callable[..., HeadsPage]) -> Non
     reader.page.add_init_script(COUNTS_FRAMES)
     space = SpacePage(reader)
     space.open(sentence="Yes.")
-    expect(space.door).to_have_attribute("data-state", "playing")
-    expect(space.door).to_have_attribute("data-state", "resting")
+    expect(space.view).to_have_attribute("data-state", "playing")
+    expect(space.view).to_have_attribute("data-state", "resting")
     assert space.frames_in_two_seconds() == 0
     space.page.mouse.click(*space.middle_of_head())
     space.expect_at(HEAD)
@@ -390,17 +390,17 @@ def test_at_rest_no_frame_is_asked_for(visitor: Callable[..., HeadsPage]) -> Non
 
 def test_the_walk_leads_from_stop_to_stop_and_back_to_where_one_left(still: SpacePage) -> None:
     still.enter()
-    invitation = still.door.locator(".walk-invitation")
+    invitation = still.view.locator(".walk-invitation")
     invitation.click()
     places, answers = [], []
     for stop in range(1, 11):
         still.reader.wait_for_query(walk=str(stop))
         places.append(still.reader.query["place"])
-        act = still.door.locator(".walk-act")
+        act = still.view.locator(".walk-act")
         if act.is_visible():
             # Who only goes on sees what comes of it, too.
             still.press("ArrowRight")
-            answer = still.door.locator(".walk-answer")
+            answer = still.view.locator(".walk-answer")
             expect(answer).not_to_be_empty()
             answers.append(answer.inner_text())
         if stop < 10:
@@ -413,9 +413,9 @@ def test_the_walk_leads_from_stop_to_stop_and_back_to_where_one_left(still: Spac
     still.reader.wait_for_query(walk=None, place=places[-1])
     expect(invitation).to_have_text("Go on with the walk")
     # Close up, the picture's own controls are out of reach.
-    still.door.get_by_role("navigation").get_by_role("button", name="Go on with").click()
+    still.view.get_by_role("navigation").get_by_role("button", name="Go on with").click()
     still.reader.wait_for_query(walk="10")
-    still.door.get_by_role("button", name="Your turn").click()
+    still.view.get_by_role("button", name="Your turn").click()
     expect(still.reader.field("sentence")).to_be_focused()
     still.reader.wait_for_query(walk=None)
     still.expect_at("")
@@ -423,7 +423,7 @@ def test_the_walk_leads_from_stop_to_stop_and_back_to_where_one_left(still: Spac
     still.open(walk="4")
     still.reader.wait_for_query(walk="4", place=places[3])
     assert (
-        still.door.locator(".walk-dot").evaluate_all(
+        still.view.locator(".walk-dot").evaluate_all(
             "dots => dots.findIndex(dot => dot.ariaCurrent === 'step')"
         )
         == 3
@@ -441,6 +441,6 @@ def test_a_walk_is_offered_where_enough_can_be_said(
     still: SpacePage, checkpoint: str, sentence: str, n_stops: int
 ) -> None:
     still.enter(checkpoint=checkpoint, sentence=sentence)
-    invitation = still.door.locator(".walk-invitation")
+    invitation = still.view.locator(".walk-invitation")
     invitation.click()
-    expect(still.door.locator(".walk-dot")).to_have_count(n_stops)
+    expect(still.view.locator(".walk-dot")).to_have_count(n_stops)

@@ -73,7 +73,7 @@ def test_no_text_of_the_app_stands_over_another(
     heads.page.add_init_script(PRINTED_CUT)
     wrong = {}
     for view in VIEWS_OF.get(page, [""]):
-        heads.page.goto(f"{heads.url}/{'' if page == 'door' else page}{view}")
+        heads.page.goto(f"{heads.url}/{'' if page == 'model' else page}{view}")
         wait_until_calm(heads.page)
         for size in sizes():
             if view and size["width"] not in WIDTHS:

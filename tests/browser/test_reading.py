@@ -87,7 +87,7 @@ def test_what_is_told_of_the_scene_before_does_not_leave_the_next(newcomer: Newc
     page.evaluate(
         """() => {
             window.held = [];
-            window.pressed(window.explorer().querySelector("canvas.overview"), "ArrowRight");
+            window.pressed(window.headsView().querySelector("canvas.overview"), "ArrowRight");
         }"""
     )
     page.wait_for_function("() => window.held.length >= 1")
@@ -166,8 +166,8 @@ def test_on_a_laptop_sentence_and_translation_stay_in_sight_in_the_first_scene(
     wait_until_calm(newcomer.page, still=300)
     text = newcomer.text.bounding_box()
     assert text is not None
-    door = newcomer.page.locator(".model-view[data-state]")
-    for seen in (door.locator(".read"), door.locator(".written")):
+    first_page = newcomer.page.locator(".model-view[data-state]")
+    for seen in (first_page.locator(".read"), first_page.locator(".written")):
         expect(seen).to_be_visible()
         box = seen.bounding_box()
         assert box is not None

@@ -257,13 +257,13 @@ def test_a_scene_is_painted_soon_after_its_key(talk: TalkPage) -> None:
     talk.page.evaluate(
         """() => {
             window.begun = performance.now();
-            const before = window.explorer().dataset.painted;
+            const before = window.headsView().dataset.painted;
             const seen = new MutationObserver(() => {
-                if (window.explorer().dataset.painted === before) return;
+                if (window.headsView().dataset.painted === before) return;
                 window.took = performance.now() - window.begun;
                 seen.disconnect();
             });
-            seen.observe(window.explorer(), { attributeFilter: ["data-painted"] });
+            seen.observe(window.headsView(), { attributeFilter: ["data-painted"] });
         }"""
     )
     talk.press("2", 2)

@@ -178,9 +178,9 @@ def test_a_phone_follows_the_speaker_until_somebody_taps(
     show("masks", sentence="a b c", masked="cross", part="change")
     pressed = phone.locator("#tab-masked-cross[aria-pressed=true]")
     expect(pressed).to_be_visible(timeout=SECONDS)
-    show("door", sentence="a b", moment="999", place="encoder.0.0")
+    show("model", sentence="a b", moment="999", place="encoder.0.0")
     expect(phone.locator(".model-view")).to_have_attribute("data-place", "head", timeout=SECONDS)
-    show("door", sentence="a b", moment="999", place="encoder", walk="1")
+    show("model", sentence="a b", moment="999", place="encoder", walk="1")
     expect(phone.locator(".walk-bubble")).to_contain_text("2 tokens", timeout=SECONDS)
     # One's own way, and back.
     phone.get_by_role("link", name="Positions").click()
@@ -324,7 +324,7 @@ def test_nothing_keeps_anybody_out(browser: Browser, site: str) -> None:
         found = Axe().run(page, options={"rules": {"target-size": {"enabled": True}}})
         assert found.response["violations"] == [], name
     # A page's files are where they were after a turn to a page of another folder.
-    page.get_by_role("link", name=words()["en"]["page_door"]).click()
+    page.get_by_role("link", name=words()["en"]["page_model"]).click()
     assert page.url.startswith(f"{site}/headscope/?")
     for icon in page.locator("link[rel~=icon], link[rel=manifest]").all():
         assert page.request.get(icon.evaluate("link => link.href")).ok

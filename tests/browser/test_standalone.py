@@ -96,7 +96,7 @@ def test_in_a_long_text_a_token_is_found_and_come_close_to(opened: Opened) -> No
 
     def cells() -> list[float]:
         found: list[float] = page.evaluate(
-            "JSON.parse(window.explorer().querySelector('canvas.space').dataset.cells)"
+            "JSON.parse(window.headsView().querySelector('canvas.space').dataset.cells)"
         )
         return found
 
@@ -110,7 +110,7 @@ def test_in_a_long_text_a_token_is_found_and_come_close_to(opened: Opened) -> No
     expect(page.locator(".finding .count")).to_have_text("2 of 11")
     page.wait_for_function(
         """least => {
-            const canvas = window.explorer().querySelector("canvas.space");
+            const canvas = window.headsView().querySelector("canvas.space");
             const [left, , width] = JSON.parse(canvas.dataset.cells);
             const found = left + (50.5 / 60) * width;
             return width > least && found > 0 && found < canvas.getBoundingClientRect().width;
@@ -120,7 +120,7 @@ def test_in_a_long_text_a_token_is_found_and_come_close_to(opened: Opened) -> No
     field.fill("")
     page.wait_for_function(
         "whole => Math.abs(JSON.parse("
-        "window.explorer().querySelector('canvas.space').dataset.cells)[2] - whole) < 1",
+        "window.headsView().querySelector('canvas.space').dataset.cells)[2] - whole) < 1",
         arg=whole,
     )
 
@@ -131,7 +131,7 @@ def test_it_follows_the_readers_choice_of_light_and_dark(opened: Opened, trace: 
     heads.page.emulate_media(color_scheme="light")
     expect(heads.page.locator("body")).to_have_css("background-color", "rgb(255, 255, 255)")
     heads.page.wait_for_function(
-        "() => getComputedStyle(window.explorer()).colorScheme === 'light'"
+        "() => getComputedStyle(window.headsView()).colorScheme === 'light'"
     )
     assert wrong_cells(heads, read(trace), look=LIGHT) == []
 

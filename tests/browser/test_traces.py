@@ -167,7 +167,7 @@ def test_from_the_menu_to_a_hugging_face_folder_to_another_text_on_stage_and_bac
     expect(page.get_by_test_id("stPopoverBody")).to_contain_text("GPT2LMHeadModel of transformers")
     expect(page.get_by_role("group", name="The model")).to_be_visible()
     page.get_by_role("link", name="Heads").first.click()
-    expect(page.locator(".headscope-explorer, .st-key-heads-explorer").first).to_be_visible()
+    expect(page.locator(".st-key-heads-space").first).to_be_visible()
     done = page.locator(".headscope-done")
     before = done.get_attribute("data-done")
     text = page.locator(".st-key-sentence input")

@@ -99,15 +99,15 @@ def test_keys_of_the_page_rest_while_a_question_is_typed(
     page: Page, open_page: Callable[[str], None]
 ) -> None:
     open_page(f"?{TOY}&moment=3")
-    door = page.locator(".model-view[data-state]")
-    expect(door).to_have_attribute("data-moment", "3")
+    first_page = page.locator(".model-view[data-state]")
+    expect(first_page).to_have_attribute("data-moment", "3")
     page.keyboard.press("Control+k")
     page.keyboard.type("k k")
     page.keyboard.press("ArrowLeft")
     page.keyboard.press("Escape")
     expect(palette(page)).to_be_hidden()
-    expect(door).to_have_attribute("data-state", "resting")
-    expect(door).to_have_attribute("data-moment", "3")
+    expect(first_page).to_have_attribute("data-state", "resting")
+    expect(first_page).to_have_attribute("data-moment", "3")
 
 
 @pytest.mark.parametrize("width", [1024, 1280, 1600])

@@ -12,8 +12,8 @@ from streamlit.testing.v1 import AppTest
 
 from tests.fuzz.test_addresses import require_harmless
 from tests.kit.apptest import deliver, triggered
-from tests.kit.explorer_payload import Decoded
 from tests.kit.fuzz import altered, cases, json_values, limits
+from tests.kit.trace_payload import Decoded
 from viz.registry import pages
 
 SELECTED = {
@@ -64,7 +64,7 @@ SILENT = {
 
 PLACES = [
     *(("heads", {}), ("heads", {"present": "1"}), ("heads", {"read": "1", "scene": "1"})),
-    ("door", {}),
+    ("model", {}),
     *(("effects", {}), ("effects", {"show": "words"}), ("decoding", {}), ("masks", {})),
     *(("masks", {"part": "change"}), ("positions", {"topic": "shuffle"})),
     *(("positions", {"present": "1"}), ("decoding", {"present": "1"})),

@@ -5,7 +5,7 @@ from typing import Any
 from starlette.responses import PlainTextResponse
 from starlette.testclient import TestClient
 
-from tests.kit.explorer_payload import Decoded
+from tests.kit.trace_payload import Decoded
 from viz.browser.asking import ADDRESS
 from viz.server.asking import Asking
 

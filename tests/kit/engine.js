@@ -74,7 +74,7 @@ const TASKS = {
     const trace = await engine.trace(line);
     const effects = measures ? await engine.effects(trace) : null;
     const envelope = {
-      door: () => packedFigure(templateOf(template), trace, { key: `${basename(folder)} ${line}`, reading, effects }),
+      model: () => packedFigure(templateOf(template), trace, { key: `${basename(folder)} ${line}`, reading, effects }),
       decoding: () => packedWriting(templateOf(template), trace, { name: line, heads }),
     }[page]();
     return Buffer.from(envelope).toString("base64");

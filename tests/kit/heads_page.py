@@ -95,9 +95,9 @@ window.release = () => {
   window.held = null;
   for (const [socket, message] of messages) send.call(socket, message);
 };
-window.explorer = () => {
+window.headsView = () => {
   for (const host of document.querySelectorAll("*")) {
-    const root = host.shadowRoot?.querySelector(".heads-view");
+    const root = host.shadowRoot?.querySelector(".heads-space");
     if (root) return root;
   }
   return null;
@@ -117,9 +117,9 @@ window.pressed = (canvas, ...keys) => {
   for (const key of keys) {
     canvas.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, composed: true }));
   }
-  return window.explorer().querySelector(".tooltip").innerText.split("\\n");
+  return window.headsView().querySelector(".tooltip").innerText.split("\\n");
 };
-window.painted = () => JSON.parse(window.explorer()?.dataset.painted ?? "{}");
+window.painted = () => JSON.parse(window.headsView()?.dataset.painted ?? "{}");
 window.focused = () => {
   let active = document.activeElement;
   while (active?.shadowRoot?.activeElement) active = active.shadowRoot.activeElement;
@@ -192,7 +192,7 @@ def path_of(page: str) -> str:
 class HeadsPage:
     """A browser's page that shows the app, at one viewport."""
 
-    ROOT = ".heads-view"
+    ROOT = ".heads-space"
     """The component that shows all heads."""
 
     def __init__(self, page: Page, url: str) -> None:

@@ -28,9 +28,9 @@ from model.paper.search import Search
 from model.trace.attention_map import AttentionKind, Site
 from model.trace.trace import Trace
 from model.translate.translator import Translator, load
-from tests.kit.explorer_payload import Decoded
 from tests.kit.full_disk import full_disk
 from tests.kit.tiny_checkpoint import write_tiny_checkpoint, write_tiny_snapshots
+from tests.kit.trace_payload import Decoded
 from viz.save import browser, metadata
 from viz.save.film import RATES
 from viz.save.picture import Layout, Picture

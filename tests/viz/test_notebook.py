@@ -25,9 +25,9 @@ from model.record.recording import CaptureError
 from model.trace.attention_map import AttentionKind, AttentionMap, Site, Tokens, TraceError
 from model.trace.trace import Trace
 from model.translate.text_models import load_reader
-from tests.kit.explorer_payload import Decoded
 from tests.kit.running_app import ROOT
 from tests.kit.signals import end_group, heed_interrupts
+from tests.kit.trace_payload import Decoded
 from viz.heads import standalone
 from viz.heads.lines import HeadLines
 from viz.heads.one_head import OneHead

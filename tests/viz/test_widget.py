@@ -17,8 +17,8 @@ from torch import nn
 
 from model.trace.attention_map import TraceError
 from model.watch import watching
-from tests.kit.explorer_payload import Decoded
-from tests.viz.browser.test_explorer import a_trace
+from tests.kit.trace_payload import Decoded
+from tests.viz.browser.test_trace_payload import a_trace
 from tests.viz.test_notebook import payload_of
 from viz.heads.standalone import trace_page
 from viz.notebook import Explorer, explore
@@ -149,7 +149,7 @@ def test_a_trace_that_cannot_be_drawn_is_refused() -> None:
 def test_without_anywidget_a_sentence_says_what_to_install() -> None:
     code = (
         "import sys; sys.modules['anywidget'] = None\n"
-        "from tests.viz.browser.test_explorer import a_trace\n"
+        "from tests.viz.browser.test_trace_payload import a_trace\n"
         "import headscope as hs\n"
         "hs.show(a_trace())\n"
         "hs.explore(a_trace())"

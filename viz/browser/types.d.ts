@@ -218,7 +218,7 @@ interface SentKind extends Kind {
 
 type Measure = { key: string; name: string; unit: string };
 
-interface ExplorerHeader {
+interface TraceHeader {
   epoch: number;
   selection: Spelling;
   axes: string[][];
@@ -236,7 +236,7 @@ interface ExplorerHeader {
   themes: Themes;
 }
 
-type ExplorerPayload = import("./canvas/trace_payload.js").TracePayload;
+type TracePayload = import("./canvas/trace_payload.js").TracePayload;
 /** A head's weights as numbers; `exact` where they were sent so, `rough` where patches stand for cells. */
 type ExactCells = Cells & { weights: Float32Array; exact: boolean; rough: boolean };
 

@@ -41,7 +41,7 @@ STALE_STAGE_CSS = _style("stale_stage")
 TOOLS_CSS = _style("tools")
 """The position of the row of tools."""
 
-DOOR_CSS = _style("door")
+MODEL_CSS = _style("model")
 """The first page gives most of its space to the picture."""
 
 SCENES_CSS = _sheet("scenes")

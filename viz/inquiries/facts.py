@@ -21,7 +21,7 @@ from viz.inquiries.inquiry import Answer, Inquiries, Subject, has_word, is_model
 from viz.inquiries.weights import at_head
 from viz.inquiries.writing import hardest_word
 from viz.links.parameters import MOST_CHARACTERS
-from viz.model_page.view import DoorView
+from viz.model_page.view import ModelPageView
 from viz.service import session
 from viz.service.model_menu import Kind, openables, titles, toy_task
 from viz.service.questions import OfModel, OfReader
@@ -34,12 +34,12 @@ inquiry = Inquiries()
 @inquiry("how-many-layers", "How many layers does it have?")
 def layers(subject: Subject) -> Answer:
     if not subject.is_model:
-        return Answer(f"{shape_of(subject.trace)}.", DoorView())
+        return Answer(f"{shape_of(subject.trace)}.", ModelPageView())
     config = subject.model.model.config
     return Answer(
         f"{count_of(config.n_encoder_layers, 'encoder layer')} and "
         f"{count_of(config.n_decoder_layers, 'decoder layer')}.",
-        DoorView(),
+        ModelPageView(),
     )
 
 
@@ -76,7 +76,7 @@ def languages(subject: Subject) -> Answer:
     here = f"This is {named[own]}. " if own in named else ""
     more = f"The menu at the right of the sentence opens others: {'; '.join(others)}."
     return Answer(
-        here + (more if others else "There is no other model of languages here."), DoorView()
+        here + (more if others else "There is no other model of languages here."), ModelPageView()
     )
 
 
@@ -90,9 +90,11 @@ def machine(subject: Subject) -> Answer:
         case OfReader(timed=read):
             seconds, device = read.seconds, read.answer.device
         case _:
-            return Answer(f"{where}; a saved trace needs no model.", DoorView())
+            return Answer(f"{where}; a saved trace needs no model.", ModelPageView())
     took = f"{seconds:.2f} s on the {device.upper()}"
-    return Answer(f"{where}: this sentence took {took}. It works without internet.", DoorView())
+    return Answer(
+        f"{where}: this sentence took {took}. It works without internet.", ModelPageView()
+    )
 
 
 @inquiry("privacy", "Is what I type stored?")
@@ -100,7 +102,7 @@ def privacy(subject: Subject) -> Answer:
     return Answer(
         "What you type goes only to the machine that runs Headscope; it is not written to disk "
         "and not sent elsewhere. Your browser has it in the page's address.",
-        DoorView(),
+        ModelPageView(),
     )
 
 
@@ -136,7 +138,7 @@ def limits(subject: Subject) -> Answer:
     return Answer(
         f"This model takes at most {most:,} tokens, and the app {MOST_CHARACTERS:,} characters; "
         f"your sentence has {count_of(len(read_tokens(subject)), 'token')}.",
-        DoorView(),
+        ModelPageView(),
     )
 
 
@@ -188,7 +190,7 @@ def how_long(subject: Subject) -> Answer:
             n_special = sum(map(special, tokens))
             counted = count_of(len(tokens), "token")
             sides.append(f"{counted} {name}" + (f" ({n_special} special)" if n_special else ""))
-    return Answer(f"{' and '.join(sides)}.", DoorView())
+    return Answer(f"{' and '.join(sides)}.", ModelPageView())
 
 
 def _has_marks(subject: Subject) -> bool:
@@ -228,7 +230,7 @@ def feed_forward(subject: Subject) -> Answer:
     return Answer(
         f"In the {kind}, layer {layer}, at “{axis_texts(tokens[kind])[place]}”: what it adds is "
         f"{fixed(float(added[layer, place]), 2)} times as long as the token's vector.",
-        DoorView(),
+        ModelPageView(),
     )
 
 

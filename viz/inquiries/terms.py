@@ -22,7 +22,7 @@ from viz.inquiries.weights import has_scores, how_computed
 from viz.inquiries.what_if import adds_positions
 from viz.links.searches import USUAL
 from viz.masks.view import MasksView
-from viz.model_page.view import DoorView
+from viz.model_page.view import ModelPageView
 from viz.positions.view import PositionsView
 
 inquiry = Inquiries()
@@ -54,8 +54,8 @@ def heads(subject: Subject) -> HeadsView:
     return heads_of(None, subject)
 
 
-def model(subject: Subject) -> DoorView:
-    return DoorView()
+def model(subject: Subject) -> ModelPageView:
+    return ModelPageView()
 
 
 def about(subject: Subject) -> AboutView:
@@ -70,7 +70,7 @@ def one_weight(subject: Subject) -> Any:
     if not subject.is_model:
         return view
     # Close up in the model, where a saved trace has no vectors.
-    return DoorView(place=f"{view.attention}.{view.layer}.{view.head}.{view.cell}")
+    return ModelPageView(place=f"{view.attention}.{view.layer}.{view.head}.{view.cell}")
 
 
 def of_model(view: Any, subject: Subject) -> Any:

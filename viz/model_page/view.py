@@ -8,7 +8,7 @@ from viz.links.parameters import View, flag, integer, kept, kept_in, pattern
 
 
 @dataclass(frozen=True, slots=True)
-class DoorView:
+class ModelPageView:
     """The state of the first page."""
 
     moment: int = kept(
@@ -27,4 +27,4 @@ class DoorView:
     )
 
 
-VIEW = View("door", "Model", ":material/account_tree:", kept_in(DoorView))
+VIEW = View("model", "Model", ":material/account_tree:", kept_in(ModelPageView))

@@ -28,8 +28,8 @@ from viz.effects.price import price_words
 from viz.heads.view import KEYS, SELECTED, VIEW, HeadsView
 from viz.links.head_refs import written_heads
 from viz.model_page.payload import pack
-from viz.model_page.view import VIEW as DOOR
-from viz.model_page.view import DoorView
+from viz.model_page.view import VIEW as MODEL_PAGE
+from viz.model_page.view import ModelPageView
 from viz.pages.heads_below import WIDTH, show_below
 from viz.pages.heads_place import bring_head, clamp_off, clamp_place, note_place
 from viz.pages.heads_trace import BY_NAME, Prepared, prepare, selected_sites
@@ -43,7 +43,7 @@ from viz.shell.answer import show_large
 from viz.shell.fragments import fragment
 from viz.shell.headline import headline_of
 
-HEADS = KEYS("explorer")
+HEADS = KEYS("space")
 
 
 _KNOWN: Kept[Mapping[str, Any] | None] = Kept(KEYS("known"), nothing)
@@ -91,8 +91,8 @@ def open_corpus(prepared: Prepared) -> None:
 def open_model() -> None:
     """Show the selected head where it lies in the model; call it in a callback."""
     with suppress(ValueError):
-        place = DOOR.parameter("place").parse(str(message_of(HEADS, "model")))
-        address.open_view(DOOR, DoorView(place=place))
+        place = MODEL_PAGE.parameter("place").parse(str(message_of(HEADS, "model")))
+        address.open_view(MODEL_PAGE, ModelPageView(place=place))
 
 
 def is_stale(message: Mapping[str, Any]) -> bool:

@@ -27,19 +27,22 @@ from viz.links.parameters import (
     text,
 )
 from viz.masks.view import VIEW as MASKS
-from viz.model_page.view import VIEW as DOOR
+from viz.model_page.view import VIEW as MODEL_PAGE
 from viz.positions.view import VIEW as POSITIONS
 
 VIEWS: Mapping[str, View] = MappingProxyType(
     {
         view.name: view
-        for view in (DOOR, HEADS, CORPUS, EFFECTS, COMPARE, DECODING, MASKS, POSITIONS, ABOUT)
+        for view in (MODEL_PAGE, HEADS, CORPUS, EFFECTS, COMPARE, DECODING, MASKS, POSITIONS, ABOUT)
     }
 )
 """Every page by its name, in the order of the navigation."""
 
-HOME = DOOR.name
+HOME = MODEL_PAGE.name
 """The page that opens first, whose path is empty."""
+
+FORMERLY = {"door": HOME}
+"""Pages by the names that older links and talks give them."""
 
 DEFAULT_SENTENCE = "He has bought a new computer."
 """Every word of it is one token, and words change places in German and French."""
@@ -103,7 +106,7 @@ AROUND = (PRESENT, SCENE, TALK, READ, ASKED)
 """Parameters that are no part of a view: how it is shown, in which talk, and why."""
 
 
-OF_HEADS = {each.name for each in HEADS.parameters} - {each.name for each in DOOR.parameters}
+OF_HEADS = {each.name for each in HEADS.parameters} - {each.name for each in MODEL_PAGE.parameters}
 
 
 def present(page: str, query: Mapping[str, str]) -> tuple[str, dict[str, str]]:

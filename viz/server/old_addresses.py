@@ -7,10 +7,10 @@ from starlette.responses import RedirectResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 from streamlit.url_util import make_url_path
 
-from viz.registry.pages import HOME, VIEWS, present
+from viz.registry.pages import FORMERLY, HOME, VIEWS, present
 
-TITLES = {view.title.lower(): view.name for view in VIEWS.values()}
-"""Pages by their names in the menu."""
+TITLES = {view.title.lower(): view.name for view in VIEWS.values()} | FORMERLY
+"""Pages by their names in the menu, and by those of before."""
 
 
 class OldAddresses:

@@ -1,6 +1,6 @@
 // What the address says: a page, and its query with the names that the app gives it (docs/parameters.md).
 
-const HOME_PAGE = "door";
+const HOME_PAGE = "model";
 
 /** The address of a site: /heads/?sentence=…, below the folder where its files are. */
 export class PathAddress {

@@ -53,12 +53,12 @@ class FigurePage extends SitePage {
   }
 }
 
-export class DoorPage extends FigurePage {
+export class ModelPage extends FigurePage {
   static honours = showing("moment", "play", "place", "walk", "kiosk");
 
   /** @param {Site} talk */
   constructor(talk) {
-    super(talk, "door", {
+    super(talk, "model", {
       report: (/** @type {{ moment?: number, place?: string, walk?: number }} */ rested) => {
         const told = ["moment", "place", "walk"].filter((name) => name in rested).map((name) => [name, String(rested[/** @type {"moment"} */ (name)] || "")]);
         talk.change({ ...Object.fromEntries(told), play: "" }, { draws: false });
@@ -72,7 +72,7 @@ export class DoorPage extends FigurePage {
 
   /** What the address says of the moment and the place. */
   get asked() {
-    return JSON.stringify(Object.keys(DoorPage.honours).map((name) => this.query[name] ?? ""));
+    return JSON.stringify(Object.keys(ModelPage.honours).map((name) => this.query[name] ?? ""));
   }
 
   async draw() {
@@ -111,7 +111,7 @@ export class HeadsPage extends FigurePage {
   constructor(talk) {
     super(talk, "heads", {
       report: (/** @type {Spelling} */ selection) => this.follow(selection),
-      trigger: (event, /** @type {never} */ asked) => this.open(event === "model" ? { page: "door", place: asked } : asked),
+      trigger: (event, /** @type {never} */ asked) => this.open(event === "model" ? { page: "model", place: asked } : asked),
     });
     // One is there.
     this.pages = this.template.pages.filter((name) => name !== "heads");

@@ -118,7 +118,7 @@ def openings(model: Translator, folder: Path, sentence: str) -> dict[str, bytes]
     )
     return {
         # The heads page opens with the trace in it.
-        "door": pack_figure(
+        "model": pack_figure(
             figure,
             key=f"{folder.resolve().name} {sentence}",
             selection=opening(seen, facts, labels),

@@ -11,7 +11,7 @@ import { unsuited } from "../browser/live/suited.js";
 import { HashAddress, PathAddress } from "./address.js";
 import { DecodingPage } from "./decoding.js";
 import { FileError, cardOf, cardOrOther, isPacked, site, siteRoot, startedEngine } from "./files.js";
-import { DoorPage, HeadsPage } from "./figure_pages.js";
+import { ModelPage, HeadsPage } from "./figure_pages.js";
 import { Follower, speakerOf } from "./follow.js";
 import { Frame, languageName, modelName, remember, remembered } from "./frame.js";
 import { named, unhonoured } from "./keys.js";
@@ -23,7 +23,7 @@ import { languageOf, say, speak } from "./words.js";
 
 /** @type {Record<string, (new (talk: Site) => SitePage) & Pick<typeof SitePage, "honours" | "beside">>} */
 const PAGES = {
-  door: DoorPage,
+  model: ModelPage,
   heads: HeadsPage,
   effects: EffectsPage,
   decoding: DecodingPage,
@@ -363,7 +363,7 @@ export class Site {
   async write() {
     const { translation } = this.frame;
     // The picture of the model has the translation itself.
-    const named = ["door", "about"].includes(this.page);
+    const named = ["model", "about"].includes(this.page);
     translation.classList.toggle("unseen", named);
     if (named) translation.textContent = say(`page_${this.page}`);
     const { text } = this;

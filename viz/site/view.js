@@ -33,7 +33,7 @@ export class SitePage {
    */
   constructor(talk, component, hear = {}) {
     this.talk = talk;
-    this.template = /** @type {FigureTemplate} */ (opened(talk.openings.door).values);
+    this.template = /** @type {FigureTemplate} */ (opened(talk.openings.model).values);
     this.kinds = this.template.kinds;
     const { page } = talk;
     const { report } = hear;

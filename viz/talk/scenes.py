@@ -32,7 +32,7 @@ from typing import Any, NoReturn
 
 from viz.draw.labels import visible
 from viz.links.parameters import renamed
-from viz.registry.pages import MOST_SCENES, VIEWS, names, present
+from viz.registry.pages import FORMERLY, MOST_SCENES, VIEWS, names, present
 
 FORMAT, VERSION = "headscope-talk", 1
 
@@ -236,7 +236,8 @@ def _scenes(data: Any, path: str) -> tuple[Scene, ...]:
 def _scene(data: Any, path: str) -> Scene:
     if not isinstance(data, dict):
         raise TalkError(f"{path} must be a scene in braces; it is {_kind(data)}.")
-    page = data.get("page")
+    named = data.get("page")
+    page = FORMERLY.get(named, named) if isinstance(named, str) else named
 
     def view(data: Any, path: str) -> dict[str, str]:
         # A view depends on its page, which may come after it.
@@ -274,7 +275,8 @@ def _value(data: Any, path: str) -> str:
 
 
 def _page(data: Any, path: str) -> str:
-    page = _text(data, path, MAX_TITLE)
+    named = _text(data, path, MAX_TITLE)
+    page = FORMERLY.get(named, named)
     if page not in VIEWS:
         raise TalkError(f"{path} must be one of {', '.join(VIEWS)}; it is “{_quoted(page)}”.")
     return page

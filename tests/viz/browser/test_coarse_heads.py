@@ -10,8 +10,8 @@ from model.explain.measures import facts_of
 from model.explain.reading import ReadTrace, read
 from model.trace.attention_map import AttentionKind
 from model.trace.rounded_weights import rounded
-from tests.kit.explorer_payload import Decoded
-from tests.viz.browser.test_explorer import a_trace
+from tests.kit.trace_payload import Decoded
+from tests.viz.browser.test_trace_payload import a_trace
 from viz.browser import coarse_heads as module
 from viz.browser.coarse_heads import GoneError, asked_heads, coarse_heads
 from viz.browser.trace_payload import pack

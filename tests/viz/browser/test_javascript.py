@@ -24,8 +24,8 @@ from model.trace.translation import Decoding, DecodingStep, SearchNode, Translat
 from tests.kit.engine import NODE
 from tests.kit.heads_page import HALF_A_STEP, scale
 from tests.kit.readings import head_of
-from tests.viz.browser.test_explorer import a_trace, packed, with_masks_of_heads
 from tests.viz.browser.test_matrices import a_mask, a_panel, told
+from tests.viz.browser.test_trace_payload import a_trace, packed, with_masks_of_heads
 from viz.browser import coarse_heads, matrices, trace_payload
 from viz.browser.envelope import seal
 from viz.browser.files import joined

@@ -24,7 +24,7 @@ from model.trace.head import Head
 from model.trace.trace import Trace
 from model.translate.translator import load
 from tests.kit.engine import in_node
-from tests.kit.explorer_payload import Decoded
+from tests.kit.trace_payload import Decoded
 from viz.browser.trace_payload import pack
 from viz.decoding.attention import head_mean
 from viz.decoding.payload import pack as pack_decoding
@@ -93,11 +93,11 @@ def test_the_engine_packs_the_opening_pictures_as_python_does(name: str) -> None
     first, line = (each.source for each in read_examples(folder)[:2])
     line = f"{line} “quoted”, and-so on"
     templates, expected = (openings(model, folder, each) for each in (first, line))
-    for page in ("door", "decoding"):
+    for page in ("model", "decoding"):
         job = {"folder": str(folder), "options": {}, "line": line}
         found = in_the_browser(page, **job, template=encoded(templates[page]))
         header = Decoded(expected[page]).header
-        if page == "door":
+        if page == "model":
             # What a trace opens with is told by its template alone.
             assert header.pop("selection")
             assert not found.pop("selection")
@@ -131,11 +131,11 @@ def test_heads_in_a_reading_stand_beside_the_model_as_it_was_recorded() -> None:
     figure = replace(figure, effects=effects_of(model, trace).of())
     expected = Decoded(pack_figure(figure, key=f"en-de {line}", reading=(seen[1], facts[1]))).header
     found = in_the_browser(
-        "door",
+        "model",
         folder=str(folder),
         options={},
         line=line,
-        template=encoded(openings(model, folder, first)["door"]),
+        template=encoded(openings(model, folder, first)["model"]),
         reading=asdict(reading),
         measures=True,
     )

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from model.trace.attention_map import Tokens
-from tests.kit.explorer_payload import Decoded
+from tests.kit.trace_payload import Decoded
 from viz.browser.matrices import pack, read_edit
 from viz.draw import themes
 from viz.draw.labels import axis_texts

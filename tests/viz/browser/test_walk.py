@@ -272,7 +272,7 @@ CHECKS = {
 def test_a_stop_says_what_the_trace_shows(name: str, line: str) -> None:
     model = load(CHECKPOINTS / name, device="cpu")
     trace = model.trace(line)
-    envelope = base64.b64encode(openings(model, CHECKPOINTS / name, line)["door"]).decode()
+    envelope = base64.b64encode(openings(model, CHECKPOINTS / name, line)["model"]).decode()
     found = in_node("walk", envelope=envelope, can=ALL)
     names = [stop["name"] for stop in found["stops"]]
     assert found["offered"]

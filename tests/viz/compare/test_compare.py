@@ -11,8 +11,8 @@ from model.patching.patch import SentencePair
 from model.record.patches import Stream
 from model.trace.attention_map import AttentionKind, Site
 from model.translate.translator import Translator
-from tests.kit.explorer_payload import Decoded
 from tests.kit.pictures import require_same
+from tests.kit.trace_payload import Decoded
 from viz.compare.head_pair import HeadPair
 from viz.compare.heads import HeadDifferences
 from viz.compare.paired import PairedTraces, matched

@@ -43,6 +43,6 @@ def test_the_primary_colour_reads_on_every_ground_and_below_its_text(
 def test_no_rule_depends_on_everything_in_the_page() -> None:
     # With one, each answer styled the whole page anew, up to four times.
     root = re.compile(r"(?:body|:root|html|\.stApp)\S*:has\(")
-    sheets = [css.PAGE_CSS, css.DARK_PAGE_CSS, css.TOOLS_CSS, css.DOOR_CSS, css.ANSWER_CSS]
+    sheets = [css.PAGE_CSS, css.DARK_PAGE_CSS, css.TOOLS_CSS, css.MODEL_CSS, css.ANSWER_CSS]
     assert root.search(".stApp:not(:has(input)) p {}")
     assert [found for sheet in sheets for found in root.findall(sheet)] == []

@@ -82,7 +82,7 @@ def test_compared_heads_stand_side_by_side(trace: Trace, folder: Path) -> None:
 
 
 @pytest.mark.parametrize("compare", ["", "1.2", "0.3-2.0", "1.2-9.9"])
-def test_what_the_explorer_does_not_compare_is_not_offered(trace: Trace, compare: str) -> None:
+def test_what_the_heads_view_does_not_compare_is_not_offered(trace: Trace, compare: str) -> None:
     names = [each.name for each in offered(trace, compare=compare)]
     assert names == ["cross-layer1-head2", "cross-every-head", "heads"]
 

@@ -47,7 +47,7 @@ def test_pictures_are_saved_in_the_formats_that_are_named() -> None:
     assert {"HTML", "Python"} <= names
     said = answer("how-film").sentence
     assert all(FORMAT_NAMES[each] in said for each in FILMS)
-    assert answer("how-film").page.name == "door"
+    assert answer("how-film").page.name == "model"
     assert hasattr(PlayedSentence, "film")
 
 

@@ -20,7 +20,7 @@ from model.trace.attention_map import AttentionKind
 from model.trace.blocks import Blocks
 from model.trace.trace import Trace
 from model.translate.translator import Translator
-from tests.kit.explorer_payload import Decoded
+from tests.kit.trace_payload import Decoded
 from tests.kit.traces import DECODER_WORDS, ENCODER_WORDS, entries, packed
 from viz.browser import trace_payload
 from viz.browser.envelope import content_id
@@ -50,7 +50,7 @@ def figure(translator: Translator, trace: Trace, blocks: Blocks) -> Figure:
     return of(trace, blocks=blocks, positions=positions, norm="post", pages=("heads",))
 
 
-def test_it_holds_the_trace_as_the_explorer_is_sent_it(figure: Figure) -> None:
+def test_it_holds_the_trace_as_the_heads_view_is_sent_it(figure: Figure) -> None:
     found = Decoded(pack(figure, key="k"))
     sent = Decoded(pack_trace(figure.seen, figure.facts, {}))
     assert found.header.keys() > sent.header.keys()

@@ -10,13 +10,13 @@ from viz.decoding.view import DecodingView
 from viz.effects.view import EffectsView
 from viz.heads.view import HeadsView
 from viz.masks.view import MasksView
-from viz.model_page.view import DoorView
+from viz.model_page.view import ModelPageView
 from viz.positions.view import PositionsView
 from viz.registry import pages
 
 ROOT = Path(__file__).parents[3]
 VALUES = {
-    "door": DoorView(),
+    "model": ModelPageView(),
     "heads": HeadsView(),
     "corpus": CorpusView(),
     "effects": EffectsView(),

@@ -49,9 +49,10 @@ def test_two_searches_of_the_decoding_page_are_compared_on_their_own_page() -> N
     assert parse_qs(led.query) == kept | {"versus": ["search"]}
 
 
+@pytest.mark.parametrize("name", ["model", "door"])
 @pytest.mark.parametrize("query", ["", "?sentence=Hello.&moment=3"])
-def test_the_first_page_answers_to_its_name(query: str) -> None:
-    assert client().get(f"/door{query}").headers["location"] == f"/{query}"
+def test_the_first_page_answers_to_its_names(name: str, query: str) -> None:
+    assert client().get(f"/{name}{query}").headers["location"] == f"/{query}"
 
 
 @pytest.mark.parametrize("title", [each.title for each in VIEWS.values()])

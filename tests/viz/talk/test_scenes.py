@@ -70,6 +70,11 @@ def test_a_talk_that_was_written_is_read_back_as_it_was(talk: Talk) -> None:
     assert scenes.parse(scenes.write(talk).encode()) == talk
 
 
+def test_a_page_of_an_older_talk_is_read_by_its_present_name() -> None:
+    old = changed(lambda told: told["scenes"][0].update(page="door", view={"moment": "3"}))
+    assert scenes.parse(old).scenes[0] == Scene("One", "", pages.HOME, {"moment": "3"})
+
+
 def test_a_file_is_read_into_its_scenes() -> None:
     talk = scenes.parse(json.dumps(FILE).encode())
     assert talk.title == "Mine"

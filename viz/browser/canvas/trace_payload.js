@@ -16,7 +16,7 @@ const MOST_MADE = 8_000_000;
  * says whether they were sent as numbers, and `allowed` is (query, key), or null if nothing is masked. While a head of a long text has
  * not come whole, `rough` is true, and each weight is the largest of its patch.
  */
-export class TracePayload extends /** @type {Opened<ExplorerHeader>} */ (Envelope) {
+export class TracePayload extends /** @type {Opened<TraceHeader>} */ (Envelope) {
   /** @type {Map<string, Kind>} */
   byName = new Map();
   /** Heads of a long text, whose numbers are made when they are asked for. @type {Recent<Float32Array>} */

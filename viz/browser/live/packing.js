@@ -26,7 +26,7 @@ export function packedTrace(...given) {
 /**
  * The values of a trace.
  *
- * @template {ExplorerHeader} Template
+ * @template {TraceHeader} Template
  * @param {Template} template - the values of an envelope of the same model, for what does not depend on the sentence:
  *   names, titles, labels of heads.
  * @param {Pick<EngineTrace, "source" | "target" | "predictions"> & { maps: RecordedMap[] }} trace

@@ -31,7 +31,7 @@ export function headName(kind, layer, head) {
  *
  * `isCut` is whether some tokens are not named, `canAskPython` whether Python can take a cell apart.
  *
- * @type {(payload: ExplorerPayload, kind: Kind, read: Record<"lines" | "several" | "isCut" | "canAskPython", boolean>) => string}
+ * @type {(payload: TracePayload, kind: Kind, read: Record<"lines" | "several" | "isCut" | "canAskPython", boolean>) => string}
  */
 export function captionOf(payload, kind, { lines, several, isCut, canAskPython }) {
   const reading = lines
@@ -45,7 +45,7 @@ export function captionOf(payload, kind, { lines, several, isCut, canAskPython }
 }
 
 /** The alternative text; for one head it equals Python's `alt_text`.
- * @type {(payload: ExplorerPayload, kind: Kind, drawn: DrawnHead[]) => string} */
+ * @type {(payload: TracePayload, kind: Kind, drawn: DrawnHead[]) => string} */
 export function altOf(payload, kind, drawn) {
   const [queries, keys] = [payload.axis(kind.queries), payload.axis(kind.keys)];
   const sizes = tr("{rows} by {columns}", { rows: countOf(queries.length, kind.queryNoun), columns: countOf(keys.length, kind.keyNoun) });
@@ -65,7 +65,7 @@ export function altOf(payload, kind, drawn) {
 }
 
 /** A head's name, label and description on this sentence.
- * @type {(payload: ExplorerPayload, attention: string, layer: number, head: number) => string} */
+ * @type {(payload: TracePayload, attention: string, layer: number, head: number) => string} */
 export function summaryOf(payload, attention, layer, head) {
   const facts = payload.facts(attention, layer, head);
   const parts = (facts?.parts ?? []).map(([name, part]) => labelled(name, part.label ?? part.sentence));
@@ -79,7 +79,7 @@ export function summaryOf(payload, attention, layer, head) {
  * Heads that share a label or a sentence are described by the cell that distinguishes them; if no cell does, `said` and
  * `label` are empty.
  *
- * @type {(payload: ExplorerPayload, attention: string, heads: Omit<DrawnHead, "color" | "cells">[]) => Described[]}
+ * @type {(payload: TracePayload, attention: string, heads: Omit<DrawnHead, "color" | "cells">[]) => Described[]}
  */
 export function comparedOf(payload, attention, heads) {
   /** @type {Entry[]} */
@@ -105,7 +105,7 @@ export function comparedOf(payload, attention, heads) {
 }
 
 /** The cell in which a head differs most from others of its kind, in words; empty if it differs little.
- * @type {(payload: ExplorerPayload, entry: Entry, others: Entry[]) => string} */
+ * @type {(payload: TracePayload, entry: Entry, others: Entry[]) => string} */
 function apart(payload, { kind, layer, head }, others) {
   const cells = payload.cells(kind.kind, layer, head);
   const theirs = others.map((other) => payload.cells(kind.kind, other.layer, other.head));
@@ -122,14 +122,14 @@ function apart(payload, { kind, layer, head }, others) {
 }
 
 /** Query and key in words; with cross-attention, also the token about to be written.
- * @type {(payload: ExplorerPayload, kind: Kind, cell: Cell) => string} */
+ * @type {(payload: TracePayload, kind: Kind, cell: Cell) => string} */
 export function pairOf(payload, kind, [query, key]) {
   const next = kind.kind === "cross" && kind.besideMark === "→" ? payload.axis(kind.beside)?.[query] : null;
   const [read, seen] = [payload.named(kind.queries, query), payload.named(kind.keys, key)];
   return next ? tr("having read “{read}”, about to write “{next}”: looks at “{seen}”", { read, next, seen }) : `${read} → ${seen}`;
 }
 
-/** The ignored keys, in words. @type {(payload: ExplorerPayload, kind: Kind, keys: number[]) => string} */
+/** The ignored keys, in words. @type {(payload: TracePayload, kind: Kind, keys: number[]) => string} */
 export function ignoredOf(payload, kind, keys) {
   if (!keys.length) return tr(`no ${kind.keyNoun}`);
   if (keys.length === payload.axis(kind.keys).length) return tr(`every ${kind.keyNoun} that is shown`);
@@ -138,7 +138,7 @@ export function ignoredOf(payload, kind, keys) {
   return shown.join(", ") + (more > 0 ? tr(" and {n} more", { n: more }) : "");
 }
 
-/** The tokens of a cell with their positions. @type {(payload: ExplorerPayload, kind: Kind, cell: Cell) => string} */
+/** The tokens of a cell with their positions. @type {(payload: TracePayload, kind: Kind, cell: Cell) => string} */
 export function cellName(payload, kind, [query, key]) {
   return tr("{query} ({row}) to {key} ({column})", { query: payload.axis(kind.queries)[query], row: query, key: payload.axis(kind.keys)[key], column: key });
 }
@@ -159,7 +159,7 @@ export function weightBetween(cells, token, index) {
 }
 
 /** A token, `{side, index}`, and the three of the other side with most weight.
- * @type {(payload: ExplorerPayload, kind: Kind, cells: Cells, token: SideToken) => string} */
+ * @type {(payload: TracePayload, kind: Kind, cells: Cells, token: SideToken) => string} */
 export function tokenOf(payload, kind, cells, token) {
   const [own, other] = token.side === "query" ? [kind.queries, kind.keys] : [kind.keys, kind.queries];
   const weights = payload

@@ -118,7 +118,7 @@ export class HeadsView {
     this.telling.dispose();
   }
 
-  /** The trace in the reading that is shown. @returns {ExplorerPayload} */
+  /** The trace in the reading that is shown. @returns {TracePayload} */
   get payload() {
     return this.figure.reading ?? this.figure;
   }

@@ -58,7 +58,7 @@ export function isChanged({ reading, order, gamma, only }) {
 }
 
 /** With anything that a kind of the trace lacks left out; a comparison without the selected head ends.
- * @type {(how: How, payload: Pick<ExplorerPayload, "measures">, kind: Pick<Kind, "layers" | "heads">, selected: Pair) => How} */
+ * @type {(how: How, payload: Pick<TracePayload, "measures">, kind: Pick<Kind, "layers" | "heads">, selected: Pair) => How} */
 export function legalHow(how, { measures }, kind, [layer, head]) {
   const there = (/** @type {Pair} */ [one, other]) => one < kind.layers.length && other < kind.heads;
   const compare = how.compare.filter(there);
@@ -73,7 +73,7 @@ export function legalHow(how, { measures }, kind, [layer, head]) {
 }
 
 /** The heads in a place of the overview, as an address has them: one, or one of each kind in the joint picture.
- * @type {(payload: ExplorerPayload, attention: string, layer: number, head: number) => string[]} */
+ * @type {(payload: TracePayload, attention: string, layer: number, head: number) => string[]} */
 export function headsAt(payload, attention, layer, head) {
   const kinds = attention === constants.JOINT ? payload.kinds : [payload.kind(attention)];
   return kinds
@@ -110,7 +110,7 @@ export function shownHeads({ layer, head, compare }) {
  * The measures by which heads of a kind can be ordered: those that apply to at least one of them, and the one that
  * Python computes only when it is chosen.
  *
- * @type {(payload: ExplorerPayload, kind: Kind) => Measure[]}
+ * @type {(payload: TracePayload, kind: Kind) => Measure[]}
  */
 export function measuresOf(payload, kind) {
   const heads = kind.facts.flat();
@@ -122,7 +122,7 @@ export function measuresOf(payload, kind) {
 }
 
 /** The heads in the overview, in order: by layer and head, or by a measure, largest first.
- * @type {(payload: ExplorerPayload, state: Pick<Chosen, "attention" | "order" | "only">) => { layer: number; head: number; value?: number | null }[]} */
+ * @type {(payload: TracePayload, state: Pick<Chosen, "attention" | "order" | "only">) => { layer: number; head: number; value?: number | null }[]} */
 export function headsShown(payload, { attention, order, only }) {
   const kind = payload.kind(attention);
   const places = kind.layers.flatMap((_, layer) => Array.from({ length: kind.heads }, (_, head) => ({ layer, head })));

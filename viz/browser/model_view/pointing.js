@@ -11,7 +11,7 @@ import { partOfJoint, samePlace } from "./places.js";
 
 /** @import { Near } from "./near.js" */
 
-/** The rows and columns of a kind that stand for words. @type {(trace: ExplorerPayload, kind: string, words: WordRange[]) => Places} */
+/** The rows and columns of a kind that stand for words. @type {(trace: TracePayload, kind: string, words: WordRange[]) => Places} */
 export function placesMeeting(trace, kind, words) {
   const places = (/** @type {Axis} */ axis) => trace.words(kind, axis).flatMap((word, place) => (word && meets(word, words) ? [place] : []));
   return { queries: places("queries"), keys: places("keys") };

@@ -33,7 +33,7 @@ export class Showing {
     this.travel = travel;
   }
 
-  /** The trace in the reading in which heads are drawn. @returns {ExplorerPayload} */
+  /** The trace in the reading in which heads are drawn. @returns {TracePayload} */
   get trace() {
     const { figure } = this.travel.view;
     return figure.reading ?? figure;

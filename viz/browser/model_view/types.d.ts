@@ -37,7 +37,7 @@ interface FigureStack {
 
 type NextTokens = { texts: string[]; ids: number[]; shares: number[]; chosen: number; normalizers: number[] | null };
 
-interface FigureHeader extends ExplorerHeader {
+interface FigureHeader extends TraceHeader {
   key: string;
   moment: number;
   play: boolean;
@@ -47,7 +47,7 @@ interface FigureHeader extends ExplorerHeader {
   kiosk: boolean;
   asks: ServerAsked | null;
   /** The heads in another reading of the trace. */
-  reading: ExplorerPayload | null;
+  reading: TracePayload | null;
   written: FigureWord[];
   read: FigureWord[];
   offset: number;
@@ -101,7 +101,7 @@ interface FigurePlaces {
 /** What shows a selection among all heads, and tells of it. */
 interface Teller {
   root: HTMLElement;
-  payload: ExplorerPayload;
+  payload: TracePayload;
   state: Chosen;
   epoch: number;
   canAskPython: boolean;

@@ -41,7 +41,7 @@ export class AboutHead {
     this.opener.setAttribute("aria-expanded", String(opened));
   }
 
-  /** Describes the selected head, or those that are compared. @type {(payload: ExplorerPayload, state: Chosen, drawn: DrawnHead[], around: Around) => void} */
+  /** Describes the selected head, or those that are compared. @type {(payload: TracePayload, state: Chosen, drawn: DrawnHead[], around: Around) => void} */
   show(payload, state, drawn, { isOff, canSwitchOff, inCorpus, inModel }) {
     const kind = payload.kind(state.attention);
     const facts = payload.facts(state.attention, state.layer, state.head);
@@ -62,7 +62,7 @@ export class AboutHead {
   }
 
   /** Says what the selected head does on this sentence, with the numbers behind it; compared heads in one line each.
-   * @type {(payload: ExplorerPayload, state: Chosen, drawn: DrawnHead[]) => void} */
+   * @type {(payload: TracePayload, state: Chosen, drawn: DrawnHead[]) => void} */
   _describe(payload, state, drawn) {
     /** @type {HTMLElement[]} */
     const rows = [];

@@ -24,7 +24,7 @@ export function chosenOf({ attention, layer, head, cell, range, off, ...how }) {
 }
 
 /** The state with anything the trace lacks replaced by the nearest it has.
- * @type {(state: Chosen, payload: ExplorerPayload) => Chosen} */
+ * @type {(state: Chosen, payload: TracePayload) => Chosen} */
 export function legalChosen(state, payload) {
   const { attentions } = payload;
   const attention = attentions.includes(state.attention) ? state.attention : attentions[attentions.length - 1];
@@ -44,7 +44,7 @@ function isWithin([first, last, left, right], nQueries, nKeys) {
   return first <= last && left <= right && last < nQueries && right < nKeys;
 }
 
-/** Every head of a kind as an address has it. @type {(payload: ExplorerPayload, attention: string) => string[]} */
+/** Every head of a kind as an address has it. @type {(payload: TracePayload, attention: string) => string[]} */
 function placesOf(payload, attention) {
   const { layers, heads } = payload.kind(attention);
   return layers.flatMap((layer) => Array.from({ length: heads }, (_, head) => `${attention}.${layer}.${head}`));
@@ -58,7 +58,7 @@ export function withSwitched(off, heads) {
 }
 
 /** The changes that go with another kind of attention, where the same layer and head is a different head.
- * @type {(state: Chosen, attention: string, payload: ExplorerPayload) => Partial<Chosen>} */
+ * @type {(state: Chosen, attention: string, payload: TracePayload) => Partial<Chosen>} */
 export function withAttention(state, attention, payload) {
   const joins = [attention, state.attention].includes(constants.JOINT);
   const [layer, head] = joins ? [state.layer, state.head] : payload.sent(attention).opening;

@@ -28,7 +28,7 @@ const FINEST_CELL = 6;
  */
 
 export class Overview {
-  /** @type {ExplorerPayload} */
+  /** @type {TracePayload} */
   payload;
   /** @type {Chosen} */
   state;
@@ -88,7 +88,7 @@ export class Overview {
    * Shows a trace's heads of one kind of attention; `order` is a measure's key or "", `only` one layer, one head or
    * null, and `screen` the height of the visible part of the page.
    *
-   * @type {(payload: ExplorerPayload, state: Chosen, palette: Palette, screen: number) => void}
+   * @type {(payload: TracePayload, state: Chosen, palette: Palette, screen: number) => void}
    */
   show(payload, state, palette, screen) {
     if (this.payload?.id !== payload.id) {

@@ -26,7 +26,7 @@ import { HeadTools } from "./tools.js";
  * @typedef {{ python: boolean, runs: boolean }} Abilities */
 
 export class HeadsPanel {
-  /** @type {ExplorerPayload} */
+  /** @type {TracePayload} */
   payload;
   /** @type {Chosen} */
   state;
@@ -175,7 +175,7 @@ export class HeadsPanel {
     }));
   }
 
-  /** Takes what is chosen. @type {(payload: ExplorerPayload, state: Chosen, palette: Palette) => void} */
+  /** Takes what is chosen. @type {(payload: TracePayload, state: Chosen, palette: Palette) => void} */
   take(payload, state, palette) {
     Object.assign(this, { payload, state, palette });
   }

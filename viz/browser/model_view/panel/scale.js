@@ -14,7 +14,7 @@ export class WeightScale {
     this.root = element("div", "scale", {}, this.bar, this.note);
   }
 
-  /** @type {(payload: ExplorerPayload, state: Pick<Chosen, "attention" | "layer" | "head">, palette: Palette) => void} */
+  /** @type {(payload: TracePayload, state: Pick<Chosen, "attention" | "layer" | "head">, palette: Palette) => void} */
   show(payload, state, palette) {
     this._draw(palette);
     this.bar.setAttribute("aria-label", tr("Colour bar: the weight, 0 to 1, the same for every head"));

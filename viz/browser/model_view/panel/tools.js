@@ -95,7 +95,7 @@ export class HeadTools {
     return true;
   }
 
-  /** Shows what is chosen. @type {(payload: ExplorerPayload, state: Chosen) => void} */
+  /** Shows what is chosen. @type {(payload: TracePayload, state: Chosen) => void} */
   show(payload, state) {
     this.state = state;
     const { reading, attention } = state;
@@ -109,7 +109,7 @@ export class HeadTools {
     this._reading("predicted").hidden = attention !== "cross" || payload.kind("cross").beside === null;
   }
 
-  /** Offers what the heads of the chosen kind can be shown as. @type {(payload: ExplorerPayload, state: Chosen) => void} */
+  /** Offers what the heads of the chosen kind can be shown as. @type {(payload: TracePayload, state: Chosen) => void} */
   offer(payload, state) {
     const kind = payload.kind(state.attention);
     /** @type {Parameters<Choices["show"]>[0]} */

@@ -13,7 +13,7 @@ from model.explain.measures import MEASURES, head_facts, head_numbers
 from model.explain.reading import Reading, ReadTrace, read
 from model.trace.attention_map import AttentionKind, AttentionMap, Site, Tokens
 from model.trace.trace import Trace
-from tests.kit.explorer_payload import Decoded
+from tests.kit.trace_payload import Decoded
 from viz.browser.head_sentences import head_words
 from viz.browser.trace_payload import EXACT_CELLS, JOINT, pack
 from viz.draw import themes

@@ -12,9 +12,9 @@ from viz.browser.model_view import model_view
 from viz.draw import css
 from viz.model_page.payload import pack
 from viz.model_page.place import MODEL, Place, place_in, title_of
-from viz.model_page.view import VIEW, DoorView
-from viz.pages.door_pictures import pictures_at
+from viz.model_page.view import VIEW, ModelPageView
 from viz.pages.model_figure import asks_of, figure_of, key_of, open_asked
+from viz.pages.model_pictures import pictures_at
 from viz.registry.pages import SENTENCE, TARGET
 from viz.service import session
 from viz.service.model_menu import copies
@@ -30,10 +30,10 @@ RESTS = ("moment", "place", "walk")
 _SHOWN: Kept[str | None] = Kept(VIEW.keys("shown"), nothing)
 """What tells the sentence that was shown last from others."""
 
-_KNOWN: Kept[DoorView | None] = Kept(VIEW.keys("known"), nothing)
+_KNOWN: Kept[ModelPageView | None] = Kept(VIEW.keys("known"), nothing)
 """What the browser shows of it."""
 
-_SENT: Kept[tuple[int, DoorView]] = Kept(VIEW.keys("sent"), lambda: (0, DoorView()))
+_SENT: Kept[tuple[int, ModelPageView]] = Kept(VIEW.keys("sent"), lambda: (0, ModelPageView()))
 """How many views the browser was sent that it did not come to itself, and the last of them."""
 
 
@@ -50,7 +50,7 @@ def on_rested(key: str, n_moments: int) -> None:
         return
     if reached.get("moment", 0) <= n_moments:
         address.change(**reached, play=False)
-        _KNOWN.value = address.read(DoorView)
+        _KNOWN.value = address.read(ModelPageView)
 
 
 def _reached(name: str, value: Any) -> Any:
@@ -66,7 +66,7 @@ def on_example(question: Question) -> None:
     if address.is_followed() or not isinstance(question, OfModel):
         return
     examples = session.examples(question.folder)
-    if not address.read(DoorView).kiosk or not examples:
+    if not address.read(ModelPageView).kiosk or not examples:
         return
     sources = [each.source for each in examples]
     place = sources.index(question.sentence) + 1 if question.sentence in sources else 0
@@ -77,12 +77,12 @@ def on_example(question: Question) -> None:
     address.change(moment=0, play=False, place="", walk=0)
 
 
-def sent_view() -> tuple[int, DoorView]:
+def sent_view() -> tuple[int, ModelPageView]:
     """What the browser is sent: the same until a link, a scene or Back leads elsewhere."""
     if KEY not in st.session_state:
         # Another page was shown meanwhile, and this picture knows nothing yet.
         _KNOWN.value = None
-    view = address.read(DoorView)
+    view = address.read(ModelPageView)
     if view != _KNOWN.value:
         _KNOWN.value = view
         _SENT.value = _SENT.value[0] + 1, view
@@ -107,7 +107,7 @@ def keys_at(place: Place, stop: int, *, walks: bool) -> str:
 
 def show(question: Question) -> None:
     """The figure, for a question that has an answer."""
-    st.html(css.DOOR_CSS)
+    st.html(css.MODEL_CSS)
     key = key_of(question)
     if _SHOWN.value not in (None, key) and not address.is_followed():
         # Another sentence plays from its beginning.
@@ -137,7 +137,7 @@ def show(question: Question) -> None:
             on_example=partial(on_example, question),
         )
     # Where the browser is by now, which may be elsewhere than it was sent.
-    now = address.read(DoorView)
+    now = address.read(ModelPageView)
     place = place_in(figure, now.place)
     if stage.is_on():
         stage.say(title_of(place, figure))

@@ -13,12 +13,12 @@ from model.checkpoints.checkpoint import snapshots
 from model.explain.examples import read_examples
 from model.translate.translator import load
 from tests.kit.apptest import component, tell_state, trigger
-from tests.kit.explorer_payload import Decoded
 from tests.kit.shown import warnings
+from tests.kit.trace_payload import Decoded
 from tests.kit.traces import DECODER_WORDS, entries, packed
 from viz.browser.asking import asks
-from viz.pages import door as page
-from viz.pages.door import KEY
+from viz.pages import model as page
+from viz.pages.model import KEY
 from viz.registry.pages import DEFAULT_SENTENCE, HOME
 from viz.save.picture import Picture
 from viz.service.questions import Question
@@ -39,7 +39,7 @@ def words(app: AppTest, line: str) -> list[str]:
 
 
 @pytest.fixture
-def door(open_app: OpenApp) -> AppTest:
+def first_page(open_app: OpenApp) -> AppTest:
     return open_app(page=HOME, sentence="The man eats.")
 
 
@@ -82,7 +82,7 @@ def test_half_a_transformer_has_one_stack_and_leads_to_the_pages_that_show_it(
     header = sent(open_app(page=HOME, folder=SHIPPED, checkpoint=name))
     assert [each["kind"] for each in header["stacks"]] == [stack]
     assert header["next"] is None
-    assert set(header["pages"]) == {"door", "heads", "about"}
+    assert set(header["pages"]) == {"model", "heads", "about"}
 
 
 def test_a_saved_trace_is_shown_as_it_is(
@@ -96,9 +96,9 @@ def test_a_saved_trace_is_shown_as_it_is(
 
 
 def test_the_browser_knows_where_to_ask_about_what_it_shows(
-    door: AppTest, open_app: OpenApp
+    first_page: AppTest, open_app: OpenApp
 ) -> None:
-    assert sent(door)["asks"] == asks("en-de", "The man eats.")
+    assert sent(first_page)["asks"] == asks("en-de", "The man eats.")
     name = "en-de-childhood"
     shown = {"sentence": "He eats.", "target": "Er isst."}
     app = open_app(page=HOME, folder=SHIPPED, checkpoint=name, step="893", **shown)
@@ -106,15 +106,17 @@ def test_the_browser_knows_where_to_ask_about_what_it_shows(
     assert sent(app)["asks"] == asks(name, "He eats.", **about)
 
 
-def test_a_head_leads_to_the_heads_page_with_the_sentence_and_that_head(door: AppTest) -> None:
+def test_a_head_leads_to_the_heads_page_with_the_sentence_and_that_head(
+    first_page: AppTest,
+) -> None:
     trigger(
-        door,
+        first_page,
         KEY,
         "open",
         {"page": "heads", "attention": "decoder", "layer": 1, "head": 2},
     )
-    assert door.session_state["address-visit.kept"].page == "heads"
-    assert door.query_params == {
+    assert first_page.session_state["address-visit.kept"].page == "heads"
+    assert first_page.query_params == {
         "sentence": "The man eats.",
         "attention": "decoder",
         "layer": "1",
@@ -123,52 +125,54 @@ def test_a_head_leads_to_the_heads_page_with_the_sentence_and_that_head(door: Ap
 
 
 @pytest.mark.parametrize("page", ["masks", "positions"])
-def test_a_block_leads_to_its_page_with_the_sentence(door: AppTest, page: str) -> None:
-    trigger(door, KEY, "open", {"page": page})
-    assert door.session_state["address-visit.kept"].page == page
-    assert door.query_params["sentence"] == "The man eats."
+def test_a_block_leads_to_its_page_with_the_sentence(first_page: AppTest, page: str) -> None:
+    trigger(first_page, KEY, "open", {"page": page})
+    assert first_page.session_state["address-visit.kept"].page == page
+    assert first_page.query_params["sentence"] == "The man eats."
 
 
-def test_what_comes_next_leads_to_that_step_of_the_decoding(door: AppTest) -> None:
-    trigger(door, KEY, "open", {"page": "decoding", "section": "steps", "at": 3})
-    assert door.session_state["address-visit.kept"].page == "decoding"
-    assert door.query_params["at"] == "3"
+def test_what_comes_next_leads_to_that_step_of_the_decoding(first_page: AppTest) -> None:
+    trigger(first_page, KEY, "open", {"page": "decoding", "section": "steps", "at": 3})
+    assert first_page.session_state["address-visit.kept"].page == "decoding"
+    assert first_page.query_params["at"] == "3"
 
 
 @pytest.mark.parametrize("asked", [None, 3, {"page": "<b>"}, {"page": ["heads"]}, {}])
-def test_what_is_no_block_leads_nowhere(door: AppTest, asked: Any) -> None:
-    trigger(door, KEY, "open", asked)
-    assert door.session_state["address-visit.kept"].page == ""
+def test_what_is_no_block_leads_nowhere(first_page: AppTest, asked: Any) -> None:
+    trigger(first_page, KEY, "open", asked)
+    assert first_page.session_state["address-visit.kept"].page == ""
 
 
-def test_what_no_head_is_called_opens_the_usual_head(door: AppTest) -> None:
-    trigger(door, KEY, "open", {"page": "heads", "attention": "<b>", "layer": "x", "head": -4})
-    assert door.session_state["address-visit.kept"].page == "heads"
-    assert not warnings(door)
+def test_what_no_head_is_called_opens_the_usual_head(first_page: AppTest) -> None:
+    trigger(
+        first_page, KEY, "open", {"page": "heads", "attention": "<b>", "layer": "x", "head": -4}
+    )
+    assert first_page.session_state["address-visit.kept"].page == "heads"
+    assert not warnings(first_page)
 
 
 def test_a_head_of_the_heads_page_is_shown_where_it_lies(open_app: OpenApp) -> None:
     app = open_app(page="heads", sentence="The man eats.")
-    trigger(app, "heads-explorer", "model", "../cross")
+    trigger(app, "heads-space", "model", "../cross")
     assert app.session_state["address-visit.kept"].page == "heads"
-    trigger(app, "heads-explorer", "model", "cross.0.1")
+    trigger(app, "heads-space", "model", "cross.0.1")
     assert app.session_state["address-visit.kept"].page == ""
     assert app.query_params == {"sentence": "The man eats.", "place": "cross.0.1"}
     assert sent(app)["place"] == "cross.0.1"
 
 
-def test_the_address_keeps_where_it_rests(door: AppTest) -> None:
-    before = sent(door)
+def test_the_address_keeps_where_it_rests(first_page: AppTest) -> None:
+    before = sent(first_page)
     told = {name: before[name] for name in ("key", "epoch")}
-    tell_state(door, KEY, {"rested": {**told, "moment": 2}})
-    assert door.query_params["moment"] == "2"
+    tell_state(first_page, KEY, {"rested": {**told, "moment": 2}})
+    assert first_page.query_params["moment"] == "2"
     reached = {"moment": 3, "place": "cross.0.5", "walk": 4}
-    tell_state(door, KEY, {"rested": {**told, **reached}})
-    assert {name: door.query_params[name] for name in reached} == {
+    tell_state(first_page, KEY, {"rested": {**told, **reached}})
+    assert {name: first_page.query_params[name] for name in reached} == {
         name: str(value) for name, value in reached.items()
     }
     # The browser knows where it is.
-    assert [sent(door)[name] for name in ("epoch", *reached)] == [
+    assert [sent(first_page)[name] for name in ("epoch", *reached)] == [
         before[name] for name in ("epoch", *reached)
     ]
 
@@ -203,17 +207,19 @@ def test_a_kiosk_goes_on_to_the_next_example_and_nothing_else_does(open_app: Ope
         {"moment": 2, "place": "../"},
     ],
 )
-def test_where_nobody_can_rest_changes_nothing(door: AppTest, reached: dict[str, Any]) -> None:
-    told = {name: sent(door)[name] for name in ("key", "epoch")}
-    tell_state(door, KEY, {"rested": {**told, **reached}})
-    assert not door.query_params.keys() & {"moment", "place", "walk"}
+def test_where_nobody_can_rest_changes_nothing(
+    first_page: AppTest, reached: dict[str, Any]
+) -> None:
+    told = {name: sent(first_page)[name] for name in ("key", "epoch")}
+    tell_state(first_page, KEY, {"rested": {**told, **reached}})
+    assert not first_page.query_params.keys() & {"moment", "place", "walk"}
 
 
-def test_what_was_told_of_another_sentence_changes_nothing(door: AppTest) -> None:
-    for other in ({"key": "another"}, {"epoch": sent(door)["epoch"] - 1}):
-        told = {name: sent(door)[name] for name in ("key", "epoch")} | other
-        tell_state(door, KEY, {"rested": {**told, "moment": 2}})
-        assert "moment" not in door.query_params
+def test_what_was_told_of_another_sentence_changes_nothing(first_page: AppTest) -> None:
+    for other in ({"key": "another"}, {"epoch": sent(first_page)["epoch"] - 1}):
+        told = {name: sent(first_page)[name] for name in ("key", "epoch")} | other
+        tell_state(first_page, KEY, {"rested": {**told, "moment": 2}})
+        assert "moment" not in first_page.query_params
 
 
 def test_an_address_opens_at_its_step(open_app: OpenApp) -> None:
