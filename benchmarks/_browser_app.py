@@ -8,7 +8,7 @@ from starlette.middleware import Middleware
 from streamlit.starlette import App
 
 from benchmarks._inputs import Shape, made_up
-from model.explain.measures import head_facts
+from model.explain.facts import head_facts
 from model.explain.reading import read
 from viz.browser.model_view import heads_view
 from viz.model_page.arcs import arcs_of

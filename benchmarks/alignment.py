@@ -29,7 +29,7 @@ from model.explain.alignment_error import (
 )
 from model.explain.alignment_file import ALIGNMENT
 from model.explain.alignment_table import AlignmentTable, Combination, Read
-from model.explain.attribution_methods import attributions
+from model.explain.attributing import attributions
 from model.explain.word_alignment import Weights, diagonal, mutual_argmax, row_argmax, word_map
 from model.trace.attention_map import AttentionKind
 from model.training.evaluate import reversed_columns

@@ -16,12 +16,13 @@ import torch
 from torch import Tensor, nn
 
 from benchmarks._measure import interleaved, parser, ratio, report, row
+from model.paper.beam_search import beam_search
 from model.paper.config import TransformerConfig
-from model.paper.decoding import Hypothesis, beam_search, greedy
+from model.paper.decoding import Hypothesis, greedy
 from model.paper.decoding_cache import DecodingState
+from model.paper.encoding import sinusoidal_table
 from model.paper.linear import pack_linears
 from model.paper.masks import causal_allowed
-from model.paper.positions import sinusoidal_table
 from model.paper.transformer import Transformer
 from model.record.recording import recording
 from model.training.batches import padded

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from model.contrast.contrast import contrast as contrast
     from model.explain.alignment_error import alignment_error_rate as alignment_error_rate
     from model.explain.alignment_error import read_aligned as read_aligned
-    from model.explain.attribution_methods import attributions as attributions
+    from model.explain.attributing import attributions as attributions
     from model.explain.head_ablation import effects as effects
     from model.explain.reading import Reading as Reading
     from model.explain.reading import read as read

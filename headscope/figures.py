@@ -15,8 +15,8 @@ from model.contrast.logit_terms import logit_terms as logit_terms
 from model.contrast.pairs import pair_of as pair_of
 from model.contrast.paths import paths as paths
 from model.explain.alignment_file import read_alignment as read_alignment
-from model.explain.attribution_methods import cross_attributions as cross_attributions
-from model.explain.attribution_methods import self_attributions as self_attributions
+from model.explain.attributing import cross_attributions as cross_attributions
+from model.explain.attributing import self_attributions as self_attributions
 from model.explain.growth_file import read_growth as read_growth
 from model.explain.head_ablation import effects_of as effects_of
 from model.explain.head_ablation import example_means as example_means
@@ -91,8 +91,6 @@ from viz.masks.head_in_batch import HeadInBatch as HeadInBatch
 from viz.masks.head_in_batch import changed_panels as changed_panels
 from viz.masks.head_steps import HeadSteps as HeadSteps
 from viz.masks.log_probs import LogProbs as LogProbs
-from viz.masks.mask import edited_mask as edited_mask
-from viz.masks.mask import preset_mask as preset_mask
 from viz.masks.own_masks import AttentionMasks as AttentionMasks
 from viz.masks.own_masks import DecoderFactors as DecoderFactors
 from viz.masks.own_masks import OneMask as OneMask
@@ -100,6 +98,8 @@ from viz.masks.own_masks import PaddingRows as PaddingRows
 from viz.masks.painted import EditedWeights as EditedWeights
 from viz.masks.painted import Edits as Edits
 from viz.masks.panels import editor_panel as editor_panel
+from viz.masks.preset_masks import edited_mask as edited_mask
+from viz.masks.preset_masks import preset_mask as preset_mask
 from viz.masks.steps import head_steps as head_steps
 from viz.positions.circle import Circle as Circle
 from viz.positions.embedding_sum import EmbeddingSum as EmbeddingSum

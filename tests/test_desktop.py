@@ -22,7 +22,7 @@ from PIL import ImageGrab
 from headscope.__main__ import main
 from tests.kit.running_app import BROWSERS
 from tests.kit.signals import heed_interrupts
-from viz.desktop import desktop
+from viz.desktop import desktop, window
 from viz.service.session import PROCESS_VARIABLE
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -133,7 +133,7 @@ class Started:
 
         def is_there() -> bool:
             nonlocal found
-            found = xdotool(self.display, "search", "--name", f"^{desktop.TITLE}$").split("\n")[0]
+            found = xdotool(self.display, "search", "--name", f"^{window.TITLE}$").split("\n")[0]
             return bool(found)
 
         wait_until(is_there, START_SECONDS, lambda: f"no window: {self.output.read_text()}")
@@ -257,7 +257,7 @@ def test_the_server_keeps_talks_among_a_persons_files_or_where_it_is_told(
 ) -> None:
     monkeypatch.setattr(desktop.platformdirs, "user_data_path", lambda name, **_: tmp_path / name)
     monkeypatch.delenv(desktop.TALKS, raising=False)
-    assert desktop._environment()[desktop.TALKS] == str(tmp_path / desktop.TITLE / "talks")
+    assert desktop._environment()[desktop.TALKS] == str(tmp_path / window.TITLE / "talks")
     monkeypatch.setenv(desktop.TALKS, "told")
     assert desktop._environment()[desktop.TALKS] == "told"
 
@@ -321,7 +321,7 @@ def test_without_a_screen_the_address_is_said(
     app = start(XDG_DATA_HOME=str(tmp_path))
     said = wait_for_words(app)
     assert "there is no screen" in said
-    talks = f"{desktop.TALKS}={tmp_path / desktop.TITLE / 'talks'}".encode()
+    talks = f"{desktop.TALKS}={tmp_path / window.TITLE / 'talks'}".encode()
     assert talks in Path(f"/proc/{app.server()}/environ").read_bytes().split(b"\0")
     app.process.send_signal(signal.SIGINT)
     app.wait_for_end()
@@ -384,10 +384,10 @@ def installed(home: Path, *places: str) -> None:
 def test_browsers_are_found_on_the_path_of_linux_in_order(tmp_path: Path) -> None:
     installed(tmp_path, "a/google-chrome", "b/chromium")
     path = os.pathsep.join([str(tmp_path / "a"), str(tmp_path / "b")])
-    found = list(desktop.browsers("linux", {"PATH": path}))
+    found = list(window.browsers("linux", {"PATH": path}))
     assert [each.name for each in found] == ["chromium", "google-chrome"]
-    assert list(desktop.browsers("linux", {"PATH": ""})) == []
-    assert list(desktop.browsers("linux", {})) == []
+    assert list(window.browsers("linux", {"PATH": ""})) == []
+    assert list(window.browsers("linux", {})) == []
 
 
 def test_browsers_are_found_among_the_programs_of_windows(tmp_path: Path) -> None:
@@ -401,19 +401,19 @@ def test_browsers_are_found_among_the_programs_of_windows(tmp_path: Path) -> Non
         "PROGRAMFILES(X86)": str(tmp_path / "x86"),
         "LOCALAPPDATA": str(tmp_path / "local"),
     }
-    found = list(desktop.browsers("win32", places))
+    found = list(window.browsers("win32", places))
     assert [each.name for each in found] == ["msedge.exe", "chrome.exe"]
-    assert list(desktop.browsers("win32", {})) == []
+    assert list(window.browsers("win32", {})) == []
 
 
 def test_browsers_are_found_among_the_applications_of_a_mac(tmp_path: Path) -> None:
     place = "Applications/Microsoft Edge.app/Contents/MacOS/Microsoft Edge"
     installed(tmp_path, place)
-    assert tmp_path / place in desktop.browsers("darwin", {"HOME": str(tmp_path)})
+    assert tmp_path / place in window.browsers("darwin", {"HOME": str(tmp_path)})
 
 
 def test_a_browser_is_given_the_address_a_profile_of_its_own_and_nothing_of_the_persons() -> None:
-    command = desktop.browser_command(
+    command = window.browser_command(
         Path("/opt/chrome"), "http://127.0.0.1:1/", Path("/tmp/profile")
     )
     assert command[0] == "/opt/chrome"

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from model.explain.measures import facts_of
+from model.explain.facts import facts_of
 from model.explain.reading import ReadTrace, read
 from model.trace.attention_map import Site
 from model.trace.trace import Trace

@@ -10,8 +10,9 @@ from model.checkpoints.shipped import checkpoint_folder
 from model.files import unread, write_whole
 from model.translate.sentences import TextError
 from viz.site.model import PackError
-from viz.talk.scenes import MAX_BYTES, Talk, TalkError, parse
+from viz.talk.scenes import MAX_BYTES, Talk, TalkError
 from viz.talk.take_home import take_home
+from viz.talk.talk_reader import parse
 
 REFUSED = (CheckpointError, PackError, TalkError, TextError)
 """Errors whose message is one sentence for the user."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from headscope.commands.request import Request
-from model.explain.measures import facts_of
+from model.explain.facts import facts_of
 from model.trace.attention_map import AttentionKind, Site
 from model.trace.head import Head
 from viz.compare.head_pair import HeadPair

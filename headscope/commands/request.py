@@ -20,16 +20,17 @@ from model.contrast.results import Contrast, HeadSet, LogitTerms, Paths
 from model.explain.ablation_results import Effects, ExamplesRemoval, Removal
 from model.explain.alignment_file import read_alignment
 from model.explain.alignment_table import AlignmentTable
-from model.explain.attribution import Attributions, SelfAttributions
-from model.explain.attribution_methods import cross_attributions, self_attributions
+from model.explain.attributing import cross_attributions, self_attributions
+from model.explain.attribution import Attributions
 from model.explain.block_outputs import block_outputs
 from model.explain.examples import layers_read_later, read_examples
+from model.explain.facts import facts_of
 from model.explain.head_ablation import effects_of, example_means, removal
 from model.explain.labels import Label
 from model.explain.labels_file import read_labels
-from model.explain.measures import facts_of
 from model.explain.reading import Reading, ReadTrace, read, selected_maps, site_map
 from model.explain.removal_file import read_removal
+from model.explain.self_attribution import SelfAttributions
 from model.paper.search import AS_IN_THE_PAPER, Search
 from model.patching.causal_trace import causal_trace
 from model.patching.patch import patch

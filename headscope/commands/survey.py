@@ -19,6 +19,7 @@ from model.explain.head_rules import HeadRules
 from model.explain.labels import Sample
 from model.explain.rules_file import HEAD_RULES, save_head_rules
 from model.rules.weight_rules import Lexicon
+from model.survey.engine import Engine
 from model.survey.head_profile import summed_up
 from model.survey.head_sentences import USED, head_rules, languages_of, shares_of
 from model.survey.indexing import indexed
@@ -26,7 +27,7 @@ from model.survey.parallel_text import CorpusError, Pair, columns_of, key, read_
 from model.survey.part import SurveyError, is_readable, traced
 from model.survey.probes import probed
 from model.survey.rule_costs import JUDGED, RULED, TRANSLATED, ruled
-from model.survey.running import Engine, asking, counts, rules_in_words
+from model.survey.running import asking, counts, rules_in_words
 from model.survey.survey_file import SURVEY, read_survey, save_survey, weights_digest
 from model.trace.attention_map import TraceError
 from model.translate.sentences import TextError

@@ -27,7 +27,7 @@ from model.checkpoints.folder_files import (
 )
 from model.checkpoints.layouts import from_hugging_face, pairs_first
 from model.paper.config import ConfigError, TransformerConfig
-from model.paper.positions import sinusoidal_table
+from model.paper.encoding import sinusoidal_table
 from model.paper.table_tokenizer import UNKNOWN, TableTokenizer
 from model.paper.tokenizer import TokenizerError
 

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from model.contrast.pairs import Pair
 from model.contrast.results import LogitTerms
 from model.explain.decomposition import Sublayer, decompose
-from model.paper.transformer import DecoderLayer
+from model.paper.layers import DecoderLayer
 from model.trace.attention_map import AttentionKind, FloatArray, Site
 from model.trace.trace import Trace
 from model.translate.translator import Translator

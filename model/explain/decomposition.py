@@ -14,9 +14,10 @@ from torch import Tensor
 
 from model.brief import Brief
 from model.paper.attention import NOTHING, Relative
+from model.paper.layers import DecoderLayer, EncoderLayer, Residual
 from model.paper.masks import decoder_allowed, padding_allowed
 from model.paper.multi_head import MultiHead
-from model.paper.transformer import DecoderLayer, EncoderLayer, Residual, Transformer
+from model.paper.transformer import Transformer
 from model.record.recording import recording
 from model.trace.attention_map import AttentionKind, Site
 

@@ -18,8 +18,8 @@ Each threshold must hold on average and in four of five sentences, and not for t
 alone: MIN_SENTENCES sentences are measured, none of them an example of the model, and the lower
 ends of both 95% intervals must reach the thresholds. A point estimate at a threshold would miss it
 on every other set of sentences. A sentence counts only if it can tell; see
-model.explain.measures.telling_facts. A head without a label still gets a line with its number. A
-label says what a head mostly does, not what the model uses it for.
+model.explain.head_numbers.telling_facts. A head without a label still gets a line with its
+number. A label says what a head mostly does, not what the model uses it for.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ from statistics import NormalDist
 import numpy as np
 
 from model.explain.head_rows import TOKENS, Values
-from model.explain.measures import MEASURES, ON_SOURCE
+from model.explain.measures import MEASURES
+from model.explain.source_measures import ON_SOURCE
 from model.trace.attention_map import AttentionKind
 
 MIN_SENTENCES = 500

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from model.brief import Brief
+from model.explain.head_numbers import telling_facts
 from model.explain.head_rows import Values
 from model.explain.head_rules import HeadRules, RuleFinding
 from model.explain.label_rules import (
@@ -24,7 +25,8 @@ from model.explain.label_rules import (
     SHARP,
     wilson,
 )
-from model.explain.measures import ON_SOURCE, Facts, on_sources, pairing, telling_facts
+from model.explain.measures import Facts
+from model.explain.source_measures import ON_SOURCE, on_sources, pairing
 from model.trace.attention_map import AttentionKind, AttentionMap, Site
 from model.trace.head import Head
 from model.trace.trace import Trace

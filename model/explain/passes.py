@@ -11,9 +11,10 @@ import torch
 from torch import Tensor
 
 from model.paper.attention import Relative
+from model.paper.layers import DecoderLayer, EncoderLayer
 from model.paper.masks import decoder_allowed, padding_allowed
 from model.paper.multi_head import KeyValue, MultiHead
-from model.paper.transformer import DecoderLayer, EncoderLayer, Transformer
+from model.paper.transformer import Transformer
 from model.trace.attention_map import AttentionKind, Site
 
 Own = Callable[[], Tensor]

@@ -18,9 +18,10 @@ from torch import Tensor, nn
 from model.paper.attention import Relative
 from model.paper.config import ConfigError, TransformerConfig
 from model.paper.decoding_cache import LayerCache
+from model.paper.layers import EncoderLayer
 from model.paper.linear import Linear
 from model.paper.masks import decoder_allowed, padding_allowed
-from model.paper.transformer import Encoder, EncoderLayer, initialize
+from model.paper.transformer import Encoder, initialize
 
 
 class SelfDecoderLayer(EncoderLayer):

@@ -13,8 +13,9 @@ import torch
 from torch import Tensor
 
 from model.paper.decoding import token_log_probs
+from model.paper.layers import DecoderLayer, EncoderLayer
 from model.paper.masks import decoder_allowed, padding_allowed
-from model.paper.transformer import DecoderLayer, EncoderLayer, Transformer
+from model.paper.transformer import Transformer
 from model.patching.patch import SentencePair
 from model.patching.results import CausalTrace, Patched
 from model.record.patches import Stage, Stream

@@ -23,18 +23,13 @@ import torch
 from torch import Tensor
 
 from model.paper.decoding_cache import decoding_position
-from model.paper.positions import PositionalEncoding
+from model.paper.encoding import PositionalEncoding
 from model.record.head_editing import editing_heads
-from model.record.intervention import (
-    Intervention,
-    MaskEdits,
-    Masks,
-    PositionEdit,
-    PositionError,
-    allowed_array,
-)
+from model.record.intervention import Intervention, PositionEdit, PositionError
+from model.record.mask_edits import MaskEdits, Masks, allowed_array
 from model.record.mask_rules import MaskError, Rule
 from model.record.patching import patching
+from model.record.position_editing import editing_positions
 from model.record.recording import CaptureError
 from model.record.scopes import Scope
 from model.trace.attention_map import AttentionKind, BoolArray, Site
@@ -326,39 +321,6 @@ def _checked(masks: Masks, sites: Sequence[Site] | None) -> MaskEdits:
     if sites is not None:
         edits.require_sites(sites)
     return edits
-
-
-class PositionEditing:
-    """The positions in place of the model's own, in one thread."""
-
-    def __init__(self, edit: PositionEdit) -> None:
-        self.edit = edit
-        self.met = False
-
-
-active_position_editing: Scope[PositionEditing] = Scope("editing_positions()")
-
-
-@contextmanager
-def editing_positions(edit: PositionEdit) -> Generator[None, None, None]:
-    """Edit positions of every tapped model that runs in this thread, until the block ends.
-
-    In nested blocks, only the inner one applies. In a padded batch, `reverse` counts from the end
-    of the padding.
-
-    Raises:
-        PositionError: if a shift leads beyond the model's positions, or the decoder's positions are
-            reversed while decoding.
-        CaptureError: if, when the block ends, no edited encoding ran.
-    """
-    moving = PositionEditing(edit)
-    with active_position_editing.holding(moving):
-        yield
-    if not (moving.met or edit.at_rest):
-        raise CaptureError(
-            "The edited position encoding did not run, so nothing changed; call "
-            "install_taps(model) once, and run the side that the edit names."
-        )
 
 
 @contextmanager

@@ -11,7 +11,8 @@ from model.arguments import checked_methods, unknown
 from model.brief import Brief
 from model.explain.label_rules import MIN_SENTENCES, RULE, wilson
 from model.explain.labels import Finding, Label, Sample
-from model.explain.measures import MEASURES, ON_SOURCE
+from model.explain.measures import MEASURES
+from model.explain.source_measures import ON_SOURCE
 from model.record.head_edits import HeadEdit, RuleWeights
 from model.rules.weight_rules import Lexicon
 from model.trace.attention_map import AttentionKind, FloatArray, Site

@@ -22,7 +22,8 @@ from model.rules.terms import terms_of
 from model.rules.weight_rules import Lexicon
 from model.rules.word_classes import language_of
 from model.survey.fitting import by_kind
-from model.survey.term_fitting import MOST, SAID, TermCells, fitted_terms, ruled
+from model.survey.term_cells import TermCells, ruled
+from model.survey.term_fitting import MOST, SAID, fitted_terms
 from model.trace.attention_map import AttentionKind, Tokens, TraceError
 from model.trace.head import Head
 from model.trace.trace import Trace

@@ -16,11 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from model.brief import Brief
+from model.explain.facts import facts_of
 from model.explain.head_ablation import effects_of
+from model.explain.head_numbers import telling_keys
 from model.explain.head_rows import allowed_per_head
 from model.explain.label_rules import RULE
 from model.explain.labels import site_named
-from model.explain.measures import facts_of, on_sources, telling_keys
+from model.explain.source_measures import on_sources
 from model.explain.source_rows import token_sources
 from model.survey.corpus_survey import KEYS, REACH
 from model.trace.attention_map import AttentionKind, AttentionMap, BoolArray, FloatArray, Site
@@ -54,7 +56,7 @@ class SurveyPart(Brief):
         values: of each measure in KEYS, (sentence, site, head, measure); nan where it cannot be
             told.
         tells: whether the sentence can tell whether a label holds, (sentence, site, measure); see
-            model.explain.measures.telling_facts.
+            model.explain.head_numbers.telling_facts.
         distances: the weight at each distance of key from query, -REACH to REACH, as whole numbers,
             (site, head, distance).
         looks: the rows that give one key more than MOSTLY of their weight: sentence, site, head,

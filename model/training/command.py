@@ -13,7 +13,7 @@ from model.checkpoints.checkpoint import CheckpointError
 from model.console import INTERRUPTED, escape_unprintable
 from model.files import replaces, unwritten
 from model.paper.config import ConfigError
-from model.paper.positions import LengthError
+from model.paper.encoding import LengthError
 from model.paper.search import DecodingError
 from model.paper.tokenizer import TokenizerError
 from model.survey.parallel_text import CorpusError

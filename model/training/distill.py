@@ -22,7 +22,8 @@ import torch
 from tqdm import tqdm
 
 from model.checkpoints.checkpoint import load_checkpoint, read_json, write_json
-from model.paper.decoding import Hypothesis, beam_search
+from model.paper.beam_search import beam_search
+from model.paper.decoding import Hypothesis
 from model.paper.linear import pack_linears
 from model.paper.tokenizer import Tokenizer
 from model.paper.transformer import Transformer

@@ -9,7 +9,8 @@ import sacrebleu
 from tqdm import tqdm
 
 from model.checkpoints.checkpoint import METRICS, load_checkpoint, read_json
-from model.paper.decoding import beam_search, greedy
+from model.paper.beam_search import beam_search
+from model.paper.decoding import greedy
 from model.paper.linear import pack_linears
 from model.paper.tokenizer import Tokenizer
 from model.paper.transformer import Transformer

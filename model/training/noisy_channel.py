@@ -15,7 +15,8 @@ import torch
 from tqdm import tqdm
 
 from model.checkpoints.checkpoint import Checkpoint, load_checkpoint
-from model.paper.decoding import beam_search, token_log_probs
+from model.paper.beam_search import beam_search
+from model.paper.decoding import token_log_probs
 from model.paper.linear import pack_linears
 from model.paper.tokenizer import BOS, EOS, PAD
 from model.survey.parallel_text import Pair, key, keys_in, read_pairs

@@ -9,8 +9,8 @@ import numpy as np
 import torch
 
 from model.checkpoints.checkpoint import CheckpointError
+from model.explain.facts import facts_of
 from model.explain.head_rows import Values
-from model.explain.measures import facts_of
 from model.paper.tokenizer import PAD
 from model.survey.parallel_text import Pair
 from model.trace.attention_map import Site

@@ -6,14 +6,8 @@ from typing import Any, overload
 import torch
 
 from model.arguments import checked_methods
-from model.paper.decoding import (
-    EXTRA_LENGTH,
-    Hypothesis,
-    PartialHypothesis,
-    beam_search,
-    greedy,
-    sample,
-)
+from model.paper.beam_search import beam_search
+from model.paper.decoding import EXTRA_LENGTH, Hypothesis, PartialHypothesis, greedy, sample
 from model.paper.linear import multiplies_rows_apart
 from model.paper.search import AS_IN_THE_PAPER, Search
 from model.record.head_editing import TextsRead, reading_texts

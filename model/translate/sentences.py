@@ -7,8 +7,8 @@ from typing import Any
 import torch
 
 from model.arguments import checked_methods
+from model.paper.encoding import PositionalEncoding
 from model.paper.linear import pack_linears
-from model.paper.positions import PositionalEncoding
 from model.paper.tokenizer import Tokenizer, normalize
 from model.paper.transformer import Transformer
 from model.record.intervention import UNCHANGED, Intervention, ordered

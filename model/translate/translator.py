@@ -11,8 +11,8 @@ from model.arguments import checked, checked_methods
 from model.checkpoints.checkpoint import load_checkpoint, longest_trained
 from model.checkpoints.shipped import checkpoint_folder
 from model.paper.decoding import unsayable
-from model.paper.positions import LengthError
-from model.paper.transformer import EncoderLayer
+from model.paper.encoding import LengthError
+from model.paper.layers import EncoderLayer
 from model.record.intervention import UNCHANGED, Intervention, PositionError, Side
 from model.record.mask_editing import intervening
 from model.record.recording import recording

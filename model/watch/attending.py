@@ -6,15 +6,16 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from model.record.recording import AttentionRecord
+from model.record.sentence_map import AttentionRecord
 from model.watch.arrangement import Arrangement, arranged
 from model.watch.axes import Dim, parts_of
 from model.watch.call_sites import Spot, storage_of
-from model.watch.columns import Extra, Keys, aligned, extra_keys, keys_met
-from model.watch.editing import SiteEdit
+from model.watch.columns import Extra, aligned, extra_keys
 from model.watch.handler import Recorder
-from model.watch.lineage import Candidate, Node, Product, Scores
+from model.watch.keys import Keys, keys_met
 from model.watch.masks import far_above
+from model.watch.node import Candidate, Node, Product, Scores
+from model.watch.site_edit import SiteEdit
 
 _SUM_OFF = 1e-3
 """The tolerance for rows of weights that add up to 1, as half precision needs."""

@@ -13,11 +13,12 @@ import torch
 from torch import Tensor
 
 from model.paper.masks import rows_without_keys
-from model.record.recording import AttentionRecord, join_heads
+from model.record.recording import join_heads
+from model.record.sentence_map import AttentionRecord
 from model.watch.arrangement import UNCERTAIN
 from model.watch.call_sites import CallSite, Spot
 from model.watch.keeping import Keeping
-from model.watch.lineage import Node, Softmax
+from model.watch.node import Node, Softmax
 from model.watch.texts import Call
 
 Origins = tuple[frozenset[int], frozenset[int]]

@@ -14,7 +14,8 @@ from itertools import pairwise
 import torch
 import torch.nn.functional as F
 
-from model.record.recording import AttentionRecord, CaptureError, Recording
+from model.record.recording import CaptureError, Recording
+from model.record.sentence_map import AttentionRecord
 from model.trace.attention_map import AttentionKind, Site
 from model.watch.texts import Call, of_text, several, texts_of
 

@@ -17,7 +17,8 @@ from tqdm import tqdm
 
 from model.files import reason
 from model.record.kept_weights import KeptWeights
-from model.record.recording import AttentionRecord, CaptureError
+from model.record.recording import CaptureError
+from model.record.sentence_map import AttentionRecord
 from model.trace.rounded_weights import Bits, rounded
 from model.trace.stored import FileArray, StoredFile
 from model.watch.kernels import ByHead

@@ -14,10 +14,10 @@ from torch.nn.attention.flex_attention import create_mask
 
 from model.paper.attention import masked_softmax
 from model.paper.masks import rows_without_keys
-from model.record.recording import AttentionRecord
+from model.record.sentence_map import AttentionRecord
 from model.trace.stored import OnDemand
-from model.watch.editing import SiteEdit
 from model.watch.masks import allows
+from model.watch.site_edit import SiteEdit
 
 
 def attended(

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from model.record.recording import AttentionRecord
+from model.record.sentence_map import AttentionRecord
 from model.trace.attention_map import AttentionKind, Site
 from model.watch.call_log import PlaceCalls
 from model.watch.call_sites import CallSite

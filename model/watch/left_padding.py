@@ -8,7 +8,8 @@ from typing import Any
 
 import torch
 
-from model.record.recording import AttentionRecord, CaptureError, Recording
+from model.record.recording import CaptureError, Recording
+from model.record.sentence_map import AttentionRecord
 from model.trace.attention_map import TextSide
 from model.trace.trace import Trace
 

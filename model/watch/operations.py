@@ -15,15 +15,15 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from model.record.recording import AttentionRecord
+from model.record.sentence_map import AttentionRecord
 from model.watch import kernels
 from model.watch.arrangement import arranged, is_features
 from model.watch.attending import edit_output, extra_keys_of
 from model.watch.axes import resized, tagged, together
 from model.watch.call_sites import Spot
-from model.watch.columns import text_first
 from model.watch.handler import Args, Handler, Kwargs, Recorder
-from model.watch.lineage import Softmax
+from model.watch.keys import text_first
+from model.watch.node import Softmax
 from model.watch.propagation import (
     first_tensor,
     linear,

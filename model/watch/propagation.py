@@ -26,7 +26,7 @@ from model.watch.axes import (
 )
 from model.watch.columns import ColumnOrder, Lost, added, foreign, is_whole, padded
 from model.watch.handler import Args, Kwargs, Recorder
-from model.watch.lineage import Node, Scores
+from model.watch.node import Node, Scores
 
 _COPIES = ("clone", "_to_copy", "copy_")
 _MOVES = (*_COPIES, "cat", "constant_pad_nd", "index_copy", "index_copy_", "lift_fresh_copy")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from model.brief import Brief, listed
-from model.record.recording import AttentionRecord
+from model.record.sentence_map import AttentionRecord
 from model.trace.attention_map import Site
 from model.watch.call_sites import CallSite
 

@@ -11,8 +11,9 @@ from model.watch.attending import attend, edit_weights, suspect
 from model.watch.axes import View, made, same
 from model.watch.columns import ColumnOrder, Lost, aligned
 from model.watch.handler import Args, Kwargs, Recorder
-from model.watch.lineage import NO_VALUES, Candidate, Node, Product, Scores, Softmax
+from model.watch.lineage import NO_VALUES
 from model.watch.masks import FORBIDDEN, far_above, row_shift
+from model.watch.node import Candidate, Node, Product, Scores, Softmax
 from model.watch.propagation import (
     additive,
     columns_of_pointwise,

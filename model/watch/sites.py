@@ -9,7 +9,8 @@ from typing import Any, Unpack
 from model.arguments import checked_methods
 from model.brief import listed
 from model.record.intervention import Intervention
-from model.record.recording import AttentionRecord, CaptureError, Recording, TraceLabels
+from model.record.recording import CaptureError, Recording, TraceLabels
+from model.record.sentence_map import AttentionRecord
 from model.trace.attention_map import AttentionKind, Site
 from model.trace.rounded_weights import Bits, require_bits
 from model.trace.trace import Trace

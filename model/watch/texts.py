@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 import torch
 
-from model.record.recording import AttentionRecord, CaptureError
+from model.record.recording import CaptureError
+from model.record.sentence_map import AttentionRecord
 from model.trace.attention_map import Site
 
 

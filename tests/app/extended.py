@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 import headscope as hs
 from headscope.__main__ import main
-from model.explain.attribution_methods import attributions
+from model.explain.attributing import attributions
 from model.paper.config import TransformerConfig
 from model.paper.multi_head import MultiHeadAttention
 from model.paper.transformer import Transformer

@@ -12,8 +12,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from model.explain.ablation_results import Effects
+from model.explain.attributing import cross_attributions, self_attributions
 from model.explain.attribution import METHODS
-from model.explain.attribution_methods import cross_attributions, self_attributions
 from model.explain.head_ablation import effects
 from model.record.intervention import Intervention
 from model.trace.attention_map import AttentionKind, Site

@@ -12,11 +12,13 @@ from streamlit.proto.WidgetStates_pb2 import WidgetState
 from streamlit.testing.v1 import AppTest
 
 from model.checkpoints.checkpoint import save_checkpoint
+from model.explain.facts import head_facts
 from model.explain.head_ablation import effects
+from model.explain.head_numbers import written
 from model.explain.label_rules import RULES
 from model.explain.labels import opening_heads
 from model.explain.labels_file import save_labels
-from model.explain.measures import MEASURES, head_facts, written
+from model.explain.measures import MEASURES
 from model.explain.reading import AS_RECORDED, Reading, read
 from model.paper.config import TransformerConfig
 from model.paper.tokenizer import Tokenizer

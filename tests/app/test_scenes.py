@@ -13,7 +13,7 @@ from streamlit.proto.WidgetStates_pb2 import WidgetState
 from streamlit.testing.v1 import AppTest
 
 from model.explain.alignment_file import read_alignment
-from model.explain.measures import head_facts
+from model.explain.facts import head_facts
 from model.paper.tokenizer import BOS, EOS
 from model.patching.causal_trace import causal_trace
 from model.record.intervention import Intervention, PositionEdit
@@ -30,7 +30,7 @@ from viz.registry import pages
 from viz.registry.pages import DEFAULT_SENTENCE, HOME
 from viz.service import session
 from viz.service.questions import OfModel
-from viz.talk import own_talks, scene_panel, scenes, talk_files
+from viz.talk import own_talks, scene_panel, scenes, talk_files, talk_reader
 from viz.talk.ready import ready_talk
 from viz.talk.scenes import Scene, Talk
 
@@ -106,7 +106,7 @@ def choice_of(app: AppTest) -> Any:
 def kept(app: AppTest) -> Talk:
     """The talk that the browser was told to keep."""
     (text,) = [text for text in told(app)["keep"].values() if text is not None]
-    return scenes.parse(text.encode())
+    return talk_reader.parse(text.encode())
 
 
 @pytest.fixture
@@ -582,7 +582,7 @@ def test_a_talk_in_a_folder_outlives_its_window(open_app: OpenApp, talks: Path) 
     assert told(first)["keep"] == {}
     assert "Your talks stay on this computer." in captions(first)
     (file,) = talks.iterdir()
-    assert scenes.parse(file.read_bytes()).scenes[:N_SCENES] == READY.scenes
+    assert talk_reader.parse(file.read_bytes()).scenes[:N_SCENES] == READY.scenes
     second = open_app(talk=file.stem, scene=str(N_SCENES + 1), present="1")
     assert told(second)["waiting"] is False
     assert (told(second)["count"], told(second)["number"]) == (N_SCENES + 1, N_SCENES + 1)

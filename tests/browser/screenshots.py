@@ -13,7 +13,7 @@ import numpy as np
 from PIL import Image
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
-from model.explain.measures import head_facts
+from model.explain.facts import head_facts
 from model.trace.attention_map import AttentionKind, Site
 from model.trace.trace import Trace
 from model.translate.translator import Translator, load

@@ -20,7 +20,7 @@ from viz.registry.pages import VIEWS
 from viz.shell.share import SITE
 from viz.site.page import words
 from viz.site.static import PAGES
-from viz.talk import scenes
+from viz.talk import scenes, talk_reader
 
 SENTENCE = "d c b a a b"
 CALM = """() => until(() => {
@@ -62,7 +62,7 @@ def test_firefox_refuses_nothing_to_any_page_and_shows_the_notes(
             "document.body.dispatchEvent(new KeyboardEvent('keydown', { key: 's', bubbles: true }))"
         )
         talk = Path(scenes.__file__).with_name("talks") / "attention-in-twelve-scenes.json"
-        scene = scenes.parse(talk.read_bytes()).scenes[1]
+        scene = talk_reader.parse(talk.read_bytes()).scenes[1]
         page.evaluate(f'until(() => at("#title").textContent === {json.dumps(scene.title)})')
         assert page.evaluate('at("#note").textContent') == scene.note
         shown = "at('#headscope-ahead').contentDocument.querySelector('.st-key-picture')"

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from playwright.sync_api import Locator, expect
 
-from model.explain.measures import head_facts, head_numbers
+from model.explain.facts import head_facts
+from model.explain.head_numbers import head_numbers
 from model.explain.reading import Reading, read
 from model.trace.attention_map import AttentionKind
 from model.trace.trace import Trace

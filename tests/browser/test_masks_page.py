@@ -22,7 +22,8 @@ from viz.draw.themes import DARK, LIGHT, Theme
 from viz.links.mask_edits import EDITABLE, Edit, parse, write
 from viz.masks.batch_masks import batch_masks
 from viz.masks.difference import mask_difference
-from viz.masks.mask import Cell, Mask, edited_mask
+from viz.masks.mask import Cell, Mask
+from viz.masks.preset_masks import edited_mask
 
 SENTENCES = ("The cat sat on the mat.", "A man reads.", "He doesn't come to work because he's ill.")
 BATCH = {"sentence": SENTENCES[0], "batch": "\n".join(SENTENCES[1:])}

@@ -17,11 +17,11 @@ from PIL import Image
 from playwright.sync_api import Page, expect
 
 from tests.kit.heads_page import LOADING, SLOWDOWN, HeadsPage, path_of, wait_until_calm
-from viz.talk import scenes
+from viz.talk import scenes, talk_reader
 from viz.talk.scene_panel import SAVE_VIEW
 from viz.talk.scenes import Scene, Talk
 
-READY = scenes.parse(
+READY = talk_reader.parse(
     (Path(scenes.__file__).with_name("talks") / "attention-in-twelve-scenes.json").read_bytes()
 )
 SHIPPED = Path(__file__).parents[2] / "checkpoints" / "en-de"
@@ -393,7 +393,7 @@ def test_a_talk_of_ones_own_is_there_again_after_a_reload(talk: TalkPage) -> Non
     talk.open_panel()
     expect(talk.rows).to_have_text(["1. Mine, all mine"])
     (kept,) = talk.page.evaluate("Object.entries(localStorage).filter(([n]) => n.includes('talk'))")
-    scene = scenes.parse(kept[1].encode()).scenes[-1]
+    scene = talk_reader.parse(kept[1].encode()).scenes[-1]
     assert (scene.note, scene.view["layer"], scene.view["head"]) == ("Say this.", "1", "3")
 
 
@@ -444,7 +444,7 @@ def test_a_talk_is_downloaded_edited_by_hand_and_opened_again(talk: TalkPage) ->
         talk.page.get_by_role("button", name="Download the talk").click()
     assert download.value.suggested_filename == "attention-in-twelve-scenes.json"
     written = download.value.path().read_bytes()
-    assert scenes.parse(written) == READY
+    assert talk_reader.parse(written) == READY
     told = json.loads(written)
     told["title"] = "By hand"
     told["scenes"] = told["scenes"][1:3]

@@ -13,7 +13,7 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from headscope.__main__ import main
-from model.explain.measures import head_facts
+from model.explain.facts import head_facts
 from model.explain.reading import Reading, ReadTrace, read
 from model.trace.attention_map import Tokens
 from model.trace.trace import Trace

@@ -23,7 +23,7 @@ from model.translate.sentences import TextError
 from model.translate.translator import Translator, load
 from tests.kit.fuzz import altered, cases, damaged, json_values, limits, require_sentence, texts
 from viz.heads.standalone import trace_page
-from viz.talk import scenes
+from viz.talk import scenes, talk_reader
 from viz.talk.ready import READY
 
 TALK = READY.read_bytes()
@@ -51,11 +51,11 @@ def files(whole: bytes) -> st.SearchStrategy[bytes]:
 def test_any_file_is_a_talk_or_refused_in_a_sentence(data: bytes) -> None:
     with limits(seconds=2, megabytes=64):
         try:
-            talk = scenes.parse(data)
+            talk = talk_reader.parse(data)
         except scenes.TalkError as refused:
             require_sentence(refused)
             return
-    assert scenes.parse(scenes.write(talk).encode()) == talk
+    assert talk_reader.parse(scenes.write(talk).encode()) == talk
     assert Path(scenes.file_name(talk)).name == scenes.file_name(talk)
 
 

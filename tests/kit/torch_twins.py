@@ -9,8 +9,9 @@ from torch import Tensor, nn
 
 from model.checkpoints.export_hf import hugging_face_config, hugging_face_state
 from model.paper.attention import AdditiveAttention, ScaledDotProductAttention
+from model.paper.layers import DecoderLayer, EncoderLayer
 from model.paper.multi_head import MultiHeadAttention
-from model.paper.transformer import DecoderLayer, EncoderLayer, Transformer
+from model.paper.transformer import Transformer
 
 Direction = Literal["theirs to ours", "ours to theirs"]
 DIRECTIONS: tuple[Direction, ...] = ("theirs to ours", "ours to theirs")

@@ -22,7 +22,7 @@ from headscope.commands.export import KINDS
 from headscope.commands.pictures import PICTURES
 from model.checkpoints.checkpoint import REMOVAL
 from model.explain.alignment_file import ALIGNMENT
-from model.explain.attribution_methods import self_attributions
+from model.explain.attributing import self_attributions
 from model.explain.reading import Reading, read
 from model.paper.search import Search
 from model.trace.attention_map import AttentionKind, Site

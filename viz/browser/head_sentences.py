@@ -16,9 +16,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from model.explain.facts import joined
+from model.explain.head_numbers import even_shares
 from model.explain.head_rows import OFFSETS, TOKENS, allowed_per_head
 from model.explain.label_rules import HALF
-from model.explain.measures import MANY, even_shares, joined
+from model.explain.measures import MANY
 from model.explain.reading import AS_RECORDED, Reading
 from model.side_by_side import side_by_side
 from model.trace.attention_map import AttentionMap, BoolArray, Site, weights_in

@@ -4,7 +4,8 @@ import math
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from model.explain.measures import EFFECT, MEASURES, ON_SOURCE, Measure
+from model.explain.measures import EFFECT, MEASURES, Measure
+from model.explain.source_measures import ON_SOURCE
 from model.survey.corpus_survey import CorpusSurvey
 from model.trace.head import Head
 from viz.draw import style

@@ -19,7 +19,7 @@ import tempfile
 import threading
 import time
 import urllib.request
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from http.client import HTTPException
 from pathlib import Path
 from types import FrameType
@@ -28,14 +28,9 @@ from typing import NoReturn, TextIO
 import platformdirs
 
 from viz import ROOT
-
-TITLE = "Headscope"
-WIDTH, HEIGHT = 1280, 860
-"""The window's initial size in pixels."""
+from viz.desktop.window import TITLE, browser_command, browsers, view
 
 APP = ROOT / "app.py"
-ICON = ROOT / "viz" / "draw" / "icon.png"
-"""A bitmap: not every system accepts vector icons."""
 
 ADDRESS = "127.0.0.1"
 
@@ -50,32 +45,6 @@ OPEN_SECONDS = 15
 
 STOP_SECONDS = 5
 """The time for a process to end by itself before it is killed."""
-
-LINUX_BROWSERS = (
-    *("chromium", "chromium-browser", "google-chrome", "google-chrome-stable"),
-    *("microsoft-edge", "microsoft-edge-stable", "brave-browser"),
-)
-MAC_BROWSERS = ("Google Chrome", "Chromium", "Microsoft Edge", "Brave Browser")
-WINDOWS_BROWSERS = (
-    "Microsoft/Edge/Application/msedge.exe",
-    "Google/Chrome/Application/chrome.exe",
-    "Chromium/Application/chrome.exe",
-    "BraveSoftware/Brave-Browser/Application/brave.exe",
-)
-
-QUIET = (
-    "--no-first-run",
-    "--no-default-browser-check",
-    "--disable-sync",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-quic",
-    "--disable-features=Translate,MediaRouter,OptimizationHints",
-    # A temporary profile needs no keyring.
-    "--password-store=basic",
-    "--use-mock-keychain",
-)
-"""Switches that keep Chromium from asking the person or the internet for anything."""
 
 
 class ServerError(RuntimeError):
@@ -280,70 +249,6 @@ def _is_healthy(url: str) -> bool:
 
 
 # ---- the window ---------------------------------------------------------------------------------
-
-
-def view(url: str) -> int:
-    """Run the window: a webview on an address, until it is closed; returns 1 without a webview."""
-    try:
-        import webview
-    except ImportError:
-        return 1
-    # By default, webviews refuse downloads.
-    webview.settings["ALLOW_DOWNLOADS"] = True
-    try:
-        webview.create_window(TITLE, url, width=WIDTH, height=HEIGHT, text_select=True)
-        webview.start(icon=str(ICON))
-    except webview.WebViewException:
-        return 1
-    return 0
-
-
-def browsers(platform: str, environment: Mapping[str, str]) -> Iterator[Path]:
-    """The Chromium, Chrome, Edge and Brave programs in their usual places.
-
-    Args:
-        environment: the variables that say where programs are.
-    """
-    named: Iterable[str | None]
-    if platform == "win32":
-        places = ("PROGRAMFILES", "PROGRAMFILES(X86)", "LOCALAPPDATA")
-        named = (
-            f"{environment[place]}/{browser}"
-            for browser in WINDOWS_BROWSERS
-            for place in places
-            if environment.get(place)
-        )
-    elif platform == "darwin":
-        named = (
-            f"{home}/Applications/{browser}.app/Contents/MacOS/{browser}"
-            for browser in MAC_BROWSERS
-            for home in ("", environment.get("HOME", ""))
-        )
-    else:
-        named = (shutil.which(name, path=environment.get("PATH", "")) for name in LINUX_BROWSERS)
-    for path in dict.fromkeys(filter(None, named)):
-        if Path(path).is_file():
-            yield Path(path)
-
-
-def browser_command(browser: Path, url: str, profile: Path) -> list[str]:
-    """The command by which a Chromium shows one address in a window without an address bar.
-
-    Args:
-        profile: a separate folder, which makes the process live exactly as long as its window.
-    """
-    command = [
-        str(browser),
-        f"--app={url}",
-        f"--user-data-dir={profile}",
-        f"--window-size={WIDTH},{HEIGHT}",
-        f"--class={TITLE}",
-        *QUIET,
-    ]
-    if sys.platform == "linux" and os.geteuid() == 0:
-        # As root, Chromium refuses to start with a sandbox and complains without one.
-        command += ["--no-sandbox", "--test-type"]
-    return command
 
 
 def _windows(url: str, folder: str, webview: bool, browser: bool) -> Iterator[list[str]]:

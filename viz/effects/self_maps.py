@@ -5,7 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 import plotly.graph_objects as go
 
-from model.explain.attribution import METHODS, Method, SelfAttributions
+from model.explain.attribution import METHODS, Method
+from model.explain.self_attribution import SelfAttributions
 from model.trace.attention_map import AttentionKind, Site
 from viz.charts.chart import Layout
 from viz.charts.token_map import TokenMap, greatest, spots, token_maps

@@ -7,8 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from model.explain.facts import facts_of
 from model.explain.labels import opening_heads
-from model.explain.measures import Facts, facts_of
+from model.explain.measures import Facts
 from model.explain.reading import AS_RECORDED, ReadTrace, read
 from model.trace.attention_map import AttentionKind, FloatArray, Site, TraceError, weights_in
 from model.trace.trace import Trace

@@ -15,7 +15,8 @@ import plotly.graph_objects as go
 
 from model.explain.growth import GROWN, Growth
 from model.explain.label_rules import Rule
-from model.explain.measures import MEASURES, ON_SOURCE
+from model.explain.measures import MEASURES
+from model.explain.source_measures import ON_SOURCE
 from model.trace.attention_map import FloatArray, Site
 from viz.charts.axes import number_axis
 from viz.charts.chart import Plot, chart, title_lines

@@ -7,9 +7,9 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
+from model.explain.facts import facts_of
 from model.explain.head_rows import Values
 from model.explain.labels import Label
-from model.explain.measures import facts_of
 from model.numbers import percent
 from model.record.intervention import Intervention
 from model.trace.attention_map import AttentionKind, AttentionMap, Site

@@ -6,8 +6,10 @@ from itertools import combinations
 
 import numpy as np
 
+from model.explain.head_numbers import resting
 from model.explain.head_rows import TOKENS, Values, WeightOn, allowed_per_head
-from model.explain.measures import MEASURES, MIN_SOURCES, ON_SOURCE, on_sources, resting
+from model.explain.measures import MEASURES, MIN_SOURCES
+from model.explain.source_measures import ON_SOURCE, on_sources
 from model.numbers import count_of, fixed, percent
 from model.trace.attention_map import (
     NO_ID,

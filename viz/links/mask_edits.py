@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from model.record.intervention import Intervention, MaskEdits
+from model.record.intervention import Intervention
+from model.record.mask_edits import MaskEdits
 from model.trace.attention_map import AttentionKind, BoolArray
 
 MAX_LENGTH = 512

@@ -10,7 +10,8 @@ from model.trace.attention_map import AttentionKind, BoolArray, Tokens
 from model.trace.token_schemes import PADDING
 from model.trace.trace import Trace
 from viz.draw.labels import axis_texts
-from viz.masks.mask import EDITED, Mask, edited_mask, future_cells, padding_row
+from viz.masks.mask import EDITED, Mask, future_cells, padding_row
+from viz.masks.preset_masks import edited_mask
 
 EVERY_QUERY = Tokens.unnamed(["every query"])
 """The query axis of a mask with one row for all queries."""

@@ -14,9 +14,10 @@ from viz.draw.panels import Panel
 from viz.links.mask_edits import encode
 from viz.masks.difference import Compared, mask_difference
 from viz.masks.head_in_batch import MAPS, PASSES, ChangedWeights, HeadInBatch, Panels
-from viz.masks.mask import Cell, Mask, both_masks, mask_title, padding_row
+from viz.masks.mask import Cell, Mask, mask_title, padding_row
 from viz.masks.own_masks import masks_numbers
 from viz.masks.panels import difference_panel, mask_panel
+from viz.masks.preset_masks import both_masks
 from viz.masks.steps import moved_weight
 from viz.save.notebook import Lines
 from viz.save.numbers import Numbers, panels_numbers

@@ -10,7 +10,8 @@ from viz.draw.axis_names import key_title, row_noun
 from viz.draw.panels import Panel
 from viz.masks.batch_masks import EVERY_QUERY
 from viz.masks.difference import COMPARED_NAMES, Compared, Difference
-from viz.masks.mask import BY_EDIT, Cell, Mask, edited_mask
+from viz.masks.mask import BY_EDIT, Cell, Mask
+from viz.masks.preset_masks import edited_mask
 
 EVERY = Tokens.unnamed(["every"])
 """The query of a one-row mask; without spaces, which labels would mark."""

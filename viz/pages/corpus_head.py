@@ -8,7 +8,7 @@ import streamlit as st
 
 from model.checkpoints.checkpoint import CheckpointError
 from model.explain.alignment_file import read_alignment
-from model.explain.measures import facts_of
+from model.explain.facts import facts_of
 from model.survey.corpus_survey import CorpusSurvey
 from model.survey.nearest import Nearest, nearest
 from model.trace.head import Head

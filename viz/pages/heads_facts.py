@@ -6,7 +6,8 @@ from typing import Any
 
 import streamlit as st
 
-from model.explain.measures import Facts, written
+from model.explain.head_numbers import written
+from model.explain.measures import Facts
 from model.explain.reading import Reading, measures_of
 from model.trace.attention_map import Site
 from model.trace.head import Head

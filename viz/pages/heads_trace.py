@@ -9,7 +9,8 @@ import streamlit as st
 
 from model.checkpoints.checkpoint import CheckpointError
 from model.checkpoints.shipped import checkpoint_name
-from model.explain.measures import Facts, facts_of
+from model.explain.facts import facts_of
+from model.explain.measures import Facts
 from model.explain.reading import AS_RECORDED, Reading, ReadTrace, alignment_note, read
 from model.trace.attention_map import AttentionKind, Site, weights_in
 from model.trace.trace import Trace

@@ -19,7 +19,8 @@ from viz.masks.batch_masks import batch_masks
 from viz.masks.compared import NamedMask
 from viz.masks.head_in_batch import HeadInBatch
 from viz.masks.log_probs import LogProbs
-from viz.masks.mask import Mask, edited_mask, mask_title, preset_mask
+from viz.masks.mask import Mask, mask_title
+from viz.masks.preset_masks import edited_mask, preset_mask
 from viz.masks.steps import Steps
 from viz.masks.view import KEYS, MasksView
 from viz.save.picture import Picture

@@ -7,7 +7,8 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from model.explain.measures import SELF, head_facts
+from model.explain.facts import head_facts
+from model.explain.measures import SELF
 from model.record.intervention import PositionEdit
 from model.trace.attention_map import AttentionKind, Site
 from model.trace.head import Head

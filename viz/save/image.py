@@ -11,7 +11,6 @@ import unicodedata
 from collections.abc import Mapping
 from typing import Any, Literal, get_args
 
-import numpy as np
 import plotly.graph_objects as go
 
 from viz.draw import style, themes
@@ -19,6 +18,7 @@ from viz.draw.labels import escape_html, visible
 from viz.save import metadata
 from viz.save.browser import BROWSER
 from viz.save.formats import ExportError, Image
+from viz.save.vector_cells import as_shapes
 
 Width = Literal["column", "two-columns", "slide"]
 
@@ -42,8 +42,6 @@ LEAST_POINTS = 7.0
 SCALES = range(1, 5)
 """Pixels of a PNG for every 1/96 inch."""
 
-VECTOR_CELLS = 12_000
-"""With more cells, heatmaps stay bitmaps; as shapes they would make files of megabytes."""
 
 _MILLIMETRES = 25.4 / 96
 """One CSS pixel on paper, in millimetres."""
@@ -163,7 +161,7 @@ def image(
     if format == "png":
         drawn = BROWSER.draw(printed, format, pixels, height, size * scale, below)
     else:
-        drawn = BROWSER.draw(_as_shapes(printed), format, pixels, height, size, below)
+        drawn = BROWSER.draw(as_shapes(printed), format, pixels, height, size, below)
     about = metadata.About.of(title or title_of(figure), sentence, model)
     match format:
         case "png":
@@ -306,89 +304,3 @@ def _printed(part: Any, inks: Mapping[str, str], least: float, key: str = "") ->
         for color, ink in inks.items():
             changed["text"] = changed["text"].replace(f"color: {color}", f"color: {ink}")
     return changed
-
-
-def _as_shapes(figure: go.Figure) -> go.Figure:
-    """The figure with the cells of its heatmaps as shapes, if they are few.
-
-    Plotly paints a heatmap as a bitmap in screen resolution, which is blurred on paper.
-    """
-    # Transparent ones only catch the pointer.
-    shown = [trace for trace in figure.data if trace.type != "heatmap" or trace.opacity != 0]
-    heatmaps = [trace for trace in shown if trace.type == "heatmap"]
-    if sum(np.size(trace.z) for trace in heatmaps) > VECTOR_CELLS:
-        return figure
-    shapes = [shape for trace in heatmaps for shape in _cells(trace, figure.layout)]
-    changed = go.Figure(figure)
-    changed.data = []
-    for trace in shown:
-        changed.add_trace(_bar_of(trace) if trace.type == "heatmap" else trace)
-    for trace in heatmaps:
-        rows, columns = np.shape(trace.z)
-        for axis, count in ((trace.yaxis or "y", rows), (trace.xaxis or "x", columns)):
-            settings = changed.layout[f"{axis[0]}axis{axis[1:]}"]
-            # A shape gives its axis neither type nor range.
-            settings.type = "linear"
-            if settings.range is None:
-                settings.range = [-0.5, count - 0.5]
-    return changed.update_layout(shapes=[*shapes, *figure.layout.shapes])
-
-
-def _bar_of(heatmap: Any) -> go.Scatter:
-    """A trace that shows nothing but a heatmap's colour bar."""
-    own = {
-        "colorscale": heatmap.colorscale,
-        "cmin": heatmap.zmin,
-        "cmax": heatmap.zmax,
-        "colorbar": heatmap.colorbar.to_plotly_json(),
-        "showscale": heatmap.showscale is not False,
-    }
-    return go.Scatter(
-        x=[None],
-        y=[None],
-        xaxis=heatmap.xaxis,
-        yaxis=heatmap.yaxis,
-        mode="markers",
-        hoverinfo="skip",
-        showlegend=False,
-        marker={"color": [0], **({"coloraxis": heatmap.coloraxis} if heatmap.coloraxis else own)},
-    )
-
-
-def _cells(heatmap: Any, layout: Any) -> list[dict[str, Any]]:
-    """One shape for each colour: all cells of that colour."""
-    values = np.asarray(heatmap.z, dtype=np.float64)
-    # Heatmaps may share a scale, which then belongs to the layout.
-    scale = layout[heatmap.coloraxis] if heatmap.coloraxis else heatmap
-    low, high = (scale.cmin, scale.cmax) if heatmap.coloraxis else (scale.zmin, scale.zmax)
-    places: dict[str, list[str]] = {}
-    for row, column in zip(*np.nonzero(np.isfinite(values)), strict=True):
-        left, right = column - 0.5, column + 0.5
-        top, bottom = row - 0.5, row + 0.5
-        color = _color(scale.colorscale, (values[row, column] - low) / (high - low))
-        places.setdefault(color, []).append(f"M{left},{top}H{right}V{bottom}H{left}Z")
-    gap = max(heatmap.xgap or 0, heatmap.ygap or 0)
-    # Where cells touch, antialiasing shows the background unless they overlap a little.
-    overlap = min(0.4, 0.05 * layout.width / values.shape[1])
-    return [
-        {
-            "type": "path",
-            "path": "".join(paths),
-            "fillcolor": color,
-            "line": {"color": layout.plot_bgcolor if gap else color, "width": gap or overlap},
-            "xref": heatmap.xaxis or "x",
-            "yref": heatmap.yaxis or "y",
-            "layer": "between",
-        }
-        for color, paths in places.items()
-    ]
-
-
-def _color(colorscale: Any, share: float) -> str:
-    """The colour at a share of the way along a scale, as Plotly interpolates it."""
-    stops = [stop for stop, _ in colorscale]
-    colors = np.array(
-        [[int(color[at : at + 2], 16) for at in (1, 3, 5)] for _, color in colorscale]
-    )
-    mixed = [np.interp(share, stops, channel) for channel in colors.T]
-    return "#" + "".join(f"{round(channel):02x}" for channel in mixed)

@@ -15,8 +15,8 @@ import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from model.checkpoints.checkpoint import WEIGHTS, CheckpointError, snapshots
-from model.explain.attribution import Attributions, joined
-from model.explain.attribution_methods import attribution_parts
+from model.explain.attributing import attribution_parts
+from model.explain.attribution import Attributions
 from model.explain.examples import Example, read_examples
 from model.explain.experiments import Experiment, Kind, read_experiments
 from model.explain.growth import Growth
@@ -25,6 +25,7 @@ from model.explain.head_rules import HeadRules
 from model.explain.labels import Label, Survey, labels_by_rules
 from model.explain.labels_file import read_labels
 from model.explain.rules_file import read_head_rules
+from model.explain.self_attribution import joined
 from model.files import unread
 from model.paper.search import DecodingError
 from model.record.head_edits import TermWeights

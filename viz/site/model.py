@@ -22,8 +22,8 @@ from model.checkpoints.checkpoint import (
 from model.explain.alignment_file import read_alignment
 from model.explain.block_outputs import block_outputs
 from model.explain.examples import read_examples
+from model.explain.facts import facts_of
 from model.explain.labels_file import read_labels
-from model.explain.measures import facts_of
 from model.explain.reading import read
 from model.paper.search import Search
 from model.trace.attention_map import AttentionKind

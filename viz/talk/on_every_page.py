@@ -14,7 +14,7 @@ from viz.draw import css
 from viz.draw.labels import visible
 from viz.registry.pages import HOME, MARK, PRESENT, READ, SCENE, TALK, VIEWS, names
 from viz.shell import address, speaker_view, stage
-from viz.talk import scenes, talk_files
+from viz.talk import scenes, talk_files, talk_reader
 from viz.talk.own_talks import (
     HEARD,
     KEEP,
@@ -163,7 +163,7 @@ def _on_message(kept: Sequence[tuple[str, bytes]], where: str) -> None:
         if not re.fullmatch(MARK, mark):
             continue
         try:
-            read = scenes.parse(text)
+            read = talk_reader.parse(text)
         except TalkError:
             unreadable += 1
             continue

@@ -13,7 +13,7 @@ from viz.heads.view import VIEW as HEADS
 from viz.links.parameters import Parameter
 from viz.registry.pages import CHECKPOINT, HOME, PRESENT, READ, SCENE, SENTENCE, TALK, VIEWS, names
 from viz.shell import address, stage
-from viz.talk import scenes, talk_files
+from viz.talk import scenes, talk_files, talk_reader
 from viz.talk.ready import ready_talk
 from viz.talk.scenes import Scene, Talk, TalkError
 
@@ -138,7 +138,7 @@ def put(mark: str, changed: Talk | None) -> bool:
     """Keep a talk as it is now, also for the next visit; whether it is one that can be kept."""
     if changed is not None:
         try:
-            changed = named_apart(mark, scenes.checked(changed))
+            changed = named_apart(mark, talk_reader.checked(changed))
         except TalkError as error:
             NOTICE.value = str(error)
             return False

@@ -5,7 +5,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from viz.talk.scenes import Talk, parse
+from viz.talk.scenes import Talk
+from viz.talk.talk_reader import parse
 
 TALKS = Path(__file__).with_name("talks")
 

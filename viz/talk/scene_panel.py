@@ -15,7 +15,7 @@ from viz.service.model_menu import checkpoints_if_any
 from viz.shell import address, save_menu, stage
 from viz.shell.fragments import fragment
 from viz.shell.width import is_phone
-from viz.talk import scenes, take_home
+from viz.talk import scenes, take_home, talk_reader
 from viz.talk.own_talks import (
     EDITING,
     KEYS,
@@ -210,7 +210,7 @@ def _open_file() -> None:
     if file is None:
         return
     try:
-        opened = scenes.parse(file.getvalue())
+        opened = talk_reader.parse(file.getvalue())
     except TalkError as error:
         NOTICE.value = str(error)
     else:

@@ -7,16 +7,17 @@ import pytest
 import torch
 
 from model.explain.agreement import mean_agreement, rank_correlation, top_agreement
-from model.explain.attribution import TELLING, AttributionError, Attributions, joined
-from model.explain.attribution_methods import (
-    CLASSES,
+from model.explain.attributing import (
     attribution_part,
     attribution_parts,
     attributions,
     cross_attributions,
     self_attributions,
 )
+from model.explain.attribution import TELLING, AttributionError, Attributions
+from model.explain.attribution_methods import CLASSES
 from model.explain.deletion import deletion_losses
+from model.explain.self_attribution import joined
 from model.paper.config import TransformerConfig
 from model.paper.tokenizer import Tokenizer
 from model.paper.transformer import Transformer

@@ -10,21 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from model.explain.facts import facts_of, head_facts
+from model.explain.head_numbers import head_numbers, resting, written
 from model.explain.head_rows import MIN_ROWS
 from model.explain.label_rules import MIN_SENTENCES, RULE, RULES
 from model.explain.labels import NO_LABEL, Finding, HeadValues, Label, opening_heads, survey
 from model.explain.labels_file import read_labels
-from model.explain.measures import (
-    MEASURES,
-    Measure,
-    facts_of,
-    head_facts,
-    head_numbers,
-    measures,
-    on_sources,
-    resting,
-    written,
-)
+from model.explain.measures import MEASURES, Measure, measures
+from model.explain.source_measures import on_sources
 from model.trace.attention_map import AttentionKind, AttentionMap, BoolArray, Site, Tokens
 from model.trace.trace import Trace
 from model.translate.translator import load

@@ -8,15 +8,9 @@ import numpy as np
 import pytest
 import torch
 
-from model.paper import decoding
-from model.paper.decoding import (
-    EXTRA_LENGTH,
-    Hypothesis,
-    beam_search,
-    greedy,
-    length_penalty,
-    sample,
-)
+from model.paper import beam_search as searching
+from model.paper.beam_search import beam_search
+from model.paper.decoding import EXTRA_LENGTH, Hypothesis, greedy, length_penalty, sample
 from model.paper.search import DecodingError, Sampling, Search
 from model.paper.transformer import Transformer
 
@@ -135,7 +129,7 @@ def test_a_search_to_the_limit_finds_nothing_better(build, beam, alpha, monkeypa
     sources = torch.randint(4, 24, (40, 7), generator=torch.Generator().manual_seed(11))
     settings = {"beam": beam, "alpha": alpha, "max_length": 30}
     found = beam_search(eager, sources, **settings)
-    monkeypatch.setattr(decoding, "_is_over", lambda search, live, *_: not live)
+    monkeypatch.setattr(searching, "_is_over", lambda search, live, *_: not live)
     for ended, patient in zip(found, beam_search(eager, sources, **settings), strict=True):
         assert len(ended) == beam
         assert_same(ended[0], patient[0])

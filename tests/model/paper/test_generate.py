@@ -12,8 +12,8 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-import model.paper.decoding
-from model.paper.decoding import beam_search, drawn_from, greedy, unsayable
+from model.paper.beam_search import beam_search
+from model.paper.decoding import drawn_from, greedy, unsayable
 from model.paper.search import Sampling
 from model.paper.transformer import Transformer
 from tests.kit.torch_twins import hugging_face_twin
@@ -127,7 +127,8 @@ def test_a_beam_without_length_penalty_finds_what_theirs_finds(pair, beam, prefi
 
 @pytest.mark.parametrize("penalty", [0.6, 2.0])
 def test_under_their_length_penalty_our_beam_finds_what_theirs_finds(pair, monkeypatch, penalty):
-    monkeypatch.setattr(model.paper.decoding, "length_penalty", lambda length, alpha: length**alpha)
+    for module in (decoding, searching):
+        monkeypatch.setattr(module, "length_penalty", lambda length, alpha: length**alpha)
     assert_same_beams(pair, 4, penalty)
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from model.paper.masks import causal_allowed, decoder_allowed, padding_allowed, rows_without_keys
-from model.record.intervention import MaskEdits
+from model.record.mask_edits import MaskEdits
 from model.record.mask_presets import (
     PRESETS,
     block_words,

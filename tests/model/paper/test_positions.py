@@ -11,18 +11,15 @@ from torch import Tensor
 
 from model.paper.attention import rotated
 from model.paper.config import ConfigError, TransformerConfig
+from model.paper.encoding import FormulaEncoding, LengthError, PositionalEncoding, sinusoidal_table
 from model.paper.positions import (
     ENCODINGS,
     AlibiEncoding,
     DistanceEncoding,
-    FormulaEncoding,
-    LengthError,
-    PositionalEncoding,
     RelativeBiasEncoding,
     RotaryEncoding,
     alibi_slopes,
     distance_buckets,
-    sinusoidal_table,
 )
 
 widths = st.integers(1, 32).map(lambda half: 2 * half)

@@ -19,7 +19,7 @@ from model.checkpoints.checkpoint import (
 from model.checkpoints.toy_tasks import TASKS
 from model.paper.config import ConfigError, TransformerConfig
 from model.paper.decoding_cache import LayerCache
-from model.paper.positions import sinusoidal_table
+from model.paper.encoding import sinusoidal_table
 from model.paper.single_stack import DecoderOnly, EncoderOnly, SingleStack, single_stack
 from model.paper.transformer import Transformer
 from model.record.recording import recording

@@ -12,9 +12,10 @@ from torch import Tensor, nn
 
 from model.paper.config import TransformerConfig
 from model.paper.dropout import Dropout
+from model.paper.encoding import LengthError, sinusoidal_table
+from model.paper.layers import DecoderLayer, EncoderLayer, Residual
 from model.paper.masks import causal_allowed, decoder_allowed, padding_allowed
-from model.paper.positions import LengthError, sinusoidal_table
-from model.paper.transformer import DecoderLayer, EncoderLayer, Residual, Transformer
+from model.paper.transformer import Transformer
 from tests.kit.torch_twins import (
     DIRECTIONS,
     Direction,

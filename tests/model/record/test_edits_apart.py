@@ -15,8 +15,9 @@ from model.paper.search import Search
 from model.paper.transformer import Transformer
 from model.record.head_editing import editing_heads
 from model.record.intervention import UNCHANGED, Intervention, PositionEdit
-from model.record.mask_editing import editing, editing_positions
+from model.record.mask_editing import editing
 from model.record.mask_presets import block_words, causal, everything, first_token
+from model.record.position_editing import editing_positions
 from model.trace.trace import Trace
 from model.translate.translator import Translator
 

@@ -13,7 +13,8 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from model.paper.decoding import beam_search, greedy
+from model.paper.beam_search import beam_search
+from model.paper.decoding import greedy
 from model.paper.search import Sampling, Search
 from model.paper.transformer import Transformer
 from model.record.head_editing import editing_heads

@@ -15,7 +15,8 @@ from hypothesis.extra import numpy as arrays
 
 from model.paper.search import AS_IN_THE_PAPER, Sampling, Search
 from model.record.head_edits import ReplacedWeights
-from model.record.intervention import UNCHANGED, Intervention, MaskEdits, PositionEdit
+from model.record.intervention import UNCHANGED, Intervention, PositionEdit
+from model.record.mask_edits import MaskEdits
 from model.record.mask_presets import PRESETS
 from model.record.mask_rules import MaskError
 from model.trace.attention_map import ARRAYS, AttentionKind, Site

@@ -13,11 +13,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
-from model.paper.decoding import beam_search, greedy
+from model.paper.beam_search import beam_search
+from model.paper.decoding import greedy
 from model.paper.search import Sampling, Search
 from model.paper.transformer import Transformer
-from model.record.intervention import UNCHANGED, Intervention, Masks, PositionEdit, PositionError
+from model.record.intervention import UNCHANGED, Intervention, PositionEdit, PositionError
 from model.record.mask_editing import SentenceLengths, editing
+from model.record.mask_edits import Masks
 from model.record.mask_presets import PRESETS, causal, everything, first_token
 from model.record.mask_rules import MaskError
 from model.record.recording import CaptureError, recording

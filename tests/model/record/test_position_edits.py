@@ -15,11 +15,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from model.explain.position_measures import by_offset, row_norms
-from model.paper.positions import ENCODINGS, LengthError, sinusoidal_table
+from model.paper.encoding import LengthError, sinusoidal_table
+from model.paper.positions import ENCODINGS
 from model.paper.search import Sampling, Search
 from model.paper.transformer import Transformer
 from model.record.intervention import UNCHANGED, Intervention, PositionEdit, PositionError, ordered
-from model.record.mask_editing import edited_rows, editing_positions
+from model.record.mask_editing import edited_rows
+from model.record.position_editing import editing_positions
 from model.record.recording import CaptureError
 from model.record.taps import install_taps
 from model.trace.attention_map import FloatArray

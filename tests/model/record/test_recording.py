@@ -17,14 +17,10 @@ from model.paper.attention import masked_softmax
 from model.paper.config import TransformerConfig
 from model.paper.multi_head import MultiHead, MultiHeadAttention, PerHeadAttention
 from model.paper.transformer import Transformer
-from model.record.recording import (
-    AttentionRecord,
-    CaptureError,
-    CaptureWarning,
-    Recording,
-    recording,
-)
-from model.record.taps import ADAPTERS, Tap, install_taps
+from model.record.recording import CaptureError, CaptureWarning, Recording, recording
+from model.record.sentence_map import AttentionRecord
+from model.record.tap import Tap
+from model.record.taps import ADAPTERS, install_taps
 from model.trace.attention_map import NO_ID, AttentionKind, Site, Tokens, TraceError
 from model.trace.trace import Trace
 from tests.kit.variants import VARIANTS

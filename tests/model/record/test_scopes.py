@@ -12,8 +12,9 @@ from torch import nn
 
 import headscope as hs
 from model.record.head_editing import editing_heads
-from model.record.mask_editing import editing, editing_positions
+from model.record.mask_editing import editing
 from model.record.patching import patching, recording_activations
+from model.record.position_editing import editing_positions
 from model.record.recording import CaptureError, Recording
 from model.record.scopes import Scope
 

@@ -13,7 +13,8 @@ from model.record.head_edits import TermWeights
 from model.rules.phrases import Terms
 from model.rules.weight_rules import SeenRows
 from model.survey.head_sentences import head_sentences
-from model.survey.term_fitting import LENGTHS, MOST, TermCells, fitted_terms, ruled
+from model.survey.term_cells import TermCells, ruled
+from model.survey.term_fitting import LENGTHS, MOST, fitted_terms
 from model.trace.attention_map import AttentionKind, AttentionMap, Site, Tokens
 from model.trace.head import Head
 

@@ -7,8 +7,8 @@ import dataclasses
 import numpy as np
 import pytest
 
+from model.explain.facts import facts_of
 from model.explain.head_ablation import effects_of
-from model.explain.measures import facts_of
 from model.survey.corpus_survey import KEYS, REACH
 from model.survey.part import MOSTLY, SurveyError, SurveyPart, counted, joined
 from model.translate.translator import Translator

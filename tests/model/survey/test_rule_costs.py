@@ -15,7 +15,8 @@ from model.record.intervention import Intervention
 from model.survey.corpus_survey import CHEAP, KEYS, CorpusSurvey, Rules
 from model.survey.probes import PROBES
 from model.survey.rule_costs import ruled
-from model.survey.survey_file import LEAST_LIKELY, read_survey, save_survey
+from model.survey.survey_file import read_survey, save_survey
+from model.survey.survey_json import LEAST_LIKELY
 from model.trace.attention_map import AttentionKind, Site
 from model.translate.translator import Translator
 from tests.kit.surveys import damage_survey

@@ -23,10 +23,11 @@ from model.explain.rules_file import read_head_rules
 from model.record.head_edits import Gate, RuleWeights
 from model.rules.phrases import Terms
 from model.rules.weight_rules import Lexicon
-from model.survey import running
+from model.survey import engine, running
+from model.survey.engine import Engine, Task
 from model.survey.part import SurveyError
 from model.survey.rule_costs import Edits, answers
-from model.survey.running import Engine, Task, asking, counts, rules_in_words
+from model.survey.running import asking, counts, rules_in_words
 from model.survey.survey_file import SURVEY, weights_digest
 from model.trace.attention_map import AttentionKind, Site
 from model.trace.head import Head
@@ -138,7 +139,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[Fitted]:
         asked.append((len(traces), kind, languages, lexicon is not None))
         return {Head(Site(kind, 0), 0): RULE}
 
-    monkeypatch.setattr(running, "head_sentences", fitted)
+    monkeypatch.setattr(engine, "head_sentences", fitted)
     monkeypatch.setattr(running, "FITTED", 1)
     monkeypatch.setattr(running, "CHOSEN", 1)
     return asked

@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model.explain.measures import facts_of
+from model.explain.facts import facts_of
 from model.explain.reading import read
 from model.trace import array_archive, stored
 from model.trace.attention_map import AttentionMap, Site, Tokens, TraceError

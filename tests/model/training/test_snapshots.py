@@ -8,7 +8,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from model.explain.measures import head_facts
+from model.explain.facts import head_facts
 from model.paper.tokenizer import BOS, EOS
 from model.survey.parallel_text import Pair
 from model.training.evaluate import translate_all, translation_scores

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from model.explain.measures import facts_of
+from model.explain.facts import facts_of
 from model.explain.reading import ReadTrace, read
 from model.trace.attention_map import AttentionKind
 from model.trace.rounded_weights import rounded

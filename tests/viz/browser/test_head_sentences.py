@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from model.explain.measures import head_facts
+from model.explain.facts import head_facts
 from model.explain.reading import AS_RECORDED, Reading
 from model.trace.attention_map import (
     AttentionKind,

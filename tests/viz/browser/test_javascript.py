@@ -15,7 +15,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from model.explain.measures import MEASURES, Measure, facts_of, head_facts, written
+from model.explain.facts import facts_of, head_facts
+from model.explain.head_numbers import written
+from model.explain.measures import MEASURES, Measure
 from model.explain.reading import ReadTrace, read
 from model.trace.attention_map import AttentionKind, AttentionMap, Site, Tokens
 from model.trace.blocks import TEMPERATURES, Blocks

@@ -14,9 +14,9 @@ from model.checkpoints.shipped import CHECKPOINTS
 from model.explain.alignment_file import read_alignment
 from model.explain.block_outputs import block_outputs
 from model.explain.examples import read_examples
+from model.explain.facts import facts_of
 from model.explain.head_ablation import effects_of
 from model.explain.labels_file import read_labels
-from model.explain.measures import facts_of
 from model.explain.reading import AS_RECORDED, Reading, read
 from model.paper.search import Search
 from model.trace.attention_map import AttentionKind, AttentionMap, Site, Tokens

@@ -8,8 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from model.explain.facts import head_facts
+from model.explain.head_numbers import head_numbers
 from model.explain.labels import Label, opening_heads
-from model.explain.measures import MEASURES, head_facts, head_numbers
+from model.explain.measures import MEASURES
 from model.explain.reading import Reading, ReadTrace, read
 from model.trace.attention_map import AttentionKind, AttentionMap, Site, Tokens
 from model.trace.trace import Trace

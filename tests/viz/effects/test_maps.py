@@ -10,8 +10,8 @@ import plotly.graph_objects as go
 import pytest
 
 from model.explain.agreement import mean_agreement, rank_correlation
+from model.explain.attributing import cross_attributions, self_attributions
 from model.explain.attribution import METHODS, TELLING, Attributions
-from model.explain.attribution_methods import cross_attributions, self_attributions
 from model.trace.attention_map import AttentionKind, Site
 from model.translate.translator import Translator
 from tests.kit.pictures import LAYOUTS, partly, require_same, values

@@ -10,7 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from model.explain.measures import Facts, head_facts
+from model.explain.facts import head_facts
+from model.explain.measures import Facts
 from model.explain.reading import AS_RECORDED, Reading, ReadTrace, read
 from model.trace.attention_map import AttentionKind, Site
 from model.trace.trace import Trace

@@ -4,8 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from model.explain.facts import head_facts
 from model.explain.labels import Label
-from model.explain.measures import MEASURES, head_facts
+from model.explain.measures import MEASURES
 from model.trace.attention_map import AttentionKind, AttentionMap, Site, Tokens
 from viz.heads.tables import facts_table, weights_table
 

@@ -30,15 +30,8 @@ from viz.masks.batch_masks import batch_masks, factors, repeated, token_grid
 from viz.masks.difference import Compared, Difference, mask_difference
 from viz.masks.head_in_batch import HeadInBatch
 from viz.masks.log_probs import LogProbs
-from viz.masks.mask import (
-    Cell,
-    CellArray,
-    Mask,
-    both_masks,
-    edited_mask,
-    mask_title,
-    preset_mask,
-)
+from viz.masks.mask import Cell, CellArray, Mask, mask_title
+from viz.masks.preset_masks import both_masks, edited_mask, preset_mask
 from viz.masks.steps import fill_lesson, head_steps, moved_weight
 from viz.save.picture import Layout
 

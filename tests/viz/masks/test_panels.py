@@ -14,9 +14,10 @@ from viz.masks.compared import most_moved, moved_heads, moved_panel, moved_words
 from viz.masks.difference import mask_difference
 from viz.masks.head_in_batch import HeadInBatch, changed_panels, sentence_name
 from viz.masks.head_steps import HeadSteps
-from viz.masks.mask import Cell, Mask, preset_mask
+from viz.masks.mask import Cell, Mask
 from viz.masks.painted import is_unchanged
 from viz.masks.panels import EVERY, difference_panel, editor_panel, mask_panel, weights_panel
+from viz.masks.preset_masks import preset_mask
 from viz.masks.steps import fill_lesson, head_steps
 from viz.masks.tables import grid_html, lesson_html
 

@@ -28,7 +28,7 @@ from viz.masks.compared import (
 from viz.masks.head_in_batch import HeadInBatch
 from viz.masks.head_steps import HeadSteps, RowLesson
 from viz.masks.log_probs import LogProbs
-from viz.masks.mask import Mask, edited_mask, preset_mask
+from viz.masks.mask import Mask
 from viz.masks.own_masks import (
     AttentionMasks,
     BatchTokens,
@@ -37,6 +37,7 @@ from viz.masks.own_masks import (
     PaddingRows,
 )
 from viz.masks.painted import EditedWeights, Edits
+from viz.masks.preset_masks import edited_mask, preset_mask
 from viz.masks.steps import fill_lesson, head_steps
 
 SENTENCE = "The cat sat on the mat."

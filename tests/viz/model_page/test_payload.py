@@ -14,7 +14,7 @@ import pytest
 import torch
 
 from model.explain.block_outputs import block_outputs
-from model.explain.measures import facts_of
+from model.explain.facts import facts_of
 from model.explain.reading import read
 from model.trace.attention_map import AttentionKind
 from model.trace.blocks import Blocks

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from model.explain.block_outputs import block_outputs
-from model.explain.measures import facts_of
+from model.explain.facts import facts_of
 from model.explain.reading import read
 from model.trace.attention_map import AttentionKind, Site
 from model.trace.trace import Trace

@@ -22,7 +22,7 @@ from model.explain.position_measures import (
     row_norms,
     wavelengths,
 )
-from model.paper.positions import sinusoidal_table
+from model.paper.encoding import sinusoidal_table
 from model.trace.attention_map import AttentionKind, AttentionMap, FloatArray, Site, Tokens
 from model.trace.trace import Trace
 from tests.kit.pictures import drawing

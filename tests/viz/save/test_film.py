@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 import pytest
 
 from model.explain.block_outputs import block_outputs
-from model.explain.measures import facts_of
+from model.explain.facts import facts_of
 from model.explain.reading import read
 from model.record.intervention import Intervention
 from model.trace.attention_map import Site
@@ -33,8 +33,8 @@ from viz.save.film import (
     film,
 )
 from viz.save.formats import ExportError, Motion
-from viz.save.image import _color
 from viz.save.picture import Layout, Picture
+from viz.save.vector_cells import _color
 
 MOST_BYTES = 10_000_000
 HEAD = 2

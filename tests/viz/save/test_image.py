@@ -31,7 +31,7 @@ from viz.heads.one_head import OneHead
 from viz.masks.batch_masks import batch_masks
 from viz.masks.own_masks import OneMask
 from viz.masks.panels import number_panel, weights_panel
-from viz.save import browser, image
+from viz.save import browser, image, vector_cells
 from viz.save.formats import ExportError
 from viz.save.picture import Layout
 
@@ -259,7 +259,7 @@ def test_a_caption_stands_whole_below_the_figure_and_the_sentence_after_it(
 
 
 def test_more_cells_than_a_file_should_hold_as_shapes_stay_a_picture(chromium: None) -> None:
-    table = np.zeros((image.VECTOR_CELLS // 100 + 1, 100), dtype=np.float32)
+    table = np.zeros((vector_cells.VECTOR_CELLS // 100 + 1, 100), dtype=np.float32)
     figure = go.Figure(
         go.Heatmap(z=table, zmin=0, zmax=1, colorscale=themes.LIGHT.colorscale),
         {"template": "none"},

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from model.checkpoints.shipped import CHECKPOINTS
-from model.explain.measures import facts_of
+from model.explain.facts import facts_of
 from model.explain.reading import Reading, read
 from model.paper.search import AS_IN_THE_PAPER
 from model.translate.translator import load

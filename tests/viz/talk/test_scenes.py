@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from viz.registry import pages
-from viz.talk import scenes
+from viz.talk import scenes, talk_reader
 from viz.talk.scenes import Scene, Talk, TalkError
 
 FILE = {
@@ -51,7 +51,7 @@ def changed(change: Callable[[dict[str, Any]], None]) -> bytes:
 
 def refusal(data: bytes) -> str:
     with pytest.raises(TalkError) as caught:
-        scenes.parse(data)
+        talk_reader.parse(data)
     said = str(caught.value)
     assert said.endswith(".")
     assert "\n" not in said
@@ -67,16 +67,16 @@ def set_in_view(value: Any) -> bytes:
 
 @given(talks)
 def test_a_talk_that_was_written_is_read_back_as_it_was(talk: Talk) -> None:
-    assert scenes.parse(scenes.write(talk).encode()) == talk
+    assert talk_reader.parse(scenes.write(talk).encode()) == talk
 
 
 def test_a_page_of_an_older_talk_is_read_by_its_present_name() -> None:
     old = changed(lambda told: told["scenes"][0].update(page="door", view={"moment": "3"}))
-    assert scenes.parse(old).scenes[0] == Scene("One", "", pages.HOME, {"moment": "3"})
+    assert talk_reader.parse(old).scenes[0] == Scene("One", "", pages.HOME, {"moment": "3"})
 
 
 def test_a_file_is_read_into_its_scenes() -> None:
-    talk = scenes.parse(json.dumps(FILE).encode())
+    talk = talk_reader.parse(json.dumps(FILE).encode())
     assert talk.title == "Mine"
     assert talk.scenes[0] == Scene("One", "", "heads", {"layer": "1", "head": "3"})
     assert talk.scenes[1].note == "Say\nthis."
@@ -85,36 +85,36 @@ def test_a_file_is_read_into_its_scenes() -> None:
 def test_the_order_of_fields_and_a_byte_order_mark_do_not_matter() -> None:
     backwards = dict(reversed(FILE.items()))
     written = b"\xef\xbb\xbf" + json.dumps(backwards).encode()
-    assert scenes.parse(written) == scenes.parse(json.dumps(FILE).encode())
+    assert talk_reader.parse(written) == talk_reader.parse(json.dumps(FILE).encode())
 
 
 @pytest.mark.parametrize(("told", "read"), [(3, "3"), (True, "1"), (False, "0"), ("3", "3")])
 def test_numbers_and_truths_written_by_hand_count_as_text_in_a_view(told: Any, read: str) -> None:
-    assert scenes.parse(set_in_view(told)).scenes[0].view["layer"] == read
+    assert talk_reader.parse(set_in_view(told)).scenes[0].view["layer"] == read
 
 
 def test_a_talk_of_an_older_version_opens_the_same_views() -> None:
     older = {"colored": "maps", "whose": "1.2"}
     data = changed(lambda told: told["scenes"][0].update(page="effects", view=older))
-    assert scenes.parse(data).scenes[0].view == {"show": "maps", "layer_head": "1.2"}
+    assert talk_reader.parse(data).scenes[0].view == {"show": "maps", "layer_head": "1.2"}
 
 
 def test_two_searches_of_an_older_talk_are_compared_on_their_own_page() -> None:
     older = {"sentence": "A man.", "section": "compare", "beam": "2", "at": "3"}
     data = changed(lambda told: told["scenes"][0].update(page="decoding", view=older))
-    scene = scenes.parse(data).scenes[0]
+    scene = talk_reader.parse(data).scenes[0]
     assert scene.page == "compare"
     assert scene.view == {"sentence": "A man.", "versus": "search", "beam": "2"}
 
 
 def test_a_talk_may_have_no_scenes_yet() -> None:
-    assert scenes.parse(changed(lambda told: told["scenes"].clear())).scenes == ()
+    assert talk_reader.parse(changed(lambda told: told["scenes"].clear())).scenes == ()
 
 
 def test_markup_in_a_title_is_kept_letter_by_letter() -> None:
     title = "<script>alert(1)</script> **bold** $x$"
     data = changed(lambda told: told["scenes"][0].update(title=title))
-    assert scenes.parse(data).scenes[0].title == title
+    assert talk_reader.parse(data).scenes[0].title == title
 
 
 # ---- what is refused -----------------------------------------------------------------------------
@@ -276,8 +276,8 @@ def test_numbers_count_from_one(abc: Talk) -> None:
 
 def test_a_talk_that_could_not_be_opened_again_is_not_kept(abc: Talk) -> None:
     with pytest.raises(TalkError, match="must not be empty"):
-        scenes.checked(abc.with_text(1, "", ""))
-    assert scenes.checked(abc) == abc
+        talk_reader.checked(abc.with_text(1, "", ""))
+    assert talk_reader.checked(abc) == abc
 
 
 def test_a_title_that_is_taken_gets_a_number_and_still_fits() -> None:
@@ -309,5 +309,7 @@ def test_a_file_is_named_after_its_talk(title: str, name: str) -> None:
 def test_the_guide_to_talks_shows_a_talk_that_opens() -> None:
     guide = (Path(__file__).parents[3] / "docs" / "talk.md").read_text(encoding="utf-8")
     examples = re.findall(r"```json\n(.*?)```", guide, re.DOTALL)
-    (talk,) = [scenes.parse(each.encode()) for each in examples if f'"{scenes.FORMAT}"' in each]
+    (talk,) = [
+        talk_reader.parse(each.encode()) for each in examples if f'"{scenes.FORMAT}"' in each
+    ]
     assert talk.scenes[0].view["layer"] == "1"

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from model.explain.examples import example_traces, layers_read_later, read_examples
 from model.explain.head_ablation import example_means
-from model.explain.measures import resting
+from model.explain.head_numbers import resting
 from model.trace.attention_map import FloatArray, Site
 from model.translate.translator import Translator
 from viz.service.job import Ask, of_model

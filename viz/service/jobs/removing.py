@@ -6,14 +6,11 @@ from typing import Literal
 
 from model.explain import head_ablation, source_rows
 from model.explain.ablation_results import Effects, Removal
-from model.explain.attribution import Agreements, AttributionPart, Attributions, SelfAttributions
-from model.explain.attribution_methods import (
-    AttributionPiece,
-    attribution_part,
-    cross_attributions,
-    self_attributions,
-)
+from model.explain.attributing import attribution_part, cross_attributions, self_attributions
+from model.explain.attribution import Agreements, AttributionPart, Attributions
+from model.explain.attribution_methods import AttributionPiece
 from model.explain.deletion import deletion_losses
+from model.explain.self_attribution import SelfAttributions
 from model.patching.causal_trace import restored
 from model.patching.patch import SentencePair
 from model.patching.results import Patched
