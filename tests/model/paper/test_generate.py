@@ -12,6 +12,8 @@ import pytest
 import torch
 import torch.nn.functional as F
 
+from model.paper import beam_search as searching
+from model.paper import decoding
 from model.paper.beam_search import beam_search
 from model.paper.decoding import drawn_from, greedy, unsayable
 from model.paper.search import Sampling
