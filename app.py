@@ -100,6 +100,6 @@ else:
         close_drawer()
         watch_theme()
         address.write_address()
-        speaker_view.tell()
+        speaker_view.tell(question)
         with reading:
             show_reading()

@@ -253,7 +253,7 @@ class Phone:
         known = json.loads(re.findall(r'id="site">(.*?)</script>', page)[0])
         card = json.loads(self._load(known["models"][0]["card"], reads=True))
         linked = re.findall(r'(?:src|href)="\./([^"]+)"', page)
-        for path in {*linked, *known["code"].values(), *card["files"].values()}:
+        for path in {*linked, *known["code"].values(), *itertools.chain(*card["files"].values())}:
             self._load(path)
 
     def ask_speaker(self) -> None:

@@ -227,19 +227,24 @@ def kept_by_window(app: AppTest) -> str | None:
     return json.loads(component(app, "talks-keys").json)["followed"]  # type: ignore[no-any-return]
 
 
-def test_phones_follow_what_is_shown_until_that_is_switched_off(open_app: OpenApp) -> None:
+def test_phones_follow_what_is_shown_until_that_is_switched_off(
+    open_app: OpenApp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # At once, and not beside the page.
+    monkeypatch.setattr(speaker_view._ANSWERING, "submit", lambda act, *given: act(*given))
     app = at(open_app, "heads", {"sentence": "the cat", "layer": "1", "scene": "2"})
     app.toggle(key="share-site").set_value(True).run()
     assert "follow" not in query_of(panel(app)["link"])
     app.toggle(key="share-follow").set_value(True).run()
     link = panel(app)["link"]
     assert urlsplit(link).path == "/site/heads/"
-    path = f"speaker/{query_of(link)['follow']}.json"
+    code = query_of(link)["follow"]
 
     def shown() -> dict[str, Any]:
-        view = speaker_view.view_at(path)
-        assert view is not None
-        return dict(json.loads(view))
+        speaker = speaker_view.VIEWS.of(code)
+        assert speaker is not None
+        assert len(speaker.found) == (json.loads(speaker.view)["found"] is not None)
+        return dict(json.loads(speaker.view))
 
     assert shown()["page"] == "heads"
     assert shown()["query"].items() >= {"sentence": "the cat", "layer": "1"}.items()
@@ -274,7 +279,7 @@ def test_phones_follow_what_is_shown_until_that_is_switched_off(open_app: OpenAp
     assert shown()["query"]["sentence"] == "a bird"
     assert escape_markdown(speaker_view.ELSEWHERE) in [each.value for each in copy.warning]
     again.toggle(key="share-follow").set_value(False).run()
-    assert speaker_view.view_at(path) is None
+    assert speaker_view.VIEWS.of(code) is None
     assert kept_by_window(again) == ""
     assert "follow" not in query_of(panel(again)["link"])
 

@@ -13,9 +13,13 @@ from playwright.sync_api import Browser, Page, expect
 
 from headscope.__main__ import main
 from model.record.intervention import Intervention
+from model.trace.head import Head
 from model.translate.translator import load
 from tests.kit.first_screen import SCREEN, assert_opens_on_picture
 from tests.kit.static_host import hosted
+from viz.browser.envelope import content_id
+from viz.links.head_refs import read_heads
+from viz.site.followed import followed
 from viz.site.page import words
 from viz.site.static import PAGES
 
@@ -191,6 +195,55 @@ def test_a_phone_follows_the_speaker_until_somebody_taps(
     expect(phone.locator("#translation")).to_have_text("a b", timeout=SECONDS)
     view.unlink()
     expect(phone.locator("main > .aside[aria-live]")).to_have_text(words()["en"]["no_speaker"])
+    phone.close()
+
+
+def test_a_phone_that_follows_has_no_model_until_its_owner_asks(
+    browser: Browser, site: str, root: Path
+) -> None:
+    view = root / "headscope" / "speaker" / f"{8:016x}.json"
+    (view.parent / view.stem).mkdir(parents=True, exist_ok=True)
+    model = load("toy-reverse", device="cpu")
+
+    def show(page: str, sentence: str, off: str = "", **query: str) -> None:
+        heads = read_heads(off)
+        answers = followed(
+            model, sentence, off=heads, head=Head.of("encoder.0.1"), effects=page == "effects"
+        )
+        name = content_id(answers)
+        (view.parent / view.stem / f"{name}.bin").write_bytes(answers)
+        shown = {"sentence": sentence, **query} | ({"off": off} if off else {})
+        at = {"page": page, "query": shown, "found": name}
+        view.write_text(json.dumps(at), encoding="utf-8")
+
+    show("heads", "a b", attention="encoder", layer="0", head="1")
+    phone = browser.new_page(locale="en-US", viewport={"width": 390, "height": 844})
+    asked: list[str] = []
+    phone.on("request", lambda request: asked.append(request.url))
+    quick = "{ apply: (set, _, [act, pause]) => set(act, pause / 20) }"
+    phone.add_init_script(f"window.setTimeout = new Proxy(setTimeout, {quick})")
+    phone.goto(f"{site}/headscope/?follow={view.stem}")
+    expect(phone.locator(".heads-view h3.name")).to_contain_text("head 1", timeout=SECONDS)
+    expect(phone.locator("#translation")).to_have_text(model.translate("a b").text)
+    show("heads", "a b", "cross.0.1", attention="encoder", layer="0", head="1")
+    without = model.translate("a b", under=Intervention(heads={("cross", 0, 1): 0})).text
+    expect(phone.locator("#view .outcome strong")).to_have_text(without, timeout=SECONDS)
+    show("model", "c d e", moment="999")
+    expect(phone.locator(".model-view .read")).to_contain_text("c", timeout=SECONDS)
+    expect(phone.locator(".model-view[data-state=resting]")).to_be_visible(timeout=SECONDS)
+    show("effects", "c d e")
+    expect(phone.locator("#view .listed li")).to_have_count(5, timeout=SECONDS)
+    show("decoding", "c d e", at="2")
+    expect(phone.locator("#translation")).to_have_text(model.translate("c d e").text)
+    expect(phone.locator("#view .part canvas, #view canvas").first).to_be_visible(timeout=SECONDS)
+    fetched = [url for url in asked if "/model/" in url and "/card." not in url]
+    assert not fetched, "nobody asked for more than is on stage"
+    assert not any("worker" in url or url.endswith("sw.js") for url in asked)
+    # What its owner types is answered by a model of their own.
+    phone.locator("#sentence").fill("e d")
+    phone.locator("#sentence").press("Enter")
+    expect(phone.locator("#translation")).to_have_text(model.translate("e d").text, timeout=SECONDS)
+    assert any("/weights." in url for url in asked)
     phone.close()
 
 

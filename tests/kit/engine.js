@@ -17,6 +17,7 @@ import { asking } from "../../viz/browser/model_view/asking.js";
 import { Figure } from "../../viz/browser/model_view/payload.js";
 import { isOffered, stopsOf } from "../../viz/browser/model_view/walk/stops.js";
 import { engineFor } from "../../viz/site/asking.js";
+import { answersOf } from "../../viz/site/followed.js";
 
 const file = (folder, name) => readFileSync(join(folder, name));
 
@@ -98,8 +99,23 @@ const TASKS = {
     const client = { call: (method, args) => engine[method](...args) };
     const sum = ({ logProbs }) => logProbs.reduce((all, each) => all + each, 0);
     const price = (before, after) => String(sum(before) - sum(after));
-    const asked = asking(engineFor(Promise.resolve(client), await engine.trace(line, { target }), price));
+    const asked = asking(engineFor(() => Promise.resolve(client), await engine.trace(line, { target }), price));
     return Promise.all(questions.map((question) => asked.ask(question).catch((error) => ({ error: error.message }))));
+  },
+
+  /** What a phone that follows is told, beside what the engine finds. */
+  async follow({ folder, options, envelope }) {
+    const engine = await engineOf(folder, options);
+    const { calls, effects, predictions } = answersOf(Uint8Array.from(Buffer.from(envelope, "base64")));
+    const answered = [];
+    for (const { method, text, options: asked, result } of calls) {
+      answered.push({ method, options: asked, told: result, found: await engine[method](text, asked) });
+    }
+    if (effects) {
+      const [{ told }] = answered;
+      answered.push({ method: "effects", told: effects, found: await engine.effects({ ...told, predictions }) });
+    }
+    return answered;
   },
 
   /** The stops of a walk through a picture, and whether it is offered. */

@@ -198,6 +198,11 @@ def _positions(figure: Figure, kind: AttentionKind) -> dict[str, Any] | None:
     if table is None:
         unknown = dict.fromkeys(("cells", "dimensions", "of", "limit"))
         return {"acts": figure.acts, **unknown} if figure.acts else None
+    return packed_positions(table)
+
+
+def packed_positions(table: FloatArray) -> dict[str, Any]:
+    """Rows of a table that is added to embeddings, (token, dimension), as a stack has them."""
     columns = style.pair_columns(table.shape[1], max(1, table.shape[1] // 32))[:DIMENSIONS]
     shown = table[:, columns]
     limit = float(np.abs(shown).max()) or 1.0

@@ -7,6 +7,7 @@ compressed, and kept by browsers for ever where their names change with their co
 import asyncio
 import mimetypes
 from collections.abc import Mapping
+from urllib.parse import parse_qsl
 
 import streamlit as st
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
@@ -15,7 +16,7 @@ from streamlit.url_util import make_url_path
 
 from model.checkpoints.checkpoint import CheckpointError
 from model.translate.sentences import TextError
-from viz.server.static_files import FRESH, answer, takes_all
+from viz.server.static_files import FRESH, KEPT, answer, takes_all
 from viz.service.model_menu import checkpoints
 from viz.shell import speaker_view
 from viz.shell.share import SITE
@@ -51,9 +52,14 @@ class Hall:
         # Addresses within the files are relative to a folder.
         if not path.rpartition("/")[2].count(".") and not path.endswith("/"):
             return RedirectResponse(f"{self.below}{path}/{query and f'?{query}'}")
-        if (view := speaker_view.view_at(path.removeprefix("/"))) is not None:
+        seen = dict(parse_qsl(query)).get("seen", "")
+        if (view := await speaker_view.view_after(path.removeprefix("/"), seen)) is not None:
             headers = {"Cache-Control": "no-store"}
-            return Response(view, media_type="application/json", headers=headers)
+            status = 200 if view else 204
+            return Response(view, status, media_type="application/json", headers=headers)
+        if (found := speaker_view.found_at(path.removeprefix("/"))) is not None:
+            headers = {"Cache-Control": KEPT, "Content-Encoding": "gzip"}
+            return Response(found, media_type="application/octet-stream", headers=headers)
         try:
             compressed, plain = await self._made()
         except (CheckpointError, PackError, TextError):

@@ -55,6 +55,11 @@ def open_with(page: str, heads: Sequence[Head]) -> None:
     _OPENING.value[page] = tuple(heads)
 
 
+def shown_on(page: str) -> Heads:
+    """The heads that a page showed last."""
+    return _SHOWN.value.get(page, ())
+
+
 def note(page: str, heads: Sequence[Head]) -> None:
     """Note the heads that a page shows; a person selected all but those of `open_with`."""
     heads, shown = tuple(heads), _SHOWN.value

@@ -1,28 +1,52 @@
 """The view that phones in a hall follow: what a speaker's page shows, by a code.
 
-Nothing comes back from the phones: they ask for the view again and again, and the server answers
-from memory (viz/server/site_from_memory.py).
+Nothing comes back from the phones: they ask for the view, and the server answers from memory, as
+soon as it is another one (viz/server/site_from_memory.py). With the view comes what a model says of
+its sentence, so that a phone needs none.
 """
 
+import asyncio
+import contextlib
+import gzip
 import hashlib
+import itertools
 import json
 import os
 import re
 import secrets
 from collections import OrderedDict
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import partial
 from threading import Lock
+from types import MappingProxyType
 from typing import Any
 
 import streamlit as st
 from streamlit import runtime
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
+from model.checkpoints.checkpoint import CheckpointError
+from model.paper.search import DecodingError
+from model.record.head_edits import HeadError
+from model.serving.queue import ServiceError
+from model.translate.sentences import TextError
+from viz.browser.envelope import content_id
 from viz.browser.kept import Kept, nothing
+from viz.decoding.view import VIEW as DECODING
 from viz.draw.keys import Keys
+from viz.effects.view import VIEW as EFFECTS
+from viz.heads.view import VIEW as HEADS
+from viz.links.head_refs import read_heads
+from viz.masks.view import VIEW as MASKS
 from viz.registry.pages import AROUND, CHECKPOINT, HOME, SENTENCE
+from viz.service import session
+from viz.service.job import Job
+from viz.service.jobs.following import answer_phones
 from viz.service.model_menu import checkpoints_if_any
-from viz.shell import address, share
+from viz.service.questions import OfModel, Question
+from viz.shell import address, current_head, share
 from viz.site.keys import spelled
 
 FOLDER = "speaker"
@@ -34,6 +58,16 @@ LONGEST = 16_000
 
 SHARE = Keys("share")
 
+WAIT_SECONDS = 25
+"""For how long a phone's question waits for another view; proxies end those of a minute."""
+
+ANSWERED = (HOME, HEADS.name, EFFECTS.name, DECODING.name, MASKS.name)
+"""The pages whose pictures a phone draws from answers."""
+
+_ANSWERING = ThreadPoolExecutor(2, "answering")
+
+_QUESTION: Kept[Question | None] = Kept(SHARE("question"), nothing)
+
 _SECRET: Kept[str | None] = Kept(SHARE("secret"), nothing)
 """A text that the speaker's window keeps; the code is made from it, so that it outlives the session
 and the server, and nobody who knows the code can speak in the speaker's place."""
@@ -42,7 +76,8 @@ ON_SITE = SHARE("site")
 """The key of the switch in the Share panel for a link to the site, above the follow switch."""
 
 _AROUND = frozenset(each.name for each in AROUND)
-_FILE = re.compile(rf"{FOLDER}/([0-9a-f]{{16}})\.json")
+_VIEW = re.compile(rf"{FOLDER}/([0-9a-f]{{16}})\.json")
+_FOUND = re.compile(rf"{FOLDER}/([0-9a-f]{{16}})/([0-9a-f]{{16}})\.bin")
 
 ELSEWHERE = (
     "Phones still follow another window of yours and not this one. Close that window and reload "
@@ -51,9 +86,21 @@ ELSEWHERE = (
 
 
 @dataclass(frozen=True, slots=True)
-class _Speaker:
+class Speaker:
+    """What a speaker shows.
+
+    Attributes:
+        view: as JSON.
+        mark: tells it from the view before.
+        found: the answers of a model about it, compressed, by their name; empty without any.
+        asked: the question whose answers they are.
+    """
+
     view: bytes
+    mark: str
     session: str
+    found: Mapping[str, bytes] = field(default_factory=dict)
+    asked: Job[bytes] | None = None
 
     @property
     def is_there(self) -> bool:
@@ -66,16 +113,26 @@ class _Views:
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._kept: OrderedDict[str, _Speaker] = OrderedDict()
+        self._kept: OrderedDict[str, Speaker] = OrderedDict()
+        self._numbers: dict[str, int] = {}
+        self._waiting: dict[str, tuple[asyncio.AbstractEventLoop, asyncio.Event]] = {}
+        self.numbers = itertools.count(1)
+        """Of views, in the order in which they are shown."""
 
-    def put(self, code: str, view: bytes, session: str) -> None:
+    def put(self, code: str, speaker: Speaker, number: int) -> None:
+        """Show a view, unless a later one is shown by now."""
         with self._lock:
-            self._kept[code] = _Speaker(view, session)
+            if number < self._numbers.get(code, 0):
+                return
+            self._numbers[code] = number
+            self._kept[code] = speaker
             self._kept.move_to_end(code)
             while len(self._kept) > MOST_SPEAKERS:
-                self._kept.popitem(last=False)
+                oldest, _ = self._kept.popitem(last=False)
+                self._numbers.pop(oldest, None)
+        self._wake(code)
 
-    def of(self, code: str) -> _Speaker | None:
+    def of(self, code: str) -> Speaker | None:
         with self._lock:
             speaker = self._kept.get(code)
         return speaker if speaker and speaker.is_there else None
@@ -83,6 +140,27 @@ class _Views:
     def drop(self, code: str) -> None:
         with self._lock:
             self._kept.pop(code, None)
+        self._wake(code)
+
+    async def after(self, code: str, mark: str, seconds: float) -> Speaker | None:
+        """What a speaker shows once it is no longer the view with this mark, or after a time."""
+        with self._lock:
+            fresh = asyncio.get_running_loop(), asyncio.Event()
+            _, changed = self._waiting.setdefault(code, fresh)
+        speaker = self.of(code)
+        if speaker is not None and speaker.mark == mark:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(changed.wait(), seconds)
+            speaker = self.of(code)
+        return speaker
+
+    def _wake(self, code: str) -> None:
+        with self._lock:
+            waiting = self._waiting.pop(code, None)
+        if waiting is not None:
+            loop, changed = waiting
+            with contextlib.suppress(RuntimeError):
+                loop.call_soon_threadsafe(changed.set)
 
 
 VIEWS = _Views()
@@ -128,25 +206,96 @@ def resume(kept: Any) -> None:
     st.session_state[ON_SITE] = True
 
 
-def tell() -> None:
-    """Tell the phones what is shown now; call it at the end of a run."""
+def tell(question: Question | None = None) -> None:
+    """Tell the phones what is shown now; call it at the end of a run.
+
+    Args:
+        question: what the page shows; without it, what it showed last.
+    """
+    if question is not None:
+        _QUESTION.value = question
     if not code():
         return
     page, query = site_view()
     if not _has_first():
         query |= {CHECKPOINT.name: str(address.now(CHECKPOINT))}
-    text = json.dumps({"page": page, "query": query}).encode()
-    if len(text) > LONGEST:
-        text = json.dumps({"page": page, "query": None}).encode()
     context = get_script_run_ctx()
-    VIEWS.put(code(), text, context.session_id if context else "")
+    told = partial(_told, page, query, context.session_id if context else "")
+    of, number = code(), next(VIEWS.numbers)
+    job = _job(page, query)
+    before = VIEWS.of(of)
+    if job is None:
+        VIEWS.put(of, told(), number)
+    elif before is not None and before.asked == job:
+        VIEWS.put(of, told(before.found, job), number)
+    else:
+        # The speaker's page does not wait for it.
+        _ANSWERING.submit(_answer, of, number, job, told)
 
 
-def view_at(path: str) -> bytes | None:
-    """The view at a path of the site, as JSON; None if no such speaker's page is open."""
-    named = _FILE.fullmatch(path)
+def _answer(of: str, number: int, job: Job[bytes], told: Callable[..., Speaker]) -> None:
+    """Show a view with the answers of a model, or without any if it has none."""
+    found: dict[str, bytes] = {}
+    with contextlib.suppress(CheckpointError, DecodingError, HeadError, ServiceError, TextError):
+        answers = session.ask(job)
+        found = {content_id(answers): gzip.compress(answers, mtime=0)}
+    VIEWS.put(of, told(found, job), number)
+
+
+def _told(
+    page: str,
+    query: Mapping[str, str],
+    session_id: str,
+    found: Mapping[str, bytes] = MappingProxyType({}),
+    job: Job[bytes] | None = None,
+) -> Speaker:
+    view: dict[str, Any] = {"page": page, "query": query, "found": next(iter(found), None)}
+    if len(json.dumps(view).encode()) > LONGEST:
+        view["query"] = None
+    mark = hashlib.blake2b(json.dumps(view).encode(), digest_size=8).hexdigest()
+    return Speaker(json.dumps(view | {"mark": mark}).encode(), mark, session_id, found, job)
+
+
+def _job(page: str, query: Mapping[str, str]) -> Job[bytes] | None:
+    """What a model is asked for the phones; None where the site has no such picture or model."""
+    question = _QUESTION.value
+    if not isinstance(question, OfModel) or page not in ANSWERED or not _has_first():
+        return None
+    try:
+        off = read_heads(query.get("off", ""))
+        heads = read_heads(".".join(query.get("place", "").split(".")[:3]))
+    except ValueError:
+        return None
+    if page == HEADS.name:
+        heads = current_head.shown_on(HEADS.name)
+    return answer_phones(
+        question.version,
+        question.sentence,
+        question.target,
+        off,
+        heads[0] if heads else None,
+        page == EFFECTS.name,
+    )
+
+
+async def view_after(path: str, seen: str) -> bytes | None:
+    """The view at a path of the site, as JSON, once it is another one than was seen.
+
+    Returns:
+        b"" if it is still the same after `WAIT_SECONDS`; None if no such speaker's page is open.
+    """
+    named = _VIEW.fullmatch(path)
+    speaker = await VIEWS.after(named[1], seen, WAIT_SECONDS) if named else None
+    if speaker is None:
+        return None
+    return b"" if speaker.mark == seen else speaker.view
+
+
+def found_at(path: str) -> bytes | None:
+    """The answers at a path of the site, compressed by gzip; None if they are not shown now."""
+    named = _FOUND.fullmatch(path)
     speaker = VIEWS.of(named[1]) if named else None
-    return speaker.view if speaker else None
+    return speaker.found.get(named[2]) if speaker and named else None
 
 
 def site_view() -> tuple[str, dict[str, str]]:

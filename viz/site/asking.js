@@ -8,17 +8,19 @@ import { headOf } from "../browser/model_view/answers.js";
 /** @typedef {{ [Name in keyof ModelAnswers]: (question: Extract<ModelQuestion, { ask: Name }>, signal: AbortSignal | null) => Promise<ModelAnswers[Name]> }} Answering */
 
 /** Answers about a trace; `price` says what a change of the model does to its probability, as SitePage does.
- * @type {(engine: Promise<EngineClient>, trace: EngineTrace, price: (before: EngineTrace, after: EngineTrace) => string) => ModelEngine} */
+ * @type {(engine: () => Promise<EngineClient>, trace: EngineTrace, price: (before: EngineTrace, after: EngineTrace) => string) => ModelEngine} */
 export function engineFor(engine, trace, price) {
   const { sourceText: text, predictions } = trace;
   const { ids } = predictions;
   /** @type {<Result>(method: string, options: object, signal: AbortSignal | null) => Promise<Result>} */
-  const call = async (method, options, signal) => (await engine).call(method, [text, options], { signal });
+  const call = async (method, options, signal) => (await engine()).call(method, [text, options], { signal });
 
   /** @type {Answering} */
   const answers = {
-    async head({ kind, layer, head }) {
-      const map = trace.maps.find((each) => each.kind === kind && each.layer === layer);
+    async head({ kind, layer, head }, signal) {
+      const mapIn = (/** @type {EngineTrace} */ { maps }) => maps.find((each) => each.kind === kind && each.layer === layer);
+      let map = mapIn(trace);
+      if (map && (map.only ?? (map.only === null ? -1 : head)) !== head) map = mapIn(await call("trace", { ids }, signal));
       if (!map || !(head >= 0 && head < map.heads)) throw new Error(`The model has no head ${head} at ${kind}.${layer}.`);
       return headOf(map, head);
     },

@@ -49,7 +49,7 @@ class FigurePage extends SitePage {
     const { talk } = this;
     const trace = await talk.shown();
     if (!trace) throw new DOMException("Another sentence was asked for.", "AbortError");
-    return engineFor(talk.engine, trace, (before, after) => this.price(before, after)).ask(question, options);
+    return engineFor(() => talk.engine, trace, (before, after) => this.price(before, after)).ask(question, options);
   }
 }
 

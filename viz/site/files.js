@@ -15,8 +15,12 @@ import { say } from "./words.js";
  */
 /**
  * @typedef {{ path: string, name: string, reads: string, sentence: string, examples: string[], config: Partial<ModelConfig>,
- *   files: Record<string, string>, openings: Record<string, string>, about: string, cells: { light: string[], dark: string[] } }} Card
+ *   files: Record<string, string[]>, openings: Record<string, string>, about: string, cells: { light: string[], dark: string[] } }} Card
  */
+
+// A part of a file is asked for so often, with this pause between.
+const TRIES = 30;
+const PAUSE = 2000;
 
 /** @type {Known | null} */
 let known = null;
@@ -84,6 +88,28 @@ async function fetchedBytes(address, onShare) {
   return bytes;
 }
 
+/** The bytes of a file that comes in parts, one after another, with how much has come as a share.
+ *
+ * What has come stays: a part that fails is asked for again, and a browser keeps the others.
+ *
+ * @type {(paths: string[], onShare: (share: number) => void) => Promise<Bytes>} */
+async function joinedParts(paths, onShare) {
+  /** @type {Bytes[]} */
+  const parts = [];
+  for (const [place, path] of paths.entries()) {
+    const onPart = (/** @type {number} */ share) => onShare((place + share) / paths.length);
+    const ask = () => fetchedBytes(new URL(path, siteRoot()), onPart);
+    let part = null;
+    // Where not even the first part came there is no network, and its absence is said at once.
+    for (let tries = place ? TRIES : 1; !part; tries -= 1) {
+      part = await (tries > 1 ? ask().catch(() => null) : ask());
+      if (!part) await new Promise((again) => setTimeout(again, PAUSE));
+    }
+    parts.push(part);
+  }
+  return new Uint8Array(await new Blob(parts).arrayBuffer());
+}
+
 /** The worker that runs the engine, with the model of a card in it.
  * @type {(card: Card, onShare: (share: number) => void) => Promise<EngineClient>} */
 export async function startedEngine(card, onShare) {
@@ -97,7 +123,7 @@ export async function startedEngine(card, onShare) {
   });
   const engine = new EngineClient(worker);
   const bytesOf = (/** @type {string} */ name) =>
-    packed ? inflated(textOf(name)) : fetchedBytes(new URL(card.files[name], siteRoot()), name === "weights" ? onShare : () => {});
+    packed ? inflated(textOf(name)) : joinedParts(card.files[name], name === "weights" ? onShare : () => {});
   const load = async () => {
     const [weights, tokenizer] = await Promise.all([bytesOf("weights"), bytesOf("tokenizer")]);
     await engine.call("load", [{ config: card.config, weights, tokenizer }]);

@@ -5,6 +5,7 @@ import { siteRoot } from "./files.js";
 import { say } from "./words.js";
 
 const CODE = /^[0-9a-f]{16}$/;
+// Before a server that answers at once is asked again; one that waits for a change answers within half a minute.
 const MILLISECONDS = 2000;
 // Without a speaker there, or a network.
 const LATER = 10_000;
@@ -14,14 +15,22 @@ const OWN_WAY = ["click", "input", "keydown"];
 export class Follower {
   /**
    * @param {string} code - of the speaker, from the address.
-   * @param {(page: string, query: View | null) => void} show - the query is null where it is too long to be sent.
+   * @param {(page: string, query: View | null, found: Bytes | null) => void} show - the query is null where it is too long to be sent;
+   *   `found` is what answers for a model.
    */
   constructor(code, show) {
     this.show = show;
+    this.code = code;
     this.seen = "";
     this.follows = true;
     /** @type {number | undefined} */
     this.waiting = undefined;
+    /** What ends a request. @type {AbortController | undefined} */
+    this.asking = undefined;
+    /** Once it is known what the speaker shows, or that nothing is known of it. @type {Promise<void>} */
+    this.begun = new Promise((resolve) => {
+      this.begin = resolve;
+    });
     this.address = new URL(`speaker/${code}.json`, siteRoot());
     this.button = element("button", "follow", { type: "button" }, say("follow"));
     this.button.addEventListener("click", () => this.turn(!this.follows));
@@ -43,28 +52,42 @@ export class Follower {
   /** Asks for the view now, and again and again while it is followed and the page is seen. */
   async ask() {
     clearTimeout(this.waiting);
+    this.asking?.abort();
     if (!this.follows || document.hidden) return;
+    const { signal } = (this.asking = new AbortController());
     let pause = LATER;
     try {
-      const response = await fetch(this.address, { cache: "no-store" });
-      if (response.ok) {
-        pause = MILLISECONDS;
-        this.take(await response.text());
-      } else this.note.textContent = say("no_speaker");
+      const address = new URL(this.address);
+      if (this.seen) address.searchParams.set("seen", this.seen);
+      const response = await fetch(address, { cache: "no-store", signal });
+      if (response.status === 204) pause = 0;
+      else if (response.ok) pause = await this.take(await response.text(), signal);
+      else this.note.textContent = say("no_speaker");
     } catch {
       // Without a network the page goes on as it is.
     }
-    clearTimeout(this.waiting);
+    this.begin?.();
+    if (signal.aborted) return;
     this.waiting = setTimeout(() => this.ask(), pause);
   }
 
-  /** @type {(text: string) => void} */
-  take(text) {
-    if (!this.follows || text === this.seen) return;
-    this.seen = text;
-    const { page, query } = JSON.parse(text);
+  /** Turns to a view if it is another one; gives the pause before the next question.
+   * @type {(text: string, signal: AbortSignal) => Promise<number>} */
+  async take(text, signal) {
+    const { page, query, mark = text, found = null } = JSON.parse(text);
+    if (mark === this.seen) return MILLISECONDS;
+    const answers = found && (await this.answers(found, signal));
+    if (signal.aborted) return 0;
+    this.seen = mark;
     this.note.textContent = "";
-    this.show(page, query);
+    this.show(page, query, answers);
+    return mark === text ? MILLISECONDS : 0;
+  }
+
+  /** What the speaker's server found, if it has it still. @type {(name: string, signal: AbortSignal) => Promise<Bytes | null>} */
+  async answers(name, signal) {
+    const response = await fetch(new URL(`${this.code}/${name}.bin`, this.address), { signal });
+    return response.ok ? new Uint8Array(await response.arrayBuffer()) : null;
   }
 }
 

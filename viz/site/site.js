@@ -13,6 +13,7 @@ import { DecodingPage } from "./decoding.js";
 import { FileError, cardOf, cardOrOther, isPacked, site, siteRoot, startedEngine } from "./files.js";
 import { ModelPage, HeadsPage } from "./figure_pages.js";
 import { Follower, speakerOf } from "./follow.js";
+import { answersOf, tracing } from "./followed.js";
 import { Frame, languageName, modelName, remember, remembered } from "./frame.js";
 import { named, unhonoured } from "./keys.js";
 import { closeMenus } from "./menu.js";
@@ -55,9 +56,11 @@ export class Site {
   pages = Object.keys(PAGES);
   /** @type {Map<string, Promise<unknown>>} */
   traces = new Map();
+  /** What a speaker's server found of the sentence that is shown. @type {Map<string, unknown>} */
+  told = new Map();
   stop = new AbortController();
-  /** @type {Promise<EngineClient>} */
-  engine;
+  /** @type {Promise<EngineClient> | undefined} */
+  started;
   /** @type {SitePage | null} */
   view = null;
   /** @type {TalkPlayer | undefined} */
@@ -91,7 +94,9 @@ export class Site {
     this.listen();
     this.openTalk();
     this.followSpeaker();
-    this.start();
+    // Of a hall of phones that follow, each fetches the model once its owner asks for more than is on stage.
+    if (this.follower) this.frame.run.disabled = false;
+    else this.started = this.start();
     this.show();
   }
 
@@ -131,7 +136,8 @@ export class Site {
   /** Turns to what a speaker shows, if the address names one. */
   followSpeaker() {
     if (isPacked() || !speakerOf(this.query)) return;
-    const show = (/** @type {string} */ page, /** @type {View | null} */ view) => {
+    const show = (/** @type {string} */ page, /** @type {View | null} */ view, /** @type {Bytes | null} */ found) => {
+      this.hear(found);
       const kept = Object.fromEntries(["lang", "frame", "follow"].map((name) => [name, this.query[name] ?? ""]));
       history.replaceState(null, "", this.address.link(page, { ...this.asHere(view ?? {}), ...kept }));
       this.follow({ isTooLong: !view });
@@ -187,10 +193,17 @@ export class Site {
 
   // ---- the model --------------------------------------------------------------------------------------------------
 
+  /** The engine, which starts when it is first asked. */
+  get engine() {
+    this.started ??= this.start();
+    return this.started;
+  }
+
   start() {
     this.say(say("preparing"));
-    this.engine = startedEngine(this.card, (share) => this.say(say("loading", { percent: percent(share) })));
-    this.engine.then(
+    const started = startedEngine(this.card, (share) => this.say(say("loading", { percent: percent(share) })));
+    if (!isPacked() && "serviceWorker" in navigator) keep(this.card).catch(() => {});
+    started.then(
       () => {
         this.frame.run.disabled = false;
         this.isReady = true;
@@ -199,6 +212,16 @@ export class Site {
       },
       (error) => this.trouble(error instanceof FileError ? error.message : say("cannot_run", { error: error.message })),
     );
+    return started;
+  }
+
+  /** Takes what a speaker's server found of the sentence on stage. @type {(found: Bytes | null) => void} */
+  hear(found) {
+    this.told = new Map();
+    if (!found) return;
+    const { calls, effects, predictions } = answersOf(found);
+    for (const { method, text, options, result } of calls) this.told.set(keyOf(method, text, options), result);
+    if (effects) this.told.set(keyOfEffects(calls[0].text, predictions), effects);
   }
 
   /**
@@ -210,8 +233,8 @@ export class Site {
    * @param {Under & { prefix?: number[], ids?: number[] | null, target?: string | null, search?: Search }} asked
    * @returns {Promise<EngineTrace | null>}
    */
-  async trace({ prefix = [], ids = null, target = null, search = {}, ...under } = {}) {
-    return this.asked("trace", { search: { ...search, prefix }, ids, target, under });
+  async trace(asked = {}) {
+    return this.asked("trace", tracing(asked));
   }
 
   /** What the model writes under an intervention, without a trace of it, which takes less time.
@@ -224,8 +247,7 @@ export class Site {
    * @type {<Result>(method: string, options: object) => Promise<Result | null>} */
   async asked(method, options) {
     const { text } = this;
-    const key = JSON.stringify([method, text, options], (_, value) => (ArrayBuffer.isView(value) ? String(value) : value));
-    return this.known(key, (engine, signal) => engine.call(method, [text, options], { signal }));
+    return this.known(keyOf(method, text, options), (engine, signal) => engine.call(method, [text, options], { signal }));
   }
 
   /** The trace of the translation that is shown, under an intervention: one's own, which the address gives, or the model's. */
@@ -246,13 +268,16 @@ export class Site {
     if (!whole) return null;
     const { source, target, predictions } = whole;
     const ids = { source: { ids: source.ids }, target: { ids: target.ids }, predictions: { ids: predictions.ids } };
-    return this.known(`effects ${this.text} ${ids.predictions.ids}`, (engine, signal) => engine.call("effects", [ids], { signal }));
+    return this.known(keyOfEffects(this.text, predictions), (engine, signal) => engine.call("effects", [ids], { signal }));
   }
 
   /** A result of the engine, which is asked once; null if it was given up, or failed.
    * @type {<Result>(key: string, ask: (engine: EngineClient, signal: AbortSignal) => Promise<Result>) => Promise<Result | null>} */
   async known(key, ask) {
     const { signal } = this.stop;
+    await this.follower?.begun;
+    if (signal.aborted) return null;
+    if (this.told.has(key)) return /** @type {never} */ (this.told.get(key));
     if (!this.traces.has(key)) {
       const found = this.engine.then((engine) => {
         this.say(say("computing"));
@@ -441,6 +466,16 @@ export class Site {
   }
 }
 
+/** Names a call of the engine. @type {(method: string, text: string, options: object) => string} */
+function keyOf(method, text, options) {
+  return JSON.stringify([method, text, options], (_, value) => (ArrayBuffer.isView(value) ? String(value) : value));
+}
+
+/** @type {(text: string, predictions: Pieces) => string} */
+function keyOfEffects(text, { ids }) {
+  return `effects ${text} ${ids}`;
+}
+
 /** Tells the page that holds this one in a frame how high it is. */
 function tellSize() {
   if (window.parent === window) return;
@@ -468,7 +503,6 @@ async function begin() {
   globalThis.headscopeSite = shown;
   if (error) shown.stay(query.checkpoint, error);
   tellSize();
-  if (!isPacked() && "serviceWorker" in navigator) keep(card).catch(() => {});
 }
 
 /** Has the service worker keep the site and this model, which came before it on a first visit.
@@ -480,7 +514,7 @@ async function keep(card) {
     await new Promise((resolve) => navigator.serviceWorker.addEventListener("controllerchange", resolve, { once: true }));
   }
   const cache = await caches.open(KEPT_MODELS);
-  for (const path of [card.path, ...Object.values(card.files)]) {
+  for (const path of [card.path, ...Object.values(card.files).flat()]) {
     const address = new URL(path, siteRoot()).href;
     if (!(await cache.match(address))) await cache.add(address);
   }

@@ -32,6 +32,9 @@ POLICY = {
 NAMED = ("code/", "model/")
 """Folders whose files have names that change with their content."""
 
+PART = 1 << 20
+"""Bytes of a file that a browser fetches at once; one that was cut off goes on after them."""
+
 _PNG = ICON.with_suffix(".png")
 
 
@@ -45,17 +48,23 @@ def site_files(models: Iterable[Packed]) -> Iterator[tuple[str, bytes]]:
     known: list[str] = []
     for model in models:
         folder = f"model/{model.name}"
+        contents = {"weights": model.weights, "tokenizer": model.tokenizer}
         files = {
-            "weights": (_named(f"{folder}/weights.bin", model.weights), model.weights),
-            "tokenizer": (_named(f"{folder}/tokenizer.bin", model.tokenizer), model.tokenizer),
+            name: [
+                (_named(f"{folder}/{name}.bin", content[first : first + PART]), first)
+                for first in range(0, len(content), PART)
+            ]
+            for name, content in contents.items()
         }
-        paths = {name: path for name, (path, _) in files.items()}
+        paths = {name: [path for path, _ in parts] for name, parts in files.items()}
         card = written({**model.card, "files": paths}).encode()
         path = _named(f"{folder}/card.json", card)
         yield path, card
-        yield from files.values()
+        for name, parts in files.items():
+            for part, first in parts:
+                yield part, contents[name][first : first + PART]
         listed.append({"name": model.name, "card": path})
-        known += [path, *paths.values()]
+        known += [path, *(part for parts in paths.values() for part in parts)]
     code = {}
     for name, text in _scripts():
         path = _named(f"code/{name}.js", text.encode())

@@ -18,3 +18,31 @@ interface WorkerScope {
   addEventListener(type: "install" | "activate", hear: (event: Lasting) => void): void;
   addEventListener(type: "fetch", hear: (event: Fetching) => void): void;
 }
+
+// What a speaker's server found of the sentence on stage, the "followed" of payloads.json.
+
+type StageMap = Pick<RecordedMap, "kind" | "layer" | "heads" | "queries" | "keys" | "weights"> & {
+  scales: Numbers | null;
+  allowed: Uint8Array | null | (Uint8Array | null)[];
+  head: number | null;
+} & Record<"q" | "k" | "v" | "scores", Numbers | null>;
+
+interface OnStage {
+  sentence: string;
+  target: string | null;
+  off: [kind: string, layer: number, head: number][];
+  own: string;
+  without: string | null;
+  forced: Numbers | null;
+  effects: EngineEffects["sites"] | null;
+  unseen: string[];
+  text: string;
+  source: Pieces;
+  read: Pieces;
+  predictions: Pieces;
+  logProbs: Numbers;
+  steps: (Pieces & { probabilities: Numbers; rank: number; normalizers: Numbers })[];
+  maps: StageMap[];
+  added: Record<string, Numbers[]>;
+  positions: Record<string, FigurePositions | null>;
+}

@@ -1,8 +1,12 @@
 """The site in the app's own server: files for phones, which then work alone."""
 
+import gzip
+import itertools
 import json
 import re
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -16,6 +20,7 @@ from viz.server.server import MIDDLEWARE, SecurityHeaders
 from viz.server.site_from_memory import MISSING, Hall
 from viz.server.static_files import FRESH
 from viz.shell import speaker_view
+from viz.shell.speaker_view import Speaker
 
 ELSEWHERE = "from Streamlit"
 
@@ -36,13 +41,14 @@ def test_a_page_leads_to_files_that_may_be_kept_for_ever(client: TestClient) -> 
     known = json.loads(re.findall(r'id="site">(.*?)</script>', page.text)[0])
     (model,) = known["models"]
     card = client.get(f"/site/{model['card']}")
-    for path in (*known["code"].values(), *card.json()["files"].values()):
+    files = card.json()["files"]
+    for path in (*known["code"].values(), *itertools.chain(*files.values())):
         answer = client.get(f"/site/{path}")
         assert answer.status_code == 200, path
         assert "immutable" in answer.headers["cache-control"]
         assert answer.headers["content-encoding"] == "gzip", path
-    weights = client.get(f"/site/{card.json()['files']['weights']}")
-    assert weights.content == (CHECKPOINTS / "toy-reverse" / "model.safetensors").read_bytes()
+    weights = b"".join(client.get(f"/site/{path}").content for path in files["weights"])
+    assert weights == (CHECKPOINTS / "toy-reverse" / "model.safetensors").read_bytes()
 
 
 def test_the_site_and_the_app_may_run_webassembly_and_no_script_from_a_string(
@@ -68,17 +74,62 @@ def test_what_is_not_there_is_said_to_be_absent(client: TestClient, path: str) -
     assert client.get(path.replace("..", "%2e%2e")).status_code == 404
 
 
+def show(code: str, view: bytes, mark: str, found: dict[str, bytes] | None = None) -> None:
+    shown = Speaker(view, mark, "", found or {})
+    speaker_view.VIEWS.put(code, shown, next(speaker_view.VIEWS.numbers))
+
+
 def test_a_speaker_is_followed_by_a_code_and_the_oldest_make_room(
     client: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(speaker_view, "MOST_SPEAKERS", 2)
     codes = [f"{number:016x}" for number in range(3)]
     for code in codes:
-        speaker_view.VIEWS.put(code, b'{"page": "heads"}', "")
+        show(code, b'{"page": "heads"}', "a")
     gone, *kept = (client.get(f"/site/speaker/{code}.json") for code in codes)
     assert gone.status_code == 404
     assert [each.json() for each in kept] == [{"page": "heads"}] * 2
     assert {each.headers["cache-control"] for each in kept} == {"no-store"}
+
+
+def test_a_phone_hears_of_a_view_once_it_is_another(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = f"/site/speaker/{1:016x}.json"
+    show(f"{1:016x}", b"{}", "a")
+    monkeypatch.setattr(speaker_view, "WAIT_SECONDS", 0)
+    assert client.get(path).status_code == 200
+    assert client.get(f"{path}?seen=b").status_code == 200
+    assert client.get(f"{path}?seen=a").status_code == 204
+    monkeypatch.setattr(speaker_view, "WAIT_SECONDS", 600)
+    with ThreadPoolExecutor() as phones:
+        waiting = [phones.submit(client.get, f"{path}?seen=a") for _ in range(3)]
+        while len(speaker_view.VIEWS._waiting) < 1:
+            time.sleep(0.01)
+        show(f"{1:016x}", b'{"page": "about"}', "b")
+        assert [each.result().json() for each in waiting] == [{"page": "about"}] * 3
+    with ThreadPoolExecutor() as phones:
+        phone = phones.submit(client.get, f"{path}?seen=b")
+        while len(speaker_view.VIEWS._waiting) < 1:
+            time.sleep(0.01)
+        speaker_view.VIEWS.drop(f"{1:016x}")
+        assert phone.result().status_code == 404
+
+
+def test_a_view_that_took_longer_does_not_replace_a_later_one(client: TestClient) -> None:
+    code = f"{2:016x}"
+    first, second = next(speaker_view.VIEWS.numbers), next(speaker_view.VIEWS.numbers)
+    speaker_view.VIEWS.put(code, Speaker(b'{"page": "about"}', "b", ""), second)
+    speaker_view.VIEWS.put(code, Speaker(b'{"page": "heads"}', "a", ""), first)
+    assert client.get(f"/site/speaker/{code}.json").json() == {"page": "about"}
+
+
+def test_answers_are_those_of_the_view(client: TestClient) -> None:
+    code, name = f"{3:016x}", f"{4:016x}"
+    show(code, b"{}", "a", {name: gzip.compress(b"HSX1")})
+    assert client.get(f"/site/speaker/{code}/{name}.bin").content == b"HSX1"
+    show(code, b"{}", "b")
+    assert client.get(f"/site/speaker/{code}/{name}.bin").status_code == 404
 
 
 def test_nothing_can_be_sent_to_it(client: TestClient) -> None:

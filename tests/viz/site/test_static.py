@@ -110,7 +110,12 @@ def test_every_page_names_only_files_that_there_are(page: str) -> None:
     assert known["words"].keys() == words().keys() == {"en", "de", "fr", "es", "zh"}
     assert known["wording"].keys() == wording().keys() == words().keys() - {"en"}
     cards = [each["card"] for each in known["models"]]
-    within = [path for card in cards for path in json.loads(files()[card])["files"].values()]
+    within = [
+        path
+        for card in cards
+        for parts in json.loads(files()[card])["files"].values()
+        for path in parts
+    ]
     assert {*known["code"].values(), *cards, *within} <= files().keys()
 
 

@@ -40,6 +40,17 @@ export function opened(bytes) {
   return { id: payloadId(bytes), values: /** @type {never} */ (walked(PAYLOADS[header.payload], header, (type, place) => found(body, type, place))) };
 }
 
+/** The numbers of a head sent in 8 bits: squares of its steps times the scale of their row, as model/trace/rounded_weights.py made them.
+ * @type {(steps: ArrayLike<number>, scales: Float32Array, nKeys: number) => Float32Array} */
+export function weightsOfSteps(steps, scales, nKeys) {
+  const weights = new Float32Array(steps.length);
+  for (let at = 0, query = 0; at < steps.length; query++) {
+    const scale = scales[query];
+    for (const end = at + nKeys; at < end; at++) weights[at] = steps[at] * steps[at] * scale;
+  }
+  return weights;
+}
+
 /** The values of a payload among those of one that holds it. @type {(payload: string, values: { [name: string]: unknown }) => { [name: string]: unknown }} */
 export function heldBy(payload, values) {
   return { ...Object.fromEntries(Object.keys(PAYLOADS[payload]).map((name) => [name, values[name]])), payload };

@@ -1,7 +1,7 @@
 // Reads a trace from its payload: the weights of every head, with axes, masks and facts.
 
 import constants from "../../draw/constants.json" with { type: "json" };
-import { Envelope } from "./envelope.js";
+import { Envelope, weightsOfSteps } from "./envelope.js";
 import { headsToCome } from "./heads_to_come.js";
 import { Recent } from "./recent.js";
 import { tr } from "./wording.js";
@@ -112,7 +112,7 @@ export class TracePayload extends /** @type {Opened<TraceHeader>} */ (Envelope) 
     const rough = Boolean(kind.grain && !whole);
     const sent = whole?.steps ?? kind.weights.subarray(place * size, (place + 1) * size);
     const scales = whole?.scales ?? kind.scales?.subarray(place * nQueries) ?? null;
-    const make = () => (rough ? stretched(this._patches(kind, layer, head), kind, nQueries, nKeys) : weightsOf(sent, /** @type {Float32Array} */ (scales), nKeys));
+    const make = () => (rough ? stretched(this._patches(kind, layer, head), kind, nQueries, nKeys) : weightsOfSteps(sent, /** @type {Float32Array} */ (scales), nKeys));
     const isExact = !rough && scales === null;
     const weights = isExact ? /** @type {Float32Array} */ (sent) : this.made.of(`${kind.kind}/${place}/${rough}`, size, make);
     return { weights, scale: 255, exact: isExact, rough, allowed: allowedIn(kind, layer, head), nQueries, nKeys };
@@ -211,17 +211,6 @@ export class TracePayload extends /** @type {Opened<TraceHeader>} */ (Envelope) 
     const has = (/** @type {"exact" | "rough"} */ name) => parts.some((part) => part && part[name]);
     return { weights, scale: 255, exact: has("exact"), rough: has("rough"), allowed, nQueries: size, nKeys: size };
   }
-}
-
-/** The numbers of a head sent in 8 bits: squares of its steps times the scale of their row, as model/trace/rounded_weights.py made them.
- * @type {(steps: ArrayLike<number>, scales: Float32Array, nKeys: number) => Float32Array} */
-function weightsOf(steps, scales, nKeys) {
-  const weights = new Float32Array(steps.length);
-  for (let at = 0, query = 0; at < steps.length; query++) {
-    const scale = scales[query];
-    for (const end = at + nKeys; at < end; at++) weights[at] = steps[at] * steps[at] * scale;
-  }
-  return weights;
 }
 
 /** What a head may look at, (query, key); null for everything. @type {(kind: SentKind, layer: number, head: number) => Uint8Array | null} */

@@ -86,6 +86,8 @@ type RecordedMap = AttentionSite & {
   q: Numbers;
   k: Numbers;
   v: Numbers;
+  /** The one head whose scores and vectors are there, or null for none; absent where all heads' are. */
+  only?: number | null;
 };
 
 type Sampling = { temperature: number; topK: number | null; topP: number | null; seed: number; samples: number };

@@ -49,9 +49,10 @@ function arcRows({ head }, { maps }) {
   return { weights: weights.subarray(number * size, (number + 1) * size), queries, keys };
 }
 
-/** @type {(template: FigurePositions | null, rows: Numbers[] | null) => Partial<FigurePositions> | null} */
+/** @type {(template: FigurePositions | null, rows: Numbers[] | FigurePositions | null) => Partial<FigurePositions> | null} */
 function packedPositions(template, rows) {
   if (!template?.dimensions || !rows) return template;
+  if (!Array.isArray(rows)) return rows;
   const count = rows[0].length;
   const columns = pairColumns(count, Math.max(1, Math.floor(count / 32))).slice(0, constants.POSITION_DIMENSIONS);
   const shown = rows.map((row) => columns.map((column) => row[column]));
