@@ -21,8 +21,10 @@ from model.explain.measures import MEASURES, Measure
 from model.explain.reading import ReadTrace, read
 from model.trace.attention_map import AttentionKind, AttentionMap, Site, Tokens
 from model.trace.blocks import TEMPERATURES, Blocks
+from model.trace.head import Head
 from model.trace.trace import Trace
 from model.trace.translation import Decoding, DecodingStep, SearchNode, Translation
+from model.translate.translator import load
 from tests.kit.engine import NODE
 from tests.kit.heads_page import HALF_A_STEP, scale
 from tests.kit.readings import head_of
@@ -44,6 +46,7 @@ from viz.heads.several_heads import JointHeads
 from viz.model_page.arcs import arcs_of
 from viz.model_page.payload import Figure
 from viz.model_page.payload import pack as pack_figure
+from viz.site.followed import followed
 
 VIZ = Path(__file__).parents[3] / "viz"
 LOOKS = {"light": themes.LIGHT, "dark": themes.DARK}
@@ -120,6 +123,12 @@ def panels() -> dict[str, Any]:
         "shown": [None if each.shown is None else each.shown.ravel().tolist() for each in given],
         "start": (category == 0).ravel().tolist(),
     }
+
+
+def on_stage() -> str:
+    model = load("toy-reverse", device="cpu")
+    head = Head.of("cross.0.1")
+    return encoded(followed(model, "a b", off=[head], head=head, effects=True))
 
 
 def a_decoding() -> dict[str, Any]:
@@ -349,6 +358,7 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
         "pair": pair(),
         "wave": encoded(pack_wave("", np.eye(3, 2, dtype=np.float32), ["", ""], ["cat"])),
         "figure": a_figure(),
+        "followed": on_stage(),
         "bundles": {str(path.relative_to(VIZ)): joined(path) for path in components()},
     }
     file = tmp_path_factory.mktemp("javascript") / "fixtures.json"

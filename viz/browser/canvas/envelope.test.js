@@ -19,6 +19,7 @@ const ENVELOPES = {
   pair: fixtures.pair.envelope,
   wave: fixtures.wave,
   figure: fixtures.figure.envelope,
+  followed: fixtures.followed,
   ...fixtures.answers,
 };
 const ID_END = 20;
