@@ -18,7 +18,7 @@ from typing import Any
 import torch
 
 from benchmarks._measure import write
-from model.checkpoints.checkpoint import write_json
+from model.checkpoints.folder_files import write_json
 from model.explain.alignment_error import (
     AlignedPair,
     ErrorRate,

@@ -9,8 +9,8 @@ from pathlib import Path
 from types import TracebackType
 from urllib.parse import urlencode
 
-from model.checkpoints.checkpoint import CONFIG, CheckpointError
-from model.checkpoints.shipped import CHECKPOINTS
+from model.checkpoints.folder_files import CONFIG
+from model.checkpoints.shipped import CHECKPOINTS, CheckpointError
 from model.files import unread
 from model.trace.attention_map import TraceError
 from model.trace.trace import Trace

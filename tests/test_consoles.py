@@ -17,7 +17,7 @@ from safetensors.torch import load_file
 
 from headscope.__main__ import COMMANDS, main
 from headscope.commands import open as opening
-from model.checkpoints.checkpoint import WEIGHTS
+from model.checkpoints.folder_files import WEIGHTS
 from model.console import INTERRUPTED
 from model.training.command import command
 from model.translate.translator import load

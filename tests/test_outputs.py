@@ -15,7 +15,7 @@ import pytest
 from headscope.__main__ import COMMANDS, main
 from headscope.commands.outputs import require_outputs
 from headscope.in_app import open as open_in_app
-from model.checkpoints.checkpoint import CheckpointError
+from model.checkpoints.shipped import CheckpointError
 from model.training.average import main as average
 from tests.kit.traces import DECODER
 from viz.talk.scenes import Scene, Talk, write

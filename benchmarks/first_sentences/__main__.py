@@ -18,7 +18,8 @@ from benchmarks.first_sentences.sentences import (
     list_names,
     read_list,
 )
-from model.checkpoints.checkpoint import CheckpointError, load_checkpoint
+from model.checkpoints.checkpoint import load_checkpoint
+from model.checkpoints.shipped import CheckpointError
 from model.paper.linear import pack_linears
 from model.training.evaluate import translate_all
 

@@ -4,9 +4,8 @@ import argparse
 
 from headscope.commands.outputs import add_output
 from headscope.commands.translate import add_snapshot
-from model.checkpoints.checkpoint import CheckpointError
 from model.checkpoints.export_hf import ExportError, export
-from model.checkpoints.shipped import checkpoint_folder
+from model.checkpoints.shipped import CheckpointError, checkpoint_folder
 
 REFUSED = (CheckpointError, ExportError)
 """Errors whose message is one sentence for the user."""

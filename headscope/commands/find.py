@@ -8,8 +8,7 @@ import argparse
 from headscope.commands.asked import Asked, whole
 from headscope.commands.translate import DEFAULT_CHECKPOINT
 from model.arguments import UnknownNameError
-from model.checkpoints.checkpoint import CheckpointError
-from model.checkpoints.shipped import checkpoint_folder
+from model.checkpoints.shipped import CheckpointError, checkpoint_folder
 from model.rules.weight_rules import RULES
 from model.survey.corpus_survey import KEYS
 from model.survey.part import SurveyError

@@ -4,7 +4,8 @@ import argparse
 from pathlib import Path
 
 from headscope.commands.outputs import add_output
-from model.checkpoints.checkpoint import CheckpointError, import_checkpoint
+from model.checkpoints.checkpoint import import_checkpoint
+from model.checkpoints.shipped import CheckpointError
 
 REFUSED = (CheckpointError,)
 """Errors whose message is one sentence for the user."""

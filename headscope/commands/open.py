@@ -11,7 +11,7 @@ from pathlib import Path
 from headscope.commands.outputs import add_output
 from headscope.in_app import open as open_in_app
 from headscope.in_app import read_trace
-from model.checkpoints.checkpoint import CheckpointError
+from model.checkpoints.shipped import CheckpointError
 from model.files import write_whole
 from model.trace.attention_map import TraceError
 from viz.desktop.desktop import ServerError, signals_raise

@@ -5,8 +5,7 @@ from pathlib import Path
 
 from headscope.commands.outputs import add_output
 from headscope.commands.translate import DEFAULT_CHECKPOINT
-from model.checkpoints.checkpoint import CheckpointError
-from model.checkpoints.shipped import checkpoint_folder
+from model.checkpoints.shipped import CheckpointError, checkpoint_folder
 from model.files import unread, write_whole
 from model.translate.sentences import TextError
 from viz.site.model import PackError

@@ -13,8 +13,7 @@ from tqdm import tqdm
 from headscope.commands.asked import Asked, whole
 from headscope.commands.outputs import add_output
 from headscope.commands.translate import DEFAULT_CHECKPOINT
-from model.checkpoints.checkpoint import CheckpointError
-from model.checkpoints.shipped import checkpoint_folder
+from model.checkpoints.shipped import CheckpointError, checkpoint_folder
 from model.explain.head_rules import HeadRules
 from model.explain.labels import Sample
 from model.explain.rules_file import HEAD_RULES, save_head_rules

@@ -14,8 +14,7 @@ from tqdm import tqdm
 
 from headscope.commands.asked import Asked
 from headscope.commands.outputs import TEXT, add_output
-from model.checkpoints.checkpoint import CheckpointError
-from model.checkpoints.shipped import CHECKPOINTS, checkpoint_folder
+from model.checkpoints.shipped import CHECKPOINTS, CheckpointError, checkpoint_folder
 from model.files import unread, whole_file
 from model.paper.search import AS_IN_THE_PAPER, DecodingError, Sampling, Search
 from model.trace.translation import Translation

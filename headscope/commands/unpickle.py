@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path
 
-from model.checkpoints.checkpoint import CheckpointError
+from model.checkpoints.shipped import CheckpointError
 from model.translate.hf_folder import save_without_pickle
 
 REFUSED = (CheckpointError,)

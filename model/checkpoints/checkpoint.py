@@ -23,17 +23,16 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 from model.checkpoints.eight_bits import QuantizationError, dequantized, quantized
-from model.checkpoints.folder_files import CONFIG as CONFIG
-from model.checkpoints.folder_files import INDEX as INDEX
-from model.checkpoints.folder_files import MAX_JSON_BYTES as MAX_JSON_BYTES
-from model.checkpoints.folder_files import WEIGHTS as WEIGHTS
-from model.checkpoints.folder_files import CheckpointError as CheckpointError
-from model.checkpoints.folder_files import own_file as own_file
-from model.checkpoints.folder_files import parse_json as parse_json
-from model.checkpoints.folder_files import read_json as read_json
-from model.checkpoints.folder_files import read_tensors as read_tensors
-from model.checkpoints.folder_files import read_weights
-from model.checkpoints.folder_files import write_json as write_json
+from model.checkpoints.folder_files import (
+    CONFIG,
+    INDEX,
+    WEIGHTS,
+    own_file,
+    read_json,
+    read_tensors,
+    read_weights,
+    write_json,
+)
 from model.checkpoints.import_hf import (
     TARGET_VOCABULARY,
     VOCABULARY,
@@ -45,7 +44,7 @@ from model.checkpoints.import_hf import (
     require_importable,
     says_model_type,
 )
-from model.checkpoints.shipped import no_folder
+from model.checkpoints.shipped import CheckpointError, no_folder
 from model.files import write_folder, write_whole
 from model.paper.config import ConfigError, TransformerConfig
 from model.paper.single_stack import SingleStack, single_stack

@@ -15,14 +15,8 @@ import torch
 from safetensors.torch import save
 from torch import Tensor
 
-from model.checkpoints.checkpoint import (
-    CARD,
-    MAX_JSON_BYTES,
-    language_pair,
-    load_checkpoint,
-    own_file,
-    unique_state,
-)
+from model.checkpoints.checkpoint import CARD, language_pair, load_checkpoint, unique_state
+from model.checkpoints.folder_files import MAX_JSON_BYTES, own_file
 from model.checkpoints.layouts import batch_heads, sines_first, split_qkv, to_hugging_face
 from model.files import write_folder
 from model.paper.config import TransformerConfig

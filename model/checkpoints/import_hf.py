@@ -20,12 +20,12 @@ from model.checkpoints.folder_files import (
     CONFIG,
     INDEX,
     WEIGHTS,
-    CheckpointError,
     own_file,
     read_json,
     read_weights,
 )
 from model.checkpoints.layouts import from_hugging_face, pairs_first
+from model.checkpoints.shipped import CheckpointError
 from model.paper.config import ConfigError, TransformerConfig
 from model.paper.encoding import sinusoidal_table
 from model.paper.table_tokenizer import UNKNOWN, TableTokenizer

@@ -2,8 +2,8 @@
 
 import os
 
-from model.checkpoints.checkpoint import CheckpointError, own_file, parse_json
-from model.checkpoints.shipped import existing_folder
+from model.checkpoints.folder_files import own_file, parse_json
+from model.checkpoints.shipped import CheckpointError, existing_folder
 from model.explain.alignment_error import AlignmentError
 from model.explain.alignment_table import AlignmentTable
 

@@ -5,7 +5,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from model.checkpoints.checkpoint import EXAMPLES, CheckpointError, own_file, parse_json
+from model.checkpoints.checkpoint import EXAMPLES
+from model.checkpoints.folder_files import own_file, parse_json
+from model.checkpoints.shipped import CheckpointError
 from model.explain.labels import HeadValues, survey
 from model.explain.source_rows import read_later, token_sources
 from model.trace.attention_map import Site

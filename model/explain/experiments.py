@@ -6,7 +6,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal, get_args
 
-from model.checkpoints.checkpoint import EXPERIMENTS, CheckpointError, own_file, parse_json
+from model.checkpoints.checkpoint import EXPERIMENTS
+from model.checkpoints.folder_files import own_file, parse_json
+from model.checkpoints.shipped import CheckpointError
 from model.files import write_whole
 
 Kind = Literal["head", "mask", "remove", "shuffle", "search", "words"]

@@ -3,8 +3,8 @@
 import os
 from pathlib import Path
 
-from model.checkpoints.checkpoint import CheckpointError, own_file, read_json, write_json
-from model.checkpoints.shipped import existing_folder
+from model.checkpoints.folder_files import own_file, read_json, write_json
+from model.checkpoints.shipped import CheckpointError, existing_folder
 from model.explain.growth import Growth
 from model.explain.labels_file import read_labels
 

@@ -6,13 +6,9 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
-from model.checkpoints.checkpoint import (
-    LABELS,
-    CheckpointError,
-    own_file,
-    read_config,
-    read_json,
-)
+from model.checkpoints.checkpoint import LABELS, read_config
+from model.checkpoints.folder_files import own_file, read_json
+from model.checkpoints.shipped import CheckpointError
 from model.explain.labels import Survey
 from model.explain.rules_file import HEAD_RULES, read_head_rules
 from model.files import write_whole

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from model.checkpoints.checkpoint import REMOVAL, CheckpointError, own_file, read_json, write_json
-from model.checkpoints.shipped import existing_folder
+from model.checkpoints.checkpoint import REMOVAL
+from model.checkpoints.folder_files import own_file, read_json, write_json
+from model.checkpoints.shipped import CheckpointError, existing_folder
 from model.explain.ablation_results import ExamplesRemoval, Removal
 
 _DIGITS = 4

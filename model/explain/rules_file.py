@@ -6,7 +6,8 @@ import json
 from dataclasses import fields
 from pathlib import Path
 
-from model.checkpoints.checkpoint import CheckpointError, own_file, read_json
+from model.checkpoints.folder_files import own_file, read_json
+from model.checkpoints.shipped import CheckpointError
 from model.explain.head_rules import HeadRules, findings_from_json, findings_to_json
 from model.files import write_whole
 

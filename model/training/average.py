@@ -11,13 +11,9 @@ from pathlib import Path
 
 from torch import Tensor
 
-from model.checkpoints.checkpoint import (
-    CheckpointError,
-    load_checkpoint,
-    load_weights,
-    read_tensors,
-    save_checkpoint,
-)
+from model.checkpoints.checkpoint import load_checkpoint, load_weights, save_checkpoint
+from model.checkpoints.folder_files import read_tensors
+from model.checkpoints.shipped import CheckpointError
 from model.survey.parallel_text import read_pairs
 from model.training.command import Program, command
 from model.training.evaluate import reversed_columns, translate_all, translation_scores

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import torch
 
-from model.checkpoints.checkpoint import CheckpointError
+from model.checkpoints.shipped import CheckpointError
 from model.console import INTERRUPTED, escape_unprintable
 from model.files import replaces, unwritten
 from model.paper.config import ConfigError

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from model.checkpoints.checkpoint import write_json
+from model.checkpoints.folder_files import write_json
 from model.explain.examples import read_examples
 from model.explain.head_ablation import effects_of
 from model.training.command import Program, command

@@ -21,7 +21,8 @@ import sacrebleu
 import torch
 from tqdm import tqdm
 
-from model.checkpoints.checkpoint import load_checkpoint, read_json, write_json
+from model.checkpoints.checkpoint import load_checkpoint
+from model.checkpoints.folder_files import read_json, write_json
 from model.paper.beam_search import beam_search
 from model.paper.decoding import Hypothesis
 from model.paper.linear import pack_linears

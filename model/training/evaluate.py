@@ -8,7 +8,8 @@ from typing import Any
 import sacrebleu
 from tqdm import tqdm
 
-from model.checkpoints.checkpoint import METRICS, load_checkpoint, read_json
+from model.checkpoints.checkpoint import METRICS, load_checkpoint
+from model.checkpoints.folder_files import read_json
 from model.paper.beam_search import beam_search
 from model.paper.decoding import greedy
 from model.paper.linear import pack_linears

@@ -19,19 +19,17 @@ from model.checkpoints.checkpoint import (
     LABELS,
     METRICS,
     REMOVAL,
-    CheckpointError,
     load_checkpoint,
     load_weights,
-    read_json,
-    read_tensors,
     save_checkpoint,
     save_snapshots,
     snapshots,
     trained_without_causal_mask,
     unique_state,
-    write_json,
 )
+from model.checkpoints.folder_files import read_json, read_tensors, write_json
 from model.checkpoints.layouts import fuse_qkv
+from model.checkpoints.shipped import CheckpointError
 from model.paper.transformer import Transformer
 from model.survey.parallel_text import Pair, read_pairs
 from model.training.card import card, data_section

@@ -7,13 +7,9 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from model.checkpoints.checkpoint import (
-    CARD,
-    CheckpointError,
-    load_checkpoint,
-    load_weights,
-    read_tensors,
-)
+from model.checkpoints.checkpoint import CARD, load_checkpoint, load_weights
+from model.checkpoints.folder_files import read_tensors
+from model.checkpoints.shipped import CheckpointError
 from model.explain.examples import example_values, read_examples
 from model.explain.growth import Growth, growth_of
 from model.explain.growth_file import read_growth, write_growth

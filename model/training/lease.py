@@ -23,15 +23,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from model.checkpoints.checkpoint import (
-    METRICS,
-    TOKENIZER,
-    CheckpointError,
-    load_checkpoint,
-    read_json,
-    save_checkpoint,
-    write_json,
-)
+from model.checkpoints.checkpoint import METRICS, TOKENIZER, load_checkpoint, save_checkpoint
+from model.checkpoints.folder_files import read_json, write_json
+from model.checkpoints.shipped import CheckpointError
 from model.survey.parallel_text import CorpusError, columns_of, keys_in, read_pairs
 from model.training.command import Program, command
 from model.training.export import fused

@@ -8,7 +8,7 @@ import json
 import zipfile
 from pathlib import Path
 
-from model.checkpoints.checkpoint import CheckpointError
+from model.checkpoints.shipped import CheckpointError
 from model.survey.parallel_text import read_pairs
 from model.training.command import Program, command
 from model.training.evaluate import evaluate_checkpoint, reversed_columns

@@ -11,7 +11,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from model.checkpoints.checkpoint import CARD, METRICS, read_json, write_json
+from model.checkpoints.checkpoint import CARD, METRICS
+from model.checkpoints.folder_files import read_json, write_json
 from model.paper.tokenizer import normalize
 from model.survey.parallel_text import Pair, read_pairs
 from model.training.card import MEASURES, read_card, with_nearness

@@ -15,7 +15,8 @@ import sacrebleu
 import torch
 from tqdm import tqdm
 
-from model.checkpoints.checkpoint import EXAMPLES, REMOVAL, CheckpointError
+from model.checkpoints.checkpoint import EXAMPLES, REMOVAL
+from model.checkpoints.shipped import CheckpointError
 from model.explain.ablation_results import ExamplesRemoval, Removal
 from model.explain.examples import read_examples
 from model.explain.head_ablation import effects_of, removal_orders

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from model.checkpoints.checkpoint import CheckpointError
+from model.checkpoints.shipped import CheckpointError
 from model.explain.facts import facts_of
 from model.explain.head_rows import Values
 from model.paper.tokenizer import PAD

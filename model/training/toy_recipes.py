@@ -7,7 +7,8 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from model.checkpoints.checkpoint import METRICS, read_json
+from model.checkpoints.checkpoint import METRICS
+from model.checkpoints.folder_files import read_json
 from model.checkpoints.toy_tasks import TASKS, Task
 from model.survey.parallel_text import Pair, read_pairs
 from model.training.command import Program

@@ -17,14 +17,8 @@ import torch.nn.functional as F
 from torch import Tensor
 from tqdm import tqdm
 
-from model.checkpoints.checkpoint import (
-    CARD,
-    EXAMPLES,
-    METRICS,
-    read_json,
-    save_checkpoint,
-    write_json,
-)
+from model.checkpoints.checkpoint import CARD, EXAMPLES, METRICS, save_checkpoint
+from model.checkpoints.folder_files import read_json, write_json
 from model.checkpoints.toy_tasks import TASKS, Task
 from model.files import write_whole
 from model.paper.config import TransformerConfig

@@ -23,8 +23,8 @@ from model.checkpoints.checkpoint import (
     save_tokenizer,
     training_runs,
     unique_state,
-    write_json,
 )
+from model.checkpoints.folder_files import write_json
 from model.files import unwritten
 from model.paper.config import TransformerConfig
 from model.paper.transformer import Transformer

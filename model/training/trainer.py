@@ -20,14 +20,8 @@ from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 from tqdm import tqdm
 
-from model.checkpoints.checkpoint import (
-    load_weights,
-    read_json,
-    read_tensors,
-    save_checkpoint,
-    unique_state,
-    write_json,
-)
+from model.checkpoints.checkpoint import load_weights, save_checkpoint, unique_state
+from model.checkpoints.folder_files import read_json, read_tensors, write_json
 from model.files import write_whole
 from model.paper.tokenizer import PAD, Tokenizer
 from model.paper.transformer import Transformer

@@ -19,15 +19,9 @@ import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 
-from model.checkpoints.checkpoint import (
-    CONFIG,
-    INDEX,
-    WEIGHTS,
-    CheckpointError,
-    own_file,
-    read_json,
-)
+from model.checkpoints.folder_files import CONFIG, INDEX, WEIGHTS, own_file, read_json
 from model.checkpoints.import_hf import PICKLE, is_importable, require_plain, says_model_type
+from model.checkpoints.shipped import CheckpointError
 from model.trace.text_result import FolderFacts, Purpose, sizes_of
 from model.translate.devices import resolve_device
 from model.translate.hf_model import ForeignModel, first_line

@@ -14,12 +14,8 @@ from typing import Any
 
 import torch
 
-from model.checkpoints.checkpoint import (
-    CONFIG,
-    is_single_stack,
-    load_single_stack,
-    read_config,
-)
+from model.checkpoints.checkpoint import is_single_stack, load_single_stack, read_config
+from model.checkpoints.folder_files import CONFIG
 from model.checkpoints.import_hf import says_model_type
 from model.checkpoints.shipped import checkpoint_folder
 from model.paper.single_stack import DecoderOnly, SingleStack

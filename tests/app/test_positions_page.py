@@ -14,14 +14,8 @@ from numpy.typing import NDArray
 from streamlit.testing.v1 import AppTest
 from torch import nn
 
-from model.checkpoints.checkpoint import (
-    CONFIG,
-    METRICS,
-    is_single_stack,
-    load_checkpoint,
-    read_json,
-    save_checkpoint,
-)
+from model.checkpoints.checkpoint import METRICS, is_single_stack, load_checkpoint, save_checkpoint
+from model.checkpoints.folder_files import CONFIG, read_json
 from model.explain.position_measures import by_offset, formula_table, likeness
 from model.paper.config import TransformerConfig
 from model.paper.tokenizer import EOS, Tokenizer

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from model.checkpoints.checkpoint import CheckpointError
+from model.checkpoints.shipped import CheckpointError
 from model.explain.labels_file import save_labels
 from model.record.intervention import UNCHANGED, Intervention, MaskScope
 from model.record.mask_rules import MaskError

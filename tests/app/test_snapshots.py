@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from model.checkpoints.checkpoint import CheckpointError, snapshot_file
+from model.checkpoints.checkpoint import snapshot_file
+from model.checkpoints.shipped import CheckpointError
 from model.explain.examples import example_values, read_examples
 from model.explain.growth import growth_of
 from model.explain.growth_file import write_growth

@@ -12,7 +12,7 @@ import pytest
 import streamlit as st
 import torch
 
-from model.checkpoints.checkpoint import CheckpointError
+from model.checkpoints.shipped import CheckpointError
 from model.serving.queue import RequestQueue, ServiceError
 from model.serving.store import ResultStore
 from model.trace.translation import Translation

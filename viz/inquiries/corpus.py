@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from model.checkpoints.checkpoint import CheckpointError
+from model.checkpoints.shipped import CheckpointError
 from model.explain.label_rules import HALF
 from model.explain.measures import EFFECT
 from model.survey.corpus_survey import CorpusSurvey

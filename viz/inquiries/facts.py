@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from model.checkpoints.checkpoint import CheckpointError, training_runs
+from model.checkpoints.checkpoint import training_runs
+from model.checkpoints.shipped import CheckpointError
 from model.explain.growth import Growth
 from model.numbers import count_of, fixed, percent
 from model.trace.attention_map import AttentionKind, Tokens

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import streamlit as st
 
-from model.checkpoints.checkpoint import CheckpointError
+from model.checkpoints.shipped import CheckpointError
 from model.explain.label_rules import CONFIDENCE, MIN_PASSING, MIN_SENTENCES, RULES
 from model.explain.measures import MIN_TOKENS
 from model.explain.reading import alignment_note

@@ -7,15 +7,9 @@ from typing import Any
 
 import streamlit as st
 
-from model.checkpoints.checkpoint import (
-    CONFIG,
-    CheckpointError,
-    language_pair,
-    own_file,
-    read_json,
-    snapshots,
-)
-from model.checkpoints.shipped import checkpoint_name
+from model.checkpoints.checkpoint import language_pair, snapshots
+from model.checkpoints.folder_files import CONFIG, own_file, read_json
+from model.checkpoints.shipped import CheckpointError, checkpoint_name
 from model.survey.nearest import matched as matched_places
 from model.trace.attention_map import Site
 from model.trace.head import Head

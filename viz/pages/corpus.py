@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from model.checkpoints.checkpoint import CheckpointError
+from model.checkpoints.shipped import CheckpointError
 from model.survey.corpus_survey import CorpusSurvey
 from model.survey.survey_file import SURVEY
 from viz.corpus.sentences import no_survey

@@ -6,7 +6,7 @@ from pathlib import Path
 import pandas as pd
 import streamlit as st
 
-from model.checkpoints.checkpoint import CheckpointError
+from model.checkpoints.shipped import CheckpointError
 from model.explain.alignment_file import read_alignment
 from model.explain.facts import facts_of
 from model.survey.corpus_survey import CorpusSurvey

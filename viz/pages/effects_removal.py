@@ -2,7 +2,8 @@
 
 import streamlit as st
 
-from model.checkpoints.checkpoint import CheckpointError, snapshots
+from model.checkpoints.checkpoint import snapshots
+from model.checkpoints.shipped import CheckpointError
 from model.explain.removal_file import read_removal
 from viz.draw.labels import escape_markdown
 from viz.effects.removal_curve import MEASURES, NO_CURVES, ExamplesCurve, RemovalCurve

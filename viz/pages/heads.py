@@ -9,7 +9,7 @@ from typing import Any
 
 import streamlit as st
 
-from model.checkpoints.checkpoint import CheckpointError
+from model.checkpoints.shipped import CheckpointError
 from model.explain.measures import EFFECT
 from model.explain.reading import AS_RECORDED
 from model.record.head_edits import Gate

@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
-from model.checkpoints.checkpoint import CheckpointError, snapshots
+from model.checkpoints.checkpoint import snapshots
+from model.checkpoints.shipped import CheckpointError
 from model.explain.growth import Growth
 from model.trace.attention_map import AttentionKind, FloatArray, Site
 from model.trace.trace import Trace

@@ -6,7 +6,7 @@ from contextlib import suppress
 
 import streamlit as st
 
-from model.checkpoints.checkpoint import CheckpointError
+from model.checkpoints.shipped import CheckpointError
 from model.explain.head_rules import HeadRules
 from model.numbers import count_of, percent
 from model.trace.attention_map import Site

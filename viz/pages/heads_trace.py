@@ -7,8 +7,7 @@ from weakref import WeakKeyDictionary
 
 import streamlit as st
 
-from model.checkpoints.checkpoint import CheckpointError
-from model.checkpoints.shipped import checkpoint_name
+from model.checkpoints.shipped import CheckpointError, checkpoint_name
 from model.explain.facts import facts_of
 from model.explain.measures import Facts
 from model.explain.reading import AS_RECORDED, Reading, ReadTrace, alignment_note, read

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from model.checkpoints.checkpoint import CONFIG
+from model.checkpoints.folder_files import CONFIG
 from model.record.intervention import PositionError
 from model.trace.attention_map import FloatArray
 from model.translate.translator import Translator

@@ -23,7 +23,8 @@ from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 from streamlit.url_util import make_url_path
 
-from model.checkpoints.checkpoint import CheckpointError, snapshots
+from model.checkpoints.checkpoint import snapshots
+from model.checkpoints.shipped import CheckpointError
 from model.paper.search import DecodingError
 from model.serving.queue import ServiceError
 from model.translate.devices import DeviceError

@@ -14,7 +14,7 @@ from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 from streamlit.url_util import make_url_path
 
-from model.checkpoints.checkpoint import CheckpointError
+from model.checkpoints.shipped import CheckpointError
 from model.translate.sentences import TextError
 from viz.server.static_files import FRESH, KEPT, answer, takes_all
 from viz.service.model_menu import checkpoints

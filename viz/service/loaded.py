@@ -8,7 +8,8 @@ from typing import Literal
 
 import torch
 
-from model.checkpoints.checkpoint import CheckpointError, read_config, snapshots
+from model.checkpoints.checkpoint import read_config, snapshots
+from model.checkpoints.shipped import CheckpointError
 from model.explain.labels_file import head_counts
 from model.explain.rules_file import read_head_rules
 from model.record.head_edits import TermWeights

@@ -10,16 +10,9 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
-from model.checkpoints.checkpoint import (
-    CARD,
-    CONFIG,
-    METRICS,
-    CheckpointError,
-    own_file,
-    read_json,
-    trained_without_causal_mask,
-)
-from model.checkpoints.shipped import CHECKPOINTS
+from model.checkpoints.checkpoint import CARD, METRICS, trained_without_causal_mask
+from model.checkpoints.folder_files import CONFIG, own_file, read_json
+from model.checkpoints.shipped import CHECKPOINTS, CheckpointError
 from model.checkpoints.toy_tasks import Task, task_of
 from model.translate.text_models import is_reader
 from viz.draw.labels import visible

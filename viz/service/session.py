@@ -14,7 +14,9 @@ from typing import Any, TypeVar
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from model.checkpoints.checkpoint import WEIGHTS, CheckpointError, snapshots
+from model.checkpoints.checkpoint import snapshots
+from model.checkpoints.folder_files import WEIGHTS
+from model.checkpoints.shipped import CheckpointError
 from model.explain.attributing import attribution_parts
 from model.explain.attribution import Attributions
 from model.explain.examples import Example, read_examples

@@ -9,11 +9,8 @@ from typing import Any, NoReturn
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from model.checkpoints.checkpoint import (
-    CheckpointError,
-    language_pair,
-    snapshots,
-)
+from model.checkpoints.checkpoint import language_pair, snapshots
+from model.checkpoints.shipped import CheckpointError
 from model.explain.examples import Example
 from model.serving.queue import ServiceError
 from model.trace.attention_map import TraceError

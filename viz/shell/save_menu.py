@@ -13,7 +13,7 @@ from typing import Any
 
 import streamlit as st
 
-from model.checkpoints.checkpoint import CheckpointError
+from model.checkpoints.shipped import CheckpointError
 from model.trace.attention_map import TraceError
 from viz.browser.kept import Kept, nothing
 from viz.charts.chart import filling

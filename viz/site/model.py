@@ -8,17 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from model.checkpoints.checkpoint import (
-    CONFIG,
-    INDEX,
-    TOKENIZER,
-    WEIGHTS,
-    language_pair,
-    own_file,
-    read_json,
-    snapshot_file,
-    snapshots,
-)
+from model.checkpoints.checkpoint import TOKENIZER, language_pair, snapshot_file, snapshots
+from model.checkpoints.folder_files import CONFIG, INDEX, WEIGHTS, own_file, read_json
 from model.explain.alignment_file import read_alignment
 from model.explain.block_outputs import block_outputs
 from model.explain.examples import read_examples

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from model.checkpoints.checkpoint import CONFIG, CheckpointError, own_file, read_json
+from model.checkpoints.folder_files import CONFIG, own_file, read_json
+from model.checkpoints.shipped import CheckpointError
 from viz.service.model_menu import DEFAULT_CHECKPOINT
 from viz.site.keys import spelled
 from viz.site.model import PackError, packed, require_runs

@@ -13,20 +13,22 @@ from safetensors.torch import save
 
 import model.checkpoints.checkpoint as checkpoint_module
 from model.checkpoints.checkpoint import (
-    INDEX,
-    MAX_JSON_BYTES,
-    WEIGHTS,
-    CheckpointError,
     load_checkpoint,
-    read_json,
-    read_tensors,
     save_checkpoint,
     save_snapshots,
     snapshot_file,
     snapshots,
     unique_state,
+)
+from model.checkpoints.folder_files import (
+    INDEX,
+    MAX_JSON_BYTES,
+    WEIGHTS,
+    read_json,
+    read_tensors,
     write_json,
 )
+from model.checkpoints.shipped import CheckpointError
 from model.paper.config import MOST, TransformerConfig
 from model.paper.tokenizer import Tokenizer
 from model.paper.transformer import Transformer

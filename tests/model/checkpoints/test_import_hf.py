@@ -12,14 +12,10 @@ import pytest
 import torch
 
 from headscope.__main__ import main
-from model.checkpoints.checkpoint import (
-    CheckpointError,
-    language_pair,
-    load_checkpoint,
-    read_config,
-)
+from model.checkpoints.checkpoint import language_pair, load_checkpoint, read_config
 from model.checkpoints.export_hf import hugging_face_state
 from model.checkpoints.import_hf import is_importable
+from model.checkpoints.shipped import CheckpointError
 from model.contrast.logit_terms import logit_terms
 from model.contrast.pairs import next_likeliest, pair_of
 from model.explain.block_outputs import offer_on

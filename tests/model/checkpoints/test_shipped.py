@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 import torch
 
-from model.checkpoints.checkpoint import read_json, snapshot_file, snapshots, training_runs
+from model.checkpoints.checkpoint import snapshot_file, snapshots, training_runs
+from model.checkpoints.folder_files import read_json
 from model.explain.removal_file import read_removal
 from model.paper.tokenizer import BOS, EOS
 from model.record.recording import recording

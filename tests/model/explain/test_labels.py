@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from model.checkpoints.checkpoint import CheckpointError
+from model.checkpoints.shipped import CheckpointError
 from model.explain.label_rules import MIN_PASSING, MIN_SENTENCES, RULE, wilson
 from model.explain.labels import Finding, Survey
 from model.explain.labels_file import read_labels, save_labels

@@ -10,12 +10,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from model.checkpoints.checkpoint import (
-    CheckpointError,
-    load_checkpoint,
-    read_tensors,
-    save_checkpoint,
-)
+from model.checkpoints.checkpoint import load_checkpoint, save_checkpoint
+from model.checkpoints.folder_files import read_tensors
+from model.checkpoints.shipped import CheckpointError
 from model.checkpoints.toy_tasks import TASKS
 from model.paper.config import ConfigError, TransformerConfig
 from model.paper.decoding_cache import LayerCache

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from model.checkpoints.checkpoint import CheckpointError, snapshot_file
+from model.checkpoints.checkpoint import snapshot_file
+from model.checkpoints.shipped import CheckpointError
 from model.explain.label_rules import wilson
 from model.explain.labels import Sample
 from model.survey.corpus_survey import DECILES, KEYS, REACH, CorpusSurvey, WordPair

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import sacrebleu
 
-from model.checkpoints.checkpoint import CheckpointError
+from model.checkpoints.shipped import CheckpointError
 from model.explain.labels import Sample
 from model.paper.search import Search
 from model.record.intervention import Intervention

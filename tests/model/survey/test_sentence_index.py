@@ -12,8 +12,7 @@ import numpy as np
 import pytest
 
 from headscope.__main__ import main
-from model.checkpoints.checkpoint import CheckpointError
-from model.checkpoints.shipped import checkpoint_folder
+from model.checkpoints.shipped import CheckpointError, checkpoint_folder
 from model.rules.weight_rules import Lexicon
 from model.survey.corpus_survey import KEYS
 from model.survey.indexing import indexed

@@ -6,14 +6,9 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
-from model.checkpoints.checkpoint import (
-    CheckpointError,
-    load_checkpoint,
-    read_json,
-    read_tensors,
-    save_checkpoint,
-    unique_state,
-)
+from model.checkpoints.checkpoint import load_checkpoint, save_checkpoint, unique_state
+from model.checkpoints.folder_files import read_json, read_tensors
+from model.checkpoints.shipped import CheckpointError
 from model.training.average import main as average
 from model.training.average import mean_weights
 from tests.kit.tiny_checkpoint import PAIRS, write_tiny_checkpoint

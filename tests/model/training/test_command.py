@@ -5,7 +5,7 @@ import errno
 import pytest
 import torch
 
-from model.checkpoints.checkpoint import CheckpointError
+from model.checkpoints.shipped import CheckpointError
 from model.training.command import Program, command
 
 

@@ -9,14 +9,8 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
-from model.checkpoints.checkpoint import (
-    load_checkpoint,
-    read_json,
-    read_tensors,
-    save_checkpoint,
-    snapshot_file,
-    snapshots,
-)
+from model.checkpoints.checkpoint import load_checkpoint, save_checkpoint, snapshot_file, snapshots
+from model.checkpoints.folder_files import read_json, read_tensors
 from model.explain.removal_file import read_removal
 from model.survey.parallel_text import read_pairs
 from model.training.export import main as export

@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 import torch
 
-from model.checkpoints.checkpoint import METRICS, CheckpointError, write_json
+from model.checkpoints.checkpoint import METRICS
+from model.checkpoints.folder_files import write_json
+from model.checkpoints.shipped import CheckpointError
 from model.training import lease as module
 from model.training.device_checks import compared
 from model.training.lease import PARTS, REPORT, Job, Lease, last_loss, main, trained

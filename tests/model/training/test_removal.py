@@ -10,7 +10,7 @@ import pytest
 import sacrebleu
 import torch
 
-from model.checkpoints.checkpoint import CheckpointError
+from model.checkpoints.shipped import CheckpointError
 from model.explain.ablation_results import ExamplesRemoval
 from model.explain.head_ablation import effects
 from model.explain.removal_file import read_removal, save_removal

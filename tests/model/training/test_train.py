@@ -15,7 +15,8 @@ import numpy as np
 import pytest
 import torch
 
-from model.checkpoints.checkpoint import METRICS, read_tensors, training_runs, write_json
+from model.checkpoints.checkpoint import METRICS, training_runs
+from model.checkpoints.folder_files import read_tensors, write_json
 from model.survey.parallel_text import Pair
 from model.training.average import main as average
 from model.training.card import card

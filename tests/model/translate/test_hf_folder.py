@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from headscope.__main__ import main
-from model.checkpoints.checkpoint import CheckpointError
+from model.checkpoints.shipped import CheckpointError
 from model.paper.search import Search
 from model.trace.trace import Trace
 from model.translate.hf_folder import Purpose, is_foreign, load_foreign

@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 import torch
 
-from model.checkpoints.checkpoint import CheckpointError, load_checkpoint, read_tensors
+from model.checkpoints.checkpoint import load_checkpoint
 from model.checkpoints.export_hf import ExportError, export
+from model.checkpoints.folder_files import read_tensors
+from model.checkpoints.shipped import CheckpointError
 from model.paper.tokenizer import EOS
 from model.survey.parallel_text import Pair
 from model.training.evaluate import evaluate_checkpoint

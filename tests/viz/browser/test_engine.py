@@ -16,12 +16,8 @@ import numpy as np
 import pytest
 import torch
 
-from model.checkpoints.checkpoint import (
-    CONFIG,
-    TOKENIZER,
-    is_single_stack,
-    save_checkpoint,
-)
+from model.checkpoints.checkpoint import TOKENIZER, is_single_stack, save_checkpoint
+from model.checkpoints.folder_files import CONFIG
 from model.checkpoints.shipped import CHECKPOINTS
 from model.explain.examples import read_examples
 from model.explain.head_ablation import effects_of

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from model.checkpoints.checkpoint import CONFIG, read_json
+from model.checkpoints.folder_files import CONFIG, read_json
 from model.checkpoints.shipped import CHECKPOINTS
 from model.explain.block_outputs import block_outputs
 from model.explain.labels_file import read_labels

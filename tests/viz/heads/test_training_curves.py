@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from model.checkpoints.checkpoint import CheckpointError
+from model.checkpoints.shipped import CheckpointError
 from model.explain.growth import GROWN, Growth, growth_of
 from model.explain.growth_file import FILE, read_growth, write_growth
 from model.explain.labels import Label

@@ -13,8 +13,7 @@ import pytest
 from starlette.responses import PlainTextResponse
 from starlette.testclient import TestClient
 
-from model.checkpoints.checkpoint import CheckpointError
-from model.checkpoints.shipped import CHECKPOINTS
+from model.checkpoints.shipped import CHECKPOINTS, CheckpointError
 from viz.server import site_from_memory
 from viz.server.server import MIDDLEWARE, SecurityHeaders
 from viz.server.site_from_memory import MISSING, Hall

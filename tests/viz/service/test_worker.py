@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from model.checkpoints.checkpoint import CheckpointError
+from model.checkpoints.shipped import CheckpointError
 from model.record.intervention import Intervention
 from model.serving.process import WorkerProcess
 from model.serving.queue import RequestQueue
