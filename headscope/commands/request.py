@@ -31,7 +31,7 @@ from model.explain.labels_file import read_labels
 from model.explain.reading import Reading, ReadTrace, read, selected_maps, site_map
 from model.explain.removal_file import read_removal
 from model.explain.self_attribution import SelfAttributions
-from model.paper.search import AS_IN_THE_PAPER, Search
+from model.paper.search import Search
 from model.patching.causal_trace import causal_trace
 from model.patching.patch import patch
 from model.patching.results import CausalTrace, Patched
@@ -289,7 +289,7 @@ class Request:
     def target(self) -> str:
         """The given translation, or that of another search than the default; else empty."""
         own = str(self.arguments.target)
-        if own or self.search == AS_IN_THE_PAPER:
+        if own or self.search == self.translator.search:
             return own
         return self.translator.translate(self.text, search=self.search).text
 

@@ -6,6 +6,7 @@ import io
 import json
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, BinaryIO, TextIO
 
@@ -16,7 +17,7 @@ from headscope.commands.asked import Asked
 from headscope.commands.outputs import TEXT, add_output
 from model.checkpoints.shipped import CHECKPOINTS, CheckpointError, checkpoint_folder
 from model.files import unread, whole_file
-from model.paper.search import AS_IN_THE_PAPER, DecodingError, Sampling, Search
+from model.paper.search import DecodingError, Sampling, Search
 from model.trace.translation import Translation
 from model.translate.devices import DeviceError
 from model.translate.lines import Line, read_lines, translated_lines
@@ -99,21 +100,19 @@ def add_snapshot(parser: argparse.ArgumentParser) -> None:
 
 def add_search_options(parser: argparse.ArgumentParser) -> None:
     """Add the search options that `asked_search` reads."""
-    usual = AS_IN_THE_PAPER
     search = parser.add_argument_group("search")
     search.add_argument(
         "--beam",
         type=int,
-        default=usual.beam,
         metavar="N",
-        help=f"beam width (default: {usual.beam}); 1 decodes greedily",
+        help="beam width; 1 decodes greedily (default: the model's own, 4 for ours)",
     )
     search.add_argument(
         "--length-penalty",
         type=float,
-        default=usual.length_penalty,
         metavar="A",
-        help=f"exponent of the length penalty (default: {usual.length_penalty}); 0 ignores length",
+        help="exponent of the length penalty; 0 ignores length (default: the model's own, 0.6 for "
+        "ours)",
     )
     search.add_argument(
         "--prefix", default="", metavar="TEXT", help="what the translation must begin with"
@@ -156,12 +155,15 @@ def asked_search(arguments: Asked, translator: Translator) -> Search:
     if (arguments.samples or 0) > MOST_SAMPLES:
         raise DecodingError(f"At most {MOST_SAMPLES} samples are drawn; ask for fewer.")
     sampling = {name: value for name, value in options.items() if value is not None}
-    return Search(
+    asked = {
         # A sample is drawn without a beam.
-        beam=AS_IN_THE_PAPER.beam if sampling else arguments.beam,
-        length_penalty=arguments.length_penalty,
-        sampling=Sampling(**sampling) if sampling else None,
-        prefix=translator.prefix(arguments.prefix),
+        "beam": None if sampling else arguments.beam,
+        "length_penalty": arguments.length_penalty,
+        "sampling": Sampling(**sampling) if sampling else None,
+        "prefix": translator.prefix(arguments.prefix),
+    }
+    return replace(
+        translator.search, **{name: value for name, value in asked.items() if value is not None}
     )
 
 

@@ -33,6 +33,7 @@ from model.checkpoints.folder_files import (
     read_weights,
     write_json,
 )
+from model.checkpoints.generation import GENERATION, own_search
 from model.checkpoints.import_hf import (
     TARGET_VOCABULARY,
     VOCABULARY,
@@ -47,6 +48,7 @@ from model.checkpoints.import_hf import (
 from model.checkpoints.shipped import CheckpointError, no_folder
 from model.files import write_folder, write_whole
 from model.paper.config import ConfigError, TransformerConfig
+from model.paper.search import Search
 from model.paper.single_stack import SingleStack, single_stack
 from model.paper.table_tokenizer import TableTokenizer
 from model.paper.tokenizer import Tokenizer, TokenizerError
@@ -89,6 +91,8 @@ class Checkpoint:
     model: Transformer
     tokenizer: Tokenizer
     metrics: dict[str, Any]
+    search: Search
+    """How it writes unless asked for another search."""
 
 
 def save_checkpoint(
@@ -139,6 +143,8 @@ def import_checkpoint(source: Path, directory: Path) -> None:
             torch.equal(value, value.half().float()) for value in loaded.model.state_dict().values()
         )
         save_checkpoint(directory, loaded.model, loaded.tokenizer, bits=16 if exact else 32)
+        if (source / GENERATION).exists():
+            write_json(directory / GENERATION, read_json(own_file(source, GENERATION)))
     except BaseException:
         for file in directory.iterdir():
             file.unlink()
@@ -190,7 +196,7 @@ def load_checkpoint(directory: Path, *, snapshot: int | None = None) -> Checkpoi
         CheckpointError: if a file is missing or damaged, the files do not belong together, or there
             is no such snapshot.
     """
-    return Checkpoint(*_load(directory, Transformer, snapshot))
+    return Checkpoint(*_load(directory, Transformer, snapshot), own_search(directory))
 
 
 def load_single_stack(directory: Path) -> tuple[SingleStack, Tokenizer, dict[str, Any]]:

@@ -6,9 +6,8 @@ before. What else is in a folder, and all other classes, `difference` names.
 """
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
-from itertools import chain
 from pathlib import Path
 from reprlib import repr as shortened
 from typing import Any
@@ -24,6 +23,7 @@ from model.checkpoints.folder_files import (
     read_json,
     read_weights,
 )
+from model.checkpoints.generation import barred_by, generation_settings, unfollowed
 from model.checkpoints.layouts import from_hugging_face, pairs_first
 from model.checkpoints.shipped import CheckpointError
 from model.paper.config import ConfigError, TransformerConfig
@@ -31,7 +31,6 @@ from model.paper.encoding import sinusoidal_table
 from model.paper.table_tokenizer import UNKNOWN, TableTokenizer
 from model.paper.tokenizer import TokenizerError
 
-GENERATION = "generation_config.json"
 SOURCE_MODEL, TARGET_MODEL = "source.spm", "target.spm"
 VOCABULARY, TARGET_VOCABULARY = "vocab.json", "target_vocab.json"
 PICKLE = "pytorch_model.bin"
@@ -117,17 +116,13 @@ def difference(config: Mapping[str, Any], directory: Path) -> str:
     activation = config.get("activation_function", "gelu")
     if not isinstance(activation, str) or activation not in _ACTIVATIONS:
         return f"its activation_function is {activation}"
-    words = [*_words(_generation(directory, config).get("bad_words_ids"))]
-    if any(len(each) > 1 for each in words):
-        return "its bad_words_ids bar sequences of tokens"
-    return ""
+    return unfollowed(generation_settings(directory))
 
 
 def imported_config(directory: Path) -> TransformerConfig:
     """The configuration of an importable folder; CheckpointError if it is damaged."""
     config = read_json(own_file(directory, CONFIG))
     usual = _DEFAULTS[config["model_type"]]
-    generation = _generation(directory, config)
     shares = config.get("share_encoder_decoder_embeddings", True)
     target_size = None if shares else config.get("decoder_vocab_size") or config.get("vocab_size")
     table = read_json(own_file(directory, VOCABULARY))
@@ -144,9 +139,7 @@ def imported_config(directory: Path) -> TransformerConfig:
             raise CheckpointError(
                 f"{directory / CONFIG} is damaged: {shortened(each)} is not the id of a token."
             )
-    barred = {pad, start} - {eos}
-    barred |= {*chain(*_words(generation.get("bad_words_ids")))}
-    barred |= {*chain(*_words([generation.get("suppress_tokens")]))}
+    barred = ({pad, start} | barred_by(generation_settings(directory))) - {eos}
     fields = {
         "vocab_size": config.get("vocab_size"),
         "target_vocab_size": target_size,
@@ -181,18 +174,6 @@ def _number(config: Mapping[str, Any], name: str) -> Any:
 def _token(token_id: Any) -> Any:
     # Some configurations list the one end token.
     return token_id[0] if isinstance(token_id, list) and len(token_id) == 1 else token_id
-
-
-def _generation(directory: Path, config: Mapping[str, Any]) -> Mapping[str, Any]:
-    """How the folder's model writes, which older folders say in config.json."""
-    path = own_file(directory, GENERATION)
-    return read_json(path) if path.exists() else config
-
-
-def _words(listed: Any) -> Iterator[list[int]]:
-    for word in listed if isinstance(listed, list) else ():
-        if isinstance(word, list) and all(type(each) is int for each in word):
-            yield word
 
 
 def imported_tokenizer(directory: Path, config: TransformerConfig) -> TableTokenizer:

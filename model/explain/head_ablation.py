@@ -18,7 +18,7 @@ from model.explain.ablation_results import Effects, MeanEffects, Removal
 from model.explain.examples import example_traces, read_examples
 from model.explain.passes import Own, Passes, rows_together
 from model.paper.decoding import token_log_probs
-from model.paper.search import AS_IN_THE_PAPER, Search
+from model.paper.search import Search
 from model.paper.transformer import Transformer
 from model.record.head_editing import editing_heads
 from model.record.head_edits import HeadEdits, MeanAblation
@@ -139,7 +139,7 @@ def example_means(translator: Translator, folder: Path) -> dict[Site, FloatArray
 
 
 def rewritten(
-    translator: Translator, sentence: str, site: Site, *, search: Search = AS_IN_THE_PAPER
+    translator: Translator, sentence: str, site: Site, *, search: Search | None = None
 ) -> tuple[Translation, ...]:
     """The model's translations without each head of a site, one at a time.
 

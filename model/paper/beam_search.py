@@ -9,14 +9,14 @@ import torch
 from torch import Tensor
 
 from model.paper.decoding import (
+    OWN,
     Hypothesis,
     PartialHypothesis,
     length_limits,
-    length_penalty,
     require_prefix,
     unsayable,
 )
-from model.paper.search import DecodingError, require_alpha
+from model.paper.search import PENALTIES, DecodingError, Rules, require_alpha
 from model.paper.transformer import Transformer
 
 _BLOCK = 128
@@ -36,6 +36,7 @@ def beam_search(
     *sources: Tensor,
     beam: int = 4,
     alpha: float = 0.6,
+    rules: Rules = OWN,
     prefix: Sequence[int] = (),
     max_length: int | None = None,
     keep_distributions: bool = False,
@@ -43,15 +44,16 @@ def beam_search(
 ) -> list[list[Hypothesis]]:
     """The best hypotheses of a beam search, ranked by log P(Y|X) / lp(Y) (section 6.1).
 
-    A sentence's search ends when it has as many finished hypotheses as the beam is wide and no
-    live one can still overtake the best of them: its score would at most be its log-probability
-    so far over the penalty of the length limit. A beam of 1 ends with its first finished
-    hypothesis, as greedy decoding does.
+    By our own rules, a sentence's search ends when it has as many finished hypotheses as the beam
+    is wide and no live one can still overtake the best of them: its score would at most be its
+    log-probability so far over the penalty of the length limit. A beam of 1 ends with its first
+    finished hypothesis, as greedy decoding does.
 
     Args:
         model: in eval mode.
         beam: live hypotheses of each sentence.
         alpha: of the length penalty; 0 ranks by log-probability alone.
+        rules: as in `greedy`.
         prefix: as in `greedy`; the search starts at its end.
         kept_paths: collects every hypothesis the search held or finished, parents first.
 
@@ -69,7 +71,7 @@ def beam_search(
             f"The beam must be between 1 and {(config.output_size - 4) // 2} wide; it is {beam}."
         )
     require_alpha(alpha)
-    limits = length_limits(sources, model, max_length)
+    limits = length_limits(sources, model, rules.most if max_length is None else max_length)
     require_prefix(prefix, config, min(limits))
     beams = [_Beam(limit) for limit in limits]
     active = list(range(len(beams)))
@@ -79,13 +81,24 @@ def beam_search(
     newest = torch.full((len(beams),), config.bos_id, device=device)
     totals = torch.zeros(len(beams), 1, device=device)
     barred = unsayable(config, device)
+
+    def penalty(length: int) -> float:
+        return PENALTIES[rules.penalty](length, alpha)
+
     width = 1
     length = 0
     while active:
         length += 1
         log_probs = model.step(newest, state).float().log_softmax(dim=-1)
         bars = barred if length > len(prefix) else _all_but(prefix[length - 1], barred)
-        candidates = totals[:, :, None] + (log_probs + bars).unflatten(0, (-1, width))
+        costs = log_probs + bars
+        if rules.renormalized:
+            costs = costs.log_softmax(dim=-1)
+        costs = costs.unflatten(0, (-1, width))
+        last = [place for place, sentence in enumerate(active) if beams[sentence].limit == length]
+        if rules.forced_end and last:
+            costs[last] = _all_but(config.eos_id, barred)
+        candidates = totals[:, :, None] + costs
         # Twice the beam, so that `beam` hypotheses remain even if as many end.
         best, order = _largest(candidates.flatten(1), 2 * beam)
         origin_rows = (
@@ -111,10 +124,11 @@ def beam_search(
                     paths[place][origin] if paths[place] else None,
                     log_probs[row] if keep_distributions else None,
                 )
-                if token != config.eos_id:
+                is_cut = length >= search.limit and rules.ends != "best"
+                if token != config.eos_id and not is_cut:
                     live.append((row, path))
                 elif rank < beam:
-                    search.finished.append(path.hypothesis(alpha, config.eos_id))
+                    search.finished.append(path.hypothesis(penalty, config.eos_id))
                 else:
                     continue
                 if kept_paths is not None:
@@ -122,11 +136,12 @@ def beam_search(
             if length >= search.limit:
                 missing = beam - len(search.finished)
                 search.finished.sort(key=_by_score)
-                cut = [path.hypothesis(alpha, config.eos_id) for _, path in live]
+                cut = [path.hypothesis(penalty, config.eos_id) for _, path in live]
                 search.finished += sorted(cut, key=_by_score)[: max(missing, 0)]
                 continue
-            if _is_over(search, live, length_penalty(search.limit, alpha), beam):
-                search.finished.sort(key=_by_score)
+            search.finished.sort(key=_by_score)
+            longest = length if rules.ends == "present" else search.limit
+            if _is_over(search, live, penalty(longest), beam, rules):
                 continue
             still_active.append(sentence)
             kept_sentences.append(place)
@@ -153,9 +168,13 @@ def _by_score(hypothesis: Hypothesis) -> float:
 
 
 def _is_over(
-    search: _Beam, live: list[tuple[int, PartialHypothesis]], longest: float, beam: int
+    search: _Beam,
+    live: list[tuple[int, PartialHypothesis]],
+    longest: float,
+    beam: int,
+    rules: Rules,
 ) -> bool:
-    """Whether no live hypothesis can win; `longest` is the length penalty at the limit."""
+    """Whether no live hypothesis can win; `longest` is the length penalty of the longest."""
     # A prefix that ends with the end token leaves no live hypothesis.
     if not live:
         return True
@@ -163,7 +182,8 @@ def _is_over(
         return False
     # The likeliest comes first. Each further token lowers its log-probability or leaves it.
     reachable = live[0][1].total / longest
-    return beam == 1 or max(each.score for each in search.finished) >= reachable
+    standing = search.finished[0 if rules.ends == "best" else beam - 1]
+    return beam == 1 or rules.ends == "full" or standing.score >= reachable
 
 
 def _largest(values: Tensor, count: int) -> tuple[Tensor, Tensor]:

@@ -16,11 +16,13 @@ from torch import Tensor
 from model.brief import Brief
 from model.paper.config import TransformerConfig
 from model.paper.decoding_cache import DecodingState
-from model.paper.search import DecodingError, Sampling, require_alpha
+from model.paper.search import PENALTIES, DecodingError, Rules, Sampling, require_alpha
 from model.paper.transformer import Transformer
 
 EXTRA_LENGTH = 50
 """A translation may be this many tokens longer than its source (section 6.1)."""
+
+OWN = Rules()
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,22 +78,17 @@ class PartialHypothesis(Brief):
             node = node.parent
         return steps[::-1]
 
-    def hypothesis(self, alpha: float, eos_id: int) -> Hypothesis:
-        """The decoded sentence."""
+    def hypothesis(self, penalty: Callable[[int], float], eos_id: int) -> Hypothesis:
+        """The decoded sentence; `penalty` is that of a length."""
         steps = self.steps()
         distributions = [step.distribution for step in steps if step.distribution is not None]
         return Hypothesis(
             tuple(step.token for step in steps),
             tuple(step.log_prob for step in steps),
-            self.total / length_penalty(len(steps), alpha),
+            self.total / penalty(len(steps)),
             self.token == eos_id,
             torch.stack(distributions) if distributions else None,
         )
-
-
-def length_penalty(length: int, alpha: float) -> float:
-    """((5 + |Y|) / 6)^α (Wu et al. 2016, equation 14), with α = 0.6 in section 6.1."""
-    return float(((5 + length) / 6) ** alpha)
 
 
 @torch.inference_mode()
@@ -99,6 +96,7 @@ def greedy(
     model: Transformer,
     *sources: Tensor,
     alpha: float = 0.6,
+    rules: Rules = OWN,
     prefix: Sequence[int] = (),
     max_length: int | None = None,
     keep_distributions: bool = False,
@@ -110,6 +108,7 @@ def greedy(
         sources: (batch, source), padded token ids with an end token; give several to leave
             sentences of different lengths unpadded.
         alpha: of the length penalty in the score; it does not change the tokens.
+        rules: of the search; a length limit given here goes before theirs.
         prefix: token ids that every sentence must begin with.
         max_length: most tokens; None allows each sentence its source's length + 50.
         keep_distributions: whether to keep every step's log-probabilities.
@@ -117,7 +116,7 @@ def greedy(
     Raises:
         DecodingError: if no translation can begin with the prefix, or it is too long.
     """
-    limits = length_limits(sources, model, max_length)
+    limits = length_limits(sources, model, rules.most if max_length is None else max_length)
     state = model.start(*sources)
     return _follow(
         model,
@@ -125,6 +124,7 @@ def greedy(
         limits,
         lambda choices, _: choices.argmax(dim=-1),
         alpha,
+        rules,
         prefix,
         keep_distributions,
     )
@@ -136,6 +136,7 @@ def sample(
     *sources: Tensor,
     sampling: Sampling,
     alpha: float = 0.6,
+    rules: Rules = OWN,
     prefix: Sequence[int] = (),
     max_length: int | None = None,
     keep_distributions: bool = False,
@@ -145,7 +146,7 @@ def sample(
     With a seed, a sentence's samples depend neither on the batch nor on their number. Other
     arguments, and errors, are those of `greedy`.
     """
-    limits = length_limits(sources, model, max_length)
+    limits = length_limits(sources, model, rules.most if max_length is None else max_length)
     state = model.start(*sources)
     n_samples = sampling.n_samples
     sentences = torch.arange(len(limits), device=sources[0].device).repeat_interleave(n_samples)
@@ -173,6 +174,7 @@ def sample(
         [limits[sentence] for sentence in sentences.tolist()],
         draw,
         alpha,
+        rules,
         prefix,
         keep_distributions,
     )
@@ -204,12 +206,14 @@ def _follow(
     limits: list[int],
     choose: Callable[[Tensor, list[int]], Tensor],
     alpha: float,
+    rules: Rules,
     prefix: Sequence[int],
     keep_distributions: bool,
 ) -> list[Hypothesis]:
     """A hypothesis for each row; `choose` takes tokens from the log-probabilities of rows."""
     config = model.config
     require_alpha(alpha)
+    penalty = PENALTIES[rules.penalty]
     require_prefix(prefix, config, min(limits))
     tokens: list[list[int]] = [[] for _ in limits]
     log_probs: list[list[float]] = [[] for _ in limits]
@@ -218,6 +222,7 @@ def _follow(
     device = model.output.weight.device
     newest = torch.full((len(limits),), config.bos_id, device=device)
     barred = unsayable(config, device)
+    ends = torch.tensor(limits, device=device) - 1
     while active:
         step_log_probs = model.step(newest, state).float().log_softmax(dim=-1)
         length = len(tokens[active[0]])
@@ -225,6 +230,8 @@ def _follow(
             newest = torch.full_like(newest, prefix[length])
         else:
             newest = choose(step_log_probs + barred, active)
+            if rules.forced_end:
+                newest = newest.masked_fill(ends[active] == length, config.eos_id)
         newest_log_probs = step_log_probs.gather(1, newest[:, None])[:, 0].tolist()
         stays = []
         for row, (sentence, token) in enumerate(zip(active, newest.tolist(), strict=True)):
@@ -243,7 +250,7 @@ def _follow(
         Hypothesis(
             tuple(ids),
             tuple(each),
-            sum(each) / length_penalty(len(each), alpha),
+            sum(each) / penalty(len(each), alpha),
             ids[-1] == config.eos_id,
             torch.stack(distributions) if distributions else None,
         )

@@ -2,7 +2,7 @@
 
 import math
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any, TypeGuard
@@ -46,6 +46,41 @@ class Sampling:
             raise DecodingError(f"top_p must lie above 0 and at most 1; it is {self.top_p!r}.")
 
 
+def length_penalty(length: int, alpha: float) -> float:
+    """((5 + |Y|) / 6)^α (Wu et al. 2016, equation 14), with α = 0.6 in section 6.1."""
+    return float(((5 + length) / 6) ** alpha)
+
+
+PENALTIES: dict[str, Callable[[int, float], float]] = {
+    "wu": length_penalty,
+    # The mean log-probability of a token, for α = 1.
+    "power": lambda length, alpha: float(length**alpha),
+}
+"""What a log-probability is divided by, for a score, by its name in Rules: of |Y| and α."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rules:
+    """How a search ranks and ends, beside its width and α; the defaults are Headscope's own.
+
+    Attributes:
+        penalty: a name in PENALTIES.
+        ends: when a beam search with as many finished hypotheses as it is wide ends. "best": when
+            no live one can overtake the best of them; "full": at once; "worst": when no live one
+            can overtake the last of them, however long it becomes; "present": nor at the length it
+            has now. Except for "best", what the length limit cuts counts as finished.
+        renormalized: whether scores share out the probability of what is never written.
+        forced_end: whether the last token before the length limit is the end token, at no cost.
+        most: tokens of a translation at most; None for those of its source and 50 more.
+    """
+
+    penalty: str = "wu"
+    ends: str = "best"
+    renormalized: bool = False
+    forced_end: bool = False
+    most: int | None = None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Search:
     """The method of decoding: beam search, greedy or sampling.
@@ -59,6 +94,7 @@ class Search:
         sampling: sample instead of searching; `beam` then has no effect.
         prefix: token ids that the translation must begin with, from `Translator.prefix`; if the end
             token is their last, they are the whole translation.
+        rules: how it ranks and ends.
 
     Raises:
         DecodingError: if a value is impossible.
@@ -68,11 +104,13 @@ class Search:
     length_penalty: float = 0.6
     sampling: Sampling | None = None
     prefix: Sequence[int] = ()
+    rules: Rules = Rules()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "beam", _whole(self.beam, "The beam", 1))
         require_alpha(self.length_penalty)
         require("sampling", self.sampling, Sampling | None)
+        require("rules", self.rules, Rules)
         try:
             prefix = tuple(operator.index(token_id) for token_id in self.prefix)
         except TypeError:
@@ -83,6 +121,10 @@ class Search:
                 "Translator.prefix."
             )
         object.__setattr__(self, "prefix", prefix)
+
+    def penalty(self, length: int) -> float:
+        """What the log-probability of so many tokens is divided by."""
+        return PENALTIES[self.rules.penalty](length, self.length_penalty)
 
 
 def require_alpha(alpha: object) -> None:

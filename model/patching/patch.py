@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from model.paper.decoding import token_log_probs
-from model.paper.search import AS_IN_THE_PAPER, Search
+from model.paper.search import Search
 from model.patching.results import Pairs, Patched
 from model.record.intervention import Intervention
 from model.record.patches import Patch, PatchError, activation_of, side_of
@@ -37,7 +37,7 @@ def patch(
     parts: Parts,
     *,
     target: str | None = None,
-    search: Search = AS_IN_THE_PAPER,
+    search: Search | None = None,
 ) -> Patched:
     """A sentence's run with activations of another sentence in it, and the translation of that.
 
@@ -87,7 +87,7 @@ class SentencePair:
         other: str,
         *,
         target: str | None = None,
-        search: Search = AS_IN_THE_PAPER,
+        search: Search | None = None,
         own: Trace | None = None,
         given: Trace | None = None,
     ) -> None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import BinaryIO
 
 from model.brief import Brief
-from model.paper.search import AS_IN_THE_PAPER, DecodingError, Search
+from model.paper.search import DecodingError, Search
 from model.paper.tokenizer import normalize
 from model.trace.translation import Translation
 from model.translate.searching import TOGETHER, TranslatingModel
@@ -54,7 +54,7 @@ def translated_lines(
     model: TranslatingModel,
     arriving: Iterable[Sequence[bytes]],
     *,
-    search: Search = AS_IN_THE_PAPER,
+    search: Search | None = None,
 ) -> Iterator[Line]:
     """Every line in its order, translated with others that have arrived.
 
@@ -86,7 +86,7 @@ def _text(line: bytes) -> str:
 
 
 def _translated(
-    model: TranslatingModel, texts: Sequence[str], number: int, search: Search
+    model: TranslatingModel, texts: Sequence[str], number: int, search: Search | None
 ) -> Iterator[Line]:
     refused: dict[int, str] = {}
     wanted = [place for place, text in enumerate(texts) if normalize(text)]

@@ -5,7 +5,8 @@ from typing import cast
 import numpy as np
 import torch
 
-from model.paper.decoding import Hypothesis, PartialHypothesis, length_penalty, unsayable
+from model.paper.decoding import Hypothesis, PartialHypothesis, unsayable
+from model.paper.search import Search
 from model.trace.attention_map import FloatArray
 from model.trace.translation import LIKELIEST, DecodingStep, Fate, SearchNode, Translation
 from model.translate.sentences import ModelWithVocabulary
@@ -42,7 +43,7 @@ def search_nodes(
     paths: list[PartialHypothesis],
     results: list[Hypothesis],
     *,
-    alpha: float,
+    search: Search,
 ) -> tuple[SearchNode, ...]:
     """The tree of a search, parents first: its paths in that order, its results best first."""
     places = {id(path): place for place, path in enumerate(paths)}
@@ -66,7 +67,7 @@ def search_nodes(
             fate, ended = "pruned", min(step + 1, max(depths))
         if path.token == eos_id or rank is not None:
             fate, ended = "finished" if path.token == eos_id else "cut", step
-            score = path.total / length_penalty(step + 1, alpha)
+            score = path.total / search.penalty(step + 1)
         nodes.append(
             SearchNode(
                 parent=parents[place],

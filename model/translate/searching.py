@@ -9,7 +9,7 @@ from model.arguments import checked_methods
 from model.paper.beam_search import beam_search
 from model.paper.decoding import EXTRA_LENGTH, Hypothesis, PartialHypothesis, greedy, sample
 from model.paper.linear import multiplies_rows_apart
-from model.paper.search import AS_IN_THE_PAPER, Search
+from model.paper.search import Search
 from model.record.head_editing import TextsRead, reading_texts
 from model.record.intervention import UNCHANGED, Intervention, PositionEdit
 from model.record.mask_editing import intervening
@@ -28,7 +28,8 @@ class TranslatingModel(ModelWithVocabulary):
     Its methods share these arguments:
 
         text: a sentence.
-        search: the method of decoding; its prefix is the beginning of the translation.
+        search: the method of decoding; its prefix is the beginning of the translation. None for the
+            model's own, `self.search`.
         under: the intervention; the model runs under it.
 
     and these errors:
@@ -49,7 +50,7 @@ class TranslatingModel(ModelWithVocabulary):
         self,
         text: str,
         *,
-        search: Search = ...,
+        search: Search | None = ...,
         under: Intervention = ...,
         keep_distributions: bool = ...,
     ) -> Translation: ...
@@ -59,7 +60,7 @@ class TranslatingModel(ModelWithVocabulary):
         self,
         text: list[str] | tuple[str, ...],
         *,
-        search: Search = ...,
+        search: Search | None = ...,
         under: Intervention = ...,
         keep_distributions: bool = ...,
     ) -> list[Translation]: ...
@@ -68,7 +69,7 @@ class TranslatingModel(ModelWithVocabulary):
         self,
         text: str | Sequence[str],
         *,
-        search: Search = AS_IN_THE_PAPER,
+        search: Search | None = None,
         under: Intervention = UNCHANGED,
         keep_distributions: bool = False,
     ) -> Translation | list[Translation]:
@@ -92,7 +93,7 @@ class TranslatingModel(ModelWithVocabulary):
         self,
         text: str,
         *,
-        search: Search = AS_IN_THE_PAPER,
+        search: Search | None = None,
         under: Intervention = UNCHANGED,
         keep_distributions: bool = False,
     ) -> list[Translation]:
@@ -103,9 +104,10 @@ class TranslatingModel(ModelWithVocabulary):
         return self._decoded(text, search, under, keep_distributions)
 
     def decode(
-        self, text: str, *, search: Search = AS_IN_THE_PAPER, under: Intervention = UNCHANGED
+        self, text: str, *, search: Search | None = None, under: Intervention = UNCHANGED
     ) -> Decoding:
         """The translation of `translate`, bit for bit, with a record of its decoding."""
+        search = search or self.search
         ids = self._source_ids(text, under)
         room = self._room(len(ids), under.positions)
         paths: list[PartialHypothesis] = []
@@ -118,14 +120,14 @@ class TranslatingModel(ModelWithVocabulary):
         return Decoding(
             translation=best,
             steps=decoding_steps(self, best, n_forced=len(search.prefix)),
-            nodes=search_nodes(self, paths, results, alpha=search.length_penalty),
+            nodes=search_nodes(self, paths, results, search=search),
         )
 
     def translate_batch(
         self,
         texts: Sequence[str],
         *,
-        search: Search = AS_IN_THE_PAPER,
+        search: Search | None = None,
         under: Intervention = UNCHANGED,
         exact: bool = True,
     ) -> list[Translation]:
@@ -139,6 +141,7 @@ class TranslatingModel(ModelWithVocabulary):
         Where `exact` is False, rounding keeps no texts apart: scores may differ from those of
         `translate` in their last digits, and so may a translation where two are equally likely.
         """
+        search = search or self.search
         several = len(texts) > 1 and under == UNCHANGED
         if several and not exact:
             return self._translate_together(texts, search)
@@ -178,12 +181,12 @@ class TranslatingModel(ModelWithVocabulary):
         return [translations[place] for place in range(len(texts))]
 
     def _decoded(
-        self, text: str, search: Search, under: Intervention, keep_distributions: bool
+        self, text: str, search: Search | None, under: Intervention, keep_distributions: bool
     ) -> list[Translation]:
         ids = self._source_ids(text, under)
         room = self._room(len(ids), under.positions)
         with intervening([under], sites=self.sites):
-            results = self._decode([[ids]], search, keep_distributions, room)[0]
+            results = self._decode([[ids]], search or self.search, keep_distributions, room)[0]
         return [self._translation(text, ids, hypothesis) for hypothesis in results]
 
     def _decode(
@@ -214,6 +217,7 @@ class TranslatingModel(ModelWithVocabulary):
         tensors = [torch.tensor(each, device=self.device) for each in sources]
         options: dict[str, Any] = {
             "alpha": search.length_penalty,
+            "rules": search.rules,
             "prefix": search.prefix,
             "max_length": max_length,
             "keep_distributions": keep_distributions,

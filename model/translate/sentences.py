@@ -9,6 +9,7 @@ import torch
 from model.arguments import checked_methods
 from model.paper.encoding import PositionalEncoding
 from model.paper.linear import pack_linears
+from model.paper.search import AS_IN_THE_PAPER, Search
 from model.paper.tokenizer import Tokenizer, normalize
 from model.paper.transformer import Transformer
 from model.record.intervention import UNCHANGED, Intervention, ordered
@@ -27,6 +28,7 @@ class ModelWithVocabulary:
 
     Attributes:
         sites: every attention of the model, in the order of sites.
+        search: how it writes unless asked for another search.
     """
 
     def __init__(
@@ -37,12 +39,14 @@ class ModelWithVocabulary:
         device: torch.device | str = "cpu",
         metrics: dict[str, Any] | None = None,
         name: str = "",
+        search: Search = AS_IN_THE_PAPER,
     ) -> None:
         self.device = torch.device(device)
         self.model = model.eval().to(self.device)
         self.tokenizer = tokenizer
         self.metrics = metrics or {}
         self.name = name
+        self.search = search
         self.sites = install_taps(self.model)
         pack_linears(self.model)
 

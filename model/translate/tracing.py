@@ -12,7 +12,7 @@ from model.arguments import checked_methods
 from model.brief import Brief
 from model.paper.decoding import token_log_probs
 from model.paper.linear import multiplies_rows_apart
-from model.paper.search import AS_IN_THE_PAPER, Search
+from model.paper.search import Search
 from model.record.head_editing import TextsRead, reading_texts
 from model.record.intervention import UNCHANGED, Intervention
 from model.record.mask_editing import SentenceLengths, intervening
@@ -54,7 +54,7 @@ class TracedModel(TranslatingModel):
         text: str,
         target: str | None = ...,
         *,
-        search: Search = ...,
+        search: Search | None = ...,
         under: Intervention = ...,
     ) -> Trace: ...
 
@@ -64,7 +64,7 @@ class TracedModel(TranslatingModel):
         text: list[str] | tuple[str, ...],
         target: Sequence[str] | None = ...,
         *,
-        search: Search = ...,
+        search: Search | None = ...,
         under: Intervention = ...,
     ) -> Iterator[Trace]: ...
 
@@ -73,7 +73,7 @@ class TracedModel(TranslatingModel):
         text: str | Sequence[str],
         target: str | Sequence[str] | None = None,
         *,
-        search: Search = AS_IN_THE_PAPER,
+        search: Search | None = None,
         under: Intervention = UNCHANGED,
     ) -> Trace | Iterator[Trace]:
         """The attention of every head on a sentence, or on each of several as they are asked for.
@@ -107,7 +107,7 @@ class TracedModel(TranslatingModel):
         self,
         texts: Sequence[str],
         targets: Sequence[str] | None,
-        search: Search,
+        search: Search | None,
         under: Intervention,
     ) -> Iterator[Trace]:
         if targets is not None:
@@ -116,7 +116,7 @@ class TracedModel(TranslatingModel):
             return
         for start in range(0, len(texts), TOGETHER):
             some = list(texts[start : start + TOGETHER])
-            if (search, under) == (AS_IN_THE_PAPER, UNCHANGED):
+            if search in (None, self.search) and under == UNCHANGED:
                 yield from self.traces(some)
             else:
                 for each in self.translate(some, search=search, under=under):
@@ -192,7 +192,7 @@ class TracedModel(TranslatingModel):
         texts: Sequence[str],
         targets: Sequence[str | Translation] | None = None,
         *,
-        search: Search = AS_IN_THE_PAPER,
+        search: Search | None = None,
         under: Intervention | Sequence[Intervention] = UNCHANGED,
     ) -> BatchTrace:
         """Traces of several sentences, padded to one length and recorded in one pass.
@@ -228,7 +228,7 @@ class TracedModel(TranslatingModel):
             )
         sources = [self._source_ids(text, own) for text, own in zip(texts, each, strict=True)]
         if targets is None:
-            predicted = self._written(sources, each, search)
+            predicted = self._written(sources, each, search or self.search)
         else:
             predicted = [
                 self._target_ids(target) if isinstance(target, str) else list(target.token_ids)

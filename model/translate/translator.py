@@ -220,4 +220,11 @@ def load(
     if snapshot is not None:
         # It describes the whole training; the first steps may not have seen that sentence yet.
         metrics = {name: value for name, value in metrics.items() if name != "longest"}
-    return Translator(loaded.model, loaded.tokenizer, device=on, metrics=metrics, name=path.name)
+    return Translator(
+        loaded.model,
+        loaded.tokenizer,
+        device=on,
+        metrics=metrics,
+        name=path.name,
+        search=loaded.search,
+    )

@@ -116,7 +116,7 @@ def save_marian(
     if steps:
         _learn(model, tokenizer, steps)
     settings = {"bad_words_ids": [[pad]], "num_beams": 4, "max_length": 60, **specials}
-    model.generation_config.update(**settings, **(generation or {}))
+    model.generation_config.update(**{**settings, **(generation or {})})
     model.save_pretrained(folder, max_shard_size=shard)
     return model, tokenizer
 

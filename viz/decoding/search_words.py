@@ -28,7 +28,7 @@ def comparison_words(one: Decoding, other: Decoding, a: Search, b: Search) -> st
         return "Both searches find the same translation."
     gap = one.ranked[0].log_prob - other.ranked[0].log_prob
     words = likelier(names[0], names[1], gap)
-    if a.length_penalty == b.length_penalty:
+    if (a.length_penalty, a.rules.penalty) == (b.length_penalty, b.rules.penalty):
         return words
     return f"{words} Their scores are not comparable, because the length penalties differ."
 

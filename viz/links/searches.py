@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import astuple, dataclass, replace
 
-from model.paper.search import Sampling, Search
+from model.paper.search import AS_IN_THE_PAPER, Sampling, Search
 from viz.draw.constants import CONSTANTS
 from viz.links.head_refs import SwitchedOff
 from viz.links.link_interventions import Changes
@@ -45,8 +45,13 @@ class Settings:
     seed: int = _NUMBERS["seed"][1]
     samples: int = _NUMBERS["samples"][1]
 
-    def search(self, prefix: Sequence[int] = ()) -> Search:
-        """The search for the model, with a prefix to begin with."""
+    def search(self, prefix: Sequence[int] = (), own: Search = AS_IN_THE_PAPER) -> Search:
+        """The search for the model, with a prefix to begin with.
+
+        Until somebody changes a setting, it is the model's own.
+        """
+        if self == USUAL:
+            return replace(own, prefix=tuple(prefix))
         sampling = None
         if self.how == "sampling":
             sampling = Sampling(
@@ -94,6 +99,8 @@ def of_every_width(search: Search) -> list[Search]:
 def search_name(search: Search) -> str:
     """The name of a search, with its settings."""
     penalty = f"length penalty {search.length_penalty:g}"
+    if search.rules.penalty == "power":
+        penalty = f"score = log-probability / length^{search.length_penalty:g}"
     sampling = search.sampling
     if sampling is None:
         name = "Greedy decoding" if search.beam == 1 else f"Beam of {search.beam}"
@@ -180,16 +187,6 @@ class SearchView(SwitchedOff):
     def changes(self) -> Changes:
         """The changes to the model."""
         return Changes(self.mask, self.off)
-
-    @property
-    def search(self) -> Search:
-        """The search."""
-        return self.settings.search(self.prefix)
-
-    @property
-    def free(self) -> Search:
-        """The same search without forced words."""
-        return self.settings.search()
 
     @property
     def settings(self) -> Settings:

@@ -54,7 +54,7 @@ def begins_as_forced(question: OfModel, view: SearchView) -> bool:
     """Whether the target sentence begins with the forced words, or there is none."""
     if not question.target:
         return True
-    return begun(question, view.free).prefix[: len(view.prefix)] == view.prefix
+    return begun(question, free_search(question, view)).prefix[: len(view.prefix)] == view.prefix
 
 
 def keep_fitting(question: OfModel, view: SearchView) -> None:
@@ -71,6 +71,11 @@ def keep_fitting(question: OfModel, view: SearchView) -> None:
         address.note("mask", f"{error} The model's own masks are used.")
 
 
+def free_search(question: OfModel, view: SearchView) -> Search:
+    """The search that the settings ask of the model, without forced words."""
+    return view.settings.search(own=session.translator(question.checkpoint).search)
+
+
 def begun(question: OfModel, search: Search) -> Search:
     """The search; a typed translation leaves it nothing to write."""
     if not question.target:
@@ -84,7 +89,9 @@ def decode(question: OfModel) -> tuple[Search, Decoded]:
     view = address.read(SearchView)
     # Forced words either continue a target sentence that they leave, or are part of it.
     is_in_target = question.target and begins_as_forced(question, view)
-    search = view.search if view.taken and not is_in_target else begun(question, view.free)
+    free = free_search(question, view)
+    forced = view.taken and not is_in_target
+    search = replace(free, prefix=view.prefix) if forced else begun(question, free)
     try:
         return search, session.ask(question.decode(search, view.changes.under))
     except DecodingError as error:
@@ -99,7 +106,7 @@ def show_differences(question: OfModel, view: SearchView, decoded: Decoded) -> N
     """The translation with and without changes to the model, and with and without forced words."""
     # Always there, so that what follows keeps its place and its state.
     with st.container(key=KEYS("words")):
-        free = begun(question, view.free)
+        free = begun(question, free_search(question, view))
         before = decoded
         if view.taken:
             before = session.ask(question.decode(free, view.changes.under))

@@ -5,7 +5,6 @@ from dataclasses import fields, replace
 
 import streamlit as st
 
-from model.paper.search import AS_IN_THE_PAPER
 from viz.browser.kept import Kept, nothing
 from viz.compare.view import VIEW as COMPARE
 from viz.compare.view import CompareView
@@ -19,6 +18,7 @@ from viz.pages.decoded import (
     asked_of,
     decode,
     forget_forced,
+    free_search,
     keep_fitting,
     show_differences,
 )
@@ -83,9 +83,10 @@ def within(
         searched = replace(asked.question, target="") if asked.view.searches else asked.question
         with stage.picture():
             # The pictures of a search have its name as their title.
-            named = asked.view.searches or asked.view.free == AS_IN_THE_PAPER
-            if not named and not stage.is_on():
-                st.caption(escape_markdown(search_name(asked.view.free)))
+            free = free_search(asked.question, asked.view)
+            own = session.translator(asked.question.checkpoint).search
+            if not asked.view.searches and free != own and not stage.is_on():
+                st.caption(escape_markdown(search_name(free)))
             show_differences(searched, asked.view, asked.decoded)
             show(asked)
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import streamlit as st
 
-from model.paper.search import AS_IN_THE_PAPER, Search
+from model.paper.search import Search
 from model.trace.attention_map import AttentionKind
 from model.trace.translation import Decoding, SearchNode
 from viz.browser.branches import branches
@@ -95,7 +95,7 @@ def show_hypotheses(
     """The hypotheses that ended, each with its score and a button to study it."""
     texts = [text_of(question, decoding, node) for node in decoding.ranked]
     for rank, (node, text) in enumerate(zip(decoding.ranked, texts, strict=True)):
-        target = target_of(node, text, view, search)
+        target = target_of(question, node, text, view, search)
         studied = question.target == target
         with st.container(horizontal=True, vertical_alignment="center", key=KEYS("found", rank)):
             st.html(hypothesis_html(str(rank + 1), node, text, texts[0]))
@@ -169,16 +169,19 @@ def study_clicked(
                 return
         if node.rank is None:
             return
-        target = target_of(node, text_of(question, decoding, node), view, search)
+        target = target_of(question, node, text_of(question, decoding, node), view, search)
         if target is not None:
             address.change(target=target)
 
     handle_clicks(TREE, study)
 
 
-def target_of(node: SearchNode, text: str, view: DecodingView, search: Search) -> str | None:
+def target_of(
+    question: OfModel, node: SearchNode, text: str, view: DecodingView, search: Search
+) -> str | None:
     """The target that makes every page show a hypothesis; None for one without any words."""
-    if node.rank == 0 and search == AS_IN_THE_PAPER and not view.changes:
+    own = session.translator(question.checkpoint).search
+    if node.rank == 0 and search == own and not view.changes:
         # The model's own translation needs no target.
         return ""
     return text.strip() or None

@@ -14,6 +14,7 @@ from viz.draw.labels import escape_markdown
 from viz.links.searches import (
     MOST_SAMPLES,
     RANGES,
+    USUAL,
     WAYS,
     WIDEST,
     SearchView,
@@ -35,13 +36,16 @@ OTHER = "second"
 
 def show_settings(view: SearchView, model: Translator, mark: str = "") -> None:
     """The button that names the search; in it, `choose_search`."""
-    name = mark + search_name(view.free) + view.changes.name
+    name = mark + search_name(view.settings.search(own=model.search)) + view.changes.name
     with st.popover(name, icon=":material/tune:", key=address.key("search-settings")):
         choose_search(view, model)
 
 
 def choose_search(view: SearchView, model: Translator) -> None:
     """The widgets of a search's settings, and of heads to switch off."""
+    if model.search != USUAL.search():
+        own = search_name(model.search)
+        st.caption(escape_markdown(f"Until you change a setting, the model's own: {own}."))
     choose(view.settings)
     choose_heads(
         "Heads switched off",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from model.paper.search import Search
 from model.trace.attention_map import AttentionKind
 from viz.decoding.steps import OneStep
 from viz.heads.every_head import EveryHead
@@ -52,7 +51,7 @@ def _close_up(place: Place, figure: Figure, question: Question) -> Iterator[Pict
             trace.source,
         )
     elif place.at == "next" and not target:
-        search = Search()
+        search = session.translator(question.checkpoint).search
         decoded = session.ask(question.decode(search))
         if place.step < len(decoded.decoding.steps):
             yield OneStep(decoded.decoding, decoded.trace, search, place.step)

@@ -5,10 +5,9 @@ values of a payload of that name in payloads.json.
 """
 
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
-from model.paper.search import Search
 from model.record.head_edits import Gate
 from model.record.intervention import UNCHANGED, Intervention
 from model.trace.attention_map import AttentionKind, Site, Tokens
@@ -100,7 +99,8 @@ def _next(question: OfModel, asked: Mapping[str, Any]) -> dict[str, Any]:
 def _instead(question: OfModel, asked: Mapping[str, Any]) -> dict[str, Any]:
     trace = session.ask(question.record)
     prefix = (*trace.predictions.ids[: _step(trace, asked)], _number(asked, "id"))
-    decoded = session.ask(question.decode(Search(prefix=prefix)))
+    own = session.translator(question.checkpoint).search
+    decoded = session.ask(question.decode(replace(own, prefix=prefix)))
     written = decoded.trace.predictions
     return {"text": decoded.trace.text, "words": _words(written), "tokens": axis_texts(written)}
 

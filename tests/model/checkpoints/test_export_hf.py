@@ -12,12 +12,11 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-import model.paper.decoding
 from headscope.__main__ import main
 from model.checkpoints.checkpoint import load_checkpoint, save_checkpoint, save_snapshots
 from model.checkpoints.export_hf import ExportError, hugging_face_state
 from model.paper.config import TransformerConfig
-from model.paper.search import Search
+from model.paper.search import Rules, Search
 from model.paper.tokenizer import BOS, EOS, UNK, normalize
 from model.paper.transformer import Transformer
 from model.translate.translator import Translator, load
@@ -109,11 +108,11 @@ def test_without_length_penalty_translations_are_the_same(exported, beam):
 
 
 @pytest.mark.slow
-def test_to_its_end_generate_is_our_search_with_their_length_penalty(exported, monkeypatch):
-    monkeypatch.setattr(model.paper.decoding, "length_penalty", lambda length, alpha: length**alpha)
+def test_to_its_end_generate_is_our_search_with_their_length_penalty(exported):
+    search = Search(rules=Rules(penalty="power"))
     for text in exported.sentences:
         found = exported.translate(text, early_stopping="never")
-        assert found == exported.ours.translate(text).text
+        assert found == exported.ours.translate(text, search=search).text
 
 
 @pytest.mark.slow

@@ -5,6 +5,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import numpy as np
@@ -14,12 +15,13 @@ import torch
 from headscope.__main__ import main
 from model.checkpoints.checkpoint import language_pair, load_checkpoint, read_config
 from model.checkpoints.export_hf import hugging_face_state
+from model.checkpoints.generation import GENERATION
 from model.checkpoints.import_hf import is_importable
 from model.checkpoints.shipped import CheckpointError
 from model.contrast.logit_terms import logit_terms
 from model.contrast.pairs import next_likeliest, pair_of
 from model.explain.block_outputs import offer_on
-from model.paper.search import Search
+from model.paper.search import AS_IN_THE_PAPER, Rules, Search
 from model.translate.text_models import is_reader
 from model.translate.translator import Translator, load
 from tests.kit.foreign_folders import save_foreign
@@ -48,6 +50,51 @@ ODD = (
     *("▁under▁score <0x41>", ">>ces<< The cat", ">>xyz<< The cat", ">> a << b", "a >>ces<< b"),
     *("1.234,5 %", "\u2028a", "q", "<s> and [MASK]"),
 )
+FRAGMENTS = (
+    *ODD[1:-4],
+    *("The cat", "eats", "Der Hund", "ß", "İI", "\u00a0", "\u3000", "\r\n", "\x0b", "\x1f", "\x7f"),
+    *(
+        "👩‍👩‍👧",
+        "🇩🇪",
+        "e\u0301\u0323",
+        "नमस्ते",
+        "ไทย",
+        "𝔘𝔫",
+        "\u202eabc",
+        "½",
+        "＂ｆｕｌｌ＂",
+        "''",
+        '"',
+        "„“",
+    ),
+    *(
+        "<",
+        ">>",
+        "<<",
+        "</",
+        "&amp;",
+        "\\n",
+        "%s",
+        "{}",
+        "$x$",
+        "*a*",
+        "_b_",
+        "‰",
+        "¿",
+        "…",
+        "—",
+        "\ufffd",
+    ),
+)
+
+
+def odd_texts() -> list[str]:
+    """500 of one to five fragments, with and without spaces between them."""
+    draw = Random(7)
+    return [
+        draw.choice(("", " ", "\t")).join(draw.choices(FRAGMENTS, k=draw.randint(1, 5)))
+        for _ in range(500)
+    ]
 
 
 class Opened:
@@ -119,7 +166,7 @@ def test_in_a_padded_batch_logits_are_theirs(opened):
 
 def test_ids_and_texts_are_those_of_their_tokenizer(opened):
     own, theirs = opened.ours.tokenizer, opened.tokenizer
-    for text in (*ODD, *(text for pair in PAIRS for text in pair)):
+    for text in (*ODD, *odd_texts(), *(text for pair in PAIRS for text in pair)):
         assert [*own.encode(text), 0] == theirs(text).input_ids, text
         assert [*own.target.encode(text), 0] == theirs(text_target=text).input_ids, text
     for _, german in PAIRS:
@@ -133,22 +180,63 @@ def test_marks_in_a_text_are_letters(opened):
     assert not special & {*opened.ours.tokenizer.encode("a </s> b <pad>")}
 
 
-@pytest.mark.parametrize("beam", [1, 4])
-def test_translations_are_those_of_generate(trained, beam):
-    search = Search(beam=beam, length_penalty=0)
-    found = set()
-    for text, german in PAIRS:
-        given = trained.tokenizer(text, return_tensors="pt")
-        ids = trained.theirs.generate(
-            **given,
-            num_beams=beam,
-            length_penalty=0.0,
-            early_stopping="never" if beam > 1 else False,
-        )
-        translation = trained.ours.translate(text, search=search)
-        assert list(translation.token_ids) == ids[0, 1:].tolist()
-        found.add(translation.text == german)
-    assert True in found
+SEARCHES: dict[str, dict[str, Any]] = {
+    # As the folders of OPUS-MT have them.
+    "opus": {"num_beams": 4, "renormalize_logits": True, "forced_eos_token_id": 0},
+    "opus of 6": {"num_beams": 6, "early_stopping": None, "forced_eos_token_id": 0},
+    "greedy": {"num_beams": 1, "forced_eos_token_id": 0, "max_length": 6},
+    "full": {"num_beams": 4, "early_stopping": True, "length_penalty": 0.6},
+    "never": {"num_beams": 3, "early_stopping": "never", "length_penalty": 2.0, "max_length": 20},
+    "cut": {"num_beams": 4, "max_new_tokens": 5, "length_penalty": 0.0},
+    "cut with an end": {"num_beams": 4, "max_length": 6, "forced_eos_token_id": 0},
+    "barred": {"num_beams": 2, "renormalize_logits": True, "suppress_tokens": [5, 9, 14]},
+}
+TRAINED: dict[str, dict[str, Any]] = {
+    "random": {},
+    "trained": {"steps": 150},
+    "two vocabularies": {"steps": 60, "separate": True},
+    "tc-big": {"steps": 40, **VARIANTS["tc-big"]},
+}
+
+
+@pytest.fixture(scope="module", params=TRAINED)
+def searched(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Opened:
+    return Opened(tmp_path_factory.mktemp("searched") / "en-de", **TRAINED[request.param])
+
+
+@pytest.mark.parametrize("name", SEARCHES)
+def test_translations_are_those_of_generate(searched, name):
+    from transformers import GenerationConfig
+
+    file = searched.folder / GENERATION
+    kept = file.read_text()
+    change(file, **SEARCHES[name])
+    searched.theirs.generation_config = GenerationConfig.from_pretrained(searched.folder)
+    ours = load(searched.folder, device="cpu")
+    file.write_text(kept)
+    assert ours.search != AS_IN_THE_PAPER
+    for text, _ in PAIRS[:4]:
+        given = searched.tokenizer(text, return_tensors="pt")
+        ids = searched.theirs.generate(**given)[0, 1:].tolist()
+        (found,) = ours.translate([text])
+        if list(found.token_ids) != ids:
+            # Rounding decides between two of one score.
+            scores = {each.token_ids: each.score for each in ours.candidates(text)}
+            assert scores[tuple(ids)] == pytest.approx(found.score, abs=1e-6), text
+
+
+def test_what_the_search_of_a_folder_is_comes_with_it(tmp_path, capsys):
+    save_marian(tmp_path / "hf", generation=SEARCHES["opus of 6"])
+    rules = Rules(penalty="power", ends="present", forced_end=True, most=59)
+    own = Search(beam=6, length_penalty=1.0, rules=rules)
+    assert load(tmp_path / "hf").search == own
+    assert main(["import-hf", str(tmp_path / "hf"), "--out", str(tmp_path / "new")]) == 0
+    assert load(tmp_path / "new").search == own
+    assert load("toy-copy-pre-norm").search == AS_IN_THE_PAPER
+    for options in ([], ["--beam", "6"]):
+        capsys.readouterr()
+        assert main(["translate", "--model", str(tmp_path / "new"), *options, PAIRS[0][0]]) == 0
+        assert load(tmp_path / "new").translate(PAIRS[0][0]).text in capsys.readouterr().out
 
 
 def test_the_bias_is_part_of_what_logits_are_made_of(trained):
@@ -202,7 +290,9 @@ def test_what_we_export_comes_back_the_same(name, tmp_path, capsys):
     torch.testing.assert_close(again, mine, atol=0, rtol=0)
     examples = json.loads((CHECKPOINTS / name / "examples.json").read_bytes())
     for each in examples[:2]:
-        one, other = (model.translate(each["source"]) for model in (ours, back))
+        one, other = (
+            model.translate(each["source"], search=AS_IN_THE_PAPER) for model in (ours, back)
+        )
         assert (one.token_ids, one.text) == (other.token_ids, other.text)
         assert one.log_probs == pytest.approx(other.log_probs, abs=1e-5)
 

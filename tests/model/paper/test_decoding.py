@@ -10,8 +10,8 @@ import torch
 
 from model.paper import beam_search as searching
 from model.paper.beam_search import beam_search
-from model.paper.decoding import EXTRA_LENGTH, Hypothesis, greedy, length_penalty, sample
-from model.paper.search import DecodingError, Sampling, Search
+from model.paper.decoding import EXTRA_LENGTH, Hypothesis, greedy, sample
+from model.paper.search import DecodingError, Sampling, Search, length_penalty
 from model.paper.transformer import Transformer
 
 BOS, EOS = 2, 3

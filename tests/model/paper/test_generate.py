@@ -12,11 +12,9 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from model.paper import beam_search as searching
-from model.paper import decoding
 from model.paper.beam_search import beam_search
 from model.paper.decoding import drawn_from, greedy, unsayable
-from model.paper.search import Sampling
+from model.paper.search import Rules, Sampling
 from model.paper.transformer import Transformer
 from tests.kit.torch_twins import hugging_face_twin
 
@@ -75,6 +73,8 @@ def assert_same_beams(
             torch.tensor([source]),
             beam=beam,
             alpha=penalty,
+            # Theirs divides by a power of the length.
+            rules=Rules(penalty="power"),
             prefix=prefix,
             max_length=LIMIT,
         )[0]
@@ -128,9 +128,7 @@ def test_a_beam_without_length_penalty_finds_what_theirs_finds(pair, beam, prefi
 
 
 @pytest.mark.parametrize("penalty", [0.6, 2.0])
-def test_under_their_length_penalty_our_beam_finds_what_theirs_finds(pair, monkeypatch, penalty):
-    for module in (decoding, searching):
-        monkeypatch.setattr(module, "length_penalty", lambda length, alpha: length**alpha)
+def test_under_their_length_penalty_our_beam_finds_what_theirs_finds(pair, penalty):
     assert_same_beams(pair, 4, penalty)
 
 

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from model.checkpoints.shipped import CHECKPOINTS
-from model.paper.decoding import length_penalty
-from model.paper.search import Sampling, Search
+from model.paper.search import Sampling, Search, length_penalty
 from model.paper.tokenizer import EOS
 from model.record.intervention import Intervention
 from model.record.recording import recording

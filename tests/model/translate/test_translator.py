@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 import torch
 
-from model.paper.decoding import length_penalty
 from model.paper.linear import multiplies_rows_apart
-from model.paper.search import DecodingError, Sampling, Search
+from model.paper.search import DecodingError, Sampling, Search, length_penalty
 from model.paper.tokenizer import BOS, EOS
 from model.record.intervention import Intervention, PositionEdit
 from model.record.mask_presets import PRESETS

@@ -13,8 +13,8 @@ TAKEN = VIEW.parameter("taken")
 def test_a_view_is_a_search() -> None:
     assert DecodingView().search == Search()
     view = DecodingView(beam=1, penalty=100, taken="0.7-8")
-    assert view.search == Search(beam=1, length_penalty=1.0, prefix=(7, 8))
-    assert view.free == Search(beam=1, length_penalty=1.0)
+    assert view.settings.search(view.prefix) == Search(beam=1, length_penalty=1.0, prefix=(7, 8))
+    assert view.settings.search() == Search(beam=1, length_penalty=1.0)
 
 
 def test_choices_are_taken_one_after_another_and_undone_in_turn() -> None:
