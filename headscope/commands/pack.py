@@ -1,6 +1,7 @@
 """`headscope pack --model en-de --out en-de.html`: a model, or a talk, that runs in one file."""
 
 import argparse
+import sys
 from pathlib import Path
 
 from headscope.commands.outputs import add_output
@@ -8,7 +9,7 @@ from headscope.commands.translate import DEFAULT_CHECKPOINT
 from model.checkpoints.shipped import CheckpointError, checkpoint_folder
 from model.files import unread, write_whole
 from model.translate.sentences import TextError
-from viz.site.model import PackError
+from viz.site.model import PackError, size_note
 from viz.talk.scenes import MAX_BYTES, Talk, TalkError
 from viz.talk.take_home import take_home
 from viz.talk.talk_reader import parse
@@ -42,6 +43,8 @@ def fill(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Write the page."""
     talk = None if arguments.talk is None else _read(arguments.talk)
+    if note := size_note(arguments.model):
+        print(note, file=sys.stderr)
     page = take_home(talk, arguments.model, sentence=arguments.sentence or "")
     write_whole(arguments.out, page.encode())
 

@@ -251,7 +251,7 @@ def _load(
                 f"{len(vocabulary)} pieces and its model {size}."
             )
     try:
-        state = dequantized(_read_weights(directory, snapshot))
+        state = dequantized(_read_weights(directory, snapshot, config))
     except QuantizationError as error:
         raise CheckpointError(f"The weights in {directory} are damaged: {error}") from error
     # Before the model is built: large sizes in a configuration must not cost memory.
@@ -400,9 +400,11 @@ def _stored(model: Transformer | SingleStack, bits: Literal[8, 16, 32]) -> dict[
     return {name: value.to(dtype).contiguous() for name, value in state.items()}
 
 
-def _read_weights(directory: Path, snapshot: int | None) -> dict[str, Tensor]:
+def _read_weights(
+    directory: Path, snapshot: int | None, config: TransformerConfig
+) -> dict[str, Tensor]:
     if snapshot is None and is_importable(directory):
-        return imported_weights(directory, read_config(directory))
+        return imported_weights(directory, config)
     steps = snapshots(directory)
     if snapshot is not None:
         if not steps:

@@ -53,8 +53,8 @@ class TableTokenizer(Tokenizer):
             self.table[piece] = token_id
         self._unk_id = config.unk_id
         self._named = {token_id: piece for piece, token_id in self.table.items()}
-        # Marian's start token is its padding, which no text that is shown has.
-        self._named |= {config.pad_id: "<pad>", config.bos_id: "<s>", config.eos_id: "</s>"}
+        self._named |= {config.bos_id: "<s>", config.pad_id: "<pad>", config.eos_id: "</s>"}
+        self._bos_id = config.bos_id
         self._hidden = {config.pad_id, config.bos_id, config.eos_id}
         super().__init__(model, target)
 
@@ -83,7 +83,11 @@ class TableTokenizer(Tokenizer):
         return str(self._processor.decode_pieces(list(pieces))).replace("▁", " ").strip()
 
     def pieces(self, token_ids: Sequence[int]) -> tuple[str, ...]:
-        return tuple(self._named.get(i, f"<{i}>") for i in token_ids)
+        named = [self._named.get(i, f"<{i}>") for i in token_ids]
+        if len(token_ids) and token_ids[0] == self._bos_id:
+            # Marian's start token is its padding, which begins no text.
+            named[0] = "<s>"
+        return tuple(named)
 
     def spelling(self, piece: str) -> list[int]:
         known = self.table.get(piece)

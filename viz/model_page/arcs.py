@@ -90,7 +90,10 @@ def words_of(tokens: Tokens) -> tuple[Word, ...]:
         found.append(
             Word(
                 text=_bare(joined(texts)),
-                tokens=tuple(_bare(text) for text in texts),
+                # The space before a word that begins with a token of its own is drawn once.
+                tokens=tuple(
+                    "" if text == WORD_START and len(texts) > 1 else _bare(text) for text in texts
+                ),
                 first=place.start,
                 joins=bool(place.start) and named and not stands_alone,
                 special=special(texts[0]),

@@ -3,13 +3,25 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from base64 import b64encode
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
-from model.checkpoints.checkpoint import TOKENIZER, language_pair, snapshot_file, snapshots
-from model.checkpoints.folder_files import CONFIG, INDEX, WEIGHTS, own_file, read_json
+from safetensors.torch import save
+
+from model.checkpoints.checkpoint import (
+    language_pair,
+    load_checkpoint,
+    read_config,
+    snapshot_file,
+    snapshots,
+    unique_state,
+)
+from model.checkpoints.eight_bits import quantized
+from model.checkpoints.folder_files import INDEX, WEIGHTS, own_file
+from model.checkpoints.import_hf import VOCABULARY
 from model.explain.alignment_file import read_alignment
 from model.explain.block_outputs import block_outputs
 from model.explain.examples import read_examples
@@ -17,6 +29,7 @@ from model.explain.facts import facts_of
 from model.explain.labels_file import read_labels
 from model.explain.reading import read
 from model.paper.search import Search
+from model.paper.table_tokenizer import TableTokenizer
 from model.trace.attention_map import AttentionKind
 from model.translate.translator import Translator, load
 from viz.decoding.attention import head_mean
@@ -63,8 +76,8 @@ def packed(folder: Path, *, sentence: str = "", about: str = "") -> Packed:
         PackError: if the engine in the page does not run such a model.
         TextError: if the sentence cannot be translated.
     """
-    config = read_json(own_file(folder, CONFIG))
-    require_runs(config)
+    require_runs(folder)
+    checkpoint = load_checkpoint(folder)
     name = folder.resolve().name
     examples = [each.source for each in read_examples(folder)]
     usual = DEFAULT_SENTENCE if language_pair(name)[0] == "en" else "".join(examples[:1])
@@ -72,7 +85,7 @@ def packed(folder: Path, *, sentence: str = "", about: str = "") -> Packed:
     card = {
         "name": name,
         "reads": language_pair(name)[0],
-        "config": config,
+        "config": checkpoint.model.config.to_dict(),
         "sentence": first,
         "examples": examples,
         "about": about,
@@ -82,7 +95,37 @@ def packed(folder: Path, *, sentence: str = "", about: str = "") -> Packed:
             for page, payload in openings(load(folder, device="cpu"), folder, first).items()
         },
     }
-    return Packed(name, card, _weights(folder), own_file(folder, TOKENIZER).read_bytes())
+    tokenizer = checkpoint.tokenizer
+    if isinstance(tokenizer, TableTokenizer):
+        # As published, such weights are several times as large as a page can be.
+        weights = save(quantized(unique_state(checkpoint.model)))
+        return Packed(name, card, weights, _tables(tokenizer))
+    return Packed(name, card, _weights(folder), tokenizer.serialized)
+
+
+def size_note(folder: Path) -> str:
+    """How large a page with an imported model will be; empty for others, whose files say it.
+
+    Raises PackError, CheckpointError as `packed`.
+    """
+    require_runs(folder)
+    if not (folder / VOCABULARY).exists():
+        return ""
+    checkpoint = load_checkpoint(folder)
+    count = sum(each.numel() for each in checkpoint.model.parameters())
+    # Base64 writes three bytes as four; deflating takes a little off before.
+    megabytes = (count + len(_tables(cast("TableTokenizer", checkpoint.tokenizer)))) * 4 / 3 / 1e6
+    return f"{count:,} weights in 8 bits make a page of at most {megabytes:,.1f} MB."
+
+
+def _tables(tokenizer: TableTokenizer) -> bytes:
+    """The vocabularies of both sides, as engine/tables.js reads them."""
+    sides = [
+        {"model": b64encode(side.serialized).decode(), "table": dict(side.table)}
+        for side in (tokenizer, tokenizer.target)
+        if isinstance(side, TableTokenizer)
+    ]
+    return written(sides).encode()
 
 
 def openings(model: Translator, folder: Path, sentence: str) -> dict[str, bytes]:
@@ -124,23 +167,22 @@ def openings(model: Translator, folder: Path, sentence: str) -> dict[str, bytes]
     }
 
 
-def require_runs(config: Mapping[str, object]) -> None:
-    """Raises PackError if the engine in a page does not run models of this configuration."""
-    if not (config.get("n_encoder_layers", 1) and config.get("n_decoder_layers", 1)):
+def require_runs(folder: Path) -> None:
+    """Raises PackError if the engine in a page does not run the model of a folder.
+
+    Raises CheckpointError if its configuration cannot be read.
+    """
+    config = read_config(folder)
+    if config.single_stack:
         raise PackError(
             "A page translates, which takes an encoder and a decoder, and this model has one of "
             "the two; open it in the app."
         )
-    if "model_type" in config or config.get("output_bias"):
-        raise PackError(
-            "A page runs models with Headscope's own vocabularies, and this one has those of a "
-            "Hugging Face folder; open it in the app."
-        )
-    if config.get("target_vocab_size") is not None:
+    if config.target_vocab_size is not None and not (folder / VOCABULARY).exists():
         raise PackError("A page holds one vocabulary, and this model has two; open it in the app.")
 
 
-def written(card: Mapping[str, Any] | str) -> str:
+def written(card: Mapping[str, Any] | Sequence[Any] | str) -> str:
     """Plain values as JSON that can stand in HTML."""
     return json.dumps(card, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
 

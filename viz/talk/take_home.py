@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from model.checkpoints.folder_files import CONFIG, own_file, read_json
 from model.checkpoints.shipped import CheckpointError
 from viz.service.model_menu import DEFAULT_CHECKPOINT
 from viz.site.keys import spelled
@@ -28,7 +27,7 @@ def _runs(folder: Path | None) -> bool:
     if folder is None:
         return False
     try:
-        require_runs(read_json(own_file(folder, CONFIG)))
+        require_runs(folder)
     except (CheckpointError, PackError):
         return False
     return True

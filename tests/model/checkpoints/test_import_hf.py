@@ -1,5 +1,6 @@
 """Hugging Face folders of our Transformer, read without transformers and compared with it."""
 
+import itertools
 import json
 import subprocess
 import sys
@@ -20,8 +21,13 @@ from model.checkpoints.import_hf import is_importable
 from model.checkpoints.shipped import CheckpointError
 from model.contrast.logit_terms import logit_terms
 from model.contrast.pairs import next_likeliest, pair_of
+from model.explain.attribution import METHODS
+from model.explain.attribution_methods import attributions
 from model.explain.block_outputs import offer_on
+from model.explain.head_ablation import effects_of
 from model.paper.search import AS_IN_THE_PAPER, Rules, Search
+from model.patching.patch import patch
+from model.record.intervention import Intervention
 from model.translate.text_models import is_reader
 from model.translate.translator import Translator, load
 from tests.kit.foreign_folders import save_foreign
@@ -237,6 +243,59 @@ def test_what_the_search_of_a_folder_is_comes_with_it(tmp_path, capsys):
         capsys.readouterr()
         assert main(["translate", "--model", str(tmp_path / "new"), *options, PAIRS[0][0]]) == 0
         assert load(tmp_path / "new").translate(PAIRS[0][0]).text in capsys.readouterr().out
+
+
+def test_padding_has_its_name_although_it_is_the_start_token(trained):
+    texts = [PAIRS[2][0], PAIRS[0][0]]
+    batch = trained.ours.trace_batch(texts)
+    lengths = zip(batch.padded, batch.source_lengths, batch.target_lengths, strict=True)
+    for trace, n_source, n_target in lengths:
+        assert set(trace.source.tokens[n_source:]) <= {"<pad>"}
+        assert trace.target.tokens[0] == "<s>"
+        for tokens in (trace.target, trace.predictions):
+            assert set(tokens.tokens[n_target:]) <= {"<pad>"}
+            assert "<pad>" not in tokens.tokens[:n_target]
+    assert batch.padded[0].source.tokens[-1] == "<pad>"
+
+
+def test_every_head_costs_what_it_costs_alone(opened):
+    trace = opened.ours.trace(PAIRS[1][0], PAIRS[1][1])
+    losses = effects_of(opened.ours, trace).losses
+    for site in (opened.ours.sites[0], opened.ours.sites[-1]):
+        under = Intervention(heads={(site, 1): 0})
+        alone = opened.ours.trace(PAIRS[1][0], PAIRS[1][1], under=under)
+        np.testing.assert_allclose(losses[site][1], trace.log_probs - alone.log_probs, atol=1e-4)
+
+
+def test_attributions_are_made_of_it(trained):
+    found = attributions(trained.ours, trained.ours.trace(PAIRS[1][0]))
+    assert {each.method for each in found.maps} == {*METHODS}
+    for each in found.maps:
+        assert np.isfinite(each.together).all(), each.method
+        assert np.abs(each.together).max() > 0, each.method
+    # What deleting a token does, one by one.
+    trace = trained.ours.trace(PAIRS[1][0])
+    allowed = np.ones((len(trace.target), len(trace.source)), dtype=bool)
+    allowed[:, 2] = False
+    n = len(trace.source)
+    own = np.ones((n, n), dtype=bool)
+    own[:, 2] = False
+    under = Intervention(masks={"cross": allowed, "encoder": own})
+    without = trained.ours.trace(PAIRS[1][0], trace.text, under=under)
+    losses = trace.log_probs - without.log_probs
+    np.testing.assert_allclose(found.deletion_losses[:, 2], losses, atol=1e-4)
+
+
+def test_the_other_sentences_encoder_gives_the_other_translation(trained):
+    ours = trained.ours
+    texts = [english for english, _ in PAIRS]
+    one, other = next(
+        pair
+        for pair in itertools.combinations(texts, 2)
+        if len({len(ours.tokenizer.encode(each)) for each in pair}) == 1
+    )
+    patched = patch(ours, one, other, [("encoder", "output")])
+    assert patched.patched_text == patched.other_text != patched.text
 
 
 def test_the_bias_is_part_of_what_logits_are_made_of(trained):

@@ -11,7 +11,7 @@ TAKEN = VIEW.parameter("taken")
 
 
 def test_a_view_is_a_search() -> None:
-    assert DecodingView().search == Search()
+    assert DecodingView().settings.search() == Search()
     view = DecodingView(beam=1, penalty=100, taken="0.7-8")
     assert view.settings.search(view.prefix) == Search(beam=1, length_penalty=1.0, prefix=(7, 8))
     assert view.settings.search() == Search(beam=1, length_penalty=1.0)

@@ -51,6 +51,13 @@ def test_words_are_whole_and_know_their_tokens() -> None:
     assert [word.special for word in words] == [False] * 4 + [True]
 
 
+def test_the_space_before_a_word_in_pieces_is_drawn_once() -> None:
+    words = words_of(Tokens(("▁cat", "▁", "e", "ats", "▁"), (5, 6, 7, 8, 6)))
+    assert [word.text for word in words] == ["cat", "eats", "\u00a0"]
+    assert words[1].tokens == ("", "e", "ats")
+    assert [word.joins for word in words] == [False, False, False]
+
+
 def test_letters_stand_alone_where_words_tell_nothing_apart() -> None:
     tokens = Tokens(("▁", "2", "0", "3", "1", "</s>"), (4, 5, 6, 7, 8, 3))
     assert [word.tokens for word in words_of(tokens)] == [

@@ -10,6 +10,7 @@ import struct
 import zlib
 from collections.abc import Iterator
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,6 +20,7 @@ from model.explain.facts import facts_of
 from model.explain.reading import Reading, read
 from model.paper.search import AS_IN_THE_PAPER
 from model.translate.translator import load
+from tests.kit.tiny_checkpoint import write_tiny_checkpoint
 from viz.browser.trace_payload import pack as pack_heads
 from viz.links.searches import USUAL
 from viz.registry.pages import VIEWS
@@ -174,9 +176,10 @@ def test_a_talk_stands_in_its_page_letter_by_letter() -> None:
     assert "<title>A &lt;talk&gt;</title>" in page
 
 
-def test_a_model_with_two_vocabularies_is_refused() -> None:
+def test_a_model_with_two_vocabularies_is_refused(tmp_path: Path) -> None:
+    write_tiny_checkpoint(tmp_path / "tiny", steps=0, separate=True)
     with pytest.raises(PackError, match="one vocabulary"):
-        require_runs({"target_vocab_size": 10})
+        require_runs(tmp_path / "tiny")
 
 
 def test_the_talk_that_comes_with_the_app_goes_home_in_every_language() -> None:

@@ -8,7 +8,6 @@ const RUN = {
   norm: ["pre", "post"],
   head_layout: ["batched", "per_head"],
   fused_layout: ["stacked", "by_head"],
-  output_bias: ["false"],
 };
 
 const DEFAULTS = {

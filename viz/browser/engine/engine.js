@@ -8,11 +8,13 @@ import { Masks } from "./masks.js";
 import { FedForward, Recording } from "./recording.js";
 import { corpusForm } from "./normalization.js";
 import { readSafetensors } from "./safetensors.js";
+import { tablesOf } from "./tables.js";
 import { TextError, Tokenizer } from "./tokenizer.js";
 import { Transformer } from "./transformer.js";
 
 // As many next tokens as Python names at each step.
 const LIKELIEST = 10;
+const LIST = "[".charCodeAt(0);
 // As in model/trace/blocks.py.
 const TEMPERATURES = [0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2];
 
@@ -38,8 +40,10 @@ export class Engine {
   static async load({ config, weights, tokenizer, targetTokenizer = null }, options = {}) {
     const engine = new Engine();
     engine.config = readConfig(config);
-    engine.tokenizer = new Tokenizer(tokenizer);
-    engine.target = targetTokenizer ? new Tokenizer(targetTokenizer) : engine.tokenizer;
+    // A SentencePiece model begins with its first piece, tables are JSON.
+    const [source, target] = tokenizer[0] === LIST ? tablesOf(tokenizer, engine.config) : [new Tokenizer(tokenizer)];
+    engine.tokenizer = source;
+    engine.target = target ?? (targetTokenizer ? new Tokenizer(targetTokenizer) : source);
     if (engine.tokenizer.size !== engine.config.vocab_size || engine.target.size !== engine.config.outputSize) {
       throw new Error("The tokenizer does not have as many pieces as the model; take both from one checkpoint.");
     }
@@ -165,20 +169,28 @@ export class Engine {
     if (!(step >= 0 && step < ids.length)) throw new Error(`The translation has no step ${step}; it has ${ids.length}.`);
     const pass = this.pass(under, { exact: true });
     const memory = this.model.encode(this.sourceIds(text, under), pass);
-    const { d_model: size, bos_id, outputSize: vocabulary } = this.config;
-    const hidden = this.model.decode([bos_id, ...ids.slice(0, step)], memory, pass).slice(-size);
+    const { d_model: width, bos_id, outputSize: vocabulary } = this.config;
+    const last = this.model.decode([bos_id, ...ids.slice(0, step)], memory, pass).slice(-width);
     /** @type {Largest<number>} */
     const best = new Largest(LIKELIEST);
     /** @type {number[]} */
     const shares = [];
-    this.model.output.eachSoftmax(hidden, (_, all, largest, log) => {
+    const { output } = this.model;
+    output.eachSoftmax(last, (_, all, largest, log) => {
       const barred = unsayable(this.config);
       all.forEach((logit, id) => barred.has(id) || best.offer(logit, id));
       shares.push(...best.items.map(([logit]) => Math.exp(logProbability(logit, largest, log))));
     });
     const chosen = best.items.map(([, id]) => id);
+    // A bias ends each row, as in model/explain/block_outputs.py.
+    const biased = this.config.output_bias;
+    const size = biased ? width + 1 : width;
+    const hidden = biased ? Float32Array.of(...last, 1) : last;
     const rows = new Float32Array(chosen.length * size);
-    chosen.forEach((id, place) => rows.set(this.model.output.row(id), place * size));
+    chosen.forEach((id, place) => {
+      rows.set(output.row(id), place * size);
+      if (biased) rows[(place + 1) * size - 1] = output.biases()[id];
+    });
     return { size, vocabulary, hidden, rows, shares, logits: best.items.map(([logit]) => logit), ...this.tokens(chosen, this.target) };
   }
 
@@ -272,12 +284,17 @@ export class Engine {
   sourceIds(text, { sourceOrder = null } = {}) {
     const ids = this.tokenizer.encode(text);
     if (!ids.length) throw new TextError("The text is empty; type a sentence to translate.");
+    const { languages } = this.tokenizer;
+    if (languages.length && !languages.includes(this.tokenizer.pieces(ids)[0])) {
+      ids.unshift(...this.tokenizer.encode(languages[0]));
+    }
     this.requireRoom(ids, text, "text", this.tokenizer);
     const letters = new Set(corpusForm(text).replaceAll(" ", ""));
     const unseen = new Set(this.tokenizer.unseenCharacters(text));
     if (letters.size && [...letters].every((letter) => unseen.has(letter))) {
+      const side = this.target === this.tokenizer ? "" : "on this side ";
       throw new TextError(
-        "The model never saw any of these characters in training; type a sentence in the language it reads.",
+        `The model never saw any of these characters ${side}in training; type a sentence in the language it reads.`,
       );
     }
     if (!sourceOrder) return [...ids, this.config.eos_id];

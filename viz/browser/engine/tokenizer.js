@@ -27,10 +27,14 @@ export class TextError extends Error {}
 
 /** A trained SentencePiece vocabulary, from the bytes of a tokenizer.model. */
 export class Tokenizer {
-  /** @param {Bytes} bytes */
-  constructor(bytes) {
+  /** Tokens such as ">>deu<<", one of which begins a text. @type {string[]} */
+  languages = [];
+
+  /** @param {Bytes} bytes @param {{ ownIds?: boolean }} options whether its ids are the model's, special tokens first */
+  constructor(bytes, { ownIds = true } = {}) {
     // Node's buffers are not sliced as other arrays are.
     const { pieces, trainer, normalizer } = readModel(new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength));
+    if (ownIds) requireSpecials(pieces);
     this.vocabulary = pieces;
     this.normalizer = new Normalizer(normalizer);
     this.byteFallback = trainer.byteFallback;
@@ -55,7 +59,7 @@ export class Tokenizer {
 
   /** Token ids of a text, without start and end token. @type {(text: string) => number[]} */
   encode(text) {
-    if (HALF_A_CHARACTER.test(text)) throw new TextError("The text contains half a character; write it anew.");
+    requireWhole(text);
     /** @type {number[]} */
     const ids = [];
     for (const piece of this.cut(this.normalizer.normalized(corpusForm(text)))) {
@@ -150,11 +154,20 @@ function readModel(bytes) {
   } catch (error) {
     throw new Error("The tokenizer is not a SentencePiece model.", { cause: error });
   }
+  return { pieces, trainer, normalizer };
+}
+
+/** @param {Piece[]} pieces */
+function requireSpecials(pieces) {
   const specials = [UNK, PAD, BOS, EOS].map((id) => pieces[id]?.type);
   if (specials.join() !== [UNKNOWN, CONTROL, CONTROL, CONTROL].join()) {
     throw new Error("The tokenizer's pad, unk, bos and eos must have ids 0 to 3.");
   }
-  return { pieces, trainer, normalizer };
+}
+
+/** Throws a TextError for a text with half a character. @param {string} text */
+export function requireWhole(text) {
+  if (HALF_A_CHARACTER.test(text)) throw new TextError("The text contains half a character; write it anew.");
 }
 
 /** Text of bytes; a byte that belongs to no character becomes U+FFFD by itself. @type {(bytes: number[]) => string} */

@@ -160,24 +160,26 @@ export class Transformer {
   constructor(config, weights) {
     this.config = config;
     this.single = !config.n_encoder_layers || !config.n_decoder_layers;
+    const biases = config.output_bias ? ["output.bias"] : [];
     if (this.single) {
       /** @type {"decoder" | "encoder"} */
       const side = config.n_decoder_layers ? "decoder" : "encoder";
-      this.sourceEmbedding = this.targetEmbedding = weights.matrix(["embedding.weight"]);
+      this.sourceEmbedding = this.targetEmbedding = weights.matrix(["embedding.weight"], { biases: config.tie_embeddings ? biases : [] });
       const layers = config.n_encoder_layers + config.n_decoder_layers;
       const shape = { side, causal: side === "decoder", cross: false, layers };
       this[side] = new Stack(weights.within("stack"), config, shape);
     } else {
       const shared = config.tie_embeddings && !config.target_vocab_size;
-      this.sourceEmbedding = weights.matrix(["source_embedding.weight"]);
-      this.targetEmbedding = shared ? this.sourceEmbedding : weights.matrix(["target_embedding.weight"]);
+      const tied = config.tie_embeddings ? biases : [];
+      this.sourceEmbedding = weights.matrix(["source_embedding.weight"], { biases: shared ? tied : [] });
+      this.targetEmbedding = shared ? this.sourceEmbedding : weights.matrix(["target_embedding.weight"], { biases: tied });
       const { n_encoder_layers: encoders, n_decoder_layers: decoders } = config;
       const encoder = { side: "encoder", causal: false, cross: false, layers: encoders };
       const decoder = { side: "decoder", causal: true, cross: true, layers: decoders };
       this.encoder = new Stack(weights.within("encoder"), config, encoder);
       this.decoder = new Stack(weights.within("decoder"), config, decoder);
     }
-    this.output = config.tie_embeddings ? this.targetEmbedding : weights.matrix(["output.weight"]);
+    this.output = config.tie_embeddings ? this.targetEmbedding : weights.matrix(["output.weight"], { biases });
   }
 
   /** @type {(tensors: Map<string, import("./safetensors.js").Tensor>, config: ModelConfig, options?: { wasm?: boolean }) => Promise<Transformer>} */

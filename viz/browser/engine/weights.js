@@ -19,7 +19,7 @@ export class Weights {
     const all = [...tensors.values()];
     // A matrix may be stored in parts, each of which pads less alone than all of them together.
     const room = all.reduce((sum, { rows, columns }) => sum + roomFor(rows + 4, columns) + 8, 0);
-    const widest = all.reduce((most, { columns }) => Math.max(most, columns), 1);
+    const widest = all.reduce((most, { columns, shape }) => (shape.length > 1 ? Math.max(most, columns) : most), 1);
     const tallest = Math.max(3 * widest, ...all.map(({ rows }) => rows));
     return new Weights(await Products.open({ room, widest, tallest, wasm }), tensors, config);
   }
