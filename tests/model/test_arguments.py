@@ -124,7 +124,7 @@ def seen() -> Any:
         ),
         (lambda t: t.trace("a", target=3), "target must be a string, a list of strings or None, "
          "not 3."),
-        (lambda t: t.trace("a", search=4), "search must be a Search, not 4."),
+        (lambda t: t.trace("a", search=4), "search must be a Search or None, not 4."),
         (lambda t: hs.effects("en-de", "a"), "translator must be a Translator, not 'en-de'."),
         (lambda _: hs.load(None), "checkpoint must be a string or a path, not None."),
         (lambda _: hs.load("en-de", device=0), "device must be a string, not 0."),

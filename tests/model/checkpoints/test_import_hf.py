@@ -21,8 +21,8 @@ from model.checkpoints.import_hf import is_importable
 from model.checkpoints.shipped import CheckpointError
 from model.contrast.logit_terms import logit_terms
 from model.contrast.pairs import next_likeliest, pair_of
+from model.explain.attributing import attributions
 from model.explain.attribution import METHODS
-from model.explain.attribution_methods import attributions
 from model.explain.block_outputs import offer_on
 from model.explain.head_ablation import effects_of
 from model.paper.search import AS_IN_THE_PAPER, Rules, Search
