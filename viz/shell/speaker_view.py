@@ -27,7 +27,7 @@ import streamlit as st
 from streamlit import runtime
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from model.checkpoints.checkpoint import CheckpointError
+from model.checkpoints.shipped import CheckpointError
 from model.paper.search import DecodingError
 from model.record.head_edits import HeadError
 from model.serving.queue import ServiceError
