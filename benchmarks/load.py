@@ -4,7 +4,7 @@
 
 Starts the app and lets 1, 10, 20, 50 and 100 people type a sentence every so often; then 50 who
 open the link within ten seconds, and twice as many questions as the app can answer; and a hall of
-200 phones that fetch the site beside 50 people in the app. People and app share this machine's
+500 phones that follow a talk beside 50 people in the app. People and app share this machine's
 cores, so the people's own work (they read every message) is in the figures.
 """
 
@@ -19,10 +19,11 @@ import multiprocessing
 import os
 import random
 import re
+import threading
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Iterator
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
-from dataclasses import dataclass, field
+from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -30,6 +31,7 @@ from urllib.parse import urlsplit
 from urllib.request import ProxyHandler, Request, build_opener
 
 import torch
+from playwright.sync_api import expect, sync_playwright
 
 from benchmarks._inputs import sentences
 from benchmarks._measure import write
@@ -38,8 +40,9 @@ from model.checkpoints.checkpoint import TOKENIZER
 from model.paper.tokenizer import Tokenizer
 from model.translate.devices import resolve_device
 from tests.kit.person import GIVEN_UP, Answer, Lost, person
-from tests.kit.running_app import ROOT, AppServer, serve
+from tests.kit.running_app import ROOT, AppServer, find_chromium, launch, serve
 from viz.browser.files import ADDRESS, code
+from viz.shell import share_panel
 
 CHECKPOINT = ROOT / "checkpoints" / "en-de"
 CHECKPOINTS_VARIABLE = "HEADSCOPE_CHECKPOINTS"
@@ -54,9 +57,13 @@ MOST_P95 = {"50x10": 1.5, "20x2": 2.0}
 OPENING, OPENING_SECONDS, MOST_OPENING = 50, 10.0, 8.0
 """Visitors of a link, the seconds within which they come, and until the last page is complete."""
 
-PHONES, PHONES_BESIDE, EACH_SECONDS = 200, "50x10", 2.0
-"""Phones in a hall, the people in the app beside them, and how often a phone asks what the speaker
-shows."""
+PHONES, PHONES_BESIDE, SHOWN_SECONDS = 500, "50x10", 5.0
+"""Phones in a hall, the people in the app beside them, and how long the speaker stays with a
+sentence."""
+
+MOST_BESIDE, MOST_CHANGE, MOST_KB, MOST_MB = 0.5, 1.5, 400, 1000
+"""The most seconds for 95 of 100 answers beside the phones, and until a change of the stage has
+reached 95 of 100 of them; what a phone loads before its first picture; the server's memory."""
 
 RECOVERY_SECONDS = 10.0
 """Seconds after an overload until one person must be answered as fast as when alone."""
@@ -211,29 +218,79 @@ def fetch_code(url: str) -> None:
     load(f"{ADDRESS}/{name}")
 
 
-def phones(url: str, within: float, seconds: float) -> list[tuple[float, int]]:
-    """Phones that fetch the whole site and then ask what the speaker shows.
+@dataclass
+class Followed:
+    """What one phone of a hall saw.
 
-    Runs in a process of its own, as phones do.
-
-    Returns the seconds and the bytes that each took until it had everything.
+    Attributes:
+        first: seconds until it had all of its first picture.
+        nbytes: what had come by then.
+        seen: when each of the speaker's sentences had come whole, by the clock of `time.monotonic`.
+        used: seconds of processor time of all phones together, the same for each.
     """
-    chance = random.Random(PHONES)
-    end = time.perf_counter() + seconds
 
-    def live(late: float) -> tuple[float, int]:
+    first: float
+    nbytes: int
+    seen: dict[str, float]
+    used: float = 0.0
+
+
+def phones(url: str, code: str, within: float, seconds: float) -> list[Followed]:
+    """Phones that open the code of a talk and follow it, in a process of its own, as phones do."""
+    chance = random.Random(PHONES)
+    end, used = time.monotonic() + seconds, time.process_time()
+
+    def live(late: float) -> Followed:
         time.sleep(late)
         phone = Phone(url)
-        began = time.perf_counter()
-        phone.fetch_site()
-        taken = time.perf_counter() - began
-        while time.perf_counter() < end:
-            time.sleep(EACH_SECONDS)
-            phone.ask_speaker()
-        return taken, phone.nbytes
+        began = time.monotonic()
+        phone.fetch_page()
+        phone.follow(code)
+        lived = Followed(time.monotonic() - began, phone.nbytes, {})
+        while time.monotonic() < end:
+            sentence = phone.follow(code, end - time.monotonic())
+            if sentence:
+                lived.seen[sentence] = time.monotonic()
+        return lived
 
+    threading.stack_size(256 << 10)
     with ThreadPoolExecutor(PHONES) as pool:
-        return list(pool.map(live, [chance.random() * within for _ in range(PHONES)]))
+        lives = list(pool.map(live, [chance.random() * within for _ in range(PHONES)]))
+    return [replace(each, used=time.process_time() - used) for each in lives]
+
+
+def speak(url: str, began: Future[str], stop: threading.Event) -> dict[str, float]:
+    """A speaker's browser, which shows one sentence after another to the phones that follow it.
+
+    Args:
+        began: gets the code under which it is followed.
+        stop: ends it.
+
+    Returns:
+        When each sentence was asked for, by the clock of `time.monotonic`.
+    """
+    asked: dict[str, float] = {}
+    with sync_playwright() as playwright:
+        browser = launch(playwright, find_chromium())
+        page = browser.new_page(locale="en-US", viewport={"width": 1280, "height": 800})
+        page.goto(f"{url}/heads")
+        page.locator(".heads-view[data-painted]").wait_for(timeout=60_000)
+        page.get_by_test_id("stPopover").filter(has_text="Share").locator("button").click()
+        for name in (share_panel.ON_PHONE, share_panel.FOLLOW):
+            page.get_by_test_id("stPopoverBody").get_by_text(name).click()
+        link = page.get_by_role("textbox", name="Link to this view")
+        expect(link).to_have_value(re.compile("[?&]follow="), timeout=30_000)
+        began.set_result(re.findall("follow=([0-9a-f]+)", link.input_value())[0])
+        page.keyboard.press("Escape")
+        typed = page.locator(":is(.st-key-sentence, .st-key-bar-fields) :is(textarea, input)").first
+        for number in itertools.count(1):
+            if stop.wait(SHOWN_SECONDS):
+                return asked
+            sentence = f"She has {number} old books in her house."
+            typed.fill(sentence)
+            asked[sentence] = time.monotonic()
+            typed.press("Enter")
+    return asked
 
 
 class Phone:
@@ -245,25 +302,45 @@ class Phone:
 
     def __init__(self, url: str) -> None:
         self.nbytes = 0
+        self._seen = ""
         self._connection = http.client.HTTPConnection(urlsplit(url).netloc, timeout=GIVEN_UP)
 
-    def fetch_site(self) -> None:
-        """Everything that a page of the site needs, with its model."""
+    def fetch_page(self) -> None:
+        """Everything that a page of the site needs, without its model."""
         page = self._load("", reads=True).decode()
         known = json.loads(re.findall(r'id="site">(.*?)</script>', page)[0])
-        card = json.loads(self._load(known["models"][0]["card"], reads=True))
         linked = re.findall(r'(?:src|href)="\./([^"]+)"', page)
-        for path in {*linked, *known["code"].values(), *itertools.chain(*card["files"].values())}:
+        code = [known["code"][name] for name in ("site", "model_view")]
+        for path in {*linked, *code, known["models"][0]["card"]} - {"manifest.webmanifest"}:
             self._load(path)
 
-    def ask_speaker(self) -> None:
-        """Ask for the view of a speaker who is not there, at the cost of one who is."""
-        self._load(f"speaker/{0:016x}.json", status=404)
+    def follow(self, code: str, seconds: float = GIVEN_UP) -> str:
+        """The sentence of the speaker's next view, once what belongs to it has come.
 
-    def _load(self, path: str, *, reads: bool = False, status: int = 200) -> bytes:
+        Empty if there was no other view before the server, or these seconds, ended the question.
+        """
+        self._connection.timeout = max(0.1, seconds)
+        if self._connection.sock is not None:
+            self._connection.sock.settimeout(max(0.1, seconds))
+        path = f"speaker/{code}.json?seen={self._seen}"
+        try:
+            text = self._load(path, reads=True, status=(200, 204))
+        except TimeoutError:
+            self._connection.close()
+            return ""
+        if not text:
+            return ""
+        view = json.loads(text)
+        self._seen = view["mark"]
+        if view["found"]:
+            # Another view may have come meanwhile.
+            self._load(f"speaker/{code}/{view['found']}.bin", status=(200, 404))
+        return str(view["query"]["sentence"])
+
+    def _load(self, path: str, *, reads: bool = False, status: tuple[int, ...] = (200,)) -> bytes:
         self._connection.request("GET", f"/site/{path}", headers={"Accept-Encoding": "gzip"})
         answer = self._connection.getresponse()
-        assert answer.status == status, path
+        assert answer.status in status, path
         content = b""
         if reads:
             content = answer.read()
@@ -347,32 +424,48 @@ async def measure(
         )
     if "hall" in chosen.parts:
         # Whoever comes first has the site made.
-        await asyncio.to_thread(Phone(server.url).fetch_site)
+        await asyncio.to_thread(Phone(server.url).fetch_page)
         people, every = map(int, PHONES_BESIDE.split("x"))
         await add(
             f"{people} people, a sentence every {every} s, before the phones come",
             crowd(server, asked, people, every, seconds, page),
         )
-        fetched: list[tuple[float, int]] = []
+        lives: list[Followed] = []
+        began: Future[str] = Future()
+        stop = threading.Event()
+        speaking = asyncio.create_task(asyncio.to_thread(speak, server.url, began, stop))
+        code = await asyncio.wrap_future(began)
 
         async def beside() -> None:
             with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as apart:
-                given = (server.url, OPENING_SECONDS, seconds)
+                given = (server.url, code, OPENING_SECONDS, seconds)
                 loop = asyncio.get_running_loop()
-                fetched.extend(await loop.run_in_executor(apart, phones, *given))
+                lives.extend(await loop.run_in_executor(apart, phones, *given))
 
-        await add(
-            f"{people} people, beside {PHONES} phones",
+        row = await add(
+            f"{people} people, beside {PHONES} phones that follow a talk",
             crowd(server, asked, people, every, seconds, page, beside),
-            ("p95_s", MOST_P95[PHONES_BESIDE]),
+            ("p95_s", MOST_BESIDE),
         )
-        taken = sorted(each for each, _ in fetched)
-        row = {
-            "what": f"{PHONES} phones fetch the site within {OPENING_SECONDS:g} s",
-            **{f"p{share}_s": round(quantile(taken, share), 1) for share in (50, 95, 100)},
-            "mb_a_phone": round(median(size for _, size in fetched) / 1e6, 1),
-        }
-        rows.append(show(row))
+        stop.set()
+        shown = await speaking
+        late = sorted(
+            when - shown[sentence]
+            for life in lives
+            for sentence, when in life.seen.items()
+            if sentence in shown
+        )
+        whole = {"what": f"{PHONES} phones open the code within {OPENING_SECONDS:g} s", "lost": 0}
+        first = sorted(each.first for each in lives)
+        whole |= {f"first_p{share}_s": round(quantile(first, share), 2) for share in (50, 95, 100)}
+        whole |= {"kb_a_phone": round(max(each.nbytes for each in lives) / 1e3)}
+        whole |= {"phones_cpu_s": round(lives[0].used, 1)}
+        rows.append(show(met(whole, "kb_a_phone", MOST_KB)))
+        heard = {"what": "a change on stage reaches them", "lost": 0, "changes": len(shown)}
+        heard |= {f"p{share}_s": round(quantile(late, share), 2) for share in (50, 95, 100)}
+        rows.append(show(met(heard, "p95_s", MOST_CHANGE)))
+        memory = {"what": "memory of the server", "lost": 0, "server_mb": row["server_mb"]}
+        rows.append(show(met(memory, "server_mb", MOST_MB)))
     if "overload" in chosen.parts:
         alone = await add("one person alone", crowd(server, asked, 1, 1, seconds / 2, page))
         most = await add("as much as it can", crowd(server, asked, 8, 0, seconds / 2, page))
