@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from model.explain.alignment_error import alignment_error_rate as alignment_error_rate
     from model.explain.alignment_error import read_aligned as read_aligned
     from model.explain.attributing import attributions as attributions
-    from model.explain.head_ablation import effects as effects
     from model.explain.reading import Reading as Reading
     from model.explain.reading import read as read
     from model.explain.word_alignment import mutual_argmax as mutual_argmax
@@ -52,6 +51,8 @@ if TYPE_CHECKING:
     from model.record.recording import recording as recording
     from model.record.taps import install_taps as install_taps
     from model.survey.head_sentences import head_rules as head_rules
+    from model.survey.over_texts import average as average
+    from model.survey.over_texts import effects as effects
     from model.survey.survey_file import read_sentences as read_sentences
     from model.survey.survey_file import read_survey as read_survey
     from model.trace.attention_map import AttentionKind as AttentionKind
@@ -63,6 +64,7 @@ if TYPE_CHECKING:
     from model.translate.translator import Translator as Translator
     from model.translate.translator import load as load
     from model.watch import watching as watching
+    from viz.compare.over_texts import compare as compare
     from viz.notebook import explore as explore
     from viz.notebook import show as show
     from viz.save.film import film as film
@@ -98,7 +100,13 @@ def _head_table(head: Any) -> Any:
     return head_frame(head)
 
 
-FORMS.update({"page": _page, "table": _table, "head table": _head_table})
+def _figure(trace: Trace, *arguments: Any, **named: Any) -> Any:
+    from headscope.trace_figure import figure_of
+
+    return figure_of(trace, *arguments, **named)
+
+
+FORMS.update({"page": _page, "table": _table, "head table": _head_table, "figure": _figure})
 
 
 def __getattr__(name: str) -> Any:

@@ -20,6 +20,8 @@ COMMANDS = {
     "import-hf": ("import_hf", "write a Hugging Face folder as one of Headscope's checkpoints"),
     "pack": ("pack", "write a model, or a talk, as one HTML page that runs offline"),
     "site": ("site", "write models as a site of files that runs in the browser"),
+    "effects": ("effects", "measure what the translations of many texts lose without each head"),
+    "compare": ("compare", "compare the heads of two models on many texts"),
     "find": ("find", "find sentences by what a head does there, or heads by a measure"),
     "survey": ("survey", "measure what each head of a model does over many sentences"),
     "unpickle": ("unpickle", "write a Hugging Face folder's pytorch_model.bin as safetensors"),

@@ -1,18 +1,24 @@
 """The documents: links lead somewhere, files and commands they name exist, and tools agree."""
 
+import inspect
+import pkgutil
 import re
 import shlex
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
+import headscope as hs
+import viz
 from headscope.__main__ import COMMANDS, main
 from headscope.commands.pictures import PICTURES
 from model.explain.attribution import METHODS
 from model.version import VERSION
-from tests.test_layers import FLOORS
+from tests.test_layers import FLOOR, FLOORS
 from viz.registry.pages import VIEWS
+from viz.save.picture import Picture
 
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = sorted(
@@ -160,8 +166,39 @@ def test_options_that_pages_give_a_command_are_its_own(
 
 
 def test_the_guide_to_figures_names_them_all() -> None:
-    listed = text_of("docs/figures.md").partition("<!-- figures -->\n")[2].partition("\n")[0]
-    assert set(re.findall(r"`([\w-]+)`", listed)) == set(PICTURES)
+    table = text_of("docs/figures.md").partition("<!-- figures -->\n")[2].partition("\n\n")[0]
+    rows = [
+        [cell.strip(" `") for cell in line.strip("|").split("|")] for line in table.split("\n")[2:]
+    ]
+    listed = {(name, kind) for name, kind, _ in rows}
+    of_app = {
+        name: kind
+        for name, kind in vars(hs.figures).items()
+        if isinstance(kind, type) and issubclass(kind, Picture)
+    }
+    named = {
+        (name, each.kind.__name__ if each.kind.__name__ in of_app else "")
+        for name, each in PICTURES.items()
+    }
+    assert named <= listed, named - listed
+    others = {("", kind) for kind in of_app} - {("", kind) for _, kind in named}
+    assert listed - named - {("", "in the app")} == others
+    # What has a figure and Python is in hs.figures, and so in the table.
+    for module in pkgutil.walk_packages(viz.__path__, "viz."):
+        if f"viz.{module.name.split('.')[1]}" in FLOORS[FLOOR["viz.heads"]]:
+            import_module(module.name)
+    left = [
+        kind.__name__
+        for kind in kinds_of(Picture)
+        if kind.has("figure") and not inspect.isabstract(kind) and kind.__name__ not in of_app
+    ]
+    assert left == ["RuleMap"]
+
+
+def kinds_of(kind: type[Picture]) -> Iterator[type[Picture]]:
+    for each in kind.__subclasses__():
+        yield each
+        yield from kinds_of(each)
 
 
 def test_the_guide_to_python_names_every_attribution_method() -> None:

@@ -197,7 +197,9 @@ ADDED: Mapping[str, Mapping[str, Edit]] = {
                 "    return LargestWeights(request.attention_map)\n"
             ),
         ),
-        "docs/figures.md": ahead("`query-key`, `matrices`", "`largest`, "),
+        "docs/figures.md": ahead(
+            "| `matrices` |", "| `largest` | `LargestWeights` | the largest weight of each head |\n"
+        ),
         "headscope/figures.py": ahead(
             "from viz.heads.matrices import",
             "from viz.heads.largest_weights import LargestWeights as LargestWeights\n",

@@ -23,7 +23,7 @@ def test_the_python_of_a_page_runs(
     page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Drawing needs a browser, which the tests of images have.
-    monkeypatch.setattr(image, "image", lambda figure, format, width: b"")
+    monkeypatch.setattr(image, "image", lambda *_, **__: b"")
     for name in ("checkpoints", "benchmarks"):
         (tmp_path / name).symlink_to(ROOT / name)
     monkeypatch.chdir(tmp_path)

@@ -7,11 +7,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from model.explain.ablation_results import Effects, MeanEffects
+from model.explain.ablation_results import Effects
 from model.explain.attribution import Attributions
-from model.explain.label_rules import DEVIATIONS
+from model.explain.head_averages import HeadAverages
 from model.survey.corpus_survey import CorpusSurvey
 from model.trace.attention_map import AttentionMap, HeadAttention, Tokens
+from model.trace.head import Head
 from model.trace.trace import Trace
 
 
@@ -58,25 +59,21 @@ def _(found: Effects) -> pd.DataFrame:
 
 
 @frame.register
-def _(found: MeanEffects) -> pd.DataFrame:
-    table = pd.concat(
-        [
-            pd.DataFrame(
-                {
-                    "kind": site.kind.value,
-                    "layer": site.layer,
-                    "head": np.arange(losses.shape[1]),
-                    "mean": found.mean(site),
-                    "error": found.error(site),
-                }
+def _(found: HeadAverages) -> pd.DataFrame:
+    rows: list[dict[str, Any]] = []
+    for site, means in found.mean.items():
+        for number in range(len(means)):
+            partner = found.partners.get(Head(site, number))
+            other = (
+                {"other_layer": partner.site.layer, "other_head": partner.number} if partner else {}
             )
-            for site, losses in found.losses.items()
-        ],
-        ignore_index=True,
-    )
-    for name, sign in (("low", -1), ("high", 1)):
-        table[name] = table["mean"] + sign * DEVIATIONS * table["error"]
-    return table.assign(texts=len(found.texts))
+            ends = {
+                name: getattr(found, name)[site][number]
+                for name in ("mean", "error", "low", "high")
+            }
+            kept = {"kind": site.kind.value, "layer": site.layer, "head": number}
+            rows.append(kept | other | ends | {"texts": len(found.texts)})
+    return pd.DataFrame(rows)
 
 
 @frame.register

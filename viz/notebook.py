@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from model.brief import Brief
 from model.trace.attention_map import AttentionMap
+from model.trace.provenance import note_on_models
 from model.trace.trace import Trace
 from model.trace.translation import Translation
 from viz.heads.standalone import trace_page
@@ -32,15 +33,18 @@ class Explorer(Brief):
         page: the same as a complete HTML document, which asks nothing of any network.
         height: of the frame around it, in CSS pixels.
         others: pages that stand below it.
+        note: a sentence above them where they are of several models.
     """
 
     page: str
     height: int
     others: tuple[str, ...] = ()
+    note: str = ""
 
     def _repr_html_(self) -> str:
         # A frame keeps styles and scripts of several pictures and of the notebook apart.
-        return "\n".join(map(self._frame, (self.page, *self.others)))
+        frames = map(self._frame, (self.page, *self.others))
+        return "\n".join([f"<p>{html.escape(self.note)}</p>" * bool(self.note), *frames])
 
     def _frame(self, page: str) -> str:
         return (
@@ -84,7 +88,8 @@ def show(
     """
     traces, name = _traces_of(shown, inputs, named_inputs)
     pages = [trace_page(trace, title=title or name, picture=picture, dark=dark) for trace in traces]
-    return Explorer(pages[0], height, tuple(pages[1:]))
+    note = note_on_models(trace.provenance for trace in traces)
+    return Explorer(pages[0], height, tuple(pages[1:]), note)
 
 
 def explore(

@@ -11,7 +11,8 @@ from headscope.commands.outputs import add_output
 from headscope.commands.pictures import PICTURES
 from headscope.commands.request import Request
 from headscope.commands.translate import add_checkpoint, add_search_options
-from model.checkpoints.shipped import CheckpointError, checkpoint_name
+from model.checkpoints.checkpoint import provenance_of
+from model.checkpoints.shipped import CheckpointError
 from model.explain.attribution import METHODS, AttributionError
 from model.files import write_whole
 from model.paper.search import DecodingError
@@ -24,10 +25,10 @@ from model.translate.devices import DeviceError
 from model.translate.sentences import TextError
 from viz.effects.removal_curve import MEASURES
 from viz.links.searches import Settings
-from viz.save import image, notebook
-from viz.save.film import film
+from viz.save import image
 from viz.save.formats import FILMS, FORMATS, IMAGES, NUMBERS, ExportError
 from viz.save.picture import Layout, Picture
+from viz.save.saving import content
 
 KINDS = [str(kind) for kind in AttentionKind if kind is not AttentionKind.MODULE]
 
@@ -174,50 +175,11 @@ def _width(text: str) -> str:
     return text
 
 
-def _content(picture: Picture, request: Request, format: str) -> bytes:
-    if format not in picture.formats:
-        raise ExportError(
-            f"“{picture.title}” cannot be written as .{format}; choose one of "
-            f"{' '.join(f'.{each}' for each in picture.formats)}."
-        )
-    arguments = request.arguments
-    if format == "html" and picture.has("page"):
-        return picture.page(arguments.dark).encode()
-    if format in FILMS:
-        with tqdm(total=100, unit="%", disable=None, leave=False) as bar:
-            return film(
-                picture,
-                format,  # type: ignore[arg-type]
-                dark=arguments.dark,
-                **_written_below(picture, request),
-                progress=lambda share: bar.update(round(100 * share) - bar.n),
-            )
-    if format in NUMBERS:
-        return picture.numbers().encode(format)  # type: ignore[arg-type]
-    layout = Layout(narrow=image.is_narrow(arguments.width), dark=arguments.dark)
-    # Python is drawn once too: a picture that cannot be drawn is refused here, not in a notebook.
-    figure = picture.figure(layout)
-    if format == "html":
-        return image.page(figure, picture.title).encode()
-    if format in IMAGES:
-        return image.image(
-            figure,
-            format,  # type: ignore[arg-type]
-            arguments.width,
-            arguments.scale if format == "png" else 1,
-            title=picture.title,
-            caption=picture.full_caption,
-            **_written_below(picture, request),
-        )
-    checkpoint = checkpoint_name(arguments.checkpoint) if picture.needs_model else None
-    return notebook.code(picture.python(layout), checkpoint=checkpoint).encode()
-
-
-def _written_below(picture: Picture, request: Request) -> dict[str, str]:
-    return {
-        "sentence": request.text if "sentence" in picture.origin else "",
-        "model": request.arguments.checkpoint.name if "model" in picture.origin else "",
-    }
+def known_of(picture: Picture, request: Request) -> dict[str, str]:
+    """What goes with a picture: its sentence, and where it comes from."""
+    folder = request.arguments.checkpoint
+    model = provenance_of(folder).texts if "model" in picture.origin else {}
+    return model | ({"sentence": request.text} if "sentence" in picture.origin else {})
 
 
 def run(arguments: Asked) -> None:
@@ -226,6 +188,24 @@ def run(arguments: Asked) -> None:
     text = sys.stdin.read() if arguments.text == "-" else arguments.text
     request = Request(text, arguments)
     picture = PICTURES[arguments.figure].of(request)
-    content = _content(picture, request, format)
+    # Whatever is not read here is refused below, as it would change nothing.
+    is_laid_out = format not in (*FILMS, *NUMBERS) and not (
+        format == "html" and picture.has("page")
+    )
+    layout = Layout(
+        narrow=is_laid_out and image.is_narrow(arguments.width),
+        dark=format not in NUMBERS and arguments.dark,
+    )
+    with tqdm(total=100, unit="%", disable=None if format in FILMS else True, leave=False) as bar:
+        written = content(
+            picture,
+            format,
+            layout,
+            width=arguments.width if format in IMAGES else "two-columns",
+            scale=arguments.scale if format == "png" else 1,
+            given=known_of(picture, request),
+            checkpoint=request.folder,
+            progress=lambda share: bar.update(round(100 * share) - bar.n),
+        )
     arguments.require_all_read(f"the figure {arguments.figure} as .{format}")
-    write_whole(arguments.out, content)
+    write_whole(arguments.out, written)

@@ -100,8 +100,7 @@ def whole_view(request: Request) -> WholeView:
 
 def _asked_pair(request: Request) -> PairedTraces:
     """The sentence beside a second one, or in a second model."""
-    # Each model's own translation: another one is no part of the picture.
-    first, second = request.translator.trace(request.text), request.second
+    first, second = request.first, request.second
     if not request.arguments.other_model:
         return PairedTraces(first, second)
     partners, surveyed = request.partners

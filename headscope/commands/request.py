@@ -131,6 +131,11 @@ class Request:
         return asked or next_likeliest(self.translator, self.trace, self._place)
 
     @cached_property
+    def first(self) -> Trace:
+        """The trace of the sentence with the model's own translation, for comparisons."""
+        return self.translator.trace(self.text)
+
+    @cached_property
     def second(self) -> Trace:
         """The trace of the second sentence, or of the sentence in the second model."""
         if model := self.arguments.other_model:

@@ -13,6 +13,7 @@ from tqdm import tqdm
 from headscope.commands.asked import Asked, whole
 from headscope.commands.outputs import add_output
 from headscope.commands.translate import DEFAULT_CHECKPOINT
+from model.checkpoints.checkpoint import weights_digest
 from model.checkpoints.shipped import CheckpointError, checkpoint_folder
 from model.explain.head_rules import HeadRules
 from model.explain.labels import Sample
@@ -27,7 +28,7 @@ from model.survey.part import SurveyError, is_readable, traced
 from model.survey.probes import probed
 from model.survey.rule_costs import JUDGED, RULED, TRANSLATED, ruled
 from model.survey.running import asking, counts, rules_in_words
-from model.survey.survey_file import SURVEY, read_survey, save_survey, weights_digest
+from model.survey.survey_file import SURVEY, read_survey, save_survey
 from model.trace.attention_map import TraceError
 from model.translate.sentences import TextError
 from model.translate.text_models import is_reader, load_reader

@@ -13,6 +13,7 @@ checkpoint runs no code of its author.
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from hashlib import file_digest, sha256
 from os import PathLike
 from pathlib import Path
 from typing import Any, Literal, TypeVar
@@ -53,6 +54,8 @@ from model.paper.single_stack import SingleStack, single_stack
 from model.paper.table_tokenizer import TableTokenizer
 from model.paper.tokenizer import Tokenizer, TokenizerError
 from model.paper.transformer import Transformer
+from model.trace.provenance import Provenance
+from model.version import VERSION
 
 CARD = "card.md"
 TOKENIZER, METRICS = "tokenizer.model", "metrics.json"
@@ -183,6 +186,30 @@ def snapshots(directory: str | PathLike[str]) -> tuple[int, ...]:
 def snapshot_file(directory: Path, step: int) -> Path:
     """The path of a snapshot in a checkpoint folder."""
     return directory / SNAPSHOTS / f"{step}.safetensors"
+
+
+def weights_digest(directory: Path, snapshot: int | None = None) -> str:
+    """The SHA-256 of the weights in a folder, ours or a Hugging Face one, or of a snapshot.
+
+    Where a model has only snapshots, these are the last one's.
+    """
+    steps = snapshots(directory)
+    whole = sorted(directory.glob("*.safetensors")) if snapshot is None else []
+    last = [snapshot_file(directory, steps[-1 if snapshot is None else snapshot])] if steps else []
+    digest = sha256()
+    for path in whole or last:
+        with path.open("rb") as file:
+            file_digest(file, lambda: digest)
+    return digest.hexdigest()
+
+
+def provenance_of(directory: Path, snapshot: int | None = None) -> Provenance:
+    """The part of a trace's provenance that its model's folder tells."""
+    return Provenance(
+        model=directory.resolve().name,
+        weights=weights_digest(directory, snapshot),
+        headscope=VERSION,
+    )
 
 
 def load_checkpoint(directory: Path, *, snapshot: int | None = None) -> Checkpoint:

@@ -4,8 +4,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from model.arguments import checked_methods
 from model.brief import Brief
 from model.trace.array_values import ArrayValue, Sized
@@ -60,49 +58,6 @@ class Effects(ArrayValue, Sized):
             for head, loss in enumerate(losses)
         ]
         return sorted(heads, key=lambda each: -abs(each[2]))
-
-
-@checked_methods
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class MeanEffects(ArrayValue, Sized):
-    """What translations of several texts lose without each head.
-
-    Attributes:
-        texts: the sentences.
-        losses: by site, the drop in the log-probability of each translation, (text, head).
-    """
-
-    texts: tuple[str, ...]
-    losses: Mapping[Site, FloatArray]
-
-    def mean(self, site: Site) -> FloatArray:
-        """Of the heads of a site over the texts, (head,)."""
-        mean: FloatArray = self.losses[site].mean(axis=0)
-        return mean
-
-    def error(self, site: Site) -> FloatArray:
-        """The standard error of these means, (head,); NaN for one text."""
-        count = len(self.texts)
-        if count < 2:
-            return np.full(self.losses[site].shape[1], np.nan, np.float32)
-        error: FloatArray = self.losses[site].std(axis=0, ddof=1) / np.float32(count**0.5)
-        return error
-
-    def ranked(self) -> list[tuple[Site, int, float]]:
-        """Every head with its mean loss, the largest change first."""
-        heads = [
-            (site, head, float(loss))
-            for site in self.losses
-            for head, loss in enumerate(self.mean(site))
-        ]
-        return sorted(heads, key=lambda each: -abs(each[2]))
-
-    def frame(self) -> Any:
-        """A pandas table with a row a head: kind, layer, head, mean, error, low, high and texts.
-
-        low and high are the 95% interval of the mean, by the normal approximation.
-        """
-        return form("table", self)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

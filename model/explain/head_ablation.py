@@ -8,13 +8,12 @@ for all heads.
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import cast, overload
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from model.explain.ablation_results import Effects, MeanEffects, Removal
+from model.explain.ablation_results import Effects, Removal
 from model.explain.examples import example_traces, read_examples
 from model.explain.passes import Own, Passes, rows_together
 from model.paper.decoding import token_log_probs
@@ -27,45 +26,11 @@ from model.trace.attention_map import AttentionMap, FloatArray, Site
 from model.trace.head import Head
 from model.trace.trace import Trace
 from model.trace.translation import Translation
-from model.translate.sentences import TextError
 from model.translate.translator import Translator
 
 _OUTPUT_TOGETHER, _PIECES_TOGETHER = 64, 512
 """Tokens, or pieces of the vocabulary, whose logits are computed together: few enough for the
 processor's cache."""
-
-
-@overload
-def effects(translator: Translator, sentence: str, target: str | None = ...) -> Effects: ...
-
-
-@overload
-def effects(
-    translator: Translator,
-    sentence: list[str] | tuple[str, ...],
-    target: Sequence[str] | None = ...,
-) -> MeanEffects: ...
-
-
-def effects(
-    translator: Translator,
-    sentence: str | Sequence[str],
-    target: str | Sequence[str] | None = None,
-) -> Effects | MeanEffects:
-    """The losses without each head, for a sentence, or for several with their mean.
-
-    Arguments and errors as `Translator.trace`; TextError also if a list holds no text.
-    """
-    if isinstance(sentence, str):
-        return effects_of(translator, translator.trace(sentence, cast("str | None", target)))
-    if not len(sentence):
-        raise TextError("There are no texts; give at least one.")
-    traces = translator.trace(list(sentence), target)
-    totals = [effects_of(translator, trace).of() for trace in traces]
-    return MeanEffects(
-        texts=tuple(map(str, sentence)),
-        losses={site: np.stack([each[site] for each in totals]) for site in translator.sites},
-    )
 
 
 @torch.inference_mode()

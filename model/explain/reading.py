@@ -20,6 +20,7 @@ from model.trace.attention_map import (
     Site,
     Tokens,
 )
+from model.trace.provenance import UNKNOWN, Provenance
 from model.trace.token_schemes import END, START, WORD_START, joined, special
 from model.trace.trace import Trace
 from model.trace.word_grouping import punctuation, word_weights, words
@@ -87,6 +88,7 @@ class ReadTrace(Brief):
             token they read beside them.
         file: the file of the trace; empty for a recorded model.
         folder: of the recorded Hugging Face model; empty for others.
+        provenance: of the trace.
         spans: the tokens of each label of the source, of the decoder's "input" and of its "output",
             under the reading.
         beside_spans: the tokens of the output, or with rows named by prediction of the input, of
@@ -103,6 +105,7 @@ class ReadTrace(Brief):
     reading: Reading = AS_RECORDED
     file: str = ""
     folder: str = ""
+    provenance: Provenance = UNKNOWN
     spans: Mapping[Axis, Spans] = field(default_factory=dict)
     beside_spans: Mapping[AttentionKind, Spans] = field(default_factory=dict)
 
@@ -170,6 +173,7 @@ def read(trace: Trace, reading: Reading = Reading()) -> ReadTrace:
         notes=(*_notes(trace, reading, by_prediction), *_rounding(trace)),
         by_prediction=by_prediction,
         reading=reading,
+        provenance=trace.provenance,
         spans=MappingProxyType(
             {
                 "source": axes[trace.source].spans,

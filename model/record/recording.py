@@ -27,7 +27,9 @@ from model.trace.attention_map import (
     Site,
     Tokens,
 )
+from model.trace.provenance import Provenance
 from model.trace.trace import Trace
+from model.version import VERSION
 
 
 class CaptureWarning(UserWarning):
@@ -42,6 +44,7 @@ class TraceLabels(TypedDict, total=False):
     predictions: Tokens | None
     source_text: str
     log_probs: FloatArray | None
+    provenance: Provenance
 
 
 class TraceFields(TraceLabels, total=False):
@@ -153,6 +156,7 @@ class Recording:
             source_text=named.get("source_text", ""),
             maps=self.maps(sentence, source=source, target=target, axes=axes),
             log_probs=named.get("log_probs"),
+            provenance=named.get("provenance", Provenance(headscope=VERSION)),
         )
 
     def add(self, site: Site, part: int, parts: int, record: AttentionRecord) -> None:

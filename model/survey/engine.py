@@ -195,9 +195,9 @@ Run = Callable[[Mapping[Path, Callable[[], bytes]]], Iterator[tuple[Path, bytes]
 """Does tasks, in any order, and gives what each is for with its result."""
 
 
-@lru_cache(maxsize=1)
+@lru_cache(maxsize=2)
 def loaded(checkpoint: str) -> Translator:
-    """The model, once for each process."""
+    """The model, once for each process, or two that are compared."""
     # One thread for each process: sums in another order would be other bits.
     torch.set_num_threads(1)
     return load(Path(checkpoint), device="cpu")

@@ -11,19 +11,20 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import sacrebleu
 import torch
 from numpy.typing import NDArray
 
 from model.explain.head_ablation import removal_orders
 from model.paper.decoding import token_log_probs
 from model.paper.search import Search
-from model.record.head_editing import TextsRead, editing_heads, reading_texts
-from model.record.head_edits import Gate, HeadEdit, HeadEdits
+from model.record.head_editing import TextsRead, reading_texts
+from model.record.head_edits import Gate, HeadEdit
 from model.record.intervention import Intervention
+from model.record.mask_editing import intervening
 from model.rules.weight_rules import Lexicon
 from model.survey.corpus_survey import Effect, HeadRule, Rules, Scores
 from model.survey.fitting import fitted
+from model.survey.text_scores import counts_of, resampled, score_of
 from model.trace.head import Head
 from model.trace.trace import Trace
 from model.translate.translator import Translator
@@ -40,9 +41,6 @@ STEPS, ORDERS = 6, 3
 
 IN_WORDS = 1
 """Of the random orders, so many are translated too: each takes as long as the best one."""
-
-RESAMPLED = 500
-"""Samples of the sentences from which an interval is made."""
 
 _GREEDY = Search(beam=1)
 _TOGETHER = 64
@@ -124,11 +122,11 @@ def ruled(
     distinct: list[Edits] = [{}, *(each for each in wanted if each)]
     written = ask("translating with rules", [source for source, _ in asked], distinct, True)
     references = [target for _, target in asked]
-    found = [_bleu_counts(texts, references) for texts in zip(*written, strict=True)]
+    found = [counts_of("bleu", texts, references) for texts in zip(*written, strict=True)]
     number = iter(found[1:])
     counted = [next(number) if each else found[0] for each in wanted]
     bleu = _scores(
-        lambda column, sample: _bleu(counted[column][sample].sum(axis=0)),
+        lambda column, sample: score_of("bleu", counted[column][sample].sum(axis=0)),
         *(len(counts), in_words, len(asked)),
     )
     return Rules(
@@ -156,24 +154,23 @@ def answers(
     """
     if writes:
         return [[_written(translator, source, each) for each in edits] for source in sources]
-    return [_log_probs(translator, trace, edits).tolist() for trace in translator.traces(sources)]
+    under = [Intervention(heads=each) for each in edits]
+    return [log_probs_of(translator, trace, under).tolist() for trace in translator.traces(sources)]
 
 
 @torch.inference_mode()
-def _log_probs(
-    translator: Translator, trace: Trace, edits: Sequence[Mapping[Head, HeadEdit]]
-) -> Values:
-    """The log-probability of a trace's translation under each of some edits, (edit,)."""
+def log_probs_of(translator: Translator, trace: Trace, under: Sequence[Intervention]) -> Values:
+    """The log-probability of a trace's translation under some interventions, (intervention,)."""
     source, target, labels = translator.trace_ids(trace)
     totals = []
-    for start in range(0, len(edits), _TOGETHER):
-        each = [HeadEdits(heads) for heads in edits[start : start + _TOGETHER]]
+    for start in range(0, len(under), _TOGETHER):
+        each = under[start : start + _TOGETHER]
         read = TextsRead(
             [trace.source.tokens] * len(each),
             [trace.target.tokens] * len(each),
             translator.tokenizer.target.pieces,
         )
-        with reading_texts(read), editing_heads(each):
+        with reading_texts(read), intervening(each, exact=False, sites=translator.sites):
             logits = translator.model(source.expand(len(each), -1), target.expand(len(each), -1))
         log_probs = token_log_probs(logits, labels.expand(len(each), -1))
         totals.append(log_probs.sum(dim=-1).cpu().numpy())
@@ -197,9 +194,9 @@ def _scores(
     whole = np.arange(n_sentences)
     every = [score(column, whole) for column in range(2 * (orders + 1) * n_counts)]
     of_order = np.reshape(every, (orders + 1, 2, n_counts))
-    generator = np.random.default_rng(0)
-    samples = [generator.integers(n_sentences, size=n_sentences) for _ in range(RESAMPLED)]
-    drawn = np.array([[score(column, each) for column in range(n_counts)] for each in samples])
+    drawn = resampled(
+        n_sentences, lambda sample: [score(column, sample) for column in range(n_counts)]
+    )
     low, high = np.quantile(drawn[:, :1] - drawn, [0.025, 0.975], axis=0)
     return Scores(
         tuple(of_order[0, 0].tolist()),
@@ -209,21 +206,3 @@ def _scores(
         tuple(map(tuple, of_order[1:, 0].tolist())),
         tuple(map(tuple, of_order[1:, 1].tolist())),
     )
-
-
-_BLEU = sacrebleu.BLEU()
-
-
-def _bleu_counts(texts: Sequence[str], references: Sequence[str]) -> NDArray[np.int64]:
-    """What BLEU adds up over sentences, of each sentence."""
-    scores = [
-        _BLEU.corpus_score([text], [[reference]])
-        for text, reference in zip(texts, references, strict=True)
-    ]
-    return np.array([[*s.counts, *s.totals, s.sys_len, s.ref_len] for s in scores])
-
-
-def _bleu(counts: NDArray[np.int64]) -> float:
-    *both, written, expected = counts.tolist()
-    found, total = both[: len(both) // 2], both[len(both) // 2 :]
-    return float(_BLEU.compute_bleu(found, total, written, expected, smooth_method="exp").score)

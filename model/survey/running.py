@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from model.checkpoints.checkpoint import weights_digest
 from model.explain.head_rules import HeadRules, findings_from_json
 from model.explain.labels import Sample
 from model.files import write_whole
@@ -37,7 +38,6 @@ from model.survey.engine import (
 from model.survey.head_sentences import CHOSEN, FITTED, USED
 from model.survey.part import SurveyError, SurveyPart, joined
 from model.survey.rule_costs import Answers, Ask, Edits
-from model.survey.survey_file import weights_digest
 from model.trace.attention_map import AttentionKind
 
 SENTENCES, ANSWERED = 250, 25

@@ -11,7 +11,6 @@ import lzma
 import zlib
 from collections.abc import Mapping
 from dataclasses import asdict
-from hashlib import sha256
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,7 @@ from zipfile import ZIP_DEFLATED, ZIP_LZMA, ZIP_STORED, BadZipFile, ZipFile, Zip
 
 import numpy as np
 
-from model.checkpoints.checkpoint import snapshot_file, snapshots
+from model.checkpoints.checkpoint import weights_digest
 from model.checkpoints.folder_files import own_file
 from model.checkpoints.shipped import CheckpointError, existing_folder
 from model.explain.labels import Sample, site_named
@@ -250,18 +249,6 @@ def _object(path: Path) -> dict[str, Any]:
             "with headscope survey."
         )
     return content
-
-
-def weights_digest(directory: Path) -> str:
-    """A digest of the weights that a survey measures.
-
-    Where a model has only snapshots, these are the last one's.
-    """
-    last = [snapshot_file(directory, step) for step in snapshots(directory)[-1:]]
-    digest = sha256()
-    for file in sorted(directory.glob("*.safetensors")) or last:
-        digest.update(file.read_bytes())
-    return digest.hexdigest()
 
 
 def _columns(content: Mapping[str, Any]) -> Mapping[str, Any]:

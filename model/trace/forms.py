@@ -13,8 +13,8 @@ class NoForm(RuntimeError):
     """Nothing that is loaded makes this form; the message says what does."""
 
 
-def form(name: str, value: object) -> Any:
+def form(name: str, value: object, *arguments: Any, **named: Any) -> Any:
     """A value in a form; NoForm if no room has filled it in."""
     if name not in FORMS:
         raise NoForm(f"Nothing here makes a {name}; import headscope first.")
-    return FORMS[name](value)
+    return FORMS[name](value, *arguments, **named)

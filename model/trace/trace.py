@@ -29,6 +29,7 @@ from model.trace.attention_map import (
 from model.trace.forms import NoForm, form
 from model.trace.head import Head
 from model.trace.other_outputs import fields_of_cache, fields_of_outputs
+from model.trace.provenance import UNKNOWN, Provenance
 from model.trace.rounded_weights import PRECISION, Bits
 from model.trace.stored import read_only
 from model.trace.trace_file import read_fields, write_fields
@@ -54,6 +55,7 @@ class Trace(ArrayValue, Sized):
         source_text: the input as text.
         maps: every attention map by its site, in the order of sites; read-only.
         log_probs: the natural logarithm of each prediction's probability, (target,), or None.
+        provenance: the model and the run that it comes from, as far as they are known.
 
     Raises:
         TraceError: if lengths disagree, or labels of a map differ from the trace's.
@@ -66,6 +68,7 @@ class Trace(ArrayValue, Sized):
     source_text: str
     maps: Mapping[Site, AttentionMap]
     log_probs: FloatArray | None = None
+    provenance: Provenance = UNKNOWN
 
     def __post_init__(self) -> None:
         maps = MappingProxyType(ByName(sorted(self.maps.items(), key=lambda item: item[0])))
@@ -138,6 +141,24 @@ class Trace(ArrayValue, Sized):
         allowed; a query that may not attend to a key has the weight 0 there.
         """
         return form("table", self)
+
+    def figure(
+        self, name: str, layer: int | None = None, head: int | None = None, **options: Any
+    ) -> Any:
+        """A picture of the app, as in `trace.figure("cross", 3, 5).save("head.pdf")`.
+
+        Args:
+            name: a kind of attention, or a picture of docs/figures.md, such as "effects".
+            layer: from 0; None for all.
+            head: likewise.
+            options: of `headscope export`, such as method="norms"; `translator`, the model, for
+                pictures that ask it; and `other`, a second trace or text, for those that compare.
+
+        Raises:
+            UnknownNameError: if there is no such picture or option; the message lists them.
+            ExportError, IndexError, TraceError: if the trace or the model cannot give it.
+        """
+        return form("figure", self, name, layer, head, **options)
 
     def attention(self, kind: AttentionKind | str, layer: int) -> AttentionMap:
         """The map of one site; a TraceError lists those there are."""

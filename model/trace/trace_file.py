@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import os
 from collections.abc import Callable, Iterator, Mapping
@@ -25,6 +26,7 @@ from model.trace.attention_map import (
     TraceError,
     known_kind,
 )
+from model.trace.provenance import Provenance
 from model.trace.rounded_weights import Bits, require_bits
 from model.trace.stored import FileArray, Stored
 
@@ -36,6 +38,8 @@ ROUNDED = "headscope-trace-3"
 
 READ = ("headscope-trace-1", FORMAT, ROUNDED)
 """The readable formats: the first is the second with nothing left out."""
+
+_PROVENANCE = "provenance."
 
 ROUNDING = 0.02
 """How far from 1 the sum of a row may be; numbers of 16 bits need it."""
@@ -62,6 +66,8 @@ def write_fields(
         for name in TEXTS:
             if fields[name]:
                 archive.add(name, _strings(name, fields[name]))
+        for name, text in fields["provenance"].texts.items():
+            archive.add(_PROVENANCE + name, _strings(name, text))
         for name in SEQUENCES:
             if fields[name]:
                 _write_tokens(archive, name, fields[name])
@@ -121,6 +127,11 @@ def read_fields(
     text, source_text = (_take(entries, name, _string) if name in entries else "" for name in TEXTS)
     source, target, predictions = (_take_tokens(entries, name) for name in SEQUENCES)
     log_probs = entries.pop("log_probs", None)
+    known = {
+        each.name: _take(entries, name, _string)
+        for each in dataclasses.fields(Provenance)
+        if (name := _PROVENANCE + each.name) in entries
+    }
     maps = {}
     for site in _sites(entries):
         usual = site.kind.axes(source, target, Tokens())
@@ -141,6 +152,7 @@ def read_fields(
         "source_text": source_text,
         "maps": maps,
         "log_probs": log_probs,
+        "provenance": Provenance(**known),
     }
 
 

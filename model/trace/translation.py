@@ -7,6 +7,7 @@ from typing import Literal
 
 from model.brief import Brief, shortened
 from model.trace.attention_map import FloatArray, Tokens
+from model.trace.provenance import UNKNOWN, Provenance
 
 LIKELIEST = 10
 """The number of next tokens that a record names at each step."""
@@ -30,6 +31,7 @@ class Translation(Brief):
         source_text: the sentence that was translated.
         source: its tokens, ending with </s>.
         unseen: its characters that the model never saw in training.
+        provenance: the model, the search and the interventions.
         distributions: (target, vocab) log-probabilities of every step, if kept.
     """
 
@@ -43,6 +45,7 @@ class Translation(Brief):
     source: Tokens
     unseen: tuple[str, ...]
     distributions: FloatArray | None = None
+    provenance: Provenance = UNKNOWN
 
     def __repr__(self) -> str:
         cut = "" if self.finished else ", cut at the limit"
@@ -121,6 +124,11 @@ class Decoding(Brief):
     def __repr__(self) -> str:
         size = f"{len(self.steps)} steps, {len(self.nodes)} hypotheses"
         return f"Decoding({shortened(self.translation.text)!r}, {size})"
+
+    @property
+    def provenance(self) -> Provenance:
+        """That of the translation."""
+        return self.translation.provenance
 
     @property
     def ranked(self) -> tuple[SearchNode, ...]:

@@ -19,6 +19,7 @@ import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 
+from model.checkpoints.checkpoint import provenance_of
 from model.checkpoints.folder_files import CONFIG, INDEX, WEIGHTS, own_file, read_json
 from model.checkpoints.import_hf import PICKLE, is_importable, require_plain, says_model_type
 from model.checkpoints.shipped import CheckpointError
@@ -167,7 +168,9 @@ def load_foreign(directory: str | os.PathLike[str], *, device: str = "auto") -> 
             raise CheckpointError(
                 f"The weights in {folder} are damaged: {name} contains NaN or infinity."
             )
-    return ForeignModel(loaded.to(place).eval(), tokenizer, task, facts, place, folder.name)
+    return ForeignModel(
+        loaded.to(place).eval(), tokenizer, task, facts, place, provenance_of(folder)
+    )
 
 
 def save_without_pickle(directory: Path) -> Path:

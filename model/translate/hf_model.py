@@ -1,5 +1,6 @@
 """A model of Hugging Face's in use: what it makes of a text, with what every head did."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -7,6 +8,7 @@ import torch
 
 from model.record.recording import CaptureError
 from model.trace.attention_map import Tokens
+from model.trace.provenance import Provenance
 from model.trace.text_result import Answer, FolderFacts, Purpose
 from model.trace.token_schemes import scheme_of, spelled
 from model.trace.trace import Trace
@@ -51,10 +53,11 @@ class ForeignModel:
         purpose: Purpose,
         facts: FolderFacts,
         device: torch.device,
-        name: str,
+        provenance: Provenance,
     ) -> None:
         self.model, self.tokenizer = model, tokenizer
-        self.purpose, self.facts, self.device, self.name = purpose, facts, device, name
+        self.provenance, self.name = provenance, provenance.model
+        self.purpose, self.facts, self.device = purpose, facts, device
         self.n_parameters = sum(each.numel() for each in model.parameters())
         self._scheme = scheme_of(tokenizer.get_vocab())
 
@@ -174,6 +177,7 @@ class ForeignModel:
         fills: tuple[tuple[tuple[str, float], ...], ...] = (),
     ) -> Answer:
         device = self.device.type
+        trace = replace(trace, provenance=self.provenance)
         return Answer(trace, finished, n_written, fills, self.purpose, self.n_parameters, device)
 
     def _generate(self, inputs: dict[str, Any], *, most: int, least: int = 1) -> Any:

@@ -116,7 +116,7 @@ class TranslatingModel(ModelWithVocabulary):
         if not paths:
             for hypothesis in results:
                 paths += hypothesis.path()
-        best = self._translation(text, ids, results[0])
+        best = self._translation(text, ids, results[0], search, under)
         return Decoding(
             translation=best,
             steps=decoding_steps(self, best, n_forced=len(search.prefix)),
@@ -175,7 +175,7 @@ class TranslatingModel(ModelWithVocabulary):
         )
         order = [place for places in by_length.values() for place in places]
         translations = {
-            place: self._translation(texts[place], sources[place], best[0])
+            place: self._translation(texts[place], sources[place], best[0], search, UNCHANGED)
             for place, best in zip(order, results, strict=True)
         }
         return [translations[place] for place in range(len(texts))]
@@ -186,8 +186,9 @@ class TranslatingModel(ModelWithVocabulary):
         ids = self._source_ids(text, under)
         room = self._room(len(ids), under.positions)
         with intervening([under], sites=self.sites):
-            results = self._decode([[ids]], search or self.search, keep_distributions, room)[0]
-        return [self._translation(text, ids, hypothesis) for hypothesis in results]
+            asked = search or self.search
+            results = self._decode([[ids]], asked, keep_distributions, room)[0]
+        return [self._translation(text, ids, each, asked, under) for each in results]
 
     def _decode(
         self,
@@ -236,7 +237,14 @@ class TranslatingModel(ModelWithVocabulary):
         room = self.model.config.max_positions - positions.shift
         return max(1, min(n_source + EXTRA_LENGTH, room))
 
-    def _translation(self, text: str, ids: list[int], hypothesis: Hypothesis) -> Translation:
+    def _translation(
+        self,
+        text: str,
+        ids: list[int],
+        hypothesis: Hypothesis,
+        search: Search,
+        under: Intervention,
+    ) -> Translation:
         kept = hypothesis.distributions
         return Translation(
             text=self.tokenizer.target.decode(hypothesis.token_ids),
@@ -249,6 +257,7 @@ class TranslatingModel(ModelWithVocabulary):
             source=self.source_tokens(ids),
             unseen=self.tokenizer.unseen_characters(text),
             distributions=None if kept is None else kept.cpu().numpy(),
+            provenance=self._provenance(repr(search), under),
         )
 
 

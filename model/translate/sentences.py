@@ -2,6 +2,8 @@
 
 from bisect import bisect_left
 from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -14,8 +16,11 @@ from model.paper.tokenizer import Tokenizer, normalize
 from model.paper.transformer import Transformer
 from model.record.intervention import UNCHANGED, Intervention, ordered
 from model.record.taps import install_taps
-from model.trace.attention_map import Tokens
+from model.trace.attention_map import Tokens, TraceError
+from model.trace.head import Head
+from model.trace.provenance import Provenance, exactly
 from model.trace.trace import Trace
+from model.version import VERSION
 
 
 class TextError(ValueError):
@@ -29,7 +34,11 @@ class ModelWithVocabulary:
     Attributes:
         sites: every attention of the model, in the order of sites.
         search: how it writes unless asked for another search.
+        folder: from which other processes can load it; None if they cannot.
+        provenance: what traces say of the model.
     """
+
+    folder: Path | None = None
 
     def __init__(
         self,
@@ -40,6 +49,7 @@ class ModelWithVocabulary:
         metrics: dict[str, Any] | None = None,
         name: str = "",
         search: Search = AS_IN_THE_PAPER,
+        provenance: Provenance | None = None,
     ) -> None:
         self.device = torch.device(device)
         self.model = model.eval().to(self.device)
@@ -47,6 +57,7 @@ class ModelWithVocabulary:
         self.metrics = metrics or {}
         self.name = name
         self.search = search
+        self.provenance = provenance or Provenance(model=name, headscope=VERSION)
         self.sites = install_taps(self.model)
         pack_linears(self.model)
 
@@ -56,6 +67,11 @@ class ModelWithVocabulary:
         size = f"{stacks} of {config.n_heads} heads, d_model {config.d_model}"
         count = f"{self.n_parameters:,} parameters"
         return f"{type(self).__name__}({self.name!r}, {size}, {count}, {self.device})"
+
+    @property
+    def heads(self) -> list[Head]:
+        """Every head, in the order of sites."""
+        return [Head(site, n) for site in self.sites for n in range(self.model.config.n_heads)]
 
     @property
     def max_tokens(self) -> int:
@@ -91,7 +107,15 @@ class ModelWithVocabulary:
         return Tokens(self.tokenizer.target.pieces(token_ids), tuple(token_ids), "sentencepiece")
 
     def trace_ids(self, trace: Trace) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-        """Token ids of a trace's source, target and predictions, (1, token) each."""
+        """Token ids of a trace's source, target and predictions, (1, token) each.
+
+        Raises TraceError if the trace is another model's.
+        """
+        if self.provenance.is_of_another_model(trace.provenance):
+            raise TraceError(
+                f"trace is of the model {trace.provenance.model_in_words}, and the translator has "
+                f"{self.provenance.model_in_words}; record the text with this translator."
+            )
         source, target, predictions = (
             torch.tensor([tokens.ids], device=self.device)
             for tokens in (trace.source, trace.target, trace.predictions)
@@ -114,6 +138,11 @@ class ModelWithVocabulary:
     def target_ids(self, text: str) -> list[int]:
         """Token ids of a word or more of a translation; TextError as for a translation."""
         return self._target_ids(text)[:-1]
+
+    def _provenance(self, search: str, under: Intervention) -> Provenance:
+        changes = "" if under == UNCHANGED else exactly(under)
+        dtype = str(next(self.model.parameters()).dtype).removeprefix("torch.")
+        return replace(self.provenance, dtype=dtype, search=search, interventions=changes)
 
     def _source(self, text: str, under: Intervention) -> torch.Tensor:
         # (1, source)

@@ -14,7 +14,12 @@ from typing import Any
 
 import torch
 
-from model.checkpoints.checkpoint import is_single_stack, load_single_stack, read_config
+from model.checkpoints.checkpoint import (
+    is_single_stack,
+    load_single_stack,
+    provenance_of,
+    read_config,
+)
 from model.checkpoints.folder_files import CONFIG
 from model.checkpoints.import_hf import says_model_type
 from model.checkpoints.shipped import checkpoint_folder
@@ -23,6 +28,7 @@ from model.paper.tokenizer import Tokenizer
 from model.record.recording import recording
 from model.record.taps import install_taps
 from model.trace.attention_map import Tokens
+from model.trace.provenance import Provenance
 from model.trace.text_result import Answer, FolderFacts, Purpose, sizes_of
 from model.translate.devices import resolve_device
 from model.translate.hf_folder import folder_facts, is_foreign, load_foreign
@@ -79,10 +85,11 @@ class StackReader:
         *,
         metrics: dict[str, Any],
         device: torch.device,
-        name: str,
+        provenance: Provenance,
     ) -> None:
         self.model, self.tokenizer = model.to(device).eval(), tokenizer
-        self.metrics, self.device, self.name = metrics, device, name
+        self.metrics, self.device = metrics, device
+        self.provenance, self.name = provenance, provenance.model
         self.n_parameters = sum(each.numel() for each in model.parameters())
         install_taps(self.model)
 
@@ -91,7 +98,8 @@ class StackReader:
         """The model in one of our folders; arguments and errors as `load_reader`."""
         place = resolve_device(device)
         model, tokenizer, metrics = load_single_stack(folder)
-        return cls(model, tokenizer, metrics=metrics, device=place, name=folder.name)
+        known = provenance_of(folder)
+        return cls(model, tokenizer, metrics=metrics, device=place, provenance=known)
 
     def write(self, text: str) -> str:
         """The model's output for a text, without a trace; errors as `read`."""
@@ -118,6 +126,7 @@ class StackReader:
             text=self.tokenizer.decode(written),
             source_text=text,
             log_probs=log_probs.numpy() if writes_on else None,
+            provenance=self.provenance,
         )
         return Answer(
             trace=trace,

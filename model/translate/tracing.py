@@ -101,7 +101,7 @@ class TracedModel(TranslatingModel):
         source_ids = self._source_ids(text, under)
         predicted = self._target_ids(target)
         with intervening([under], sites=self.sites):
-            return self._record([text], [source_ids], [target], [predicted])[0]
+            return self._record([text], [source_ids], [target], [predicted], [under])[0]
 
     def _trace_each(
         self,
@@ -133,6 +133,7 @@ class TracedModel(TranslatingModel):
                 [list(translation.source.ids)],
                 [translation],
                 [list(translation.token_ids)],
+                [under],
             )[0]
 
     def traces(self, texts: Sequence[str]) -> list[Trace]:
@@ -156,6 +157,7 @@ class TracedModel(TranslatingModel):
                 [list(each.source.ids) for each in own],
                 own,
                 [list(each.token_ids) for each in own],
+                [UNCHANGED] * len(own),
             )
             traces |= dict(zip(places, recorded, strict=True))
         return [traces[place] for place in range(len(texts))]
@@ -178,7 +180,10 @@ class TracedModel(TranslatingModel):
         for places in steps.values():
             written = [list(decoding.token_ids(decoding.nodes[place])) for place in places]
             with intervening([under], exact=False, sites=self.sites):
-                traces = self._record([text] * len(places), [source] * len(places), None, written)
+                count = len(places)
+                traces = self._record(
+                    [text] * count, [source] * count, None, written, [under] * count
+                )
             for place, trace in zip(places, traces, strict=True):
                 for site, row in rows.items():
                     row[place] = trace.maps[site].weights[:, -1]
@@ -239,7 +244,9 @@ class TracedModel(TranslatingModel):
             for source, target in zip(sources, predicted, strict=True)
         ]
         with intervening(each, lengths=lengths, exact=targets is not None, sites=self.sites):
-            traces = self._record(texts, sources, targets, predicted)
+            traces = self._record(
+                texts, sources, targets, predicted, each, repr(search or self.search)
+            )
         return BatchTrace(
             source_lengths=tuple(map(len, sources)),
             target_lengths=tuple(map(len, predicted)),
@@ -268,6 +275,8 @@ class TracedModel(TranslatingModel):
         sources: list[list[int]],
         targets: Sequence[str | Translation] | None,
         predicted: list[list[int]],
+        under: Sequence[Intervention],
+        search: str = "",
     ) -> list[Trace]:
         """Traces of one teacher-forced pass, with padding; None as targets decodes `predicted`."""
         config = self.model.config
@@ -295,6 +304,9 @@ class TracedModel(TranslatingModel):
                 else _text(targets[sentence]),
                 source_text=text,
                 log_probs=log_probs[sentence],
+                provenance=self._provenance(
+                    _search(targets[sentence]) if targets else search, under[sentence]
+                ),
             )
             for sentence, text in enumerate(texts)
         ]
@@ -302,6 +314,10 @@ class TracedModel(TranslatingModel):
 
 def _text(target: str | Translation) -> str:
     return target if isinstance(target, str) else target.text
+
+
+def _search(target: str | Translation) -> str:
+    return "" if isinstance(target, str) else target.provenance.search
 
 
 def _padded(sentences: list[list[int]], pad_id: int) -> list[list[int]]:

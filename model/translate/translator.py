@@ -2,13 +2,13 @@
 
 from dataclasses import replace
 from os import PathLike
-from typing import cast
+from typing import Self, cast
 
 import numpy as np
 import torch
 
 from model.arguments import checked, checked_methods
-from model.checkpoints.checkpoint import load_checkpoint, longest_trained
+from model.checkpoints.checkpoint import load_checkpoint, longest_trained, provenance_of
 from model.checkpoints.shipped import checkpoint_folder
 from model.paper.decoding import unsayable
 from model.paper.encoding import LengthError
@@ -21,13 +21,24 @@ from model.trace.attention_map import AttentionKind, FloatArray, Site
 from model.trace.logit_lens import LogitLens
 from model.trace.terms import EmbeddingParts, HeadMatrices, ScoreTerms
 from model.trace.trace import Trace
-from model.translate.devices import resolve_device
+from model.translate.devices import resolve_device, resolve_dtype
 from model.translate.tracing import TracedModel
 
 
 @checked_methods
 class Translator(TracedModel):
     """A model with its vocabulary and device: text in, translations and traces out."""
+
+    def to(self, device: str | None = None, *, dtype: str | None = None) -> Self:
+        """The translator itself, moved to a device, with its numbers of another type.
+
+        Raises DeviceError as `load` does.
+        """
+        place = self.device if device is None else resolve_device(device)
+        numbers = None if dtype is None else resolve_dtype(dtype)
+        self.model.to(place, numbers)
+        self.device, self.folder = place, self.folder if dtype is None else None
+        return self
 
     @torch.inference_mode()
     def logit_lens(self, trace: Trace, *, under: Intervention = UNCHANGED) -> LogitLens:
@@ -197,34 +208,42 @@ class Translator(TracedModel):
 
 @checked
 def load(
-    checkpoint: str | PathLike[str], *, device: str = "auto", snapshot: int | None = None
+    checkpoint: str | PathLike[str],
+    *,
+    device: str = "auto",
+    dtype: str = "float32",
+    snapshot: int | None = None,
 ) -> Translator:
     """A translator from a checkpoint folder.
 
     Args:
         checkpoint: the name of a model that comes with Headscope, such as "en-de"; or a folder
             with config.json, weights and tokenizer.
-        device: "auto", "cpu", "cuda" or "cuda:1".
+        device: "auto", "cpu", "cuda", "cuda:1" or "mps".
+        dtype: of the numbers: "float32", "bfloat16" or "float16".
         snapshot: an earlier state of training, if the folder holds any: an index into
             `model.checkpoints.checkpoint.snapshots`, negative to count from the end. None gives the
             trained model.
 
     Raises:
         CheckpointError: if the folder is missing, incomplete or damaged, or has no such snapshot.
-        DeviceError: if the machine has no such device.
+        DeviceError: if the machine has no such device, or there is no such dtype.
     """
     path = checkpoint_folder(checkpoint)
-    on = resolve_device(device)
+    resolve_device(device)
     loaded = load_checkpoint(path, snapshot=snapshot)
+    known = provenance_of(path, snapshot)
     metrics = loaded.metrics
     if snapshot is not None:
         # It describes the whole training; the first steps may not have seen that sentence yet.
         metrics = {name: value for name, value in metrics.items() if name != "longest"}
-    return Translator(
+    translator = Translator(
         loaded.model,
         loaded.tokenizer,
-        device=on,
         metrics=metrics,
         name=path.name,
         search=loaded.search,
-    )
+        provenance=known,
+    ).to(device, dtype=dtype)
+    translator.folder = path if snapshot is None and dtype == "float32" else None
+    return translator

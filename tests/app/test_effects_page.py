@@ -14,8 +14,8 @@ from streamlit.testing.v1 import AppTest
 from model.explain.ablation_results import Effects
 from model.explain.attributing import cross_attributions, self_attributions
 from model.explain.attribution import METHODS
-from model.explain.head_ablation import effects
 from model.record.intervention import Intervention
+from model.survey.over_texts import effects
 from model.trace.attention_map import AttentionKind, Site
 from model.translate.translator import Translator
 from tests.kit.apptest import OpenApp, component, tell_state

@@ -13,7 +13,6 @@ from streamlit.testing.v1 import AppTest
 
 from model.checkpoints.checkpoint import save_checkpoint
 from model.explain.facts import head_facts
-from model.explain.head_ablation import effects
 from model.explain.head_numbers import written
 from model.explain.label_rules import RULES
 from model.explain.labels import opening_heads
@@ -24,6 +23,7 @@ from model.paper.config import TransformerConfig
 from model.paper.tokenizer import Tokenizer
 from model.paper.transformer import Transformer
 from model.record.intervention import Intervention
+from model.survey.over_texts import effects
 from model.trace.attention_map import AttentionKind, Site
 from model.trace.trace import Trace
 from model.translate.translator import load

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from model.checkpoints.checkpoint import weights_digest
 from model.explain.head_rules import HeadRules, RuleFinding
 from model.explain.rules_file import HEAD_RULES, save_head_rules
 from model.record.intervention import Intervention
 from model.rules.phrases import Terms
-from model.survey.survey_file import weights_digest
 from model.trace.attention_map import AttentionKind, Site
 from model.trace.head import Head
 from model.translate.translator import Translator

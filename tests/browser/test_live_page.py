@@ -15,10 +15,10 @@ from playwright.sync_api import Browser, Page, expect
 
 from headscope.__main__ import main
 from model.checkpoints.shipped import CHECKPOINTS
-from model.explain.head_ablation import effects
 from model.explain.reading import HIDDEN_NOTE, PREDICTED_NOTE, Reading, read
 from model.paper.search import Search
 from model.record.intervention import Intervention, PositionEdit
+from model.survey.over_texts import effects
 from model.trace.attention_map import AttentionKind, Site
 from model.translate.translator import Translator, load
 from tests.kit.readings import head_of

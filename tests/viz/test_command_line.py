@@ -17,7 +17,7 @@ import pypdf
 import pytest
 
 from headscope.__main__ import main
-from headscope.commands import export, request
+from headscope.commands import request
 from headscope.commands.export import KINDS
 from headscope.commands.pictures import PICTURES
 from model.checkpoints.checkpoint import REMOVAL
@@ -31,7 +31,7 @@ from model.translate.translator import Translator, load
 from tests.kit.full_disk import full_disk
 from tests.kit.tiny_checkpoint import write_tiny_checkpoint, write_tiny_snapshots
 from tests.kit.trace_payload import Decoded
-from viz.save import browser, metadata
+from viz.save import browser, metadata, saving
 from viz.save.film import RATES
 from viz.save.picture import Layout, Picture
 
@@ -324,7 +324,7 @@ def test_every_film_is_offered_with_its_ground_and_its_model(
         assert picture.film().plan(RATES["gif"])
         return b"GIF"
 
-    monkeypatch.setattr(export, "film", film)
+    monkeypatch.setattr(saving, "film", film)
     monkeypatch.setattr(request, "snapshots", lambda _: (1,))
     monkeypatch.setattr(request, "load", lambda folder, **_: load(folder, device="cpu"))
     status, file, _ = run("--figure", name, "--dark", out="out.gif")

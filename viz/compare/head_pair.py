@@ -35,7 +35,9 @@ class OfPair(Picture):
             return {"second_sentence": self.pair.second.source_text}
         if self.pair.versus == "search":
             return {"first_target": self.pair.first.text, "second_target": self.pair.second.text}
-        return {"second_model": self.other_model}
+        known = self.pair.second.provenance.texts
+        second = {f"second_{name}": text for name, text in known.items()}
+        return second | {"second_model": self.other_model}
 
     @property
     def setup(self) -> Lines:
@@ -104,6 +106,10 @@ class HeadPair(OfPair):
     def caption(self) -> str:
         share = style.percent(self.pair.moved[self.head])
         return f"{share} of its weight between aligned tokens differs, averaged over the rows."
+
+    @property
+    def more(self) -> str:
+        return self.pair.note
 
     @property
     def alt(self) -> str:

@@ -73,7 +73,7 @@ class HeadDifferences(OfPair):
             )
         if self.pair.versus == "model":
             parts.append(MEASURED if self.pair.surveyed else SEEN)
-        return " ".join(parts)
+        return " ".join(filter(None, [*parts, self.pair.note]))
 
     @property
     def alt(self) -> str:

@@ -1,15 +1,17 @@
 """Two traces with their tokens aligned, and which head of one belongs to which of the other."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from model.survey.nearest import one_to_one
 from model.trace.attention_map import AttentionKind, FloatArray, HeadAttention, Tokens
 from model.trace.head import Head
+from model.trace.provenance import note_on_models
 from model.trace.token_runs import pairs
 from model.trace.trace import Trace
 from viz.draw.labels import axis_texts
@@ -45,6 +47,11 @@ class PairedTraces:
     def target(self) -> list[tuple[int, int]]:
         """Positions of aligned target tokens."""
         return pairs(self.first.target.tokens, self.second.target.tokens)
+
+    @property
+    def note(self) -> str:
+        """A sentence where the traces are of two models; "" for one."""
+        return note_on_models([self.first.provenance, self.second.provenance])
 
     @property
     def left_out(self) -> int:
@@ -124,8 +131,22 @@ def matched(first: Trace, second: Trace) -> dict[Head, Head]:
     Heads of one kind are paired one to one, the pairs with the least moved weight first; a head
     whose model has more heads than the other's may stay without a partner.
     """
+    return {
+        ones[one]: others[other]
+        for ones, others, moved in apart(first, second)
+        for one, other in one_to_one(moved)
+    }
+
+
+def apart(
+    first: Trace, second: Trace
+) -> Iterator[tuple[list[Head], list[Head], NDArray[np.floating]]]:
+    """How far the heads of two traces are apart, for each kind of attention that both have.
+
+    These are the heads of the first, those of the second, and the share of weight that lies on
+    other aligned tokens, (first, second); NaN without an aligned query.
+    """
     plain = PairedTraces(first, second, "model")
-    found: dict[Head, Head] = {}
     for kind in plain.kinds:
         rows, columns = kind.axes(plain.source, plain.target, [])
         ones, others = (_stacked(trace, kind) for trace in (first, second))
@@ -140,10 +161,11 @@ def matched(first: Trace, second: Trace) -> dict[Head, Head]:
             )
             for number, (trace, heads) in enumerate(((first, ones), (second, others)))
         )
-        # (first, second), the share of weight that moved.
-        moved = np.array([np.abs(b - each).sum(axis=-1).mean(axis=-1) / 2 for each in a])
-        found |= {ones[one]: others[other] for one, other in one_to_one(moved)}
-    return found
+        if rows:
+            moved = np.array([np.abs(b - each).sum(axis=-1).mean(axis=-1) / 2 for each in a])
+        else:
+            moved = np.full((len(ones), len(others)), np.nan)
+        yield ones, others, moved
 
 
 def _stacked(trace: Trace, kind: AttentionKind) -> list[Head]:

@@ -56,8 +56,10 @@ def contents_of(trace: Trace) -> list[str]:
     outcome = (
         "It holds the prediction of each row." if trace.predictions else "It holds no predictions."
     )
+    known = f"It comes from {trace.provenance}, and does not hold the model's weights."
     nothing = "It holds neither the model's weights nor its name."
-    return [inside[has_scores, has_vectors], outcome, nothing]
+    named = known if trace.provenance.model else nothing
+    return [inside[has_scores, has_vectors], outcome, named]
 
 
 def listed(parts: Sequence[str]) -> str:

@@ -95,6 +95,7 @@ def heads_page(
         css=CSS,
         script=joined(Path(__file__).with_suffix(".js")),
         about="Every head is in this file. It asks nothing of any network.",
+        provenance=trace.provenance,
         dark=dark,
     )
 

@@ -147,5 +147,6 @@ def _document(figure: Figure, title: str, *, dark: bool | None, **shown: Any) ->
         script=joined(Path(__file__).with_name("standalone.js")),
         about=f"{count_of(len(figure.trace.maps), 'block')} of attention are in this file. "
         "It asks nothing of any network.",
+        provenance=figure.trace.provenance,
         dark=dark,
     )

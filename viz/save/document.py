@@ -2,12 +2,14 @@
 
 import base64
 import hashlib
+import json
 import re
 import tomllib
 import zlib
 from collections.abc import Mapping
 from pathlib import Path
 
+from model.trace.provenance import UNKNOWN, Provenance
 from viz import ROOT
 from viz.draw import style
 from viz.draw.labels import escape_html, visible
@@ -38,6 +40,7 @@ def document(
     css: str,
     script: str,
     about: str,
+    provenance: Provenance = UNKNOWN,
     dark: bool | None = None,
 ) -> str:
     """A complete HTML document with a drawing in it, to be written as UTF-8.
@@ -50,6 +53,8 @@ def document(
         title: what the file is of, such as the sentence; any text.
         html: of the drawing, in the shadow root of #drawing.
         script: a module that draws it, and removes #trouble when it stands.
+        about: a sentence on the file.
+        provenance: of what is drawn; it is in the page, in words and as JSON.
         dark: None follows the reader's own choice of light or dark.
     """
     page_css = page_variables(dark) + _file(".css")
@@ -64,7 +69,8 @@ def document(
         "page_css": page_css,
         "css": css,
         "html": html,
-        "about": escape_html(about),
+        "about": escape_html(f"{about} {provenance}."[: None if provenance.texts else -2]),
+        "provenance": escape_html(json.dumps(provenance.texts, ensure_ascii=False)),
         "payload": deflated(payload),
         "script": script,
     }

@@ -8,9 +8,10 @@ import struct
 import zlib
 from dataclasses import dataclass
 
+from model.version import VERSION
 from viz.draw.labels import escape_html, visible
 
-MAKER = "Headscope"
+MAKER = f"Headscope {VERSION}"
 
 _CENTIMETRES = 2.54 / 96
 """One CSS pixel on paper."""

@@ -1,13 +1,17 @@
 """A picture: one class that page, stage, Save menu, command line and notebook all read."""
 
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, fields, replace
+from pathlib import Path
 from typing import Any, ClassVar
 
 import plotly.graph_objects as go
 
 from model.brief import Brief
+from model.files import write_whole
+from model.trace.provenance import UNKNOWN, Provenance
 from viz.charts.chart import Layout as Layout
 from viz.save.formats import FILMS, IMAGES, NUMBERS
 from viz.save.notebook import Lines, assigned, public
@@ -45,6 +49,12 @@ class Picture(Brief, ABC):
         return {}
 
     @property
+    def provenance(self) -> Provenance:
+        """What is known of the run that it shows."""
+        known = (getattr(getattr(self, each.name), "provenance", None) for each in fields(self))  # type: ignore[arg-type]
+        return next(filter(None, known), UNKNOWN)
+
+    @property
     def alt(self) -> str:
         """The figure in words, for people who do not see it."""
         raise NotImplementedError
@@ -75,6 +85,46 @@ class Picture(Brief, ABC):
     def numbers(self) -> Numbers:
         """The numbers it shows, as exact as they were recorded."""
         raise NotImplementedError
+
+    def saved(self, given: Mapping[str, str]) -> Numbers:
+        """The numbers with all that is known of them, for files.
+
+        Args:
+            given: what else is known, such as the sentence, by name.
+        """
+        numbers = self.numbers()
+        known = {**self.provenance.texts, **given, **self.texts, **numbers.texts}
+        return replace(numbers, texts={name: text for name, text in known.items() if text})
+
+    def save(
+        self,
+        file: str | os.PathLike[str],
+        *,
+        width: str = "two-columns",
+        scale: int = 2,
+        dark: bool = False,
+        given: Mapping[str, str] | None = None,
+    ) -> None:
+        """Write the picture to a file; its suffix says what is written: see `formats`.
+
+        Args:
+            width: of an image: "column", "two-columns", "slide", or a length such as "8.5cm".
+            scale: of a PNG: 1 to 4 pixels for every 1/96 inch.
+            dark: white on black.
+            given: what else is known, by name: the sentence and the model stand below an image.
+
+        Raises:
+            ExportError: if it cannot be written so; the message says why.
+        """
+        from viz.save.image import is_narrow
+        from viz.save.saving import content
+
+        format = Path(file).suffix.lower().removeprefix(".")
+        layout = Layout(narrow=is_narrow(width), dark=dark)
+        known = self.provenance.texts | dict(given or {})
+        write_whole(
+            Path(file), content(self, format, layout, width=width, scale=scale, given=known)
+        )
 
     @property
     def setup(self) -> Lines:

@@ -7,12 +7,13 @@ from model.checkpoints.shipped import checkpoint_name
 from model.paper.search import Search
 from model.record.intervention import UNCHANGED, Intervention
 from model.trace.blocks import Blocks
+from model.trace.provenance import Provenance
 from model.trace.text_result import FolderFacts
 from model.trace.trace import Trace
 from viz.service.job import Job
 from viz.service.jobs.running import decode, read_blocks, record, record_batch, translate
 from viz.service.results import Batch, Decoded, Timed, TimedAnswer
-from viz.service.versions import ModelVersion, folder_of, version_of
+from viz.service.versions import ModelVersion, folder_of, known_of, version_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +86,11 @@ class OfModel:
         return self.folder.name
 
     @property
+    def provenance(self) -> Provenance:
+        """The model, and the version that runs it."""
+        return known_of(self.version)
+
+    @property
     def texts(self) -> dict[str, str]:
         """What it is about, by name, to go with numbers."""
         texts = {"sentence": self.sentence, "checkpoint": self.name}
@@ -110,6 +116,11 @@ class OfReader:
         return self.timed.answer.trace
 
     @property
+    def provenance(self) -> Provenance:
+        """The trace's."""
+        return self.trace.provenance
+
+    @property
     def name(self) -> str:
         """What the model is called."""
         return self.folder.name
@@ -127,6 +138,11 @@ class OfTrace:
     file: Path
     sentence: str
     trace: Trace
+
+    @property
+    def provenance(self) -> Provenance:
+        """The trace's."""
+        return self.trace.provenance
 
     @property
     def name(self) -> str:

@@ -3,9 +3,11 @@
 import contextlib
 import os
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
-from model.checkpoints.checkpoint import SNAPSHOTS, snapshot_file
+from model.checkpoints.checkpoint import SNAPSHOTS, provenance_of, snapshot_file, snapshots
+from model.trace.provenance import Provenance
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +41,15 @@ def version_of(checkpoint: Path) -> ModelVersion:
             state = checkpoint.stat()
             files.append((checkpoint.name, state.st_size, state.st_ino, state.st_mtime_ns))
     return ModelVersion(checkpoint, tuple(sorted(files)))
+
+
+@lru_cache(maxsize=64)
+def known_of(version: ModelVersion) -> Provenance:
+    """The part of a trace's provenance that the files of its model tell."""
+    folder = version.folder
+    snapshot = version.checkpoint.stem if is_snapshot(version.checkpoint) else None
+    number = None if snapshot is None else snapshots(folder).index(int(snapshot))
+    return provenance_of(folder, number)
 
 
 def snapshot_of(folder: Path, step: int) -> Path:

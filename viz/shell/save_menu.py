@@ -8,7 +8,7 @@ import math
 import time
 from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import streamlit as st
@@ -20,7 +20,7 @@ from viz.charts.chart import filling
 from viz.draw import style
 from viz.draw.keys import Keys
 from viz.draw.labels import escape_markdown
-from viz.save import browser, film, image, notebook
+from viz.save import browser, film, image, notebook, saving
 from viz.save.formats import FILMS, FORMAT_NAMES, IMAGES, MIME, NUMBERS, ExportError
 from viz.save.picture import Layout, Picture
 from viz.service.questions import OfModel, Question
@@ -347,7 +347,10 @@ def _show_file(
                 content = begun.go_on(slot)
             else:
                 with slot, st.spinner("Drawing…"):
-                    content = _drawn(picture, format, width, scale, layout, question)
+                    given = _origin(picture, question)
+                    content = saving.content(
+                        picture, format, layout, width=width, scale=scale, given=given
+                    )
         if content is None:
             return
         made = _Made(pictures, asked, content)
@@ -383,46 +386,15 @@ def _written(
     picture: Picture, format: str, question: Question, slot: Any, key: str
 ) -> bytes | None:
     """The numbers as a file; None until a person asks for many of them."""
-    numbers = picture.numbers()
+    numbers = picture.saved(question.provenance.texts | question.texts)
     if numbers.size > MOST_WRITTEN and format != "npz":
         raise ExportError(
             f"These {numbers.size:,} numbers are too many for {FORMAT_NAMES[format]}; choose NPZ."
         )
     if numbers.size > AT_ONCE and not _is_wanted(slot, key, format):
         return None
-    texts = {**question.texts, **picture.texts, **numbers.texts}
-    texts = {name: text for name, text in texts.items() if text}
     with slot, st.spinner("Writing…"):
-        return replace(numbers, texts=texts).encode(format)  # type: ignore[arg-type]
-
-
-def _drawn(
-    picture: Picture,
-    format: str,
-    width: image.Width,
-    scale: int,
-    layout: Layout,
-    question: Question,
-) -> bytes:
-    if format == "html" and picture.has("page"):
-        return picture.page(layout.dark).encode()
-    assert picture.has("figure")
-    figure = picture.figure(layout)
-    if format == "html":
-        return image.page(figure, picture.title).encode()
-    return image.image(
-        figure,
-        format,  # type: ignore[arg-type]
-        width,
-        scale,
-        title=picture.title,
-        **written_below(picture, question),
-    )
-
-
-def written_below(picture: Picture, question: Question) -> dict[str, str]:
-    """What stands below an image: caption, sentence and model, as far as the picture has them."""
-    return {"caption": picture.full_caption, **_origin(picture, question)}
+        return numbers.encode(format)  # type: ignore[arg-type]
 
 
 def _origin(picture: Picture, question: Question) -> dict[str, str]:

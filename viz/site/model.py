@@ -14,6 +14,7 @@ from safetensors.torch import save
 from model.checkpoints.checkpoint import (
     language_pair,
     load_checkpoint,
+    provenance_of,
     read_config,
     snapshot_file,
     snapshots,
@@ -83,6 +84,7 @@ def packed(folder: Path, *, sentence: str = "", about: str = "") -> Packed:
     usual = DEFAULT_SENTENCE if language_pair(name)[0] == "en" else "".join(examples[:1])
     first = sentence or usual
     card = {
+        **provenance_of(folder).texts,
         "name": name,
         "reads": language_pair(name)[0],
         "config": checkpoint.model.config.to_dict(),

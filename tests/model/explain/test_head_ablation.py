@@ -11,10 +11,11 @@ import pytest
 from model.explain import head_ablation as computing
 from model.explain import passes
 from model.explain.ablation_results import Effects
-from model.explain.head_ablation import effects, effects_of, removal, rewritten
+from model.explain.head_ablation import effects_of, removal, rewritten
 from model.paper.search import Search
 from model.paper.transformer import Transformer
 from model.record.intervention import Intervention
+from model.survey.over_texts import effects
 from model.trace.attention_map import Site
 from model.translate.sentences import TextError
 from model.translate.translator import Translator, load

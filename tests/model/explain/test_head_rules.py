@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
+from model.checkpoints.checkpoint import weights_digest
 from model.checkpoints.shipped import CheckpointError
 from model.explain.head_rules import HeadRules, RuleFinding
 from model.explain.labels_file import read_labels
 from model.explain.rules_file import HEAD_RULES, read_head_rules, save_head_rules
 from model.rules.phrases import Terms
 from model.rules.weight_rules import Lexicon
-from model.survey.survey_file import weights_digest
 from model.survey.term_fitting import MOST, SAID
 from model.trace.attention_map import AttentionKind, Site
 from model.trace.head import Head

@@ -16,7 +16,7 @@ import pytest
 
 from headscope.commands import survey as command
 from headscope.commands.asked import Asked
-from model.checkpoints.checkpoint import LABELS, snapshot_file
+from model.checkpoints.checkpoint import LABELS, snapshot_file, weights_digest
 from model.checkpoints.folder_files import WEIGHTS
 from model.explain.head_rules import RuleFinding
 from model.explain.labels import Sample, labels_by_rules
@@ -29,7 +29,7 @@ from model.survey.engine import Engine, Task
 from model.survey.part import SurveyError
 from model.survey.rule_costs import Edits, answers
 from model.survey.running import asking, counts, rules_in_words
-from model.survey.survey_file import SURVEY, weights_digest
+from model.survey.survey_file import SURVEY
 from model.trace.attention_map import AttentionKind, Site
 from model.trace.head import Head
 from model.trace.trace import Trace

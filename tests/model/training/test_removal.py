@@ -12,11 +12,11 @@ import torch
 
 from model.checkpoints.shipped import CheckpointError
 from model.explain.ablation_results import ExamplesRemoval
-from model.explain.head_ablation import effects
 from model.explain.removal_file import read_removal, save_removal
 from model.paper.decoding import greedy
 from model.record.head_editing import editing_heads
 from model.record.intervention import Intervention
+from model.survey.over_texts import effects
 from model.training.removal import examples_removal
 from model.training.removal import main as removal
 from model.translate.translator import Translator

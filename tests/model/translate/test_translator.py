@@ -210,7 +210,7 @@ def test_a_beam_out_of_range_is_refused(translator):
 
 
 def test_a_device_that_is_not_there_is_refused_with_a_sentence(checkpoint_folder):
-    with pytest.raises(DeviceError, match=r"unknown; choose auto, cpu or cuda\."):
+    with pytest.raises(DeviceError, match=r"unknown; choose auto, cpu, cuda or mps\."):
         load(checkpoint_folder, device="toaster")
     with pytest.raises(DeviceError, match=r"has no device 'cuda:99'"):
         load(checkpoint_folder, device="cuda:99")

@@ -10,10 +10,11 @@ import pytest
 from plotly.colors import hex_to_rgb, unlabel_rgb
 
 from model.explain.ablation_results import Effects, ExamplesRemoval, Removal
-from model.explain.head_ablation import effects, effects_of, removal, rewritten
+from model.explain.head_ablation import effects_of, removal, rewritten
 from model.explain.removal_file import read_removal, save_removal
 from model.record.head_edits import MeanAblation
 from model.record.intervention import Intervention
+from model.survey.over_texts import effects
 from model.trace.attention_map import AttentionKind, FloatArray, Site
 from model.trace.head import Head
 from model.translate.translator import Translator

@@ -40,7 +40,7 @@ def said_by_pdf(file: bytes) -> tuple[dict[str, Any], float]:
         "title": info.title,
         "author": info.author,
         "sentence": info.subject,
-        "model": info["/Keywords"].removeprefix("Headscope, "),
+        "model": info["/Keywords"].removeprefix(f"{metadata.MAKER}, "),
     }
     return said, float(reader.pages[0].mediabox.width) * CENTIMETRES_A_POINT
 
@@ -60,7 +60,7 @@ def said_by_svg(file: bytes) -> tuple[dict[str, Any], float]:
     assert root[0].text == texts["title"].text  # type: ignore[union-attr]
     said = {
         "title": texts["title"].text,  # type: ignore[union-attr]
-        "author": "Headscope, model en-de",
+        "author": f"{metadata.MAKER}, model en-de",
         "sentence": texts["description"].text,  # type: ignore[union-attr]
         "model": texts["source"].text,  # type: ignore[union-attr]
     }
@@ -88,7 +88,7 @@ def test_a_figure_for_a_paper_says_what_it_is_and_how_wide(
     said, centimetres = READERS[format](file)
     assert said == {
         "title": "Cross & <all>",
-        "author": "Headscope, model en-de",
+        "author": f"{metadata.MAKER}, model en-de",
         "sentence": IN_A_LINE,
         "model": "en-de",
     }
@@ -103,7 +103,8 @@ def test_without_a_title_it_has_that_of_the_figure_and_nothing_is_said_of_nothin
     file = image.image(titled, "pdf", caption=caption)
     info = pypdf.PdfReader(io.BytesIO(file)).metadata
     assert info is not None
-    assert (info.title, info.author, info.creator) == ("Head <3> of 4", "Headscope", "Headscope")
+    both = metadata.MAKER, metadata.MAKER
+    assert (info.title, info.author, info.creator) == ("Head <3> of 4", *both)
     assert not info.subject
     svg = ElementTree.fromstring(image.image(titled, "svg", caption=caption))
     assert svg.find(f"{SVG}desc") is None
@@ -123,7 +124,7 @@ def test_the_command_names_picture_sentence_and_model(
     said, centimetres = said_by_pdf(out.read_bytes())
     assert said == {
         "title": "Cross-attention, layer 1, head 2",
-        "author": f"Headscope, model {folder.name}",
+        "author": f"{metadata.MAKER}, model {folder.name}",
         "sentence": "The cat sat on the mat.",
         "model": folder.name,
     }
@@ -183,7 +184,7 @@ def test_a_film_says_what_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
         with av.open(io.BytesIO(writer.finish())) as opened:
             said = {name.lower(): text for name, text in opened.metadata.items()}
         assert said["title"] == "Played & done"
-        assert said["artist"] == "Headscope, model en-de"
+        assert said["artist"] == f"{metadata.MAKER}, model en-de"
         assert said["comment"] == IN_A_LINE
 
 

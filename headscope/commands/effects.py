@@ -1,0 +1,65 @@
+"""`headscope effects --input en.txt --metric bleu`: what many translations lose without a head."""
+
+import argparse
+from pathlib import Path
+
+from headscope.commands.asked import Asked
+from headscope.commands.over_texts import REFUSED as REFUSED
+from headscope.commands.over_texts import add_options, lines_of, running, search_of, write
+from headscope.commands.translate import add_checkpoint
+from model.record.intervention import Intervention
+from model.survey.over_texts import METRICS, effects
+from model.trace.head import Head
+from model.translate.translator import load
+from viz.links.head_refs import read_heads
+
+
+def fill(parser: argparse.ArgumentParser) -> None:
+    """Give the command its options."""
+    add_checkpoint(parser)
+    parser.add_argument(
+        "--metric",
+        choices=METRICS,
+        default=METRICS[0],
+        help="what is lost: the log-probability of the translation (the default), or the score of "
+        "what is written without the head",
+    )
+    parser.add_argument(
+        "--references",
+        type=Path,
+        metavar="FILE",
+        help="a translation of each text, a line each, for bleu and chrf; the model's own if not "
+        "given",
+    )
+    parser.add_argument(
+        "--off",
+        type=_heads,
+        default=[],
+        metavar="HEADS",
+        help="heads that are switched off in all runs, such as cross.3.5-encoder.0.1",
+    )
+    add_options(parser)
+
+
+def run(arguments: Asked) -> None:
+    """Print or write the loss without each head."""
+    if arguments.metric == METRICS[0]:
+        arguments.forbid(f"the metric {METRICS[0]}", "references")
+    translator = load(arguments.checkpoint, device=arguments.device)
+    found = effects(
+        translator,
+        lines_of(arguments.input),
+        search=search_of(arguments, translator),
+        under=Intervention(heads=dict.fromkeys(arguments.off, 0)),
+        metric=arguments.metric,
+        references=lines_of(arguments.references) if arguments.references else None,
+        **running(arguments),
+    )
+    write(arguments, found)
+
+
+def _heads(names: str) -> list[Head]:
+    try:
+        return list(read_heads(names))
+    except ValueError:
+        raise argparse.ArgumentTypeError("give heads such as cross.3.5-encoder.0.1") from None
