@@ -27,6 +27,7 @@ from model.version import VERSION as __version__  # noqa: F401
 if TYPE_CHECKING:
     # The public names, for type checkers; _HOMES provides them to Python.
     from headscope import figures as figures
+    from headscope.comparing import compare as compare
     from headscope.in_app import Opened as Opened
     from headscope.in_app import open as open
     from model.checkpoints.shipped import existing_folder as checkpoint_folder  # noqa: F401
@@ -64,7 +65,6 @@ if TYPE_CHECKING:
     from model.translate.translator import Translator as Translator
     from model.translate.translator import load as load
     from model.watch import watching as watching
-    from viz.compare.over_texts import compare as compare
     from viz.notebook import explore as explore
     from viz.notebook import show as show
     from viz.save.film import film as film

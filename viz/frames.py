@@ -1,5 +1,6 @@
 """Values as pandas tables: one head as a matrix, all else in long form, a row a number."""
 
+from dataclasses import asdict
 from functools import singledispatch
 from typing import Any
 
@@ -10,10 +11,13 @@ from numpy.typing import NDArray
 from model.explain.ablation_results import Effects
 from model.explain.attribution import Attributions
 from model.explain.head_averages import HeadAverages
-from model.survey.corpus_survey import CorpusSurvey
+from model.explain.head_rules import RulesByHead
+from model.survey.corpus_survey import CorpusSurvey, Rules
+from model.survey.sentence_index import FoundSentences
 from model.trace.attention_map import AttentionMap, HeadAttention, Tokens
 from model.trace.head import Head
 from model.trace.trace import Trace
+from model.trace.translation import Decoding
 
 
 def head_frame(head: HeadAttention) -> pd.DataFrame:
@@ -71,8 +75,7 @@ def _(found: HeadAverages) -> pd.DataFrame:
                 name: getattr(found, name)[site][number]
                 for name in ("mean", "error", "low", "high")
             }
-            kept = {"kind": site.kind.value, "layer": site.layer, "head": number}
-            rows.append(kept | other | ends | {"texts": len(found.texts)})
+            rows.append(_columns(Head(site, number)) | other | ends | {"texts": len(found.texts)})
     return pd.DataFrame(rows)
 
 
@@ -108,15 +111,53 @@ def _(found: Attributions) -> pd.DataFrame:
 
 
 @frame.register
+def _(found: RulesByHead) -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            **_columns(head),
+            **{name: getattr(each, name) for name in _OF_RULES},
+            "said": ", ".join(each.said.names),
+            "rule": ", ".join(each.rule.names),
+        }
+        for head, each in found.items()
+    )
+
+
+@frame.register
+def _(rules: Rules) -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            **_columns(head),
+            "rule": ", ".join(each.weights.rules),
+            "overlap": each.overlap,
+            "cost": each.cost.mean,
+            "error": each.cost.error,
+        }
+        for head in rules.order
+        for each in [rules.heads[head]]
+    )
+
+
+@frame.register
+def _(found: FoundSentences) -> pd.DataFrame:
+    rows = [(number, found.sources[number], does.name.lower()) for number, does in found.found]
+    return pd.DataFrame(rows, columns=["number", "sentence", "does"])
+
+
+@frame.register
+def _(decoding: Decoding) -> pd.DataFrame:
+    table = pd.DataFrame(map(asdict, decoding.nodes)).rename_axis("node").reset_index()
+    return table.astype(dict.fromkeys(("parent", "ended", "rank"), "Int64"))
+
+
+@frame.register
 def _(survey: CorpusSurvey) -> pd.DataFrame:
     rows = []
     for head in survey.places:
         profile, label = survey.of(head), survey.label(head)
         rows.append(
             {
-                "kind": head.site.kind.value,
-                "layer": head.site.layer,
-                "head": head.number,
+                **_columns(head),
                 "label": label.text if label and label.says else "",
                 **{name: measure.mean for name, measure in profile.measures.items()},
                 "loss": profile.effect.mean,
@@ -124,6 +165,13 @@ def _(survey: CorpusSurvey) -> pd.DataFrame:
             }
         )
     return pd.DataFrame(rows)
+
+
+_OF_RULES = ("right", "low", "high", "position", "said_overlap", "overlap", "shuffled", "cost")
+
+
+def _columns(head: Head) -> dict[str, Any]:
+    return {"kind": head.site.kind.value, "layer": head.site.layer, "head": head.number}
 
 
 def _places(values: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

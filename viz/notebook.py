@@ -43,8 +43,8 @@ class Explorer(Brief):
 
     def _repr_html_(self) -> str:
         # A frame keeps styles and scripts of several pictures and of the notebook apart.
-        frames = map(self._frame, (self.page, *self.others))
-        return "\n".join([f"<p>{html.escape(self.note)}</p>" * bool(self.note), *frames])
+        note = [f"<p>{html.escape(self.note)}</p>"] if self.note else []
+        return "\n".join([*note, *map(self._frame, (self.page, *self.others))])
 
     def _frame(self, page: str) -> str:
         return (

@@ -5,9 +5,9 @@ import argparse
 from headscope.commands.asked import Asked
 from headscope.commands.over_texts import REFUSED as REFUSED
 from headscope.commands.over_texts import add_options, lines_of, running, search_of, write
+from headscope.comparing import compare
 from model.checkpoints.shipped import checkpoint_folder
 from model.translate.translator import load
-from viz.compare.over_texts import compare
 
 
 def fill(parser: argparse.ArgumentParser) -> None:

@@ -58,6 +58,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def running(arguments: Asked) -> dict[str, Any]:
     """The arguments that say how functions over texts run."""
+    if arguments.scheduler:
+        arguments.forbid("a scheduler elsewhere", "workers")
     named = {name: getattr(arguments, name) for name in ("keep", "workers", "scheduler")}
     return {**named, "progress": sys.stderr.isatty()}
 

@@ -135,11 +135,13 @@ def fill(parser: argparse.ArgumentParser) -> None:
 def run(arguments: Asked) -> None:
     """Count, and write the survey into the checkpoint's folder."""
     if arguments.only_words:
-        arguments.forbid("--only-words", "rules", "judged", "translated")
+        arguments.forbid("--only-words", "rules", "judged", "translated", "trained", "origin")
     if not arguments.rules:
         arguments.forbid("a survey without rules", "judged", "translated")
     if not arguments.trained:
         arguments.forbid("a survey without --trained", "origin")
+    if arguments.scheduler:
+        arguments.forbid("a scheduler elsewhere", "workers")
     if is_reader(arguments.checkpoint):
         arguments.forbid("a model that reads texts", "output", "workers", "scheduler", "reverse")
     pairs = _distinct(read_pairs(arguments.data, reverse=arguments.reverse))

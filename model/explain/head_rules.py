@@ -15,6 +15,7 @@ from model.record.head_edits import TermWeights
 from model.rules.phrases import Terms
 from model.rules.weight_rules import Lexicon
 from model.trace.attention_map import AttentionKind, Site
+from model.trace.forms import form
 from model.trace.head import Head
 
 PREDICTS, OVERLAPS, BEYOND = 0.5, 0.6, 0.1
@@ -77,6 +78,14 @@ class RuleFinding(Brief):
         )
 
 
+class RulesByHead(dict[Head, RuleFinding]):
+    """The rule of each head."""
+
+    def frame(self) -> Any:
+        """A pandas table with a row a head: kind, layer, head, its terms, how right they are."""
+        return form("table", self)
+
+
 @dataclass(frozen=True, slots=True)
 class HeadRules(Brief):
     """The rules of a model's heads.
@@ -100,6 +109,10 @@ class HeadRules(Brief):
     judged: int
     languages: tuple[str, str]
     heads: Mapping[Head, RuleFinding]
+
+    def frame(self) -> Any:
+        """A pandas table of the heads' rules, as of `hs.head_rules`."""
+        return RulesByHead(self.heads).frame()
 
     @property
     def order(self) -> list[Head]:

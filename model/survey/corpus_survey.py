@@ -206,6 +206,10 @@ class Rules(Brief):
     log_prob: Scores
     bleu: Scores
 
+    def frame(self) -> Any:
+        """A pandas table of the heads, the cheapest rules first: the rule, its overlap and cost."""
+        return form("table", self)
+
     @property
     def order(self) -> list[Head]:
         """The heads, those with the cheapest rules first."""

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from model.explain.head_rows import allowed_per_head
-from model.explain.head_rules import RuleFinding
+from model.explain.head_rules import RuleFinding, RulesByHead
 from model.explain.label_rules import DEVIATIONS
 from model.rules.phrases import Terms
 from model.rules.terms import terms_of
@@ -45,7 +45,7 @@ LEAST = 30
 """Texts, at least, of which rules are fitted, chosen and judged."""
 
 
-def head_rules(traces: Sequence[Trace]) -> dict[Head, RuleFinding]:
+def head_rules(traces: Sequence[Trace]) -> RulesByHead:
     """A rule in words for each head of any model, from its traces of many texts.
 
     A third of the texts, the first ones, fit the rules, a sixth choose their lengths, and the rest
@@ -79,13 +79,11 @@ def head_rules(traces: Sequence[Trace]) -> dict[Head, RuleFinding]:
             _require_alike(trace, kind)
     languages = languages_of(traces)
     fitted, chosen = shares_of(len(traces))
-    return {
-        head: rule
-        for kind in known
-        for head, rule in head_sentences(
-            traces, kind, kind.axes(*languages, ""), None, fitted=fitted, chosen=chosen
-        ).items()
-    }
+    found = RulesByHead()
+    for kind in known:
+        axes = kind.axes(*languages, "")
+        found |= head_sentences(traces, kind, axes, None, fitted=fitted, chosen=chosen)
+    return found
 
 
 def languages_of(traces: Sequence[Trace]) -> tuple[str, str]:

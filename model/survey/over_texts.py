@@ -22,9 +22,10 @@ import numpy as np
 
 from model.arguments import unknown
 from model.explain.ablation_results import Effects
+from model.explain.facts import facts_of
 from model.explain.head_ablation import effects_of
 from model.explain.head_averages import HeadAverages
-from model.explain.measures import MEASURES, facts_of
+from model.explain.measures import MEASURES
 from model.paper.search import Search
 from model.record.intervention import UNCHANGED, Intervention
 from model.survey.engine import Engine, loaded

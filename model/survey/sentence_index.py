@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from functools import lru_cache
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +24,7 @@ from model.arguments import checked_methods, unknown
 from model.brief import Brief
 from model.rules.weight_rules import RULES
 from model.trace.attention_map import AttentionKind, BoolArray, Site
+from model.trace.forms import form
 from model.trace.head import Head
 
 FOUND_BY: Mapping[AttentionKind, tuple[str, ...]] = MappingProxyType(
@@ -60,6 +62,14 @@ def _readings(sources: tuple[str, ...]) -> tuple[BoolArray, NDArray[np.int64]]:
     return is_other, np.array(numbers)
 
 
+@dataclass(frozen=True, slots=True)
+class FoundSentences:
+    """Sentences that were found, with how far a head follows a rule in each."""
+
+    sources: tuple[str, ...]
+    found: tuple[tuple[int, Does], ...]
+
+
 @checked_methods
 @dataclass(frozen=True, slots=True, eq=False)
 class SentenceIndex(Brief):
@@ -78,6 +88,10 @@ class SentenceIndex(Brief):
     def found_by(self, kind: AttentionKind) -> tuple[str, ...]:
         """The rules by which sentences are found here: of FOUND_BY, those that the index has."""
         return tuple(name for name in FOUND_BY[kind] if name in self.rules[kind])
+
+    def frame(self, words: str = "", head: Head | None = None, rule: str | None = None) -> Any:
+        """What `found` gives as a pandas table: number, sentence, and how far the head follows."""
+        return form("table", FoundSentences(self.sources, tuple(self.found(words, head, rule))))
 
     def found(
         self, words: str = "", head: Head | None = None, rule: str | None = None

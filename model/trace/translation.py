@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from model.brief import Brief, shortened
 from model.trace.attention_map import FloatArray, Tokens
+from model.trace.forms import form
 from model.trace.provenance import UNKNOWN, Provenance
 
 LIKELIEST = 10
@@ -124,6 +125,10 @@ class Decoding(Brief):
     def __repr__(self) -> str:
         size = f"{len(self.steps)} steps, {len(self.nodes)} hypotheses"
         return f"Decoding({shortened(self.translation.text)!r}, {size})"
+
+    def frame(self) -> Any:
+        """A pandas table of the search, a row a hypothesis, with the fields of `SearchNode`."""
+        return form("table", self)
 
     @property
     def provenance(self) -> Provenance:

@@ -149,3 +149,32 @@ def test_what_has_numbers_is_a_table(translator: Translator, trace: Trace) -> No
     assert cells["weight"].dtype == np.float32
     np.testing.assert_array_equal(cells["weight"], trace.attention("cross", 1).weights[2].ravel())
     assert (cells["layer"] == 1).all()
+
+
+def test_rules_found_sentences_and_searches_are_tables(translator: Translator) -> None:
+    survey, index = hs.read_survey("en-de"), hs.read_sentences("en-de")
+    assert survey is not None
+    assert survey.rules is not None
+    assert index is not None
+    rules = survey.rules.frame()
+    assert len(rules) == len(survey.rules.heads)
+    assert rules["cost"].is_monotonic_increasing
+    head = next(iter(index.does))
+    (rule, *_) = index.found_by(head.site.kind)
+    found = index.frame("work*", head, rule)
+    assert found["number"].tolist() == [number for number, _ in index.found("work*", head, rule)]
+    assert found["sentence"].str.contains("work", case=False).all()
+    assert index.frame("zzzz").columns.tolist() == ["number", "sentence", "does"]
+
+    decoding = translator.decode("The cat eats.")
+    nodes = decoding.frame()
+    assert nodes["token"].tolist() == [node.token for node in decoding.nodes]
+    last = nodes.set_index("rank").loc[0]
+    assert last["log_prob"] == decoding.ranked[0].log_prob
+    assert nodes.loc[int(last["parent"]), "step"] == last["step"] - 1
+
+    traces = [translator.trace(source) for source, _ in PAIRS] * 4
+    words = hs.head_rules(traces)
+    table = words.frame()
+    assert table["right"].tolist() == [each.right for each in words.values()]
+    assert set(table.columns) >= {"kind", "layer", "head", "said", "low", "high"}

@@ -4,14 +4,16 @@ import argparse
 import functools
 import itertools
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
 from headscope import __main__ as command_line
-from headscope.commands import request
+from headscope.commands import request, survey
 from headscope.commands.pictures import PICTURES
 from model.trace.attention_map import AttentionKind
 from model.translate.translator import Translator, load
@@ -172,3 +174,105 @@ def test_options_of_translate_that_do_nothing_are_refused(
     for asked in (["--keep-going"], ["--target", "a"], ["--seed", "1", "--beam", "2"]):
         status, said = answer("translate", SENTENCE, "--checkpoint", str(folder), *asked)
         assert (status, asked[-2 if len(asked) > 1 else 0] in said) == (2, True), said
+
+
+@dataclass(frozen=True)
+class Counted:
+    """What stands for the counts of a survey."""
+
+    texts: Any
+    sources: Any
+    predictions: Any
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+
+@dataclass(frozen=True)
+class Surveyed:
+    """What stands for a survey."""
+
+    sample: Any
+    probes: Any = None
+    is_german: bool = False
+    rules: Any = None
+
+
+@pytest.mark.parametrize("more", [[], ["--rules", "3", "--judged", "4"], ["--only-words"]])
+def test_every_pair_of_options_of_survey_changes_what_is_counted_or_is_refused(
+    more: list[str],
+    folder: Path,
+    tmp_path: Path,
+    answer: Callable[..., tuple[int | str | None, str]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[str] = []
+
+    def noted(name: str, found: Callable[..., Any]) -> None:
+        def call(*given: Any, **named: Any) -> Any:
+            asked.append(f"{name} {given} {named}")
+            return found(*given)
+
+        monkeypatch.setattr(survey, name, call)
+
+    def part(_: Path, texts: list[str], *__: Any) -> Any:
+        pairs = [(text, text.upper()) for text in texts]
+        tokens = [text.split() for text in texts]
+        return Counted(pairs, tokens, tokens)
+
+    monkeypatch.setattr(survey, "load", lambda *_, **__: "model")
+    noted("counts", part)
+    noted("summed_up", lambda _, sample: Surveyed(sample))
+    noted("probed", lambda *_: {})
+    noted("ruled", lambda *_: SimpleNamespace(lexicon=None))
+    noted("asking", lambda *_: None)
+    noted("save_survey", lambda *_: None)
+    noted("indexed", lambda *_: None)
+    noted("_write_words", lambda *_: None)
+    monkeypatch.setattr(survey, "is_readable", lambda *_: True)
+    monkeypatch.setattr(survey, "read_survey", lambda _: None)
+    data = {}
+    for name, count in (("data", 20), ("trained", 30)):
+        data[name] = tmp_path / f"{name}.tsv"
+        lines = [f"web{n % 2}\t{name} {n}\tsatz {name} {n}\n" for n in range(count)]
+        data[name].write_text("".join(lines), encoding="utf-8")
+    own = {
+        "trained": ["--trained", str(data["trained"])],
+        "origin": ["--origin", "web1"],
+        "reverse": ["--reverse"],
+        "sentences": ["--sentences", "12"],
+        "rules": ["--rules", "2"],
+        "judged": ["--judged", "5"],
+        "translated": ["--translated", "1"],
+        "only_words": ["--only-words"],
+        "name": ["--name", "corpus"],
+        "licence": ["--licence", "CC0"],
+        "output": ["--output", str(tmp_path / "kept")],
+        "workers": ["--workers", "2"],
+        "scheduler": ["--scheduler", "tcp://x:1"],
+    }
+    assert {each.dest for each in options("survey")} == own.keys()
+    base = ["survey", str(folder), "--data", str(data["data"])]
+
+    def found(names: tuple[str, ...]) -> tuple[Any, str, str]:
+        asked.clear()
+        parts = [part for name in names for part in own[name]]
+        given = [*more, *parts] if not {*parts} & {*more[::2]} else parts
+        status, said = answer(*base, *given)
+        return status, said, "\n".join([said, *asked])
+
+    for count in (1, 2):
+        for names in itertools.combinations(own, count):
+            status, said, whole = found(names)
+            assert status in (0, 2), (names, said)
+            if status == 2:
+                assert "does not use" in said
+                continue
+            if "No rules: they need more than" in said:
+                # Which the answer says.
+                continue
+            for name in names:
+                others = tuple(each for each in names if each != name)
+                if name.replace("_", "-") in str(more):
+                    continue
+                assert found(others)[2] != whole, (names, name)

@@ -11,8 +11,8 @@ import pytest
 import sacrebleu
 
 from model.arguments import UnknownNameError
+from model.explain.facts import facts_of
 from model.explain.head_ablation import effects_of
-from model.explain.measures import facts_of
 from model.paper.search import Search
 from model.record.intervention import Intervention
 from model.survey.over_texts import average, effects

@@ -5,6 +5,7 @@ import random
 import re
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -359,3 +360,17 @@ def test_a_batch_is_refused_for_any_text_that_cannot_be_translated(packed, trans
         with pytest.raises(TextError, match="The text is empty"):
             model.translate_batch(["The cat eats.", " "])
     assert packed.translate_batch([]) == []
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+def test_numbers_of_other_types_translate_and_say_so(checkpoint_folder: Path, dtype: str) -> None:
+    coarse = load(checkpoint_folder, device="cpu", dtype=dtype)
+    trace = coarse.trace("The cat eats.")
+    assert (trace.text, trace.provenance.dtype) == ("Die Katze frisst.", dtype)
+    exact = coarse.to("cpu", dtype="float32")
+    assert exact is coarse
+    assert exact.trace("The cat eats.").provenance.dtype == "float32"
+    with pytest.raises(DeviceError, match="choose one of float32, bfloat16, float16"):
+        coarse.to(dtype="float8")
+    with pytest.raises(DeviceError, match="no device 'mps'"):
+        coarse.to("mps")

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from headscope.comparing import PAIRED, compare
 from model.paper.search import Search
 from model.trace.attention_map import TraceError
 from model.trace.trace import Trace
 from model.translate.sentences import TextError
 from model.translate.translator import Translator, load
 from tests.kit.tiny_checkpoint import write_tiny_checkpoint
-from viz.compare.over_texts import PAIRED, compare
 from viz.compare.paired import PairedTraces
 from viz.frames import frame
 

@@ -9,7 +9,7 @@ from typing import Any, Unpack
 import numpy as np
 
 from model.explain.head_averages import HeadAverages
-from model.paper.search import AS_IN_THE_PAPER, Search
+from model.paper.search import Search
 from model.record.intervention import UNCHANGED
 from model.survey.nearest import one_to_one
 from model.survey.over_texts import Item, Running, asked, items_of, traces
@@ -30,7 +30,7 @@ def compare(
     other: Translator | Trace,
     texts: Sequence[str] | None = None,
     *,
-    search: Search = AS_IN_THE_PAPER,
+    search: Search | None = None,
     **how: Unpack[Running],
 ) -> HeadAverages:
     """The share of each head's weight that lies elsewhere in the other model or trace.
@@ -43,7 +43,7 @@ def compare(
         one: a model, which translates the texts; or a trace.
         other: likewise.
         texts: for models; None for traces.
-        search: the method of decoding.
+        search: the method of decoding; None for each model's own.
         how: as in `effects`.
 
     Raises:
@@ -58,7 +58,7 @@ def compare(
             raise TypeError(given)
         texts, found = (one.source_text,), [_apart(one, other)]
     elif isinstance(one, Translator) and isinstance(other, Translator):
-        if search.prefix:
+        if search and search.prefix:
             raise TextError("A beginning is tokens of one model; compare two without a prefix.")
         for model in (other, one):
             items = items_of(model, texts or ())
@@ -91,7 +91,7 @@ def compare(
 class Apart:
     """How far two models' heads are apart on each text."""
 
-    search: Search
+    search: Search | None
 
     def __call__(self, items: Sequence[Item], one: Translator, other: Translator) -> list[Any]:
         """As of `_apart`, for each item."""
