@@ -8,7 +8,7 @@ from typing import Any
 from headscope.commands.asked import Asked, whole
 from headscope.commands.outputs import add_output
 from headscope.commands.translate import add_search_options, asked_search
-from model.checkpoints.checkpoint import CheckpointError
+from model.checkpoints.shipped import CheckpointError
 from model.explain.head_averages import HeadAverages
 from model.files import unread, write_whole
 from model.paper.search import DecodingError, Search

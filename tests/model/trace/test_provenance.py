@@ -36,7 +36,7 @@ def test_a_trace_knows_model_search_and_interventions(
     assert known.model == checkpoint_folder.name
     assert known.weights == sha256((checkpoint_folder / WEIGHTS).read_bytes()).hexdigest()
     assert (known.dtype, known.headscope) == ("float32", VERSION)
-    assert eval(known.search, {"Search": hs.Search}) == hs.Search(beam=2)
+    assert known.search == repr(hs.Search(beam=2))
     digest = sha256(mask.tobytes()).hexdigest()[:16]
     assert known.interventions == (
         f"Intervention(masks={{encoder: bool (6, 6) {digest}}}, "
