@@ -97,7 +97,7 @@ window.release = () => {
 };
 window.headsView = () => {
   for (const host of document.querySelectorAll("*")) {
-    const root = host.shadowRoot?.querySelector(".heads-space");
+    const root = host.shadowRoot?.querySelector(".heads-view");
     if (root) return root;
   }
   return null;
@@ -192,7 +192,7 @@ def path_of(page: str) -> str:
 class HeadsPage:
     """A browser's page that shows the app, at one viewport."""
 
-    ROOT = ".heads-space"
+    ROOT = ".heads-view"
     """The component that shows all heads."""
 
     def __init__(self, page: Page, url: str) -> None:

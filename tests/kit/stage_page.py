@@ -191,7 +191,7 @@ class StagePage:
         """Waits until nothing runs and everything is painted."""
         fonts = """() => document.fonts.status === "loaded" """
         wait_until_calm(self.page, fonts, still=SHORTLY)
-        for painted in (".heads-space", ".matrices", ".decoding-steps"):
+        for painted in (".heads-view", ".matrices", ".decoding-steps"):
             if self.page.locator(painted).count():
                 expect(self.page.locator(painted)).to_have_attribute("data-painted", ANYTHING)
         # Counted anew each time, since those of the view before go only now.

@@ -22,6 +22,9 @@ import { say } from "./words.js";
 const TRIES = 30;
 const PAUSE = 2000;
 
+// The cache of sw.js for files whose names change with their content.
+const KEPT_MODELS = "headscope-models";
+
 /** @type {Known | null} */
 let known = null;
 
@@ -158,4 +161,20 @@ export async function cardOf(name) {
   const { card: path } = site().models.find((each) => each.name === name) ?? site().models[0];
   const bytes = await fetchedBytes(new URL(path, siteRoot()), () => {});
   return { path, ...JSON.parse(new TextDecoder().decode(bytes)) };
+}
+
+/** Has the service worker keep the site and this model, which came before it on a first visit.
+ * @type {(card: Card) => Promise<void>} */
+export async function keep(card) {
+  await navigator.serviceWorker.register(new URL("sw.js", siteRoot()));
+  await navigator.serviceWorker.ready;
+  if (!navigator.serviceWorker.controller) {
+    await new Promise((resolve) => navigator.serviceWorker.addEventListener("controllerchange", resolve, { once: true }));
+  }
+  const cache = await caches.open(KEPT_MODELS);
+  for (const path of [card.path, ...Object.values(card.files).flat()]) {
+    const address = new URL(path, siteRoot()).href;
+    if (!(await cache.match(address))) await cache.add(address);
+  }
+  document.documentElement.dataset.kept = "yes";
 }

@@ -35,6 +35,16 @@ export function tracing({ prefix = [], ids = null, target = null, search = {}, .
   return { search: { ...search, prefix }, ids, target, under };
 }
 
+/** Names a call of the engine. @type {(method: string, text: string, options: object) => string} */
+export function keyOf(method, text, options) {
+  return JSON.stringify([method, text, options], (_, value) => (ArrayBuffer.isView(value) ? String(value) : value));
+}
+
+/** @type {(text: string, predictions: Pieces) => string} */
+export function keyOfEffects(text, { ids }) {
+  return `effects ${text} ${ids}`;
+}
+
 /** @type {(found: OnStage) => EngineTrace} */
 function traceOf({ sentence, target, text, source, read, predictions, logProbs, steps, maps, added, positions, unseen }) {
   return /** @type {EngineTrace} */ (

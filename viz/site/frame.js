@@ -111,3 +111,10 @@ export function remember(language) {
     // Without storage, the address alone has it.
   }
 }
+
+/** Tells the page that holds this one in a frame how high it is. */
+export function tellSize() {
+  if (window.parent === window) return;
+  const tellHeight = () => window.parent.postMessage({ headscope: "size", height: Math.ceil(document.documentElement.getBoundingClientRect().height) }, "*");
+  new ResizeObserver(tellHeight).observe(document.documentElement);
+}

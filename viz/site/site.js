@@ -10,11 +10,11 @@ import { tokenText, visibleCharacter } from "../browser/live/labels.js";
 import { unsuited } from "../browser/live/suited.js";
 import { HashAddress, PathAddress } from "./address.js";
 import { DecodingPage } from "./decoding.js";
-import { FileError, cardOf, cardOrOther, isPacked, site, siteRoot, startedEngine } from "./files.js";
+import { FileError, cardOf, cardOrOther, isPacked, keep, site, siteRoot, startedEngine } from "./files.js";
 import { ModelPage, HeadsPage } from "./figure_pages.js";
 import { Follower, speakerOf } from "./follow.js";
-import { answersOf, tracing } from "./followed.js";
-import { Frame, languageName, modelName, remember, remembered } from "./frame.js";
+import { answersOf, keyOf, keyOfEffects, tracing } from "./followed.js";
+import { Frame, languageName, modelName, remember, remembered, tellSize } from "./frame.js";
 import { named, unhonoured } from "./keys.js";
 import { closeMenus } from "./menu.js";
 import { TalkPlayer, talkInPage } from "./talk.js";
@@ -44,9 +44,6 @@ const OF_TALK = showing("scene", "read", "present");
 const MOST_TRACES = 12;
 // Characters that the model never saw, of which each is named.
 const MOST_UNSEEN = 12;
-// The cache of sw.js for files whose names change with their content.
-const KEPT_MODELS = "headscope-models";
-
 export class Site {
   page = "";
   /** @type {View} */
@@ -466,23 +463,6 @@ export class Site {
   }
 }
 
-/** Names a call of the engine. @type {(method: string, text: string, options: object) => string} */
-function keyOf(method, text, options) {
-  return JSON.stringify([method, text, options], (_, value) => (ArrayBuffer.isView(value) ? String(value) : value));
-}
-
-/** @type {(text: string, predictions: Pieces) => string} */
-function keyOfEffects(text, { ids }) {
-  return `effects ${text} ${ids}`;
-}
-
-/** Tells the page that holds this one in a frame how high it is. */
-function tellSize() {
-  if (window.parent === window) return;
-  const tellHeight = () => window.parent.postMessage({ headscope: "size", height: Math.ceil(document.documentElement.getBoundingClientRect().height) }, "*");
-  new ResizeObserver(tellHeight).observe(document.documentElement);
-}
-
 // A browser that saves an open page saves what the page has made by then, without the model.
 const isSaved = "begun" in document.documentElement.dataset;
 
@@ -503,22 +483,6 @@ async function begin() {
   globalThis.headscopeSite = shown;
   if (error) shown.stay(query.checkpoint, error);
   tellSize();
-}
-
-/** Has the service worker keep the site and this model, which came before it on a first visit.
- * @type {(card: Card) => Promise<void>} */
-async function keep(card) {
-  await navigator.serviceWorker.register(new URL("sw.js", siteRoot()));
-  await navigator.serviceWorker.ready;
-  if (!navigator.serviceWorker.controller) {
-    await new Promise((resolve) => navigator.serviceWorker.addEventListener("controllerchange", resolve, { once: true }));
-  }
-  const cache = await caches.open(KEPT_MODELS);
-  for (const path of [card.path, ...Object.values(card.files).flat()]) {
-    const address = new URL(path, siteRoot()).href;
-    if (!(await cache.match(address))) await cache.add(address);
-  }
-  document.documentElement.dataset.kept = "yes";
 }
 
 begin().then(

@@ -62,3 +62,11 @@ export function part(root, selector) {
 export function classed(made, name, is) {
   if (made.classList.contains(name) !== is) made.classList.toggle(name, is);
 }
+
+/** The text, shortened to fit the width. @type {(context: CanvasRenderingContext2D, text: string, width: number) => string} */
+export function cutToWidth(context, text, width) {
+  if (context.measureText(text).width <= width) return text;
+  let length = text.length;
+  while (length > 1 && context.measureText(`${text.slice(0, length)}…`).width > width) length--;
+  return `${text.slice(0, length)}…`;
+}

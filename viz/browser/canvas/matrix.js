@@ -1,7 +1,7 @@
 // One matrix, large: tokens on both axes, the exact value under the pointer, and each row's prediction beside it.
 
 import constants from "../../draw/constants.json" with { type: "json" };
-import { element, fitted, penOf } from "./dom.js";
+import { cutToWidth, element, fitted, penOf } from "./dom.js";
 import { cellAt } from "./geometry.js";
 import { signed } from "./numbers.js";
 import { STRONG, paintCells, weightAt } from "./paint.js";
@@ -380,12 +380,12 @@ export class Matrix {
       if (!inside(shown.top, y, shown.bottom)) continue;
       context.textAlign = "right";
       context.fillStyle = theme.text;
-      context.fillText(this._cut(context, this.queries[query], this.left - 1.5 * this.rem - 6), this.left - 7, y);
+      context.fillText(cutToWidth(context, this.queries[query], this.left - 1.5 * this.rem - 6), this.left - 7, y);
       if (this.beside?.[query] && this._hasBeside()) {
         context.textAlign = "left";
         context.fillStyle = theme.accent;
         const text = `${this.kind.besideMark} ${this.beside[query]}`.trim();
-        context.fillText(this._cut(context, text, this.right - 1.5 * this.rem - 8), shown.right + 8, y);
+        context.fillText(cutToWidth(context, text, this.right - 1.5 * this.rem - 8), shown.right + 8, y);
       }
     }
     const across = this.keyStep ?? every(this.cellWidth, this.slope ? 1.15 * this.keySize : 1);
@@ -399,7 +399,7 @@ export class Matrix {
         context.translate(this.slope === 45 ? x - 0.2 * this.keySize : x, this.top - 6);
         context.rotate((-this.slope * Math.PI) / 180);
         context.textAlign = "left";
-        context.fillText(this._cut(context, this.keys[key], 9 * this.rem), 0, 0);
+        context.fillText(cutToWidth(context, this.keys[key], 9 * this.rem), 0, 0);
         context.restore();
       } else {
         context.textAlign = "center";
@@ -435,14 +435,6 @@ export class Matrix {
     turned(this.kind.queryTitle, 0.55 * this.rem, theme.muted, shown.top);
     if (!this._hasBeside()) return;
     turned(this.kind.besideTitle ?? "", this.view.width - 0.55 * this.rem, theme.accent, shown.top);
-  }
-
-  /** The text, shortened to fit the width. @type {(context: Context, text: string, width: number) => string} */
-  _cut(context, text, width) {
-    if (context.measureText(text).width <= width) return text;
-    let length = text.length;
-    while (length > 1 && context.measureText(`${text.slice(0, length)}…`).width > width) length--;
-    return `${text.slice(0, length)}…`;
   }
 
   /** @type {(event: Spot) => Cell | null} */

@@ -292,10 +292,10 @@ export class Engine {
     const letters = new Set(corpusForm(text).replaceAll(" ", ""));
     const unseen = new Set(this.tokenizer.unseenCharacters(text));
     if (letters.size && [...letters].every((letter) => unseen.has(letter))) {
-      const side = this.target === this.tokenizer ? "" : "on this side ";
-      throw new TextError(
-        `The model never saw any of these characters ${side}in training; type a sentence in the language it reads.`,
-      );
+      if (this.target !== this.tokenizer) {
+        throw new TextError("The model never saw any of these characters on this side in training; type a sentence in the language it reads.");
+      }
+      throw new TextError("The model never saw any of these characters in training; type a sentence in the language it reads.");
     }
     if (!sourceOrder) return [...ids, this.config.eos_id];
     if ([...sourceOrder].sort((one, other) => one - other).join() !== ids.map((_, place) => place).join()) {
