@@ -144,15 +144,17 @@ class _Views:
 
     async def after(self, code: str, mark: str, seconds: float) -> Speaker | None:
         """What a speaker shows once it is no longer the view with this mark, or after a time."""
+        speaker = self.of(code)
+        if speaker is None or speaker.mark != mark:
+            return speaker
         with self._lock:
             fresh = asyncio.get_running_loop(), asyncio.Event()
             _, changed = self._waiting.setdefault(code, fresh)
-        speaker = self.of(code)
-        if speaker is not None and speaker.mark == mark:
+        # Another one may have come before anybody waited.
+        if self.of(code) is speaker:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(changed.wait(), seconds)
-            speaker = self.of(code)
-        return speaker
+        return self.of(code)
 
     def _wake(self, code: str) -> None:
         with self._lock:

@@ -7,8 +7,8 @@ import { say } from "./words.js";
 const CODE = /^[0-9a-f]{16}$/;
 // Before a server that answers at once is asked again; one that waits for a change answers within half a minute.
 const MILLISECONDS = 2000;
-// Without a speaker there, or a network.
-const LATER = 10_000;
+// Without a speaker there, or a network; not all of a hall at the same moment.
+const LATER = 4000;
 // What a person does to go their own way; scrolling is not among it.
 const OWN_WAY = ["click", "input", "keydown"];
 
@@ -44,7 +44,10 @@ export class Follower {
   turn(follows) {
     this.follows = follows;
     this.button.setAttribute("aria-pressed", String(follows));
-    if (!follows) this.note.replaceChildren();
+    if (!follows) {
+      this.note.replaceChildren();
+      this.begin?.();
+    }
     this.seen = "";
     this.ask();
   }
@@ -55,18 +58,20 @@ export class Follower {
     this.asking?.abort();
     if (!this.follows || document.hidden) return;
     const { signal } = (this.asking = new AbortController());
-    let pause = LATER;
+    let pause = LATER * (0.75 + Math.random() / 2);
     try {
       const address = new URL(this.address);
-      if (this.seen) address.searchParams.set("seen", this.seen);
+      if (CODE.test(this.seen)) address.searchParams.set("seen", this.seen);
       const response = await fetch(address, { cache: "no-store", signal });
       if (response.status === 204) pause = 0;
       else if (response.ok) pause = await this.take(await response.text(), signal);
-      else this.note.textContent = say("no_speaker");
+      else {
+        this.note.textContent = say("no_speaker");
+        this.begin?.();
+      }
     } catch {
       // Without a network the page goes on as it is.
     }
-    this.begin?.();
     if (signal.aborted) return;
     this.waiting = setTimeout(() => this.ask(), pause);
   }
@@ -81,6 +86,7 @@ export class Follower {
     this.seen = mark;
     this.note.textContent = "";
     this.show(page, query, answers);
+    this.begin?.();
     return mark === text ? MILLISECONDS : 0;
   }
 
