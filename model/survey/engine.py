@@ -144,7 +144,7 @@ class Engine:
         except ImportError:
             raise SurveyError(
                 "More than one process needs Dask, which is not installed: pip install "
-                "'headscope[survey]', or leave --workers out."
+                "distributed, or leave --workers out."
             ) from None
 
         def run(tasks: Mapping[Path, Callable[[], bytes]]) -> Iterator[tuple[Path, bytes]]:
