@@ -27,6 +27,7 @@ from model.explain.reading import site_map as site_map
 from model.explain.removal_file import read_removal as read_removal
 from model.survey.nearest import matched as _matched_places
 from model.survey.survey_file import read_survey as _read_survey
+from model.trace.attention_map import AttentionKind as AttentionKind
 from model.trace.head import Head as _Head
 from model.trace.trace import Trace as _Trace
 from model.translate.text_models import is_reader as _is_reader

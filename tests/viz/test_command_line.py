@@ -355,3 +355,19 @@ def test_on_a_full_disk_an_older_file_stays_and_one_sentence_says_so(
     assert (status, file) == (1, b"old")
     assert error == f"'{tmp_path / 'out.csv'}' cannot be written: File too large.\n"
     assert [each.name for each in tmp_path.iterdir()] == ["out.csv"]
+
+
+@pytest.mark.slow
+def test_the_python_of_every_figure_fits_our_own_hints(run: Run, tmp_path: Path) -> None:
+    for name in FIGURES:
+        status, _, error = run("--figure", name, out=f"made_by_{name.replace('-', '_')}.py")
+        assert (status, error) == (0, "")
+    # As somebody's own files, without this project's settings.
+    found = subprocess.run(
+        [sys.executable, "-m", "mypy", "--config-file=", "--follow-imports=silent", str(tmp_path)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert found.returncode == 0, found.stdout

@@ -135,6 +135,7 @@ class AlignmentMap(Picture):
         return [
             f"folder = {self.folder!r}",
             "table = hs.figures.read_alignment(hs.checkpoint_folder(folder))",
+            "assert table is not None",
         ]
 
 

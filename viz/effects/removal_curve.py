@@ -191,4 +191,5 @@ class ExamplesCurve(Curve):
             f"checkpoint = {self.checkpoint!r}",
             "examples = hs.figures.read_removal(hs.checkpoint_folder(checkpoint), "
             f"{self.removal.removed[-1]})",
+            "assert examples is not None",
         ]

@@ -9,6 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass
 from enum import Enum
 
+from model.trace.attention_map import AttentionKind, Site
+
 Lines = list[str]
 
 _TOP_LEVEL = ("model.", "viz.charts.", "viz.save.")
@@ -36,8 +38,12 @@ def code(
 def public(value: object) -> str:
     """A value as a cell writes it, without defaults; classes of pictures are in `hs.figures`."""
     match value:
+        case AttentionKind():
+            return f"hs.figures.AttentionKind({value.value!r})"
         case Enum():
             return repr(value.value)
+        case Site():
+            return f"hs.Site.of({str(value)!r})"
         case list():
             return f"[{', '.join(map(public, value))}]"
         case tuple():

@@ -44,7 +44,7 @@ def test_python_names_what_it_computes_and_writes_the_rest_where_it_is_not_usual
         "picture.figure(hs.Layout(dark=True))",
     ]
     assert last_lines(None, "a", 0, [(Site(AttentionKind.CROSS, 1), 3)])[0] == (
-        "picture = hs.figures.Example(weights, 'a', head=0, off=[(hs.Site('cross', 1), 3)])"
+        "picture = hs.figures.Example(weights, 'a', head=0, off=[(hs.Site.of('cross.1'), 3)])"
     )
 
 
