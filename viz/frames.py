@@ -8,10 +8,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from model.contrast.results import Contrast, LogitTerms
 from model.explain.ablation_results import Effects
 from model.explain.attribution import Attributions
 from model.explain.head_averages import HeadAverages
 from model.explain.head_rules import RulesByHead
+from model.patching.results import CausalTrace, Patched
 from model.survey.corpus_survey import CorpusSurvey, Rules
 from model.survey.sentence_index import FoundSentences
 from model.trace.attention_map import AttentionMap, HeadAttention, Tokens
@@ -106,6 +108,79 @@ def _(found: Attributions) -> pd.DataFrame:
                         "value": values.ravel(),
                     }
                 ).astype({"layer": "Int64", "head": "Int64", "kind": object})
+            )
+    return pd.concat(frames, ignore_index=True)
+
+
+@frame.register
+def _(found: Contrast) -> pd.DataFrame:
+    rows: list[dict[str, Any]] = [
+        _columns(Head(site, head)) | _two_words(pair, found.likeliest[site].tokens[head])
+        for site, pairs in found.without.items()
+        for head, pair in enumerate(pairs)
+    ]
+    rows += [
+        {"position": place, "token": found.source.tokens[place]}
+        | _two_words(pair, found.likeliest_deleted.tokens[place])
+        for place, pair in enumerate(found.deleted)
+    ]
+    table = pd.DataFrame(rows).astype(dict.fromkeys(("layer", "head", "position"), "Int64"))
+    table["loss"] = found.difference - (table["word"] - table["other"])
+    return table
+
+
+def _two_words(log_probs: NDArray[Any], likeliest: str) -> dict[str, Any]:
+    return {"word": log_probs[0], "other": log_probs[1], "likeliest": likeliest}
+
+
+@frame.register
+def _(found: LogitTerms) -> pd.DataFrame:
+    rows: list[dict[str, Any]] = [{"part": "embedding", "value": found.embedding}]
+    for part, by_site in (("decoder", found.decoder), ("cross", found.cross)):
+        for site, values in by_site.items():
+            for place, value in np.ndenumerate(values):
+                at = dict(zip(("head", "position"), place, strict=False))
+                rows.append({"part": part, "layer": site.layer, **at, "value": value})
+    rows += [
+        {"part": "feed_forward", "layer": layer, "value": value}
+        for layer, value in enumerate(found.feed_forward)
+    ]
+    rows.append({"part": "biases", "value": found.biases})
+    columns = ["part", "layer", "head", "position", "value"]
+    return pd.DataFrame(rows, columns=columns).astype(dict.fromkeys(columns[1:4], "Int64"))
+
+
+@frame.register
+def _(found: Patched) -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            "position": range(len(found.predictions)),
+            "token": found.predictions.tokens,
+            "own": found.log_probs,
+            "other": found.other_log_probs,
+            "patched": found.patched_log_probs,
+        }
+    )
+
+
+@frame.register
+def _(found: CausalTrace) -> pd.DataFrame:
+    frames = []
+    for side, tokens in (("encoder", found.source), ("decoder", found.target)):
+        for stage, values in getattr(found, side).items():
+            rows, columns = _places(values)
+            frames.append(
+                pd.DataFrame(
+                    {
+                        "side": side,
+                        "stage": str(stage),
+                        "position": rows,
+                        "token": _named(tokens)[rows],
+                        "predicted_position": columns,
+                        "predicted": _named(found.predictions)[columns],
+                        "log_prob": values.ravel(),
+                    }
+                )
             )
     return pd.concat(frames, ignore_index=True)
 

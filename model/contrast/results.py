@@ -2,13 +2,14 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from model.trace.array_values import ArrayValue, Sized
 from model.trace.attention_map import FloatArray, Site, Tokens
+from model.trace.forms import form
 from model.trace.head import Head
 
 Question = Literal["remove", "keep"]
@@ -64,6 +65,15 @@ class Contrast(ArrayValue, Sized):
     deleted: FloatArray
     likeliest: Mapping[Site, Tokens]
     likeliest_deleted: Tokens
+
+    def frame(self) -> Any:
+        """A pandas table in long form: without each head, then without each source token.
+
+        Columns are `kind`, `layer`, `head`, `position` and `token` (missing where the row has
+        none), the log-probabilities `word` and `other`, `likeliest`, and `loss`, how much of the
+        difference between the two goes with it.
+        """
+        return form("table", self)
 
     @property
     def difference(self) -> float:
@@ -136,6 +146,13 @@ class LogitTerms(ArrayValue, Sized):
     cross: Mapping[Site, FloatArray]
     feed_forward: FloatArray
     biases: float
+
+    def frame(self) -> Any:
+        """A pandas table, a row a term: `part`, `layer`, `head`, `position` in the source, `value`.
+
+        Columns that a term does not have are missing in its row.
+        """
+        return form("table", self)
 
     @property
     def total(self) -> float:

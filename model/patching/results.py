@@ -2,12 +2,14 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from model.record.patches import Side, Stage
 from model.trace.array_values import ArrayValue, Sized
 from model.trace.attention_map import FloatArray, Tokens
+from model.trace.forms import form
 
 Pairs = tuple[tuple[int, int], ...]
 """Positions of aligned tokens: in the sentence that runs, and in the other one."""
@@ -41,6 +43,13 @@ class Patched(ArrayValue, Sized):
     other_log_probs: FloatArray
     patched_log_probs: FloatArray
 
+    def frame(self) -> Any:
+        """A pandas table, a row a prediction: `position`, `token`, and the log-probabilities.
+
+        They are those in the sentence's own run, in the `other` one's and in the `patched` one.
+        """
+        return form("table", self)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CausalTrace(ArrayValue, Sized):
@@ -66,6 +75,14 @@ class CausalTrace(ArrayValue, Sized):
     other_log_probs: FloatArray
     encoder: Mapping[Stage, FloatArray]
     decoder: Mapping[Stage, FloatArray]
+
+    def frame(self) -> Any:
+        """A pandas table in long form, a row a state and a prediction.
+
+        Columns are `side`, `stage`, `position` and `token` of the state, `predicted_position`,
+        `predicted` and `log_prob`, which is not a number without a counterpart.
+        """
+        return form("table", self)
 
     def probabilities(self, side: Side, token: int) -> FloatArray:
         """The probability of one prediction, (stage, token of that side).

@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 import headscope as hs
+from model.patching.causal_trace import causal_trace
+from model.patching.patch import patch
 from model.trace import forms
 from model.trace.attention_map import Tokens
 from model.trace.trace import Trace
@@ -178,3 +180,33 @@ def test_rules_found_sentences_and_searches_are_tables(translator: Translator) -
     table = words.frame()
     assert table["right"].tolist() == [each.right for each in words.values()]
     assert set(table.columns) >= {"kind", "layer", "head", "said", "low", "high"}
+
+
+def test_two_words_and_what_they_depend_on_are_tables(translator: Translator) -> None:
+    trace = translator.trace(PAIRS[0][0])
+    contrast = hs.figures.contrast_of(
+        translator, trace, hs.figures.pair_of(translator, trace, 0, PAIRS[1][1].split()[0])
+    )
+    table = contrast.frame()
+    heads = table[table["head"].notna()]
+    assert len(heads) == sum(len(each) for each in contrast.without.values())
+    assert len(table) - len(heads) == len(contrast.source)
+    for site, losses in contrast.losses.items():
+        own = heads[(heads["kind"] == str(site.kind)) & (heads["layer"] == site.layer)]
+        np.testing.assert_allclose(own["loss"].to_numpy(float), losses, atol=1e-5)
+    terms = hs.figures.logit_terms(
+        translator, trace, hs.figures.pair_of(translator, trace, 0, PAIRS[1][1].split()[0])
+    )
+    assert terms.frame()["value"].sum() == pytest.approx(terms.total, abs=1e-4)
+
+
+def test_a_patched_run_and_a_causal_trace_are_tables(translator: Translator) -> None:
+    one, other = PAIRS[0][0], PAIRS[1][0]
+    traced = causal_trace(translator, one, other)
+    table = traced.frame()
+    for side in ("encoder", "decoder"):
+        for stage, values in getattr(traced, side).items():
+            own = table[(table["side"] == side) & (table["stage"] == str(stage))]
+            np.testing.assert_array_equal(own["log_prob"].to_numpy(), values.ravel())
+    patched = patch(translator, one, other, [])
+    np.testing.assert_array_equal(patched.frame()["patched"], patched.patched_log_probs)
