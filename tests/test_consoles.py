@@ -57,6 +57,8 @@ def does_its_work(command: str, model: Path, monkeypatch: pytest.MonkeyPatch) ->
     out.mkdir()
     data = out / "data.tsv"
     data.write_text("".join("\t".join(pair) + "\n" for pair in PAIRS), encoding="utf-8")
+    texts = out / "texts.txt"
+    texts.write_text(f"{sentence}\n", encoding="utf-8")
     if command == "open":
         load(model, device="cpu").trace(sentence).save(trace)
     if command == "find":
@@ -82,6 +84,8 @@ def does_its_work(command: str, model: Path, monkeypatch: pytest.MonkeyPatch) ->
         "find": ["--model", str(model), "--head", "encoder.0.0", "--looks", "previous"],
         "survey": [str(model), "--data", str(data), "--rules", "0", "--output", str(out / "s")],
         "unpickle": [str(model), "--trust-author"],
+        "effects": ["--checkpoint", str(model), "--input", str(texts)],
+        "compare": [str(model), str(model), "--input", str(texts)],
     }[command]
 
 

@@ -42,6 +42,10 @@ WRITERS = {
     "pack": ["pack", "talk.json", "--model", "./model", "--out", "OUT"],
     "site": ["site", "--model", "./model", "--out", "OUT"],
     "survey": ["survey", "./model", "--data", "t.tsv", "--output", "OUT"],
+    "effects": ["effects", "--checkpoint", "model", "--input", "t.txt", "--out", "OUT"],
+    "effects --keep": ["effects", "--checkpoint", "model", "--input", "t.txt", "--keep", "OUT"],
+    "compare": ["compare", "./model", "./model", "--input", "t.txt", "--out", "OUT"],
+    "compare --keep": ["compare", "./model", "./model", "--input", "t.txt", "--keep", "OUT"],
 }
 """Every command that writes what it is told to, with its inputs; OUT is what it writes."""
 
@@ -57,6 +61,10 @@ READ = {
     "pack": ["talk.json", "model/config.json"],
     "site": ["model"],
     "survey": ["model", "t.tsv"],
+    "effects": ["t.txt", "model/config.json"],
+    "effects --keep": ["t.txt", "model/config.json"],
+    "compare": ["t.txt", "model/config.json"],
+    "compare --keep": ["t.txt", "model/config.json"],
 }
 """What each of them reads."""
 
