@@ -27,7 +27,7 @@ from model.explain.block_outputs import offer_on
 from model.explain.head_ablation import effects_of
 from model.paper.search import AS_IN_THE_PAPER, Rules, Search
 from model.patching.patch import patch
-from model.record.intervention import Intervention
+from model.record.intervention import UNCHANGED, Intervention
 from model.translate.text_models import is_reader
 from model.translate.translator import Translator, load
 from tests.kit.foreign_folders import save_foreign
@@ -133,7 +133,7 @@ def random_ids(opened: Opened, length: int, seed: int) -> list[int]:
 def test_logits_and_every_weight_are_theirs(opened, length):
     sources, targets = (random_ids(opened, length, seed) for seed in (1, 2))
     start = opened.ours.model.config.bos_id
-    (trace,) = opened.ours._record([""], [[*sources, 0]], None, [[*targets, 0]])
+    (trace,) = opened.ours._record([""], [[*sources, 0]], None, [[*targets, 0]], [UNCHANGED])
     with torch.no_grad():
         output = opened.theirs(
             input_ids=torch.tensor([[*sources, 0]]),

@@ -61,7 +61,7 @@ def test_a_picture_is_offered_as_what_its_class_has() -> None:
             "hs.Search(beam=2, sampling=hs.Sampling(seed=3), prefix=(3,))",
         ),
         ({"positions": PositionEdit(scale=0.5)}, "{'positions': hs.PositionEdit(scale=0.5)}"),
-        (AttentionKind.ENCODER, "'encoder'"),
+        (AttentionKind.ENCODER, "hs.figures.AttentionKind('encoder')"),
         ((HOSTILE, 0.5, None), f"({HOSTILE!r}, 0.5, None)"),
     ],
 )

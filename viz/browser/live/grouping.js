@@ -52,7 +52,8 @@ export function wordsOfText(tokens) {
     const alone = isSpecial(texts[0]) || (first > 0 && isSpecial(tokens[first - 1])) || texts[0].startsWith(WORD_START);
     return {
       text: bare(textOfTokens(texts)),
-      tokens: texts.map(bare),
+      // The space before a word that begins with a token of its own is drawn once.
+      tokens: texts.map((text) => (text === WORD_START && texts.length > 1 ? "" : bare(text))),
       first,
       joins: first > 0 && !alone,
       special: isSpecial(texts[0]),
