@@ -12,8 +12,8 @@ from model.explain.head_averages import HeadAverages
 from model.paper.search import Search
 from model.record.intervention import UNCHANGED
 from model.survey.nearest import one_to_one
-from model.survey.over_texts import Item, Running, asked, items_of, traces
 from model.survey.running import ANSWERED
+from model.survey.text_runs import Item, Running, asked, items_of, traces
 from model.trace.attention_map import TraceError
 from model.trace.head import Head
 from model.trace.provenance import note_on_models

@@ -57,6 +57,22 @@ def whole(least: int) -> Any:
     return number
 
 
+def add_processes(parser: argparse.ArgumentParser) -> None:
+    """Add the options of a command whose work several processes can share."""
+    parser.add_argument(
+        "--workers", type=whole(1), default=1, metavar="N", help="processes on this machine"
+    )
+    parser.add_argument(
+        "--scheduler", metavar="ADDRESS", help="of a Dask scheduler with workers elsewhere"
+    )
+
+
+def require_one_place(arguments: Asked) -> None:
+    """Refuse processes here beside a scheduler elsewhere."""
+    if arguments.scheduler:
+        arguments.forbid("a scheduler elsewhere", "workers")
+
+
 def given_by(parser: argparse.ArgumentParser, arguments: list[str]) -> dict[str, str]:
     """How each given optional argument is written, by its name; those that must be given are not.
 

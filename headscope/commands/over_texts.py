@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from headscope.commands.asked import Asked, whole
+from headscope.commands.asked import Asked, add_processes, require_one_place
 from headscope.commands.outputs import add_output
 from headscope.commands.translate import add_search_options, asked_search
 from model.checkpoints.shipped import CheckpointError
@@ -46,20 +46,14 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         metavar="FOLDER",
         help="keeps what is found, so that an interrupted run goes on",
     )
-    parser.add_argument(
-        "--workers", type=whole(1), default=1, metavar="N", help="processes on this machine"
-    )
-    parser.add_argument(
-        "--scheduler", metavar="ADDRESS", help="of a Dask scheduler with workers elsewhere"
-    )
+    add_processes(parser)
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1 or mps")
     add_search_options(parser)
 
 
 def running(arguments: Asked) -> dict[str, Any]:
     """The arguments that say how functions over texts run."""
-    if arguments.scheduler:
-        arguments.forbid("a scheduler elsewhere", "workers")
+    require_one_place(arguments)
     named = {name: getattr(arguments, name) for name in ("keep", "workers", "scheduler")}
     return {**named, "progress": sys.stderr.isatty()}
 

@@ -10,7 +10,7 @@ from random import Random
 import torch
 from tqdm import tqdm
 
-from headscope.commands.asked import Asked, whole
+from headscope.commands.asked import Asked, add_processes, require_one_place, whole
 from headscope.commands.outputs import add_output
 from headscope.commands.translate import DEFAULT_CHECKPOINT
 from model.checkpoints.checkpoint import weights_digest
@@ -124,12 +124,7 @@ def fill(parser: argparse.ArgumentParser) -> None:
         metavar="FOLDER",
         help="keeps what is counted, so that the survey can go on; runs/survey if not given",
     )
-    parser.add_argument(
-        "--workers", type=whole(1), default=1, metavar="N", help="processes on this machine"
-    )
-    parser.add_argument(
-        "--scheduler", metavar="ADDRESS", help="of a Dask scheduler with workers elsewhere"
-    )
+    add_processes(parser)
 
 
 def run(arguments: Asked) -> None:
@@ -140,8 +135,7 @@ def run(arguments: Asked) -> None:
         arguments.forbid("a survey without rules", "judged", "translated")
     if not arguments.trained:
         arguments.forbid("a survey without --trained", "origin")
-    if arguments.scheduler:
-        arguments.forbid("a scheduler elsewhere", "workers")
+    require_one_place(arguments)
     if is_reader(arguments.checkpoint):
         arguments.forbid("a model that reads texts", "output", "workers", "scheduler", "reverse")
     pairs = _distinct(read_pairs(arguments.data, reverse=arguments.reverse))

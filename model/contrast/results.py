@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from model.trace.array_values import ArrayValue, Sized
 from model.trace.attention_map import FloatArray, Site, Tokens
 from model.trace.forms import form
-from model.trace.head import Head
+from model.trace.head import Head, strongest_first
 
 Question = Literal["remove", "keep"]
 """Without which heads the other word beats the word; or with which alone the word still wins."""
@@ -90,12 +90,7 @@ class Contrast(ArrayValue, Sized):
 
     def ranked(self) -> list[tuple[Site, int, float]]:
         """Every head with its loss, the largest change first."""
-        heads = [
-            (site, head, float(loss))
-            for site, losses in self.losses.items()
-            for head, loss in enumerate(losses)
-        ]
-        return sorted(heads, key=lambda each: -abs(each[2]))
+        return strongest_first(self.losses)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -9,6 +9,7 @@ from model.brief import Brief
 from model.trace.array_values import ArrayValue, Sized
 from model.trace.attention_map import FloatArray, Site, Tokens
 from model.trace.forms import form
+from model.trace.head import strongest_first
 
 
 @checked_methods
@@ -52,12 +53,7 @@ class Effects(ArrayValue, Sized):
 
     def ranked(self, token: int | None = None) -> list[tuple[Site, int, float]]:
         """Every head with its loss, the largest change first; arguments and errors as in `of`."""
-        heads = [
-            (site, head, float(loss))
-            for site, losses in self.of(token).items()
-            for head, loss in enumerate(losses)
-        ]
-        return sorted(heads, key=lambda each: -abs(each[2]))
+        return strongest_first(self.of(token))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

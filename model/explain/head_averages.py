@@ -14,7 +14,7 @@ from model.explain.label_rules import DEVIATIONS
 from model.trace.array_values import ArrayValue, Sized
 from model.trace.attention_map import Site
 from model.trace.forms import form
-from model.trace.head import Head
+from model.trace.head import Head, strongest_first
 
 Values = NDArray[np.float64]
 
@@ -74,7 +74,7 @@ class HeadAverages(ArrayValue, Sized):
         estimates: Sequence[Values],
         **more: Any,
     ) -> Self:
-        """From mean, error, low and high of the heads, (head,) each, in their order."""
+        """Averages given by mean, error, low and high, (head,) each, in the order of the heads."""
         mean, error, low, high = (_by_site(heads, each) for each in estimates)
         return cls(
             quantity=quantity,
@@ -88,12 +88,7 @@ class HeadAverages(ArrayValue, Sized):
 
     def ranked(self) -> list[tuple[Site, int, float]]:
         """Every head with its mean, the largest first, whatever its sign."""
-        heads = [
-            (site, head, float(mean))
-            for site, means in self.mean.items()
-            for head, mean in enumerate(means)
-        ]
-        return sorted(heads, key=lambda each: -abs(each[2]))
+        return strongest_first(self.mean)
 
     def frame(self) -> Any:
         """A pandas table with a row a head: kind, layer, head, mean, error, low, high and texts.

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import operator
 import re
+from collections.abc import Mapping
 from typing import Any, NamedTuple
+
+from numpy.typing import NDArray
 
 from model.arguments import NAMED
 from model.trace.attention_map import AttentionKind, Site, TraceError
@@ -58,6 +61,14 @@ class Head(NamedTuple):
             'A head is its kind of attention, layer and number, as in ("cross", 2, 3), or a Site '
             f'and its number, or as in "cross.2.3", all from 0; {named!r} is none of these.'
         )
+
+
+def strongest_first(values: Mapping[Site, NDArray[Any]]) -> list[tuple[Site, int, float]]:
+    """Every head with its number, (head,) by site, the largest first, whatever its sign."""
+    heads = [
+        (site, head, float(value)) for site, own in values.items() for head, value in enumerate(own)
+    ]
+    return sorted(heads, key=lambda each: -abs(each[2]))
 
 
 NAMED[Head] = Head.of, 'a head such as "cross.2.3"'

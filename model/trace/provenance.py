@@ -73,7 +73,7 @@ def note_on_models(known: Iterable[Provenance]) -> str:
 
 
 def exactly(value: Any) -> str:
-    """A value in words: arrays and all that is long by a hash, functions by their names.
+    """A value in words: arrays and long values as a hash, functions by name.
 
     Fields of dataclasses that are at rest are left out.
     """

@@ -17,7 +17,7 @@ from viz.links import parameters as address_parameters
 from viz.links.parameters import Parameter
 from viz.masks.view import FURTHER
 from viz.registry.pages import HOME
-from viz.shell import share, share_panel, speaker_view
+from viz.shell import share, share_panel, shown_views, speaker_view
 
 PAGES = ("heads", "masks", "positions", "about")
 PAGE = "http://localhost:8501/masks"
@@ -241,7 +241,7 @@ def test_phones_follow_what_is_shown_until_that_is_switched_off(
     code = query_of(link)["follow"]
 
     def shown() -> dict[str, Any]:
-        speaker = speaker_view.VIEWS.of(code)
+        speaker = shown_views.VIEWS.of(code)
         assert speaker is not None
         assert len(speaker.found) == (json.loads(speaker.view)["found"] is not None)
         return dict(json.loads(speaker.view))
@@ -269,7 +269,7 @@ def test_phones_follow_what_is_shown_until_that_is_switched_off(
     assert query_of(panel(app)["link"])["follow"] == query_of(link)["follow"]
     # Another session in the same window, as after a reload or another start of the server, goes on.
     secret = kept_by_window(app)
-    speaker_view.VIEWS.drop(query_of(link)["follow"])
+    shown_views.VIEWS.drop(query_of(link)["follow"])
     again = trigger(at(open_app, "heads", {"sentence": "a bird"}), "talks-keys", "followed", secret)
     assert shown()["query"]["sentence"] == "a bird"
     assert again.toggle(key="share-follow").value
@@ -279,7 +279,7 @@ def test_phones_follow_what_is_shown_until_that_is_switched_off(
     assert shown()["query"]["sentence"] == "a bird"
     assert escape_markdown(speaker_view.ELSEWHERE) in [each.value for each in copy.warning]
     again.toggle(key="share-follow").set_value(False).run()
-    assert speaker_view.VIEWS.of(code) is None
+    assert shown_views.VIEWS.of(code) is None
     assert kept_by_window(again) == ""
     assert "follow" not in query_of(panel(again)["link"])
 

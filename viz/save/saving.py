@@ -1,4 +1,4 @@
-"""A picture as a file of any kind that it can be saved as."""
+"""A picture written as a file, in any format that it has."""
 
 from __future__ import annotations
 

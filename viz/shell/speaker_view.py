@@ -5,26 +5,20 @@ soon as it is another one (viz/server/site_from_memory.py). With the view comes 
 its sentence, so that a phone needs none.
 """
 
-import asyncio
 import contextlib
 import gzip
 import hashlib
-import itertools
 import json
 import os
 import re
 import secrets
-from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
 from functools import partial
-from threading import Lock
 from types import MappingProxyType
 from typing import Any
 
 import streamlit as st
-from streamlit import runtime
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from model.checkpoints.shipped import CheckpointError
@@ -47,12 +41,12 @@ from viz.service.jobs.following import answer_phones
 from viz.service.model_menu import checkpoints_if_any
 from viz.service.questions import OfModel, Question
 from viz.shell import address, current_head, share
+from viz.shell.shown_views import VIEWS, Speaker
 from viz.site.keys import spelled
 
 FOLDER = "speaker"
 """Of the views, on the site."""
 
-MOST_SPEAKERS = 500
 LONGEST = 16_000
 """Bytes of a view; only a painted mask of a long sentence is larger."""
 
@@ -83,89 +77,6 @@ ELSEWHERE = (
     "Phones still follow another window of yours and not this one. Close that window and reload "
     "this page, or start anew under Share."
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Speaker:
-    """What a speaker shows.
-
-    Attributes:
-        view: as JSON.
-        mark: tells it from the view before.
-        found: the answers of a model about it, compressed, by their name; empty without any.
-        asked: the question whose answers they are.
-    """
-
-    view: bytes
-    mark: str
-    session: str
-    found: Mapping[str, bytes] = field(default_factory=dict)
-    asked: Job[bytes] | None = None
-
-    @property
-    def is_there(self) -> bool:
-        """Whether the page is open."""
-        return not runtime.exists() or runtime.get_instance().is_active_session(self.session)
-
-
-class _Views:
-    """The last view of each speaker; the oldest make room."""
-
-    def __init__(self) -> None:
-        self._lock = Lock()
-        self._kept: OrderedDict[str, Speaker] = OrderedDict()
-        self._numbers: dict[str, int] = {}
-        self._waiting: dict[str, tuple[asyncio.AbstractEventLoop, asyncio.Event]] = {}
-        self.numbers = itertools.count(1)
-        """Of views, in the order in which they are shown."""
-
-    def put(self, code: str, speaker: Speaker, number: int) -> None:
-        """Show a view, unless a later one is shown by now."""
-        with self._lock:
-            if number < self._numbers.get(code, 0):
-                return
-            self._numbers[code] = number
-            self._kept[code] = speaker
-            self._kept.move_to_end(code)
-            while len(self._kept) > MOST_SPEAKERS:
-                oldest, _ = self._kept.popitem(last=False)
-                self._numbers.pop(oldest, None)
-        self._wake(code)
-
-    def of(self, code: str) -> Speaker | None:
-        with self._lock:
-            speaker = self._kept.get(code)
-        return speaker if speaker and speaker.is_there else None
-
-    def drop(self, code: str) -> None:
-        with self._lock:
-            self._kept.pop(code, None)
-        self._wake(code)
-
-    async def after(self, code: str, mark: str, seconds: float) -> Speaker | None:
-        """What a speaker shows once it is no longer the view with this mark, or after a time."""
-        speaker = self.of(code)
-        if speaker is None or speaker.mark != mark:
-            return speaker
-        with self._lock:
-            fresh = asyncio.get_running_loop(), asyncio.Event()
-            _, changed = self._waiting.setdefault(code, fresh)
-        # Another one may have come before anybody waited.
-        if self.of(code) is speaker:
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(changed.wait(), seconds)
-        return self.of(code)
-
-    def _wake(self, code: str) -> None:
-        with self._lock:
-            waiting = self._waiting.pop(code, None)
-        if waiting is not None:
-            loop, changed = waiting
-            with contextlib.suppress(RuntimeError):
-                loop.call_soon_threadsafe(changed.set)
-
-
-VIEWS = _Views()
 
 
 def secret() -> str | None:
@@ -238,10 +149,15 @@ def tell(question: Question | None = None) -> None:
 def _answer(of: str, number: int, job: Job[bytes], told: Callable[..., Speaker]) -> None:
     """Show a view with the answers of a model, or without any if it has none."""
     found: dict[str, bytes] = {}
-    with contextlib.suppress(CheckpointError, DecodingError, HeadError, ServiceError, TextError):
-        answers = session.ask(job)
-        found = {content_id(answers): gzip.compress(answers, mtime=0)}
-    VIEWS.put(of, told(found, job), number)
+    try:
+        with contextlib.suppress(
+            CheckpointError, DecodingError, HeadError, ServiceError, TextError
+        ):
+            answers = session.ask(job)
+            found = {content_id(answers): gzip.compress(answers, mtime=0)}
+    finally:
+        # Whatever becomes of the answers, the phones turn to the view.
+        VIEWS.put(of, told(found, job), number)
 
 
 def _told(
@@ -252,10 +168,12 @@ def _told(
     job: Job[bytes] | None = None,
 ) -> Speaker:
     view: dict[str, Any] = {"page": page, "query": query, "found": next(iter(found), None)}
-    if len(json.dumps(view).encode()) > LONGEST:
-        view["query"] = None
-    mark = hashlib.blake2b(json.dumps(view).encode(), digest_size=8).hexdigest()
-    return Speaker(json.dumps(view | {"mark": mark}).encode(), mark, session_id, found, job)
+    text = json.dumps(view).encode()
+    if len(text) > LONGEST:
+        text = json.dumps(view | {"query": None}).encode()
+    mark = hashlib.blake2b(text, digest_size=8).hexdigest()
+    marked = json.loads(text) | {"mark": mark}
+    return Speaker(json.dumps(marked).encode(), mark, session_id, found, job)
 
 
 def _job(page: str, query: Mapping[str, str]) -> Job[bytes] | None:

@@ -105,7 +105,11 @@ async function joinedParts(paths, onShare) {
     let part = null;
     // Where not even the first part came there is no network, and its absence is said at once.
     for (let tries = place ? TRIES : 1; !part; tries -= 1) {
-      part = await (tries > 1 ? ask().catch(() => null) : ask());
+      part = await ask().catch((error) => {
+        const isBroken = !(error instanceof FileError) || error.isAway;
+        if (tries === 1 || !isBroken) throw error;
+        return null;
+      });
       if (!part) await new Promise((again) => setTimeout(again, PAUSE));
     }
     parts.push(part);

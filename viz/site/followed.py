@@ -20,6 +20,7 @@ from model.trace.head import Head
 from model.trace.trace import Trace
 from model.translate.translator import Translator
 from viz.browser.envelope import seal
+from viz.browser.trace_payload import VECTORS
 from viz.model_page.payload import packed_positions
 
 SHORT = 24_000
@@ -117,8 +118,6 @@ def _rounded(numbers: FloatArray) -> FloatArray:
 def _map(seen: AttentionMap, head: Head | None, is_short: bool) -> dict[str, Any]:
     site = seen.site
     shown = head.number if head is not None and head.site == site else None
-    vectors = ("q", "k", "v", "scores")
-    recorded = {name: getattr(seen, name) for name in vectors}
     return {
         "kind": str(site.kind),
         "layer": site.layer,
@@ -128,7 +127,10 @@ def _map(seen: AttentionMap, head: Head | None, is_short: bool) -> dict[str, Any
         **_weights(seen, is_short),
         "allowed": seen.allowed,
         "head": shown,
-        **{name: None if shown is None else _rounded(recorded[name][shown]) for name in vectors},
+        **{
+            name: None if shown is None else _rounded(getattr(seen, name)[shown])
+            for name in VECTORS
+        },
     }
 
 

@@ -14,7 +14,6 @@ from safetensors.torch import save
 from model.checkpoints.checkpoint import (
     language_pair,
     load_checkpoint,
-    provenance_of,
     read_config,
     snapshot_file,
     snapshots,
@@ -78,29 +77,28 @@ def packed(folder: Path, *, sentence: str = "", about: str = "") -> Packed:
         TextError: if the sentence cannot be translated.
     """
     require_runs(folder)
-    checkpoint = load_checkpoint(folder)
+    model = load(folder, device="cpu")
     name = folder.resolve().name
     examples = [each.source for each in read_examples(folder)]
     usual = DEFAULT_SENTENCE if language_pair(name)[0] == "en" else "".join(examples[:1])
     first = sentence or usual
     card = {
-        **provenance_of(folder).texts,
+        **model.provenance.texts,
         "name": name,
         "reads": language_pair(name)[0],
-        "config": checkpoint.model.config.to_dict(),
+        "config": model.model.config.to_dict(),
         "sentence": first,
         "examples": examples,
         "about": about,
         "cells": {"light": themes.LIGHT.cells, "dark": themes.DARK.cells},
         "openings": {
-            page: deflated(payload)
-            for page, payload in openings(load(folder, device="cpu"), folder, first).items()
+            page: deflated(payload) for page, payload in openings(model, folder, first).items()
         },
     }
-    tokenizer = checkpoint.tokenizer
+    tokenizer = model.tokenizer
     if isinstance(tokenizer, TableTokenizer):
         # As published, such weights are several times as large as a page can be.
-        weights = save(quantized(unique_state(checkpoint.model)))
+        weights = save(quantized(unique_state(load_checkpoint(folder).model)))
         return Packed(name, card, weights, _tables(tokenizer))
     return Packed(name, card, _weights(folder), tokenizer.serialized)
 

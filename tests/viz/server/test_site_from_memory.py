@@ -18,8 +18,8 @@ from viz.server import site_from_memory
 from viz.server.server import MIDDLEWARE, SecurityHeaders
 from viz.server.site_from_memory import MISSING, Hall
 from viz.server.static_files import FRESH
-from viz.shell import speaker_view
-from viz.shell.speaker_view import Speaker
+from viz.shell import shown_views, speaker_view
+from viz.shell.shown_views import Speaker
 
 ELSEWHERE = "from Streamlit"
 
@@ -75,13 +75,13 @@ def test_what_is_not_there_is_said_to_be_absent(client: TestClient, path: str) -
 
 def show(code: str, view: bytes, mark: str, found: dict[str, bytes] | None = None) -> None:
     shown = Speaker(view, mark, "", found or {})
-    speaker_view.VIEWS.put(code, shown, next(speaker_view.VIEWS.numbers))
+    shown_views.VIEWS.put(code, shown, next(shown_views.VIEWS.numbers))
 
 
 def test_a_speaker_is_followed_by_a_code_and_the_oldest_make_room(
     client: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(speaker_view, "MOST_SPEAKERS", 2)
+    monkeypatch.setattr(shown_views, "MOST_SPEAKERS", 2)
     codes = [f"{number:016x}" for number in range(3)]
     for code in codes:
         show(code, b'{"page": "heads"}', "a")
@@ -103,24 +103,36 @@ def test_a_phone_hears_of_a_view_once_it_is_another(
     monkeypatch.setattr(speaker_view, "WAIT_SECONDS", 600)
     with ThreadPoolExecutor() as phones:
         waiting = [phones.submit(client.get, f"{path}?seen=a") for _ in range(3)]
-        while len(speaker_view.VIEWS._waiting) < 1:
+        while len(shown_views.VIEWS._waiting) < 1:
             time.sleep(0.01)
         show(f"{1:016x}", b'{"page": "about"}', "b")
         assert [each.result().json() for each in waiting] == [{"page": "about"}] * 3
     with ThreadPoolExecutor() as phones:
         phone = phones.submit(client.get, f"{path}?seen=b")
-        while len(speaker_view.VIEWS._waiting) < 1:
+        while len(shown_views.VIEWS._waiting) < 1:
             time.sleep(0.01)
-        speaker_view.VIEWS.drop(f"{1:016x}")
+        shown_views.VIEWS.drop(f"{1:016x}")
         assert phone.result().status_code == 404
 
 
 def test_a_view_that_took_longer_does_not_replace_a_later_one(client: TestClient) -> None:
     code = f"{2:016x}"
-    first, second = next(speaker_view.VIEWS.numbers), next(speaker_view.VIEWS.numbers)
-    speaker_view.VIEWS.put(code, Speaker(b'{"page": "about"}', "b", ""), second)
-    speaker_view.VIEWS.put(code, Speaker(b'{"page": "heads"}', "a", ""), first)
+    first, second = next(shown_views.VIEWS.numbers), next(shown_views.VIEWS.numbers)
+    shown_views.VIEWS.put(code, Speaker(b'{"page": "about"}', "b", ""), second)
+    shown_views.VIEWS.put(code, Speaker(b'{"page": "heads"}', "a", ""), first)
     assert client.get(f"/site/speaker/{code}.json").json() == {"page": "about"}
+
+
+def test_answers_that_come_late_do_not_bring_back_who_is_no_longer_followed(
+    client: TestClient,
+) -> None:
+    code, number = f"{5:016x}", next(shown_views.VIEWS.numbers)
+    show(code, b"{}", "a")
+    late = next(shown_views.VIEWS.numbers)
+    shown_views.VIEWS.drop(code)
+    for each in (number, late):
+        shown_views.VIEWS.put(code, Speaker(b"{}", "b", ""), each)
+    assert client.get(f"/site/speaker/{code}.json").status_code == 404
 
 
 def test_answers_are_those_of_the_view(client: TestClient) -> None:

@@ -1,0 +1,96 @@
+"""The views that speakers show, kept in the server for the phones that follow them."""
+
+import asyncio
+import contextlib
+import itertools
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from threading import Lock
+
+from streamlit import runtime
+
+from viz.service.job import Job
+
+MOST_SPEAKERS = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Speaker:
+    """What a speaker shows.
+
+    Attributes:
+        view: as JSON.
+        mark: tells it from the view before.
+        found: the answers of a model about it, compressed, by their name; empty without any.
+        asked: the question whose answers they are.
+    """
+
+    view: bytes
+    mark: str
+    session: str
+    found: Mapping[str, bytes] = field(default_factory=dict)
+    asked: Job[bytes] | None = None
+
+    @property
+    def is_there(self) -> bool:
+        """Whether the page is open."""
+        return not runtime.exists() or runtime.get_instance().is_active_session(self.session)
+
+
+class _Views:
+    """The last view of each speaker; the oldest make room."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._kept: OrderedDict[str, tuple[int, Speaker | None]] = OrderedDict()
+        self._waiting: dict[str, tuple[asyncio.AbstractEventLoop, asyncio.Event]] = {}
+        self.numbers = itertools.count(1)
+        """Of views, in the order in which they are shown."""
+
+    def put(self, code: str, speaker: Speaker | None, number: int) -> None:
+        """Show a view, or None, unless a later one is shown by now."""
+        with self._lock:
+            last, _ = self._kept.get(code, (0, None))
+            if number < last:
+                return
+            self._kept[code] = number, speaker
+            self._kept.move_to_end(code)
+            while len(self._kept) > MOST_SPEAKERS:
+                self._kept.popitem(last=False)
+        self._wake(code)
+
+    def of(self, code: str) -> Speaker | None:
+        """What a speaker shows; None if their page is not open."""
+        with self._lock:
+            _, speaker = self._kept.get(code, (0, None))
+        return speaker if speaker and speaker.is_there else None
+
+    def drop(self, code: str) -> None:
+        """Show nothing any more, not even a view whose answers are on their way."""
+        self.put(code, None, next(self.numbers))
+
+    async def after(self, code: str, mark: str, seconds: float) -> Speaker | None:
+        """What a speaker shows once it is no longer the view with this mark, or after a time."""
+        speaker = self.of(code)
+        if speaker is None or speaker.mark != mark:
+            return speaker
+        with self._lock:
+            fresh = asyncio.get_running_loop(), asyncio.Event()
+            _, changed = self._waiting.setdefault(code, fresh)
+        # Another one may have come before anybody waited.
+        if self.of(code) is speaker:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(changed.wait(), seconds)
+        return self.of(code)
+
+    def _wake(self, code: str) -> None:
+        with self._lock:
+            waiting = self._waiting.pop(code, None)
+        if waiting is not None:
+            loop, changed = waiting
+            with contextlib.suppress(RuntimeError):
+                loop.call_soon_threadsafe(changed.set)
+
+
+VIEWS = _Views()
