@@ -44,7 +44,7 @@ class _Views:
     def __init__(self) -> None:
         self._lock = Lock()
         self._kept: OrderedDict[str, tuple[int, Speaker | None]] = OrderedDict()
-        self._waiting: dict[str, tuple[asyncio.AbstractEventLoop, asyncio.Event]] = {}
+        self._waiting: set[tuple[str, asyncio.AbstractEventLoop, asyncio.Event]] = set()
         self.numbers = itertools.count(1)
         """Of views, in the order in which they are shown."""
 
@@ -72,23 +72,25 @@ class _Views:
 
     async def after(self, code: str, mark: str, seconds: float) -> Speaker | None:
         """What a speaker shows once it is no longer the view with this mark, or after a time."""
-        speaker = self.of(code)
-        if speaker is None or speaker.mark != mark:
-            return speaker
+        waiter = code, asyncio.get_running_loop(), asyncio.Event()
         with self._lock:
-            fresh = asyncio.get_running_loop(), asyncio.Event()
-            _, changed = self._waiting.setdefault(code, fresh)
-        # Another one may have come before anybody waited.
-        if self.of(code) is speaker:
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(changed.wait(), seconds)
-        return self.of(code)
+            self._waiting.add(waiter)
+        try:
+            # Looked up once the phone waits, so that no view comes unseen in between.
+            speaker = self.of(code)
+            if speaker is not None and speaker.mark == mark:
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(waiter[2].wait(), seconds)
+                speaker = self.of(code)
+            return speaker
+        finally:
+            with self._lock:
+                self._waiting.discard(waiter)
 
     def _wake(self, code: str) -> None:
         with self._lock:
-            waiting = self._waiting.pop(code, None)
-        if waiting is not None:
-            loop, changed = waiting
+            waiters = [each for each in self._waiting if each[0] == code]
+        for _, loop, changed in waiters:
             with contextlib.suppress(RuntimeError):
                 loop.call_soon_threadsafe(changed.set)
 
