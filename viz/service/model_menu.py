@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -186,6 +187,16 @@ def _model_type(folder: Path) -> str:
 
 def _card(folder: Path) -> str:
     """The beginning of a model's card; empty where it cannot be read."""
+    try:
+        state = (folder / CARD).stat()
+    except OSError:
+        return ""
+    return _read_card(folder, state.st_mtime_ns, state.st_size)
+
+
+@lru_cache(maxsize=256)
+def _read_card(folder: Path, changed: int, size: int) -> str:
+    # Every run of a page shows the menu, and there may be many models.
     try:
         with own_file(folder, CARD).open("rb") as file:
             return file.read(MOST_READ).decode("utf-8", "replace")

@@ -166,10 +166,7 @@ def labels(checkpoint: Path) -> Mapping[Site, tuple[Label | None, ...]]:
     labels are not about them. Raises CheckpointError if a file is damaged or of another model; so
     does `survey`.
     """
-    if measured := survey(checkpoint):
-        return measured.labels
-    rules = head_rules(checkpoint)
-    return labels_by_rules(rules) if rules else {}
+    return {} if _is_unfinished(checkpoint) else _labels(version_of(checkpoint))
 
 
 def survey(checkpoint: Path) -> Survey | None:
@@ -230,6 +227,14 @@ def _is_unfinished(checkpoint: Path) -> bool:
 @functools.lru_cache(maxsize=16 + MAX_SNAPSHOTS)
 def _survey(version: ModelVersion) -> Survey | None:
     return read_labels(version.folder)
+
+
+@functools.lru_cache(maxsize=16 + MAX_SNAPSHOTS)
+def _labels(version: ModelVersion) -> Mapping[Site, tuple[Label | None, ...]]:
+    if measured := _survey(version):
+        return measured.labels
+    rules = _head_rules(version)
+    return labels_by_rules(rules) if rules else {}
 
 
 @functools.lru_cache(maxsize=4)
