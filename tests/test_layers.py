@@ -44,6 +44,7 @@ FLOORS = (
         ),
         *("viz.corpus", "viz.compare", "viz.about"),
     ),
+    ("viz.acts",),
     ("viz.registry",),
     ("viz.site",),
     ("viz.service",),
@@ -81,6 +82,7 @@ WITHOUT_TORCH = (
     "viz.links",
     "viz.model_page",
     *FLOORS[14],
+    *FLOORS[15],
 )
 """Rooms that are loaded, with all that they import, where there is no torch."""
 

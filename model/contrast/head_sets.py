@@ -16,6 +16,7 @@ from model.contrast.pairs import Pair, set_passes_of
 from model.contrast.passes import Judged, Means, SetPasses
 from model.contrast.results import HeadSet, Question, decided, leads
 from model.trace.attention_map import FloatArray
+from model.trace.head import Head
 from model.trace.trace import Trace
 from model.translate.translator import Translator
 
@@ -99,6 +100,30 @@ def random_sets(
         for number in numbers
     ]
     return _judged(passes, _rows(drawn, n_heads), question).log_probs
+
+
+def darkened(
+    translator: Translator, trace: Trace, pair: Pair, heads: Sequence[Head], n_random: int
+) -> FloatArray:
+    """Log-probabilities while one head after another is removed, and as many at random.
+
+    Args:
+        heads: in the order in which they are removed.
+        n_random: how many random orders; each is the same every time.
+
+    Returns:
+        (1 + n_random, 1 + len(heads), 3), as in `HeadSet`: first the given order, and in each
+        first all heads.
+    """
+    passes = set_passes_of(translator, trace, pair, None)
+    n_heads = len(passes.heads)
+    orders = [[passes.heads.index(each) for each in heads]]
+    for number in range(n_random):
+        drawn = np.random.default_rng([len(heads), number]).permutation(n_heads)
+        orders.append(drawn[: len(heads)].tolist())
+    sets = [order[:size] for order in orders for size in range(len(heads) + 1)]
+    judged = _judged(passes, _rows(sets, n_heads), "remove").log_probs
+    return judged.reshape(len(orders), len(heads) + 1, 3)
 
 
 def found(

@@ -17,6 +17,7 @@ from tests.kit.shown import warnings
 from tests.kit.trace_payload import Decoded
 from tests.kit.traces import DECODER_WORDS, entries, packed
 from viz.browser.asking import asks
+from viz.model_page.view import ACTS, VIEW
 from viz.pages import model as page
 from viz.pages.model import KEY
 from viz.registry.pages import DEFAULT_SENTENCE, HOME
@@ -260,3 +261,43 @@ def test_the_stage_names_the_place_and_follows_it(open_app: OpenApp) -> None:
     told = {name: sent(app)[name] for name in ("key", "epoch", "moment", "walk")}
     tell_state(app, KEY, {"rested": {**told, "place": "next.0"}})
     assert app.session_state["stage-cue.kept"].shown == "What comes next, step 1"
+
+
+@pytest.mark.parametrize("act", ["minds", "swap"])
+def test_an_act_is_shown_in_the_place_of_the_model(open_app: OpenApp, act: str) -> None:
+    app = open_app(page=HOME, folder=SHIPPED, sentence="My sister lost his keys.", act=act)
+    header = Decoded(component(app, VIEW.keys("act")).bytes).header
+    assert header["read"] == "My sister lost his keys."
+    assert header["title"] == ACTS[act]
+    app.button(VIEW.keys("act-back")).click().run()
+    assert "act" not in app.query_params
+    assert words(app, "written")
+
+
+def test_a_translation_grows_up_in_the_model_that_kept_its_training(open_app: OpenApp) -> None:
+    app = open_app(page=HOME, folder=SHIPPED, sentence="I love you.", act="grow")
+    header = Decoded(component(app, VIEW.keys("act")).bytes).header
+    steps = snapshots(SHIPPED / "en-de-childhood")
+    assert [frame["name"] for frame in header["frames"]] == [f"Step {step:,}" for step in steps]
+
+
+def test_acts_are_offered_where_a_model_can_play_them(open_app: OpenApp) -> None:
+    app = open_app(page=HOME, folder=SHIPPED, sentence="I love you.")
+    assert [name for name, _ in sent(app)["acts"]] == ["grow", "minds", "swap"]
+    copying = open_app(page=HOME, folder=SHIPPED, checkpoint="en-de-cheating")
+    assert sent(copying)["acts"] == []
+    french = open_app(page=HOME, folder=SHIPPED, checkpoint="en-fr", sentence="I love you.")
+    assert [name for name, _ in sent(french)["acts"]] == ["minds", "swap"]
+
+
+def test_an_act_that_a_model_cannot_play_says_so(open_app: OpenApp) -> None:
+    app = open_app(page=HOME, folder=SHIPPED, checkpoint="en-fr", sentence="One.", act="grow")
+    assert not app.exception
+    assert any("Grow up in ten seconds" in each.value for each in app.info)
+
+
+def test_a_long_sentence_has_no_act(open_app: OpenApp) -> None:
+    long = "He has bought a new computer and " * 9 + "a car."
+    app = open_app(page=HOME, folder=SHIPPED, sentence=long, act="minds")
+    assert not app.exception
+    assert any("shorten this one" in each.value for each in app.info)

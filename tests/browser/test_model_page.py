@@ -249,3 +249,68 @@ def test_everything_fits(still: ModelPage, checkpoint: str, width: int, height: 
             assert place["x"] + place["width"] <= width + 1, part
             if width > 1000:
                 assert place["y"] + place["height"] <= box["y"] + 1, part
+
+
+class Act:
+    """An act as its tests drive it."""
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+        self.root = page.locator(".act:not([aria-busy])")
+        self.written = self.root.locator(".written")
+        self.slider = self.root.get_by_role("slider")
+
+    def expect_at(self, moment: str) -> None:
+        expect(self.slider).to_have_attribute("aria-valuetext", moment)
+
+
+def test_an_act_plays_and_is_led_by_keys(first_page: ModelPage) -> None:
+    page = first_page.page
+    page.goto(f"{first_page.reader.url}/?{urlencode({'sentence': SENTENCE, 'act': 'minds'})}")
+    act = Act(page)
+    expect(act.root).to_be_visible(timeout=LOADING)
+    play = act.root.get_by_role("button")
+    expect(play).to_have_accessible_name("Pause (K)")
+    page.keyboard.press("k")
+    expect(play).to_have_accessible_name("Play (K)")
+    count = int(act.slider.get_attribute("max") or 0)
+    for _ in range(count + 1):
+        page.keyboard.press("ArrowRight")
+    act.expect_at("1 head off" if count == 1 else f"{count} heads off")
+    expect(act.written.locator(".other")).to_have_count(1)
+    for _ in range(count + 1):
+        page.keyboard.press("ArrowLeft")
+    act.expect_at("All heads")
+    expect(act.written.locator(".word")).to_have_count(1)
+
+
+def test_whoever_wants_no_motion_sees_the_end_of_an_act(still: ModelPage) -> None:
+    page = still.page
+    page.goto(f"{still.reader.url}/?{urlencode({'sentence': SENTENCE, 'act': 'minds'})}")
+    act = Act(page)
+    expect(act.root).to_be_visible(timeout=LOADING)
+    expect(act.root.get_by_role("button")).to_have_accessible_name("Play (K)")
+    expect(act.slider).to_have_value(act.slider.get_attribute("max") or "")
+    page.get_by_role("button", name="Back to the model").click()
+    expect(still.view).to_be_visible(timeout=LOADING)
+
+
+def test_acts_are_offered_at_the_end_of_the_walk(still: ModelPage) -> None:
+    still.open()
+    acts = still.view.get_by_role("group", name="Acts")
+    expect(acts).to_be_hidden()
+    still.page.keyboard.press("w")
+    bar = still.view.get_by_role("group", name="The walk")
+    expect(bar).to_be_visible()
+    turn = bar.get_by_role("button", name="Your turn")
+    forward = bar.locator(".walk-next")
+    for _ in range(40):
+        if turn.is_visible():
+            break
+        forward.click()
+        expect(still.view.locator("[aria-busy=true]")).to_have_count(0)
+    turn.click()
+    expect(acts).to_be_visible()
+    acts.get_by_role("button", name="The model’s two minds").click()
+    expect(Act(still.page).root).to_be_visible(timeout=LOADING)
+    expect(still.page).to_have_url(re.compile("act=minds"))

@@ -9,6 +9,7 @@ import re
 from pathlib import Path
 
 LARGE = {
+    "act/act.js": "act/act.css",
     "model_view/component.js": "model_view/model_view.css",
     "exchange/exchange.js": "exchange/exchange.css",
     "headline/headline.js": "headline/headline.css",

@@ -22,6 +22,7 @@ from viz.draw import style
 from viz.draw.constants import CONSTANTS
 from viz.draw.labels import axis_texts
 from viz.model_page.arcs import Arcs
+from viz.model_page.view import ACTS
 
 DIMENSIONS: int = CONSTANTS["POSITION_DIMENSIONS"]
 """So many columns of a table of positions are drawn at most."""
@@ -86,6 +87,7 @@ def pack(
     place: str = "",
     walk: int = 0,
     kiosk: bool = False,
+    acts: Sequence[str] = (),
     stage: bool = False,
     selection: Mapping[str, str] | None = None,
     vectors: bool = False,
@@ -106,6 +108,7 @@ def pack(
         place: where in the model one is, as a link spells it; empty for the whole of it.
         walk: the stop of the walk, counted from 1; 0 for none.
         kiosk: whether the walk goes by itself; the browser then asks for examples.
+        acts: by their names, offered at the end of the walk.
         stage: for a picture alone that fills the window.
         selection: as in viz.browser.trace_payload.values_of.
         vectors: likewise.
@@ -149,6 +152,7 @@ def pack(
         "place": place,
         "walk": walk,
         "kiosk": kiosk,
+        "acts": [[name, ACTS[name]] for name in acts],
         "asks": asks,
         "written": [asdict(word) for word in arcs.written],
         "read": [asdict(word) for word in arcs.read],

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from viz.links.parameters import View, flag, integer, kept, kept_in, pattern
+from viz.links.parameters import View, choice, flag, integer, kept, kept_in, pattern
+
+ACTS = {
+    "grow": "Grow up in ten seconds",
+    "minds": "The model’s two minds",
+    "swap": "Swap one thought",
+}
+"""The acts and their titles, by their names in an address."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +29,7 @@ class ModelPageView:
         "where in the model one is; empty: the whole of it",
     )
     walk: int = kept(integer, 0, low=0, high=12, meaning="the stop of the walk through it; 0: none")
+    act: str = kept(choice, "", ("", *ACTS), "the act that is played; none: the model")
     kiosk: bool = kept(
         flag, meaning="it walks through the examples by itself while nobody touches it"
     )

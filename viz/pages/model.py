@@ -13,6 +13,7 @@ from viz.draw import css
 from viz.model_page.payload import pack
 from viz.model_page.place import MODEL, Place, place_in, title_of
 from viz.model_page.view import VIEW, ModelPageView
+from viz.pages.model_acts import acts_of, show_act
 from viz.pages.model_figure import asks_of, figure_of, key_of, open_asked
 from viz.pages.model_pictures import pictures_at
 from viz.registry.pages import SENTENCE, TARGET
@@ -107,6 +108,10 @@ def keys_at(place: Place, stop: int, *, walks: bool) -> str:
 
 def show(question: Question) -> None:
     """The figure, for a question that has an answer."""
+    act = address.read(ModelPageView).act
+    if act and isinstance(question, OfModel):
+        show_act(question, act)
+        return
     st.html(css.MODEL_CSS)
     key = key_of(question)
     if _SHOWN.value not in (None, key) and not address.is_followed():
@@ -127,6 +132,7 @@ def show(question: Question) -> None:
                 place=view.place,
                 walk=view.walk,
                 kiosk=view.kiosk,
+                acts=acts_of(question),
                 stage=stage.is_on(),
                 asks=asks_of(question),
                 gives=True,

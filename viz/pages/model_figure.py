@@ -21,6 +21,12 @@ from viz.service import session
 from viz.service.questions import OfModel, Question
 from viz.shell import address
 
+SELECTED = (
+    *("attention", "layer", "head", "view", "cell"),
+    *("compare", "off", "section", "at", "act"),
+)
+"""What a picture may ask of the page that it opens."""
+
 _SHOWN: Kept[tuple[Prepared, Figure] | None] = Kept(Keys("model_figure")("shown"), nothing)
 """What was shown last, whose arcs take time in a long text."""
 
@@ -87,7 +93,7 @@ def selected(page: str, asked: Mapping[str, Any]) -> dict[str, str]:
     """What a browser, and so anyone, asks a page to show, as far as it may be asked for."""
     known = {each.name: each for each in VIEWS[page].parameters}
     values: dict[str, Any] = {}
-    for name in ("attention", "layer", "head", "view", "cell", "compare", "off", "section", "at"):
+    for name in SELECTED:
         try:
             if name in known:
                 values[name] = known[name].parse(str(asked.get(name)))

@@ -216,7 +216,8 @@ def navigate(page: str, query: Mapping[str, str]) -> None:
     Args:
         query: everything in its address; what is missing has its default.
     """
-    _TARGET.value = page, dict(query)
+    # The first page has no name in an address.
+    _TARGET.value = "" if page == HOME else page, dict(query)
 
 
 def open_view(view: View, values: Any, **shared: str) -> None:
@@ -234,7 +235,7 @@ def open_view(view: View, values: Any, **shared: str) -> None:
     around |= {name: text for name, text in shared.items() if text}
     shown = {each.name: getattr(values, each.name) for each in view.parameters}
     opened = write(shown, view.parameters)
-    navigate("" if view.name == HOME else view.name, around | opened)
+    navigate(view.name, around | opened)
 
 
 def is_navigating() -> bool:

@@ -55,6 +55,7 @@ class FigurePage extends SitePage {
 
 export class ModelPage extends FigurePage {
   static honours = showing("moment", "play", "place", "walk", "kiosk");
+  static beside = ["act"];
 
   /** @param {Site} talk */
   constructor(talk) {

@@ -106,7 +106,7 @@ def go(number: int, *, present: bool = False, read: bool = False) -> None:
         query[PRESENT.name] = "1"
     if read or (address.now(READ) and not present):
         query[READ.name] = "1"
-    address.navigate("" if scene.page == HOME else scene.page, query)
+    address.navigate(scene.page, query)
 
 
 def present_view() -> Scene:

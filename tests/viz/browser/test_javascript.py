@@ -30,6 +30,7 @@ from tests.kit.heads_page import HALF_A_STEP, scale
 from tests.kit.readings import head_of
 from tests.viz.browser.test_matrices import a_mask, a_panel, told
 from tests.viz.browser.test_trace_payload import a_trace, packed, with_masks_of_heads
+from viz.acts.act import Act, Curve, Frame, States
 from viz.browser import coarse_heads, matrices, trace_payload
 from viz.browser.envelope import seal
 from viz.browser.files import joined
@@ -129,6 +130,19 @@ def on_stage() -> str:
     model = load("toy-reverse", device="cpu")
     head = Head.of("cross.0.1")
     return encoded(followed(model, "a b", off=[head], head=head, effects=True))
+
+
+def an_act() -> str:
+    heads = frozenset({Head.of("cross.0.1")})
+    frames = tuple(
+        Frame(f"{len(off)} off", (("Katze", "word"),), "A cat.", off=off)
+        for off in (frozenset(), heads)
+    )
+    curve = Curve("Lead", "a", "b", np.ones(2), np.zeros((3, 2)), ("one", "other"))
+    states = States(("Embedding",), ("a",), ("b",), (0, 0, 0), np.ones((1, 1)))
+    trace = load("toy-reverse", device="cpu").trace("a b")
+    given = {"act": "minds", "caption": "", "read": "a cat", "frames": frames}
+    return encoded(Act(**given, traces=(trace,), curve=curve, states=states).pack(key="a"))
 
 
 def a_decoding() -> dict[str, Any]:
@@ -359,6 +373,7 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
         "wave": encoded(pack_wave("", np.eye(3, 2, dtype=np.float32), ["", ""], ["cat"])),
         "figure": a_figure(),
         "followed": on_stage(),
+        "act": an_act(),
         "bundles": {str(path.relative_to(VIZ)): joined(path) for path in components()},
     }
     file = tmp_path_factory.mktemp("javascript") / "fixtures.json"

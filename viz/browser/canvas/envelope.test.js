@@ -20,6 +20,7 @@ const ENVELOPES = {
   wave: fixtures.wave,
   figure: fixtures.figure.envelope,
   followed: fixtures.followed,
+  act: fixtures.act,
   ...fixtures.answers,
 };
 const ID_END = 20;

@@ -25,7 +25,8 @@ export function packedFigure(template, trace, { key, moment = 0, play = false, p
   const arcs = wordWeights(arcRows(template, trace), written, read, template.later);
   return sealed({
     ...packedValues(template, trace, shown),
-    ...{ key, moment, play, place, walk, kiosk, pages, written, read },
+    // The app alone plays acts.
+    ...{ key, moment, play, place, walk, kiosk, pages, written, read, acts: [] },
     reading: isAsRecorded(reading) ? null : packedTrace(template, trace, { ...shown, reading }),
     arcs: { weights: arcs, frames: 1 },
     picture: null,

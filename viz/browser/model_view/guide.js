@@ -38,6 +38,7 @@ export class Guide {
         fieldOfSentence()?.focus();
         fieldOfSentence()?.select();
       },
+      act: (act) => travel.view.open({ page: "model", act }),
     });
     this.kiosk = new Kiosk(this);
     this.step = (/** @type {CustomEvent<number>} */ { detail }) => (detail > 0 ? this.walk.next() : this.walk.back());
@@ -55,6 +56,11 @@ export class Guide {
   /** The button that begins the walk. */
   get invitation() {
     return this.walk.invitation;
+  }
+
+  /** The buttons of acts, offered at its end. */
+  get acts() {
+    return this.walk.acts;
   }
 
   get parts() {

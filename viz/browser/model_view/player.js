@@ -44,7 +44,7 @@ export class Player {
     this.slider = element("input", "moment", slider);
     this.slider.addEventListener("input", () => this.go(Number(this.slider.value)));
     this.place = element("span", "place");
-    return element("div", "controls", {}, this.button, this.slider, this.place, this.view.travel.guide.invitation);
+    return element("div", "controls", {}, this.button, this.slider, this.place, this.view.travel.guide.invitation, this.view.travel.guide.acts);
   }
 
   /** Stands where a link or Python says: at a rest, or at the beginning to play. @type {(moment: number, rests: boolean) => void} */

@@ -45,6 +45,8 @@ interface FigureHeader extends TraceHeader {
   walk: number;
   /** Whether the walk goes by itself. */
   kiosk: boolean;
+  /** Names and titles of the acts that are offered at its end. */
+  acts: [name: string, title: string][];
   asks: ServerAsked | null;
   /** The heads in another reading of the trace. */
   reading: TracePayload | null;
@@ -67,7 +69,7 @@ interface FigureHeader extends TraceHeader {
 
 type Figure = import("./payload.js").Figure;
 /** What leads through the model, as of guide.js. */
-type Guiding = Pick<import("./guide.js").Guide, "parts" | "ways" | "stop" | "moves" | "share" | "beside" | "take" | "measure" | "came" | "dispose" | "key" | "swiped"> & { invitation: HTMLElement | string };
+type Guiding = Pick<import("./guide.js").Guide, "parts" | "ways" | "stop" | "moves" | "share" | "beside" | "take" | "measure" | "came" | "dispose" | "key" | "swiped"> & { invitation: HTMLElement | string; acts: HTMLElement | string };
 type Inks = import("./blocks.js").Inks;
 type Moment = ReturnType<import("./timeline.js").Timeline["at"]>;
 

@@ -11,6 +11,7 @@ export class Unguided {
   share = 1;
   beside = 0;
   invitation = "";
+  acts = "";
 
   take() {}
   measure() {}

@@ -6,6 +6,7 @@ from model.contrast.pairs import pair_of
 from model.contrast.passes import Means
 from model.contrast.results import Contrast, HeadSet, LogitTerms, Paths, Question, Rivals
 from model.trace.attention_map import FloatArray
+from model.trace.head import Head
 from model.trace.trace import Trace
 from model.translate.translator import Translator
 from viz.service.job import Ask, Job, of_trace
@@ -65,3 +66,12 @@ def try_random_sets(
     """Log-probabilities under random sets of heads of one size, (set, 3)."""
     pair = pair_of(model, trace, place, other)
     return head_sets.random_sets(model, trace, pair, size, question, means, numbers=numbers)
+
+
+@of_trace("Switching heads off one by one…")
+def darken_heads(
+    model: Translator, trace: Trace, place: int, other: str, heads: tuple[Head, ...], n_random: int
+) -> FloatArray:
+    """Log-probabilities while heads are removed one by one; see `head_sets.darkened`."""
+    pair = pair_of(model, trace, place, other)
+    return head_sets.darkened(model, trace, pair, heads, n_random)

@@ -1,7 +1,7 @@
 // The walk: stops, and what they read of a picture and of an engine's answers.
 
 /** What stops read of one sentence in one model. */
-type Walked = Pick<Figure, "key" | "stacks" | "written" | "read" | "offset" | "head" | "later" | "next"> & {
+type Walked = Pick<Figure, "key" | "stacks" | "written" | "read" | "offset" | "head" | "later" | "next" | "acts"> & {
   cells(block: FigureBlock, place: number, head: number): Cells;
 };
 

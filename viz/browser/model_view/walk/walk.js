@@ -29,6 +29,7 @@ export class Walk {
    * @param {(text: string) => void} on.say - to a screen reader.
    * @param {(ended: boolean) => void} on.done - once the walk is left, or has come to its end.
    * @param {() => void} on.field - gives the field the focus, with its sentence selected.
+   * @param {(act: string) => void} on.act - plays an act.
    * @param {Can} can - which questions the page answers.
    */
   constructor(on, can = { instead: true, without: true }) {
@@ -36,6 +37,7 @@ export class Walk {
     this.can = can;
     this.invitation = element("button", "walk-invitation", { type: "button", hidden: "" });
     this.invitation.addEventListener("click", () => this._begin(this.at));
+    this.acts = element("div", "walk-acts", { role: "group", "aria-label": tr("Acts"), hidden: "" });
     this.says = element("p", "walk-says");
     this.aside = element("p", "walk-aside");
     this.answer = element("p", "walk-answer", { hidden: "" });
@@ -72,6 +74,12 @@ export class Walk {
       this.stops = isOffered(stops) ? stops : [];
       this.answers.clear();
       this.at = 1;
+      this.acts.hidden = true;
+      this.acts.replaceChildren(...figure.acts.map(([name, title]) => {
+        const made = element("button", "link", { type: "button" }, title);
+        made.addEventListener("click", () => this.on.act(name));
+        return made;
+      }));
     }
     this._invite();
   }
@@ -147,6 +155,8 @@ export class Walk {
     this.root.hidden = true;
     this.bubble.hidden = true;
     if (ended) this.at = 1;
+    // Who has seen the whole model is offered what it can do.
+    if (ended) this.acts.hidden = !this.acts.children.length;
     this._invite();
     this.on.done(ended);
     if (!ended) this.invitation.focus({ preventScroll: true });

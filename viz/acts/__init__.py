@@ -1,0 +1,1 @@
+"""Acts: short films of one thing that a model does, on one picture."""

@@ -1,0 +1,130 @@
+"""Swap one thought: a hidden state of another sentence crosses over, and its translation too."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+from model.patching.results import CausalTrace, Patched
+from model.trace.provenance import Provenance
+from model.trace.token_runs import runs
+from viz.acts.act import Act, Frame, States, changed, plain
+from viz.draw.labels import axis_texts
+from viz.draw.style import percent
+from viz.effects.contrasted import quoted
+
+MOST_TRIED = 4
+"""Other sentences that are tried until one has another translation."""
+
+_WORD = re.compile(r"[^\W\d_]+")
+
+
+@cache
+def _swaps() -> Mapping[str, Mapping[str, str]]:
+    written = json.loads(Path(__file__).with_name("swaps.json").read_text(encoding="utf-8"))
+    both = {}
+    for language, pairs in written.items():
+        there = dict(pairs)
+        both[language] = {other: one for one, other in reversed(pairs)} | there
+    return both
+
+
+def neighbours(sentence: str, language: str) -> Iterator[str]:
+    """Sentences that differ from one in a word, whose place another word of its kind takes.
+
+    Args:
+        language: its code, such as "en"; of a language without a list, there are none.
+    """
+    swaps = _swaps().get(language, {})
+    for found in _WORD.finditer(sentence):
+        word = found[0]
+        other = swaps.get(word.lower())
+        if other is None:
+            continue
+        shown = other.capitalize() if word[0].isupper() else other
+        yield f"{sentence[: found.start()]}{shown}{sentence[found.end() :]}"
+
+
+def crossing(trace: CausalTrace, row: int) -> int:
+    """The source token whose state after a stage of the encoder brings the other word back most."""
+    shares = _shares(trace)[row]
+    return int(np.nanargmax(shares))
+
+
+def _shares(trace: CausalTrace) -> np.ndarray:
+    return trace.probabilities("encoder", trace.telling)
+
+
+def swapped(trace: CausalTrace, runs_: Patched, row: int, d_model: int, known: Provenance) -> Act:
+    """The act.
+
+    Args:
+        trace: of the encoder's stages.
+        runs_: the first sentence's run with the state in it.
+        row: the stage whose state crosses over, from the embedding at 0.
+        d_model: the numbers of a state.
+    """
+    token = crossing(trace, row)
+    there = dict(runs_.pairs)[token]
+    first, second = axis_texts(runs_.source), axis_texts(runs_.other_source)
+    shares = _shares(trace)
+    told = trace.telling
+    word = quoted(axis_texts(trace.predictions)[told])
+    before = float(np.exp(trace.log_probs[told]))
+    arrives = runs_.patched_text == runs_.other_text
+    stages = ("Embedding", *(f"Layer {layer}" for layer in range(len(shares) - 1)))
+    where = "the embedding" if row == 0 else f"encoder layer {row - 1}"
+    one, other = quoted(first[token]), quoted(second[there])
+    came = (
+        "All else is the first sentence’s, and the translation is the second’s."
+        if arrives
+        else f"{word} rises from {percent(before)} to {percent(float(shares[row, token]))}."
+    )
+    frames = (
+        Frame("One sentence", plain(runs_.text), f"“{runs_.sentence}”"),
+        Frame(
+            "Another",
+            changed(runs_.text, runs_.other_text),
+            f"“{runs_.other}” {_differing(runs_)}",
+            stage=1,
+        ),
+        Frame(
+            "One state crosses",
+            plain(runs_.text),
+            f"The first sentence once more; but after {where}, the {d_model:,} numbers of {one} "
+            f"are those of {other} in the second.",
+            stage=2,
+        ),
+        Frame("What it writes", changed(runs_.text, runs_.patched_text), came, stage=2),
+        Frame(
+            "Any other state",
+            changed(runs_.text, runs_.patched_text),
+            f"How likely {word} becomes if this one state crosses instead: "
+            f"{percent(before)} without any.",
+            stage=3,
+        ),
+    )
+    return Act(
+        act="swap",
+        caption="Every square is the state of a token after a layer of the encoder, lowest first. "
+        "One of the second sentence stands in for one of the first.",
+        read=runs_.sentence,
+        frames=frames,
+        states=States(stages, tuple(first), tuple(second), (row, token, there), shares),
+        known=known,
+    )
+
+
+def _differing(runs_: Patched) -> str:
+    old, new = (text.split() for text in (runs_.sentence, runs_.other))
+    count = sum(
+        max(before.stop - before.start, after.stop - after.start)
+        for same, before, after in runs(old, new)
+        if not same
+    )
+    return "differs in one word." if count == 1 else f"differs in {count} words."
