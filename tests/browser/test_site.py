@@ -235,7 +235,7 @@ def test_a_phone_that_follows_has_no_model_until_its_owner_asks(
     expect(phone.locator("#view .listed li")).to_have_count(5, timeout=SECONDS)
     show("decoding", "c d e", at="2")
     expect(phone.locator("#translation")).to_have_text(model.translate("c d e").text)
-    expect(phone.locator("#view .part canvas, #view canvas").first).to_be_visible(timeout=SECONDS)
+    expect(phone.locator("#view .decoding-steps")).to_contain_text("Step 2", timeout=SECONDS)
     fetched = [url for url in asked if "/model/" in url and "/card." not in url]
     assert not fetched, "nobody asked for more than is on stage"
     assert not any("worker" in url or url.endswith("sw.js") for url in asked)

@@ -12,6 +12,7 @@ LARGE = {
     "act/act.js": "act/act.css",
     "model_view/component.js": "model_view/model_view.css",
     "exchange/exchange.js": "exchange/exchange.css",
+    "hall/hall.js": "hall/hall.css",
     "headline/headline.js": "headline/headline.css",
     "inquiries/inquiries.js": "inquiries/inquiries.css",
     "matrices/matrices.js": "matrices/matrices.css",

@@ -273,6 +273,19 @@ type Mean = { name: string; weights: Float32Array };
 type Wish = { number?: number; step?: number };
 type Scene = { number: number; count: number; title: string; views: View[] };
 
+// A speaker's question to the hall (viz/shell/polls.py); the truth comes once it is closed.
+
+interface HallPoll {
+  name: string;
+  about: "key" | "word";
+  choices: string[];
+  context: string[];
+  at: number;
+  head: Head | null;
+  named: string;
+  closed: { guesses: number[]; truth: number[]; best: number } | null;
+}
+
 // What Python writes ahead of a script: an address relative to the page, a style sheet, the site's files.
 
 declare const CODE: string;

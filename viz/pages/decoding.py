@@ -5,6 +5,7 @@ from dataclasses import fields, replace
 
 import streamlit as st
 
+from model.trace.attention_map import Tokens
 from viz.browser.kept import Kept, nothing
 from viz.compare.view import VIEW as COMPARE
 from viz.compare.view import CompareView
@@ -30,7 +31,7 @@ from viz.pages.decoding_steps import show_heads, show_step_options, show_steps
 from viz.service import session
 from viz.service.questions import OfModel
 from viz.service.results import Decoded
-from viz.shell import address, current_head, stage
+from viz.shell import address, current_head, hall, stage
 from viz.shell.head_picker import keep_known
 from viz.shell.parts import Part, show_parts
 from viz.shell.width import watch_width
@@ -113,6 +114,17 @@ OF_DECODING = {
 }
 
 
+def show_question(asked: Shown) -> None:
+    """Offer to ask the hall what comes next, where the steps are shown."""
+    decoding, view = asked.decoded.decoding, address.read(DecodingView)
+    if view.section != "steps":
+        return
+    written = decoding.translation
+    before = Tokens(written.tokens, written.token_ids)[: view.step]
+    hall.show(hall.of_step(decoding.steps[view.step], before, asked.question.sentence))
+    stage.offer(hall.KEY_HELP)
+
+
 def show(question: OfModel) -> None:
     forget_forced(question)
     forget_step(question)
@@ -130,4 +142,6 @@ def show(question: OfModel) -> None:
         stage.name(question.sentence, "")
     asked = Shown(question, view, search, decoded)
     show_parts(SECTIONS, OF_DECODING, asked, KEYS, "section", letter="v")
+    if hall.is_there():
+        show_question(asked)
     watch_width()

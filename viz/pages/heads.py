@@ -38,10 +38,11 @@ from viz.service import session
 from viz.service.answers import price_of
 from viz.service.jobs.removing import measure_effects
 from viz.service.questions import OfModel, Question
-from viz.shell import address, current_head, stage, tab_row
+from viz.shell import address, current_head, hall, stage, tab_row
 from viz.shell.answer import show_large
 from viz.shell.fragments import fragment
 from viz.shell.headline import headline_of
+from viz.shell.polls import Asked
 
 HEADS = KEYS("space")
 
@@ -157,10 +158,20 @@ def show_heads(question: Question) -> None:
     note_place(question.name, view)
     sites, head = selected_sites(prepared, view)
     current_head.note(VIEW.name, [Head(site, head) for site in sites])
+    hall.show(row_to_guess(prepared, view))
     address.write_address()
     shown = "/".join([content_id(payload), view.attention, str(view.layer), str(view.head)])
     # Tests and measurements wait for this.
     st.html(f'<span class="headscope-done" data-done="{html.escape(shown)}"></span>')
+
+
+def row_to_guess(prepared: Prepared, view: HeadsView) -> Asked | None:
+    """What the hall can be asked: the row of the selected weight, where one head is shown."""
+    sites, head = selected_sites(prepared, view)
+    if not view.cell or view.compare or len(sites) > 1:
+        return None
+    query, _ = view.cell.split(".")
+    return hall.of_row(prepared.seen.maps[sites[0]], head, int(query))
 
 
 def tell_without(question: Question, view: HeadsView) -> None:
@@ -211,6 +222,8 @@ def offer_keys(prepared: Prepared) -> None:
         keys.append("A: attention")
     if isinstance(prepared.question, OfModel):
         keys.append("X: switch the head off")
+    if hall.is_there():
+        keys.append(hall.KEY_HELP)
     stage.offer(" · ".join(keys))
 
 

@@ -78,8 +78,8 @@ class Asking:
             return
         with contextlib.suppress(ClientDisconnect):
             try:
-                _require_own(scope)
-                sent = await _body(Request(scope, receive))
+                require_own(scope)
+                sent = await body_of(Request(scope, receive), MOST_BYTES)
                 content = await self._answered(sent, receive)
                 response = Response(content, media_type="application/octet-stream")
             except RefusedError as refusal:
@@ -119,7 +119,7 @@ class Asking:
             computed.exception()
 
 
-def _require_own(scope: Scope) -> None:
+def require_own(scope: Scope) -> None:
     """Raises RefusedError unless a page of this site asks with a POST of JSON.
 
     Browsers send both headers by themselves. Sec-Fetch-Site is absent without TLS; then the origin
@@ -137,18 +137,18 @@ def _require_own(scope: Scope) -> None:
         raise RefusedError(400, "A question is JSON; send it with the type application/json.")
 
 
-async def _body(request: Request) -> Mapping[str, Any]:
+async def body_of(request: Request, most_bytes: int) -> Mapping[str, Any]:
     """The body's values; RefusedError if it is too large, too slow, or no JSON object."""
-    too_large = RefusedError(413, f"A question has at most {MOST_BYTES:,} bytes; shorten it.")
+    too_large = RefusedError(413, f"A question has at most {most_bytes:,} bytes; shorten it.")
     length = request.headers.get("content-length", "")
-    if length.isdecimal() and (len(length) > 9 or int(length) > MOST_BYTES):
+    if length.isdecimal() and (len(length) > 9 or int(length) > most_bytes):
         raise too_large
     body = bytearray()
     try:
         async with asyncio.timeout(READ_SECONDS):
             async for part in request.stream():
                 body += part
-                if len(body) > MOST_BYTES:
+                if len(body) > most_bytes:
                     raise too_large
         values = json.loads(body)
     except TimeoutError:

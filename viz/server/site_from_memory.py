@@ -1,4 +1,4 @@
-"""The site for a hall of phones: each runs the model itself, and the server only sends files.
+"""The site for a hall of phones: each runs the model itself, and the server sends files.
 
 They are made from the first model when somebody first asks for them, and then sent from memory:
 compressed, and kept by browsers for ever where their names change with their content.
@@ -16,6 +16,7 @@ from streamlit.url_util import make_url_path
 
 from model.checkpoints.shipped import CheckpointError
 from model.translate.sentences import TextError
+from viz.server.guesses import of_question
 from viz.server.static_files import FRESH, KEPT, answer, takes_all
 from viz.service.model_menu import checkpoints
 from viz.shell import speaker_view
@@ -44,14 +45,16 @@ class Hall:
         if scope["type"] != "http" or not is_below:
             await self.app(scope, receive, send)
             return
-        found = await self._response(scope, path.removeprefix(self.below))
+        found = await self._response(scope, receive, path.removeprefix(self.below))
         await found(scope, receive, send)
 
-    async def _response(self, scope: Scope, path: str) -> Response:
+    async def _response(self, scope: Scope, receive: Receive, path: str) -> Response:
         query = scope["query_string"].decode("latin-1")
         # Addresses within the files are relative to a folder.
         if not path.rpartition("/")[2].count(".") and not path.endswith("/"):
             return RedirectResponse(f"{self.below}{path}/{query and f'?{query}'}")
+        if (guesses := await of_question(path.removeprefix("/"), scope, receive)) is not None:
+            return guesses
         seen = dict(parse_qsl(query)).get("seen", "")
         if (view := await speaker_view.view_after(path.removeprefix("/"), seen)) is not None:
             headers = {"Cache-Control": "no-store"}

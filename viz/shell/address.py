@@ -435,7 +435,8 @@ def value_of(widget: str) -> Any:
     """The session's value of a widget, by its key: the default to give to it.
 
     A part that runs by itself while another run ends may find that Streamlit has forgotten the
-    widget, as it does with those that a stage leaves out; then it is what was kept of it.
+    widget, as it does with those that a stage leaves out; then it is what was kept of it. None if
+    this page has no such widget.
 
     Streamlit sends the browser a value that the script set only in the run that set it, and only
     the default in later runs. On a slow line, a widget's code may still be loading when the second
@@ -444,11 +445,8 @@ def value_of(widget: str) -> Any:
     if widget in st.session_state:
         return st.session_state[widget]
     visit = _visit()
-    return next(
-        visit._value(parameter)
-        for parameter in visit.parameters.values()
-        if parameter.widget == widget
-    )
+    own = (each for each in visit.parameters.values() if each.widget == widget)
+    return next(map(visit._value, own), None)
 
 
 def write_address() -> None:

@@ -9,7 +9,7 @@ import streamlit as st
 from viz.browser.kept import Kept
 from viz.registry.pages import CHECKPOINT, HOME
 from viz.service.model_menu import DROPPED
-from viz.shell import address, share, speaker_view
+from viz.shell import address, hall, share, speaker_view
 from viz.shell.copy_link import copy_link
 from viz.shell.fragments import fragment
 from viz.shell.share import Code
@@ -113,6 +113,8 @@ def _followed() -> dict[str, str]:
         args=(not on,),
         help=FOLLOW_HELP,
     )
+    if answered := hall.answered():
+        st.caption(answered)
     return {"follow": speaker_view.code()} if on else {}
 
 

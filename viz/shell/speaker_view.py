@@ -1,8 +1,9 @@
 """The view that phones in a hall follow: what a speaker's page shows, by a code.
 
-Nothing comes back from the phones: they ask for the view, and the server answers from memory, as
-soon as it is another one (viz/server/site_from_memory.py). With the view comes what a model says of
-its sentence, so that a phone needs none.
+Phones ask for the view, and the server answers from memory, as soon as it is another one
+(viz/server/site_from_memory.py). With the view comes what a model says of its sentence, so that a
+phone needs none, and what the speaker asks the hall (viz/shell/polls.py): only to that does a phone
+send anything, the number of a choice.
 """
 
 import contextlib
@@ -41,6 +42,7 @@ from viz.service.jobs.following import answer_phones
 from viz.service.model_menu import checkpoints_if_any
 from viz.service.questions import OfModel, Question
 from viz.shell import address, current_head, share
+from viz.shell.polls import POLLS, Poll
 from viz.shell.shown_views import VIEWS, Speaker
 from viz.site.keys import spelled
 
@@ -98,6 +100,7 @@ def turn(on: bool) -> None:
     if on and not code():
         _SECRET.value = secrets.token_hex(16)
     elif not on and code():
+        POLLS.end(code())
         VIEWS.drop(code())
         _SECRET.value = ""
 
@@ -129,11 +132,12 @@ def tell(question: Question | None = None) -> None:
         _QUESTION.value = question
     if not code():
         return
-    page, query = site_view()
+    page, query = place = site_view()
+    poll = POLLS.at(code(), place)
     if not _has_first():
-        query |= {CHECKPOINT.name: str(address.now(CHECKPOINT))}
+        query = query | {CHECKPOINT.name: str(address.value_of(CHECKPOINT.widget))}
     context = get_script_run_ctx()
-    told = partial(_told, page, query, context.session_id if context else "")
+    told = partial(_told, page, query, poll, context.session_id if context else "")
     of, number = code(), next(VIEWS.numbers)
     job = _job(page, query)
     before = VIEWS.of(of)
@@ -163,11 +167,17 @@ def _answer(of: str, number: int, job: Job[bytes], told: Callable[..., Speaker])
 def _told(
     page: str,
     query: Mapping[str, str],
+    poll: Poll | None,
     session_id: str,
     found: Mapping[str, bytes] = MappingProxyType({}),
     job: Job[bytes] | None = None,
 ) -> Speaker:
-    view: dict[str, Any] = {"page": page, "query": query, "found": next(iter(found), None)}
+    view: dict[str, Any] = {
+        "page": page,
+        "query": query,
+        "found": next(iter(found), None),
+        "poll": poll.view if poll else None,
+    }
     text = json.dumps(view).encode()
     if len(text) > LONGEST:
         text = json.dumps(view | {"query": None}).encode()
@@ -223,8 +233,13 @@ def site_view() -> tuple[str, dict[str, str]]:
     page, query = address.current()
     kept = {name: value for name, value in query.items() if name not in _AROUND}
     # The site opens with a sentence of its own.
-    sentence = address.now(SENTENCE)
+    sentence = address.value_of(SENTENCE.widget)
     return page or HOME, spelled(page or HOME, {SENTENCE.name: sentence} if sentence else {}) | kept
+
+
+def poll_address(poll: Poll) -> str:
+    """Where this session's phones answer, relative to the app's pages."""
+    return f"{share.SITE}/{FOLDER}/{code()}/{poll.name}.json"
 
 
 def is_on_site() -> bool:
@@ -233,4 +248,4 @@ def is_on_site() -> bool:
 
 
 def _has_first() -> bool:
-    return address.now(CHECKPOINT) in list(checkpoints_if_any())[:1]
+    return address.value_of(CHECKPOINT.widget) in list(checkpoints_if_any())[:1]

@@ -1,7 +1,8 @@
-// A phone in a hall turns to what the speaker shows. It only asks; nothing of it is told to anybody.
+// A phone in a hall turns to what the speaker shows. It asks for that; only an answer to a speaker's question is sent (guess.js).
 
 import { element } from "../browser/canvas/dom.js";
 import { siteRoot } from "./files.js";
+import { Guess } from "./guess.js";
 import { say } from "./words.js";
 
 const CODE = /^[0-9a-f]{16}$/;
@@ -22,6 +23,8 @@ export class Follower {
     this.show = show;
     this.code = code;
     this.seen = "";
+    /** The view that is shown, without what the speaker asks about it. */
+    this.shown = "";
     this.follows = true;
     /** @type {number | undefined} */
     this.waiting = undefined;
@@ -32,10 +35,12 @@ export class Follower {
       this.begin = resolve;
     });
     this.address = new URL(`speaker/${code}.json`, siteRoot());
+    this.guess = new Guess(new URL(`${code}/`, this.address));
     this.button = element("button", "follow", { type: "button" }, say("follow"));
     this.button.addEventListener("click", () => this.turn(!this.follows));
     this.note = element("p", "aside", { "aria-live": "polite" });
-    for (const type of OWN_WAY) document.addEventListener(type, (event) => event.isTrusted && event.target !== this.button && this.turn(false), { capture: true });
+    const own = (/** @type {Event} */ event) => event.isTrusted && event.target !== this.button && !this.guess.root.contains(/** @type {Node} */ (event.target));
+    for (const type of OWN_WAY) document.addEventListener(type, (event) => own(event) && this.turn(false), { capture: true });
     document.addEventListener("visibilitychange", () => this.ask());
     this.turn(true);
   }
@@ -46,9 +51,10 @@ export class Follower {
     this.button.setAttribute("aria-pressed", String(follows));
     if (!follows) {
       this.note.replaceChildren();
+      this.guess.take(null);
       this.begin?.();
     }
-    this.seen = "";
+    this.seen = this.shown = "";
     this.ask();
   }
 
@@ -67,6 +73,7 @@ export class Follower {
       else if (response.ok) pause = await this.take(await response.text(), signal);
       else {
         this.note.textContent = say("no_speaker");
+        this.guess.take(null);
         this.begin?.();
       }
     } catch {
@@ -79,14 +86,21 @@ export class Follower {
   /** Turns to a view if it is another one; gives the pause before the next question.
    * @type {(text: string, signal: AbortSignal) => Promise<number>} */
   async take(text, signal) {
-    const { page, query, mark = text, found = null } = JSON.parse(text);
+    const { page, query, mark = text, found = null, poll = null } = JSON.parse(text);
     if (mark === this.seen) return MILLISECONDS;
-    const answers = found && (await this.answers(found, signal));
+    const shown = JSON.stringify([page, query, found]);
+    // What an open question hides has no room to be drawn in.
+    const turns = shown !== this.shown && !(poll && !poll.closed);
+    const answers = turns && found ? await this.answers(found, signal) : null;
     if (signal.aborted) return 0;
     this.seen = mark;
     this.note.textContent = "";
-    this.show(page, query, answers);
-    this.begin?.();
+    this.guess.take(poll);
+    if (turns) {
+      this.shown = shown;
+      this.show(page, query, answers);
+      this.begin?.();
+    }
     return mark === text ? MILLISECONDS : 0;
   }
 
