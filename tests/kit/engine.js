@@ -6,18 +6,21 @@ import { performance } from "node:perf_hooks";
 import { createInterface } from "node:readline";
 
 import { opened } from "../../viz/browser/canvas/envelope.js";
+import { signed } from "../../viz/browser/canvas/numbers.js";
 import { Engine } from "../../viz/browser/engine/engine.js";
 import { distanceBucket } from "../../viz/browser/engine/positions.js";
 import { Tokenizer } from "../../viz/browser/engine/tokenizer.js";
 import { packedFigure } from "../../viz/browser/live/figure.js";
 import { packedTrace } from "../../viz/browser/live/packing.js";
 import { readTrace } from "../../viz/browser/live/reading.js";
+import { treeOf } from "../../viz/browser/live/search_tree.js";
 import { packedWriting } from "../../viz/browser/live/writing.js";
 import { asking } from "../../viz/browser/model_view/asking.js";
 import { Figure } from "../../viz/browser/model_view/payload.js";
 import { isOffered, stopsOf } from "../../viz/browser/model_view/walk/stops.js";
 import { engineFor } from "../../viz/site/asking.js";
 import { answersOf } from "../../viz/site/followed.js";
+import { unhonoured } from "../../viz/site/keys.js";
 
 const file = (folder, name) => readFileSync(join(folder, name));
 
@@ -123,6 +126,27 @@ const TASKS = {
     const figure = new Figure(Uint8Array.from(Buffer.from(envelope, "base64")));
     const stops = stopsOf(figure, { can });
     return { offered: isOffered(stops), stops };
+  },
+
+  /** Where each hypothesis of a search stands, and in how many rows. */
+  async tree({ folder, options, line, search, across }) {
+    const { nodes } = await (await engineOf(folder, options)).tree(line, { search });
+    return treeOf(nodes, across, (value) => signed(value, 2));
+  },
+
+  /** Of views, each a page with the query of its address, whether the site shows them. */
+  async shows({ views, keys }) {
+    // As a page has them when its modules are read.
+    Object.assign(globalThis, { document: { documentElement: { dataset: {} } }, location: { href: "https://example.org/" } });
+    const { PAGES } = await import("../../viz/site/pages.js");
+    delete globalThis.document;
+    delete globalThis.location;
+    return views.map(([page, query]) => {
+      if (!PAGES[page]) return false;
+      const { honours, beside } = PAGES[page];
+      const { lacking, unused } = unhonoured(query, { known: keys[page], around: keys[""], honours, beside });
+      return !lacking.length && !unused.length;
+    });
   },
 
   async buckets({ distances, causal }) {

@@ -8,6 +8,7 @@ import { tokenText } from "../browser/live/labels.js";
 import { joinedTexts, packedWriting } from "../browser/live/writing.js";
 import { shortest } from "../browser/steps/frame.js";
 import { masksFor } from "./edits.js";
+import { MOST_CELLS, SearchTree, layersTable, widthsList } from "./searches.js";
 import { SitePage, nameOfHead, showing, withChosen } from "./view.js";
 import { say } from "./words.js";
 
@@ -26,13 +27,16 @@ const IN_MENUS = {
 };
 // Attention that the steps show.
 const SHOWN = ["cross", "decoder"];
+const SECTIONS = ["steps", "certainty", "beams", "widths", "layers"];
+// They show the model's own search, whatever the given translation.
+const SEARCHES = ["beams", "widths"];
 // As in viz/pages/decoding_certainty.py.
 const [HESITATIONS, RIVALS] = [4, 4];
 
 export class DecodingPage extends SitePage {
   static honours = {
     ...showing("at", "heads", "off", "how", ...Object.keys(SETTINGS), "taken", "mask"),
-    section: (/** @type {string} */ section) => ["", "steps", "certainty"].includes(section),
+    section: (/** @type {string} */ section) => SECTIONS.includes(section || "steps"),
   };
   static beside = ["against"];
 
@@ -50,7 +54,9 @@ export class DecodingPage extends SitePage {
     this.foundName = element("p", "aside");
     this.certain = element("p", "certainty");
     this.others = element("div", "view others");
-    this.root.append(this.certain, this.others, this.foundName, this.found);
+    this.tree = new SearchTree(this.opening.themes, (text) => this.study(text));
+    this.layers = element("div", "view");
+    this.root.append(this.certain, this.others, this.tree.root, this.layers, this.caption, this.foundName, this.found);
     this.epoch = 0;
   }
 
@@ -66,8 +72,9 @@ export class DecodingPage extends SitePage {
     return ids;
   }
 
-  get isCertainty() {
-    return this.query.section === "certainty";
+  get section() {
+    const { section = "" } = this.query;
+    return SECTIONS.includes(section) ? section : "steps";
   }
 
   get samples() {
@@ -116,18 +123,65 @@ export class DecodingPage extends SitePage {
     const step = this.number("at", 1, 1, trace.predictions.ids.length) - 1;
     const name = JSON.stringify([talk.text, forced, search, this.query.off, this.query.mask]);
     const options = { name, epoch: this.epoch, step, forced: forced.length, heads: attended, stage: talk.isStaged };
-    const { isCertainty } = this;
-    this.part.host.hidden = isCertainty;
-    this.certain.hidden = !isCertainty;
-    this.others.hidden = !isCertainty || talk.isStaged;
-    if (isCertainty) this.weigh(trace, forced.length);
-    else await this.part.update(packedWriting(this.opening, trace, options));
-    this.list(isGiven || isCertainty ? [] : (trace.translation?.candidates ?? []));
-    if (isGiven) this.note.textContent = isChanged ? this.price(own, trace) : "";
+    const { section } = this;
+    /** @type {[HTMLElement, string][]} */
+    const places = [[this.part.host, "steps"], [this.certain, "certainty"], [this.others, "certainty"], [this.tree.root, "beams"], [this.layers, "layers"]];
+    for (const [place, name] of places) place.hidden = name !== section || (place === this.others && talk.isStaged);
+    this.caption.textContent = "";
+    this.list(isGiven || section !== "steps" ? [] : (trace.translation?.candidates ?? []));
+    if (section === "steps") await this.part.update(packedWriting(this.opening, trace, options));
+    else if (section === "certainty") this.weigh(trace, forced.length);
+    else if (section === "layers") await this.look(trace, under, isCurrent);
+    else await this.searched(section, { search: { ...search, prefix }, under, heads: attended }, isCurrent);
+    if (!isCurrent()) return;
+    if (isGiven && !SEARCHES.includes(section)) this.note.textContent = isChanged ? this.price(own, trace) : "";
     else if (isOwn) this.note.replaceChildren();
     else this.compare(trace.text, whole.text);
     const more = [...(fits ? [] : [say("mask_unfit")]), ...(looksAhead ? [say("not_ahead")] : [])];
     this.note.append(...more.map((text) => element("span", "", {}, ` ${text}`)));
+  }
+
+  /** Shows a translation that a search found on every page; the model's own needs no target. @type {(text: string) => Promise<void>} */
+  async study(text) {
+    const { talk } = this;
+    const own = await talk.trace();
+    talk.change({ target: own?.text === text ? "" : text, taken: "", at: "" }, { draws: false });
+    talk.show();
+  }
+
+  /** What each layer would predict. @type {(trace: EngineTrace, under: Under, isCurrent: () => boolean) => Promise<void>} */
+  async look({ predictions }, under, isCurrent) {
+    /** @type {import("./searches.js").Lens | null} */
+    const lens = await this.talk.asked("lens", { ids: predictions.ids, under });
+    if (!lens || !isCurrent()) return;
+    this.layers.replaceChildren(layersTable(lens, predictions.tokens));
+    this.caption.textContent = say("layers_note");
+  }
+
+  /** The search as a tree, or what beams of every width write.
+   * @type {(section: string, how: { search: Search, under: Under, heads: SiteHead[] }, isCurrent: () => boolean) => Promise<void>} */
+  async searched(section, { search, under, heads }, isCurrent) {
+    const { talk } = this;
+    if (section === "widths") {
+      /** @type {EngineTranslation[]} */
+      const found = [];
+      for (let beam = 1; beam <= SETTINGS.beam[2]; beam += 1) {
+        /** @type {EngineTranslation | null} */
+        const each = await talk.asked("translate", { search: { ...search, sampling: null, beam }, under });
+        if (!each || !isCurrent()) return;
+        found.push(each);
+      }
+      this.foundName.textContent = say("widths_found");
+      this.found.replaceChildren(...widthsList(found));
+      return;
+    }
+    /** @type {import("./searches.js").Searched | null} */
+    const found = await talk.asked("tree", { search, under, most: MOST_CELLS });
+    if (!found || !isCurrent()) return;
+    await this.tree.draw(found, { every: this.opening.cross, heads, forced: search.prefix?.length ?? 0, stage: talk.isStaged });
+    const dots = this.samples ? say("dots_samples") : say(search.beam === 1 ? "dots_greedy" : "dots_search");
+    this.caption.textContent = `${dots} ${say("tree_help")}`;
+    this.list(talk.isStaged ? [] : found.candidates);
   }
 
   /** How sure the model was of each token, and other words where it hesitated; `forced` tokens were given to it.
@@ -159,9 +213,11 @@ export class DecodingPage extends SitePage {
   list(candidates) {
     this.foundName.textContent = candidates.length > 1 ? say(this.samples ? "samples_found" : "search_found") : "";
     this.found.replaceChildren(
-      ...(candidates.length > 1 ? candidates : []).map(({ text, score }) =>
-        element("li", "", {}, element("span", "", { dir: "auto" }, text || say("nothing")), " ", element("small", "", {}, say("score", { score: signed(score, 2) }))),
-      ),
+      ...(candidates.length > 1 ? candidates : []).map(({ text, score }) => {
+        const open = this.button(text || say("nothing"), () => this.study(text));
+        Object.assign(open, { className: "link", dir: "auto", disabled: !text });
+        return element("li", "", {}, open, " ", element("small", "", {}, say("score", { score: signed(score, 2) })));
+      }),
     );
   }
 
@@ -181,10 +237,10 @@ export class DecodingPage extends SitePage {
     /** @type {HTMLSelectElement} */ (looks.querySelector("select")).value = attended.length === 1 ? nameOfHead(attended[0]) : "";
     const again = () => talk.change({ seed: String((settings.seed + 1) % (SETTINGS.seed[2] + 1)) });
     /** @type {[string, string][]} */
-    const sections = [["", say("steps")], ["certainty", say("certainty")]];
+    const sections = [["", say("steps")], ["certainty", say("certainty")], ["beams", say("beams")], ["widths", say("widths")], ["layers", say("layers")]];
     this.control(
       this.controls,
-      this.tabs(say("view"), "section", sections, this.isCertainty ? "certainty" : ""),
+      this.tabs(say("view"), "section", sections, this.section === "steps" ? "" : this.section),
       ...(samples ? [this.button(say("draw_again", { seed: String(settings.seed) }), again, "draw-again")] : []),
       ...this.switches(off),
       ...(query.mask ? [this.button(say("own_masks"), () => talk.change({ mask: "" }))] : []),

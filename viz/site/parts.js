@@ -8,6 +8,7 @@ const COMPONENTS = {
   model: ["model_view", "model-view"],
   heads: ["model_view", "heads-view"],
   steps: ["steps", "decoding-steps"],
+  branches: ["branches", "decoding-steps branches"],
   matrices: ["matrices", "matrices"],
   reader: ["reader", "reader"],
 };

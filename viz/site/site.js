@@ -9,29 +9,17 @@ import { isForeign, isKnown } from "../browser/live/language.js";
 import { tokenText, visibleCharacter } from "../browser/live/labels.js";
 import { unsuited } from "../browser/live/suited.js";
 import { HashAddress, PathAddress } from "./address.js";
-import { DecodingPage } from "./decoding.js";
 import { FileError, cardOf, cardOrOther, isPacked, keep, site, siteRoot, startedEngine } from "./files.js";
-import { ModelPage, HeadsPage } from "./figure_pages.js";
 import { Follower, speakerOf } from "./follow.js";
 import { answersOf, keyOf, keyOfEffects, tracing } from "./followed.js";
 import { Frame, languageName, modelName, remember, remembered, tellSize } from "./frame.js";
 import { named, unhonoured } from "./keys.js";
 import { closeMenus } from "./menu.js";
+import { PAGES } from "./pages.js";
 import { TalkPlayer, talkInPage } from "./talk.js";
-import { AboutPage, EffectsPage, MasksPage, PositionsPage } from "./views.js";
 import { showing } from "./view.js";
 import { languageOf, say, speak } from "./words.js";
 
-/** @type {Record<string, (new (talk: Site) => SitePage) & Pick<typeof SitePage, "honours" | "beside">>} */
-const PAGES = {
-  model: ModelPage,
-  heads: HeadsPage,
-  effects: EffectsPage,
-  decoding: DecodingPage,
-  masks: MasksPage,
-  positions: PositionsPage,
-  about: AboutPage,
-};
 // What an address keeps from page to page.
 /** @import { EngineClient, EngineError } from "../browser/engine/client.js" */
 /** @import { Card } from "./files.js" */

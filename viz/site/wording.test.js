@@ -18,7 +18,7 @@ const formsOf = (entry) => (typeof entry === "string" ? [entry] : Object.values(
 const placesIn = (text) => [...text.matchAll(/\{(\w+)\}/g)].map(([, name]) => name).sort();
 
 // What the site mounts, with what it is made of; the app alone has the other components.
-const FOLDERS = ["canvas", "model_view", "model_view/closeups", "model_view/panel", "model_view/walk", "matrices", "reader", "steps"];
+const FOLDERS = ["branches", "canvas", "model_view", "model_view/closeups", "model_view/panel", "model_view/walk", "matrices", "reader", "steps"];
 // Never seen in the site: there is no Python to take a cell apart, and the file's own message is page.html's.
 const APP_ONLY = ["This browser cannot draw the picture"];
 const scripts = FOLDERS.flatMap((folder) => {

@@ -44,7 +44,7 @@ def files() -> dict[str, bytes]:
 def test_its_pages_are_those_of_the_app() -> None:
     """In their order; some need Python and are left out."""
     assert [name for name in VIEWS if name in PAGES] == list(PAGES)
-    script = (HERE / "site.js").read_text(encoding="utf-8")
+    script = (HERE / "pages.js").read_text(encoding="utf-8")
     (listed,) = re.findall(r"const PAGES = \{(.*?)\};", script, re.DOTALL)
     assert tuple(re.findall(r"(\w+):", listed)) == PAGES
 

@@ -8,6 +8,7 @@ import { HeardChart } from "../canvas/heard_chart.js";
 import { mounted } from "../canvas/mount.js";
 import { pageTheme } from "../canvas/page.js";
 import { heed, lightWithin } from "../canvas/shared.js";
+import { tr } from "../canvas/wording.js";
 import { grouped, lit, now } from "../steps/tokens.js";
 import { Hypotheses } from "./hypotheses.js";
 
@@ -36,14 +37,14 @@ class Branches {
     this.controls = element(
       "div",
       "controls",
-      { role: "group", "aria-label": "Hypothesis shown" },
-      ...[button("◀", "One token back", { token: -1 }), button("▶", "One token on", { token: 1 })],
-      ...[button("▲", "Previous branch", { branch: -1 }), button("▼", "Next branch", { branch: 1 })],
+      { role: "group", "aria-label": tr("Hypothesis shown") },
+      ...[button("◀", tr("One token back"), { token: -1 }), button("▶", tr("One token on"), { token: 1 })],
+      ...[button("▲", tr("Previous branch"), { branch: -1 }), button("▼", tr("Next branch"), { branch: 1 })],
       this.words,
     );
-    this.target = element("div", "tokens", { dir: "auto", role: "group", "aria-label": "Hypothesis" });
+    this.target = element("div", "tokens", { dir: "auto", role: "group", "aria-label": tr("Hypothesis") });
     this.about = element("p", "row-name");
-    this.source = element("div", "tokens", { dir: "auto", role: "group", "aria-label": "Source sentence" });
+    this.source = element("div", "tokens", { dir: "auto", role: "group", "aria-label": tr("Source sentence") });
     this.spoken = element("div", "spoken", { "aria-live": "polite" });
     root.replaceChildren(this.controls, this.target, this.about, this.source, this.spoken);
     const mark = () => this._mark();
@@ -89,8 +90,8 @@ class Branches {
     this.words.textContent = last.words.join("; ");
     this.target.replaceChildren(...grouped(path, (token) => (token === last ? now(token, "now") : plain(token))));
     this.about.textContent = cross
-      ? `${cross.name}, while “${last.text}” was written`
-      : "This tree is too large to show attention; shorten the sentence or make the beam narrower.";
+      ? tr("{name}, while “{token}” was written", { name: cross.name, token: last.text })
+      : tr("This tree is too large to show attention; shorten the sentence or make the beam narrower.");
     this.source.replaceChildren(...(looked ? grouped(looked, lit, "source") : []));
     lightWithin(this.root, this.pointed);
     if (aloud) this.spoken.textContent = this.tree.spoken(place);

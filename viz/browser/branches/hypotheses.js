@@ -1,6 +1,7 @@
 // The hypotheses of a search and moves between them, read from a payload of viz/decoding/payload.py.
 
 import { Envelope } from "../canvas/envelope.js";
+import { tr } from "../canvas/wording.js";
 import { shortest, weighted } from "../steps/frame.js";
 
 /** @typedef {{ text: string, joins: boolean, parent: number | null, words: string[] }} Node */
@@ -41,7 +42,7 @@ export class Hypotheses extends /** @type {Opened<Header>} */ (Envelope) {
       return said + (joins || !said ? "" : " ") + token;
     }, "");
     const most = this.looked(place)?.reduce((one, other) => (other.weight > one.weight ? other : one));
-    const looks = most ? `; it looks most at “${most.text}” (${shortest(most.weight)})` : "";
+    const looks = most ? tr("; it looks most at “{token}” ({share})", { token: most.text, share: shortest(most.weight) }) : "";
     return `“${text}”: ${this.nodes[place].words.join("; ")}${looks}.`;
   }
 

@@ -4,11 +4,14 @@ import { readConfig } from "./config.js";
 import { Largest, decode, logProbability, unsayable, write } from "./decoding.js";
 import { effectsOf } from "./effects.js";
 import { HeadEdits } from "./heads.js";
+import { lensOf } from "./lens.js";
 import { Masks } from "./masks.js";
 import { FedForward, Recording } from "./recording.js";
 import { corpusForm } from "./normalization.js";
 import { readSafetensors } from "./safetensors.js";
+import { idsOf, nodesOf, pathsOf } from "./search_nodes.js";
 import { tablesOf } from "./tables.js";
+import { termsOf } from "./terms.js";
 import { TextError, Tokenizer } from "./tokenizer.js";
 import { Transformer } from "./transformer.js";
 
@@ -192,6 +195,73 @@ export class Engine {
       if (biased) rows[(place + 1) * size - 1] = output.biases()[id];
     });
     return { size, vocabulary, hidden, rows, shares, logits: best.items.map(([logit]) => logit), ...this.tokens(chosen, this.target) };
+  }
+
+  /** Every hypothesis of a search with its token, and what it looked at while it wrote that: `looks` of every head of
+   * cross-attention, (head, node, source); null where there are more than `most` nodes times source tokens.
+   * @param {string} text @param {Asked & { most?: number }} asked */
+  async tree(text, { search = {}, under = {}, most = Infinity, turn } = {}) {
+    const source = this.sourceIds(text, under);
+    const pass = this.pass(under, { exact: false });
+    const memory = this.model.encode(source, pass);
+    /** @type {SearchPath[]} */
+    const kept = [];
+    const found = await decode(this.model, source, pass, { ...search, kept, memory, maxLength: this.room(source.length, under.positions) }, turn);
+    const paths = kept.length ? kept : pathsOf(found);
+    const nodes = nodesOf(paths, found, { alpha: search.alpha ?? 0.6, eos: this.config.eos_id });
+    const tokens = this.target.pieces(paths.map(({ token }) => token));
+    const looks = paths.length * source.length > most ? null : await this.looks(paths, source, memory, pass, turn);
+    const candidates = found.map((each) => this.translation(text, source, each));
+    return { nodes: nodes.map((node, place) => ({ ...node, token: tokens[place] })), looks, layers: this.config.n_decoder_layers, source: this.tokens(source, this.tokenizer), candidates };
+  }
+
+  /** What the last row of each path looked at. @type {(paths: SearchPath[], source: number[], memory: Numbers, pass: Pass, turn?: Turn) => Promise<Numbers>} */
+  async looks(paths, source, memory, pass, turn) {
+    const places = new Map(paths.map((path, place) => [path, place]));
+    const continued = new Set(paths.map(({ parent }) => parent));
+    const heads = this.config.n_heads * this.config.n_decoder_layers;
+    const looks = new Float32Array(heads * paths.length * source.length);
+    // A row sees nothing that came after it: the ends of all branches say what is said before them, too.
+    for (const end of paths.filter((path) => !continued.has(path))) {
+      await turn?.();
+      const record = new Recording();
+      this.model.decode([this.config.bos_id, ...idsOf(end).slice(0, -1)], memory, { ...pass, record });
+      const maps = record.maps.filter(({ kind }) => kind === "cross").sort(bySite);
+      for (let path = /** @type {SearchPath | null} */ (end); path; path = path.parent) {
+        const [place, row] = [places.get(path) ?? 0, path.length - 1];
+        for (const { layer, heads: count, queries, keys, weights } of maps) {
+          for (let head = 0; head < count; head += 1) {
+            const from = (head * queries + row) * keys;
+            looks.set(weights.subarray(from, from + keys), ((layer * count + head) * paths.length + place) * keys);
+          }
+        }
+      }
+    }
+    return looks;
+  }
+
+  /** What each decoder layer would predict at every step of a translation (lens.js), with the likeliest tokens.
+   * @param {string} text @param {{ ids: number[], under?: Under }} asked */
+  async lens(text, { ids, under = {} }) {
+    /** @type {Numbers[]} */
+    let layers = [];
+    const pass = this.pass(under, { exact: false });
+    const memory = this.model.encode(this.sourceIds(text, under), pass);
+    this.model.decode([this.config.bos_id, ...ids.slice(0, -1)], memory, { ...pass, states: (states) => (layers = states) });
+    return lensOf(this.model, layers, ids).map((layer) => ({ ...layer, ...this.tokens(layer.ids, this.target) }));
+  }
+
+  /** What adds up to the lead of one token over another after a step, counted from 0 (terms.js).
+   * @param {string} text @param {{ step: number, ids: number[], other: number }} asked */
+  async terms(text, { step, ids, other }) {
+    const { model, config } = this;
+    const pass = this.pass({}, { exact: true });
+    const memory = model.encode(this.sourceIds(text), pass);
+    const [record, sums] = [new Recording(), /** @type {Numbers[]} */ ([])];
+    const read = [config.bos_id, ...ids.slice(0, step)];
+    const hidden = model.decode(read, memory, { ...pass, record, sums });
+    const { added } = model.decoder.positions.pass({ length: read.length, edit: null });
+    return termsOf(model, { pair: [ids[step], other], embedded: model.embedded(model.targetEmbedding, read, added), hidden, sums, maps: record.maps });
   }
 
   /** The losses of a trace's translation without each head (effects.js).

@@ -44,10 +44,12 @@ class Residual {
     this.pre = config.norm === "pre";
   }
 
-  /** @type {(x: Numbers, sublayer: (x: Numbers) => Numbers) => Numbers} */
-  around(x, sublayer) {
+  /** `sums`, if given, gets what the norm of a post-norm model is taken of, and what a pre-norm model goes on with.
+   * @type {(x: Numbers, sublayer: (x: Numbers) => Numbers, sums?: Numbers[]) => Numbers} */
+  around(x, sublayer, sums) {
     const update = sublayer(this.pre ? this.norm.of(x) : x);
     for (let i = 0; i < update.length; i += 1) update[i] += x[i];
+    sums?.push(update);
     return this.pre ? update : this.norm.of(update);
   }
 }
@@ -101,13 +103,14 @@ export class Layer {
   }
 
   /** `seen`, if given, gets each token's input and the update that is added to it.
-   * @type {(x: Numbers, seen?: (x: Numbers, update: Numbers) => void) => Numbers} */
-  fedForward(x, seen) {
-    return this.feedForwardResidual.around(x, (y) => {
+   * @type {(x: Numbers, seen?: (x: Numbers, update: Numbers) => void, sums?: Numbers[]) => Numbers} */
+  fedForward(x, seen, sums) {
+    const fed = (/** @type {Numbers} */ y) => {
       const update = this.feedForward.of(y);
       seen?.(x, update);
       return update;
-    });
+    };
+    return this.feedForwardResidual.around(x, fed, sums);
   }
 }
 
@@ -245,12 +248,13 @@ export class Transformer {
     this.decoder.layers.forEach((layer, number) => {
       x = this.selfAttended("decoder", layer, number, x, { own, bias, rotations }, pass);
       const { cross, crossResidual } = layer.crossing;
-      x = crossResidual.around(x, (y) => {
+      const crossed = (/** @type {Numbers} */ y) => {
         const q = cross.projectQuery(y);
         const { k, v } = cross.projectKeyValue(memory);
         return this.attended("cross", number, cross, { q, k, v, own: null }, { n, nKeys: nSource }, pass);
-      });
-      x = layer.fedForward(x, pass.record?.feedForward("decoder", this.config.d_model));
+      };
+      x = crossResidual.around(x, crossed, pass.sums);
+      x = layer.fedForward(x, pass.record?.feedForward("decoder", this.config.d_model), pass.sums);
       states.push(x);
     });
     pass.states?.(states);
@@ -260,10 +264,11 @@ export class Transformer {
   /** @type {(kind: string, layer: Layer, number: number, x: Numbers, given: Omit<PositionEffect, "added"> & { own: AttentionMask | null }, pass: Pass) => Numbers} */
   selfAttended(kind, layer, number, x, { own, bias, rotations }, pass) {
     const n = x.length / this.config.d_model;
-    return layer.selfResidual.around(x, (y) => {
+    const attended = (/** @type {Numbers} */ y) => {
       const projected = layer.self.project(y, rotations);
       return this.attended(kind, number, layer.self, { ...projected, own, bias }, { n, nKeys: n }, pass);
-    });
+    };
+    return layer.selfResidual.around(x, attended, kind === "decoder" ? pass.sums : undefined);
   }
 
   /**

@@ -73,6 +73,8 @@ interface Pass {
   positions?: PositionEdit | null;
   record?: import("./recording.js").Recording | import("./recording.js").FedForward;
   states?(states: Numbers[]): void;
+  /** What each residual connection of the decoder adds up to, in order. */
+  sums?: Numbers[];
 }
 
 /** One attention, as it was recorded. */

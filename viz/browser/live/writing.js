@@ -27,8 +27,8 @@ export function packedWriting(template, trace, { name, epoch = 0, step = 0, stag
     ...{ name, epoch, step, stage },
     source: joinedTexts(source.tokens),
     target: joinedTexts([...target.tokens, predictions.tokens[last]]),
-    cross: packedMean(template.cross, maps.filter(({ kind }) => kind === "cross"), heads),
-    own: packedMean(template.own, maps.filter(({ kind }) => kind === "decoder"), heads),
+    cross: meanOf(template.cross, maps.filter(({ kind }) => kind === "cross"), heads),
+    own: meanOf(template.own, maps.filter(({ kind }) => kind === "decoder"), heads),
     steps: trace.steps.map(({ tokens, ids, probabilities, rank }, place) => {
       const chosen = ids.indexOf(predictions.ids[place]);
       return {
@@ -45,8 +45,8 @@ export function packedWriting(template, trace, { name, epoch = 0, step = 0, stag
 }
 
 /** The mean of some heads of a kind, with a name, or of all (viz/decoding/attention.py).
- * @type {(every: Mean, maps: RecordedMap[], heads: (AttentionSite & { head: number })[]) => { name: string; weights: Numbers }} */
-function packedMean(every, maps, heads) {
+ * @type {(every: Mean, maps: (WeightRows & AttentionSite & { heads: number })[], heads: (AttentionSite & { head: number })[]) => { name: string; weights: Numbers }} */
+export function meanOf(every, maps, heads) {
   const own = heads.filter(({ kind }) => kind === maps[0].kind).sort((one, other) => one.layer - other.layer || one.head - other.head);
   const count = maps.reduce((sum, map) => sum + map.heads, 0);
   if (!own.length || own.length === count) return { ...every, weights: meanWeights(maps).weights };

@@ -1,0 +1,127 @@
+"""What the engine in a page finds of a decoding beside Python: layers, terms, searches."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+
+from model.checkpoints.shipped import CHECKPOINTS
+from model.contrast.logit_terms import logit_terms
+from model.contrast.pairs import next_likeliest, pair_of
+from model.explain.examples import read_examples
+from model.paper.search import Sampling, Search
+from model.record.intervention import Intervention
+from model.translate.translator import Translator, load
+from tests.kit.engine import in_node, run, weights_of
+from viz.decoding.tree import layout_tree
+
+pytestmark = pytest.mark.slow
+
+NAMES = ("en-de", "toy-copy-pre-norm", "toy-dates-rotary", "toy-dates-relative-bias")
+TOLERANCE = 1e-4
+SEARCHES = (Search(), Search(beam=1), Search(beam=7, length_penalty=0), Search(beam=2))
+
+
+@cache
+def translator(name: str) -> Translator:
+    return load(CHECKPOINTS / name, device="cpu")
+
+
+def sentence_of(name: str) -> str:
+    return read_examples(CHECKPOINTS / name)[0].source
+
+
+def asked(search: Search) -> dict[str, Any]:
+    options: dict[str, Any] = {"beam": search.beam, "alpha": search.length_penalty}
+    if search.sampling is not None:
+        seed, samples = search.sampling.seed, search.sampling.n_samples
+        options["sampling"] = {"temperature": 1, "topK": 5, "topP": None}
+        options["sampling"] |= {"seed": seed, "samples": samples}
+    return options
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_layer_predicts_the_same(name: str) -> None:
+    model, sentence = translator(name), sentence_of(name)
+    heads = {("cross", 0, 0): 0}
+    under = {"heads": [{"kind": "cross", "layer": 0, "head": 0, "gate": 0}]}
+    trace = model.trace(sentence)
+    ids = list(trace.predictions.ids)
+    found = run(
+        CHECKPOINTS / name,
+        ("lens", [sentence, {"ids": ids}]),
+        ("lens", [sentence, {"ids": ids, "under": under}]),
+    )
+    for layers, changed in zip(found, ({}, heads), strict=True):
+        lens = model.logit_lens(trace, under=Intervention(heads=changed))
+        got = [each["logProbs"] for each in layers]
+        np.testing.assert_allclose(got, lens.log_probs, atol=TOLERANCE)
+        best = [each["likeliest"] for each in layers]
+        np.testing.assert_allclose(best, lens.likeliest_log_probs, atol=TOLERANCE)
+        assert np.array_equal([each["ranks"] for each in layers], lens.ranks)
+        for each, likeliest in zip(layers, lens.likeliest, strict=True):
+            assert (each["ids"], each["tokens"]) == ([*likeliest.ids], [*likeliest.tokens])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_terms_of_two_words_are_the_same(name: str) -> None:
+    model, sentence = translator(name), sentence_of(name)
+    trace = model.trace(sentence)
+    for place in range(len(trace.predictions)):
+        pair = pair_of(model, trace, place, next_likeliest(model, trace, place))
+        terms = logit_terms(model, trace, pair)
+        options = {"step": pair.step, "ids": [*trace.predictions.ids], "other": pair.ids[1]}
+        (found,) = run(CHECKPOINTS / name, ("terms", [sentence, options]))
+        for key in ("difference", "embedding", "biases"):
+            assert found[key] == pytest.approx(getattr(terms, key), abs=TOLERANCE), key
+        np.testing.assert_allclose(found["feedForward"], terms.feed_forward, atol=TOLERANCE)
+        for kind in ("decoder", "cross"):
+            for layer, each in zip(found[kind], getattr(terms, kind).values(), strict=True):
+                np.testing.assert_allclose(layer, each, atol=TOLERANCE)
+
+
+@pytest.mark.parametrize("name", NAMES[:2])
+@pytest.mark.parametrize(
+    "search", [*SEARCHES, Search(sampling=Sampling(seed=3, n_samples=4, top_k=5))], ids=str
+)
+def test_a_search_holds_the_same_hypotheses(name: str, search: Search) -> None:
+    model, sentence = translator(name), sentence_of(name)
+    decoding = model.decode(sentence, search=search)
+    (found,) = run(CHECKPOINTS / name, ("tree", [sentence, {"search": asked(search)}]))
+    known = {decoding.token_ids(node): place for place, node in enumerate(decoding.nodes)}
+    looks = model.cross_attention(decoding)
+    expected = np.concatenate([looks[site] for site in sorted(looks)])
+    got = np.reshape(found["looks"], expected.shape)
+    ids: list[tuple[int, ...]] = []
+    for place, each in enumerate(found["nodes"]):
+        before = () if each["parent"] is None else ids[each["parent"]]
+        ids.append((*before, each["id"]))
+        node = decoding.nodes[known[ids[-1]]]
+        assert (each["token"], each["step"], each["fate"]) == (node.token, node.step, node.fate)
+        # Several samples may be the same.
+        assert each["rank"] == node.rank or search.sampling is not None
+        assert each["logProb"] == pytest.approx(node.log_prob, abs=TOLERANCE)
+        assert each["score"] == pytest.approx(node.score, abs=TOLERANCE)
+        np.testing.assert_allclose(got[:, place], expected[:, known[ids[-1]]], atol=TOLERANCE)
+    assert len(ids) == len(decoding.nodes)
+
+
+@pytest.mark.parametrize("across", [880, 320])
+@pytest.mark.parametrize("search", SEARCHES, ids=str)
+def test_a_tree_stands_where_the_app_has_it(search: Search, across: int) -> None:
+    model, sentence = translator("en-de"), sentence_of("en-de")
+    options = {"weights": weights_of(CHECKPOINTS / "en-de")}
+    job = {"line": sentence, "search": asked(search), "across": across}
+    found = in_node("tree", folder=str(CHECKPOINTS / "en-de"), options=options, **job)
+    tree = layout_tree(model.decode(sentence, search=search), across)
+    assert found["height"] == pytest.approx(tree.height)
+    for place, point, edge, branch in zip(
+        found["places"], tree.points, tree.edges, tree.branches, strict=True
+    ):
+        assert place["branch"] == branch
+        assert place["point"] == pytest.approx(point)
+        corners = [corner for line in place["lines"] for corner in line]
+        np.testing.assert_allclose(corners, [corner for corner in edge if corner])

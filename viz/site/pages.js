@@ -1,0 +1,19 @@
+// The pages of the site, by their names in an address.
+
+import { DecodingPage } from "./decoding.js";
+import { HeadsPage, ModelPage } from "./figure_pages.js";
+import { AboutPage, EffectsPage, MasksPage, PositionsPage } from "./views.js";
+
+/** @import { Site } from "./site.js" */
+/** @import { SitePage } from "./view.js" */
+
+/** @type {Record<string, (new (talk: Site) => SitePage) & Pick<typeof SitePage, "honours" | "beside">>} */
+export const PAGES = {
+  model: ModelPage,
+  heads: HeadsPage,
+  effects: EffectsPage,
+  decoding: DecodingPage,
+  masks: MasksPage,
+  positions: PositionsPage,
+  about: AboutPage,
+};
