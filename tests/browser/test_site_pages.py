@@ -9,10 +9,13 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
 
 from headscope.__main__ import main
+from model.contrast.logit_terms import logit_terms
+from model.contrast.pairs import next_likeliest, pair_of
 from model.paper.search import Search
 from model.translate.translator import load
 from tests.kit.static_host import hosted
 from viz.draw.labels import axis_texts
+from viz.site.page import words
 
 SENTENCE = "d c b a a b"
 SECONDS = 60_000
@@ -71,3 +74,18 @@ def test_beams_of_every_width_are_listed(page: Page, site: str) -> None:
     opened(page, site, "decoding/?section=widths")
     text = load("toy-reverse", device="cpu").translate(SENTENCE, search=Search(beam=1)).text
     expect(page.locator(".found li").first).to_contain_text(text, timeout=SECONDS)
+
+
+def test_what_two_words_depend_on_is_said_by_head_and_as_a_sum(page: Page, site: str) -> None:
+    model = load("toy-reverse", device="cpu")
+    trace = model.trace(SENTENCE)
+    other = next_likeliest(model, trace, 1)
+    terms = logit_terms(model, trace, pair_of(model, trace, 1, other))
+    opened(page, site, "effects/?token=2")
+    page.get_by_role("button", name=words()["en"]["why_not"]).click()
+    page.wait_for_url(f"**instead={other}*")
+    page.get_by_role("button", name=words()["en"]["sum"]).click()
+    total = page.locator(".terms li").last
+    expect(total).to_contain_text(f"{terms.difference:+.2f}", timeout=SECONDS)
+    page.locator(".terms .link").first.click()
+    page.wait_for_url("**/heads/*attention=*")

@@ -87,11 +87,7 @@ export class DecodingPage extends SitePage {
 
   /** The search as the engine takes it, and whether it is the paper's. */
   get search() {
-    const { beam, penalty, temperature, top_k: topK, top_p: topP, seed, samples } = this.settings;
-    const alpha = penalty / 100;
-    if (!this.samples) return { search: { beam, alpha }, isUsual: beam === 4 && penalty === 60 };
-    const sampling = { temperature: temperature / 100, topK: topK || null, topP: topP === 100 ? null : topP / 100, seed, samples };
-    return { search: { alpha, sampling }, isUsual: false };
+    return searchOf(this.query.how ?? "", this.settings);
   }
 
   /** @type {(step: number, place: number) => void} */
@@ -273,4 +269,13 @@ export class DecodingPage extends SitePage {
     menu.querySelector("select")?.append(...groups.values());
     return menu;
   }
+}
+
+/** A search as the engine takes it, of its way and the numbers of an address, and whether it is the paper's.
+ * @type {(how: string, numbers: Record<string, number>) => { search: Search, isUsual: boolean }} */
+export function searchOf(how, { beam, penalty, temperature, top_k: topK, top_p: topP, seed, samples }) {
+  const alpha = penalty / 100;
+  if (how !== "sampling") return { search: { beam, alpha }, isUsual: beam === 4 && penalty === 60 };
+  const sampling = { temperature: temperature / 100, topK: topK || null, topP: topP === 100 ? null : topP / 100, seed, samples };
+  return { search: { alpha, sampling }, isUsual: false };
 }

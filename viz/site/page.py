@@ -20,6 +20,7 @@ HERE = Path(__file__).parent
 PARTS = {
     "model_view": ("model_view/component.js", "model_view/model_view.css"),
     "steps": ("steps/steps.js", "steps/steps.css"),
+    "exchange": ("exchange/exchange.js", "exchange/exchange.css"),
     "branches": ("branches/branches.js", "branches/branches.css"),
     "matrices": ("matrices/matrices.js", "matrices/matrices.css"),
     "reader": ("reader/reader.js", "reader/reader.css"),

@@ -1,5 +1,6 @@
 // The pages of the site, by their names in an address.
 
+import { ComparePage } from "./compare.js";
 import { DecodingPage } from "./decoding.js";
 import { HeadsPage, ModelPage } from "./figure_pages.js";
 import { AboutPage, EffectsPage, MasksPage, PositionsPage } from "./views.js";
@@ -12,6 +13,7 @@ export const PAGES = {
   model: ModelPage,
   heads: HeadsPage,
   effects: EffectsPage,
+  compare: ComparePage,
   decoding: DecodingPage,
   masks: MasksPage,
   positions: PositionsPage,

@@ -9,6 +9,7 @@ const COMPONENTS = {
   heads: ["model_view", "heads-view"],
   steps: ["steps", "decoding-steps"],
   branches: ["branches", "decoding-steps branches"],
+  exchange: ["exchange", "exchange"],
   matrices: ["matrices", "matrices"],
   reader: ["reader", "reader"],
 };

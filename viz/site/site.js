@@ -203,6 +203,7 @@ export class Site {
   /** Takes what a speaker's server found of the sentence on stage. @type {(found: Bytes | null) => void} */
   hear(found) {
     this.told = new Map();
+    if (!this.started) this.say("");
     if (!found) return;
     const { calls, effects, predictions } = answersOf(found);
     for (const { method, text, options, result } of calls) this.told.set(keyOf(method, text, options), result);
@@ -263,6 +264,12 @@ export class Site {
     await this.follower?.begun;
     if (signal.aborted) return null;
     if (this.told.has(key)) return /** @type {never} */ (this.told.get(key));
+    if (this.follower?.follows && this.told.size && !this.started) {
+      // A hall of phones does not load the model for a picture that the speaker's server has not found.
+      this.say(say("tap_for_model"));
+      await new Promise((resolve) => document.addEventListener("click", resolve, { once: true, capture: true }));
+      if (signal.aborted) return null;
+    }
     if (!this.traces.has(key)) {
       const found = this.engine.then((engine) => {
         this.say(say("computing"));

@@ -13,7 +13,7 @@ from viz.registry.pages import VIEWS
 from viz.site.model import Packed, written
 from viz.site.page import DESCRIPTION, HERE, ICON, PARTS, old_script, page_css, shell
 
-PAGES = ("model", "heads", "effects", "decoding", "masks", "positions", "about")
+PAGES = ("model", "heads", "effects", "compare", "decoding", "masks", "positions", "about")
 """The pages in the order of their links; the first one's path is empty."""
 
 POLICY = {

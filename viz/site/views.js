@@ -8,8 +8,11 @@ import { worded } from "../browser/canvas/wording.js";
 import { textOfTokens } from "../browser/live/grouping.js";
 import { WORD_START, tokenText } from "../browser/live/labels.js";
 import { packedPanels } from "../browser/live/panels.js";
+import { shortest } from "../browser/steps/frame.js";
 import { presetMask } from "../browser/engine/masks.js";
+import { leastCertain, pairIn, waterfall } from "./contrast.js";
 import { engineMasks, fittedEdit, readEdits, writtenEdit } from "./edits.js";
+import { keyOfEffects } from "./followed.js";
 import { SitePage, lossWords, showing, withChosen } from "./view.js";
 import { say } from "./words.js";
 
@@ -27,8 +30,8 @@ const [FUTURE, BY_EDIT] = [1, 4];
 
 export class EffectsPage extends SitePage {
   static honours = {
-    ...showing("token", "off"),
-    show: (/** @type {string} */ what) => what === "probability",
+    ...showing("token", "off", "instead"),
+    show: (/** @type {string} */ what) => ["probability", "sum"].includes(what),
     way: (/** @type {string} */ way, /** @type {View} */ { off }) => way === "gate" || !off,
     gate: (/** @type {string} */ gate, /** @type {View} */ { off }) => gate === "0" || !off,
   };
@@ -38,21 +41,48 @@ export class EffectsPage extends SitePage {
   constructor(talk) {
     super(talk, "matrices");
     this.list = element("ol", "listed");
-    this.root.append(this.list);
+    this.sum = element("div", "view");
+    this.standing = element("p", "aside");
+    this.root.append(this.sum, this.caption, this.standing, this.list);
+  }
+
+  get isSum() {
+    return this.query.show === "sum";
   }
 
   async draw() {
     const isCurrent = this.begin();
-    const { talk, off } = this;
+    const { talk, off, isSum } = this;
     const trace = await talk.shown();
-    const effects = trace && (await talk.effects());
-    if (!effects || !isCurrent()) return;
+    if (!trace || !isCurrent()) return;
     const tokens = trace.predictions.tokens.map(tokenText);
-    const token = this.number("token", 0, 0, tokens.length);
-    /** @type {[string, string][]} */
-    const options = [["0", say("whole_translation")], ...tokens.map((text, place) => /** @type {[string, string]} */ ([String(place + 1), `${place + 1} · ${text}`]))];
-    this.control(this.controls, this.menu(say("loss_of"), "token", options, String(token)), ...this.switches(off));
-    const losses = effects.sites.map(({ kind, layer, heads, losses: all }) => ({ kind, layer, losses: lossesOf(all, heads, token) }));
+    const { instead = "" } = this.query;
+    const asked = this.number("token", 0, 0, tokens.length);
+    const isPair = isSum || Boolean(instead);
+    const token = isPair && !asked ? leastCertain(trace) + 1 : asked;
+    const pair = isPair ? await pairIn(talk, trace, token - 1, instead) : null;
+    if ((isPair && !pair) || !isCurrent()) return;
+    if (pair && instead && !pair.isKnown) this.misfit("instead");
+    this.menus(tokens, token, pair, off);
+    this.standing.textContent = pair ? say("standing", { word: pair.word, other: pair.other, share: shortest(pair.shares[0]), least: shortest(pair.shares[1]) }) : "";
+    this.part.host.hidden = this.list.hidden = isSum;
+    this.sum.hidden = !isSum;
+    if (isSum && pair) {
+      const terms = await talk.asked("terms", { step: pair.place, ids: trace.predictions.ids, other: pair.id });
+      if (!terms || !isCurrent()) return;
+      this.sum.replaceChildren(waterfall(terms, trace.source.tokens, (head) => this.openHead(head)));
+      this.caption.textContent = say("terms_note", { word: pair.word, other: pair.other });
+      this.note.replaceChildren();
+      return;
+    }
+    const effects = await talk.effects();
+    const others = pair && (await this.effectsOn(trace, pair));
+    if (!effects || (pair && !others) || !isCurrent()) return;
+    const losses = effects.sites.map(({ kind, layer, heads, losses: all }, place) => {
+      const own = lossesOf(all, heads, token);
+      const other = others ? lossesOf(others.sites[place].losses, heads, token) : null;
+      return { kind, layer, losses: other ? own.map((loss, head) => loss - other[head]) : own };
+    });
     const limit = Math.max(...losses.flatMap((site) => site.losses.map(Math.abs)), 1e-6);
     /** @type {GivenPanel[]} */
     const panels = this.template.kinds.map((kind) => {
@@ -65,11 +95,11 @@ export class EffectsPage extends SitePage {
         queries: own.map(({ layer }) => String(layer)),
         keys: Array.from({ length: kind.heads }, (_, head) => String(head)),
         ...{ queryTitle: say("layer"), keyTitle: say("head"), scale: "signed", low: -limit, high: limit, least },
-        ...{ unit: say("loss"), pointed: say("layer_head"), alt: say("effects_of", { kind: say(kind.kind) }) },
+        ...{ unit: say(pair ? "lead_loss" : "loss"), pointed: say("layer_head"), alt: say("effects_of", { kind: say(kind.kind) }) },
       };
     });
     if (!off.length) this.note.replaceChildren();
-    this.caption.textContent = say("effects_note");
+    this.caption.textContent = pair ? say("effects_pair_note", { word: pair.word, other: pair.other }) : say("effects_note");
     await this.part.update(packedPanels(panels, { themes: this.template.themes, height: 18, stage: talk.isStaged }));
     const ranked = losses
       .flatMap(({ kind, layer, losses: all }) => all.map((loss, head) => ({ kind, layer, head, loss })))
@@ -77,14 +107,48 @@ export class EffectsPage extends SitePage {
       .slice(0, 5);
     this.list.replaceChildren(
       ...ranked.map(({ kind, layer, head, loss }) => {
-        const open = this.button(say("head_name", { kind: say(kind), layer, head }), () =>
-          talk.go("heads", { ...talk.shared, attention: kind, layer: String(layer), head: String(head) }),
-        );
+        const open = this.button(say("head_name", { kind: say(kind), layer, head }), () => this.openHead({ kind, layer, head }));
         open.className = "link";
-        return element("li", "", {}, open, ` ${lossWords("times", loss)}`);
+        return element("li", "", {}, open, pair ? ` ${signed(loss, 2)}` : ` ${lossWords("times", loss)}`);
       }),
     );
     if (off.length) await this.leaveOut(off, trace, isCurrent);
+  }
+
+  /** @type {(head: import("./view.js").SiteHead) => void} */
+  openHead({ kind, layer, head }) {
+    this.talk.go("heads", { ...this.talk.shared, attention: kind, layer: String(layer), head: String(head) });
+  }
+
+  /** The loss without each head of the translation with another token in one place. @type {(trace: EngineTrace, pair: import("./contrast.js").Pair) => Promise<EngineEffects | null>} */
+  effectsOn({ source, target, predictions }, { place, id }) {
+    const ids = predictions.ids.map((own, at) => (at === place ? id : own));
+    const asked = { source: { ids: source.ids }, target: { ids: target.ids }, predictions: { ids } };
+    return this.talk.known(keyOfEffects(this.talk.text, { tokens: [], ids }), (engine, signal) => engine.call("effects", [asked], { signal }));
+  }
+
+  /** @type {(tokens: string[], token: number, pair: import("./contrast.js").Pair | null, off: (HeadEdit & { head: number })[]) => void} */
+  menus(tokens, token, pair, off) {
+    const { talk, isSum } = this;
+    const numbered = tokens.map((text, place) => /** @type {[string, string]} */ ([String(place + 1), `${place + 1} · ${text}`]));
+    /** @type {[string, string][]} */
+    const options = [...(isSum ? [] : [/** @type {[string, string]} */ (["0", say("whole_translation")])]), ...numbered];
+    // Another token has other rivals.
+    const take = (/** @type {string} */ choice) => talk.change({ token: choice, instead: "" });
+    /** @type {[string, string][]} */
+    const rivals = pair ? [...(isSum ? [] : [/** @type {[string, string]} */ (["", say("no_other")])]), ...pair.rivals] : [];
+    const why = async () => {
+      const trace = await talk.shown();
+      const found = trace && (await pairIn(talk, trace, token - 1, ""));
+      if (found) talk.change({ token: String(token), instead: found.other });
+    };
+    this.control(
+      this.controls,
+      this.tabs(say("view"), "show", [["", say("heads")], ["sum", say("sum")]], isSum ? "sum" : ""),
+      this.menu(say("loss_of"), "token", options, String(token), take),
+      ...(pair ? [this.menu(say("against"), "instead", rivals, pair.other)] : token ? [this.button(say("why_not"), why, "why-not")] : []),
+      ...this.switches(off),
+    );
   }
 }
 
@@ -255,7 +319,7 @@ export class MasksPage extends SitePage {
 export class PositionsPage extends SitePage {
   static honours = {
     ...showing("length", "scale", "shift", "reverse", "side", "shuffled"),
-    topic: (/** @type {string} */ topic) => ["table", "shuffle"].includes(topic),
+    topic: (/** @type {string} */ topic) => ["table", "without", "shuffle"].includes(topic),
   };
   static beside = ["waves", "pair", "at", "cosine", "d_model", "rows", "base"];
 
@@ -267,7 +331,9 @@ export class PositionsPage extends SitePage {
   async draw() {
     const isCurrent = this.begin();
     const { talk } = this;
-    const { topic = "", length = "sentence" } = this.query;
+    const { length = "sentence" } = this.query;
+    // What the app removes positions in is what the page opens with.
+    const topic = this.query.topic === "without" ? "" : (this.query.topic ?? "");
     const whole = await talk.trace();
     if (!whole || !isCurrent()) return;
     // In the app, the table is that of the model as it is, and another order stands without other changes.

@@ -9,13 +9,14 @@ import numpy as np
 import pytest
 
 from model.checkpoints.shipped import CHECKPOINTS
+from model.contrast.contrast import contrast_of
 from model.contrast.logit_terms import logit_terms
 from model.contrast.pairs import next_likeliest, pair_of
 from model.explain.examples import read_examples
 from model.paper.search import Sampling, Search
 from model.record.intervention import Intervention
 from model.translate.translator import Translator, load
-from tests.kit.engine import in_node, run, weights_of
+from tests.kit.engine import ids_of, in_node, run, weights_of
 from viz.decoding.tree import layout_tree
 
 pytestmark = pytest.mark.slow
@@ -81,6 +82,27 @@ def test_the_terms_of_two_words_are_the_same(name: str) -> None:
         for kind in ("decoder", "cross"):
             for layer, each in zip(found[kind], getattr(terms, kind).values(), strict=True):
                 np.testing.assert_allclose(layer, each, atol=TOLERANCE)
+
+
+@pytest.mark.parametrize("name", NAMES[:2])
+def test_the_lead_without_each_head_is_the_same(name: str) -> None:
+    """The site asks for the effects on the translation with either token in that place."""
+    model, sentence = translator(name), sentence_of(name)
+    trace = model.trace(sentence)
+    pair = pair_of(model, trace, 2, next_likeliest(model, trace, 2))
+    other = ids_of(trace)
+    swapped = [*trace.predictions.ids]
+    swapped[pair.step] = pair.ids[1]
+    other["predictions"] = {"ids": swapped}
+    one, two = run(CHECKPOINTS / name, ("effects", [ids_of(trace)]), ("effects", [other]))
+    contrast = contrast_of(model, trace, pair)
+    lead = contrast.log_probs[0] - contrast.log_probs[1]
+    for own, its, without in zip(
+        one["sites"], two["sites"], contrast.without.values(), strict=True
+    ):
+        losses = np.subtract(own["losses"], its["losses"]).reshape(len(without), -1)
+        expected = lead - (without[:, 0] - without[:, 1])
+        np.testing.assert_allclose(losses[:, pair.step], expected, atol=1e-3)
 
 
 @pytest.mark.parametrize("name", NAMES[:2])

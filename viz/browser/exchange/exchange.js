@@ -6,6 +6,7 @@ import { escapable } from "../canvas/escape.js";
 import { mounted } from "../canvas/mount.js";
 import { pageGround, pageTheme } from "../canvas/page.js";
 import { roving } from "../canvas/roving.js";
+import { tr } from "../canvas/wording.js";
 import { StepPalette } from "../matrices/panel.js";
 import { HeadGrid } from "./head_grid.js";
 import { LargePair, readKinds } from "./pair.js";
@@ -84,7 +85,7 @@ class Exchange {
       this._fit();
     });
     this.scale = element("div", "scale");
-    this.into = element("section", "into", { "aria-label": "The first sentence" });
+    this.into = element("section", "into", { "aria-label": tr("The first sentence") });
     this.one = element("div", "one", {}, this.large.top, ...this.large.panels.map(({ frame }) => frame), this.into);
     this.left = element("div", "left", {}, this.grid.root, this.scale);
     this.both = element("div", "both", {}, this.left, this.one);
@@ -189,7 +190,7 @@ class Exchange {
   _drawScale(theme) {
     const bar = element("span", "gradient", { "aria-hidden": "true" });
     bar.style.background = `linear-gradient(to right, ${theme.signed.join(", ")})`;
-    this.scale.replaceChildren("less weight", bar, "more in the second");
+    this.scale.replaceChildren(tr("less weight"), bar, tr("more in the second"));
   }
 
   /** Tokens and hidden states, as buttons. @type {(parts: Parts | null) => void} */

@@ -2,6 +2,7 @@
 
 import { element, fitted } from "../canvas/dom.js";
 import { paintCells } from "../canvas/paint.js";
+import { tr } from "../canvas/wording.js";
 import { stepped } from "./put.js";
 
 /** @import { PairedHead, PairedKind } from "./pair.js" */
@@ -22,7 +23,7 @@ export class HeadGrid {
   constructor(onShow, onPut) {
     this.onShow = onShow;
     this.onPut = onPut;
-    this.root = element("div", "all", { role: "grid", "aria-label": "Heads" });
+    this.root = element("div", "all", { role: "grid", "aria-label": tr("Heads") });
     this.root.addEventListener("keydown", (event) => this._key(event));
   }
 
@@ -44,7 +45,7 @@ export class HeadGrid {
         // Without a partner a head leaves its place empty.
         const cells = row.map((tile) => tile ?? element("div", "none", { role: "gridcell" }));
         const number = element("span", "layer", { "aria-hidden": "true" }, String(layer));
-        tiles.append(element("div", "", { role: "row", "aria-label": `Layer ${layer}` }, ...cells, number));
+        tiles.append(element("div", "", { role: "row", "aria-label": tr("Layer {layer}", { layer }) }, ...cells, number));
       }
       return { tiles, canvas, kind, rows };
     });

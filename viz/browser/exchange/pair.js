@@ -2,6 +2,7 @@
 
 import { Tooltip, said, toggle } from "../canvas/controls.js";
 import { element } from "../canvas/dom.js";
+import { labelled, tr } from "../canvas/wording.js";
 import { Panel, StepPalette, readPanel, signedNumber } from "../matrices/panel.js";
 
 /** @import { Given, Sent } from "../matrices/panel.js" */
@@ -66,7 +67,7 @@ export function readKinds(kinds, limit) {
     ...kind,
     heads: kind.heads.map((head) => {
       const [first, second] = head.weights.map(weightsOf);
-      return { ...head, difference: panelOf(kind, 2, "Second − first", differenceOf(kind, first, second), null, limit) };
+      return { ...head, difference: panelOf(kind, 2, tr("Second − first"), differenceOf(kind, first, second), null, limit) };
     }),
   }));
 }
@@ -102,7 +103,7 @@ export class LargePair {
     this.spoken = element("div", "spoken", { "aria-live": "polite" });
     this.title = element("h3", "");
     this.share = element("span", "");
-    this.turn = toggle("Difference", "Show the second less the first", () => {
+    this.turn = toggle(tr("Difference"), tr("Show the second less the first"), () => {
       this.differs = !this.differs;
       onTurn();
     });
@@ -134,7 +135,7 @@ export class LargePair {
     this.pointing = true;
     for (const [run, panel] of this.panels.entries()) {
       panel.title.textContent = panel.title.title = this.given[run].title;
-      panel.canvas.setAttribute("aria-label", `${this.given[run].title}: ${head.full}. Arrow keys move among cells.`);
+      panel.canvas.setAttribute("aria-label", tr("{name}: {head}. Arrow keys move among cells.", { name: this.given[run].title, head: head.full }));
       panel.frame.hidden = columns === 2 && (run === 2) !== only;
       panel.frame.style.gridColumn = only ? "1 / -1" : "";
     }
@@ -181,7 +182,7 @@ export class LargePair {
       if (!own) return [];
       const value = this.given[other].cells.values[own[0] * this.given[other].keys.length + own[1]];
       const number = other === 2 ? `${value > 0 ? "+" : ""}${signedNumber(value, 2)}` : signedNumber(value, 2);
-      return [said("", `${["First", "Second", "Second − first"][other]}: ${number}`)];
+      return [said("", labelled([tr("First"), tr("Second"), tr("Second − first")][other], number))];
     });
     this.pointing = false;
     if (!cell) {
@@ -189,7 +190,7 @@ export class LargePair {
       return;
     }
     const { queries, keys } = this.panels[run];
-    const heading = `“${queries[cell[0]]}” to “${keys[cell[1]]}”`;
+    const heading = tr("“{query}” to “{key}”", { query: queries[cell[0]], key: keys[cell[1]] });
     this.tooltip.show(place ?? null, said("strong", heading), ...lines);
     if (spoken) this.spoken.textContent = [heading, ...lines.map((line) => line.textContent)].join(", ");
   }
