@@ -15,6 +15,7 @@ from model.paper.search import Search
 from model.translate.translator import load
 from tests.kit.static_host import hosted
 from viz.draw.labels import axis_texts
+from viz.draw.word_diff import word_diff
 from viz.site.page import words
 
 SENTENCE = "d c b a a b"
@@ -89,3 +90,26 @@ def test_what_two_words_depend_on_is_said_by_head_and_as_a_sum(page: Page, site:
     expect(total).to_contain_text(f"{terms.difference:+.2f}", timeout=SECONDS)
     page.locator(".terms .link").first.click()
     page.wait_for_url("**/heads/*attention=*")
+
+
+def test_two_sentences_models_and_searches_are_compared(page: Page, site: str) -> None:
+    opened(page, site, "compare/?other=a+b+c")
+    root = page.locator(".exchange")
+    expect(root.locator(".line")).to_contain_text("First → second", timeout=SECONDS)
+    texts = [load("toy-reverse", device="cpu").translate(each).text for each in (SENTENCE, "a b c")]
+    removed = root.locator(".line del").all_text_contents()
+    changes = [text.strip() for change, text in word_diff(*texts) if change == "removed"]
+    assert removed == changes
+    page.get_by_label(words()["en"]["other_sentence"]).fill("c b a")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**other=c+b+a*")
+    tiles = root.locator("[role=gridcell][data-part]")
+    # One of the two is the head that is large already.
+    tiles.first.click()
+    tiles.last.click()
+    page.wait_for_url("**pair_head=cross*")
+    page.get_by_role("button", name=words()["en"]["models"], exact=True).click()
+    expect(root.locator("h3")).to_contain_text("beside", timeout=SECONDS)
+    page.get_by_role("button", name=words()["en"]["searches"], exact=True).click()
+    page.get_by_label("B: Beam").select_option("8")
+    page.wait_for_url("**against=search-8-*")

@@ -12,6 +12,7 @@ import { distanceBucket } from "../../viz/browser/engine/positions.js";
 import { Tokenizer } from "../../viz/browser/engine/tokenizer.js";
 import { packedFigure } from "../../viz/browser/live/figure.js";
 import { packedTrace } from "../../viz/browser/live/packing.js";
+import { PairedRuns, wordChanges } from "../../viz/browser/live/paired.js";
 import { readTrace } from "../../viz/browser/live/reading.js";
 import { treeOf } from "../../viz/browser/live/search_tree.js";
 import { packedWriting } from "../../viz/browser/live/writing.js";
@@ -136,17 +137,29 @@ const TASKS = {
 
   /** Of views, each a page with the query of its address, whether the site shows them. */
   async shows({ views, keys }) {
-    // As a page has them when its modules are read.
-    Object.assign(globalThis, { document: { documentElement: { dataset: {} } }, location: { href: "https://example.org/" } });
+    // As in a page of a site with two models.
+    const querySelector = () => ({ textContent: JSON.stringify({ models: [{}, {}] }) });
+    Object.assign(globalThis, { document: { documentElement: { dataset: {} }, querySelector }, location: { href: "https://example.org/" } });
     const { PAGES } = await import("../../viz/site/pages.js");
-    delete globalThis.document;
-    delete globalThis.location;
-    return views.map(([page, query]) => {
+    const shown = views.map(([page, query]) => {
       if (!PAGES[page]) return false;
       const { honours, beside } = PAGES[page];
       const { lacking, unused } = unhonoured(query, { known: keys[page], around: keys[""], honours, beside });
       return !lacking.length && !unused.length;
     });
+    delete globalThis.document;
+    delete globalThis.location;
+    return shown;
+  },
+
+  /** The heads of two runs in pairs, each with how far it moved, and how what they wrote differs. */
+  async pair({ runs, matches }) {
+    const traces = [];
+    for (const { folder, options, line } of runs) traces.push(await (await engineOf(folder, options)).trace(line));
+    const { pairs, most } = new PairedRuns(...traces, { matches });
+    const name = ({ map, head }) => `${map.kind}.${map.layer}.${head}`;
+    const words = wordChanges(...traces.map(({ text }) => text));
+    return { pairs: pairs.map(({ one, other, moved }) => ({ one: name(one), other: name(other), moved })), most: name(most.one), words };
   },
 
   async buckets({ distances, causal }) {

@@ -86,7 +86,7 @@ export class ComparePage extends SitePage {
 
   async draw() {
     const isCurrent = this.begin();
-    const { talk, versus } = this;
+    const { versus } = this;
     this.menus();
     const [names, traces] = await this.both(versus);
     const [first, second] = traces;

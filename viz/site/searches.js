@@ -32,7 +32,7 @@ export class SearchTree {
     this.study = study;
     this.picture = element("div", `tree st-key-${CHART}`);
     this.branch = new Part("branches");
-    this.root = element("div", "view", {}, this.picture, this.branch.host);
+    this.root = element("div", "view", {}, this.picture);
     this.width = 0;
     new ResizeObserver(([{ contentRect }]) => {
       if (this.shown && contentRect.width && contentRect.width !== this.width) this.paint();
@@ -43,6 +43,7 @@ export class SearchTree {
   async draw(found, { every, heads, forced, stage }) {
     const { nodes, looks, source } = found;
     this.shown = { found, forced, stage };
+    this.root.append(this.branch.host);
     this.paint();
     this.branch.host.hidden = stage;
     const keys = source.ids.length;

@@ -15,9 +15,12 @@ from model.contrast.pairs import next_likeliest, pair_of
 from model.explain.examples import read_examples
 from model.paper.search import Sampling, Search
 from model.record.intervention import Intervention
+from model.trace.head import Head
 from model.translate.translator import Translator, load
 from tests.kit.engine import ids_of, in_node, run, weights_of
+from viz.compare.paired import PairedTraces, matched
 from viz.decoding.tree import layout_tree
+from viz.draw.word_diff import word_diff
 
 pytestmark = pytest.mark.slow
 
@@ -147,3 +150,28 @@ def test_a_tree_stands_where_the_app_has_it(search: Search, across: int) -> None
         assert place["point"] == pytest.approx(point)
         corners = [corner for line in place["lines"] for corner in line]
         np.testing.assert_allclose(corners, [corner for corner in edge if corner])
+
+
+@pytest.mark.parametrize("matches", [False, True])
+def test_two_runs_are_paired_as_the_app_pairs_them(matches: bool) -> None:
+    """Heads with their partners, and what differs; two models by what their heads look at."""
+    names = ("en-de", "en-fr") if matches else ("en-de", "en-de")
+    texts = ["He has bought a new computer."] * 2
+    if not matches:
+        texts[1] = "She bought two “new” computers?"
+    first, second = (translator(name).trace(text) for name, text in zip(names, texts, strict=True))
+    runs = [
+        {"folder": str(CHECKPOINTS / name), "options": {"weights": weights_of(CHECKPOINTS / name)}}
+        | {"line": text}
+        for name, text in zip(names, texts, strict=True)
+    ]
+    found = in_node("pair", runs=runs, matches=matches)
+    partners = matched(first, second) if matches else {}
+    pair = PairedTraces(first, second, "model" if matches else "sentence", partners)
+    assert {each["one"]: each["other"] for each in found["pairs"]} == {
+        str(head): str(Head(*other)) for head, other in pair.heads.items()
+    }
+    for each, head in zip(found["pairs"], pair.heads, strict=True):
+        assert each["moved"] == pytest.approx(pair.moved[head], abs=TOLERANCE)
+    assert found["most"] == str(pair.most_moved)
+    assert [tuple(each) for each in found["words"]] == word_diff(first.text, second.text)
