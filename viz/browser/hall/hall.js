@@ -13,6 +13,10 @@ const MILLISECONDS = 400;
 // So many words have room at a size; the size is in rem.
 /** @type {[number, number][]} */
 const SIZES = [[5, 2.6], [10, 2], [24, 1.3], [Infinity, 0.9]];
+// With more words, what says least makes room once the question is closed.
+const MANY = 10;
+// Smaller parts have no bars there.
+const LEAST = 0.01;
 // In the page's variables: how wide the button is, so that the foot of the stage leaves room for it.
 const ROOM = "--stage-hall";
 const GAP = 16;
@@ -37,7 +41,7 @@ class Hall {
     this.words = element("ul", "tiles");
     this.line = element("p", "line", { "aria-live": "polite" });
     this.legend = element("p", "legend");
-    this.over = element("section", "over", { "aria-label": "A question to the hall" }, this.asked, this.context, this.words, this.line, this.legend);
+    this.over = element("section", "over", { "aria-label": "A question to the hall" }, this.asked, this.line, this.context, this.words, this.legend);
     this.root = root;
     root.replaceChildren(this.over, this.button);
     this.onKey = (/** @type {KeyboardEvent} */ event) => this._key(event);
@@ -78,6 +82,8 @@ class Hall {
       ...context.map((word, place) => element("span", place === at ? "at" : "", { dir: "auto" }, word)),
       ...(about === "word" ? [element("span", "at", {}, "…")] : []),
     );
+    this.over.classList.toggle("many", choices.length > MANY);
+    this.over.classList.toggle("closed", Boolean(closed));
     this.words.style.setProperty("--size", `${SIZES.find(([most]) => choices.length <= most)?.[1]}rem`);
     this.words.replaceChildren(
       ...choices.map((word, place) => {
@@ -99,6 +105,7 @@ class Hall {
       const share = guesses[place] / Math.max(all, 1);
       /** @type {HTMLElement} */ (tile).style.setProperty("--share", String(guesses[place] / Math.max(...guesses, 1)));
       if (!closed) return;
+      tile.classList.toggle("none", Math.max(share, closed.truth[place]) < LEAST);
       const [, guess, truth] = /** @type {HTMLElement[]} */ ([...tile.children]);
       for (const [bar, part] of /** @type {[HTMLElement, number][]} */ ([[guess, share], [truth, closed.truth[place]]])) {
         bar.style.setProperty("--part", String(part));
