@@ -4,8 +4,10 @@
     python -m benchmarks.engine
 
 Node runs the engine. For each checkpoint it counts sentences that are translated otherwise than in
-Python, and lines that have other tokens, and gives the largest difference of an effect of a head;
-then the times of one sentence, with and without WebAssembly. Without data, it measures the packed
+Python, and lines that have other tokens, and gives the largest difference of an effect of a head.
+On the first `--explained` sentences it compares what each layer would predict, what adds up to the
+lead of one word over another, and the hypotheses of the search. Then come the times of one
+sentence, with and without WebAssembly. Without data, it measures the packed
 page in Chromium: what a person waits for, each time with its limit, and memory.
 """
 
@@ -21,6 +23,8 @@ from benchmarks._live_page import measured
 from benchmarks._measure import parser, report, write
 from model.checkpoints.checkpoint import language_pair
 from model.checkpoints.shipped import CHECKPOINTS
+from model.contrast.logit_terms import logit_terms
+from model.contrast.pairs import least_certain, next_likeliest, pair_of
 from model.explain.head_ablation import effects_of
 from model.translate.translator import Translator, load
 from tests.kit.engine import ids_of, in_node, run, weights_of
@@ -68,6 +72,48 @@ def largest_difference(translator: Translator, folder: Path, lines: list[str]) -
     )
 
 
+def explained(translator: Translator, folder: Path, lines: list[str]) -> dict[str, Any]:
+    """What differs of the layers' predictions, of the terms of two words, and of searches."""
+    lens_apart = terms_apart = 0.0
+    other_searches = 0
+    for line in lines:
+        decoding = translator.decode(line)
+        trace = translator.trace_of(decoding.translation)
+        place = least_certain(trace)
+        pair = pair_of(translator, trace, place, next_likeliest(translator, trace, place))
+        ids = [*trace.predictions.ids]
+        asked = {"step": pair.step, "ids": ids, "other": pair.ids[1]}
+        layers, found, tree = run(
+            folder,
+            ("lens", [line, {"ids": ids}]),
+            ("terms", [line, asked]),
+            ("tree", [line, {"most": 0}]),
+        )
+        lens, terms = translator.logit_lens(trace), logit_terms(translator, trace, pair)
+        own = np.array([each["logProbs"] for each in layers])
+        lens_apart = max(lens_apart, float(np.abs(own - lens.log_probs).max()))
+        heads = zip(
+            (*found["decoder"], *found["cross"]),
+            (*terms.decoder.values(), *terms.cross.values()),
+            strict=True,
+        )
+        parts = [np.abs(np.array(one) - other).max() for one, other in heads]
+        parts += [
+            abs(found[name] - getattr(terms, name))
+            for name in ("difference", "embedding", "biases")
+        ]
+        parts.append(np.abs(np.array(found["feedForward"]) - terms.feed_forward).max())
+        terms_apart = max(terms_apart, float(max(parts)))
+        held = [(each["parent"], each["id"], each["fate"], each["rank"]) for each in tree["nodes"]]
+        other_searches += held != [(n.parent, n.token_id, n.fate, n.rank) for n in decoding.nodes]
+    return {
+        "explained": len(lines),
+        "lens_difference": lens_apart,
+        "terms_difference": terms_apart,
+        "other_searches": other_searches,
+    }
+
+
 def compared(name: str, arguments: argparse.Namespace) -> dict[str, Any]:
     """What differs between the two engines of a checkpoint."""
     folder, translator = CHECKPOINTS / name, load(name, device="cpu")
@@ -87,6 +133,7 @@ def compared(name: str, arguments: argparse.Namespace) -> dict[str, Any]:
         "sentences": len(lines),
         "other_translations": len(others),
         "effect_difference": largest_difference(translator, folder, lines[:EFFECTS]),
+        **explained(translator, folder, lines[: arguments.explained]),
     }
 
 
@@ -119,6 +166,7 @@ def main() -> None:
     options.add_argument("--data", type=Path, help="English, tab, German a line")
     options.add_argument("--lines", type=Path, help="lines for tokens (default: those of --data)")
     options.add_argument("--sentences", type=int, default=1000, help="to translate (default 1000)")
+    options.add_argument("--explained", type=int, default=200, help="to explain (default 200)")
     trained = ["en-de", "en-de-learned", "en-de-childhood", "en-de-cheating", "en-fr", "de-en"]
     options.add_argument("--checkpoint", nargs="+", default=trained)
     arguments = options.parse_args()

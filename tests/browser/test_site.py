@@ -236,6 +236,9 @@ def test_a_phone_that_follows_has_no_model_until_its_owner_asks(
     show("decoding", "c d e", at="2")
     expect(phone.locator("#translation")).to_have_text(model.translate("c d e").text)
     expect(phone.locator("#view .decoding-steps")).to_contain_text("Step 2", timeout=SECONDS)
+    # Nor does a picture that the speaker's server has not found make a whole hall load a model.
+    show("decoding", "c d e", section="layers")
+    expect(phone.locator("#status")).to_have_text(words()["en"]["tap_for_model"], timeout=SECONDS)
     fetched = [url for url in asked if "/model/" in url and "/card." not in url]
     assert not fetched, "nobody asked for more than is on stage"
     assert not any("worker" in url or url.endswith("sw.js") for url in asked)

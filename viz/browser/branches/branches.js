@@ -88,7 +88,7 @@ class Branches {
     const path = this.tree.path(place).map((each) => nodes[each]);
     const [last, looked] = [nodes[place], this.tree.looked(place)];
     this.words.textContent = last.words.join("; ");
-    this.target.replaceChildren(...grouped(path, (token) => (token === last ? now(token, "now") : plain(token))));
+    this.target.replaceChildren(...grouped(path, (token) => (token === last ? now(token, tr("now")) : plain(token))));
     this.about.textContent = cross
       ? tr("{name}, while “{token}” was written", { name: cross.name, token: last.text })
       : tr("This tree is too large to show attention; shorten the sentence or make the beam narrower.");
