@@ -85,6 +85,8 @@ def test_what_two_words_depend_on_is_said_by_head_and_as_a_sum(page: Page, site:
     opened(page, site, "effects/?token=2")
     page.get_by_role("button", name=words()["en"]["why_not"]).click()
     page.wait_for_url(f"**instead={other}*")
+    # The controls are made anew, and with them the button.
+    page.get_by_label(words()["en"]["against"], exact=True).wait_for(timeout=SECONDS)
     page.get_by_role("button", name=words()["en"]["sum"]).click()
     total = page.locator(".terms li").last
     expect(total).to_contain_text(f"{terms.difference:+.2f}", timeout=SECONDS)
