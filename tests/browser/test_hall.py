@@ -5,7 +5,7 @@ from collections.abc import Callable
 from urllib.parse import parse_qsl, urlsplit
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, ViewportSize, expect
 
 from model.explain.reading import read
 from model.translate.translator import Translator
@@ -16,7 +16,7 @@ from viz.shell import share_panel
 from viz.site.page import words
 
 SENTENCE = "The cat sat on the mat."
-PHONE = {"width": 390, "height": 844}
+PHONE: ViewportSize = {"width": 390, "height": 844}
 LEAST = 44
 """CSS pixels of what a finger taps."""
 

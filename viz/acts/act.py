@@ -25,7 +25,7 @@ from viz.save.picture import Picture
 
 HTML = '<div class="headscope act" aria-busy="true"></div>'
 
-SECONDS = 10.0
+SECONDS = 10
 """For how long an act plays."""
 
 MOST_LETTERS = 90

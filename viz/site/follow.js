@@ -10,6 +10,8 @@ const CODE = /^[0-9a-f]{16}$/;
 const MILLISECONDS = 2000;
 // Without a speaker there, or a network; not all of a hall at the same moment.
 const LATER = 4000;
+// A server that says nothing for so long is not heard any more: its machine slept, or the network changed.
+const SILENT = 40_000;
 // What a person does to go their own way; scrolling is not among it.
 const OWN_WAY = ["click", "input", "keydown"];
 
@@ -42,6 +44,7 @@ export class Follower {
     const own = (/** @type {Event} */ event) => event.isTrusted && event.target !== this.button && !this.guess.root.contains(/** @type {Node} */ (event.target));
     for (const type of OWN_WAY) document.addEventListener(type, (event) => own(event) && this.turn(false), { capture: true });
     document.addEventListener("visibilitychange", () => this.ask());
+    window.addEventListener("online", () => this.ask());
     this.turn(true);
   }
 
@@ -62,8 +65,11 @@ export class Follower {
   async ask() {
     clearTimeout(this.waiting);
     this.asking?.abort();
+    this.asking = undefined;
     if (!this.follows || document.hidden) return;
-    const { signal } = (this.asking = new AbortController());
+    const asking = (this.asking = new AbortController());
+    const { signal } = asking;
+    const silent = setTimeout(() => asking.abort(), SILENT);
     let pause = LATER * (0.75 + Math.random() / 2);
     try {
       const address = new URL(this.address);
@@ -79,7 +85,9 @@ export class Follower {
     } catch {
       // Without a network the page goes on as it is.
     }
-    if (signal.aborted) return;
+    clearTimeout(silent);
+    // Whoever asked anew ended this question.
+    if (this.asking !== asking) return;
     this.waiting = setTimeout(() => this.ask(), pause);
   }
 
