@@ -40,6 +40,8 @@ FINE_CODE = "This long link makes a dense code: phones in the back row may have 
 ON_PHONE = "Let the phone run the model"
 PHONE_NOTE = "The phone loads the model once, and then works without a server."
 
+FOLLOWED_NOTE = "The phone loads the model once its owner asks something of their own."
+
 FOLLOW = "Let phones follow what I show"
 FOLLOW_HELP = (
     "Phones that open this link turn to what you show, until their owner taps something else. "
@@ -79,9 +81,9 @@ def show_share() -> None:
         ):
             base = share.site_of(base, page)
             _, query = speaker_view.site_view()
-            notes.append(PHONE_NOTE)
-            if not os.environ.get(share.SITE_VARIABLE):
-                query |= _followed()
+            followed = {} if os.environ.get(share.SITE_VARIABLE) else _followed()
+            query |= followed
+            notes.append(FOLLOWED_NOTE if followed else PHONE_NOTE)
         link = share.link(base, query)
         if address.now(CHECKPOINT) == DROPPED:
             notes.insert(0, NOT_THEIRS)

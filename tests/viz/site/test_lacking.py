@@ -13,6 +13,7 @@ import viz.decoding.view as decoding
 import viz.effects.view as effects
 import viz.heads.view as heads
 import viz.masks.view as masks
+import viz.model_page.view as model
 import viz.positions.view as positions
 from tests.kit.engine import in_node
 from viz.registry.pages import VIEWS
@@ -21,6 +22,7 @@ from viz.site.keys import known_keys
 DOCS = Path(__file__).parents[3] / "docs" / "figures.md"
 
 PARTS = {
+    ("model", "act"): model.ACTS,
     ("heads", "below"): heads.SECTIONS,
     ("effects", "show"): {**effects.MAPS, **effects.AGAINST},
     ("compare", "versus"): compare.VERSUS,
@@ -64,4 +66,4 @@ def test_the_table_names_what_the_site_refuses_and_nothing_else() -> None:
 
 def test_every_part_of_every_page_is_asked_for() -> None:
     """A page that is new, or has its parts elsewhere, is entered in PARTS or has no parts."""
-    assert VIEWS.keys() - {page for page, _ in PARTS} == {"model", "about"}
+    assert VIEWS.keys() - {page for page, _ in PARTS} == {"about"}
