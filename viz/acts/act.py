@@ -16,7 +16,7 @@ from model.trace.trace import Trace
 from viz.browser.envelope import seal, steps_of
 from viz.browser.files import joined
 from viz.draw import themes
-from viz.draw.labels import axis_texts, visible
+from viz.draw.labels import visible
 from viz.draw.word_diff import word_diff
 from viz.model_page.view import ACTS
 from viz.save.document import document
@@ -69,6 +69,7 @@ class Curve:
         below: what holds below zero.
         values: (frame,).
         others: (set, frame).
+        names: of the line, and of the others.
     """
 
     up: str
@@ -267,8 +268,3 @@ def _shortened(written: Written) -> list[list[str]]:
         pieces.append([shown, mark])
         room -= len(shown)
     return pieces
-
-
-def texts_of(trace: Trace) -> tuple[str, ...]:
-    """The source tokens of a trace as they stand below a picture."""
-    return tuple(axis_texts(trace.source))

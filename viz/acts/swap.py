@@ -15,7 +15,7 @@ from model.trace.provenance import Provenance
 from model.trace.token_runs import runs
 from viz.acts.act import Act, Frame, States, changed, plain
 from viz.draw.labels import axis_texts
-from viz.draw.style import percent
+from viz.draw.style import number_change, percent
 from viz.effects.contrasted import quoted
 
 MOST_TRIED = 4
@@ -60,50 +60,50 @@ def _shares(trace: CausalTrace) -> np.ndarray:
     return trace.probabilities("encoder", trace.telling)
 
 
-def swapped(trace: CausalTrace, runs_: Patched, row: int, d_model: int, known: Provenance) -> Act:
+def swapped(trace: CausalTrace, patched: Patched, row: int, d_model: int, known: Provenance) -> Act:
     """The act.
 
     Args:
         trace: of the encoder's stages.
-        runs_: the first sentence's run with the state in it.
+        patched: the first sentence's run with the state in it.
         row: the stage whose state crosses over, from the embedding at 0.
         d_model: the numbers of a state.
     """
     token = crossing(trace, row)
-    there = dict(runs_.pairs)[token]
-    first, second = axis_texts(runs_.source), axis_texts(runs_.other_source)
+    there = dict(patched.pairs)[token]
+    first, second = axis_texts(patched.source), axis_texts(patched.other_source)
     shares = _shares(trace)
     told = trace.telling
     word = quoted(axis_texts(trace.predictions)[told])
     before = float(np.exp(trace.log_probs[told]))
-    arrives = runs_.patched_text == runs_.other_text
+    arrives = patched.patched_text == patched.other_text
     stages = ("Embedding", *(f"Layer {layer}" for layer in range(len(shares) - 1)))
     where = "the embedding" if row == 0 else f"encoder layer {row - 1}"
     one, other = quoted(first[token]), quoted(second[there])
     came = (
         "All else is the first sentence’s, and the translation is the second’s."
         if arrives
-        else f"{word} rises from {percent(before)} to {percent(float(shares[row, token]))}."
+        else f"{word} {number_change(before, float(shares[row, token]), percent)}."
     )
     frames = (
-        Frame("One sentence", plain(runs_.text), f"“{runs_.sentence}”"),
+        Frame("One sentence", plain(patched.text), f"“{patched.sentence}”"),
         Frame(
             "Another",
-            changed(runs_.text, runs_.other_text),
-            f"“{runs_.other}” {_differing(runs_)}",
+            changed(patched.text, patched.other_text),
+            f"“{patched.other}” {_differing(patched)}",
             stage=1,
         ),
         Frame(
             "One state crosses",
-            plain(runs_.text),
+            plain(patched.text),
             f"The first sentence once more; but after {where}, the {d_model:,} numbers of {one} "
             f"are those of {other} in the second.",
             stage=2,
         ),
-        Frame("What it writes", changed(runs_.text, runs_.patched_text), came, stage=2),
+        Frame("What it writes", changed(patched.text, patched.patched_text), came, stage=2),
         Frame(
             "Any other state",
-            changed(runs_.text, runs_.patched_text),
+            changed(patched.text, patched.patched_text),
             f"How likely {word} becomes if this one state crosses instead: "
             f"{percent(before)} without any.",
             stage=3,
@@ -113,15 +113,15 @@ def swapped(trace: CausalTrace, runs_: Patched, row: int, d_model: int, known: P
         act="swap",
         caption="Every square is the state of a token after a layer of the encoder, lowest first. "
         "One of the second sentence stands in for one of the first.",
-        read=runs_.sentence,
+        read=patched.sentence,
         frames=frames,
         states=States(stages, tuple(first), tuple(second), (row, token, there), shares),
         known=known,
     )
 
 
-def _differing(runs_: Patched) -> str:
-    old, new = (text.split() for text in (runs_.sentence, runs_.other))
+def _differing(patched: Patched) -> str:
+    old, new = (text.split() for text in (patched.sentence, patched.other))
     count = sum(
         max(before.stop - before.start, after.stop - after.start)
         for same, before, after in runs(old, new)
