@@ -35,7 +35,14 @@ SEARCH = {
 }
 
 MOVED = {
-    "model": {"moment": "3", "play": "1", "place": "cross.0.5", "walk": "2", "kiosk": "1"},
+    "model": {
+        "moment": "3",
+        "play": "1",
+        "place": "cross.0.5",
+        "walk": "2",
+        "kiosk": "1",
+        "act": "swap",
+    },
     "heads": {
         "attention": "encoder",
         "layer": "1",
