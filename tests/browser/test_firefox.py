@@ -104,7 +104,7 @@ def test_firefox_shows_the_file_and_keeps_the_site(tmp_path: Path) -> None:
         forced = Settings("sampling").search((ids,))
         drawn = "\n".join(each.text for each in toy.candidates(SENTENCE, search=forced))
         # The search's own finds stand there until then.
-        found = '[...document.querySelectorAll(".found li > span")]'
+        found = '[...document.querySelectorAll(".found li > button")]'
         listed = f'{found}.map((each) => each.textContent).join("\\n")'
         page.evaluate(f"until(() => {listed} === {json.dumps(drawn)})")
         page.call("go", SAYS["page_effects"])

@@ -26,8 +26,9 @@ const others = new Map();
 
 export class ComparePage extends SitePage {
   static honours = {
-    ...showing("other", "other_model", "pair_head", "against", "how", ...Object.keys(LIMITS)),
+    ...showing("other", "pair_head", "against", "how", ...Object.keys(LIMITS)),
     versus: (/** @type {string} */ versus) => versus !== "model" || site().models.length > 1,
+    other_model: (/** @type {string} */ name) => site().models.some((each) => each.name === name),
     shown: (/** @type {string} */ shown) => shown === "heads",
   };
   static beside = ["traced", "off", "taken", "mask"];
