@@ -18,7 +18,7 @@ from viz.site.page import words
 SENTENCE = "The cat sat on the mat."
 PHONE: ViewportSize = {"width": 390, "height": 844}
 LEAST = 44
-"""CSS pixels of what a finger taps."""
+"""The least size of what a finger taps, in CSS pixels."""
 
 Visitor = Callable[..., HeadsPage]
 EN = words()["en"]

@@ -377,6 +377,7 @@ def asked_for(page: str, key: str) -> tuple[dict[str, str], str]:
         searches = {"versus": "search"} if key in ("against", *SEARCH_KEYS) else {"other": "b c a"}
         of_pair = {"versus": "search", "other": "b a c d", "shown": "layers", "traced": "1"}
         of_pair |= {"pair_head": "cross.0.1", "patched": "cross.0.1", "other_model": "en-xx"}
+        of_pair |= {"against": "search-2-60-100-0-100-1-4"}
         return searches | beside.get(key, {}), (values | of_pair)[key]
     return beside.get(key, {}), values[key]
 
@@ -419,9 +420,6 @@ def test_each_key_of_a_link_is_honoured_or_named(opened: Opened, text: str) -> N
         for each in (*view.parameters, *(SHARED if view.asks else ()), *AROUND):
             if each.name == "kiosk":
                 # It begins after a while: test_site.py tells how.
-                continue
-            if name == "compare" and each.name in ("against", *SEARCH_KEYS):
-                # Whatever the search, a toy writes the same: test_site_pages.py compares searches.
                 continue
             beside, value = asked_for(name, each.name)
             before, said, _ = shown(name, beside)
@@ -515,6 +513,7 @@ def test_a_scene_at_home_is_the_scene_of_the_stage_or_says_that_it_needs_the_app
         ("effects", "show=sum"): (),
         ("masks", f"part=change&batch=&masked=cross&edit={mask}"): (masked,),
         ("positions", "topic=table"): (),
+        ("positions", "topic=without"): (),
         ("positions", "topic=shuffle"): (),
         ("positions", "topic=shuffle&shuffled=1.2.0.3.4.5"): (ordered, bare),
     }

@@ -201,7 +201,7 @@ class Act(Picture):
 
 
 def changed(before: str, after: str) -> Written:
-    """A text whose words that another one lacks are marked as new."""
+    """A text in which the words that another one lacks are marked as new."""
     pieces = [
         (text, "new" if change == "added" else "")
         for change, text in word_diff(before, after)
@@ -213,9 +213,9 @@ def changed(before: str, after: str) -> Written:
     )
 
 
-def split(written: Written) -> Written:
-    """The same text word by word."""
-    return tuple((word, mark) for text, mark in written for word in text.split())
+def n_changed(before: str, after: str) -> int:
+    """How many words of a text another one lacks."""
+    return sum(len(text.split()) for text, mark in changed(before, after) if mark)
 
 
 def plain(text: str) -> Written:

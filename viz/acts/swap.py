@@ -12,8 +12,7 @@ import numpy as np
 
 from model.patching.results import CausalTrace, Patched
 from model.trace.provenance import Provenance
-from model.trace.token_runs import runs
-from viz.acts.act import Act, Frame, States, changed, plain
+from viz.acts.act import Act, Frame, States, changed, n_changed, plain
 from viz.draw.labels import axis_texts
 from viz.draw.style import number_change, percent
 from viz.effects.contrasted import quoted
@@ -35,7 +34,7 @@ def _swaps() -> Mapping[str, Mapping[str, str]]:
 
 
 def neighbours(sentence: str, language: str) -> Iterator[str]:
-    """Sentences that differ from one in a word, whose place another word of its kind takes.
+    """Sentences in which one word is replaced by another of its kind.
 
     Args:
         language: its code, such as "en"; of a language without a list, there are none.
@@ -121,10 +120,5 @@ def swapped(trace: CausalTrace, patched: Patched, row: int, d_model: int, known:
 
 
 def _differing(patched: Patched) -> str:
-    old, new = (text.split() for text in (patched.sentence, patched.other))
-    count = sum(
-        max(before.stop - before.start, after.stop - after.start)
-        for same, before, after in runs(old, new)
-        if not same
-    )
+    count = n_changed(patched.sentence, patched.other)
     return "differs in one word." if count == 1 else f"differs in {count} words."

@@ -26,7 +26,7 @@ def hall_question(
     key: str,
     on_press: Callable[[], None],
 ) -> None:
-    """Mount the button, and the question if one stands.
+    """Mount the button, and the question if one is open or was closed.
 
     Args:
         about: what can be asked, "key" or "word"; None for nothing.

@@ -8,7 +8,7 @@ from model.checkpoints.checkpoint import language_pair, snapshots
 from model.contrast.results import HeadSet
 from model.patching.causal_trace import streams, traced
 from model.patching.results import CausalTrace, Patched
-from viz.acts.act import Act, changed, split
+from viz.acts.act import Act, n_changed
 from viz.acts.grow import grown
 from viz.acts.minds import RANDOM_ORDERS, close_words, divided, strongest_first
 from viz.acts.swap import MOST_TRIED, crossing, neighbours, swapped
@@ -54,15 +54,14 @@ def grower_of(question: OfModel) -> OfModel | None:
     """The question to a model that kept its training: the same one, or one of its languages."""
     pair = language_pair(question.folder.name)
     for folder in (question.folder, *checkpoints().values()):
-        if len(snapshots(folder)) > 1 and (
-            folder == question.folder or (pair[0] and language_pair(folder.name) == pair)
-        ):
+        is_alike = folder == question.folder or (pair[0] and language_pair(folder.name) == pair)
+        if is_alike and len(snapshots(folder)) > 1:
             return OfModel(folder, question.sentence)
     return None
 
 
 def show_act(question: OfModel, name: str) -> None:
-    """One act in the place of the model, with ways to the others and back."""
+    """One act instead of the model, with buttons for the others and for the way back."""
     if not stage.is_on():
         _show_ways(question, name)
     try:
@@ -152,12 +151,12 @@ def _swap(question: OfModel) -> Act:
         if arrives:
             break
     if made is None:
-        raise NoAct("No sentence was found that differs in one word and is translated otherwise.")
+        raise NoAct("No sentence was found that differs in one word and has another translation.")
     return made
 
 
 def _others(question: OfModel) -> list[tuple[str, str]]:
-    """Pairs that differ in a word and are translated otherwise; those that differ most first.
+    """Pairs that differ in one word and in their translations, the most different first.
 
     Where the visitor's sentence has none, pairs that come with the model.
     """
@@ -167,7 +166,7 @@ def _others(question: OfModel) -> list[tuple[str, str]]:
             session.ask(translate(question.version, each)).translation.text
             for each in (first, second)
         )
-        return sum(mark == "new" for _, mark in split(changed(one, other)))
+        return n_changed(one, other)
 
     source = language_pair(question.folder.name)[0] or "en"
     own = [(question.sentence, each) for each in neighbours(question.sentence, source)]

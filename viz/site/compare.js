@@ -4,7 +4,7 @@ import constants from "../draw/constants.json" with { type: "json" };
 import { element } from "../browser/canvas/dom.js";
 import { percent } from "../browser/canvas/numbers.js";
 import { PairedRuns, packedPair, wordChanges } from "../browser/live/paired.js";
-import { searchOf } from "./decoding.js";
+import { searchOf, settingText } from "./decoding.js";
 import { FileError, cardOf, site, startedEngine } from "./files.js";
 import { tracing } from "./followed.js";
 import { modelName } from "./frame.js";
@@ -19,6 +19,7 @@ import { say } from "./words.js";
 const LIMITS = constants.SEARCHES;
 const VERSUS = ["sentence", "model", "search"];
 const BEAMS = [1, 2, 4, 8];
+const OF_SAMPLES = ["samples", "temperature", "top_k", "top_p", "penalty"];
 // The field is as wide as its sentence, up to so many letters.
 const MOST_OF_OTHER = 40;
 /** Engines of second models, which are kept. @type {Map<string, Promise<EngineClient>>} */
@@ -124,10 +125,10 @@ export class ComparePage extends SitePage {
       return [[talk.card.name, name].map(modelName), [await talk.trace(), second]];
     }
     if (versus === "search") {
-      const searches = this.searches.map(({ how, numbers }) => searchOf(how, numbers));
+      const { searches } = this;
       const traces = [];
-      for (const { search } of searches) traces.push(await talk.trace({ search }));
-      return [this.searches.map(({ how, numbers }) => (how === "sampling" ? say("sampling") : `${say("beam")} ${numbers.beam}`)), traces];
+      for (const { how, numbers } of searches) traces.push(await talk.trace({ search: searchOf(how, numbers).search }));
+      return [searches.map(nameOfSearch), traces];
     }
     const { other } = this;
     /** @type {EngineTrace | null} */
@@ -166,4 +167,14 @@ export class ComparePage extends SitePage {
     }
     this.control(this.controls, this.tabs(say("view"), "versus", tabs, versus), ...controls);
   }
+}
+
+/** What a search is called: its way, and every number of it that is not the usual one.
+ * @type {(search: { how: string, numbers: Record<string, number> }) => string} */
+function nameOfSearch({ how, numbers }) {
+  const samples = how === "sampling";
+  const isUnusual = (/** @type {string} */ name) => numbers[name] !== LIMITS[name][1];
+  const unusual = (samples ? OF_SAMPLES : ["penalty"]).filter(isUnusual).map((name) => `${say(name)} ${settingText(name, numbers[name])}`);
+  if (samples && isUnusual("seed")) unusual.unshift(`${say("seed")} ${numbers.seed}`);
+  return [samples ? say("sampling") : `${say("beam")} ${numbers.beam}`, ...unusual].join(", ");
 }

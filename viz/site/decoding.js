@@ -221,8 +221,8 @@ export class DecodingPage extends SitePage {
   menus(off, attended) {
     const { settings, samples, talk, query } = this;
     const setting = (/** @type {string} */ name) => {
-      const shown = (/** @type {number} */ value) => (name === "top_k" && !value ? say("all") : signed(HUNDREDTHS.includes(name) ? value / 100 : value));
-      return this.menu(say(name), name, withChosen(IN_MENUS[name], settings[name]).map((value) => /** @type {[string, string]} */ ([String(value), shown(value)])), String(settings[name]));
+      const values = withChosen(IN_MENUS[name], settings[name]).map((value) => /** @type {[string, string]} */ ([String(value), settingText(name, value)]));
+      return this.menu(say(name), name, values, String(settings[name]));
     };
     const ways = this.menu(say("search"), "how", [["", say("beam_search")], ["sampling", say("sampling")]], samples ? "sampling" : "");
     const names = samples ? ["samples", "temperature", "top_k", "top_p", "penalty"] : ["beam", "penalty"];
@@ -269,6 +269,12 @@ export class DecodingPage extends SitePage {
     menu.querySelector("select")?.append(...groups.values());
     return menu;
   }
+}
+
+/** A number of a search as it is written. @type {(name: string, value: number) => string} */
+export function settingText(name, value) {
+  if (name === "top_k" && !value) return say("all");
+  return signed(HUNDREDTHS.includes(name) ? value / 100 : value);
 }
 
 /** A search as the engine takes it, of its way and the numbers of an address, and whether it is the paper's.

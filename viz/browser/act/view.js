@@ -43,9 +43,9 @@ export class ActView {
     this.play.addEventListener("click", () => this._toggle());
     this.slider = element("input", "slider", { type: "range", min: "0", step: "1", "aria-label": tr("Step") });
     this.slider.addEventListener("input", () => this._rest(Number(this.slider.value)));
-    this.name = element("span", "name");
+    this.place = element("span", "place");
     this.says = element("p", "says", { "aria-live": "polite" });
-    const controls = element("div", "controls", {}, this.play, this.slider, this.name);
+    const controls = element("div", "controls", {}, this.play, this.slider, this.place);
     root.replaceChildren(this.read, this.written, this.canvas, this.says, controls);
     this.onKey = (/** @type {KeyboardEvent} */ event) => this._key(event);
     // Ahead of the stage, which uses arrow keys too.
@@ -179,7 +179,7 @@ export class ActView {
       this.said = at;
       this.written.replaceChildren(...frames[at].written.map(([text, mark]) => element("span", mark, {}, text)));
       this.says.textContent = frames[at].said;
-      this.name.textContent = frames[at].name;
+      this.place.textContent = frames[at].name;
       this.slider.value = String(at);
       this.slider.setAttribute("aria-valuetext", frames[at].name);
     }
@@ -187,7 +187,7 @@ export class ActView {
     if (this.play.title !== label) {
       this.play.title = label;
       this.play.setAttribute("aria-label", label);
-      this.play.classList.toggle("playing", this.began !== null);
+      this.root.classList.toggle("playing", this.began !== null);
     }
     const width = this.root.clientWidth;
     if (!width) return;
