@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from model.rules.terms import PLACES, WHOSE, is_term
+from model.rules.terms import KEY_SETS, WHOSE, is_term
 
 LONGEST = 25
 """Words of a sentence."""
@@ -41,7 +41,7 @@ class Terms:
         for name, strength in zip(self.names, self.strengths, strict=True):
             place, _, whose = name.partition("@")
             if sign * strength > 0:
-                places.setdefault(PLACES[place].text, []).append(whose)
+                places.setdefault(KEY_SETS[place].text, []).append(whose)
         return places
 
     @property

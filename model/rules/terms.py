@@ -59,7 +59,7 @@ class TermRows:
     def of(self, name: str) -> Cells:
         """What a term gives each key of each row, (query, key)."""
         place, _, whose = name.partition("@")
-        cells = self.kept(place, lambda: PLACES[place].cells(self))
+        cells = self.kept(place, lambda: KEY_SETS[place].cells(self))
         return cells * self._row(whose)[:, None] if whose else cells
 
     def key_is(self, name: str) -> Values:
@@ -102,8 +102,8 @@ class TermRows:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """A place that a head may look at.
+class KeySet:
+    """Keys that a head may look at, each as far as it counts.
 
     Attributes:
         text: after "looks at".
@@ -264,77 +264,77 @@ _NOUNS = {
     "conjunction": "conjunction",
 }
 
-PLACES: Mapping[str, Place] = MappingProxyType(
+KEY_SETS: Mapping[str, KeySet] = MappingProxyType(
     {
-        "previous": Place("the previous token", SELF, _offset(-1)),
-        "same": Place("its own token", SELF, _offset(0)),
-        "next": Place("the next token", ENCODER, _offset(1)),
-        "two_before": Place("two tokens back", SELF, _offset(-2)),
-        "two_after": Place("two tokens ahead", ENCODER, _offset(2)),
-        "three_before": Place("three tokens back", SELF, _offset(-3)),
-        "three_after": Place("three tokens ahead", ENCODER, _offset(3)),
-        "just_before": Place("the tokens just before", SELF, _nearby(-1)),
-        "just_after": Place("the tokens just after", ENCODER, _nearby(1)),
-        "earlier": Place("earlier tokens", ENCODER, lambda rows: (rows.away < 0).astype(float)),
-        "far": Place("distant tokens", SELF, lambda rows: np.minimum(np.abs(rows.away), 16) / 8),
-        "first": Place("the first token", EVERY, _position(0)),
-        "second": Place("the second token", EVERY, _position(1)),
-        "last": Place("the sentence end", FULL, _rule("last")),
-        "again": Place("repetitions of its token", SELF, _rule("again")),
-        "after_again": Place(
+        "previous": KeySet("the previous token", SELF, _offset(-1)),
+        "same": KeySet("its own token", SELF, _offset(0)),
+        "next": KeySet("the next token", ENCODER, _offset(1)),
+        "two_before": KeySet("two tokens back", SELF, _offset(-2)),
+        "two_after": KeySet("two tokens ahead", ENCODER, _offset(2)),
+        "three_before": KeySet("three tokens back", SELF, _offset(-3)),
+        "three_after": KeySet("three tokens ahead", ENCODER, _offset(3)),
+        "just_before": KeySet("the tokens just before", SELF, _nearby(-1)),
+        "just_after": KeySet("the tokens just after", ENCODER, _nearby(1)),
+        "earlier": KeySet("earlier tokens", ENCODER, lambda rows: (rows.away < 0).astype(float)),
+        "far": KeySet("distant tokens", SELF, lambda rows: np.minimum(np.abs(rows.away), 16) / 8),
+        "first": KeySet("the first token", EVERY, _position(0)),
+        "second": KeySet("the second token", EVERY, _position(1)),
+        "last": KeySet("the sentence end", FULL, _rule("last")),
+        "again": KeySet("repetitions of its token", SELF, _rule("again")),
+        "after_again": KeySet(
             "what follows other copies of its token",
             SELF,
             lambda rows: _beside(rows.of("again"), 1),
         ),
-        "own_word": Place("other pieces of its word", SELF, _rule("own_word")),
-        "clause": Place("its own clause", SELF, _clause),
-        **{name: Place(text, EVERY, _class(name)) for name, text in CLASSES.items()},
-        "first content": Place("the first content word", FULL, _extreme("content", True)),
-        "last content": Place("the last content word", FULL, _extreme("content", False)),
+        "own_word": KeySet("other pieces of its word", SELF, _rule("own_word")),
+        "clause": KeySet("its own clause", SELF, _clause),
+        **{name: KeySet(text, EVERY, _class(name)) for name, text in CLASSES.items()},
+        "first content": KeySet("the first content word", FULL, _extreme("content", True)),
+        "last content": KeySet("the last content word", FULL, _extreme("content", False)),
         **{
-            f"{AFTER}{name}": Place(f"tokens after {CLASSES[name]}", EVERY, _following(name))
+            f"{AFTER}{name}": KeySet(f"tokens after {CLASSES[name]}", EVERY, _following(name))
             for name in _SHIFTED
         },
         **{
-            f"{name} before": Place(f"the last {text} before it", SELF, _nearest(name, -1))
+            f"{name} before": KeySet(f"the last {text} before it", SELF, _nearest(name, -1))
             for name, text in _NOUNS.items()
         },
         **{
-            f"{name} next": Place(f"the next {text}", ENCODER, _nearest(name, 1))
+            f"{name} next": KeySet(f"the next {text}", ENCODER, _nearest(name, 1))
             for name, text in _NOUNS.items()
         },
-        "mirrored_in_text": Place("the position mirrored in its text", SELF, _mirrored_in_text),
-        "mirrored": Place("the position mirrored in the source", CROSS, _mirrored),
-        "abreast": Place("the same position in the source", CROSS, _offset(0)),
-        "abreast_next": Place("one position further in the source", CROSS, _offset(1)),
-        "copied": Place("copies of the token read", CROSS, _copied),
-        "current": Place("the word just translated", CROSS, _current(0)),
-        "before_current": Place("what precedes the word just translated", CROSS, _current(-1)),
-        "after_current": Place("what follows the word just translated", CROSS, _current(1)),
+        "mirrored_in_text": KeySet("the position mirrored in its text", SELF, _mirrored_in_text),
+        "mirrored": KeySet("the position mirrored in the source", CROSS, _mirrored),
+        "abreast": KeySet("the same position in the source", CROSS, _offset(0)),
+        "abreast_next": KeySet("one position further in the source", CROSS, _offset(1)),
+        "copied": KeySet("copies of the token read", CROSS, _copied),
+        "current": KeySet("the word just translated", CROSS, _current(0)),
+        "before_current": KeySet("what precedes the word just translated", CROSS, _current(-1)),
+        "after_current": KeySet("what follows the word just translated", CROSS, _current(1)),
         **{
-            f"{name} after_current": Place(
+            f"{name} after_current": KeySet(
                 f"the next {_NOUNS[name]} after the word just translated",
                 CROSS,
                 _after_current(name),
             )
             for name in ("content", "function", "punctuation", "auxiliary")
         },
-        "upcoming": Place(
+        "upcoming": KeySet(
             "the likely next word to translate", CROSS, lambda r: r.progress.upcoming
         ),
-        "after_upcoming": Place(
+        "after_upcoming": KeySet(
             "what follows the likely next word",
             CROSS,
             lambda rows: _beside(rows.progress.upcoming, 1),
         ),
-        "untranslated": Place("words not yet translated", CROSS, _untranslated()),
+        "untranslated": KeySet("words not yet translated", CROSS, _untranslated()),
         **{
-            f"{name} untranslated": Place(
+            f"{name} untranslated": KeySet(
                 f"{CLASSES[name]} not yet translated", CROSS, _untranslated(name)
             )
             for name in ("content", "function", "pronoun", "auxiliary", "preposition")
         },
-        "first content untranslated": Place(
+        "first content untranslated": KeySet(
             "the first content word not yet translated", CROSS, _first_untranslated
         ),
     }
@@ -345,7 +345,7 @@ PLACES: Mapping[str, Place] = MappingProxyType(
 def is_term(name: str) -> bool:
     """Whether a name is that of a term."""
     place, at, whose = name.partition("@")
-    return place in PLACES and (not at or whose in WHOSE)
+    return place in KEY_SETS and (not at or whose in WHOSE)
 
 
 def terms_of(kind: AttentionKind, languages: tuple[str, str] | None = None) -> list[str]:
@@ -359,7 +359,7 @@ def terms_of(kind: AttentionKind, languages: tuple[str, str] | None = None) -> l
     has_rows, has_places = (each != "" for each in languages or ("?", "?"))
     places = [
         name
-        for name, place in PLACES.items()
+        for name, place in KEY_SETS.items()
         if kind in place.kinds and (has_places or not _is_listed(name))
     ]
     rows = [

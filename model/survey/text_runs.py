@@ -45,7 +45,7 @@ class Running(TypedDict, total=False):
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
+class _Batch:
     """Some items for another process, with the folders of the models."""
 
     ask: Ask
@@ -89,7 +89,7 @@ def asked(
         key = hashlib.sha256(repr([exactly(ask), some, known]).encode()).hexdigest()[:24]
         file = f"{name}-{first:06}-{key}.json"
         here = partial(_answered, ask, some, models)
-        tasks[file] = here if is_here else _Part(ask, some, tuple(map(str, folders)))
+        tasks[file] = here if is_here else _Batch(ask, some, tuple(map(str, folders)))
         sizes.append(len(some))
     with TemporaryDirectory() as passing:
         folder = Path(how.get("keep") or passing)

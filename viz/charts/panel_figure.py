@@ -16,7 +16,7 @@ from viz.charts.panel_plan import (
     LEAST_CELL,
     NUMBERED_CELL,
     WIDE,
-    Place,
+    PanelPlace,
     Plan,
     lie_flat,
     plan_of,
@@ -137,7 +137,7 @@ def panels_figure(panels: Sequence[Panel], layout: Layout, *, title: str = "") -
     )
 
 
-def _axes(panel: Panel, place: Place, plan: Plan, narrow: bool) -> tuple[Axis, Axis]:
+def _axes(panel: Panel, place: PanelPlace, plan: Plan, narrow: bool) -> tuple[Axis, Axis]:
     """The axes of a panel in its place."""
     shared: dict[str, Any] = {
         "constrain": "domain",

@@ -31,7 +31,7 @@ _TITLE_LINE = 18
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class PanelPlace:
     """Where a panel lies, in pixels from the upper left corner of the plot.
 
     Attributes:
@@ -52,13 +52,13 @@ class Place:
 class Plan:
     """Where all panels lie, in a plot of so many pixels, and how large a cell is."""
 
-    places: list[Place]
+    places: list[PanelPlace]
     cell: float
     width: float
     height: float
     label_size: int
 
-    def ends(self, panel: Panel, place: Place) -> tuple[list[float], list[float]]:
+    def ends(self, panel: Panel, place: PanelPlace) -> tuple[list[float], list[float]]:
         """Where a panel lies across and up, as shares."""
         n_queries, n_keys = panel.values.shape
         right, bottom = place.left + n_keys * self.cell, place.top + n_queries * self.cell
@@ -71,7 +71,7 @@ class Plan:
 def plan_of(panels: Sequence[Panel], narrow: bool, slide: bool) -> Plan:
     """As few rows of panels as stay readable, with the largest text."""
     width, rows, cell = _rows(panels, narrow, slide)
-    places: list[Place] = []
+    places: list[PanelPlace] = []
     top = 0.0
     size = _label_size(cell)
     for row in rows:
@@ -85,7 +85,7 @@ def plan_of(panels: Sequence[Panel], narrow: bool, slide: bool) -> Plan:
         top += labels + _TITLE_LINE * max(map(len, titles)) + 4
         ends = accumulate(gap + slot + _BETWEEN for gap, slot in zip(gaps, slots, strict=True))
         places += [
-            Place(end - slot - _BETWEEN, top, labels, lines, gap > 0)
+            PanelPlace(end - slot - _BETWEEN, top, labels, lines, gap > 0)
             for end, slot, lines, gap in zip(ends, slots, titles, gaps, strict=True)
         ]
         top += max(len(panel.queries) for panel in row) * cell + _BELOW_ROW

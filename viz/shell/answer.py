@@ -45,11 +45,11 @@ WRITTEN = Kept(KEYS("written"), str)
 """The translation that is shown."""
 
 
-Place = DeltaGenerator | None
+Slot = DeltaGenerator | None
 
 
 def show_answer(
-    question: Question, steps: Sequence[int], facts: Place, *, warns: bool = True
+    question: Question, steps: Sequence[int], facts: Slot, *, warns: bool = True
 ) -> None:
     """Show what the model made of the text, and, if it warns, what there is to say against it.
 
@@ -74,7 +74,7 @@ def show_answer(
             _show_html(_own_words(trace), headline_of_trace(trace.text, trace), facts, said)
 
 
-def _show_html(output: str, words: Headline, facts: Place, *said: str) -> None:
+def _show_html(output: str, words: Headline, facts: Slot, *said: str) -> None:
     """What was written, as HTML, and in their place lines on what wrote it; nothing on a stage."""
     if facts is None:
         return
@@ -84,7 +84,7 @@ def _show_html(output: str, words: Headline, facts: Place, *said: str) -> None:
         facts.caption(escape_markdown(line))
 
 
-def _show_reading(question: OfReader, facts: Place) -> None:
+def _show_reading(question: OfReader, facts: Slot) -> None:
     answer, trace = question.timed.answer, question.trace
     stage.name(question.sentence, trace.text, ("", ""))
     if stage.is_on():
@@ -150,9 +150,7 @@ def _fills(answer: Answer) -> str:
     return "".join(lines)
 
 
-def _show_translation(
-    question: OfModel, steps: Sequence[int], facts: Place, *, warns: bool
-) -> None:
+def _show_translation(question: OfModel, steps: Sequence[int], facts: Slot, *, warns: bool) -> None:
     model = session.translator(question.checkpoint)
     timed = session.ask(question.translate)
     own = timed.translation

@@ -72,7 +72,7 @@ class Asked:
         return max(range(len(self.truth)), key=self.truth.__getitem__)
 
 
-Place = tuple[str, dict[str, str]]
+SiteView = tuple[str, dict[str, str]]
 """A page's name and its query."""
 
 
@@ -107,7 +107,7 @@ class Poll:
     """A question to a hall about what a page shows, with the guesses so far."""
 
     asked: Asked
-    place: Place
+    place: SiteView
     name: str = field(default_factory=lambda: secrets.token_hex(8))
     is_open: bool = True
     is_shown: bool = True
@@ -190,7 +190,7 @@ class _Polls:
         self.refused: Counter[str] = Counter()
         """Answers to speakers who never asked anything."""
 
-    def ask(self, code: str, asked: Asked, place: Place) -> None:
+    def ask(self, code: str, asked: Asked, place: SiteView) -> None:
         """Ask the phones that follow a code, in the place of what they were asked before."""
         with self._lock:
             self._kept[code] = Poll(asked, place)
@@ -203,7 +203,7 @@ class _Polls:
         with self._lock:
             return self._kept.get(code)
 
-    def at(self, code: str, place: Place) -> Poll | None:
+    def at(self, code: str, place: SiteView) -> Poll | None:
         """What a speaker asks about this view; a question about another one has ended."""
         poll = self.of(code)
         if poll is not None and poll.place != place:

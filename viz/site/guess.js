@@ -6,6 +6,7 @@
 import { element, part } from "../browser/canvas/dom.js";
 import { percent } from "../browser/canvas/numbers.js";
 import { storage } from "../browser/canvas/stored.js";
+import { allOf, askedFrom, contextOf, markOf } from "../browser/hall/question.js";
 import { say } from "./words.js";
 
 // Of the tab: its number, and what it chose last.
@@ -44,15 +45,12 @@ export class Guess {
     document.body.classList.toggle("guessing", Boolean(poll && !poll.closed));
     if (!poll) return;
     if (this.mine.poll !== poll.name) this.keep({ poll: poll.name, choice: null });
-    const { about, choices, context, at, head, named, closed } = poll;
-    this.asked.textContent = about === "key" ? say("guess_key", { word: context.length ? context[at] : choices[at] }) : say("guess_next");
+    const { about, choices, head, named, closed } = poll;
+    this.asked.textContent = about === "key" ? say("guess_key", { word: askedFrom(poll) }) : say("guess_next");
     const name = head ? say("head_name", { kind: say(head[0]), layer: head[1], head: head[2] }) : named;
-    const words = context.map((word, place) => element("span", place === at ? "at" : "", { dir: "auto" }, word));
-    if (about === "word") words.push(element("span", "at", {}, "…"));
-    this.about.replaceChildren(element("span", "named", {}, name), ...words);
+    this.about.replaceChildren(...contextOf(poll, name));
     const tiles = choices.map((word, choice) => {
-      const own = about === "key" && !context.length && choice === at;
-      const tile = element("button", `${own ? "own" : ""} ${closed?.best === choice ? "best" : ""}`.trim(), { type: "button", dir: "auto" }, word);
+      const tile = element("button", markOf(poll, choice), { type: "button", dir: "auto" }, word);
       tile.disabled = Boolean(closed);
       tile.addEventListener("click", () => this.choose(choice));
       return tile;
@@ -101,8 +99,7 @@ export class Guess {
 /** @param {HallPoll} poll */
 function truthOf({ about, choices, closed }) {
   const { guesses, truth, best } = /** @type {NonNullable<HallPoll["closed"]>} */ (closed);
-  const all = guesses.reduce((sum, count) => sum + count, 0);
   const values = { word: choices[best], percent: percent(truth[best]) };
   const said = about === "key" ? say("guess_most", values) : say("guess_likeliest", values);
-  return `${said} ${say("guess_right", { n: guesses[best], all })}`;
+  return `${said} ${say("guess_right", { n: guesses[best], all: allOf(guesses) })}`;
 }

@@ -7,7 +7,7 @@ import pytest
 
 from model.record.head_edits import HeadError, TermWeights
 from model.rules.phrases import EVENLY, Terms
-from model.rules.terms import PLACES, TermRows, is_term, terms_of
+from model.rules.terms import KEY_SETS, TermRows, is_term, terms_of
 from model.rules.weight_rules import Lexicon, SeenRows
 from model.rules.word_classes import CLASSES, classes_of, language_of
 from model.trace.attention_map import AttentionKind
@@ -106,7 +106,7 @@ def test_an_unknown_language_has_no_terms_for_classes_that_its_lists_would_tell(
 ) -> None:
     left = terms_of(kind, ("", ""))
     assert {"comma", "name", "punctuation@stop", "first@start"} <= {*left} < {*terms_of(kind)}
-    texts = [PLACES[name.partition("@")[0]].text for name in left]
+    texts = [KEY_SETS[name.partition("@")[0]].text for name in left]
     assert not any("content" in text or "article" in text or "pieces in" in text for text in texts)
     assert terms_of(kind, ("de", "en")) == terms_of(kind)
     assert "comma@article" in terms_of(kind, ("de", ""))
@@ -236,5 +236,5 @@ def test_one_term_is_always_short_enough() -> None:
 
 
 def test_no_two_places_have_one_text() -> None:
-    texts = [place.text for place in PLACES.values()]
+    texts = [place.text for place in KEY_SETS.values()]
     assert len(set(texts)) == len(texts)

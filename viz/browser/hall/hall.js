@@ -6,6 +6,7 @@ import { plainKey, typing } from "../canvas/keys.js";
 import { mounted } from "../canvas/mount.js";
 import { percent } from "../canvas/numbers.js";
 import { pageTheme } from "../canvas/page.js";
+import { allOf, askedFrom, contextOf, markOf } from "./question.js";
 
 const KEY = "q";
 // Between two looks at the guesses; the server is asked by one page a question.
@@ -74,21 +75,16 @@ class Hall {
   }
 
   /** @type {(poll: HallPoll) => void} */
-  _write({ about, choices, context, at, closed }) {
-    const from = context.length ? context[at] : choices[at];
-    this.asked.textContent = about === "key" ? `Where does this head look from “${from}”?` : "What comes next?";
-    this.context.replaceChildren(
-      element("span", "named", { dir: "auto" }, this.data.named),
-      ...context.map((word, place) => element("span", place === at ? "at" : "", { dir: "auto" }, word)),
-      ...(about === "word" ? [element("span", "at", {}, "…")] : []),
-    );
+  _write(poll) {
+    const { about, choices, closed } = poll;
+    this.asked.textContent = about === "key" ? `Where does this head look from “${askedFrom(poll)}”?` : "What comes next?";
+    this.context.replaceChildren(...contextOf(poll, this.data.named));
     this.over.classList.toggle("many", choices.length > MANY);
     this.over.classList.toggle("closed", Boolean(closed));
     this.words.style.setProperty("--size", `${SIZES.find(([most]) => choices.length <= most)?.[1]}rem`);
     this.words.replaceChildren(
       ...choices.map((word, place) => {
-        const own = about === "key" && !context.length && place === at;
-        const tile = element("li", [own && "own", closed?.best === place && "best"].filter(Boolean).join(" "), {}, element("span", "word", { dir: "auto" }, word));
+        const tile = element("li", markOf(poll, place), {}, element("span", "word", { dir: "auto" }, word));
         if (closed) tile.append(element("span", "bar guess"), element("span", "bar truth"));
         return tile;
       }),
@@ -100,7 +96,7 @@ class Hall {
   /** @type {(guesses: number[]) => void} */
   _count(guesses) {
     const { closed = null, choices = [], about } = /** @type {HallPoll} */ (this.data.poll);
-    const all = guesses.reduce((sum, count) => sum + count, 0);
+    const all = allOf(guesses);
     [...this.words.children].forEach((tile, place) => {
       const share = guesses[place] / Math.max(all, 1);
       /** @type {HTMLElement} */ (tile).style.setProperty("--share", String(guesses[place] / Math.max(...guesses, 1)));
