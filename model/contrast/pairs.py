@@ -6,7 +6,7 @@ import torch
 
 from model.contrast.passes import Means, SetPasses
 from model.contrast.results import Rivals
-from model.paper.decoding import unsayable
+from model.paper.log_probs import unsayable
 from model.trace.token_schemes import WORD_START, special
 from model.trace.trace import Trace
 from model.trace.translation import LIKELIEST

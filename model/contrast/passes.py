@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from model.explain.passes import Own, Passes
-from model.paper.decoding import unsayable
+from model.paper.log_probs import unsayable
 from model.paper.transformer import Transformer
 from model.trace.attention_map import AttentionKind, FloatArray, Site
 from model.trace.head import Head

@@ -15,7 +15,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from model.brief import Brief
-from model.paper.decoding import unsayable
+from model.paper.log_probs import unsayable
 from model.record.recording import recording
 from model.trace.array_values import Sized
 from model.trace.attention_map import AttentionKind, FloatArray, Tokens

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import torch
 
-from model.paper.decoding import token_log_probs
+from model.paper.log_probs import token_log_probs
 from model.record.intervention import UNCHANGED, Intervention
 from model.record.mask_editing import SentenceLengths, intervening
 from model.trace.attention_map import FloatArray

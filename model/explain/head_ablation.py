@@ -16,7 +16,7 @@ from torch import Tensor
 from model.explain.ablation_results import Effects, Removal
 from model.explain.examples import example_traces, read_examples
 from model.explain.passes import Own, Passes, rows_together
-from model.paper.decoding import token_log_probs
+from model.paper.log_probs import token_log_probs
 from model.paper.search import Search
 from model.paper.transformer import Transformer
 from model.record.head_editing import editing_heads

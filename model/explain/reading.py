@@ -170,7 +170,10 @@ def read(trace: Trace, reading: Reading = Reading()) -> ReadTrace:
         source=axes[trace.source].shown,
         target=inputs.shown,
         source_text=trace.source_text,
-        notes=(*_notes(trace, reading, by_prediction), *_rounding(trace)),
+        notes=(
+            *_notes(trace, reading, by_prediction),
+            *(() if all(each.bits == 32 for each in trace.maps.values()) else (trace.precision,)),
+        ),
         by_prediction=by_prediction,
         reading=reading,
         provenance=trace.provenance,
@@ -377,11 +380,6 @@ def _without_specials(
     # A row without weight stays zero.
     shares = part.weights / np.where(left > 0, left, 1)
     return replace(part, weights=np.minimum(shares, 1).astype(np.float32, copy=False))
-
-
-def _rounding(trace: Trace) -> tuple[str, ...]:
-    """The sentence on weights that are not exact."""
-    return () if all(each.bits == 32 for each in trace.maps.values()) else (trace.precision,)
 
 
 def _notes(trace: Trace, reading: Reading, by_prediction: bool) -> Iterator[str]:

@@ -8,14 +8,8 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from model.paper.decoding import (
-    OWN,
-    Hypothesis,
-    PartialHypothesis,
-    length_limits,
-    require_prefix,
-    unsayable,
-)
+from model.paper.decoding import OWN, Hypothesis, PartialHypothesis, length_limits, require_prefix
+from model.paper.log_probs import unsayable
 from model.paper.search import PENALTIES, DecodingError, Rules, require_alpha
 from model.paper.transformer import Transformer
 

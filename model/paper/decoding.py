@@ -16,6 +16,7 @@ from torch import Tensor
 from model.brief import Brief
 from model.paper.config import TransformerConfig
 from model.paper.decoding_cache import DecodingState
+from model.paper.log_probs import unsayable
 from model.paper.search import PENALTIES, DecodingError, Rules, Sampling, require_alpha
 from model.paper.transformer import Transformer
 
@@ -258,13 +259,6 @@ def _follow(
     ]
 
 
-def unsayable(config: TransformerConfig, device: torch.device) -> Tensor:
-    """-inf for tokens that are never written, 0 for others: (vocab,), to be added to logits."""
-    penalty = torch.zeros(config.output_size, device=device)
-    penalty[list(config.barred)] = -torch.inf
-    return penalty
-
-
 def length_limits(
     sources: Sequence[Tensor], model: Transformer, max_length: int | None
 ) -> list[int]:
@@ -298,8 +292,3 @@ def require_prefix(prefix: Sequence[int], config: TransformerConfig, limit: int)
             "The beginning of a translation must contain no <pad> and no <s>, and </s> only as its "
             "last token; leave them out."
         )
-
-
-def token_log_probs(logits: Tensor, token_ids: Tensor) -> Tensor:
-    """Log-probability of each token, (batch, token), float32, by (batch, token, vocab) logits."""
-    return logits.float().log_softmax(dim=-1).gather(2, token_ids[:, :, None])[:, :, 0]

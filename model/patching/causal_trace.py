@@ -12,8 +12,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from model.paper.decoding import token_log_probs
 from model.paper.layers import DecoderLayer, EncoderLayer
+from model.paper.log_probs import token_log_probs
 from model.paper.masks import decoder_allowed, padding_allowed
 from model.paper.transformer import Transformer
 from model.patching.patch import SentencePair

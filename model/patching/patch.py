@@ -15,7 +15,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from model.paper.decoding import token_log_probs
+from model.paper.log_probs import token_log_probs
 from model.paper.search import Search
 from model.patching.results import Pairs, Patched
 from model.record.intervention import Intervention

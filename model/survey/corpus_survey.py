@@ -270,14 +270,12 @@ class CorpusSurvey(Brief):
         return [Head(site, head) for site in self.heads for head in range(len(self.heads[site]))]
 
     def of(self, place: Head) -> HeadProfile:
-        """The profile of a head."""
-        site, number = place
-        return self.heads[site][number]
+        """What the survey says of a head."""
+        return self.heads[place.site][place.number]
 
     def label(self, place: Head) -> Label | None:
         """What a head is said to do, everywhere the same; None if too few sentences can tell."""
-        site, number = place
-        return self.labels[site][number] if self.labels else self.of(place).in_words
+        return self.labels[place.site][place.number] if self.labels else self.of(place).in_words
 
     def frame(self) -> Any:
         """A pandas table with a row a head: kind, layer, head, label, each measure's mean, loss.

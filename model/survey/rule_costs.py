@@ -15,7 +15,7 @@ import torch
 from numpy.typing import NDArray
 
 from model.explain.head_ablation import removal_orders
-from model.paper.decoding import token_log_probs
+from model.paper.log_probs import token_log_probs
 from model.paper.search import Search
 from model.record.head_editing import TextsRead, reading_texts
 from model.record.head_edits import Gate, HeadEdit

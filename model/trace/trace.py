@@ -91,10 +91,7 @@ class Trace(ArrayValue, Sized):
 
     def __repr__(self) -> str:
         texts = " → ".join(repr(shortened(each)) for each in (self.source_text, self.text) if each)
-        kinds = [
-            f"{kind} {_numbers(self.layers(kind))}"
-            for kind in sorted(self._kinds, key=list(AttentionKind).index)
-        ]
+        kinds = [f"{kind} {_numbers(self.layers(kind))}" for kind in self._kinds]
         heads = {each.n_heads for each in self.maps.values()}
         count = [f"{heads.pop()} heads each"] if len(heads) == 1 else []
         return f"Trace({', '.join(filter(None, [texts, *kinds, *count]))})"
@@ -271,18 +268,13 @@ class Trace(ArrayValue, Sized):
         return Trace(**fields_of_cache(cache, tokens, sentence))
 
     @property
-    def _kinds(self) -> set[AttentionKind]:
-        return {site.kind for site in self.maps}
+    def _kinds(self) -> dict[AttentionKind, None]:
+        return dict.fromkeys(site.kind for site in self.maps)
 
     @property
     def _listing(self) -> str:
-        if not self.maps:
-            return "no map at all"
-        return "; ".join(
-            f"{kind} {', '.join(map(str, self.layers(kind)))}"
-            for kind in AttentionKind
-            if self.layers(kind)
-        )
+        found = (f"{kind} {', '.join(map(str, self.layers(kind)))}" for kind in self._kinds)
+        return "; ".join(found) or "no map at all"
 
     def _check_labels(self, site: Site, attention: AttentionMap) -> None:
         if attention.site != site:

@@ -16,8 +16,8 @@ from tqdm import tqdm
 
 from model.checkpoints.checkpoint import Checkpoint, load_checkpoint
 from model.paper.beam_search import beam_search
-from model.paper.decoding import token_log_probs
 from model.paper.linear import pack_linears
+from model.paper.log_probs import token_log_probs
 from model.paper.tokenizer import BOS, EOS, PAD
 from model.survey.parallel_text import Pair, key, keys_in, read_pairs
 from model.training.batches import padded

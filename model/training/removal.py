@@ -21,7 +21,8 @@ from model.explain.ablation_results import ExamplesRemoval, Removal
 from model.explain.examples import read_examples
 from model.explain.head_ablation import effects_of, removal_orders
 from model.explain.removal_file import save_removal
-from model.paper.decoding import greedy, token_log_probs
+from model.paper.decoding import greedy
+from model.paper.log_probs import token_log_probs
 from model.paper.tokenizer import PAD
 from model.record.head_editing import editing_heads
 from model.trace.attention_map import Tokens

@@ -5,7 +5,8 @@ from typing import cast
 import numpy as np
 import torch
 
-from model.paper.decoding import Hypothesis, PartialHypothesis, unsayable
+from model.paper.decoding import Hypothesis, PartialHypothesis
+from model.paper.log_probs import unsayable
 from model.paper.search import Search
 from model.trace.attention_map import FloatArray
 from model.trace.translation import LIKELIEST, DecodingStep, Fate, SearchNode, Translation

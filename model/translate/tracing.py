@@ -10,8 +10,8 @@ import torch
 
 from model.arguments import checked_methods
 from model.brief import Brief
-from model.paper.decoding import token_log_probs
 from model.paper.linear import multiplies_rows_apart
+from model.paper.log_probs import token_log_probs
 from model.paper.search import Search
 from model.record.head_editing import TextsRead, reading_texts
 from model.record.intervention import UNCHANGED, Intervention

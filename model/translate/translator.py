@@ -10,9 +10,9 @@ import torch
 from model.arguments import checked, checked_methods
 from model.checkpoints.checkpoint import load_checkpoint, longest_trained, provenance_of
 from model.checkpoints.shipped import checkpoint_folder
-from model.paper.decoding import unsayable
 from model.paper.encoding import LengthError
 from model.paper.layers import EncoderLayer
+from model.paper.log_probs import unsayable
 from model.record.intervention import UNCHANGED, Intervention, PositionError, Side
 from model.record.mask_editing import intervening
 from model.record.recording import recording

@@ -441,7 +441,7 @@ def axes_met(
     batch = together(left[0], right[0]) if len(left) == len(right) == 3 else ()
 
     def of_parameters(dim: Dim) -> bool:
-        return all(_is_of_parameter(line, is_parameter) for _, line in dim)
+        return all(line.origin is Origin.OUTSIDE and is_parameter(line.storage) for _, line in dim)
 
     if matrix is None and columns and of_parameters(columns) and of_parameters(right[-2]):
         matrix = 1
@@ -453,10 +453,6 @@ def axes_met(
         if any(line.origin is Origin.MIXTURES for _, line in made_of_map):
             return batch, made_of_map, columns
     return batch, tagged(rows, 0), tagged(columns, 1)
-
-
-def _is_of_parameter(line: Line, is_parameter: Callable[[int | None], bool]) -> bool:
-    return line.origin is Origin.OUTSIDE and is_parameter(line.storage)
 
 
 def regrouped(out: Tensor, x: View) -> Axes:

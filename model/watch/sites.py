@@ -10,7 +10,6 @@ from model.arguments import checked_methods
 from model.brief import listed
 from model.record.intervention import Intervention
 from model.record.recording import CaptureError, Recording, TraceLabels
-from model.record.sentence_map import AttentionRecord
 from model.trace.attention_map import AttentionKind, Site
 from model.trace.rounded_weights import Bits, require_bits
 from model.trace.trace import Trace
@@ -66,9 +65,10 @@ class Watched:
                     each.n_heads,
                     place.turns,
                     len(each.calls) == 1,
-                    _extra(each.calls[0]),
+                    (first.extra_before, len(first.extra_keys) - first.extra_before),
                 )
                 for each, place in self._sites()
+                for first in each.calls[:1]
             },
         )
 
@@ -251,11 +251,6 @@ def _wanted(
             f"There is no {min(wanted - names)} here; there is {', '.join(sorted(names))}."
         )
     return wanted
-
-
-def _extra(call: AttentionRecord) -> tuple[int, int]:
-    """How many keys a model adds before those of the text, and behind them."""
-    return call.extra_before, len(call.extra_keys) - call.extra_before
 
 
 def _joined(traced: list[tuple[WatchedSite, PlaceCalls]], text: int = 0) -> Joined:

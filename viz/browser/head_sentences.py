@@ -175,11 +175,6 @@ def _ignored(
     counting = allowed & (choices >= 2)[..., None]
     even = (counting / np.maximum(choices, 1)[..., None]).sum(axis=1)
     rows = np.count_nonzero(counting, axis=1)
-    received = np.einsum("hqk,hq->hk", seen.weights, np.float32(choices >= 2) * _ones(seen))
+    received = np.einsum("hqk,hq->hk", seen.weights, np.float32(choices >= 2))
     is_ignored = (rows >= 2) & (received < IGNORED * even)
     return [tuple(map(int, np.flatnonzero(keys))) for keys in is_ignored]
-
-
-def _ones(seen: AttentionMap) -> NDArray[np.float32]:
-    """(head, query), to give every head the choices that all share."""
-    return np.ones(seen.weights.shape[:2], dtype=np.float32)

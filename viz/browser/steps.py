@@ -40,7 +40,11 @@ def read_shown(data: Any, name: str, count: int) -> int | None:
     Returns:
         None for anything but a step of the decoding of that name.
     """
-    return _place(data, "step", count) if _is_of(data, name) else None
+    return (
+        _place(data, "step", count)
+        if isinstance(data, Mapping) and data.get("name") == name
+        else None
+    )
 
 
 def read_taken(data: Any, name: str, counts: Sequence[int]) -> tuple[int, int] | None:
@@ -57,10 +61,6 @@ def read_taken(data: Any, name: str, counts: Sequence[int]) -> tuple[int, int] |
     step = read_shown(data, name, len(counts))
     place = None if step is None else _place(data, "place", counts[step])
     return None if step is None or place is None else (step, place)
-
-
-def _is_of(data: Any, name: str) -> bool:
-    return isinstance(data, Mapping) and data.get("name") == name
 
 
 def _place(data: Mapping[str, Any], about: str, count: int) -> int | None:

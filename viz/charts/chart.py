@@ -113,7 +113,7 @@ def chart(
         theme,
         title=[*map(escape_html, textwrap.wrap(heading, TITLE[narrow]))],
         height=round(full),
-        below=_one(below, narrow),
+        below=below if isinstance(below, int) else below[narrow],
         top=top,
         lines=[*(map(escape_html, lines) if narrow else ()), *always],
     )
@@ -184,10 +184,6 @@ def filling(figure: go.Figure) -> go.Figure:
 def title_lines(title: str, *more: str) -> list[str]:
     """A whole title in lines, for a narrow figure whose title is short, and lines after it."""
     return [*textwrap.wrap(title, LINE), *more]
-
-
-def _one(pixels: int | tuple[int, int], narrow: bool) -> int:
-    return pixels if isinstance(pixels, int) else pixels[narrow]
 
 
 def _places(

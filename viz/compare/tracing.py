@@ -80,14 +80,12 @@ class TracedWord(Picture):
             "Each cell puts in one token’s hidden states after one layer."
         )
 
-    @property
-    def more(self) -> str:
-        return (
-            "The colour is the probability of this word with that one patch; all later layers run "
-            "on. Both runs read the second sentence’s translation. Hatched cells have no "
-            "counterpart in the second sentence. Meng et al. 2022 call this causal tracing. It "
-            "says what is enough to bring the word back in this pair, not where a fact is stored."
-        )
+    more = (
+        "The colour is the probability of this word with that one patch; all later layers run "
+        "on. Both runs read the second sentence’s translation. Hatched cells have no "
+        "counterpart in the second sentence. Meng et al. 2022 call this causal tracing. It "
+        "says what is enough to bring the word back in this pair, not where a fact is stored."
+    )
 
     @property
     def alt(self) -> str:

@@ -54,12 +54,10 @@ class PatchedWords(Picture):
             f"with {self._names} from the second."
         )
 
-    @property
-    def more(self) -> str:
-        return (
-            "All three runs read the second sentence’s translation up to each word. A patch "
-            "replaces these activations and lets everything after them run on."
-        )
+    more = (
+        "All three runs read the second sentence’s translation up to each word. A patch "
+        "replaces these activations and lets everything after them run on."
+    )
 
     @property
     def alt(self) -> str:

@@ -62,15 +62,14 @@ class AllHeads(OfSurvey):
 
     @property
     def title(self) -> str:
-        return f"Every head: {lower_first(QUANTITIES[self.up].name)} by {lower_first(self._across)}"
+        up, across = (lower_first(QUANTITIES[key].name) for key in (self.up, self.across))
+        return f"Every head: {up} by {across}"
 
     @property
     def name(self) -> str:
         return f"corpus-heads-{self.across}-{self.up}".replace("_", "-")
 
-    @property
-    def caption(self) -> str:
-        return "Each point is one head."
+    caption = "Each point is one head."
 
     @property
     def more(self) -> str:
@@ -80,10 +79,6 @@ class AllHeads(OfSurvey):
     @property
     def alt(self) -> str:
         return f"{self.title}. {all_sentence(self.survey, self.across, self.up)}"
-
-    @property
-    def _across(self) -> str:
-        return QUANTITIES[self.across].name
 
     @property
     def points(self) -> list[tuple[Head, float, float]]:

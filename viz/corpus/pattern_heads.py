@@ -36,9 +36,7 @@ class DrawnHeads(Picture):
     pattern: str
     target: str = field(default="", kw_only=True)
 
-    @property
-    def title(self) -> str:
-        return "A drawn pattern and the heads that look there most"
+    title = "A drawn pattern and the heads that look there most"
 
     @property
     def name(self) -> str:

@@ -79,12 +79,10 @@ class HeadSpread(OfHead):
     def name(self) -> str:
         return f"corpus-{self.site.kind}-layer{self.site.layer}-head{self.head}"
 
-    @property
-    def caption(self) -> str:
-        return (
-            "Dot: this head’s median over the sentences; line: its middle 80%. Ticks: the means of "
-            "the other heads."
-        )
+    caption = (
+        "Dot: this head’s median over the sentences; line: its middle 80%. Ticks: the means of "
+        "the other heads."
+    )
 
     @property
     def alt(self) -> str:
@@ -162,9 +160,7 @@ class HeadSpread(OfHead):
 class LookDistances(OfHead):
     """The share of a head's weight at each distance of key from query."""
 
-    @property
-    def title(self) -> str:
-        return "How far away it looks"
+    title = "How far away it looks"
 
     @property
     def name(self) -> str:

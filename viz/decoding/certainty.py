@@ -59,20 +59,16 @@ class Certainty(DecodingPicture):
         ]
         return f"{self.title}. Probability, rank and entropy: {'; '.join(named)}."
 
-    @property
-    def caption(self) -> str:
-        return (
-            "Above, the probability of each token written; orange if the model may write another "
-            "token that was likelier."
-        )
+    caption = (
+        "Above, the probability of each token written; orange if the model may write another "
+        "token that was likelier."
+    )
 
-    @property
-    def more(self) -> str:
-        return (
-            "An orange bar shows the token’s rank among all tokens that the model may write. "
-            "Below, the entropy of the whole distribution: 0 bits if one token is certain, 1 bit "
-            "for two equally likely ones."
-        )
+    more = (
+        "An orange bar shows the token’s rank among all tokens that the model may write. "
+        "Below, the entropy of the whole distribution: 0 bits if one token is certain, 1 bit "
+        "for two equally likely ones."
+    )
 
     def figure(self, layout: Layout) -> go.Figure:
         labels, steps = axis_labels(self.tokens), self.decoding.steps

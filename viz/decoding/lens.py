@@ -77,12 +77,10 @@ class LayerLens(DecodingPicture):
         ]
         return f"{self.title}. The token written is predicted: {', '.join(parts)}."
 
-    @property
-    def caption(self) -> str:
-        return (
-            "Each cell is the likeliest token the model may write if the decoder stopped after that"
-            " layer; bold if it is the token written."
-        )
+    caption = (
+        "Each cell is the likeliest token the model may write if the decoder stopped after that"
+        " layer; bold if it is the token written."
+    )
 
     @property
     def more(self) -> str:

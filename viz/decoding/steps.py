@@ -102,20 +102,16 @@ class OneStep(DecodingPicture):
             f"{', '.join(named)}."
         )
 
-    @property
-    def caption(self) -> str:
-        return (
-            "Where the decoder looks while it writes one token, and the ten likeliest tokens it "
-            "may write; the one written is marked."
-        )
+    caption = (
+        "Where the decoder looks while it writes one token, and the ten likeliest tokens it "
+        "may write; the one written is marked."
+    )
 
-    @property
-    def more(self) -> str:
-        return (
-            "Upper row: weights on the source; lower row: weights on the translation that the "
-            "decoder has read so far. The stronger the colour, the larger the weight. "
-            "Probabilities are the model’s own."
-        )
+    more = (
+        "Upper row: weights on the source; lower row: weights on the translation that the "
+        "decoder has read so far. The stronger the colour, the larger the weight. "
+        "Probabilities are the model’s own."
+    )
 
     def figure(self, layout: Layout) -> go.Figure:
         """Rows of weights over their tokens; below them, the likeliest tokens it may write.

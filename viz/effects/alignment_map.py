@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from model.explain.alignment_error import ErrorRate
-from model.explain.alignment_table import AlignmentTable, Combination, Read
+from model.explain.alignment_table import AlignmentTable, Read
 from viz.charts.chart import Layout
 from viz.charts.head_grid import HeadGrid, head_grids
 from viz.charts.marks import cell_texts
@@ -79,9 +79,7 @@ class AlignmentMap(Picture):
             f"{alignment_sentences(self.table)[0]}"
         )
 
-    @property
-    def caption(self) -> str:
-        return "The stronger the colour, the fewer alignment errors."
+    caption = "The stronger the colour, the fewer alignment errors."
 
     @property
     def more(self) -> str:
@@ -159,14 +157,9 @@ def best_read(table: AlignmentTable) -> Read:
     return min(heads, key=heads.__getitem__)
 
 
-def best_combination(table: AlignmentTable) -> Combination:
-    """The combination with the fewest errors."""
-    return min(table.best, key=lambda each: each.rate.error)
-
-
 def alignment_sentences(table: AlignmentTable) -> list[str]:
     """The best head, the best combination, and how well word order alone does, in plain text."""
-    read, best = best_read(table), best_combination(table)
+    read, best = best_read(table), min(table.best, key=lambda each: each.rate.error)
     rate = table.rates[read]
     return [
         f"Best single head by its weights: {read.name}, with an error rate of {_written(rate)}, "

@@ -109,9 +109,7 @@ class MapBesideTruth(CrossMaps):
             f"{TELLING} when some source token is deleted."
         )
 
-    @property
-    def caption(self) -> str:
-        return "Where dot and ring meet, truth and estimate agree on the most important token."
+    caption = "Where dot and ring meet, truth and estimate agree on the most important token."
 
     @property
     def more(self) -> str:

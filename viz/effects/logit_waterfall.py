@@ -105,16 +105,14 @@ class LogitWaterfall(Contrasted):
             f"Each bar starts where the last one ends. Orange speaks for {word}, blue for {other}."
         )
 
-    @property
-    def more(self) -> str:
-        return (
-            "Logits are the numbers before the softmax; the log-probabilities of two words differ "
-            "as their logits do, and e to that difference is how many times likelier one is. The "
-            "terms sum to it exactly for the scale that each norm had in this pass. They say what "
-            "each part added, not what would happen without it: other parts read what it adds. A "
-            "source token stands beside a cross-attention head where it gives at least half of "
-            "the head’s term."
-        )
+    more = (
+        "Logits are the numbers before the softmax; the log-probabilities of two words differ "
+        "as their logits do, and e to that difference is how many times likelier one is. The "
+        "terms sum to it exactly for the scale that each norm had in this pass. They say what "
+        "each part added, not what would happen without it: other parts read what it adds. A "
+        "source token stands beside a cross-attention head where it gives at least half of "
+        "the head’s term."
+    )
 
     def figure(self, layout: Layout) -> go.Figure:
         """One bar a term from where the last ended; the last bar is the sum."""

@@ -85,9 +85,7 @@ class MapRanking(CrossMaps):
             f"top: {listed}."
         )
 
-    @property
-    def caption(self) -> str:
-        return "The longer a bar, the better a method’s map agrees with the truth."
+    caption = "The longer a bar, the better a method’s map agrees with the truth."
 
     @property
     def more(self) -> str:

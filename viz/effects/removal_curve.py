@@ -102,12 +102,10 @@ class RemovalCurve(Curve):
     name = "effects-removal"
     value = LOG_PROB
 
-    @property
-    def caption(self) -> str:
-        return (
-            "Where the solid line stays up, the model can do without the removed heads for this "
-            "sentence."
-        )
+    caption = (
+        "Where the solid line stays up, the model can do without the removed heads for this "
+        "sentence."
+    )
 
     @property
     def more(self) -> str:

@@ -57,13 +57,11 @@ class WordsWithoutTokens(Contrasted):
         word, other = self.words
         return f"Where the points change sides, {other} is likelier than {word} without that token."
 
-    @property
-    def more(self) -> str:
-        return (
-            "Each source token in turn is hidden from every layer of the encoder and of "
-            "cross-attention, while the decoder has read the same words. The first row hides "
-            "nothing."
-        )
+    more = (
+        "Each source token in turn is hidden from every layer of the encoder and of "
+        "cross-attention, while the decoder has read the same words. The first row hides "
+        "nothing."
+    )
 
     def figure(self, layout: Layout) -> go.Figure:
         """One row a source token; the first two traces are the points of the two words."""

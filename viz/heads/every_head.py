@@ -66,12 +66,10 @@ class EveryHead(OfTrace):
             f"{style.count_of(len(first.keys), 'key')}."
         )
 
-    @property
-    def caption(self) -> str:
-        return (
-            "Each square is one head: queries down, keys across; the stronger the colour, the "
-            "larger the weight."
-        )
+    caption = (
+        "Each square is one head: queries down, keys across; the stronger the colour, the "
+        "larger the weight."
+    )
 
     def figure(self, layout: Layout) -> go.Figure:
         """Small heatmaps, layers down and heads across, 0 to 1 in one scale.

@@ -44,12 +44,10 @@ class HeadLines(OfHead):
     def name(self) -> str:
         return f"{self.site.kind}-layer{self.site.layer}-head{self.head}-lines"
 
-    @property
-    def caption(self) -> str:
-        return (
-            "A line joins a query on the left with a key on the right; its thickness and opacity "
-            "are the weight."
-        )
+    caption = (
+        "A line joins a query on the left with a key on the right; its thickness and opacity "
+        "are the weight."
+    )
 
     def figure(self, layout: Layout) -> go.Figure:
         """Queries on the left, keys on the right; weights below FAINTEST have no line."""

@@ -82,13 +82,11 @@ class WeightMatrices(Picture):
             f"value, {numbers}; W_O writes the head’s output back."
         )
 
-    @property
-    def more(self) -> str:
-        return (
-            "A column in the colour of 0 is a dimension that the matrix hardly uses. All four "
-            f"share one scale; the largest {style.percent(1 - style.CLIPPED)} of the numbers have "
-            "its end colours."
-        )
+    more = (
+        "A column in the colour of 0 is a dimension that the matrix hardly uses. All four "
+        f"share one scale; the largest {style.percent(1 - style.CLIPPED)} of the numbers have "
+        "its end colours."
+    )
 
     def figure(self, layout: Layout) -> go.Figure:
         """The four on one colour scale to both sides of 0, W_Q, W_K and W_V transposed."""

@@ -216,7 +216,8 @@ def parse(
             raise ValueError(UNREADABLE)
         kind = AttentionKind(match[1])
         shape = None if shapes is None else shapes.get(kind)
-        edits.append(Edit(kind, _read_layers(match[2]), decode(match[3], shape)))
+        layers = None if match[2] == _EVERY_LAYER else tuple(map(int, match[2].split(",")))
+        edits.append(Edit(kind, layers, decode(match[3], shape)))
     _require_compatible(tuple(edits))
     return tuple(edits)
 
@@ -275,10 +276,6 @@ def _known_layers(layers: Iterable[int]) -> tuple[int, ...]:
 
 def _write_layers(layers: tuple[int, ...] | None) -> str:
     return _EVERY_LAYER if layers is None else ",".join(map(str, layers))
-
-
-def _read_layers(text: str) -> tuple[int, ...] | None:
-    return None if text == _EVERY_LAYER else tuple(map(int, text.split(",")))
 
 
 def _require_few(count: int) -> None:

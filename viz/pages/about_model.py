@@ -43,7 +43,11 @@ def model_facts(model: Translator) -> str:
         if bleu is not None and chrf is not None and sentences is not None:
             lines.append(
                 f"BLEU {bleu:.1f} and chrF {chrf:.1f} on {sentences:,.0f} test sentences"
-                + (f" ({escape_markdown(tested['data'])})" if text_in(tested, "data") else "")
+                + (
+                    f" ({escape_markdown(tested['data'])})"
+                    if isinstance(tested.get("data"), str)
+                    else ""
+                )
                 + ". Details: card.md in the model's folder."
             )
         lines += _nearness(tested)
@@ -84,11 +88,6 @@ def number(value: Any) -> float | None:
     """The number, or None if it is none; files may have been written by anybody."""
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     return value if is_number else None
-
-
-def text_in(record: dict[str, Any], name: str) -> bool:
-    """Whether a text stands there, and nothing else."""
-    return isinstance(record.get(name), str)
 
 
 def folder_facts(name: str, facts: FolderFacts) -> str:

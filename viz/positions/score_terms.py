@@ -59,19 +59,15 @@ class TermShares(Picture):
             f"layer 0. The largest of each term: {'; '.join(largest)}."
         )
 
-    @property
-    def caption(self) -> str:
-        return "How much of a head’s score differences comes from words and from positions."
+    caption = "How much of a head’s score differences comes from words and from positions."
 
-    @property
-    def more(self) -> str:
-        return (
-            "The input is a word plus a position, so a score is a sum: the query’s word or "
-            "position times the key’s word or position. Only differences within a row count, "
-            "because what all keys of a row share changes no weight. The parts of a head add up to "
-            "100%; a part below 0 works against the others. Bias is every product with a bias of "
-            "the projections or of the norm before them."
-        )
+    more = (
+        "The input is a word plus a position, so a score is a sum: the query’s word or "
+        "position times the key’s word or position. Only differences within a row count, "
+        "because what all keys of a row share changes no weight. The parts of a head add up to "
+        "100%; a part below 0 works against the others. Bias is every product with a bias of "
+        "the projections or of the norm before them."
+    )
 
     def figure(self, layout: Layout) -> go.Figure:
         n_heads = self._n_heads

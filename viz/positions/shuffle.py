@@ -83,9 +83,7 @@ class ShuffledDistances(Picture):
         ]
         return f"{'. '.join(sentences)}."
 
-    @property
-    def more(self) -> str:
-        return "The Euclidean distance between a token’s encoder rows in the two orders."
+    more = "The Euclidean distance between a token’s encoder rows in the two orders."
 
     def _is_still(self, values: NDArray[np.floating]) -> bool:
         return not len(values) or float(values.max()) < _SAME * self.length

@@ -112,12 +112,12 @@ def _lead_to_heads(question: OfReader | OfTrace, view: View) -> None:
         f"{view.without_model} cannot be shown here: {name} {why}. The heads page shows it.",
         icon=":material/info:",
     )
-    st.button("Show its heads", key=KEYS("show-heads"), icon=HEADS.icon, on_click=_show_heads)
-
-
-def _show_heads() -> None:
-    """Go to the heads page, to the head that was seen last."""
-    address.open_view(HEADS, address.last(HeadsView))
+    st.button(
+        "Show its heads",
+        key=KEYS("show-heads"),
+        icon=HEADS.icon,
+        on_click=lambda: address.open_view(HEADS, address.last(HeadsView)),
+    )
 
 
 def _show_bar(view: View) -> Question | None:

@@ -195,10 +195,6 @@ def _take_text(number: int) -> None:
         _return_from(number)
 
 
-def _leave_editing() -> None:
-    _return_from(EDITING.take() or 0)
-
-
 def _return_from(number: int) -> None:
     """Return the focus to the menu of a scene, or of the talk for number 0."""
     focus_on(KEYS("scene", number) if number else KEYS("menu"))
@@ -398,7 +394,9 @@ def _show_editing(number: int, title: str, note: str) -> None:
         _show_fields(f"edit-{number}", label, title, note if number else None)
         with st.container(horizontal=True, gap="small"):
             st.button("Done", type="primary", key=KEYS("done"), on_click=_take_text, args=(number,))
-            st.button("Cancel", key=KEYS("cancel"), on_click=_leave_editing)
+            st.button(
+                "Cancel", key=KEYS("cancel"), on_click=lambda: _return_from(EDITING.take() or 0)
+            )
 
 
 def _show_take_home(shown: Talk | None, key: str) -> None:

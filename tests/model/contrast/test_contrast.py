@@ -11,7 +11,7 @@ from model.contrast.contrast import contrast, contrast_of
 from model.contrast.pairs import pair_of, rivals, spelled
 from model.explain.deletion import deletion_losses
 from model.explain.head_ablation import effects_of
-from model.paper.decoding import unsayable
+from model.paper.log_probs import unsayable
 from model.paper.tokenizer import UNK
 from model.record.head_editing import editing_heads
 from model.translate.sentences import TextError

@@ -10,7 +10,7 @@ import torch
 from model.contrast.head_sets import found, head_set, random_sets
 from model.contrast.pairs import pair_of, rivals, spelled
 from model.explain.head_ablation import head_means
-from model.paper.decoding import unsayable
+from model.paper.log_probs import unsayable
 from model.record.head_editing import editing_heads
 from model.record.head_edits import MeanAblation
 from model.translate.translator import Translator

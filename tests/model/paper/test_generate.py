@@ -13,7 +13,8 @@ import torch
 import torch.nn.functional as F
 
 from model.paper.beam_search import beam_search
-from model.paper.decoding import drawn_from, greedy, unsayable
+from model.paper.decoding import drawn_from, greedy
+from model.paper.log_probs import unsayable
 from model.paper.search import Rules, Sampling
 from model.paper.transformer import Transformer
 from tests.kit.torch_twins import hugging_face_twin

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 import headscope as hs
-from model.paper.decoding import token_log_probs
+from model.paper.log_probs import token_log_probs
 from model.paper.search import Search
 from model.paper.transformer import Transformer
 from model.patching.causal_trace import causal_trace, restored, streams, traced
