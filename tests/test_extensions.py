@@ -262,6 +262,19 @@ ADDED: Mapping[str, Mapping[str, Edit]] = {
             '    {"title": "One more", "note": "A note.", "page": "masks", "view": {}},\n',
         )
     },
+    "an act": {
+        "viz/model_page/view.py": entered("ACTS = {", '    "still": "Nothing moves",'),
+        "viz/pages/model_acts.py": both(
+            lambda before: before.replace("import Act, n_changed", "import Act, Frame, n_changed"),
+            new(
+                '\n\n@an_act("still")\n'
+                "def _still(question: OfModel) -> Act:\n"
+                "    trace = session.ask(question.record)\n"
+                '    once = Frame("Once", ((trace.text, ""),), "It is written.")\n'
+                '    return Act(act="still", caption="It stays.", read="", frames=(once,))\n'
+            ),
+        ),
+    },
     "a checkpoint": {
         "checkpoints/toy-again/card.md": new("Another toy.\n"),
         "docs/models.md": ahead("| `toy-…`", "| `toy-again` | a toy | card |\n"),

@@ -22,7 +22,7 @@ from viz.effects.view import VIEW as EFFECTS
 from viz.heads.view import VIEW as HEADS
 from viz.inquiries.inquiry import Subject
 from viz.inquiries.registry import offered
-from viz.registry.pages import VIEWS
+from viz.registry.pages import HOME, VIEWS
 from viz.service import model_menu, session
 from viz.service.jobs import running
 from viz.service.questions import OfModel
@@ -144,6 +144,13 @@ def test_a_scene_of_the_included_talk(open_app: OpenApp) -> None:
     place = titles.index("One more") + 1
     app = open_app(page="masks", scene=str(place), sentence=SENTENCE)
     assert not app.warning
+
+
+def test_an_act(open_app: OpenApp) -> None:
+    assert "`still`" in (ROOT / "docs" / "parameters.md").read_text(encoding="utf-8")
+    app = open_app(page=HOME, sentence=SENTENCE, act="still")
+    assert not app.warning
+    assert shows(app, "Nothing moves")
 
 
 def test_a_checkpoint(open_app: OpenApp) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import streamlit as st
 
 from model.checkpoints.checkpoint import language_pair, snapshots
@@ -34,20 +36,36 @@ MOST_TOKENS = 60
 """Tokens of a sentence, at most: with more, an act would take minutes to be made."""
 
 
+Make = Callable[[OfModel], Act]
+
+_ACTS: dict[str, tuple[Callable[[OfModel], bool], Make]] = {}
+"""Where there may be each act, and what makes it."""
+
+
 class NoAct(Exception):
     """What there is no act of; the message says so in a sentence."""
+
+
+def an_act(name: str, may_be: Callable[[OfModel], bool] = lambda _: True) -> Callable[[Make], Make]:
+    """Enter what makes an act.
+
+    Args:
+        name: in `ACTS`.
+        may_be: whether there may be one of a question; this has to cost next to nothing.
+    """
+
+    def enter(make: Make) -> Make:
+        _ACTS[name] = may_be, make
+        return make
+
+    return enter
 
 
 def acts_of(question: Question) -> tuple[str, ...]:
     """The acts that there may be of a sentence."""
     if not isinstance(question, OfModel) or copies(question.folder):
         return ()
-    can = {
-        "grow": grower_of(question) is not None,
-        "minds": True,
-        "swap": bool(opening.pairs_for(question.checkpoint)),
-    }
-    return tuple(name for name in ACTS if can[name])
+    return tuple(name for name in ACTS if _ACTS[name][0](question))
 
 
 def grower_of(question: OfModel) -> OfModel | None:
@@ -106,9 +124,10 @@ def _made(question: OfModel, name: str) -> Act:
     trace = session.ask(record(question.version, question.sentence))
     if max(len(trace.source), len(trace.target)) > MOST_TOKENS:
         raise NoAct(f"Acts take sentences of up to {MOST_TOKENS} tokens; shorten this one.")
-    return {"grow": _grow, "minds": _minds, "swap": _swap}[name](question)
+    return _ACTS[name][1](question)
 
 
+@an_act("grow", lambda question: grower_of(question) is not None)
 def _grow(question: OfModel) -> Act:
     grower = grower_of(question)
     assert grower is not None, "it was asked whether there is one"
@@ -123,6 +142,7 @@ def _grow(question: OfModel) -> Act:
     return grown(steps, written, traces, grower.name)
 
 
+@an_act("minds")
 def _minds(question: OfModel) -> Act:
     alone = OfModel(question.checkpoint, question.sentence, snapshot=question.snapshot)
     trace, blocks = session.ask(alone.record), session.ask(alone.read_blocks)
@@ -140,6 +160,7 @@ def _minds(question: OfModel) -> Act:
     )
 
 
+@an_act("swap", lambda question: bool(opening.pairs_for(question.checkpoint)))
 def _swap(question: OfModel) -> Act:
     d_model = session.translator(question.checkpoint).model.config.d_model
     made = None
