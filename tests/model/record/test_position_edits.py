@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from model.explain.position_measures import by_offset, row_norms
@@ -23,7 +23,6 @@ from model.record.intervention import UNCHANGED, Intervention, PositionEdit, Pos
 from model.record.mask_editing import edited_rows
 from model.record.position_editing import editing_positions
 from model.record.recording import CaptureError
-from model.record.taps import install_taps
 from model.trace.attention_map import FloatArray
 from model.trace.terms import TERMS
 from model.translate.sentences import TextError
@@ -42,6 +41,7 @@ FOLDERS = sorted(
 AT_REST = PositionEdit(scale=1, shift=0, reverse=False)
 WITHOUT = PositionEdit(scale=0)
 ADDED = [name for name, encoding in ENCODINGS.items() if encoding.is_added]
+INSIDE = [name for name in ENCODINGS if name not in ADDED]
 
 
 @pytest.fixture(scope="module", params=FOLDERS, ids=lambda folder: folder.name)
@@ -73,12 +73,6 @@ def moved(positions: PositionEdit) -> Intervention:
 def known(array: FloatArray | None) -> FloatArray:
     assert array is not None
     return array
-
-
-def hooks_of(model: Transformer) -> int:
-    return sum(
-        len(module._forward_hooks) + len(module._forward_pre_hooks) for module in model.modules()
-    )
 
 
 def assert_same_trace(one: Any, other: Any) -> None:
@@ -197,16 +191,6 @@ def test_an_edit_at_rest_changes_no_bit(variant: Callable[..., Translator], posi
         assert np.array_equal(plain_rows, translator.encode(SENTENCE))
 
 
-def test_an_edit_at_rest_changes_no_bit_of_a_shipped_translation(shipped: Translator) -> None:
-    plain = shipped.translate(LONGER)
-    trace = shipped.trace_of(plain)
-    with editing_positions(AT_REST):
-        edited = shipped.translate(LONGER)
-        assert_same_trace(trace, shipped.trace_of(plain))
-    assert plain.token_ids == edited.token_ids
-    assert plain.log_probs == edited.log_probs
-
-
 def test_the_order_of_the_text_changes_no_bit(translator: Translator) -> None:
     n_words = len(translator.encode(SENTENCE)) - 1
     plain = translator.trace(SENTENCE)
@@ -253,9 +237,11 @@ def test_each_token_gets_the_scaled_row_of_its_reversed_and_shifted_position(
     ],
     ids=str,
 )
+@pytest.mark.parametrize("positions", ["sinusoidal", *INSIDE])
 def test_step_by_step_decoding_computes_what_the_recorded_pass_does(
-    translator: Translator, edit: PositionEdit
+    variant: Callable[..., Translator], positions: str, edit: PositionEdit
 ) -> None:
+    translator = variant(positions=positions)
     for beam in (1, 4):
         translation = translator.translate(SENTENCE, search=Search(beam=beam), under=moved(edit))
         trace = translator.trace_of(translation, under=moved(edit))
@@ -358,10 +344,7 @@ def test_an_edit_takes_numpys_numbers_and_cannot_be_changed() -> None:
         edit.shift = 4  # type: ignore[misc]
 
 
-# Rotary positions, which are added to nothing.
-
-
-INSIDE = [name for name, encoding in ENCODINGS.items() if not encoding.is_added]
+# Positions that are added to nothing.
 
 
 @pytest.mark.parametrize("positions", INSIDE)
@@ -390,43 +373,16 @@ def test_moving_every_token_alike_changes_nothing_where_only_distances_count(
     assert (np.abs(q - turned).max() > 0.1) == (positions == "rotary")
 
 
-@pytest.mark.parametrize("positions", INSIDE)
-def test_positions_faded_out_are_none(variant: Callable[..., Translator], positions: str) -> None:
-    translator = variant(positions=positions)
-    rows = translator.encode(SENTENCE, under=moved(WITHOUT))
-    order = [*range(len(rows) - 2, -1, -1)]
-    shuffled = translator.encode(
-        SENTENCE, under=Intervention(positions=WITHOUT, source_order=order)
-    )
-    np.testing.assert_allclose(shuffled, rows[[*order, len(rows) - 1]], atol=1e-5)
-    known_order = translator.encode(SENTENCE, under=Intervention(source_order=order))
-    assert np.abs(known_order - translator.encode(SENTENCE)[[*order, len(rows) - 1]]).max() > 1e-3
-
-
-@pytest.mark.parametrize("positions", INSIDE)
-@pytest.mark.parametrize("beam", [1, 4])
-def test_decoding_with_such_positions_computes_what_the_recorded_pass_does(
-    variant: Callable[..., Translator], beam: int, positions: str
-) -> None:
-    translator = variant(positions=positions)
-    for edit in (
-        PositionEdit(),
-        PositionEdit(scale=0.3),
-        PositionEdit(reverse=True, side="encoder"),
-    ):
-        translation = translator.translate(SENTENCE, search=Search(beam=beam), under=moved(edit))
-        trace = translator.trace_of(translation, under=moved(edit))
-        decoded = np.array(translation.log_probs)
-        np.testing.assert_allclose(known(trace.log_probs), decoded, atol=1e-4)
-
-
 # Shuffled words.
 
 
-@given(st.integers(0, 2**32 - 1))
+@pytest.mark.parametrize("positions", ENCODINGS)
+@settings(max_examples=20)
+@given(seed=st.integers(0, 2**32 - 1))
 def test_without_positions_shuffled_words_give_the_same_rows_in_another_order(
-    translator: Translator, seed: int
+    variant: Callable[..., Translator], positions: str, seed: int
 ) -> None:
+    translator = variant(positions=positions)
     rows = translator.encode(SENTENCE, under=moved(WITHOUT))
     order = np.random.default_rng(seed).permutation(len(rows) - 1)
     shuffled = translator.encode(
@@ -504,11 +460,6 @@ def test_the_sum_of_the_parts_is_what_the_first_layer_reads_bit_for_bit(
     assert parts.tokens == translator.trace(SENTENCE, TARGET).source
 
 
-def test_the_shipped_parts_add_up_to_what_the_first_layer_reads(shipped: Translator) -> None:
-    parts = shipped.embedding_parts(LONGER)
-    assert np.array_equal(parts.sum, first_layer_input(shipped, LONGER))
-
-
 def test_parts_follow_an_edit_of_the_encoder_and_not_one_of_the_decoder(
     translator: Translator,
 ) -> None:
@@ -552,12 +503,6 @@ def test_the_terms_add_up_to_the_recorded_scores(
     assert np.array_equal(translator.score_terms(SENTENCE).scores, known(recorded))
 
 
-def test_the_terms_of_a_shipped_model_add_up_to_its_recorded_scores(shipped: Translator) -> None:
-    assert_terms_add_up(shipped, LONGER)
-    recorded = shipped.trace(LONGER, TARGET).attention("encoder", 0).scores
-    np.testing.assert_allclose(shipped.score_terms(LONGER).scores, known(recorded), atol=1e-5)
-
-
 @pytest.mark.parametrize("norm", ["pre", "post"])
 def test_without_positions_no_term_of_a_position_is_left(
     variant: Callable[..., Translator], norm: str
@@ -588,12 +533,6 @@ def test_additive_scores_are_refused_because_they_do_not_split(
 
 
 # One shared model.
-
-
-def test_installing_taps_again_adds_no_second_hook(translator: Translator) -> None:
-    hooks = hooks_of(translator.model)
-    install_taps(translator.model)
-    assert hooks_of(translator.model) == hooks
 
 
 def test_an_edit_that_meets_no_encoding_says_so(tiny_model: Transformer) -> None:

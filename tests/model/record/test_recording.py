@@ -13,14 +13,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
-from model.paper.attention import masked_softmax
 from model.paper.config import TransformerConfig
 from model.paper.multi_head import MultiHead, MultiHeadAttention, PerHeadAttention
 from model.paper.transformer import Transformer
 from model.record.recording import CaptureError, CaptureWarning, Recording, recording
 from model.record.sentence_map import AttentionRecord
-from model.record.tap import Tap
-from model.record.taps import ADAPTERS, install_taps
+from model.record.taps import install_taps
 from model.trace.attention_map import NO_ID, AttentionKind, Site, Tokens, TraceError
 from model.trace.trace import Trace
 from tests.kit.variants import VARIANTS
@@ -427,26 +425,6 @@ def test_our_attention_alone_is_a_module_of_unknown_role() -> None:
     assert torch.equal(weights, seen[Site(AttentionKind.MODULE, 0)].weights)
 
 
-def test_an_adapter_of_ones_own_needs_one_entry(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Mean(nn.Module):
-        def forward(self, x: Tensor) -> Tensor:
-            return x.mean(1, keepdim=True).expand_as(x)
-
-    class MeanTap(Tap):
-        def see(self, function: Any, request: Any, output: Any) -> AttentionRecord:
-            x = request["x"][:, None]
-            scores = torch.zeros(x.shape[0], 1, x.shape[2], x.shape[2])
-            weights = masked_softmax(scores, None)
-            return AttentionRecord(weights=weights, scores=scores, q=x, k=x, v=x, allowed=None)
-
-    monkeypatch.setitem(ADAPTERS, Mean, lambda module, site: [(module, MeanTap(site))])
-    model = nn.Sequential(Mean(), nn.Linear(4, 4), Mean())
-    sites = install_taps(model)
-    assert sites == (Site(AttentionKind.MODULE, 0), Site(AttentionKind.MODULE, 1))
-    _, seen = record(model, torch.randn(1, 3, 4))
-    np.testing.assert_allclose(seen.maps()[sites[1]].weights, 1 / 3, rtol=1e-6)
-
-
 # From a batch to the trace of one sentence
 
 
@@ -782,24 +760,6 @@ def test_the_caller_gets_bit_for_bit_what_it_asked_for(
         torch.testing.assert_close(here, weights.detach().nan_to_num(0.0))
 
 
-def test_a_causal_hint_shows_in_what_was_allowed() -> None:
-    module = torch_attention(batch_first=True)
-    install_taps(module)
-    x = noise(N, L, D)
-    _, seen = record(
-        module,
-        x,
-        x,
-        x,
-        need_weights=False,
-        attn_mask=nn.Transformer.generate_square_subsequent_mask(L),
-        is_causal=True,
-    )
-    here = seen.maps(1)[ONLY]
-    assert np.array_equal(here.allowed, np.tri(L, dtype=bool))
-    assert not np.triu(here.weights, 1).any()
-
-
 @pytest.mark.parametrize("batch_first", [True, False])
 def test_input_without_a_batch_is_a_batch_of_one(batch_first: bool) -> None:
     module = torch_attention(batch_first=batch_first)
@@ -839,24 +799,6 @@ def test_weights_in_training_are_those_before_dropout() -> None:
     assert (dropped == 0).any()
     assert output.requires_grad
     torch.testing.assert_close(seen[ONLY].weights, evaluated.detach())
-
-
-def test_torch_attention_without_any_allowed_key_gives_zeros_and_leaves_the_output_alone() -> None:
-    module = torch_attention(batch_first=True)
-    install_taps(module)
-    query, key = noise(1, L, D), noise(1, S, D, seed=1)
-    nothing = torch.ones(1, S, dtype=torch.bool)
-    with torch.no_grad():
-        expected = module(query, key, key, key_padding_mask=nothing, need_weights=False)[0]
-    (output, _), seen = record(
-        module, query, key, key, key_padding_mask=nothing, need_weights=False
-    )
-    here = seen.maps()[ONLY]
-    assert not here.weights.any()
-    assert here.empty_queries.all()
-    # Asking this module for weights would have made its output NaN.
-    assert torch.equal(output, expected)
-    assert output.isfinite().all()
 
 
 def torch_transformer(**options: Any) -> nn.Transformer:
