@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from model.explain.position_measures import by_offset, row_norms
@@ -377,8 +377,7 @@ def test_moving_every_token_alike_changes_nothing_where_only_distances_count(
 
 
 @pytest.mark.parametrize("positions", ENCODINGS)
-@settings(max_examples=20)
-@given(seed=st.integers(0, 2**32 - 1))
+@pytest.mark.parametrize("seed", range(5))
 def test_without_positions_shuffled_words_give_the_same_rows_in_another_order(
     variant: Callable[..., Translator], positions: str, seed: int
 ) -> None:
