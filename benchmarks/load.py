@@ -302,7 +302,7 @@ class Phone:
 
     def __init__(self, url: str) -> None:
         self.nbytes = 0
-        self._seen = ""
+        self._seen = self._found = ""
         self._connection = http.client.HTTPConnection(urlsplit(url).netloc, timeout=GIVEN_UP)
 
     def fetch_page(self) -> None:
@@ -322,7 +322,7 @@ class Phone:
         self._connection.timeout = max(0.1, seconds)
         if self._connection.sock is not None:
             self._connection.sock.settimeout(max(0.1, seconds))
-        path = f"speaker/{code}.json?seen={self._seen}"
+        path = f"speaker/{code}.json?seen={self._seen}&found={self._found}"
         try:
             text = self._load(path, reads=True, status=(200, 204))
         except TimeoutError:
@@ -331,10 +331,7 @@ class Phone:
         if not text:
             return ""
         view = json.loads(text)
-        self._seen = view["mark"]
-        if view["found"]:
-            # Another view may have come meanwhile.
-            self._load(f"speaker/{code}/{view['found']}.bin", status=(200, 404))
+        self._seen, self._found = view["mark"], view["found"]
         return str(view["query"]["sentence"])
 
     def _load(self, path: str, *, reads: bool = False, status: tuple[int, ...] = (200,)) -> bytes:

@@ -1,6 +1,9 @@
 """The link of every page: it reopens the view, and the link of that view is the same."""
 
+import base64
+import gzip
 import json
+import zlib
 from collections.abc import Iterator, Mapping
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -243,8 +246,13 @@ def test_phones_follow_what_is_shown_until_that_is_switched_off(
     def shown() -> dict[str, Any]:
         speaker = shown_views.VIEWS.of(code)
         assert speaker is not None
-        assert len(speaker.found) == (json.loads(speaker.view)["found"] is not None)
-        return dict(json.loads(speaker.view))
+        view = dict(json.loads(speaker.view))
+        assert bool(speaker.found) == bool(view["found"])
+        if speaker.found:
+            whole = json.loads(gzip.decompress(speaker.whole))
+            assert zlib.decompress(base64.b64decode(whole.pop("answers"))) == speaker.found
+            assert whole == view
+        return view
 
     assert shown()["page"] == "heads"
     assert shown()["query"].items() >= {"sentence": "the cat", "layer": "1"}.items()

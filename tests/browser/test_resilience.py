@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -29,7 +28,7 @@ HIDE = """hidden => {
   Object.defineProperty(document, "hidden", { get: () => hidden, configurable: true });
   document.dispatchEvent(new Event("visibilitychange"));
 }"""
-SPEAKER, ANSWERS = "**/speaker/*.json*", "**/speaker/*/*.bin"
+SPEAKER = "**/speaker/*.json*"
 
 
 class Talk:
@@ -130,19 +129,18 @@ def _follow_slowly(talk: Talk, phone: Page) -> None:
     throughput = dict.fromkeys(("downloadThroughput", "uploadThroughput"), 200_000)
     network.send("Network.enable")
     network.send("Network.emulateNetworkConditions", {**slow, **throughput})
-    lost: set[str] = set()
+    lost: set[bool] = set()
 
     def lose_first(route: Route) -> None:
-        # Of each kind the first one: what has to be asked for again.
-        kind = re.sub(r"[0-9a-f]{16}", "", route.request.url.partition("?")[0])
-        if kind in lost:
+        # The first question, and the first one of a phone that has a picture.
+        has_seen = "seen=" in route.request.url
+        if has_seen in lost:
             route.continue_()
         else:
-            lost.add(kind)
+            lost.add(has_seen)
             route.abort("connectionreset")
 
-    for pattern in (SPEAKER, ANSWERS):
-        phone.route(pattern, lose_first)
+    phone.route(SPEAKER, lose_first)
     phone.goto(f"{talk.reader.url}/site/?follow={talk.code}", timeout=LOADING)
     expect_head(phone, 0)
     talk.turn_to(1)

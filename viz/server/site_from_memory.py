@@ -17,10 +17,11 @@ from streamlit.url_util import make_url_path
 from model.checkpoints.shipped import CheckpointError
 from model.translate.sentences import TextError
 from viz.server.guesses import of_question
-from viz.server.static_files import FRESH, KEPT, answer, takes_all
+from viz.server.static_files import FRESH, answer, takes_all
 from viz.service.model_menu import checkpoints
 from viz.shell import speaker_view
 from viz.shell.share import SITE
+from viz.shell.shown_views import Speaker
 from viz.site.model import PackError, packed
 from viz.site.static import NAMED, POLICY, site_files
 
@@ -55,14 +56,10 @@ class Hall:
             return RedirectResponse(f"{self.below}{path}/{query and f'?{query}'}")
         if (guesses := await of_question(path.removeprefix("/"), scope, receive)) is not None:
             return guesses
-        seen = dict(parse_qsl(query)).get("seen", "")
-        if (view := await speaker_view.view_after(path.removeprefix("/"), seen)) is not None:
-            headers = {"Cache-Control": "no-store"}
-            status = 200 if view else 204
-            return Response(view, status, media_type="application/json", headers=headers)
-        if (found := speaker_view.found_at(path.removeprefix("/"))) is not None:
-            headers = {"Cache-Control": KEPT, "Content-Encoding": "gzip"}
-            return Response(found, media_type="application/octet-stream", headers=headers)
+        asked = dict(parse_qsl(query))
+        seen = asked.get("seen", "")
+        if (shown := await speaker_view.view_after(path.removeprefix("/"), seen)) is not None:
+            return _view(shown, seen, asked.get("found", ""))
         try:
             compressed, plain = await self._made()
         except (CheckpointError, PackError, TextError):
@@ -79,6 +76,17 @@ class Hall:
             if self.files is None:
                 self.files = await asyncio.to_thread(_files)
         return self.files
+
+
+def _view(shown: Speaker, seen: str, found: str) -> Response:
+    """What a speaker shows, with the answers of a model unless the phone has these."""
+    headers = {"Cache-Control": "no-store"}
+    if shown.mark == seen:
+        return Response(status_code=204, headers=headers)
+    if shown.name in ("", found):
+        return Response(shown.view, media_type="application/json", headers=headers)
+    headers["Content-Encoding"] = "gzip"
+    return Response(shown.whole, media_type="application/json", headers=headers)
 
 
 def _files() -> _Files:

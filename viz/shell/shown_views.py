@@ -4,8 +4,7 @@ import asyncio
 import contextlib
 import itertools
 from collections import OrderedDict
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from threading import Lock
 
 from streamlit import runtime
@@ -13,6 +12,9 @@ from streamlit import runtime
 from viz.service.job import Job
 
 MOST_SPEAKERS = 500
+
+A_SECOND = 800
+"""Phones that are woken; between them, the server answers others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,14 +24,18 @@ class Speaker:
     Attributes:
         view: as JSON.
         mark: tells it from the view before.
-        found: the answers of a model about it, compressed, by their name; empty without any.
+        name: of the answers of a model about it; empty without any.
+        whole: the view with these answers, compressed by gzip.
+        found: these answers.
         asked: the question whose answers they are.
     """
 
     view: bytes
     mark: str
     session: str
-    found: Mapping[str, bytes] = field(default_factory=dict)
+    name: str = ""
+    whole: bytes = b""
+    found: bytes = b""
     asked: Job[bytes] | None = None
 
     @property
@@ -51,14 +57,15 @@ class _Views:
     def put(self, code: str, speaker: Speaker | None, number: int) -> None:
         """Show a view, or None, unless a later one is shown by now."""
         with self._lock:
-            last, _ = self._kept.get(code, (0, None))
+            last, before = self._kept.get(code, (0, None))
             if number < last:
                 return
             self._kept[code] = number, speaker
             self._kept.move_to_end(code)
             while len(self._kept) > MOST_SPEAKERS:
                 self._kept.popitem(last=False)
-        self._wake(code)
+        if before is None or speaker is None or before.mark != speaker.mark:
+            self._wake(code)
 
     def of(self, code: str) -> Speaker | None:
         """What a speaker shows; None if their page is not open."""
@@ -90,9 +97,9 @@ class _Views:
     def _wake(self, code: str) -> None:
         with self._lock:
             waiters = [each for each in self._waiting if each[0] == code]
-        for _, loop, changed in waiters:
+        for place, (_, loop, changed) in enumerate(waiters):
             with contextlib.suppress(RuntimeError):
-                loop.call_soon_threadsafe(changed.set)
+                loop.call_soon_threadsafe(loop.call_later, place / A_SECOND, changed.set)
 
 
 VIEWS = _Views()

@@ -6,6 +6,7 @@ phone needs none, and what the speaker asks the hall (viz/shell/polls.py): only 
 send anything, the number of a choice.
 """
 
+import base64
 import contextlib
 import gzip
 import hashlib
@@ -13,10 +14,10 @@ import json
 import os
 import re
 import secrets
+import zlib
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from types import MappingProxyType
 from typing import Any
 
 import streamlit as st
@@ -73,7 +74,6 @@ ON_SITE = SHARE("site")
 
 _AROUND = frozenset(each.name for each in AROUND)
 _VIEW = re.compile(rf"{FOLDER}/([0-9a-f]{{16}})\.json")
-_FOUND = re.compile(rf"{FOLDER}/([0-9a-f]{{16}})/([0-9a-f]{{16}})\.bin")
 
 ELSEWHERE = (
     "Phones still follow another window of yours and not this one. Close that window and reload "
@@ -144,7 +144,7 @@ def tell(question: Question | None = None) -> None:
     if job is None:
         VIEWS.put(of, told(), number)
     elif before is not None and before.asked == job:
-        VIEWS.put(of, told(before.found, job), number)
+        VIEWS.put(of, told(job, before.found), number)
     else:
         # The speaker's page does not wait for it.
         _ANSWERING.submit(_answer, of, number, job, told)
@@ -152,16 +152,15 @@ def tell(question: Question | None = None) -> None:
 
 def _answer(of: str, number: int, job: Job[bytes], told: Callable[..., Speaker]) -> None:
     """Show a view with the answers of a model, or without any if it has none."""
-    found: dict[str, bytes] = {}
+    found = b""
     try:
         with contextlib.suppress(
             CheckpointError, DecodingError, HeadError, ServiceError, TextError
         ):
-            answers = session.ask(job)
-            found = {content_id(answers): gzip.compress(answers, mtime=0)}
+            found = session.ask(job)
     finally:
         # Whatever becomes of the answers, the phones turn to the view.
-        VIEWS.put(of, told(found, job), number)
+        VIEWS.put(of, told(job, found), number)
 
 
 def _told(
@@ -169,13 +168,14 @@ def _told(
     query: Mapping[str, str],
     poll: Poll | None,
     session_id: str,
-    found: Mapping[str, bytes] = MappingProxyType({}),
     job: Job[bytes] | None = None,
+    found: bytes = b"",
 ) -> Speaker:
+    name = content_id(found) if found else ""
     view: dict[str, Any] = {
         "page": page,
         "query": query,
-        "found": next(iter(found), None),
+        "found": name,
         "poll": poll.view if poll else None,
     }
     text = json.dumps(view).encode()
@@ -183,7 +183,9 @@ def _told(
         text = json.dumps(view | {"query": None}).encode()
     mark = hashlib.blake2b(text, digest_size=8).hexdigest()
     marked = json.loads(text) | {"mark": mark}
-    return Speaker(json.dumps(marked).encode(), mark, session_id, found, job)
+    answers = base64.b64encode(zlib.compress(found)).decode()
+    whole = gzip.compress(json.dumps(marked | {"answers": answers}).encode(), mtime=0)
+    return Speaker(json.dumps(marked).encode(), mark, session_id, name, whole, found, job)
 
 
 def _job(page: str, query: Mapping[str, str]) -> Job[bytes] | None:
@@ -208,24 +210,14 @@ def _job(page: str, query: Mapping[str, str]) -> Job[bytes] | None:
     )
 
 
-async def view_after(path: str, seen: str) -> bytes | None:
-    """The view at a path of the site, as JSON, once it is another one than was seen.
+async def view_after(path: str, seen: str) -> Speaker | None:
+    """The view at a path of the site, once it is another one than was seen.
 
     Returns:
-        b"" if it is still the same after `WAIT_SECONDS`; None if no such speaker's page is open.
+        What was seen, if it is still that after `WAIT_SECONDS`; None if no such page is open.
     """
     named = _VIEW.fullmatch(path)
-    speaker = await VIEWS.after(named[1], seen, WAIT_SECONDS) if named else None
-    if speaker is None:
-        return None
-    return b"" if speaker.mark == seen else speaker.view
-
-
-def found_at(path: str) -> bytes | None:
-    """The answers at a path of the site, compressed by gzip; None if they are not shown now."""
-    named = _FOUND.fullmatch(path)
-    speaker = VIEWS.of(named[1]) if named else None
-    return speaker.found.get(named[2]) if speaker and named else None
+    return await VIEWS.after(named[1], seen, WAIT_SECONDS) if named else None
 
 
 def site_view() -> tuple[str, dict[str, str]]:

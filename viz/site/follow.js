@@ -1,6 +1,7 @@
 // A phone in a hall turns to what the speaker shows. It asks for that; only an answer to a speaker's question is sent (guess.js).
 
 import { element } from "../browser/canvas/dom.js";
+import { inflated } from "../browser/live/inflated.js";
 import { siteRoot } from "./files.js";
 import { Guess } from "./guess.js";
 import { say } from "./words.js";
@@ -27,6 +28,8 @@ export class Follower {
     this.seen = "";
     /** The view that is shown, without what the speaker asks about it. */
     this.shown = "";
+    /** What the speaker's server found of it, and its name. @type {{ name: string, answers: Bytes | null }} */
+    this.found = { name: "", answers: null };
     this.follows = true;
     /** @type {number | undefined} */
     this.waiting = undefined;
@@ -74,6 +77,7 @@ export class Follower {
     try {
       const address = new URL(this.address);
       if (CODE.test(this.seen)) address.searchParams.set("seen", this.seen);
+      if (this.found.name) address.searchParams.set("found", this.found.name);
       const response = await fetch(address, { cache: "no-store", signal });
       if (response.status === 204) pause = 0;
       else if (response.ok) pause = await this.take(await response.text(), signal);
@@ -94,28 +98,23 @@ export class Follower {
   /** Turns to a view if it is another one; gives the pause before the next question.
    * @type {(text: string, signal: AbortSignal) => Promise<number>} */
   async take(text, signal) {
-    const { page, query, mark = text, found = null, poll = null } = JSON.parse(text);
+    const { page, query, mark = text, found: name = "", answers = "", poll = null } = JSON.parse(text);
     if (mark === this.seen) return MILLISECONDS;
-    const shown = JSON.stringify([page, query, found]);
+    const shown = JSON.stringify([page, query, name]);
     // What an open question hides has no room to be drawn in.
     const turns = shown !== this.shown && !(poll && !poll.closed);
-    const answers = turns && found ? await this.answers(found, signal) : null;
+    const found = name === this.found.name ? this.found : { name, answers: answers ? await inflated(answers) : null };
     if (signal.aborted) return 0;
     this.seen = mark;
     this.note.textContent = "";
     this.guess.take(poll);
     if (turns) {
       this.shown = shown;
-      this.show(page, query, answers);
+      this.found = found;
+      this.show(page, query, found.answers);
       this.begin?.();
     }
     return mark === text ? MILLISECONDS : 0;
-  }
-
-  /** What the speaker's server found, if it has it still. @type {(name: string, signal: AbortSignal) => Promise<Bytes | null>} */
-  async answers(name, signal) {
-    const response = await fetch(new URL(`${this.code}/${name}.bin`, this.address), { signal });
-    return response.ok ? new Uint8Array(await response.arrayBuffer()) : null;
   }
 }
 
