@@ -1,1 +1,1 @@
-"""The server around the app: headers, static files, turns, garbage collection."""
+"""The server around the app: headers, static files, turns."""

@@ -10,7 +10,7 @@ from streamlit.url_util import make_url_path
 
 from viz.browser import notes_page
 from viz.browser.files import ADDRESS, LARGE, code
-from viz.server.static_files import FRESH, KEPT, answer, takes_all
+from viz.server.static_files import FRESH, KEPT, answer, takes_all, unpacked
 
 SCRIPT, PAGE = "text/javascript", "text/html"
 
@@ -27,10 +27,7 @@ class ComponentCode:
         self.below = make_url_path(st.get_option("server.baseUrlPath"), ADDRESS) + "/"
         scripts = {name: (text, SCRIPT, KEPT) for name, text in map(code, LARGE)}
         files = scripts | {notes_page.NAME: (notes_page.PAGE, PAGE, FRESH)}
-        self.compressed = {self.below + name: _answer(*file) for name, file in files.items()}
-        self.plain = {
-            self.below + name: _answer(*file, compressing=False) for name, file in files.items()
-        }
+        self.files = {self.below + name: _answer(*file) for name, file in files.items()}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One request, as ASGI has it."""
@@ -38,15 +35,15 @@ class ComponentCode:
         if scope["type"] != "http" or not path.startswith(self.below):
             await self.app(scope, receive, send)
             return
-        if path in self.plain and scope["method"] in ("GET", "HEAD"):
-            files = self.compressed if takes_all(scope) else self.plain
-            await files[path](scope, receive, send)
+        if path in self.files and scope["method"] in ("GET", "HEAD"):
+            found = self.files[path]
+            await (found if takes_all(scope) else unpacked(found))(scope, receive, send)
         else:
             nothing = PlainTextResponse("Not found", 404, headers={"Cache-Control": "no-store"})
             await nothing(scope, receive, send)
 
 
-def _answer(text: str, kind: str, kept: str, *, compressing: bool = True) -> Response:
-    made = answer(text.encode(), kind, compressing=compressing)
+def _answer(text: str, kind: str, kept: str) -> Response:
+    made = answer(text.encode(), kind)
     made.headers["Cache-Control"] = kept
     return made

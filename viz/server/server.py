@@ -23,9 +23,10 @@ from streamlit.starlette import App
 from streamlit.url_util import make_url_path
 from streamlit.web.server import server_util
 
+from model.serving import idle_gc
 from viz.browser import notes_page
 from viz.save.document import policy_hash
-from viz.server import idle_gc, site_from_memory
+from viz.server import site_from_memory
 from viz.server.asking import Asking
 from viz.server.component_code import ComponentCode
 from viz.server.hosts import KnownHosts

@@ -17,15 +17,13 @@ from streamlit.url_util import make_url_path
 from model.checkpoints.shipped import CheckpointError
 from model.translate.sentences import TextError
 from viz.server.guesses import of_question
-from viz.server.static_files import FRESH, answer, takes_all
+from viz.server.static_files import FRESH, answer, takes_all, unpacked
 from viz.service.model_menu import checkpoints
 from viz.shell import speaker_view
 from viz.shell.share import SITE
 from viz.shell.shown_views import Speaker
 from viz.site.model import PackError, packed
 from viz.site.static import NAMED, POLICY, site_files
-
-_Files = tuple[Mapping[str, Response], Mapping[str, Response]]
 
 MISSING = "No model here runs in a browser. Put a checkpoint such as en-de into checkpoints/."
 
@@ -36,7 +34,7 @@ class Hall:
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
         self.below = make_url_path(st.get_option("server.baseUrlPath"), SITE)
-        self.files: _Files | None = None
+        self.files: Mapping[str, Response] | None = None
         self.making = asyncio.Lock()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -61,17 +59,17 @@ class Hall:
         if (shown := await speaker_view.view_after(path.removeprefix("/"), seen)) is not None:
             return _view(shown, seen, asked.get("found", ""))
         try:
-            compressed, plain = await self._made()
+            files = await self._made()
         except (CheckpointError, PackError, TextError):
             return PlainTextResponse(MISSING, 404, headers={"Cache-Control": FRESH})
         name = path.removeprefix("/")
         if name.endswith("/") or not name:
             name += "index.html"
-        if name not in plain or scope["method"] not in ("GET", "HEAD"):
+        if name not in files or scope["method"] not in ("GET", "HEAD"):
             return PlainTextResponse("Not found", 404, headers={"Cache-Control": "no-store"})
-        return (compressed if takes_all(scope) else plain)[name]
+        return files[name] if takes_all(scope) else unpacked(files[name])
 
-    async def _made(self) -> _Files:
+    async def _made(self) -> Mapping[str, Response]:
         async with self.making:
             if self.files is None:
                 self.files = await asyncio.to_thread(_files)
@@ -89,17 +87,15 @@ def _view(shown: Speaker, seen: str, found: str) -> Response:
     return Response(shown.whole, media_type="application/json", headers=headers)
 
 
-def _files() -> _Files:
-    """The answers by path: compressed, and as they are."""
-    compressed, plain = {}, {}
+def _files() -> Mapping[str, Response]:
+    """The answers by path."""
+    files = {}
     for path, content in site_files([packed(next(iter(checkpoints().values())))]):
         kind = mimetypes.guess_type(path)[0] or "application/octet-stream"
-        compressed[path] = answer(content, kind)
-        plain[path] = answer(content, kind, compressing=False)
+        files[path] = answer(content, kind)
         if not path.startswith(NAMED):
-            for each in (compressed[path], plain[path]):
-                each.headers["Cache-Control"] = FRESH
-    return compressed, plain
+            files[path].headers["Cache-Control"] = FRESH
+    return files
 
 
 def policy() -> str:

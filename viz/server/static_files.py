@@ -60,11 +60,19 @@ def _answer(path: Path) -> Response:
     return answer(path.read_bytes(), kind)
 
 
-def answer(whole: bytes, kind: str | None, *, compressing: bool = True) -> Response:
+def answer(whole: bytes, kind: str | None) -> Response:
     """A file as it is sent: compressed, unless it is so already, as fonts are."""
-    small = gzip.compress(whole, mtime=0) if compressing else whole
+    small = gzip.compress(whole, mtime=0)
     headers = {"Cache-Control": KEPT, "Vary": "Accept-Encoding"}
     is_smaller = len(small) < len(whole)
     if is_smaller:
         headers["Content-Encoding"] = "gzip"
     return Response(small if is_smaller else whole, headers=headers, media_type=kind)
+
+
+def unpacked(sent: Response) -> Response:
+    """The same file, as it is, for a browser that does not take it compressed."""
+    headers = {name: sent.headers[name] for name in ("Cache-Control", "Vary")}
+    is_packed = "Content-Encoding" in sent.headers
+    whole = gzip.decompress(sent.body) if is_packed else sent.body
+    return Response(whole, headers=headers, media_type=sent.media_type)

@@ -3,13 +3,10 @@
 It loads models when they are asked for, and remembers nothing else.
 """
 
-import gc
-
+from model.serving.idle_gc import collect_when_idle
 from model.serving.process import serve
 from viz.service.batching import compute
 
 if __name__ == "__main__":
-    # Half a million objects that never go away: scanning them takes as long as a sentence.
-    gc.collect()
-    gc.freeze()
+    collect_when_idle()
     serve(compute)

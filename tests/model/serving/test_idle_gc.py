@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from viz.server import idle_gc
-from viz.server.idle_gc import IDLE, LATEST_SECONDS, is_due
+from model.serving import idle_gc
+from model.serving.idle_gc import IDLE, LATEST_SECONDS, is_due
 
 
 class Knot:
