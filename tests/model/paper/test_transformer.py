@@ -357,10 +357,6 @@ def test_a_text_longer_than_the_learned_table_is_refused_on_either_side(build: B
         model.step(torch.full((3,), 4), state)
 
 
-def test_sinusoids_carry_a_text_longer_than_max_positions(build: Build) -> None:
-    close(build(max_positions=2)(SOURCE, TARGET), build(max_positions=64)(SOURCE, TARGET), 0)
-
-
 # Embeddings, parameters, dropout.
 
 

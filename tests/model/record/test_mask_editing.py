@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -27,7 +26,7 @@ from model.record.taps import install_taps
 from model.trace.attention_map import AttentionKind, AttentionMap, FloatArray, Site
 from model.trace.trace import Trace
 from model.translate.sentences import TextError
-from model.translate.translator import Translator, load
+from model.translate.translator import Translator
 from tests.kit.tiny_checkpoint import PAIRS
 from tests.kit.variants import some
 
@@ -54,11 +53,6 @@ VARIANTS = some(
 each_variant = pytest.mark.parametrize("variant", VARIANTS.values(), ids=VARIANTS.keys())
 each_way = pytest.mark.parametrize("way", WAYS.values(), ids=WAYS.keys())
 each_kind = pytest.mark.parametrize("kind", KINDS)
-
-
-@pytest.fixture(scope="module")
-def shipped() -> Translator:
-    return load(Path(__file__).parents[3] / "checkpoints" / "en-de", device="cpu")
 
 
 def own_masks(trace: Trace) -> dict[Any, Any]:
@@ -219,17 +213,6 @@ def test_the_models_own_masks_change_no_bit_of_what_is_decoded(
             assert_same_bits(translator.trace(english, under=masked(masks), search=way), trace)
 
 
-@each_way
-def test_the_shipped_model_under_its_own_masks_decodes_and_records_the_same_bits(
-    shipped: Translator, way: Search
-) -> None:
-    text = "A man is riding a bicycle down the street."
-    before = shipped.translate(text, search=way)
-    after = shipped.translate(text, under=masked(rules()), search=way)
-    assert (after.token_ids, after.log_probs) == (before.token_ids, before.log_probs)
-    assert_same_bits(shipped.trace_of(before, under=masked(rules())), shipped.trace_of(before))
-
-
 def test_keys_let_in_one_by_one_keep_the_source_out_if_the_encoder_is_causal_too(
     translator: Translator,
 ) -> None:
@@ -269,24 +252,6 @@ def test_free_decoding_under_a_mask_equals_the_pass_that_is_recorded_under_it(
         trace = translator.trace(english, under=masked(masks), search=way)
         assert trace.predictions.ids == translation.token_ids
         close(trace.log_probs, translation.log_probs, atol=1e-4)
-
-
-@pytest.mark.parametrize("way", [Search(beam=1), Search(beam=4)], ids=["greedy", "beam"])
-def test_the_shipped_model_decodes_under_a_window_as_it_is_recorded(
-    shipped: Translator, way: Search
-) -> None:
-    masks = {
-        DECODER: PRESETS["causal_window"].rule(width=2),
-        CROSS: PRESETS["window"].rule(width=5),
-    }
-    text = "Two young girls are playing in the garden with a small dog."
-    plain, edited = (
-        shipped.translate(text, search=way),
-        shipped.translate(text, under=masked(masks), search=way),
-    )
-    assert edited.log_probs != plain.log_probs
-    trace = shipped.trace_of(edited, under=masked(masks))
-    close(trace.log_probs, edited.log_probs, atol=1e-4)
 
 
 @each_variant
@@ -475,26 +440,6 @@ def test_padding_changes_no_row_of_a_real_token_and_no_translation(translator: T
             queries, keys = found.weights.shape[1:]
             assert not whole.weights[:, :queries, keys:].any()
             assert not whole.allowed[:queries, keys:].any()
-
-
-def test_a_batch_of_the_shipped_model_says_what_each_sentence_says_alone(
-    shipped: Translator,
-) -> None:
-    texts = [
-        "A dog runs.",
-        "Two men are standing in front of a red car.",
-        "She reads.",
-        "The children are playing football in the park today.",
-        "I like music.",
-        "What is your name?",
-    ]
-    batch = shipped.trace_batch(texts)
-    for text, trace in zip(texts, batch.traces, strict=True):
-        alone = shipped.trace(text)
-        assert trace.text == alone.text
-        close(trace.log_probs, alone.log_probs, atol=1e-4)
-        for site, seen in alone.maps.items():
-            close(trace.maps[site].weights, seen.weights, atol=1e-5)
 
 
 def test_padding_is_labelled_and_every_trace_of_a_batch_has_one_shape(

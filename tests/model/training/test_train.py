@@ -500,13 +500,6 @@ def test_a_run_with_a_vocabulary_for_each_side(corpus, finished, tmp_path, capsy
         assert sentence in capsys.readouterr().err
 
 
-def test_a_run_with_two_vocabularies_learns(corpus, tmp_path):
-    overrides = [*WHOLE, "training.vocab_size=280", "training.separate_vocabularies=true"]
-    assert train(arguments(corpus, tmp_path / "run", *overrides)) == 0
-    losses = [line["valid_loss"] for line in logged(tmp_path / "run") if "valid_loss" in line]
-    assert losses[-1] < losses[0]
-
-
 def test_a_shallower_model_starts_with_the_first_layers_of_a_checkpoint(corpus, finished, tmp_path):
     deep, output = tmp_path / "deep", tmp_path / "shallow"
     deeper = ["model.n_encoder_layers=2", "model.n_decoder_layers=2", "training.max_steps=1"]
