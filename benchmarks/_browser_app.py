@@ -10,10 +10,10 @@ from streamlit.starlette import App
 from benchmarks._inputs import Shape, made_up
 from model.explain.facts import head_facts
 from model.explain.reading import read
+from model.serving import idle_gc
 from viz.browser.model_view import heads_view
 from viz.model_page.arcs import arcs_of
 from viz.model_page.payload import Figure, pack
-from viz.server import idle_gc
 from viz.server.component_code import ComponentCode
 
 if __name__ != "__main__":

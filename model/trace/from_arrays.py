@@ -17,7 +17,6 @@ from model.trace.attention_map import (
     known_kind,
 )
 from model.trace.other_outputs import map_of, plain_array
-from model.trace.trace import Trace
 
 _FORMS = (
     "Weights are (layer, head, query, key), a list of one array (head, query, key) a layer, one "
@@ -25,16 +24,16 @@ _FORMS = (
 )
 
 
-def trace_of_arrays(
+def fields_of_arrays(
     weights: Any,
     tokens: Sequence[str] | Tokens | None,
     target: Sequence[str] | Tokens | None,
     kind: str | None,
-) -> Trace:
-    """The trace; arguments and errors as `Trace.of`."""
+) -> dict[str, Any]:
+    """The fields of the trace; arguments and errors as `Trace.of`."""
     if isinstance(weights, AttentionMap):
         own = zip(_sides(weights.site.kind), (weights.queries, weights.keys), strict=True)
-        return _trace({weights.site: weights}, dict(own))
+        return _fields({weights.site: weights}, dict(own))
     by_kind = weights if isinstance(weights, Mapping) else {kind or _kind(weights, target): weights}
     layers = {known_kind(each): _layers(own) for each, own in by_kind.items()}
     if not any(layers.values()):
@@ -54,22 +53,18 @@ def trace_of_arrays(
         for layer, heads in enumerate(of_layer):
             site = Site(each, layer)
             maps[site] = map_of(site, heads, queries, keys)
-    return _trace(maps, sides)
+    return _fields(maps, sides)
 
 
 def _sides(kind: AttentionKind) -> tuple[str | None, str | None]:
     return kind.query_side, kind.key_side
 
 
-def _trace(maps: Mapping[Site, AttentionMap], sides: Mapping[str | None, Tokens]) -> Trace:
-    return Trace(
-        source=sides.get("source", Tokens()),
-        target=sides.get("target", Tokens()),
-        predictions=Tokens(),
-        text="",
-        source_text="",
-        maps=maps,
-    )
+def _fields(
+    maps: Mapping[Site, AttentionMap], sides: Mapping[str | None, Tokens]
+) -> dict[str, Any]:
+    sentences = {side: sides.get(side, Tokens()) for side in ("source", "target")}
+    return sentences | {"predictions": Tokens(), "text": "", "source_text": "", "maps": maps}
 
 
 def _kind(weights: Any, target: Sequence[str] | Tokens | None) -> AttentionKind:

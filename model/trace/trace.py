@@ -27,6 +27,7 @@ from model.trace.attention_map import (
     known_kind,
 )
 from model.trace.forms import NoForm, form
+from model.trace.from_arrays import fields_of_arrays
 from model.trace.head import Head
 from model.trace.other_outputs import fields_of_cache, fields_of_outputs
 from model.trace.provenance import UNKNOWN, Provenance
@@ -127,9 +128,7 @@ class Trace(ArrayValue, Sized):
         Raises:
             TraceError: if arrays have another shape, or disagree with each other or the tokens.
         """
-        from model.trace.from_arrays import trace_of_arrays
-
-        return trace_of_arrays(weights, tokens, target, kind)
+        return Trace(**fields_of_arrays(weights, tokens, target, kind))
 
     def frame(self) -> Any:
         """Every weight of every head as a pandas table, a row each.

@@ -300,7 +300,3 @@ type Head = [kind: string, layer: number, head: number];
 
 // Called for each frame of a film.
 declare var filmed: (share: number) => Promise<void>;
-
-// Of the site: components in its page, and itself.
-declare var headscopeParts: Record<string, import("../site/parts.js").Code | undefined> | undefined;
-declare var headscopeSite: import("../site/site.js").Site;

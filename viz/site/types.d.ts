@@ -46,3 +46,7 @@ interface OnStage {
   added: Record<string, Numbers[]>;
   positions: Record<string, FigurePositions | null>;
 }
+
+// Components in the page of the site, and itself.
+declare var headscopeParts: Record<string, import("./parts.js").Code | undefined> | undefined;
+declare var headscopeSite: import("./site.js").Site;
