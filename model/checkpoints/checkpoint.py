@@ -36,22 +36,23 @@ from model.checkpoints.folder_files import (
 )
 from model.checkpoints.generation import GENERATION, own_search
 from model.checkpoints.import_hf import (
-    TARGET_VOCABULARY,
-    VOCABULARY,
     imported_config,
-    imported_tokenizer,
     imported_weights,
     is_importable,
-    read_table_tokenizer,
     require_importable,
     says_model_type,
+)
+from model.checkpoints.import_vocabulary import (
+    VOCABULARY,
+    imported_tokenizer,
+    read_table_tokenizer,
+    save_tables,
 )
 from model.checkpoints.shipped import CheckpointError, no_folder
 from model.files import write_folder, write_whole
 from model.paper.config import ConfigError, TransformerConfig
 from model.paper.search import Search
 from model.paper.single_stack import SingleStack, single_stack
-from model.paper.table_tokenizer import TableTokenizer
 from model.paper.tokenizer import Tokenizer, TokenizerError
 from model.paper.transformer import Transformer
 from model.trace.provenance import Provenance
@@ -325,11 +326,7 @@ def save_tokenizer(directory: Path, tokenizer: Tokenizer) -> None:
         tokenizer.target.save(directory / TARGET_TOKENIZER)
     else:
         (directory / TARGET_TOKENIZER).unlink(missing_ok=True)
-    for name, side in ((VOCABULARY, tokenizer), (TARGET_VOCABULARY, tokenizer.target)):
-        if isinstance(side, TableTokenizer):
-            write_json(directory / name, dict(side.table))
-        else:
-            (directory / name).unlink(missing_ok=True)
+    save_tables(directory, tokenizer)
     tokenizer.save(directory / TOKENIZER)
 
 

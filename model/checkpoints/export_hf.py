@@ -171,6 +171,7 @@ def _require_fit(config: TransformerConfig) -> None:
         "positions": (config.positions, ("sinusoidal",)),
         "scoring": (config.scoring, ("scaled_dot_product",)),
         "final_norm": (config.final_norm, (False,)),
+        "embedding_norm": (config.embedding_norm, (False,)),
         "activation": (config.activation, ("relu", "gelu", "swish")),
         "tie_embeddings": (config.tie_embeddings, (True,)),
         "layer_norm_eps": (config.layer_norm_eps, (1e-5,)),

@@ -30,7 +30,6 @@ _UNFOLLOWED: Mapping[str, tuple[object, ...]] = {
     "exponential_decay_length_penalty": (),
     "force_words_ids": (),
     "constraints": (),
-    "forced_bos_token_id": (),
 }
 """Settings that our searches do not follow, each with what changes nothing besides None."""
 

@@ -1,8 +1,9 @@
 """Hugging Face folders that hold our Transformer, read without the library transformers.
 
 Marian (Junczys-Dowmunt et al. 2018), the class of the OPUS-MT models (Tiedemann and Thottingal
-2020), is the paper's model with the norm after each sub-layer; Pegasus (Zhang et al. 2020) has it
-before. What else is in a folder, and all other classes, `difference` names.
+2020), and BART (Lewis et al. 2020) are the paper's model with the norm after each sub-layer;
+Pegasus (Zhang et al. 2020), mBART (Liu et al. 2020) and M2M100 (Fan et al. 2021), which is also
+NLLB's class, have it before. What else is in a folder, and all other classes, `difference` names.
 """
 
 import os
@@ -24,27 +25,42 @@ from model.checkpoints.folder_files import (
     read_weights,
 )
 from model.checkpoints.generation import barred_by, generation_settings, unfollowed
+from model.checkpoints.import_vocabulary import unknown_id, unread_vocabulary
 from model.checkpoints.layouts import from_hugging_face, pairs_first
 from model.checkpoints.shipped import CheckpointError
 from model.paper.config import ConfigError, TransformerConfig
 from model.paper.encoding import sinusoidal_table
-from model.paper.table_tokenizer import UNKNOWN, TableTokenizer
-from model.paper.tokenizer import TokenizerError
 
-SOURCE_MODEL, TARGET_MODEL = "source.spm", "target.spm"
-VOCABULARY, TARGET_VOCABULARY = "vocab.json", "target_vocab.json"
 PICKLE = "pytorch_model.bin"
 
-_DEFAULTS: Mapping[str, Mapping[str, Any]] = {
+_BART = {
+    "positions": "learned",
+    "embedding_norm": True,
+    "pad_token_id": 1,
+    "eos_token_id": 2,
+    "start": 2,
+}
+_CLASSES: Mapping[str, Mapping[str, Any]] = {
     "marian": {"norm": "post", "pad_token_id": 58100, "eos_token_id": 0, "start": 58100},
     "pegasus": {"norm": "pre", "pad_token_id": 0, "eos_token_id": 1, "start": 0},
+    "bart": {"norm": "post", **_BART},
+    "mbart": {"norm": "pre", **_BART, "start": None},
+    "m2m_100": {
+        **{"norm": "pre", "positions": "sinusoidal_fairseq"},
+        **{"pad_token_id": 1, "eos_token_id": 2, "start": 2},
+        **{"activation_function": "relu", "scale_embedding": True},
+    },
 }
-"""By model_type, what their configurations leave out where it is the usual value."""
+"""By model_type, what the class is, and what its configurations leave out where it is usual."""
+_EARLIER_ROWS = 2
+"""Of a learned table, before that of a text's first token."""
 
 _SIDES = ("encoder", "decoder")
 _USUAL = {
     "d_model": 1024,
     "max_position_embeddings": 1024,
+    "activation_function": "gelu",
+    "scale_embedding": False,
     **{f"{side}_layers": 12 for side in _SIDES},
     **{f"{side}_ffn_dim": 4096 for side in _SIDES},
     **{f"{side}_attention_heads": 16 for side in _SIDES},
@@ -100,20 +116,20 @@ def require_importable(directory: Path) -> None:
 
 def difference(config: Mapping[str, Any], directory: Path) -> str:
     """What in a Hugging Face configuration our Transformer does not compute; empty if nothing."""
-    kind = config.get("model_type")
-    if kind not in _DEFAULTS:
-        return f"its class is {kind}, and only {' and '.join(_DEFAULTS)} are the paper's model"
+    kind = str(config.get("model_type"))
+    if kind not in _CLASSES:
+        return f"its class is {kind}, and only {', '.join(_CLASSES)} are the paper's model"
     listed = config.get("architectures")
     architecture = str(listed[0]) if isinstance(listed, list) and listed else ""
     if not architecture.endswith(("MTModel", "ForConditionalGeneration")):
         return f"{architecture or 'its class'} does not turn text into text"
-    if not (directory / SOURCE_MODEL).exists():
-        return f"it has no {SOURCE_MODEL}, the SentencePiece model of Marian's tokenizer"
+    if unread := unread_vocabulary(directory):
+        return unread
     for name in ("ffn_dim", "attention_heads"):
-        sides = [_number(config, f"{side}_{name}") for side in _SIDES]
+        sides = [_value(config, f"{side}_{name}") for side in _SIDES]
         if sides[0] != sides[1]:
             return f"encoder_{name} is {sides[0]} and decoder_{name} is {sides[1]}"
-    activation = config.get("activation_function", "gelu")
+    activation = _value(config, "activation_function")
     if not isinstance(activation, str) or activation not in _ACTIVATIONS:
         return f"its activation_function is {activation}"
     return unfollowed(generation_settings(directory))
@@ -122,12 +138,11 @@ def difference(config: Mapping[str, Any], directory: Path) -> str:
 def imported_config(directory: Path) -> TransformerConfig:
     """The configuration of an importable folder; CheckpointError if it is damaged."""
     config = read_json(own_file(directory, CONFIG))
-    usual = _DEFAULTS[config["model_type"]]
+    usual = _CLASSES[config["model_type"]]
     shares = config.get("share_encoder_decoder_embeddings", True)
     target_size = None if shares else config.get("decoder_vocab_size") or config.get("vocab_size")
-    table = read_json(own_file(directory, VOCABULARY))
     pad, eos, start = (
-        _token(config.get(name, usual[default]))
+        _token(config.get(name) if config.get(name) is not None else usual[default])
         for name, default in (
             ("pad_token_id", "pad_token_id"),
             ("eos_token_id", "eos_token_id"),
@@ -139,25 +154,27 @@ def imported_config(directory: Path) -> TransformerConfig:
             raise CheckpointError(
                 f"{directory / CONFIG} is damaged: {shortened(each)} is not the id of a token."
             )
-    barred = ({pad, start} | barred_by(generation_settings(directory))) - {eos}
+    barred = ({pad} | barred_by(generation_settings(directory))) - {eos}
     fields = {
         "vocab_size": config.get("vocab_size"),
         "target_vocab_size": target_size,
-        "d_model": _number(config, "d_model"),
-        "d_ff": _number(config, "encoder_ffn_dim"),
-        "n_heads": _number(config, "encoder_attention_heads"),
-        "n_encoder_layers": _number(config, "encoder_layers"),
-        "n_decoder_layers": _number(config, "decoder_layers"),
-        "max_positions": _number(config, "max_position_embeddings"),
+        "d_model": _value(config, "d_model"),
+        "d_ff": _value(config, "encoder_ffn_dim"),
+        "n_heads": _value(config, "encoder_attention_heads"),
+        "n_encoder_layers": _value(config, "encoder_layers"),
+        "n_decoder_layers": _value(config, "decoder_layers"),
+        "max_positions": _value(config, "max_position_embeddings"),
         "norm": usual["norm"],
-        "activation": _ACTIVATIONS[config.get("activation_function", "gelu")],
-        "scale_embeddings": config.get("scale_embedding", False),
+        "positions": usual.get("positions", "sinusoidal"),
+        "embedding_norm": usual.get("embedding_norm", False),
+        "activation": _ACTIVATIONS[_value(config, "activation_function")],
+        "scale_embeddings": _value(config, "scale_embedding"),
         "tie_embeddings": config.get("tie_word_embeddings", True),
         "dropout": float(config.get("dropout", 0.1)),
         "output_bias": True,
         "unwritten": sorted(barred),
         "pad_id": pad,
-        "unk_id": table.get(UNKNOWN),
+        "unk_id": unknown_id(directory),
         "bos_id": start,
         "eos_id": eos,
     }
@@ -167,45 +184,13 @@ def imported_config(directory: Path) -> TransformerConfig:
         raise CheckpointError(f"{directory / CONFIG} is damaged: {error}") from error
 
 
-def _number(config: Mapping[str, Any], name: str) -> Any:
-    return config.get(name, _USUAL[name])
+def _value(config: Mapping[str, Any], name: str) -> Any:
+    return config.get(name, _CLASSES[config["model_type"]].get(name, _USUAL[name]))
 
 
 def _token(token_id: Any) -> Any:
     # Some configurations list the one end token.
     return token_id[0] if isinstance(token_id, list) and len(token_id) == 1 else token_id
-
-
-def imported_tokenizer(directory: Path, config: TransformerConfig) -> TableTokenizer:
-    """The vocabulary of an importable folder.
-
-    Raises:
-        CheckpointError: if a file is a link out of the folder.
-        TokenizerError: if a file is missing or damaged.
-    """
-    return read_table_tokenizer(directory, config, SOURCE_MODEL, TARGET_MODEL)
-
-
-def read_table_tokenizer(
-    directory: Path, config: TransformerConfig, source: str, target: str
-) -> TableTokenizer:
-    """The vocabularies of two SentencePiece files, over one table or a table each; errors as above.
-
-    The names are those of the two files.
-    """
-    table = read_json(own_file(directory, VOCABULARY))
-    separate = config.target_vocab_size is not None
-    other = read_json(own_file(directory, TARGET_VOCABULARY)) if separate else table
-    models = []
-    for name in (source, target):
-        try:
-            models.append(own_file(directory, name).read_bytes())
-        except OSError as error:
-            raise TokenizerError(
-                f"There is no readable tokenizer at {directory / name}."
-            ) from error
-    written = TableTokenizer(models[1], other, config, side="target")
-    return TableTokenizer(models[0], table, config, written)
 
 
 def require_plain(directory: Path) -> None:
@@ -244,10 +229,11 @@ def imported_weights(directory: Path, config: TransformerConfig) -> dict[str, Te
     """
     require_plain(directory)
     stored = read_weights(directory)
-    for side in _SIDES:
-        rows = stored.pop(f"model.{side}.embed_positions.weight", None)
-        if rows is not None:
-            _require_sinusoids(directory, rows, config)
+    for name in [f"model.{side}.embed_positions.weight" for side in _SIDES]:
+        if config.positions == "learned" and name in stored:
+            stored[name] = stored[name][_EARLIER_ROWS:]
+        elif name in stored:
+            _require_sinusoids(directory, stored.pop(name), config)
     bias = stored.pop("final_logits_bias", None)
     shared = stored.pop("model.shared.weight", None)
     embeddings = [stored.pop(f"model.{side}.embed_tokens.weight", shared) for side in _SIDES]

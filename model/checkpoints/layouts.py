@@ -82,10 +82,17 @@ _NAMES = (
     ("feed_forward.w_2", "fc2"),
     *((f"w_{each}.", f"{each}_proj.") for each in "qkv"),
     ("w_o.", "out_proj."),
+    ("encoder.positions.norm", "model.encoder.layernorm_embedding"),
+    ("decoder.positions.norm", "model.decoder.layernorm_embedding"),
+    ("encoder.positions.table", "model.encoder.embed_positions.weight"),
+    ("decoder.positions.table", "model.decoder.embed_positions.weight"),
 )
-_READ_HIDDEN = ("shared", "embed_tokens", "lm_head", "q_proj", "k_proj", "v_proj", "fc1")
+_READ_HIDDEN = (
+    *("shared", "embed_tokens", "embed_positions", "lm_head"),
+    *("q_proj", "k_proj", "v_proj", "fc1"),
+)
 """Their modules with a hidden state's dimensions as columns of their weights."""
-_WRITE_HIDDEN = ("out_proj", "fc2", "layer_norm")
+_WRITE_HIDDEN = ("out_proj", "fc2", "layer_norm", "layernorm_embedding")
 """Their modules with these dimensions as rows of weights and biases."""
 
 

@@ -32,6 +32,7 @@ def beam_search(
     alpha: float = 0.6,
     rules: Rules = OWN,
     prefix: Sequence[int] = (),
+    given: int = 0,
     max_length: int | None = None,
     keep_distributions: bool = False,
     kept_paths: list[PartialHypothesis] | None = None,
@@ -49,6 +50,7 @@ def beam_search(
         alpha: of the length penalty; 0 ranks by log-probability alone.
         rules: as in `greedy`.
         prefix: as in `greedy`; the search starts at its end.
+        given: as in `greedy`.
         kept_paths: collects every hypothesis the search held or finished, parents first.
 
     Returns:
@@ -85,7 +87,7 @@ def beam_search(
         length += 1
         log_probs = model.step(newest, state).float().log_softmax(dim=-1)
         bars = barred if length > len(prefix) else _all_but(prefix[length - 1], barred)
-        costs = log_probs + bars
+        costs = bars.repeat(len(log_probs), 1) if length <= given else log_probs + bars
         if rules.renormalized:
             costs = costs.log_softmax(dim=-1)
         costs = costs.unflatten(0, (-1, width))

@@ -98,6 +98,8 @@ class TransformerConfig:
     3.4); with two vocabularies, the last two."""
     scale_embeddings: bool = True
     """Whether embeddings are multiplied by the square root of d_model (section 3.4)."""
+    embedding_norm: bool = False
+    """Whether the sum of embeddings and positions is normalised, as in BART."""
     output_bias: bool = False
     """Whether the logits have a learned bias, one number for each piece, as in Marian."""
     unwritten: tuple[int, ...] | None = None

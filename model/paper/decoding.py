@@ -45,12 +45,15 @@ class Hypothesis(Brief):
     finished: bool
     distributions: Tensor | None = None
 
-    def path(self) -> list[PartialHypothesis]:
-        """Its partial hypotheses, from the first token to all, as a search builds them."""
+    def path(self, given: int = 0) -> list[PartialHypothesis]:
+        """Its partial hypotheses, from the first token to all, as a search builds them.
+
+        Those of the first tokens, so many, cost nothing.
+        """
         steps: list[PartialHypothesis] = []
         for token, log_prob in zip(self.token_ids, self.log_probs, strict=True):
             before = steps[-1] if steps else None
-            total = log_prob + (before.total if before else 0)
+            total = (log_prob if len(steps) >= given else 0) + (before.total if before else 0)
             steps.append(PartialHypothesis(token, log_prob, total, before, None))
         return steps
 
@@ -99,6 +102,7 @@ def greedy(
     alpha: float = 0.6,
     rules: Rules = OWN,
     prefix: Sequence[int] = (),
+    given: int = 0,
     max_length: int | None = None,
     keep_distributions: bool = False,
 ) -> list[Hypothesis]:
@@ -111,6 +115,7 @@ def greedy(
         alpha: of the length penalty in the score; it does not change the tokens.
         rules: of the search; a length limit given here goes before theirs.
         prefix: token ids that every sentence must begin with.
+        given: how many of them cost nothing, for the model is given them.
         max_length: most tokens; None allows each sentence its source's length + 50.
         keep_distributions: whether to keep every step's log-probabilities.
 
@@ -127,6 +132,7 @@ def greedy(
         alpha,
         rules,
         prefix,
+        given,
         keep_distributions,
     )
 
@@ -139,6 +145,7 @@ def sample(
     alpha: float = 0.6,
     rules: Rules = OWN,
     prefix: Sequence[int] = (),
+    given: int = 0,
     max_length: int | None = None,
     keep_distributions: bool = False,
 ) -> list[list[Hypothesis]]:
@@ -177,6 +184,7 @@ def sample(
         alpha,
         rules,
         prefix,
+        given,
         keep_distributions,
     )
     return [samples[start : start + n_samples] for start in range(0, len(samples), n_samples)]
@@ -209,6 +217,7 @@ def _follow(
     alpha: float,
     rules: Rules,
     prefix: Sequence[int],
+    given: int,
     keep_distributions: bool,
 ) -> list[Hypothesis]:
     """A hypothesis for each row; `choose` takes tokens from the log-probabilities of rows."""
@@ -251,7 +260,7 @@ def _follow(
         Hypothesis(
             tuple(ids),
             tuple(each),
-            sum(each) / penalty(len(each), alpha),
+            sum(each[given:]) / penalty(len(each), alpha),
             ids[-1] == config.eos_id,
             torch.stack(distributions) if distributions else None,
         )

@@ -36,8 +36,14 @@ class PositionalEncoding(nn.Module, ABC):
     max_positions: int
     is_added: ClassVar[bool] = True
     is_learned: ClassVar[bool] = False
-    base: ClassVar[float | None] = None
+    base: float | None = None
     acts: ClassVar[str] = ""
+
+    def __init__(self, config: TransformerConfig) -> None:
+        super().__init__()
+        self.max_positions = config.max_positions
+        width, eps = config.d_model, config.layer_norm_eps
+        self.norm = nn.LayerNorm(width, eps=eps) if config.embedding_norm else nn.Identity()
 
     @classmethod
     @abstractmethod
@@ -62,8 +68,12 @@ class PositionalEncoding(nn.Module, ABC):
         """Rows start … start + length - 1 of the table, (length, width); errors as `extended`."""
 
     def embed(self, x: Tensor, start: int = 0) -> Tensor:
-        """Embeddings with positions from `start` on, (batch, token, d_model)."""
-        return x + self(x.shape[1], start) if self.is_added else x
+        """What a first layer reads: embeddings with positions from `start` on, normalised or not.
+
+        Shapes are (batch, token, d_model).
+        """
+        embedded: Tensor = self.norm(x + self(x.shape[1], start) if self.is_added else x)
+        return embedded
 
     def rotation(self, length: int, start: int = 0) -> Rotation | None:
         """The rotation of queries and keys from position `start` on; None rotates nothing."""
@@ -86,8 +96,7 @@ class FormulaEncoding(PositionalEncoding):
     """A table by a formula: neither trained nor stored, and extended for longer texts."""
 
     def __init__(self, config: TransformerConfig) -> None:
-        super().__init__()
-        self.max_positions = config.max_positions
+        super().__init__(config)
         self.width = self.width_in(config)
         self.register_buffer("table", self.formula(config.max_positions), persistent=False)
 

@@ -43,14 +43,43 @@ class SinusoidalEncoding(FormulaEncoding):
         return sinusoidal_table(length, self.width)
 
 
+class FairseqEncoding(SinusoidalEncoding):
+    """Sines as fairseq computes them, for M2M100 (Fan et al. 2021).
+
+    The longest wavelength is 2π · 10,000 exactly, which is section 3.5 with a base a little above
+    it, and the first token stands at position 2, after those of padding and the start token.
+    """
+
+    def __init__(self, config: TransformerConfig) -> None:
+        super().__init__(config)
+        half = self.width // 2
+        self.base = BASE ** (half / (half - 1))
+
+    @classmethod
+    def require(cls, config: TransformerConfig) -> None:
+        require_even(config.d_model)
+        if config.d_model < 4:
+            raise ConfigError("These sinusoids need a d_model of at least 4; choose a larger one.")
+
+    def formula(self, length: int) -> Tensor:
+        # In single precision, with which these models were trained.
+        half = self.width // 2
+        rate = torch.exp(torch.arange(half).float() * -(math.log(BASE) / (half - 1)))
+        angle = torch.arange(FIRST, FIRST + length).float()[:, None] * rate
+        return torch.stack([angle.sin(), angle.cos()], dim=-1).flatten(1)
+
+
+FIRST = 2
+"""The position of a text's first token in fairseq."""
+
+
 class LearnedEncoding(PositionalEncoding):
     """A trained row for each position, as in section 3.5's comparison (table 3, row E)."""
 
     is_learned = True
 
     def __init__(self, config: TransformerConfig) -> None:
-        super().__init__()
-        self.max_positions = config.max_positions
+        super().__init__(config)
         self.table = nn.Parameter(torch.empty(config.max_positions, config.d_model))
         nn.init.normal_(self.table, std=config.d_model**-0.5)
 
@@ -223,6 +252,7 @@ def distance_buckets(distances: Tensor, *, causal: bool) -> Tensor:
 
 ENCODINGS: dict[str, type[PositionalEncoding]] = {
     "sinusoidal": SinusoidalEncoding,
+    "sinusoidal_fairseq": FairseqEncoding,
     "learned": LearnedEncoding,
     "rotary": RotaryEncoding,
     "alibi": AlibiEncoding,

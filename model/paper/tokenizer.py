@@ -65,6 +65,21 @@ def without_invisible(text: str) -> str:
     return _INVISIBLE.sub("", text)
 
 
+def _processor_of(model: bytes) -> sentencepiece.SentencePieceProcessor:
+    processor = sentencepiece.SentencePieceProcessor()
+    try:
+        processor.load_from_serialized_proto(model)
+    except RuntimeError as error:
+        raise TokenizerError("The tokenizer is not a SentencePiece model.") from error
+    return processor
+
+
+def pieces_in(model: bytes) -> list[str]:
+    """The pieces of a SentencePiece model in their order; TokenizerError if it is damaged."""
+    processor = _processor_of(model)
+    return [processor.id_to_piece(i) for i in range(len(processor))]
+
+
 class Tokenizer:
     """A trained SentencePiece vocabulary.
 
@@ -77,11 +92,7 @@ class Tokenizer:
         """The model as SentencePiece writes it."""
         self.target = target or self
         """The vocabulary the model writes with: this one, unless the target has its own."""
-        self._processor = sentencepiece.SentencePieceProcessor()
-        try:
-            self._processor.load_from_serialized_proto(model)
-        except RuntimeError as error:
-            raise TokenizerError("The tokenizer is not a SentencePiece model.") from error
+        self._processor = _processor_of(model)
         self._require_ids()
 
     def _require_ids(self) -> None:
@@ -167,6 +178,18 @@ class Tokenizer:
     @property
     def languages(self) -> tuple[str, ...]:
         """Tokens such as ">>deu<<", one of which begins a text; empty where one is written."""
+        return ()
+
+    def around(self, text: str) -> tuple[list[int], list[int]]:
+        """Ids that name a text's language: before its tokens, and after its end token."""
+        return [], []
+
+    def opening(self, text: str) -> tuple[int, ...]:
+        """Ids that a model is given as the beginning of a text's translation."""
+        return ()
+
+    def unknown_languages(self, text: str) -> tuple[str, ...]:
+        """Languages that a text names but the vocabulary has no token for."""
         return ()
 
     def __len__(self) -> int:

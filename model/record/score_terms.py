@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, cast
 
 import torch
@@ -15,17 +16,17 @@ from model.trace.terms import TERMS
 
 @torch.no_grad()
 def score_terms(
-    attention: MultiHead, norm: nn.LayerNorm | None, word: Tensor, position: Tensor
+    attention: MultiHead, norms: Sequence[nn.Module], word: Tensor, position: Tensor
 ) -> dict[str, Tensor]:
     """The terms that sum to a self-attention's scores over the sum of words and positions.
 
-    (w + p)W_Q((w' + p')W_K)ᵀ has four products. A norm before it is no obstacle: given the
+    (w + p)W_Q((w' + p')W_K)ᵀ has four products. Norms before it are no obstacle: given the
     deviation σ of the sum, LN(x) = (x - mean(x))/σ·γ + β is linear in x. So the centred w and p are
     divided by the σ of their sum and multiplied by γ, and β joins the biases.
 
     Args:
         attention: of the first layer.
-        norm: before the attention; None in a post-norm model.
+        norms: between the sum and the attention, first to last.
         word: scaled embeddings, (token, d_model).
         position: encodings, (token, d_model).
 
@@ -42,12 +43,14 @@ def score_terms(
         )
     word, position = word.double(), position.double()
     parts = {"word": word, "position": position}
-    constant = torch.zeros(1, word.shape[-1], dtype=torch.float64, device=word.device)
-    if norm is not None:
-        deviation = (word + position).var(dim=-1, correction=0, keepdim=True) + norm.eps
+    parts["bias"] = torch.zeros_like(word)
+    for norm in (each for each in norms if isinstance(each, nn.LayerNorm)):
+        total = torch.stack([*parts.values()]).sum(dim=0)
+        deviation = total.var(dim=-1, correction=0, keepdim=True) + norm.eps
         gain = norm.weight.double() / deviation.sqrt()
         parts = {name: (x - x.mean(dim=-1, keepdim=True)) * gain for name, x in parts.items()}
-        constant = constant + norm.bias.double()
+        parts["bias"] = parts["bias"] + norm.bias.double()
+    constant = parts.pop("bias")
     queries, keys = (
         {name: x @ weight for name, x in parts.items()} | {"bias": constant @ weight + bias}
         for weight, bias in (

@@ -21,7 +21,7 @@ class EmbeddingParts(ArrayValue):
         word: their embeddings, (source, d_model).
         scaled: the embeddings times √d_model, if the model scales them.
         position: the encodings of their positions.
-        sum: scaled + position, exactly the input of the first layer.
+        sum: scaled + position, exactly the input of the first layer unless a norm follows it.
     """
 
     tokens: Tokens
@@ -38,8 +38,8 @@ class ScoreTerms(ArrayValue):
     Attributes:
         tokens: labels of both axes.
         terms: by the names in TERMS, (head, query, key) each; "word-position" is the query's word
-            with the key's position. "bias" contains every product with a bias of W_Q, of W_K or, in
-            a pre-norm model, of the norm.
+            with the key's position. "bias" contains every product with a bias of W_Q, of W_K or of
+            a norm before them.
         scores: as recorded, before the softmax, (head, query, key).
     """
 

@@ -111,15 +111,16 @@ class TranslatingModel(ModelWithVocabulary):
         ids = self._source_ids(text, under)
         room = self._room(len(ids), under.positions)
         paths: list[PartialHypothesis] = []
+        opening = self.tokenizer.opening(text)
         with intervening([under], sites=self.sites):
-            results = self._decode([[ids]], search, True, room, paths)[0]
+            results = self._decode([[ids]], search, opening, True, room, paths)[0]
         if not paths:
             for hypothesis in results:
-                paths += hypothesis.path()
+                paths += hypothesis.path(len(opening))
         best = self._translation(text, ids, results[0], search, under)
         return Decoding(
             translation=best,
-            steps=decoding_steps(self, best, n_forced=len(search.prefix)),
+            steps=decoding_steps(self, best, n_forced=len(_begun(search.prefix, opening))),
             nodes=search_nodes(self, paths, results, search=search),
         )
 
@@ -167,11 +168,16 @@ class TranslatingModel(ModelWithVocabulary):
 
     def _translate_together(self, texts: Sequence[str], search: Search) -> list[Translation]:
         sources = [self._source_ids(text, UNCHANGED) for text in texts]
+        openings = {self.tokenizer.opening(text) for text in texts}
+        if len(openings) > 1:
+            return [self.translate(text, search=search) for text in texts]
         by_length: dict[int, list[int]] = {}
         for place, ids in enumerate(sources):
             by_length.setdefault(len(ids), []).append(place)
         results = self._decode(
-            [[sources[place] for place in places] for places in by_length.values()], search
+            [[sources[place] for place in places] for places in by_length.values()],
+            search,
+            openings.pop(),
         )
         order = [place for places in by_length.values() for place in places]
         translations = {
@@ -187,30 +193,36 @@ class TranslatingModel(ModelWithVocabulary):
         room = self._room(len(ids), under.positions)
         with intervening([under], sites=self.sites):
             asked = search or self.search
-            results = self._decode([[ids]], asked, keep_distributions, room)[0]
+            opening = self.tokenizer.opening(text)
+            results = self._decode([[ids]], asked, opening, keep_distributions, room)[0]
         return [self._translation(text, ids, each, asked, under) for each in results]
 
     def _decode(
         self,
         sources: list[list[list[int]]],
         search: Search,
+        opening: tuple[int, ...],
         keep_distributions: bool = False,
         max_length: int | None = None,
         paths: list[PartialHypothesis] | None = None,
     ) -> list[list[Hypothesis]]:
-        """Hypotheses of each sentence, best first; sentences come grouped by length."""
+        """Hypotheses of each sentence, best first; sentences come grouped by length.
+
+        The model is given their opening, which costs nothing.
+        """
         read = TextsRead(
             [self.source_tokens(ids).tokens for group in sources for ids in group],
             None,
             self.tokenizer.target.pieces,
         )
         with reading_texts(read):
-            return self._found(sources, search, keep_distributions, max_length, paths)
+            return self._found(sources, search, opening, keep_distributions, max_length, paths)
 
     def _found(
         self,
         sources: list[list[list[int]]],
         search: Search,
+        opening: tuple[int, ...],
         keep_distributions: bool,
         max_length: int | None,
         paths: list[PartialHypothesis] | None,
@@ -219,7 +231,8 @@ class TranslatingModel(ModelWithVocabulary):
         options: dict[str, Any] = {
             "alpha": search.length_penalty,
             "rules": search.rules,
-            "prefix": search.prefix,
+            "prefix": _begun(search.prefix, opening),
+            "given": len(opening),
             "max_length": max_length,
             "keep_distributions": keep_distributions,
         }
@@ -259,6 +272,12 @@ class TranslatingModel(ModelWithVocabulary):
             distributions=None if kept is None else kept.cpu().numpy(),
             provenance=self._provenance(repr(search), under),
         )
+
+
+def _begun(prefix: Sequence[int], opening: tuple[int, ...]) -> tuple[int, ...]:
+    """A prefix with a translation's opening, which that of another translation has already."""
+    begins = tuple(prefix[: len(opening)]) == opening
+    return tuple(prefix) if begins else (*opening, *prefix)
 
 
 def _same_bits(one: Translation, other: Translation) -> bool:

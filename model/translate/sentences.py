@@ -152,24 +152,26 @@ class ModelWithVocabulary:
         ids = self._encoded(text, "text")
         if not ids:
             raise TextError("The text is empty; type a sentence to translate.")
-        languages = self.tokenizer.languages
-        if languages and self.tokenizer.pieces(ids[:1])[0] not in languages:
-            # The first token of every picture then says which.
-            ids = [*self.tokenizer.encode(languages[0]), *ids]
-        self._require_room(ids, text, "text")
+        if unknown := self.tokenizer.unknown_languages(text):
+            raise TextError(
+                f"The model has no language {', '.join(unknown)}; name one that it was trained on."
+            )
+        before, after = self.tokenizer.around(text)
+        ids = [*before, *ids]
+        self._require_room([*ids, *after], text, "text")
         letters = set(normalize(text)) - {" "}
         if letters and letters <= set(self.tokenizer.unseen_characters(text)):
             raise TextError(
                 f"{self.never_saw('any of these')}; type a sentence in the language it reads."
             )
-        return ordered([*ids, self.model.config.eos_id], under.source_order)
+        return [*ordered([*ids, self.model.config.eos_id], under.source_order), *after]
 
-    def _target_ids(self, target: str) -> list[int]:
+    def _target_ids(self, target: str, opening: Sequence[int] = ()) -> list[int]:
         ids = self._encoded(target, "target")
         if not ids:
             raise TextError("The target is empty; type a translation, or leave it to the model.")
         self._require_room(ids, target, "target")
-        return [*ids, self.model.config.eos_id]
+        return [*opening, *ids, self.model.config.eos_id]
 
     def _encoded(self, text: str, what: str) -> list[int]:
         try:

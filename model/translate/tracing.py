@@ -99,7 +99,7 @@ class TracedModel(TranslatingModel):
         if target is None:
             return self.trace_of(self.translate(text, search=search, under=under), under=under)
         source_ids = self._source_ids(text, under)
-        predicted = self._target_ids(target)
+        predicted = self._target_ids(target, self.tokenizer.opening(text))
         with intervening([under], sites=self.sites):
             return self._record([text], [source_ids], [target], [predicted], [under])[0]
 
@@ -233,11 +233,13 @@ class TracedModel(TranslatingModel):
             )
         sources = [self._source_ids(text, own) for text, own in zip(texts, each, strict=True)]
         if targets is None:
-            predicted = self._written(sources, each, search or self.search)
+            predicted = self._written(texts, sources, each, search or self.search)
         else:
             predicted = [
-                self._target_ids(target) if isinstance(target, str) else list(target.token_ids)
-                for target in targets
+                self._target_ids(target, self.tokenizer.opening(text))
+                if isinstance(target, str)
+                else list(target.token_ids)
+                for text, target in zip(texts, targets, strict=True)
             ]
         lengths = [
             SentenceLengths(len(source), len(target))
@@ -255,16 +257,21 @@ class TracedModel(TranslatingModel):
         )
 
     def _written(
-        self, sources: list[list[int]], under: Sequence[Intervention], search: Search
+        self,
+        texts: Sequence[str],
+        sources: list[list[int]],
+        under: Sequence[Intervention],
+        search: Search,
     ) -> list[list[int]]:
         """Token ids of each translation, decoded one by one from padded sources."""
         written = []
         padded = _padded(sources, self.model.config.pad_id)
-        for ids, row, own in zip(sources, padded, under, strict=True):
+        for text, ids, row, own in zip(texts, sources, padded, under, strict=True):
+            opening = self.tokenizer.opening(text)
             room = self._room(len(ids), own.positions)
             lengths = [SentenceLengths(len(ids))]
             with intervening([own], lengths=lengths, sites=self.sites):
-                best = self._decode([[row]], search, max_length=room)[0][0]
+                best = self._decode([[row]], search, opening, max_length=room)[0][0]
             written.append(list(best.token_ids))
         return written
 

@@ -171,7 +171,7 @@ class Translator(TracedModel):
         word = self.model.embed(self.model.source_embedding, source)[0]
         terms = score_terms(
             layer.self_attention,
-            layer.self_residual.norm if layer.self_residual.pre else None,
+            [self.positions.norm, *([layer.self_residual.norm] if layer.self_residual.pre else [])],
             word,
             position,
         )

@@ -26,8 +26,8 @@ SHAPE = {
 }
 
 
-def pieces_of(texts: Sequence[str], kind: str = "unigram") -> bytes:
-    """A SentencePiece model of some texts, as Marian's training makes them."""
+def pieces_of(texts: Sequence[str], kind: str = "unigram", **specials: int) -> bytes:
+    """A SentencePiece model of some texts, as Marian's training makes them if no id is given."""
     written = io.BytesIO()
     sentencepiece.SentencePieceTrainer.train(
         sentence_iterator=iter([*texts, SPELLING]),
@@ -35,9 +35,7 @@ def pieces_of(texts: Sequence[str], kind: str = "unigram") -> bytes:
         model_type=kind,
         vocab_size=120,
         hard_vocab_limit=False,
-        bos_id=-1,
-        unk_id=1,
-        eos_id=0,
+        **specials or {"bos_id": -1, "unk_id": 1, "eos_id": 0},
         minloglevel=2,
     )
     return written.getvalue()
@@ -107,21 +105,27 @@ def save_marian(
     )
     torch.manual_seed(7)
     model = MarianMTModel(config).eval()
-    with torch.no_grad():
-        for parameter in model.parameters():
-            if parameter.requires_grad:
-                # Freshly made, heads look everywhere alike, biases are 0 and norms 1.
-                parameter.add_(config.d_model**-0.5 * torch.randn_like(parameter))
-        model.final_logits_bias.normal_()
+    stir(model)
     if steps:
-        _learn(model, tokenizer, steps)
+        learn(model, tokenizer, steps)
     settings = {"bad_words_ids": [[pad]], "num_beams": 4, "max_length": 60, **specials}
     model.generation_config.update(**{**settings, **(generation or {})})
     model.save_pretrained(folder, max_shard_size=shard)
     return model, tokenizer
 
 
-def _learn(model: Any, tokenizer: Any, steps: int) -> None:
+@torch.no_grad()
+def stir(model: Any) -> None:
+    """Draw what is alike in a freshly made model: heads look everywhere, biases are 0, norms 1."""
+    for parameter in model.parameters():
+        if parameter.requires_grad:
+            parameter.add_(model.config.d_model**-0.5 * torch.randn_like(parameter))
+    if hasattr(model, "final_logits_bias"):
+        model.final_logits_bias.normal_()
+
+
+def learn(model: Any, tokenizer: Any, steps: int) -> None:
+    """Train a model on PAIRS, so that a search has something to find."""
     sources, targets = (
         [tokenizer(**{name: pair[side]}).input_ids for pair in PAIRS]
         for side, name in enumerate(("text", "text_target"))

@@ -5,6 +5,7 @@ from typing import Any
 
 from model.checkpoints.checkpoint import training_runs
 from model.checkpoints.toy_tasks import task_of
+from model.paper.table_tokenizer import Frame
 from model.trace.text_result import FolderFacts
 from model.translate.translator import Translator
 from viz.draw.labels import escape_markdown, visible
@@ -28,6 +29,9 @@ def model_facts(model: Translator) -> str:
             f"write, such as `{languages[-1]}`, and without one the model writes "
             f"`{languages[0]}`."
         )
+    if reads := getattr(model.tokenizer, "frame", Frame()).reads:
+        both = f"`>>{reads}<< {languages[-1]}`" if languages else f"`>>{reads}<<`"
+        lines.append(f"It reads {reads}, or the language that a text begins with, as in {both}.")
     lines += _training(model.metrics)
     tested = model.metrics.get("test")
     if task is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, cast
 
@@ -21,7 +21,7 @@ from model.checkpoints.checkpoint import (
 )
 from model.checkpoints.eight_bits import quantized
 from model.checkpoints.folder_files import INDEX, WEIGHTS, own_file
-from model.checkpoints.import_hf import VOCABULARY
+from model.checkpoints.import_vocabulary import VOCABULARY
 from model.explain.alignment_file import read_alignment
 from model.explain.block_outputs import block_outputs
 from model.explain.examples import read_examples
@@ -121,8 +121,12 @@ def size_note(folder: Path) -> str:
 def _tables(tokenizer: TableTokenizer) -> bytes:
     """The vocabularies of both sides, as engine/tables.js reads them."""
     sides = [
-        {"model": b64encode(side.serialized).decode(), "table": dict(side.table)}
-        for side in (tokenizer, tokenizer.target)
+        {
+            "model": b64encode(side.serialized).decode(),
+            "table": dict(side.table),
+            "frame": None if side.begins_with_code else asdict(side.frame),
+        }
+        for side in dict.fromkeys((tokenizer, tokenizer.target))
         if isinstance(side, TableTokenizer)
     ]
     return written(sides).encode()

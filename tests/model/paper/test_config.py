@@ -51,6 +51,7 @@ CONFIGS = {
         scoring="additive_shared",
         d_a=7,
         final_norm=True,
+        embedding_norm=True,
         attention_dropout=0.2,
         activation_dropout=0.3,
     ),
@@ -86,7 +87,10 @@ UNBUILDABLE: dict[str, tuple[dict[str, Any], str]] = {
     "sinusoids of odd width": ({"d_model": 15, "n_heads": 3}, "must be even; it is 15"),
     "an unknown norm": ({"norm": "sandwich"}, "norm is 'sandwich'; choose one of post, pre"),
     "an unknown activation": ({"activation": "tanh"}, "choose one of relu, gelu"),
-    "unknown positions": ({"positions": "absolute"}, "choose one of sinusoidal, learned, rotary"),
+    "unknown positions": (
+        {"positions": "absolute"},
+        "choose one of sinusoidal, sinusoidal_",
+    ),
     "rotary positions of odd width": (
         {"positions": "rotary", "d_k": 3, "d_v": 3},
         "d_k must be even; it is 3",

@@ -19,6 +19,7 @@ from model.translate.sentences import TextError
 from model.translate.translator import Translator
 from tests.kit.engine import run
 from tests.kit.marian_folders import LANGUAGES, save_marian
+from tests.kit.multilingual_folders import save_family
 from tests.kit.tiny_checkpoint import PAIRS
 from tests.model.checkpoints.test_import_hf import ODD, odd_texts
 from viz.site.model import packed
@@ -30,6 +31,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "languages": {"languages": LANGUAGES},
     "two vocabularies": {"separate": True, "steps": 20},
     "untied": {"tie_word_embeddings": False, "kind": "bpe"},
+    **{name: {"family": name, "steps": 20} for name in ("bart", "mbart", "m2m", "pegasus")},
 }
 
 
@@ -38,7 +40,8 @@ class Page:
 
     def __init__(self, place: Path, variant: dict[str, Any]) -> None:
         self.hf, self.files = place / "opus-mt-en-cs", place / "page"
-        save_marian(self.hf, **variant)
+        save = save_family if "family" in variant else save_marian
+        save(self.hf, **variant)
         page = packed(self.hf, sentence=PAIRS[0][0])
         self.files.mkdir()
         (self.files / CONFIG).write_text(json.dumps(page.card["config"]))
@@ -63,7 +66,8 @@ def source_ids(model: Translator, text: str) -> Any:
 
 
 def test_texts_have_the_same_tokens(page: Page) -> None:
-    texts = [*ODD, *odd_texts(), *(english for english, _ in PAIRS)]
+    codes = [">>fr<< The cat", ">>cs_CZ<< >>fr_XX<< A dog.", " >>en<<>>de<< The cat"]
+    texts = [*ODD, *odd_texts(), *(english for english, _ in PAIRS), *codes]
     found = run(page.files, *(("sourceIds", [text]) for text in texts))
     for text, ids in zip(texts, found, strict=True):
         assert ids == source_ids(page.model, text), text

@@ -3,7 +3,7 @@
 /** @type {Record<string, string[]>} */
 const RUN = {
   scoring: ["scaled_dot_product", "dot_product", "learned_temperature", "additive", "additive_shared"],
-  positions: ["sinusoidal", "learned", "rotary", "alibi", "relative_bias"],
+  positions: ["sinusoidal", "sinusoidal_fairseq", "learned", "rotary", "alibi", "relative_bias"],
   activation: ["relu", "gelu", "swish"],
   norm: ["pre", "post"],
   head_layout: ["batched", "per_head"],
@@ -32,6 +32,7 @@ const DEFAULTS = {
   max_positions: 512,
   tie_embeddings: true,
   scale_embeddings: true,
+  embedding_norm: false,
   output_bias: false,
   unwritten: null,
   pad_id: 0,

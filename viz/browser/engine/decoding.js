@@ -4,7 +4,7 @@ import { randomOf } from "./random.js";
 
 /** @import { Transformer } from "./transformer.js" */
 /** @typedef {ReturnType<Transformer["start"]>} State */
-/** @typedef {{ alpha: number, prefix: number[], limit: number, kept: SearchPath[] | null }} Greed */
+/** @typedef {{ alpha: number, prefix: number[], given: number, limit: number, kept: SearchPath[] | null }} Greed */
 
 const EXTRA_LENGTH = 50;
 
@@ -25,11 +25,11 @@ export function logProbability(logit, largest, log) {
  * {temperature, topK, topP, seed, samples}, null for a topK or topP that leaves all tokens.
  *
  * A hypothesis has `ids`, `logProbs`, `score` and `finished`. `turn` is awaited at every step; it may
- * throw to end the search. `kept`, if given, collects every hypothesis that the search held; `memory` is the
+ * throw to end the search. The first tokens of the `prefix`, as many as `given`, cost nothing. `kept`, if given, collects every hypothesis that the search held; `memory` is the
  * encoder's output, if it is known.
  * @type {(model: Transformer, source: number[], pass: Pass, options: Search, turn?: Turn) => Promise<FoundHypothesis[]>} */
 export async function decode(model, source, pass, options, turn = async () => {}) {
-  const { beam = 4, alpha = 0.6, sampling = null, prefix = [], maxLength = null, kept = null, memory } = options;
+  const { beam = 4, alpha = 0.6, sampling = null, prefix = [], given = 0, maxLength = null, kept = null, memory } = options;
   const { config } = model;
   const widest = Math.floor((config.outputSize - 4) / 2);
   if (!sampling && !(Number.isInteger(beam) && beam >= 1 && beam <= widest)) {
@@ -41,14 +41,14 @@ export async function decode(model, source, pass, options, turn = async () => {}
   const limit = lengthLimit(model, source, maxLength);
   requirePrefix(prefix, config, limit);
   const state = model.start(source, pass, memory);
-  if (sampling) return sampled(model, state, pass, { sampling, alpha, prefix, limit }, turn);
+  if (sampling) return sampled(model, state, pass, { sampling, alpha, prefix, given, limit }, turn);
   return beam === 1
-    ? [await greedy(model, state, pass, { alpha, prefix, limit, kept }, turn)]
-    : beamSearch(model, state, pass, { beam, alpha, prefix, limit, kept }, turn);
+    ? [await greedy(model, state, pass, { alpha, prefix, given, limit, kept }, turn)]
+    : beamSearch(model, state, pass, { beam, alpha, prefix, given, limit, kept }, turn);
 }
 
 /** @type {(model: Transformer, state: State, pass: Pass, how: Greed, turn: Turn) => Promise<FoundHypothesis>} */
-async function greedy(model, state, pass, { alpha, prefix, limit, kept }, turn) {
+async function greedy(model, state, pass, { alpha, prefix, given, limit, kept }, turn) {
   const { config } = model;
   const barred = unsayable(config);
   let path = /** @type {SearchPath | null} */ (null);
@@ -63,7 +63,7 @@ async function greedy(model, state, pass, { alpha, prefix, limit, kept }, turn) 
         }
       }
       const logProb = logProbability(logits[token], largest, log);
-      path = extended(path, token, logProb, (path?.total ?? 0) + logProb);
+      path = extended(path, token, logProb, given);
     });
     if (path) kept?.push(path);
   }
@@ -71,7 +71,7 @@ async function greedy(model, state, pass, { alpha, prefix, limit, kept }, turn) 
 }
 
 /** @type {(model: Transformer, state: State, pass: Pass, how: Omit<Greed, "kept"> & { sampling: Sampling }, turn: Turn) => Promise<FoundHypothesis[]>} */
-async function sampled(model, state, pass, { sampling, alpha, prefix, limit }, turn) {
+async function sampled(model, state, pass, { sampling, alpha, prefix, given, limit }, turn) {
   const { config } = model;
   const barred = unsayable(config);
   const paths = Array.from({ length: sampling.samples }, () => /** @type {SearchPath | null} */ (null));
@@ -85,7 +85,7 @@ async function sampled(model, state, pass, { sampling, alpha, prefix, limit }, t
       const path = paths[active[row]];
       const token = prefix[path?.length ?? 0] ?? drawn(logits, barred, sampling, randoms[active[row]]());
       const logProb = logProbability(logits[token], largest, log);
-      paths[active[row]] = extended(path, token, logProb, (path?.total ?? 0) + logProb);
+      paths[active[row]] = extended(path, token, logProb, given);
     });
     const stay = [...active.keys()].filter((row) => {
       const path = paths[active[row]];
@@ -117,7 +117,7 @@ function drawn(logits, barred, { temperature, topK, topP }, random) {
 }
 
 /** @type {(model: Transformer, state: State, pass: Pass, how: Greed & { beam: number }, turn: Turn) => Promise<FoundHypothesis[]>} */
-async function beamSearch(model, state, pass, { beam, alpha, prefix, limit, kept }, turn) {
+async function beamSearch(model, state, pass, { beam, alpha, prefix, given, limit, kept }, turn) {
   const { config } = model;
   const barred = unsayable(config);
   /** @type {FoundHypothesis[]} */
@@ -134,7 +134,7 @@ async function beamSearch(model, state, pass, { beam, alpha, prefix, limit, kept
       const total = paths[row]?.total ?? 0;
       const offer = (/** @type {number} */ token) => {
         const logProb = logProbability(logits[token], largest, log);
-        best.offer(Math.fround(total + logProb), { row, token, logProb });
+        best.offer(Math.fround(length > given ? total + logProb : total), { row, token, logProb });
       };
       if (length <= prefix.length) {
         offer(prefix[length - 1]);
@@ -151,7 +151,7 @@ async function beamSearch(model, state, pass, { beam, alpha, prefix, limit, kept
     const rows = [];
     best.items.forEach(([total, { row, token, logProb }], rank) => {
       if (live.length === beam) return;
-      const path = extended(paths[row], token, logProb, total);
+      const path = { ...extended(paths[row], token, logProb), total };
       if (token !== config.eos_id) {
         live.push(path);
         rows.push(row);
@@ -206,10 +206,11 @@ function isOver(finished, live, longest, beam) {
   return beam === 1 || Math.max(...finished.map(({ score }) => score)) >= live[0].total / longest;
 }
 
-/** A hypothesis and one more token; `total` is the log-probability of all its tokens.
- * @type {(parent: SearchPath | null, token: number, logProb: number, total: number) => SearchPath} */
-function extended(parent, token, logProb, total) {
-  return { parent, token, logProb, total, length: (parent?.length ?? 0) + 1 };
+/** A hypothesis and one more token; `total` is the log-probability of all its tokens but the first, as many as `given`.
+ * @type {(parent: SearchPath | null, token: number, logProb: number, given?: number) => SearchPath} */
+export function extended(parent, token, logProb, given = 0) {
+  const { length = 0, total = 0 } = parent ?? {};
+  return { parent, token, logProb, total: length < given ? total : total + logProb, length: length + 1 };
 }
 
 /** @type {(path: SearchPath | null, alpha: number, config: ModelConfig) => FoundHypothesis} */

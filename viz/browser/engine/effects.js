@@ -71,7 +71,7 @@ class Branches {
     const { model } = this;
     const { encoder, decoder } = model;
     const ofSource = encoder.positions.pass({ length: source.length });
-    let x = model.embedded(model.sourceEmbedding, source, ofSource.added);
+    let x = model.embedded(model.encoder, model.sourceEmbedding, source, ofSource.added);
     for (const [number, layer] of encoder.layers.entries()) {
       await this.turn();
       x = this.selfAttended("encoder", number, layer, x, source.length, { ...ofSource, allowed: null });
@@ -81,7 +81,7 @@ class Branches {
     const texts = memory.length / (source.length * model.config.d_model);
     const ofTarget = decoder.positions.pass({ length: target.length });
     const allowed = causal(target.length);
-    x = repeated(model.embedded(model.targetEmbedding, target, ofTarget.added), texts);
+    x = repeated(model.embedded(model.decoder, model.targetEmbedding, target, ofTarget.added), texts);
     for (const [number, layer] of decoder.layers.entries()) {
       await this.turn();
       x = this.selfAttended("decoder", number, layer, x, target.length, { ...ofTarget, allowed });

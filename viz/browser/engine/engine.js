@@ -69,9 +69,18 @@ export class Engine {
   async searched(text, source, { search = {}, under = {}, memory, turn }) {
     const pass = this.pass(under, { exact: false });
     const maxLength = this.room(source.length, under.positions);
-    const found = await decode(this.model, source, pass, { ...search, maxLength, memory }, turn);
+    const found = await decode(this.model, source, pass, { ...this.begun(text, search), maxLength, memory }, turn);
     const candidates = found.map((each) => this.translation(text, source, each));
     return { ...candidates[0], candidates };
+  }
+
+  /** A search whose prefix has what the model is given, which that of another translation has already.
+   * @type {(text: string, search: Search) => Search} */
+  begun(text, search) {
+    const opening = this.tokenizer.opening(text);
+    const { prefix = [] } = search;
+    const begins = opening.every((id, place) => prefix[place] === id);
+    return { ...search, prefix: begins ? prefix : [...opening, ...prefix], given: opening.length };
   }
 
   /** @param {string} text @param {number[]} source @param {FoundHypothesis} found */
@@ -97,7 +106,7 @@ export class Engine {
     const pass = { ...this.pass(under, { exact: given }), record: new Recording() };
     const memory = this.model.encode(source, pass);
     const written = given ? null : await this.searched(text, source, { search, under, memory, turn });
-    const predictions = written ? written.predictions.ids : (ids ?? this.targetIds(target ?? ""));
+    const predictions = written ? written.predictions.ids : (ids ?? this.targetIds(target ?? "", text));
     const inputs = [this.config.bos_id, ...predictions.slice(0, -1)];
     const hidden = this.model.decode(inputs, memory, pass);
     return {
@@ -206,8 +215,8 @@ export class Engine {
     const memory = this.model.encode(source, pass);
     /** @type {SearchPath[]} */
     const kept = [];
-    const found = await decode(this.model, source, pass, { ...search, kept, memory, maxLength: this.room(source.length, under.positions) }, turn);
-    const paths = kept.length ? kept : pathsOf(found);
+    const found = await decode(this.model, source, pass, { ...this.begun(text, search), kept, memory, maxLength: this.room(source.length, under.positions) }, turn);
+    const paths = kept.length ? kept : pathsOf(found, this.tokenizer.opening(text).length);
     const nodes = nodesOf(paths, found, { alpha: search.alpha ?? 0.6, eos: this.config.eos_id });
     const tokens = this.target.pieces(paths.map(({ token }) => token));
     const looks = paths.length * source.length > most ? null : await this.looks(paths, source, memory, pass, turn);
@@ -261,7 +270,7 @@ export class Engine {
     const read = [config.bos_id, ...ids.slice(0, step)];
     const hidden = model.decode(read, memory, { ...pass, record, sums });
     const { added } = model.decoder.positions.pass({ length: read.length, edit: null });
-    return termsOf(model, { pair: [ids[step], other], embedded: model.embedded(model.targetEmbedding, read, added), hidden, sums, maps: record.maps });
+    return termsOf(model, { pair: [ids[step], other], embedded: model.embedded(model.decoder, model.targetEmbedding, read, added), hidden, sums, maps: record.maps });
   }
 
   /** The losses of a trace's translation without each head (effects.js).
@@ -354,11 +363,9 @@ export class Engine {
   sourceIds(text, { sourceOrder = null } = {}) {
     const ids = this.tokenizer.encode(text);
     if (!ids.length) throw new TextError("The text is empty; type a sentence to translate.");
-    const { languages } = this.tokenizer;
-    if (languages.length && !languages.includes(this.tokenizer.pieces(ids)[0])) {
-      ids.unshift(...this.tokenizer.encode(languages[0]));
-    }
-    this.requireRoom(ids, text, "text", this.tokenizer);
+    const { before, after } = this.tokenizer.around(text);
+    ids.unshift(...before);
+    this.requireRoom([...ids, ...after], text, "text", this.tokenizer);
     const letters = new Set(corpusForm(text).replaceAll(" ", ""));
     const unseen = new Set(this.tokenizer.unseenCharacters(text));
     if (letters.size && [...letters].every((letter) => unseen.has(letter))) {
@@ -367,21 +374,23 @@ export class Engine {
       }
       throw new TextError("The model never saw any of these characters in training; type a sentence in the language it reads.");
     }
-    if (!sourceOrder) return [...ids, this.config.eos_id];
+    const end = [this.config.eos_id, ...after];
+    if (!sourceOrder) return [...ids, ...end];
     if ([...sourceOrder].sort((one, other) => one - other).join() !== ids.map((_, place) => place).join()) {
       throw new TextError(
         `The order must name each of the ${ids.length} tokens before </s> once, from 0 to ${ids.length - 1}; it does not.`,
       );
     }
-    return [...sourceOrder.map((/** @type {number} */ place) => ids[place]), this.config.eos_id];
+    return [...sourceOrder.map((/** @type {number} */ place) => ids[place]), ...end];
   }
 
-  /** Ids of a text that the model is to have written, with the end token. @type {(text: string) => number[]} */
-  targetIds(text) {
+  /** Ids of a text that the model is to have written as the translation of another, with the end token.
+   * @type {(text: string, source: string) => number[]} */
+  targetIds(text, source) {
     const ids = this.target.encode(text);
     if (!ids.length) throw new TextError("The target is empty; type a translation, or leave it to the model.");
     this.requireRoom(ids, text, "target", this.target);
-    return [...ids, this.config.eos_id];
+    return [...this.tokenizer.opening(source), ...ids, this.config.eos_id];
   }
 
   /** @type {(text: string, writesOn: boolean) => number[]} */

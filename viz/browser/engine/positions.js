@@ -7,6 +7,8 @@
 const BASE = 10000;
 const BUCKETS = 32;
 const FARTHEST = 128;
+// The position of a text's first token in fairseq.
+const FIRST = 2;
 
 /** Positions that cannot be edited so; the message says what to do. */
 export class PositionError extends Error {}
@@ -113,11 +115,11 @@ class Positions {
 
 const UNEDITED = { scale: 1, shift: 0, reverse: false };
 
-/** @type {(position: number, width: number) => Numbers} */
-function sinusoids(position, width) {
+/** @type {(position: number, width: number, base?: number) => Numbers} */
+function sinusoids(position, width, base = BASE) {
   const row = new Float32Array(width);
   for (let i = 0; i < width; i += 2) {
-    const angle = position * Math.exp(i * (-Math.log(BASE) / width));
+    const angle = position * Math.exp(i * (-Math.log(base) / width));
     row[i] = Math.sin(angle);
     row[i + 1] = Math.cos(angle);
   }
@@ -128,6 +130,13 @@ class Sinusoidal extends Positions {
   /** @param {number} position */
   added(position) {
     return sinusoids(position, this.width);
+  }
+}
+
+class Fairseq extends Positions {
+  /** @param {number} position */
+  added(position) {
+    return sinusoids(position + FIRST, this.width, BASE ** (this.width / (this.width - 2)));
   }
 }
 
@@ -218,6 +227,7 @@ function roundedToEven(number) {
 /** @type {Record<string, typeof Positions>} */
 const ENCODINGS = {
   sinusoidal: Sinusoidal,
+  sinusoidal_fairseq: Fairseq,
   learned: Learned,
   rotary: Rotary,
   alibi: Alibi,

@@ -1,5 +1,7 @@
 // Every hypothesis that a search held, parents first (model/translate/search_record.py).
 
+import { extended } from "./decoding.js";
+
 /**
  * A hypothesis by its last token: its `parent`, null for a first token; `fate` is "continued", "pruned", "finished" or "cut";
  * `rank`, from 0, is that of a result of the search, and `score` that of what ended.
@@ -26,15 +28,13 @@ export function nodesOf(paths, found, { alpha, eos }) {
   });
 }
 
-/** The paths of hypotheses that were drawn one by one. @type {(found: FoundHypothesis[]) => SearchPath[]} */
-export function pathsOf(found) {
+/** The paths of hypotheses that were drawn one by one; their first tokens, as many as `given`, cost nothing.
+ * @type {(found: FoundHypothesis[], given: number) => SearchPath[]} */
+export function pathsOf(found, given) {
   return found.flatMap(({ ids, logProbs }) => {
     /** @type {SearchPath[]} */
     const paths = [];
-    ids.forEach((token, place) => {
-      const parent = paths[place - 1] ?? null;
-      paths.push({ parent, token, logProb: logProbs[place], total: (parent?.total ?? 0) + logProbs[place], length: place + 1 });
-    });
+    ids.forEach((token, place) => paths.push(extended(paths.at(-1) ?? null, token, logProbs[place], given)));
     return paths;
   });
 }

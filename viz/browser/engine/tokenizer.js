@@ -27,8 +27,16 @@ export class TextError extends Error {}
 
 /** A trained SentencePiece vocabulary, from the bytes of a tokenizer.model. */
 export class Tokenizer {
-  /** Tokens such as ">>deu<<", one of which begins a text. @type {string[]} */
-  languages = [];
+  /** Ids that name a text's language, before its tokens and after its end token.
+   * @type {(text: string) => { before: number[], after: number[] }} */
+  around() {
+    return { before: [], after: [] };
+  }
+
+  /** Ids that a model is given as the beginning of a text's translation. @type {(text: string) => number[]} */
+  opening() {
+    return [];
+  }
 
   /** @param {Bytes} bytes @param {{ ownIds?: boolean }} options whether its ids are the model's, special tokens first */
   constructor(bytes, { ownIds = true } = {}) {

@@ -131,6 +131,7 @@ class Stack {
     );
     const ends = config.norm === "pre" || config.final_norm;
     this.finalNorm = ends ? new Norm(weights.within("final_norm"), config) : null;
+    this.embeddingNorm = config.embedding_norm ? new Norm(weights.within("positions.norm"), config) : null;
   }
 
   /** @type {(x: Numbers) => Numbers} */
@@ -200,9 +201,9 @@ export class Transformer {
     ];
   }
 
-  /** Embeddings times √d_model, with positions, (token, d_model).
-   * @type {(embedding: Matrix, ids: number[], added?: Numbers[] | null) => Numbers} */
-  embedded(embedding, ids, added) {
+  /** Embeddings times √d_model, with positions, (token, d_model), as a stack reads them.
+   * @type {(stack: Stack, embedding: Matrix, ids: number[], added?: Numbers[] | null) => Numbers} */
+  embedded({ embeddingNorm }, embedding, ids, added) {
     const width = this.config.d_model;
     const scale = this.config.scale_embeddings ? Math.sqrt(width) : 1;
     const x = new Float32Array(ids.length * width);
@@ -211,7 +212,7 @@ export class Transformer {
       const place = added?.[token % added.length];
       for (let i = 0; i < width; i += 1) x[token * width + i] = Math.fround(row[i] * scale) + (place ? place[i] : 0);
     });
-    return x;
+    return embeddingNorm?.of(x) ?? x;
   }
 
   /** The encoder's output for a source, (source, d_model). @type {(ids: number[], pass: Pass) => Numbers} */
@@ -226,7 +227,7 @@ export class Transformer {
     const { added, rotations, bias } = stack.positions.pass({ length: n, edit: pass.positions });
     const own = stack.causal ? causal(n) : null;
     const states = /** @type {Numbers[]} */ ([]);
-    let x = this.embedded(embedding, ids, added);
+    let x = this.embedded(stack, embedding, ids, added);
     stack.layers.forEach((layer, number) => {
       x = this.selfAttended(stack.side, layer, number, x, { own, bias, rotations }, pass);
       x = layer.fedForward(x, pass.record?.feedForward(stack.side, this.config.d_model));
@@ -244,7 +245,7 @@ export class Transformer {
     const { added, rotations, bias } = this.decoder.positions.pass({ length: n, edit: pass.positions });
     const own = causal(n);
     const states = /** @type {Numbers[]} */ ([]);
-    let x = this.embedded(this.targetEmbedding, ids, added);
+    let x = this.embedded(this.decoder, this.targetEmbedding, ids, added);
     this.decoder.layers.forEach((layer, number) => {
       x = this.selfAttended("decoder", layer, number, x, { own, bias, rotations }, pass);
       const { cross, crossResidual } = layer.crossing;
@@ -309,7 +310,7 @@ export class Transformer {
     const { position, layers, paths, nSource } = state;
     const options = { length: 1, start: position, edit: pass.positions, decoding: true };
     const { added, rotations, bias } = this.decoder.positions.pass(options);
-    let x = this.embedded(this.targetEmbedding, ids, added);
+    let x = this.embedded(this.decoder, this.targetEmbedding, ids, added);
     const first = layers[0]?.keys.count ?? 0;
     paths.forEach((path, hypothesis) => path.push(first + hypothesis));
     const rows = paths.map((path) => Int32Array.from(path));

@@ -27,6 +27,7 @@ interface ModelConfig {
   max_positions: number;
   tie_embeddings: boolean;
   scale_embeddings: boolean;
+  embedding_norm: boolean;
   output_bias: boolean;
   unwritten: number[] | null;
   pad_id: number;
@@ -98,6 +99,7 @@ interface Search {
   alpha?: number;
   sampling?: Sampling | null;
   prefix?: number[];
+  given?: number;
   maxLength?: number | null;
   kept?: SearchPath[] | null;
   memory?: Numbers;
