@@ -1,4 +1,4 @@
-// Keyboard shortcuts that work wherever the focus is.
+// Keyboard shortcuts that work wherever the focus is, and the wheel with Ctrl or Meta.
 
 /** Whether the focused element needs the key itself: a field, a word being moved, or a dialog.
  * @type {(event: Event) => boolean} */
@@ -18,4 +18,14 @@ export function plainKey(event) {
   if (event.shiftKey && event.key === "ArrowLeft") return "[";
   if (event.shiftKey && event.key === "ArrowRight") return "]";
   return event.key.length === 1 ? event.key.toLowerCase() : event.key;
+}
+
+/** Hears a wheel with Ctrl or Meta as steps closer, 1, or back, -1. @type {(root: HTMLElement, zoom: (step: number) => void) => void} */
+export function zoomedByWheel(root, zoom) {
+  const turned = (/** @type {WheelEvent} */ event) => {
+    if (!event.ctrlKey && !event.metaKey) return;
+    event.preventDefault();
+    zoom(event.deltaY < 0 ? 1 : -1);
+  };
+  root.addEventListener("wheel", turned, { passive: false });
 }

@@ -3,6 +3,7 @@
 import constants from "../../draw/constants.json" with { type: "json" };
 import { cutToWidth, element, fitted, penOf } from "./dom.js";
 import { cellAt } from "./geometry.js";
+import { zoomedByWheel } from "./keys.js";
 import { signed } from "./numbers.js";
 import { STRONG, paintCells, weightAt } from "./paint.js";
 
@@ -93,15 +94,7 @@ export class Matrix {
     this.canvas.addEventListener("pointerleave", () => this._mark(null));
     this.canvas.addEventListener("keydown", (event) => this._key(event));
     this.canvas.addEventListener("blur", () => this._mark(null));
-    this.root.addEventListener(
-      "wheel",
-      (event) => {
-        if (!event.ctrlKey && !event.metaKey) return;
-        event.preventDefault();
-        this.zoomBy(event.deltaY < 0 ? 1 : -1);
-      },
-      { passive: false },
-    );
+    zoomedByWheel(this.root, (step) => this.zoomBy(step));
   }
 
   /** Redraws with the given fields replaced. @type {(given: Partial<Matrix<Calls>>) => void} */

@@ -97,13 +97,6 @@ export class Figure extends /** @type {new (bytes: Bytes) => TracePayload & Omit
     return side === "target" ? [this.written, token - this.offset] : [this.read, token];
   }
 
-  /** The tokens of a side's word as [from, to), counted as in `wordOf`. @type {(side: Side, word: number) => Span} */
-  tokensOf(side, word) {
-    const { first, tokens } = (side === "target" ? this.written : this.read)[word];
-    const start = first + (side === "target" ? this.offset : 0);
-    return [start, start + tokens.length];
-  }
-
   /** The side of the written words; an encoder alone has only its source. */
   get writtenSide() {
     return /** @type {Side} */ (this.decoder ? "target" : "source");

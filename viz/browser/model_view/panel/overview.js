@@ -1,6 +1,7 @@
 // Every head at once: layers down, heads across, on one colour scale. Only visible tiles are painted.
 
 import { element, fitted } from "../../canvas/dom.js";
+import { zoomedByWheel } from "../../canvas/keys.js";
 import { crossOut, paintSteps, pooled } from "../../canvas/paint.js";
 import { headsAt, headsShown } from "../how.js";
 import { writtenMeasure } from "../written.js";
@@ -73,15 +74,7 @@ export class Overview {
     this.canvas.addEventListener("click", (event) => this._click(event));
     this.canvas.addEventListener("blur", () => this._leave());
     this.canvas.addEventListener("keydown", (event) => this._key(event));
-    this.root.addEventListener(
-      "wheel",
-      (event) => {
-        if (!event.ctrlKey && !event.metaKey) return;
-        event.preventDefault();
-        this.zoomBy(event.deltaY < 0 ? 1 : -1);
-      },
-      { passive: false },
-    );
+    zoomedByWheel(this.root, (step) => this.zoomBy(step));
   }
 
   /**
