@@ -105,7 +105,9 @@ def test_without_a_card_the_cpu_build_comes_first_alone_and_in_the_pinned_versio
 
 @needs_make
 @pytest.mark.parametrize(
-    "there", [{"card": True}, {"torch": PIN.partition("==")[2]}, {"torch": f"{PIN[7:]}+cpu"}]
+    "there",
+    # A card, a build that is there, and one that the environment names.
+    [{"card": True}, {"torch": PIN[7:]}, {"torch": f"{PIN[7:]}+cpu"}, {"TORCH": "cuda"}],
 )
 def test_with_a_card_or_with_torch_the_usual_build_comes_without_a_word(
     make: MakeRun, there: dict[str, Any]
@@ -163,13 +165,6 @@ def test_how_the_tests_were_started_changes_none_of_them(
         assert make("run") == usual
     finally:
         os.umask(mask)
-
-
-@needs_make
-def test_the_build_may_also_be_named_by_the_environment(make: MakeRun) -> None:
-    rest, started = make("run", TORCH="cuda")
-    assert rest.endswith("-r requirements.txt")
-    assert "-m headscope" in started
 
 
 @needs_make

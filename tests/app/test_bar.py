@@ -461,22 +461,23 @@ def test_the_about_page_has_no_bar_and_the_question_outlives_it(open_app: OpenAp
     assert app.query_params["layer"] == "1"
 
 
-def test_the_about_page_gives_every_rule_for_a_label_as_it_is_applied(open_app: OpenApp) -> None:
+def test_the_about_page_gives_every_rule_as_it_is_applied_and_its_sources_by_plain_links(
+    open_app: OpenApp,
+) -> None:
     text = page_text(go_to_about(open_app()))
     assert "can and cannot tell" in text
     for rule in RULES:
         assert f"*{rule.text}*: {rule.needs}" in text
     assert f"{MIN_SENTENCES} sentences" in text
-
-
-def test_the_about_page_names_its_sources_by_plain_links(open_app: OpenApp) -> None:
-    text = page_text(go_to_about(open_app()))
     papers = re.findall(r"\[arXiv:([\d.]+)\]\(https://arxiv\.org/abs/\1\)", text)
     assert set(papers) >= {
         *("1706.03762", "1902.10186", "1908.04626", "2004.10102", "2004.14837"),
         *("1906.04341", "1905.09418", "1905.10650"),
     }
     assert "![" not in text
+    # Of a model without examples, it says nothing of them.
+    assert "this model's examples" not in text
+    assert "{" not in text
 
 
 def test_the_about_page_gives_the_scores_of_the_model_last_asked(
@@ -554,12 +555,6 @@ def test_the_about_page_counts_the_heads_that_rest_on_a_token(
     # Whose finding it is, and of what.
     assert "BERT's weight" in text
     assert "In recurrent networks" in text
-
-
-def test_the_about_page_says_nothing_of_a_model_without_examples(open_app: OpenApp) -> None:
-    text = page_text(go_to_about(open_app()))
-    assert "this model's examples" not in text
-    assert "{" not in text
 
 
 def test_the_about_page_stands_without_any_model(open_app: OpenApp, tmp_path: Path) -> None:

@@ -483,21 +483,14 @@ def test_lines_do_not_ask_to_click_a_heatmap_that_is_not_there(open_app: OpenApp
     assert asked.value.startswith("Choose Heatmap above, then click a cell")
 
 
-def test_the_joint_picture_has_the_facts_of_all_the_heads_in_it(open_app: OpenApp) -> None:
-    headings = [heading for heading, _ in facts_of(open_app(attention="joint", layer="1"))]
-    assert headings == [
-        "Encoder self-attention, layer 1, head 0",
-        "Cross-attention, layer 1, head 0",
-        "Decoder self-attention, layer 1, head 0",
-    ]
-
-
-def test_a_layer_that_only_the_decoder_has_shows_what_there_is(open_app: OpenApp) -> None:
-    headings = [heading for heading, _ in facts_of(open_app(attention="joint", layer="2"))]
-    assert headings == [
-        "Cross-attention, layer 2, head 0",
-        "Decoder self-attention, layer 2, head 0",
-    ]
+@pytest.mark.parametrize(
+    ("layer", "kinds"), [(1, [ENCODER, CROSS, DECODER]), (2, [CROSS, DECODER])]
+)
+def test_the_joint_picture_has_the_facts_of_all_the_heads_in_it(
+    open_app: OpenApp, layer: int, kinds: list[AttentionKind]
+) -> None:
+    headings = [heading for heading, _ in facts_of(open_app(attention="joint", layer=str(layer)))]
+    assert headings == [f"{kind.full_name}, layer {layer}, head 0" for kind in kinds]
 
 
 @pytest.mark.parametrize("kind", [ENCODER, DECODER, CROSS])
@@ -599,19 +592,22 @@ def test_a_cell_of_the_joint_picture_that_belongs_to_no_part_asks_for_another(
     assert "Click a cell" in app.info[0].value
 
 
-@pytest.mark.parametrize("query", [{}, {"cell": "99.0"}, {"cell": "0.99"}])
-def test_without_a_cell_the_section_says_how_to_choose_one(
-    open_app: OpenApp, query: dict[str, str]
+CHOOSE = "Click a cell of the large heatmap"
+
+
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        *(({}, CHOOSE), ({"cell": "99.0"}, CHOOSE), ({"cell": "0.99"}, CHOOSE)),
+        ({"cell": "1.1", "words": "1", "sentence": "Thecatty sat."}, "has no query"),
+    ],
+)
+def test_without_a_cell_that_can_be_looked_into_the_section_says_what_to_do(
+    open_app: OpenApp, query: dict[str, str], said: str
 ) -> None:
     app = open_app(below="query-key", **query)
     assert not charts(app)
-    assert "Click a cell of the large heatmap" in app.info[0].value
-
-
-def test_whole_words_cannot_be_looked_into_and_the_page_says_so(open_app: OpenApp) -> None:
-    app = open_app(below="query-key", words="1", cell="1.1", sentence="Thecatty sat.")
-    assert not charts(app)
-    assert "has no query" in app.info[0].value
+    assert said in app.info[0].value
 
 
 def test_an_old_link_to_a_figure_opens_the_page_without_a_notice(open_app: OpenApp) -> None:

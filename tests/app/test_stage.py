@@ -208,32 +208,23 @@ def test_keys_step_through_the_training(open_app: OpenApp, tmp_path: Path) -> No
 # ---- the parts --------------------------------------------------------------------------------
 
 
-def test_a_step_stops_at_both_ends() -> None:
-    assert Step("layer", range(4), 3).to(1) == 3
-    assert Step("layer", range(4), 3).to(-1) == 2
-    assert Step("layer", range(4), 0).to(-1) == 0
-
-
-def test_a_step_that_cycles_begins_anew() -> None:
-    assert Step("part", ["a", "b"], "b", cycles=True).to(1) == "a"
+TENS = range(100, -1, -10)
 
 
 @pytest.mark.parametrize(
-    ("now", "direction", "then"), [(500, 1, 1000), (500, -1, 100), (5, -1, 5), (9999, 1, 9999)]
+    ("step", "direction", "then"),
+    [
+        *((Step("layer", range(4), 3), 1, 3), (Step("layer", range(4), 3), -1, 2)),
+        *((Step("layer", range(4), 0), -1, 0), (Step("part", ["a", "b"], "b", True), 1, "a")),
+        # A number between the options goes to its neighbour, also where they fall.
+        *((Step("base", [10, 100, 1000], 500), to, then) for to, then in ((1, 1000), (-1, 100))),
+        *((Step("base", [10, 100, 1000], now), to, now) for to, now in ((-1, 5), (1, 9999))),
+        *((Step("scale", TENS, 65), 1, 60), (Step("scale", TENS, 65), -1, 70)),
+        (Step("a", ["x", "y"], "gone"), 1, "x"),
+    ],
 )
-def test_a_number_between_the_options_goes_to_its_neighbour(
-    now: int, direction: int, then: int
-) -> None:
-    assert Step("base", [10, 100, 1000], now).to(direction) == then
-
-
-@pytest.mark.parametrize(("direction", "then"), [(1, 60), (-1, 70)])
-def test_a_number_between_falling_options_goes_to_its_neighbour(direction: int, then: int) -> None:
-    assert Step("scale", range(100, -1, -10), 65).to(direction) == then
-
-
-def test_a_value_that_is_none_of_the_options_goes_to_the_first() -> None:
-    assert Step("a", ["x", "y"], "gone").to(1) == "x"
+def test_a_step_leads_to_the_next_option_there_is(step: Step, direction: int, then: Any) -> None:
+    assert step.to(direction) == then
 
 
 def test_a_figure_on_stage_is_larger_and_stronger_and_as_high_as_its_place() -> None:

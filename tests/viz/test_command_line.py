@@ -178,32 +178,24 @@ def test_how_the_trace_is_read_is_how_it_is_written(run: Run, trace: Trace) -> N
     np.testing.assert_array_equal(weights, found.weights[0])
 
 
-def test_a_model_without_alignment_errors_says_how_they_are_measured(
-    run: Run, folder: Path
+@pytest.mark.parametrize(
+    ("name", "figure", "command"),
+    [
+        (ALIGNMENT, "alignment", "benchmarks.alignment"),
+        (REMOVAL, "examples", "model.training.removal"),
+    ],
+)
+def test_a_model_without_what_a_figure_shows_says_how_it_is_measured(
+    run: Run, folder: Path, name: str, figure: str, command: str
 ) -> None:
-    table = folder / ALIGNMENT
-    kept = table.read_bytes()
-    table.unlink()
+    kept = (folder / name).read_bytes()
+    (folder / name).unlink()
     try:
-        status, file, error = run("--figure", "alignment")
+        status, file, error = run("--figure", figure)
     finally:
-        table.write_bytes(kept)
+        (folder / name).write_bytes(kept)
     assert (status, file) == (1, b"")
-    assert "benchmarks.alignment" in error
-
-
-def test_a_model_without_curves_over_its_examples_says_how_they_are_computed(
-    run: Run, folder: Path
-) -> None:
-    curves = folder / REMOVAL
-    kept = curves.read_bytes()
-    curves.unlink()
-    try:
-        status, file, error = run("--figure", "examples")
-    finally:
-        curves.write_bytes(kept)
-    assert (status, file) == (1, b"")
-    assert "model.training.removal" in error
+    assert command in error
 
 
 def test_maps_of_self_attention_are_those_of_the_model(run: Run, translator: Translator) -> None:

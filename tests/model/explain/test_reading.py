@@ -160,11 +160,21 @@ def test_no_whole_word_reads_as_the_rest_of_another(text: str) -> None:
     )
 
 
-def test_tokens_that_do_not_say_where_words_start_stay_apart() -> None:
-    trace = a_trace("il gatto </s>", "die katze </s>")
-    seen = read(trace, Reading(words=True))
+@pytest.mark.parametrize(
+    ("trace", "reading", "notes"),
+    [
+        # Tokens that do not say where words start stay apart.
+        (a_trace("il gatto </s>", "die katze </s>"), Reading(words=True), (NO_WORDS_NOTE,)),
+        (a_trace(), Reading(renormalise=True), ()),
+        (a_trace(predicts=False), Reading(predicted=True), ()),
+    ],
+)
+def test_a_reading_does_nothing_where_there_is_nothing_to_do(
+    trace: Trace, reading: Reading, notes: tuple[str, ...]
+) -> None:
+    seen = read(trace, reading)
     assert seen.maps[CROSS] is trace.maps[CROSS]
-    assert seen.notes == (NO_WORDS_NOTE,)
+    assert seen.notes == notes
 
 
 def test_keys_are_summed_and_queries_averaged_over_a_word() -> None:
@@ -266,13 +276,6 @@ def test_renormalised_rows_add_up_to_1_unless_nothing_is_left() -> None:
     assert not sums[:, 2].any()
 
 
-def test_renormalising_does_nothing_while_special_tokens_show() -> None:
-    trace = a_trace()
-    seen = read(trace, Reading(renormalise=True))
-    assert seen.maps[CROSS] is trace.maps[CROSS]
-    assert seen.notes == ()
-
-
 def test_rows_can_be_named_by_what_they_predict_with_what_they_read_beside_them() -> None:
     trace = a_trace()
     seen = read(trace, Reading(predicted=True))
@@ -291,13 +294,6 @@ def test_predicted_words_are_rows_of_their_own_first_to_last_token() -> None:
     assert axis_texts(seen.beside[AttentionKind.CROSS]) == ["<s>", "Scheibe", "fiel"]
     expected = trace.maps[CROSS].weights[:, :3, 0].mean(axis=1)
     np.testing.assert_allclose(rows.weights[:, 0, 0], expected, atol=1e-6)
-
-
-def test_naming_rows_by_predictions_does_nothing_where_there_are_none() -> None:
-    trace = a_trace(predicts=False)
-    seen = read(trace, Reading(predicted=True))
-    assert seen.maps[CROSS] is trace.maps[CROSS]
-    assert seen.notes == ()
 
 
 @pytest.mark.parametrize(
