@@ -118,7 +118,7 @@ class HeadPair(OfPair):
     @property
     def panels(self) -> list[Panel]:
         """The first weights, the second, and the second less the first."""
-        kind = self.head[0].kind
+        kind = self.head.site.kind
         titles: Any = {
             "query_title": kind.query_noun.capitalize(),
             "key_title": kind.key_noun.capitalize(),
@@ -153,4 +153,4 @@ class HeadPair(OfPair):
 
     def numbers(self) -> Numbers:
         made = panels_numbers(self.panels)
-        return Numbers({"head": f"{self.head[0]}.{self.head[1]}"}, made.axes, made.arrays)
+        return Numbers({"head": f"{self.head}"}, made.axes, made.arrays)

@@ -130,7 +130,9 @@ class LogitWaterfall(Contrasted):
             color=[*colors[:-1], "text"],
             texts=[*map(_signed, values)],
             customdata=[
-                [[str(each.head[0].kind), each.head[0].layer, each.head[1]]] if each.head else None
+                [[str(each.head.site.kind), each.head.site.layer, each.head.number]]
+                if each.head
+                else None
                 for each in terms
             ],
             hovertext=[

@@ -16,6 +16,7 @@ import numpy as np
 
 from model.explain.alignment_table import AlignmentTable, Read
 from model.trace.attention_map import AttentionKind, FloatArray, Site, Tokens
+from model.trace.head import Head
 from model.trace.token_schemes import WORD_START, joined, special
 from model.trace.trace import Trace
 from model.trace.word_grouping import words
@@ -72,7 +73,7 @@ class Arcs:
     read: tuple[Word, ...]
     weights: FloatArray
     said: str
-    head: tuple[Site, int] | None = None
+    head: Head | None = None
     later: int = 0
 
 
@@ -151,8 +152,8 @@ def _between(trace: Trace, layers: Sequence[int], best: Read | None) -> Arcs:
             f"{count_of(n_heads, 'cross-attention head')}."
         )
     else:
-        head = Site(AttentionKind.CROSS, best.layer), best.head
-        weights = trace.maps[head[0]].weights[best.head]
+        head = Head(Site(AttentionKind.CROSS, best.layer), best.head)
+        weights = trace.maps[head.site].weights[head.number]
         later = int(best.later)
         when = "after reading a word" if best.later else "while writing a word"
         said = (

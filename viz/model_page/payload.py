@@ -164,7 +164,7 @@ def pack(
         "later": arcs.later,
         "head": None
         if arcs.head is None
-        else [str(arcs.head[0].kind), arcs.head[0].layer, arcs.head[1]],
+        else [str(arcs.head.site.kind), arcs.head.site.layer, arcs.head.number],
         "stacks": [_stack(figure, kind, kinds) for kind in stacks],
         "next": _next(trace, figure.blocks),
         "temperatures": TEMPERATURES,
