@@ -173,6 +173,7 @@ def test_a_name_of_its_own_kind_is_written(place: Path) -> None:
         assert (place / out).stat().st_size
 
 
+@pytest.mark.slow
 def test_what_standard_input_is_redirected_from_is_read_too(place: Path) -> None:
     line = [sys.executable, "-m", "headscope", "translate", "--checkpoint", "model"]
     with (place / "t.txt").open() as redirected:

@@ -222,6 +222,7 @@ def test_a_saved_trace_opens_as_a_page_of_its_own(
     assert len(opened) == 1
 
 
+@pytest.mark.slow
 def test_a_saved_trace_opens_in_the_app_which_ends_with_ctrl_c(tmp_path: Path) -> None:
     trace_of(AttentionKind.DECODER).save(tmp_path / "my trace.npz")
     with subprocess.Popen(

@@ -146,6 +146,7 @@ def test_a_trace_that_cannot_be_drawn_is_refused() -> None:
         explore(a_trace(layers=0))
 
 
+@pytest.mark.slow
 def test_without_anywidget_a_sentence_says_what_to_install() -> None:
     code = (
         "import sys; sys.modules['anywidget'] = None\n"

@@ -162,6 +162,7 @@ def test_too_few_sentences_are_refused_in_a_sentence(
         command.main(["--checkpoint", str(folder)])
 
 
+@pytest.mark.slow
 def test_the_command_writes_labels_and_the_card_and_reads_no_example(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

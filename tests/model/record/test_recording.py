@@ -381,6 +381,7 @@ def siglip() -> nn.Module:
     return SiglipModel(config).eval()
 
 
+@pytest.mark.slow
 def test_what_a_model_holds_beside_known_attention_is_named(siglip) -> None:
     with pytest.warns(CaptureWarning) as warned:
         sites = install_taps(siglip)
@@ -391,6 +392,7 @@ def test_what_a_model_holds_beside_known_attention_is_named(siglip) -> None:
     assert "head" not in message.partition(";")[0]
 
 
+@pytest.mark.slow
 def test_what_a_refused_model_holds_is_named(siglip) -> None:
     with pytest.raises(
         CaptureError, match=r"recorded: layers\.0\.self_attn \(SiglipAttention\), layers\.1"

@@ -104,6 +104,7 @@ def test_an_interrupted_run_goes_on_where_it_stopped(
     assert asked != []
 
 
+@pytest.mark.slow
 def test_other_processes_find_the_same(translator: Translator, checkpoint_folder: Path) -> None:
     here = average(translator, TEXTS, "entropy")
     translator.folder = checkpoint_folder

@@ -41,6 +41,7 @@ def python(name: str, code: str, **more) -> Job:
     return Job(name, ["-c", code], **more)
 
 
+@pytest.mark.slow
 def test_commands_run_together_and_what_takes_too_long_is_stopped(lease):
     began = time.monotonic()
     endless = "import subprocess, sys; subprocess.run([sys.executable, '-c', 'input()'])"

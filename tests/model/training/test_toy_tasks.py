@@ -123,6 +123,7 @@ def test_each_example_says_what_there_is_to_see_in_it(task: str, source: str) ->
     assert TASKS[task].shows(source) == SHOWN[task, source]
 
 
+@pytest.mark.slow
 def test_choosing_a_recipe_scores_nothing_that_is_kept(tmp_path: Path) -> None:
     folder = tmp_path / "toy-sort-alibi"
     exact = toys.make("toy-sort-alibi", folder, steps=1, choosing=True)
