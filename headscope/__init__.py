@@ -94,19 +94,13 @@ def _table(value: Any) -> Any:
     return frame(value)
 
 
-def _head_table(head: Any) -> Any:
-    from viz.frames import head_frame
-
-    return head_frame(head)
-
-
 def _figure(trace: Trace, *arguments: Any, **named: Any) -> Any:
     from headscope.trace_figure import figure_of
 
     return figure_of(trace, *arguments, **named)
 
 
-FORMS.update({"page": _page, "table": _table, "head table": _head_table, "figure": _figure})
+FORMS.update({"page": _page, "table": _table, "figure": _figure})
 
 
 def __getattr__(name: str) -> Any:

@@ -84,7 +84,15 @@ def compare(
         raise TraceError("These two share no kind of attention; compare others.")
     note = " ".join(filter(None, [note_on_models(known), "" if is_same else PAIRED]))
     numbers = np.stack([*values.values()], axis=-1)
-    return HeadAverages.over("moved", texts or (), [*values], numbers, partners=partners, note=note)
+    return HeadAverages.over(
+        "moved",
+        texts or (),
+        [*values],
+        numbers,
+        partners=partners,
+        note=note,
+        provenance=known[0],
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,9 +4,23 @@ import functools
 import inspect
 import os
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from difflib import get_close_matches
 from types import NoneType, UnionType
-from typing import IO, Any, BinaryIO, ParamSpec, SupportsIndex, TypeVar, Union, get_args, get_origin
+from typing import (
+    IO,
+    Any,
+    BinaryIO,
+    ParamSpec,
+    SupportsFloat,
+    SupportsIndex,
+    TypeVar,
+    Union,
+    Unpack,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -47,6 +61,7 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
         TypeError: in a sentence, on such an argument.
     """
     signature = inspect.signature(function)
+    several = inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD
 
     @functools.cache
     def hints() -> Mapping[str, Any]:
@@ -54,22 +69,30 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
         found = {}
         for name, parameter in signature.parameters.items():
             hint = parameter.annotation
-            several = parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
-            if several or hint is parameter.empty:
-                continue
-            try:
-                found[name] = eval(hint, names) if isinstance(hint, str) else hint
-            except NameError:
-                # Imported for type checkers alone.
-                continue
+            # Those that are imported for type checkers alone are not there.
+            with suppress(NameError):
+                hint = eval(hint, names) if isinstance(hint, str) else hint
+                if get_origin(hint) is Unpack:
+                    found[name] = get_type_hints(*get_args(hint))
+                elif parameter.kind not in several and hint is not parameter.empty:
+                    found[name] = hint
         return found
 
     @functools.wraps(function)
     def call(*given: P.args, **named: P.kwargs) -> R:
-        bound = signature.bind(*given, **named)
+        try:
+            bound = signature.bind(*given, **named)
+        except TypeError as error:
+            raise TypeError(f"{function.__name__}: {error}.") from None
         arguments = bound.arguments
         for name, hint in hints().items():
-            if name in arguments:
+            if isinstance(hint, dict):
+                for key, value in arguments.get(name, {}).items():
+                    if key not in hint:
+                        own = [each for each in signature.parameters if each != name]
+                        raise TypeError(str(unknown("argument", key, [*own, *hint])))
+                    require(key, value, hint[key])
+            elif name in arguments:
                 arguments[name] = _meant(arguments[name], hint)
                 require(name, arguments[name], hint)
         return function(*bound.args, **bound.kwargs)
@@ -94,8 +117,9 @@ def require(name: str, value: object, hint: Any) -> None:
     if _fits(value, hint):
         return
     said = f"{name} must be {_described(hint)}, not {_of(value)}"
-    if get_origin(hint) is Sequence and isinstance(value, list | tuple):
-        (of,) = get_args(hint)
+    lists = [each for each in (hint, *get_args(hint)) if get_origin(each) is Sequence]
+    if lists and isinstance(value, list | tuple):
+        (of,) = get_args(lists[0])
         wrong = next(each for each in value if not _fits(each, of))
         said += f" with {_of(wrong)} in it"
     if hint is str and isinstance(value, list | tuple) and all(isinstance(x, str) for x in value):
@@ -166,10 +190,10 @@ def _fits(value: Any, hint: Any) -> bool:
     if hint in NAMED:
         # A head is a tuple, and no other tuple is one.
         return isinstance(value, hint)
-    if hint is int:
-        return isinstance(value, SupportsIndex) and not isinstance(value, bool)
-    if hint is float:
-        return hasattr(value, "__float__") and not isinstance(value, bool)
+    if hint in (int, float):
+        # An array of several numbers says that it is one.
+        is_one = not isinstance(value, bool) and getattr(value, "shape", ()) == ()
+        return is_one and isinstance(value, SupportsIndex if hint is int else SupportsFloat)
     if not isinstance(origin, type) or origin is Any:
         return True
     if issubclass(origin, IO):
@@ -211,6 +235,8 @@ def _of(value: object) -> str:
         return repr(value)
     if isinstance(value, str):
         return f"{value[:40]!r}"
+    if getattr(value, "shape", ()):
+        return f"an array of the shape {value.shape}"  # type: ignore[attr-defined]
     return "bytes" if isinstance(value, bytes) else _with_article(type(value).__name__)
 
 

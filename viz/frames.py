@@ -18,12 +18,25 @@ from model.survey.corpus_survey import CorpusSurvey, Rules
 from model.survey.sentence_index import FoundSentences
 from model.trace.attention_map import AttentionMap, HeadAttention, Tokens
 from model.trace.head import Head
+from model.trace.provenance import UNKNOWN
 from model.trace.trace import Trace
 from model.trace.translation import Decoding
 
 
-def head_frame(head: HeadAttention) -> pd.DataFrame:
-    """The weights of a head, with tokens as labels: queries down, keys across."""
+def frame(value: Any) -> pd.DataFrame:
+    """A value as a table, as its own `frame` describes it; `attrs` say where it comes from."""
+    table = _table(value)
+    table.attrs |= getattr(value, "provenance", UNKNOWN).texts
+    return table
+
+
+@singledispatch
+def _table(value: Any) -> pd.DataFrame:
+    raise TypeError(f"There is no table of a {type(value).__name__}.")
+
+
+@_table.register
+def _(head: HeadAttention) -> pd.DataFrame:
     return pd.DataFrame(
         head.weights,
         index=pd.Index(head.queries.tokens, name="query"),
@@ -31,19 +44,13 @@ def head_frame(head: HeadAttention) -> pd.DataFrame:
     )
 
 
-@singledispatch
-def frame(value: Any) -> pd.DataFrame:
-    """A value as a table, as its own `frame` describes it."""
-    raise TypeError(f"There is no table of a {type(value).__name__}.")
-
-
-@frame.register
+@_table.register
 def _(trace: Trace) -> pd.DataFrame:
     frames = [_site_frame(attention) for attention in trace.maps.values()]
     return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()
 
 
-@frame.register
+@_table.register
 def _(found: Effects) -> pd.DataFrame:
     return pd.concat(
         [
@@ -64,7 +71,7 @@ def _(found: Effects) -> pd.DataFrame:
     )
 
 
-@frame.register
+@_table.register
 def _(found: HeadAverages) -> pd.DataFrame:
     rows: list[dict[str, Any]] = []
     for site, means in found.mean.items():
@@ -81,7 +88,7 @@ def _(found: HeadAverages) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-@frame.register
+@_table.register
 def _(found: Attributions) -> pd.DataFrame:
     frames = []
     for each in found.maps:
@@ -112,7 +119,7 @@ def _(found: Attributions) -> pd.DataFrame:
     return pd.concat(frames, ignore_index=True)
 
 
-@frame.register
+@_table.register
 def _(found: Contrast) -> pd.DataFrame:
     rows: list[dict[str, Any]] = [
         _columns(Head(site, head)) | _two_words(pair, found.likeliest[site].tokens[head])
@@ -133,7 +140,7 @@ def _two_words(log_probs: NDArray[Any], likeliest: str) -> dict[str, Any]:
     return {"word": log_probs[0], "other": log_probs[1], "likeliest": likeliest}
 
 
-@frame.register
+@_table.register
 def _(found: LogitTerms) -> pd.DataFrame:
     rows: list[dict[str, Any]] = [{"part": "embedding", "value": found.embedding}]
     for part, by_site in (("decoder", found.decoder), ("cross", found.cross)):
@@ -150,7 +157,7 @@ def _(found: LogitTerms) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns).astype(dict.fromkeys(columns[1:4], "Int64"))
 
 
-@frame.register
+@_table.register
 def _(found: Patched) -> pd.DataFrame:
     return pd.DataFrame(
         {
@@ -163,7 +170,7 @@ def _(found: Patched) -> pd.DataFrame:
     )
 
 
-@frame.register
+@_table.register
 def _(found: CausalTrace) -> pd.DataFrame:
     frames = []
     for side, tokens in (("encoder", found.source), ("decoder", found.target)):
@@ -185,7 +192,7 @@ def _(found: CausalTrace) -> pd.DataFrame:
     return pd.concat(frames, ignore_index=True)
 
 
-@frame.register
+@_table.register
 def _(found: RulesByHead) -> pd.DataFrame:
     return pd.DataFrame(
         {
@@ -198,7 +205,7 @@ def _(found: RulesByHead) -> pd.DataFrame:
     )
 
 
-@frame.register
+@_table.register
 def _(rules: Rules) -> pd.DataFrame:
     return pd.DataFrame(
         {
@@ -213,19 +220,19 @@ def _(rules: Rules) -> pd.DataFrame:
     )
 
 
-@frame.register
+@_table.register
 def _(found: FoundSentences) -> pd.DataFrame:
     rows = [(number, found.sources[number], does.name.lower()) for number, does in found.found]
     return pd.DataFrame(rows, columns=["number", "sentence", "does"])
 
 
-@frame.register
+@_table.register
 def _(decoding: Decoding) -> pd.DataFrame:
     table = pd.DataFrame(map(asdict, decoding.nodes)).rename_axis("node").reset_index()
     return table.astype(dict.fromkeys(("parent", "ended", "rank"), "Int64"))
 
 
-@frame.register
+@_table.register
 def _(survey: CorpusSurvey) -> pd.DataFrame:
     rows = []
     for head in survey.places:

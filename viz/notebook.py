@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from model.arguments import require
 from model.brief import Brief
 from model.trace.attention_map import AttentionMap
 from model.trace.provenance import note_on_models
@@ -126,7 +127,8 @@ def _traces_of(
     shown: Any, inputs: Sequence[Any], named: Mapping[str, Any]
 ) -> tuple[list[Trace], str]:
     """The traces, and the name of the model that was called for it; empty where none was."""
-    if isinstance(shown, list | tuple) and shown and all(isinstance(x, Trace) for x in shown):
+    if isinstance(shown, list | tuple) and any(isinstance(x, Trace) for x in shown):
+        require("shown", shown, Sequence[Trace])
         traces = list(shown)
     elif isinstance(shown, Trace):
         traces = [shown]
@@ -154,5 +156,5 @@ def _traces_of(
             return [seen.trace()], type(shown).__name__
         traces = [shown.trace()]
     if inputs or named:
-        raise TypeError("A trace takes no inputs; give it alone.")
+        raise TypeError(f"A trace takes no inputs; leave {', '.join(named) or 'them'} out.")
     return traces, ""

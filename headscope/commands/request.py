@@ -28,7 +28,7 @@ from model.explain.facts import facts_of
 from model.explain.head_ablation import effects_of, example_means, removal
 from model.explain.labels import Label
 from model.explain.labels_file import read_labels
-from model.explain.reading import Reading, ReadTrace, read, selected_maps, site_map
+from model.explain.reading import Reading, ReadTrace, read, selected_maps
 from model.explain.removal_file import read_removal
 from model.explain.self_attribution import SelfAttributions
 from model.paper.search import Search
@@ -312,8 +312,8 @@ class Request:
 
     @property
     def attention_map(self) -> AttentionMap:
-        """The map of the requested layer."""
-        return site_map(self.seen, self.arguments.attention, self.layer)
+        """The map of the requested layer, which has the requested head."""
+        return selected_maps(self.seen, self.arguments.attention, self.layer, self.head)[0][0]
 
     @property
     def maps(self) -> tuple[list[AttentionMap], list[int]]:

@@ -83,6 +83,7 @@ def contrast_of(translator: Translator, trace: Trace, pair: Pair) -> Contrast:
             zip(translator.sites, map(translator.target_tokens, likeliest), strict=True)
         ),
         likeliest_deleted=translator.target_tokens(deleted.likeliest.tolist()),
+        provenance=trace.provenance,
     )
 
 

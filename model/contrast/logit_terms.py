@@ -72,6 +72,7 @@ def logit_terms(translator: Translator, trace: Trace, pair: Pair) -> LogitTerms:
         cross=_of_kind(terms, AttentionKind.CROSS),
         feed_forward=np.array([terms[str(n)] for n in range(len(model.decoder.layers))]),
         biases=float(terms[_BIASES]) + given,
+        provenance=trace.provenance,
     )
 
 

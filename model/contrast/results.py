@@ -11,6 +11,7 @@ from model.trace.array_values import ArrayValue, Sized
 from model.trace.attention_map import FloatArray, Site, Tokens
 from model.trace.forms import form
 from model.trace.head import Head, strongest_first
+from model.trace.provenance import UNKNOWN, Provenance
 
 Question = Literal["remove", "keep"]
 """Without which heads the other word beats the word; or with which alone the word still wins."""
@@ -65,6 +66,7 @@ class Contrast(ArrayValue, Sized):
     deleted: FloatArray
     likeliest: Mapping[Site, Tokens]
     likeliest_deleted: Tokens
+    provenance: Provenance = UNKNOWN
 
     def frame(self) -> Any:
         """A pandas table in long form: without each head, then without each source token.
@@ -141,6 +143,7 @@ class LogitTerms(ArrayValue, Sized):
     cross: Mapping[Site, FloatArray]
     feed_forward: FloatArray
     biases: float
+    provenance: Provenance = UNKNOWN
 
     def frame(self) -> Any:
         """A pandas table, a row a term: `part`, `layer`, `head`, `position` in the source, `value`.

@@ -10,6 +10,7 @@ from model.trace.array_values import ArrayValue, Sized
 from model.trace.attention_map import FloatArray, Site, Tokens
 from model.trace.forms import form
 from model.trace.head import strongest_first
+from model.trace.provenance import UNKNOWN, Provenance
 
 
 @checked_methods
@@ -34,6 +35,7 @@ class Effects(ArrayValue, Sized):
     predictions: Tokens
     log_probs: FloatArray
     losses: Mapping[Site, FloatArray]
+    provenance: Provenance = UNKNOWN
 
     def of(self, token: int | None = None) -> Mapping[Site, FloatArray]:
         """Each head's loss by site, (head,): of one prediction, or of all together."""

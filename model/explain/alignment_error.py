@@ -87,7 +87,7 @@ class ErrorRate:
     high: float
 
 
-def read_aligned(path: Path) -> tuple[AlignedPair, ...]:
+def read_aligned(path: str | Path) -> tuple[AlignedPair, ...]:
     """The pairs of a file of hand-made alignments.
 
     Its columns are COLUMNS: words are separated by spaces, links are 3-4 (sure) or 3p4 (possible),
@@ -95,7 +95,7 @@ def read_aligned(path: Path) -> tuple[AlignedPair, ...]:
     file cannot be read or a line is malformed.
     """
     try:
-        header, *lines = path.read_text(encoding="utf-8").splitlines()
+        header, *lines = Path(path).read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise AlignmentError(f"The file of alignments {path} cannot be read.") from error
     except ValueError:

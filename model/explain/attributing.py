@@ -57,6 +57,7 @@ def attributions(
         predictions=trace.predictions,
         deletion_losses=deletion_losses(translator, trace),
         maps=tuple(maps),
+        provenance=trace.provenance,
     )
 
 

@@ -14,6 +14,7 @@ from model.explain.agreement import Agreement, rank_correlation, top_agreement
 from model.trace.array_values import ArrayValue, Sized
 from model.trace.attention_map import AttentionKind, FloatArray, Site, Tokens
 from model.trace.forms import form
+from model.trace.provenance import UNKNOWN, Provenance
 
 _NOT_LATER: Mapping[int, bool] = MappingProxyType({})
 
@@ -151,6 +152,7 @@ class Attributions(ArrayValue, Sized):
     predictions: Tokens
     deletion_losses: FloatArray
     maps: tuple[AttributionMap, ...]
+    provenance: Provenance = UNKNOWN
 
     def frame(self) -> Any:
         """Every map as a pandas table, a row a query and key.

@@ -56,6 +56,7 @@ def effects_of(translator: Translator, trace: Trace) -> Effects:
         predictions=trace.predictions,
         log_probs=log_probs,
         losses={site: losses[site] for site in translator.sites},
+        provenance=trace.provenance,
     )
 
 

@@ -15,6 +15,7 @@ from model.trace.array_values import ArrayValue, Sized
 from model.trace.attention_map import Site
 from model.trace.forms import form
 from model.trace.head import Head, strongest_first
+from model.trace.provenance import UNKNOWN, Provenance
 
 Values = NDArray[np.float64]
 
@@ -36,6 +37,7 @@ class HeadAverages(ArrayValue, Sized):
             Empty for BLEU and chrF.
         partners: for heads that are compared, those of the other model.
         note: what else is to be known, in a sentence.
+        provenance: the model and what it was asked to do.
     """
 
     quantity: str
@@ -47,6 +49,7 @@ class HeadAverages(ArrayValue, Sized):
     values: Mapping[Site, Values] = field(default_factory=dict)
     partners: Mapping[Head, Head] = field(default_factory=dict)
     note: str = ""
+    provenance: Provenance = UNKNOWN
 
     @classmethod
     def over(

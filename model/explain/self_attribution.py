@@ -44,6 +44,7 @@ def joined(
         predictions=trace.predictions,
         deletion_losses=np.concatenate(losses, axis=1),
         maps=tuple(maps),
+        provenance=trace.provenance,
     )
 
 

@@ -3,7 +3,7 @@
 import math
 import operator
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from numbers import Real
 from typing import Any, TypeGuard
 
@@ -81,7 +81,7 @@ class Rules:
     most: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Search:
     """The method of decoding: beam search, greedy or sampling.
 
@@ -122,6 +122,14 @@ class Search:
             )
         object.__setattr__(self, "prefix", prefix)
 
+    def __repr__(self) -> str:
+        values = {each.name: getattr(self, each.name) for each in fields(self)}
+        unusual = {
+            name for name, value in values.items() if value != getattr(AS_IN_THE_PAPER, name)
+        }
+        shown = (f"{name}={values[name]!r}" for name in values if name in _SAID | unusual)
+        return f"Search({', '.join(shown)})"
+
     def penalty(self, length: int) -> float:
         """What the log-probability of so many tokens is divided by."""
         return PENALTIES[self.rules.penalty](length, self.length_penalty)
@@ -148,4 +156,7 @@ def _whole(value: Any, name: str, least: int) -> int:
 
 
 AS_IN_THE_PAPER = Search()
+
+_SAID = {"beam", "length_penalty"}
+"""What a repr of a search always says."""
 """A beam of 4 and α = 0.6 (section 6.1)."""

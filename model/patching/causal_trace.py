@@ -62,6 +62,7 @@ def traced(runs: Patched, target: Tokens, rows: Mapping[Stream, FloatArray]) -> 
         predictions=runs.predictions,
         log_probs=runs.log_probs,
         other_log_probs=runs.other_log_probs,
+        provenance=runs.provenance,
         encoder={each.stage: row for each, row in rows.items() if each.side == "encoder"},
         decoder={each.stage: row for each, row in rows.items() if each.side == "decoder"},
     )

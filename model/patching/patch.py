@@ -162,6 +162,7 @@ class SentencePair:
             log_probs=self.own_run[1],
             other_log_probs=self.other_run[1],
             patched_log_probs=self.own_run[1],
+            provenance=self.given.provenance,
         )
 
     @torch.inference_mode()

@@ -10,6 +10,7 @@ from model.record.patches import Side, Stage
 from model.trace.array_values import ArrayValue, Sized
 from model.trace.attention_map import FloatArray, Tokens
 from model.trace.forms import form
+from model.trace.provenance import UNKNOWN, Provenance
 
 Pairs = tuple[tuple[int, int], ...]
 """Positions of aligned tokens: in the sentence that runs, and in the other one."""
@@ -42,6 +43,7 @@ class Patched(ArrayValue, Sized):
     log_probs: FloatArray
     other_log_probs: FloatArray
     patched_log_probs: FloatArray
+    provenance: Provenance = UNKNOWN
 
     def frame(self) -> Any:
         """A pandas table, a row a prediction: `position`, `token`, and the log-probabilities.
@@ -75,6 +77,7 @@ class CausalTrace(ArrayValue, Sized):
     other_log_probs: FloatArray
     encoder: Mapping[Stage, FloatArray]
     decoder: Mapping[Stage, FloatArray]
+    provenance: Provenance = UNKNOWN
 
     def frame(self) -> Any:
         """A pandas table in long form, a row a state and a prediction.

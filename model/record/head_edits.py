@@ -254,7 +254,7 @@ class HeadEdits(Mapping[Head, HeadEdit]):
         if not isinstance(heads, Mapping):
             raise HeadError(
                 'Edits of heads go by the head, as in {("cross", 2, 3): 0}; '
-                f"a {type(heads).__name__} does not say which."
+                f"the type {type(heads).__name__} does not say which."
             )
         edits: dict[Head, HeadEdit] = {}
         for key, value in heads.items():

@@ -83,6 +83,9 @@ def activation_of(key: Any) -> Activation:
     try:
         if isinstance(key, Stream):
             return key
+        if isinstance(key, str) and key.count(".") == 1:
+            side, stage = key.split(".")
+            key = side, int(stage) if stage.isdecimal() else stage
         if len(key) == 2 and not isinstance(key[0], Site):
             side, stage = key
             return Stream(side, stage if isinstance(stage, str) else operator.index(stage))  # type: ignore[arg-type]

@@ -105,6 +105,10 @@ class Engine:
     scheduler: str | None = None
     progress: bool = False
 
+    def __post_init__(self) -> None:
+        if self.workers < 1:
+            raise SurveyError(f"workers must be at least 1; it is {self.workers}.")
+
     def done(
         self, tasks: Mapping[Path, Callable[[], bytes]], sizes: Sequence[int], doing: str = ""
     ) -> list[bytes]:
@@ -161,15 +165,27 @@ class Engine:
                 # work; one that was killed is noticed by its connection.
                 opened.enter_context(dask.config.set({"distributed.scheduler.worker-ttl": None}))
                 # No other machine sees it, and its page takes any free port.
-                local = LocalCluster(
-                    host="127.0.0.1",
-                    n_workers=self.workers,
-                    threads_per_worker=1,
-                    dashboard_address="127.0.0.1:0",
-                    preload=[__name__],
-                )
+                try:
+                    local = LocalCluster(
+                        host="127.0.0.1",
+                        n_workers=self.workers,
+                        threads_per_worker=1,
+                        dashboard_address="127.0.0.1:0",
+                        preload=[__name__],
+                    )
+                except RuntimeError:
+                    raise SurveyError(
+                        "Processes did not start. Each begins with the file that is run; put what "
+                        'it does below `if __name__ == "__main__":`.'
+                    ) from None
                 scheduler = opened.enter_context(local).scheduler_address
-            client = opened.enter_context(Client(scheduler))
+            try:
+                client = opened.enter_context(Client(scheduler))
+            except (OSError, ValueError):
+                raise SurveyError(
+                    f"No scheduler answers at {scheduler}; give its address, such as "
+                    "tcp://10.0.0.1:8786."
+                ) from None
             yield run
 
 

@@ -15,6 +15,7 @@ from typing import Any, Literal, Unpack, cast, get_args, overload
 import numpy as np
 
 from model.arguments import unknown
+from model.brief import brief
 from model.explain.ablation_results import Effects
 from model.explain.facts import facts_of
 from model.explain.head_ablation import effects_of
@@ -96,6 +97,7 @@ def effects(
             sentence = translator.trace(sentence, cast("str | None", target), search=search)
         return effects_of(translator, sentence)
     search = search or translator.search
+    of_run = translator.provenance_of(repr(search), under)
     if metric not in METRICS:
         raise unknown("metric", metric, METRICS)
     items = items_of(translator, sentence, target)
@@ -104,7 +106,9 @@ def effects(
         if references is not None:
             raise TextError("Log-probabilities are of a target; give target, not references.")
         losses = asked(Losses(search, under), items, [translator], "effects", ANSWERED, how)
-        return HeadAverages.over(metric, texts, translator.heads, np.array(losses))
+        return HeadAverages.over(
+            metric, texts, translator.heads, np.array(losses), provenance=of_run
+        )
     if target is not None:
         raise TextError(f"{metric} judges what the model writes; give references, not a target.")
     if references is not None and len(references) != len(texts):
@@ -124,7 +128,7 @@ def effects(
     drawn = resampled(len(texts), drops)
     error = drawn.std(axis=0, ddof=1) if len(texts) > 1 else np.full(drawn.shape[1], np.nan)
     estimates = np.array(drops(slice(None))), error, *np.quantile(drawn, [0.025, 0.975], axis=0)
-    return HeadAverages.estimated(metric, texts, translator.heads, estimates)
+    return HeadAverages.estimated(metric, texts, translator.heads, estimates, provenance=of_run)
 
 
 def average(
@@ -159,7 +163,9 @@ def average(
     items, search = items_of(translator, texts), search or translator.search
     found = asked(Measured(measure, search, under), items, [translator], "average", ANSWERED, how)
     name = measure if isinstance(measure, str) else measure.__name__
-    return HeadAverages.over(name, texts, translator.heads, np.array(found, dtype=np.float64))
+    numbers = np.array(found, dtype=np.float64)
+    of_run = translator.provenance_of(repr(search), under)
+    return HeadAverages.over(name, texts, translator.heads, numbers, provenance=of_run)
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,7 +221,13 @@ class Measured:
 
     def _of(self, trace: Trace) -> Iterable[float]:
         if callable(self.measure):
-            return self.measure(trace)
+            given = np.atleast_1d(np.asarray(self.measure(trace), dtype=np.float64))
+            if given.shape != (len(trace.heads),):
+                raise TypeError(
+                    f"measure must give a number for each of the {len(trace.heads)} heads of a "
+                    f"trace; it gave {brief(given)}."
+                )
+            return given
         facts = facts_of(trace.maps)
         return np.concatenate(
             [

@@ -103,15 +103,18 @@ class SentenceIndex(Brief):
         Args:
             words: all of which a sentence must have, in any order, whatever their case; "work*"
                 stands for every word that begins like this.
-            head: which must follow the rule somewhere.
-            rule: one of `found_by` the head's kind.
+            head: which must follow the rule somewhere; None for words alone.
+            rule: one of `found_by` the head's kind; None likewise.
 
         Raises:
+            TypeError: if a head is given without a rule, or a rule without a head.
             UnknownNameError: if the index has no such head, or its kind no such rule.
         """
+        if (head is None) != (rule is None):
+            raise TypeError("A head and its rule are given together; give both, or words alone.")
         if head is not None and head not in self.does:
             raise unknown("head", Head(*head), self.does)
-        if head is not None and rule not in (None, *self.found_by(kind := head[0].kind)):
+        if head is not None and rule not in self.found_by(kind := head[0].kind):
             raise unknown(f"rule for {kind} heads", rule, self.found_by(kind))
         there = np.ones(len(self.sources), np.bool_)
         for word in words.casefold().split():

@@ -120,13 +120,10 @@ def items_of(
         raise TextError("There are no texts; give at least one.")
     if target is not None and (isinstance(target, str) or len(target) != len(texts)):
         raise TextError("Each text needs its own target; give as many of both.")
-    for number, text in enumerate(texts, start=1):
-        try:
-            translator.require_readable(str(text))
-        except TextError as error:
-            raise TextError(f"Text {number:,}: {error}") from None
+    texts = list(map(str, texts))
+    translator.require_all_readable(texts)
     targets = [None] * len(texts) if target is None else map(str, target)
-    return list(zip(map(str, texts), targets, strict=True))
+    return list(zip(texts, targets, strict=True))
 
 
 def _answered(ask: Ask, items: Sequence[Item], models: Sequence[Translator]) -> bytes:

@@ -359,7 +359,7 @@ class AttentionMap(ArrayValue, Sized):
 
         Raises IndexError if there is no such head.
         """
-        return form("head table", self.head(head))
+        return form("table", self.head(head))
 
     @property
     def n_heads(self) -> int:

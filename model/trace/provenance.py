@@ -3,14 +3,28 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections import UserString
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields, is_dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 _DIGITS, _LONG = 8, 300
 """Of a model's hash in a sentence, and of what is written in full, characters."""
+
+
+class Later(UserString):
+    """A string that is made when it is first asked for."""
+
+    def __init__(self, text: str | Callable[[], str]) -> None:
+        self._text = text
+
+    @cached_property
+    def data(self) -> str:  # type: ignore[override]
+        """The string."""
+        return self._text() if callable(self._text) else self._text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,7 +41,7 @@ class Provenance:
     """
 
     model: str = ""
-    weights: str = ""
+    weights: str | Later = ""
     dtype: str = ""
     search: str = ""
     interventions: str = ""
@@ -36,7 +50,7 @@ class Provenance:
     @property
     def texts(self) -> dict[str, str]:
         """What is known, by name."""
-        named = {each.name: getattr(self, each.name) for each in fields(self)}
+        named = {each.name: str(getattr(self, each.name)) for each in fields(self)}
         return {name: text for name, text in named.items() if text}
 
     @property
@@ -52,6 +66,8 @@ class Provenance:
 
     def is_of_another_model(self, other: Provenance) -> bool:
         """Whether both models are known, and are two."""
+        if isinstance(self.weights, Later) and self.weights is other.weights:
+            return False
         for one, two in ((self.weights, other.weights), (self.model, other.model)):
             if one and two:
                 return one != two

@@ -78,6 +78,7 @@ class TranslatingModel(ModelWithVocabulary):
         With `keep_distributions`, also each step's log-probabilities.
         """
         if not isinstance(text, str):
+            self.require_all_readable(text)
             if keep_distributions:
                 return [self._decoded(each, search, under, True)[0] for each in text]
             return [
@@ -270,7 +271,7 @@ class TranslatingModel(ModelWithVocabulary):
             source=self.source_tokens(ids),
             unseen=self.tokenizer.unseen_characters(text),
             distributions=None if kept is None else kept.cpu().numpy(),
-            provenance=self._provenance(repr(search), under),
+            provenance=self.provenance_of(repr(search), under),
         )
 
 

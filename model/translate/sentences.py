@@ -135,11 +135,20 @@ class ModelWithVocabulary:
         """Raises TextError if the model cannot translate a text; the message says why."""
         self._source_ids(text, UNCHANGED)
 
+    def require_all_readable(self, texts: Sequence[str]) -> None:
+        """Raises TextError if the model cannot translate one of several texts; it says which."""
+        for number, text in enumerate(texts, start=1):
+            try:
+                self.require_readable(text)
+            except TextError as error:
+                raise TextError(f"Text {number:,}: {error}") from None
+
     def target_ids(self, text: str) -> list[int]:
         """Token ids of a word or more of a translation; TextError as for a translation."""
         return self._target_ids(text)[:-1]
 
-    def _provenance(self, search: str, under: Intervention) -> Provenance:
+    def provenance_of(self, search: str, under: Intervention) -> Provenance:
+        """The provenance of a run, with its search as it is written."""
         changes = "" if under == UNCHANGED else exactly(under)
         dtype = str(next(self.model.parameters()).dtype).removeprefix("torch.")
         return replace(self.provenance, dtype=dtype, search=search, interventions=changes)

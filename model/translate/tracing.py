@@ -93,6 +93,7 @@ class TracedModel(TranslatingModel):
         if not isinstance(text, str):
             if isinstance(target, str) or (target is not None and len(target) != len(text)):
                 raise TextError("Each text needs its own target; give as many of both.")
+            self.require_all_readable(text)
             return self._trace_each(text, target, search, under)
         if target is not None and not isinstance(target, str):
             raise TextError("One text has one target; give a string.")
@@ -311,7 +312,7 @@ class TracedModel(TranslatingModel):
                 else _text(targets[sentence]),
                 source_text=text,
                 log_probs=log_probs[sentence],
-                provenance=self._provenance(
+                provenance=self.provenance_of(
                     _search(targets[sentence]) if targets else search, under[sentence]
                 ),
             )

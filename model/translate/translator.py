@@ -29,7 +29,12 @@ from model.translate.tracing import TracedModel
 class Translator(TracedModel):
     """A model with its vocabulary and device: text in, translations and traces out."""
 
-    def to(self, device: str | None = None, *, dtype: str | None = None) -> Self:
+    def to(
+        self,
+        device: str | torch.device | None = None,
+        *,
+        dtype: str | torch.dtype | None = None,
+    ) -> Self:
         """The translator itself, moved to a device, with its numbers of another type.
 
         Raises DeviceError as `load` does.
@@ -210,8 +215,8 @@ class Translator(TracedModel):
 def load(
     checkpoint: str | PathLike[str],
     *,
-    device: str = "auto",
-    dtype: str = "float32",
+    device: str | torch.device = "auto",
+    dtype: str | torch.dtype = "float32",
     snapshot: int | None = None,
 ) -> Translator:
     """A translator from a checkpoint folder.
@@ -219,8 +224,8 @@ def load(
     Args:
         checkpoint: the name of a model that comes with Headscope, such as "en-de"; or a folder
             with config.json, weights and tokenizer.
-        device: "auto", "cpu", "cuda", "cuda:1" or "mps".
-        dtype: of the numbers: "float32", "bfloat16" or "float16".
+        device: "auto", "cpu", "cuda", "cuda:1" or "mps", or torch's.
+        dtype: of the numbers: "float32", "bfloat16" or "float16", or torch's.
         snapshot: an earlier state of training, if the folder holds any: an index into
             `model.checkpoints.checkpoint.snapshots`, negative to count from the end. None gives the
             trained model.
@@ -245,5 +250,5 @@ def load(
         search=loaded.search,
         provenance=known,
     ).to(device, dtype=dtype)
-    translator.folder = path if snapshot is None and dtype == "float32" else None
+    translator.folder = path if snapshot is None and resolve_dtype(dtype) is torch.float32 else None
     return translator

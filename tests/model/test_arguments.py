@@ -122,12 +122,24 @@ def seen() -> Any:
             lambda t: t.traces(["a", None]),
             "texts must be a list of strings, not a list with None in it.",
         ),
+        (lambda t: t.translate(["a", None]), "text must be a string or a list of strings, not a "
+         "list with None in it."),
+        (lambda t: t.translate(["a", ""]), "Text 2: The text is empty; type a sentence to "
+         "translate."),
+        (lambda t: t.trace([SENTENCE, ""]), "Text 2: The text is empty; type a sentence to "
+         "translate."),
+        (lambda t: hs.show([t.trace("a"), None]), "shown must be a list, not a list with None in "
+         "it."),
+        (lambda t: hs.show(t.trace("a"), titel="x"), "A trace takes no inputs; leave titel out."),
+        (lambda t: t.trace("a").figure("cross", 1, 99), "There are the heads 0 to 3; there is no "
+         "head 99."),
+        (lambda _: hs.head_rules(1, 2), "head_rules: too many positional arguments."),
         (lambda t: t.trace("a", target=3), "target must be a string, a list of strings or None, "
          "not 3."),
         (lambda t: t.trace("a", search=4), "search must be a Search or None, not 4."),
         (lambda t: hs.effects("en-de", "a"), "translator must be a Translator, not 'en-de'."),
         (lambda _: hs.load(None), "checkpoint must be a string or a path, not None."),
-        (lambda _: hs.load("en-de", device=0), "device must be a string, not 0."),
+        (lambda _: hs.load("en-de", device=0), "device must be a string or a device, not 0."),
         (lambda _: hs.Trace.load(3), "file must be a string, a path or an open file, not 3."),
         (lambda _: hs.Search(sampling=3), "sampling must be a Sampling or None, not 3."),
         (lambda _: hs.Intervention(positions=3), "positions must be a PositionEdit, not 3."),
@@ -149,8 +161,35 @@ def seen() -> Any:
 def test_the_sentence_says_what_it_must_be_and_what_it_is(
     translator: Translator, ask: Callable[[Translator], Any], said: str
 ) -> None:
-    with pytest.raises(TypeError) as raised:
+    with pytest.raises((TypeError, ValueError, IndexError)) as raised:
         ask(translator)
+    assert str(raised.value) == said
+
+
+@pytest.mark.parametrize(
+    ("named", "said"),
+    [
+        ({"keep": 5}, "keep must be a string, a path or None, not 5."),
+        ({"workers": "x"}, "workers must be a whole number, not 'x'."),
+        ({"workers": np.zeros(7)}, "workers must be a whole number, not an array of the "
+         "shape (7,)."),
+        ({"workers": -1}, "workers must be at least 1; it is -1."),
+        ({"scheduler": "nope"}, "No scheduler answers at nope; give its address, such as "
+         "tcp://10.0.0.1:8786."),
+        ({"progres": True}, "There is no argument 'progres'. Did you mean progress? Choose one of "
+         "translator, texts, measure, search, under, keep, workers, scheduler, progress."),
+        ({"measure": lambda _: 5}, "measure must give a number for each of the 32 heads of a "
+         "trace; it gave float64 (1,)."),
+        ({"texts": ["a b", None]}, "texts must be a list of strings, not a list with None in it."),
+        ({"texts": [SENTENCE, ""]}, "Text 2: The text is empty; type a sentence to translate."),
+    ],
+)  # fmt: skip
+def test_arguments_of_functions_over_texts_are_refused_by_name(
+    checkpoint_folder: Path, named: Mapping[str, Any], said: str
+) -> None:
+    given = {"translator": hs.load(checkpoint_folder), "texts": [SENTENCE], "measure": "entropy"}
+    with pytest.raises((TypeError, ValueError)) as raised:
+        hs.average(**given | dict(named))
     assert str(raised.value) == said
 
 
@@ -258,6 +297,8 @@ def test_a_name_of_a_model_does_where_a_folder_does() -> None:
         survey.ranked("previos")
     with pytest.raises(ValueError, match=r"no rule for encoder heads 'nope'\. Choose one of"):
         index.found("work*", "encoder.0.1", "nope")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="A head and its rule are given together"):
+        index.found("work*", None, "nope")
 
 
 PUBLIC = [name for name in hs.__all__ if inspect.isfunction(getattr(hs, name))]

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from model.survey.nearest import one_to_one
 from model.trace.attention_map import AttentionKind, FloatArray, HeadAttention, Tokens
 from model.trace.head import Head
-from model.trace.provenance import note_on_models
+from model.trace.provenance import Provenance, note_on_models
 from model.trace.token_runs import pairs
 from model.trace.trace import Trace
 from viz.draw.labels import axis_texts
@@ -47,6 +47,11 @@ class PairedTraces:
     def target(self) -> list[tuple[int, int]]:
         """Positions of aligned target tokens."""
         return pairs(self.first.target.tokens, self.second.target.tokens)
+
+    @property
+    def provenance(self) -> Provenance:
+        """Of the first."""
+        return self.first.provenance
 
     @property
     def note(self) -> str:

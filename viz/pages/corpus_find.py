@@ -79,7 +79,7 @@ def show_search(asked: Asked) -> None:
     if view.does not in ("", *index.found_by(kind)):
         address.change(does="")
         view = asked.view
-    found = index.found(view.words, place, view.does or None)
+    found = index.found(view.words, place if view.does else None, view.does or None)
     # Without a question, it says what can be asked.
     said = found_sentence(index, found, view.words, place, view.does)
     st.markdown(f"**{escape_markdown(said)}**")
@@ -127,7 +127,7 @@ def show_search_on_stage(asked: Asked) -> None:
             return
         place = place_of(asked)
         rule = view.does if view.does in index.found_by(place.site.kind) else ""
-        found = index.found(view.words, place, rule or None)
+        found = index.found(view.words, place if rule else None, rule or None)
         said = found_sentence(index, found, view.words, place, rule)
         stage.say(said)
         if found:

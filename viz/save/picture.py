@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 
 from model.brief import Brief
 from model.files import write_whole
-from model.trace.provenance import UNKNOWN, Provenance
+from model.trace.provenance import UNKNOWN, Provenance, note_on_models
 from viz.charts.chart import Layout as Layout
 from viz.save.formats import FILMS, IMAGES, NUMBERS
 from viz.save.notebook import Lines, assigned, public
@@ -51,8 +51,13 @@ class Picture(Brief, ABC):
     @property
     def provenance(self) -> Provenance:
         """What is known of the run that it shows."""
-        known = (getattr(getattr(self, each.name), "provenance", None) for each in fields(self))  # type: ignore[arg-type]
-        return next(filter(None, known), UNKNOWN)
+        return next(iter(self._known), UNKNOWN)
+
+    @property
+    def _known(self) -> list[Provenance]:
+        shown = (getattr(self, each.name) for each in fields(self))  # type: ignore[arg-type]
+        known = (getattr(each, "provenance", UNKNOWN) for each in shown)
+        return [each for each in known if each != UNKNOWN]
 
     @property
     def alt(self) -> str:
@@ -72,7 +77,9 @@ class Picture(Brief, ABC):
     @property
     def full_caption(self) -> str:
         """The caption with all that stands behind *More*, for files."""
-        return f"{self.caption} {self.more}".strip() if self.has("caption") else ""
+        if not self.has("caption"):
+            return ""
+        return f"{self.caption} {self.more} {note_on_models(self._known)}".strip()
 
     def figure(self, layout: Layout) -> go.Figure:
         """The figure."""

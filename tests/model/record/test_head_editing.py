@@ -489,8 +489,8 @@ def test_an_intervention_cannot_be_changed_by_its_heads() -> None:
 @pytest.mark.parametrize(
     ("heads", "message"),
     [
-        (None, "a NoneType does not say which"),
-        ([(CROSS, 0, 0)], "a list does not say which"),
+        (None, "the type NoneType does not say which"),
+        ([(CROSS, 0, 0)], "the type list does not say which"),
         ({"cross": 0}, "'cross' is none of these"),
         ({(CROSS, 0): 0}, "is none of these"),
         ({("sideways", 0, 0): 0}, "is none of these"),
