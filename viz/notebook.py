@@ -12,6 +12,7 @@ import html
 import reprlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from model.arguments import require
@@ -20,6 +21,7 @@ from model.trace.attention_map import AttentionMap
 from model.trace.provenance import note_on_models
 from model.trace.trace import Trace
 from model.trace.translation import Translation
+from viz.browser.files import joined
 from viz.heads.standalone import trace_page
 
 if TYPE_CHECKING:
@@ -45,7 +47,8 @@ class Explorer(Brief):
     def _repr_html_(self) -> str:
         # A frame keeps styles and scripts of several pictures and of the notebook apart.
         note = [f"<p>{html.escape(self.note)}</p>"] if self.note else []
-        return "\n".join([*note, *map(self._frame, (self.page, *self.others))])
+        script = f'<script type="module">{joined(Path(__file__).with_suffix(".js"))}</script>'
+        return "\n".join([*note, *map(self._frame, (self.page, *self.others)), script])
 
     def _frame(self, page: str) -> str:
         return (
@@ -120,7 +123,11 @@ def explore(
     (trace, *others), _ = _traces_of(shown, inputs, named_inputs)
     if others:
         raise TypeError("A widget explores one trace; give one at a time.")
-    return ExplorerWidget(trace, dark=dark, height=height)
+
+    def still() -> str:
+        return Explorer(trace_page(trace, dark=dark), height)._repr_html_()
+
+    return ExplorerWidget(trace, dark=dark, height=height, still=still)
 
 
 def _traces_of(

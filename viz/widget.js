@@ -2,8 +2,8 @@
 
 /* global STYLE -- the style sheet, defined by widget.py ahead of this script. */
 
-import { element, penOf } from "./browser/canvas/dom.js";
-import { luminance } from "./browser/canvas/paint.js";
+import { element } from "./browser/canvas/dom.js";
+import { isOnDark } from "./browser/canvas/on_dark.js";
 import { HeadsView } from "./browser/model_view/heads_view.js";
 import { chosenSpelled } from "./browser/model_view/panel/chosen.js";
 
@@ -66,22 +66,6 @@ export function link(model, view) {
   return { data: bytesOf(model.get("_payload")), report, take };
 }
 
-/** Whether a text colour, in any CSS notation, is light and so meant for a dark background.
- * @type {(color: string) => boolean} */
-function isDark(color) {
-  const pixel = penOf(Object.assign(document.createElement("canvas"), { width: 1, height: 1 }));
-  pixel.fillStyle = color;
-  pixel.fillRect(0, 0, 1, 1);
-  return luminance([...pixel.getImageData(0, 0, 1, 1).data].slice(0, 3)) > 0.4;
-}
-
-/** Whether a notebook is dark: JupyterLab says so, others show it by their text colour.
- * @type {(host: HTMLElement) => boolean} */
-function isOnDark(host) {
-  const isLight = document.body.dataset.jpThemeLight;
-  return isLight ? isLight === "false" : isDark(getComputedStyle(host).color);
-}
-
 /** @type {(given: { model: Model; el: HTMLElement }) => () => void} */
 function render({ model, el }) {
   const host = element("div");
@@ -105,6 +89,8 @@ function render({ model, el }) {
 
   /** @type {HeadsView | null} */
   let view = null;
+  // The still picture stands in for a widget that no kernel draws.
+  for (const still of document.querySelectorAll(`[data-still="${model.get("_still")}"]`)) still.remove();
   /** @type {ReturnType<typeof link> | null} */
   let linked = null;
   const draw = () => {

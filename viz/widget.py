@@ -12,10 +12,11 @@ from __future__ import annotations
 import json
 import operator
 import reprlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
+from uuid import uuid4
 
 from model.explain.facts import facts_of
 from model.explain.reading import ReadTrace, read
@@ -107,8 +108,16 @@ class ExplorerWidget(anywidget.AnyWidget):
     _payload = traitlets.Bytes().tag(sync=True)
     _height = traitlets.Int().tag(sync=True)
     _dark = traitlets.Bool(allow_none=True).tag(sync=True)
+    _still = traitlets.Unicode().tag(sync=True)
 
-    def __init__(self, trace: Trace, *, height: int = 760, dark: bool | None = None) -> None:
+    def __init__(
+        self,
+        trace: Trace,
+        *,
+        height: int = 760,
+        dark: bool | None = None,
+        still: Callable[[], str] = str,
+    ) -> None:
         """Lay out a trace.
 
         Args:
@@ -116,6 +125,7 @@ class ExplorerWidget(anywidget.AnyWidget):
             height: CSS pixels down to which the large picture reaches, where the cell has width for
                 it beside the overview.
             dark: None follows the notebook's own light or dark.
+            still: makes the HTML that a saved notebook shows without a kernel.
 
         Raises:
             TraceError: if the trace cannot be drawn, of viz.heads.standalone.in_one_page.
@@ -132,7 +142,18 @@ class ExplorerWidget(anywidget.AnyWidget):
             _payload=pack(figure_of_trace(trace, seen, facts, {}), key="", selection=first),
             _height=height,
             _dark=dark,
+            _still=uuid4().hex,
         )
+        self._draw_still = still
+
+    def _ipython_display_(self) -> None:
+        from IPython.display import display
+
+        # A saved notebook shows the page where no kernel draws the widget, which removes it.
+        html = f'<div data-still="{self._still}">{self._draw_still()}</div>'
+        display({"text/html": html, "text/plain": repr(self)}, raw=True)
+        data, metadata = self._repr_mimebundle_() or ({}, {})
+        display(data, metadata=metadata, raw=True)
 
     def checked(self, value: Any) -> Selection:
         """A selection that the trace has.

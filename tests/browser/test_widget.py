@@ -13,7 +13,7 @@ from model.trace.trace import Trace
 from model.translate.translator import Translator
 from tests.kit.heads_page import SENTENCE, HeadsPage, wrong_cells
 from viz.draw.themes import DARK, LIGHT
-from viz.notebook import explore
+from viz.notebook import explore, show
 from viz.save.document import policy_hash
 
 MODEL = """
@@ -54,6 +54,7 @@ def drawn(browser: Browser, trace: Trace, tmp_path: Path) -> Iterator[HeadsPage]
     """The widget in a page without a network, whose styles would spoil it if they came in."""
     widget = explore(trace)
     given = {
+        "_still": widget._still,
         "_payload": base64.b64encode(widget._payload).decode("ascii"),
         "_height": 760,
         "_dark": None,
@@ -65,7 +66,7 @@ def drawn(browser: Browser, trace: Trace, tmp_path: Path) -> Iterator[HeadsPage]
         "<!doctype html><meta charset='utf-8'>"
         # A notebook lets the widget's module run, and lends it nothing else.
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}"><style>{SPOILING}</style>'
-        "<main></main>"
+        f"<main></main><div data-still={widget._still}>A still picture</div>"
         f"<script>window.given = {json.dumps(given)};{MODEL}</script>"
         f"<script type='module'>import widget from {json.dumps(module)};"
         "const el = document.createElement('div');"
@@ -155,3 +156,28 @@ def test_it_ends_with_its_cell(drawn: HeadsPage) -> None:
     drawn.page.evaluate("window.end()")
     assert drawn.page.evaluate("window.listeners()") == 0
     expect(drawn.root).to_have_count(0)
+
+
+def test_the_still_picture_goes_when_the_widget_is_drawn(drawn: HeadsPage) -> None:
+    expect(drawn.page.get_by_text("A still picture")).to_have_count(0)
+
+
+def test_a_frame_is_as_dark_as_the_notebook_and_its_picture_stays_in_sight(
+    browser: Browser, model: Translator, tmp_path: Path
+) -> None:
+    file = tmp_path / "notebook.html"
+    text = " ".join([SENTENCE] * 4)
+    cell = show(model.trace(text, text))._repr_html_()
+    file.write_text(f"<body data-jp-theme-light='false'>{cell}</body>", encoding="utf-8")
+    page = browser.new_page(offline=True, viewport={"width": 900, "height": 900})
+    try:
+        page.goto(file.as_uri())
+        root = page.frame_locator("iframe").locator("html")
+        expect(root).to_have_attribute("data-theme", "dark")
+        page.evaluate("document.body.dataset.jpThemeLight = 'true'")
+        expect(root).to_have_attribute("data-theme", "light")
+        heading = root.locator("h1").bounding_box()
+        assert heading is not None
+        assert heading["height"] <= 60
+    finally:
+        page.close()

@@ -1,6 +1,7 @@
 """The widget on Python's side: the bytes it sends, its selection, and what it refuses."""
 
 import ast
+import html
 import re
 import subprocess
 import sys
@@ -162,6 +163,23 @@ def test_without_anywidget_a_sentence_says_what_to_install() -> None:
         "ImportError: The widget needs anywidget, an optional extra: pip install anywidget. "
         "Without it, show(trace) draws the same heads."
     )
+
+
+def test_a_saved_notebook_has_a_page_beside_the_widget(
+    widget: ExplorerWidget, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown: list[dict[str, str]] = []
+    monkeypatch.setattr(
+        "IPython.display.display", lambda data, *, raw, metadata=None: shown.append(data)
+    )
+    widget._ipython_display_()
+    still, live = shown
+    assert trace_page(a_trace()) == html.unescape(
+        re.findall('srcdoc="([^"]*)"', still["text/html"])[0]
+    )
+    # By this the widget finds and removes it.
+    assert f'<div data-still="{widget.get_state()["_still"]}">' in still["text/html"]
+    assert "application/vnd.jupyter.widget-view+json" in live
 
 
 def test_the_code_of_the_page_runs() -> None:

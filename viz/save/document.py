@@ -105,9 +105,11 @@ def page_variables(dark: bool | None) -> str:
     sheets = theme_variables()
     if dark is not None:
         return f":root {{ {sheets['dark' if dark else 'light']} }}\n"
+    # A notebook around the page says which it has.
     return (
         f":root {{ {sheets['light']} }}\n"
         f"@media (prefers-color-scheme: dark) {{ :root {{ {sheets['dark']} }} }}\n"
+        + "".join(f':root[data-theme="{name}"] {{ {sheet} }}\n' for name, sheet in sheets.items())
     )
 
 

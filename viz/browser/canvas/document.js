@@ -19,6 +19,13 @@ export async function drawnDocument(make) {
     update();
     // It draws anew where the page's background has changed.
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", update);
+    // A frame in a notebook asks whether that is dark.
+    addEventListener("message", ({ data, source }) => {
+      if (source !== parent || !["light", "dark"].includes(data?.theme)) return;
+      document.documentElement.dataset.theme = data.theme;
+      update();
+    });
+    if (parent !== window) parent.postMessage("which theme?", "*");
     trouble.remove();
     return drawing;
   } catch (error) {
