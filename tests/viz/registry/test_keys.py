@@ -1,7 +1,9 @@
 """Keys of widgets and of the session: each has one owner, and none is written out."""
 
 import ast
+import re
 from collections.abc import Iterator
+from functools import cache
 from itertools import permutations
 from pathlib import Path
 
@@ -30,8 +32,9 @@ def is_text(node: ast.expr, texts: frozenset[str]) -> bool:
     )
 
 
+@cache
 def constants(tree: ast.Module) -> frozenset[str]:
-    """The names of a module's texts."""
+    """The names of a module's own texts."""
     found = set()
     for node in tree.body:
         match node:
@@ -41,6 +44,15 @@ def constants(tree: ast.Module) -> frozenset[str]:
                 pairs = zip(names, values, strict=True)
                 found |= {name.id for name, value in pairs if is_text(value, frozenset())}  # type: ignore[attr-defined]
     return frozenset(found)
+
+
+def imported(tree: ast.Module) -> Iterator[str]:
+    """The names of the texts that a module imports from others of ours."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom):
+            origin = TREES.get(f"{(node.module or '').replace('.', '/')}.py")
+            known = constants(origin) if origin else ()
+            yield from (each.asname or each.name for each in node.names if each.name in known)
 
 
 def is_state(node: ast.expr) -> bool:
@@ -68,22 +80,35 @@ def used_as_keys(tree: ast.Module) -> Iterator[ast.expr]:
 @pytest.mark.parametrize("name", [n for n in TREES if not n.startswith(WITHOUT_WIDGETS)])
 def test_no_key_is_written_out(name: str) -> None:
     tree = TREES[name]
-    texts = constants(tree)
+    texts = constants(tree) | {*imported(tree)}
     bare = [ast.unparse(key) for key in used_as_keys(tree) if is_text(key, texts)]
     assert not bare, f"{name}: give these keys an owner"
 
 
-def test_no_two_owners_have_a_key_in_common() -> None:
+def all_owners() -> list[str]:
+    """The owners of keys: pages, panels, and parameters that all pages share."""
     owners = [*VIEWS]
     for tree in TREES.values():
         for node in ast.walk(tree):
             match node:
                 case ast.Call(func=ast.Name(id="Keys"), args=[ast.Constant(value=str(owner))]):
                     owners.append(owner)
-    owners += [each.widget for each in (*SHARED, *AROUND)]
+    return owners + [each.widget for each in (*SHARED, *AROUND)]
+
+
+def test_no_two_owners_have_a_key_in_common() -> None:
+    owners = all_owners()
     assert len(owners) == len(set(owners))
     for one, other in permutations(owners, 2):
         assert not one.startswith(f"{other}-")
+
+
+def test_a_style_sheet_names_no_key_without_an_owner() -> None:
+    sheets = "".join(file.read_text("utf-8") for file in (ROOT / "viz").rglob("*.css"))
+    owners = "|".join(map(re.escape, all_owners()))
+    named = set(re.findall(r"st-key-([\w-]*\w)", sheets))
+    assert len(named) > 20
+    assert [each for each in named if not re.fullmatch(rf"({owners})(-.+)?", each)] == []
 
 
 @pytest.mark.parametrize("name", VIEWS)
