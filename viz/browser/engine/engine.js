@@ -1,8 +1,10 @@
 // A model with its vocabulary in the browser: text in, translations and traces out.
 
 import { readConfig } from "./config.js";
+import { Crossings } from "./crossing.js";
 import { Largest, decode, logProbability, unsayable, write } from "./decoding.js";
 import { effectsOf } from "./effects.js";
+import { decidingHeads } from "./head_sets.js";
 import { HeadEdits } from "./heads.js";
 import { lensOf } from "./lens.js";
 import { Masks } from "./masks.js";
@@ -271,6 +273,34 @@ export class Engine {
     const hidden = model.decode(read, memory, { ...pass, record, sums });
     const { added } = model.decoder.positions.pass({ length: read.length, edit: null });
     return termsOf(model, { pair: [ids[step], other], embedded: model.embedded(model.decoder, model.targetEmbedding, read, added), hidden, sums, maps: record.maps });
+  }
+
+  /** Heads that decide between a token of a translation and another one, and what goes with them (head_sets.js).
+   * @param {string} text @param {{ step: number, ids: number[], other: number, orders: number, turn?: Turn }} asked */
+  async deciding(text, { step, ids, other, orders, turn }) {
+    const read = [this.config.bos_id, ...ids.slice(0, step)];
+    return decidingHeads(this.model, { source: this.sourceIds(text), read, pair: [ids[step], other], orders, turn });
+  }
+
+  /** The highest layer of the encoder of which one state of another sentence brings that one's translation; where none brings
+   * all of it, the one that brings its most telling token nearest. `pairs` are places of both sources that belong together.
+   * @param {string} text @param {{ other: string, written: string, ids: number[], pairs: [number, number][], turn?: Turn }} asked */
+  async swapped(text, { other, written, ids, pairs, turn = async () => {} }) {
+    const first = this.sourceIds(text);
+    const crossings = new Crossings(this.model, { first, second: this.sourceIds(other), labels: ids });
+    const shares = [];
+    for (let stage = 0; stage <= this.config.n_encoder_layers; stage += 1) shares.push(await crossings.shares(stage, pairs, turn));
+    const tried = [];
+    for (let stage = shares.length - 1; stage >= 0; stage -= 1) {
+      const to = shares[stage].indexOf(Math.max(...shares[stage]));
+      const from = new Map(pairs).get(to) ?? to;
+      const { text: comes } = await this.searched(text, first, { memory: crossings.memory({ stage, to, from }), turn });
+      tried.push({ stage, to, from, share: shares[stage][to], comes });
+      if (comes === written) break;
+    }
+    const last = tried[tried.length - 1];
+    const best = last.comes === written ? last : tried.reduce((one, each) => (each.share > one.share ? each : one));
+    return { ...best, shares, telling: crossings.telling, before: crossings.shareOf(crossings.own.logProbs) };
   }
 
   /** The losses of a trace's translation without each head (effects.js).

@@ -7,6 +7,7 @@ const [INIT_A, MULT_A, INIT_B, MULT_B] = [0x43b0d7e5, 0x931e8875, 0x8b51f9dd, 0x
 const [MIX_LEFT, MIX_RIGHT] = [0xca01f9dd, 0x4973f715];
 // Of PCG64 (O'Neill 2014, XSL-RR).
 const MULTIPLIER = 0x2360ed051fc65da44385df649fccf645n;
+const LOW = 0xffffffffn;
 
 /** Hashes numbers of 32 bits, each with another constant.
  * @type {(start: number, multiplier: number) => (value: number) => number} */
@@ -40,6 +41,36 @@ function seeded(entropy) {
 /** A generator of numbers from 0 to below 1: numpy.random.default_rng of at most four whole numbers below 2 ** 32.
  * @type {(...seed: number[]) => () => number} */
 export function randomOf(...seed) {
+  const bits = bitsOf(seed);
+  return () => Number(bits() >> 11n) / 2 ** 53;
+}
+
+/** The numbers from 0 to below n in an order of chance: `permutation(n)` of the same generator.
+ * @type {(n: number, ...seed: number[]) => number[]} */
+export function permutation(n, ...seed) {
+  const bits = bitsOf(seed);
+  /** @type {bigint[]} */
+  const halves = [];
+  const half = () => {
+    if (!halves.length) {
+      const whole = bits();
+      halves.push(whole & LOW, whole >> 32n);
+    }
+    return /** @type {bigint} */ (halves.shift());
+  };
+  const order = Array.from({ length: n }, (_, place) => place);
+  for (let last = n - 1; last > 0; last -= 1) {
+    // Of numbers with as many binary digits, the first one that is small enough.
+    const mask = 2 ** (32 - Math.clz32(last)) - 1;
+    let other = n;
+    while (other > last) other = Number(half()) & mask;
+    [order[last], order[other]] = [order[other], order[last]];
+  }
+  return order;
+}
+
+/** The generator's numbers of 64 bits. @type {(seed: number[]) => () => bigint} */
+function bitsOf(seed) {
   const words = seeded(seed);
   const whole = (/** @type {number} */ first) => (words[first + 1] << 96n) | (words[first] << 64n) | (words[first + 3] << 32n) | words[first + 2];
   const added = BigInt.asUintN(128, (whole(4) << 1n) | 1n);
@@ -49,7 +80,6 @@ export function randomOf(...seed) {
     state = next(state);
     const folded = BigInt.asUintN(64, (state >> 64n) ^ state);
     const turn = state >> 122n;
-    const turned = BigInt.asUintN(64, (folded >> turn) | (folded << (64n - turn)));
-    return Number(turned >> 11n) / 2 ** 53;
+    return BigInt.asUintN(64, (folded >> turn) | (folded << (64n - turn)));
   };
 }

@@ -228,10 +228,12 @@ export class Transformer {
     const own = stack.causal ? causal(n) : null;
     const states = /** @type {Numbers[]} */ ([]);
     let x = this.embedded(stack, embedding, ids, added);
+    pass.stage?.(0, x);
     stack.layers.forEach((layer, number) => {
       x = this.selfAttended(stack.side, layer, number, x, { own, bias, rotations }, pass);
       x = layer.fedForward(x, pass.record?.feedForward(stack.side, this.config.d_model));
       states.push(x);
+      pass.stage?.(number + 1, x);
     });
     pass.states?.(states);
     return stack.normed(x);

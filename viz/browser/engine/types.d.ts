@@ -74,6 +74,8 @@ interface Pass {
   positions?: PositionEdit | null;
   record?: import("./recording.js").Recording | import("./recording.js").FedForward;
   states?(states: Numbers[]): void;
+  /** Takes hidden states that may be changed: what the first layer of an encoder reads at 0, then what each one writes. */
+  stage?(stage: number, states: Numbers): void;
   /** What each residual connection of the decoder adds up to, in order. */
   sums?: Numbers[];
 }
