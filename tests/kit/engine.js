@@ -5,6 +5,7 @@ import { basename, join } from "node:path";
 import { performance } from "node:perf_hooks";
 import { createInterface } from "node:readline";
 
+import { RANDOM_ORDERS, closeWords, counterparts, dividedAct, neighbours, swappedAct } from "../../viz/browser/act/made.js";
 import { opened } from "../../viz/browser/canvas/envelope.js";
 import { signed } from "../../viz/browser/canvas/numbers.js";
 import { Engine } from "../../viz/browser/engine/engine.js";
@@ -160,6 +161,22 @@ const TASKS = {
     const name = ({ map, head }) => `${map.kind}.${map.layer}.${head}`;
     const words = wordChanges(...traces.map(({ text }) => text));
     return { pairs: pairs.map(({ one, other, moved }) => ({ one: name(one), other: name(other), moved })), most: name(most.one), words };
+  },
+
+  /** Both acts of a sentence as the page makes them, and those of Python's envelopes. */
+  async acts({ folder, options, line, other, template, minds, swap, titles }) {
+    const engine = await engineOf(folder, options);
+    const trace = await engine.trace(line);
+    const [rival] = closeWords(trace);
+    const { ids } = trace.predictions;
+    const deciding = await engine.deciding(line, { step: rival.place, ids, other: rival.id, orders: RANDOM_ORDERS });
+    const [one, two] = [await engine.translate(line), await engine.translate(other)];
+    const crossed = await engine.swapped(line, { other, written: two.text, ids: two.predictions.ids, pairs: counterparts(one.source, two.source) });
+    const shown = (name) => ({ key: name, title: titles[name], template: templateOf(template), stage: false });
+    const made = { minds: dividedAct(trace, rival, deciding, shown("minds")), swap: swappedAct({ own: one, other: two }, crossed, shown("swap")) };
+    const valuesOf = (bytes) => opened(bytes).values;
+    const own = Object.fromEntries(Object.entries(made).map(([name, bytes]) => [name, valuesOf(bytes)]));
+    return { own, given: { minds: templateOf(minds), swap: templateOf(swap) }, neighbours: neighbours(line, "en") };
   },
 
   async buckets({ distances, causal }) {

@@ -109,9 +109,9 @@ def divided(
 
 
 def _end(n_heads: int, others: int, other: str) -> str:
-    chosen = "head" if n_heads == 1 else "heads"
+    chosen = "one head" if n_heads == 1 else "as many heads"
     return (
-        f" {other} is ahead. Without as many {chosen} at random, it is in {others or 'none'} of "
+        f" {other} is ahead. Without {chosen} at random, it is in {others or 'none'} of "
         f"{RANDOM_ORDERS} tries."
     )
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from model.record.patches import Activation, Stream, activation_of, side_of
 from model.trace.head import Head
+from viz.draw.constants import CONSTANTS
 from viz.links.head_refs import KINDS, read_heads
 from viz.links.parameters import (
     MOST_CHARACTERS,
@@ -28,7 +29,7 @@ MOST_PATCHES = 32
 """The most parts that one address puts in."""
 
 PAIRS = (
-    ("My brother lost his keys.", "My sister lost her keys."),
+    tuple(CONSTANTS["PAIR"]),
     ("The dog sat on the mat.", "The dogs sat on the mat."),
     ("He is buying a new car.", "He was buying a new car."),
     ("I am tired.", "I am not tired."),

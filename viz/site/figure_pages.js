@@ -4,6 +4,7 @@ import { ALL_ON_EVENT } from "../browser/canvas/shared.js";
 import { packedFigure } from "../browser/live/figure.js";
 import { sealed } from "../browser/live/sealed.js";
 import { READINGS } from "../browser/model_view/how.js";
+import { ActOf, TITLES, actTitles } from "./acts.js";
 import { engineFor } from "./asking.js";
 import { SitePage, showing } from "./view.js";
 import { say } from "./words.js";
@@ -54,8 +55,7 @@ class FigurePage extends SitePage {
 }
 
 export class ModelPage extends FigurePage {
-  static honours = showing("moment", "play", "place", "walk", "kiosk");
-  static beside = ["act"];
+  static honours = { ...showing("moment", "play", "place", "walk", "kiosk"), act: (/** @type {string} */ act) => act in TITLES };
 
   /** @param {Site} talk */
   constructor(talk) {
@@ -69,6 +69,8 @@ export class ModelPage extends FigurePage {
     });
     /** What the picture knows of the address. */
     this.known = this.asked;
+    this.act = new ActOf(this);
+    this.root.append(this.act.root);
   }
 
   /** What the address says of the moment and the place. */
@@ -82,10 +84,16 @@ export class ModelPage extends FigurePage {
     // Back, or a speaker who is followed, leads elsewhere.
     if (this.asked !== this.known) this.epoch += 1;
     this.known = this.asked;
-    const { place = "" } = this.query;
+    const { place = "", act = "" } = this.query;
+    this.part.host.hidden = Boolean(act);
+    this.act.root.hidden = !act;
+    if (act) {
+      await this.act.draw(act, isCurrent);
+      return;
+    }
     if (!PLACE.test(place)) this.misfit("place");
     const at = { moment: this.number("moment", 0, 0, 999), place: PLACE.test(place) ? place : "", walk: this.number("walk", 0, 0, STOPS) };
-    const options = { key: this.key, ...at, epoch: this.epoch, play: this.query.play === "1", kiosk: this.query.kiosk === "1", stage: talk.isStaged };
+    const options = { key: this.key, ...at, epoch: this.epoch, play: this.query.play === "1", kiosk: this.query.kiosk === "1", stage: talk.isStaged, acts: actTitles() };
     // What it opens with plays while the model is still loading.
     if (!talk.isReady && talk.text === talk.card.sentence && !options.moment && !talk.query.target) await this.part.update(sealed({ ...this.template, ...options }));
     const trace = await talk.shown();

@@ -18,6 +18,7 @@ from viz.site.model import Packed, written
 HERE = Path(__file__).parent
 
 PARTS = {
+    "act": ("act/act.js", "act/act.css"),
     "model_view": ("model_view/component.js", "model_view/model_view.css"),
     "steps": ("steps/steps.js", "steps/steps.css"),
     "exchange": ("exchange/exchange.js", "exchange/exchange.css"),

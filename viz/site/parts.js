@@ -5,6 +5,7 @@ import { site, siteRoot } from "./files.js";
 
 /** The code of each component, and the class of its root. @type {Record<string, [code: string, root: string]>} */
 const COMPONENTS = {
+  act: ["act", "act"],
   model: ["model_view", "model-view"],
   heads: ["model_view", "heads-view"],
   steps: ["steps", "decoding-steps"],

@@ -18,7 +18,7 @@ const formsOf = (entry) => (typeof entry === "string" ? [entry] : Object.values(
 const placesIn = (text) => [...text.matchAll(/\{(\w+)\}/g)].map(([, name]) => name).sort();
 
 // What the site mounts, with what it is made of; the app alone has the other components.
-const FOLDERS = ["branches", "canvas", "exchange", "model_view", "model_view/closeups", "model_view/panel", "model_view/walk", "matrices", "reader", "steps"];
+const FOLDERS = ["act", "branches", "canvas", "exchange", "model_view", "model_view/closeups", "model_view/panel", "model_view/walk", "matrices", "reader", "steps"];
 // Never seen in the site: there is no Python to take a cell apart, and the file's own message is page.html's.
 // Nor does the site put parts of one run into another.
 const PUT_IN = ["The token's hidden states after", "No counterpart in the first sentence", "One token, after", "Take out: ", "In the first sentence:", "Drag ", "Put this head in"];

@@ -1,7 +1,8 @@
-"""What the engine in a page finds of a decoding beside Python: layers, terms, searches."""
+"""What the engine in a page finds of a decoding beside Python: layers, terms, searches, acts."""
 
 from __future__ import annotations
 
+from base64 import b64encode
 from functools import cache
 from typing import Any
 
@@ -10,17 +11,25 @@ import pytest
 
 from model.checkpoints.shipped import CHECKPOINTS
 from model.contrast.contrast import contrast_of
+from model.contrast.head_sets import darkened, head_set
 from model.contrast.logit_terms import logit_terms
 from model.contrast.pairs import next_likeliest, pair_of
+from model.explain.block_outputs import block_outputs
 from model.explain.examples import read_examples
 from model.paper.search import Sampling, Search
+from model.patching.causal_trace import causal_trace, streams
+from model.patching.patch import SentencePair
 from model.record.intervention import Intervention
 from model.trace.head import Head
 from model.translate.translator import Translator, load
 from tests.kit.engine import ids_of, in_node, run, weights_of
+from viz.acts.minds import RANDOM_ORDERS, close_words, divided, strongest_first
+from viz.acts.swap import crossing, neighbours, swapped
 from viz.compare.paired import PairedTraces, matched
 from viz.decoding.tree import layout_tree
 from viz.draw.word_diff import word_diff
+from viz.model_page.view import ACTS
+from viz.site.model import openings
 
 pytestmark = pytest.mark.slow
 
@@ -175,3 +184,55 @@ def test_two_runs_are_paired_as_the_app_pairs_them(matches: bool) -> None:
         assert each["moved"] == pytest.approx(pair.moved[head], abs=TOLERANCE)
     assert found["most"] == str(pair.most_moved)
     assert [tuple(each) for each in found["words"]] == word_diff(first.text, second.text)
+
+
+@pytest.mark.parametrize(
+    "sentence", ["My sister lost his keys.", "He has bought a new computer.", "She can swim."]
+)
+def test_acts_are_made_alike(sentence: str) -> None:
+    model, folder = translator("en-de"), CHECKPOINTS / "en-de"
+    beside = list(neighbours(sentence, "en"))
+    trace = model.trace(sentence)
+    place, word = close_words(trace, block_outputs(model, trace))[0]
+    pair = pair_of(model, trace, place, word)
+    contrast = contrast_of(model, trace, pair)
+    heads = strongest_first(head_set(model, trace, pair), contrast)
+    log_probs = darkened(model, trace, pair, heads, RANDOM_ORDERS)
+    causal, runs = (
+        causal_trace(model, sentence, beside[0]),
+        SentencePair(model, sentence, beside[0]),
+    )
+    tried = [
+        (row, runs.patched({stage: (crossing(causal, row),)}))
+        for row, stage in enumerate(each for each in streams(model.model) if each.side == "encoder")
+    ]
+    arriving = [each for each in tried if each[1].patched_text == runs.other_text]
+    row, patched = (arriving or tried)[-1]
+    width = model.model.config.d_model
+    acts = {
+        "minds": divided(trace, contrast, place, heads, log_probs),
+        "swap": swapped(causal, patched, row, width, trace.provenance),
+    }
+    packed = {name: b64encode(act.pack(key=name)).decode() for name, act in acts.items()}
+    template = b64encode(openings(model, folder, sentence)["model"]).decode()
+    asked = {"folder": str(folder), "options": {"weights": weights_of(folder)}, "titles": ACTS}
+    made = in_node("acts", line=sentence, other=beside[0], template=template, **asked, **packed)
+    assert made["neighbours"] == beside
+    for name in acts:
+        own, given = made["own"][name], made["given"][name]
+        for numbers in ("curve", "states"):
+            assert (own[numbers] is None) == (given[numbers] is None)
+            for key, value in (given[numbers] or {}).items():
+                near = key in ("values", "others", "shares")
+                wanted = pytest.approx(value, abs=TOLERANCE) if near else value
+                assert own[numbers][key] == wanted, key
+        assert own.keys() == given.keys()
+        for frame in (*own["frames"], *given["frames"]):
+            frame["off"].sort()
+        apart = {key for key in own if key not in ("curve", "states") and own[key] != given[key]}
+        assert apart <= {"kinds"}
+        for one, other in zip(own["kinds"], given["kinds"], strict=True):
+            # A weight between two steps may be rounded to either.
+            weights = [np.array(each.pop("weights"), np.int16) for each in (one, other)]
+            assert np.abs(weights[0] - weights[1]).max() <= 1
+            assert one == other

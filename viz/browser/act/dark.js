@@ -1,6 +1,7 @@
 // All heads of a sentence, layer above layer, of which some go dark; and a number that follows, as a line.
 
 import { penOf } from "../canvas/dom.js";
+import { signed } from "../canvas/numbers.js";
 import { Palette } from "../canvas/paint.js";
 
 /** @import { ActCurve, ActKind, ActValues } from "./types.js" */
@@ -144,7 +145,7 @@ export class Dark {
     context.setLineDash([]);
     context.textAlign = "right";
     context.fillText("0", left - 8, y(0));
-    context.fillText(high.toFixed(1), left - 8, y(high));
+    context.fillText(signed(high, 1), left - 8, y(high));
     context.textAlign = "left";
     context.fillText(up, 2, roof - 16);
     context.fillText(`↑ ${above}`, left + 8, y(0) - 10);

@@ -300,7 +300,7 @@ export class Engine {
     }
     const last = tried[tried.length - 1];
     const best = last.comes === written ? last : tried.reduce((one, each) => (each.share > one.share ? each : one));
-    return { ...best, shares, telling: crossings.telling, before: crossings.shareOf(crossings.own.logProbs) };
+    return { ...best, shares, width: this.config.d_model, telling: crossings.telling, before: crossings.shareOf(crossings.own.logProbs) };
   }
 
   /** The losses of a trace's translation without each head (effects.js).

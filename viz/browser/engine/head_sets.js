@@ -7,7 +7,7 @@ import { permutation } from "./random.js";
 /** @import { Transformer } from "./transformer.js" */
 /** Some heads by their numbers, that give nothing. @typedef {number[]} Removed */
 
-const [MOST_HEADS, TOGETHER] = [24, 16];
+const [MOST_HEADS, TRIED_TOGETHER] = [24, 16];
 
 /** A pass up to a step of a translation, in which two tokens are judged while some heads give nothing. */
 class Judging {
@@ -88,7 +88,7 @@ export async function decidingHeads(model, { orders, turn = async () => {}, ...g
     let left = everyone;
     let tried = gains.map((gain) => gain + margin);
     if (chosen.length) {
-      left = everyone.filter((number) => !chosen.includes(number)).sort((one, other) => gains[other] - gains[one]).slice(0, TOGETHER);
+      left = everyone.filter((number) => !chosen.includes(number)).sort((one, other) => gains[other] - gains[one]).slice(0, TRIED_TOGETHER);
       tried = await judging.margins(left.map((number) => [...chosen, number]));
       left.forEach((number, place) => (gains[number] = tried[place] - margin));
     }

@@ -16,17 +16,16 @@ const OFFERED = 5;
  *
  * @param {FigureTemplate} template - the values of an envelope of the same model, for what does not depend on the sentence.
  * @param {EngineTrace} trace
- * @param {import("./packing.js").TraceOptions & { key: string, moment?: number, play?: boolean, place?: string, walk?: number, kiosk?: boolean, pages?: string[] }} options -
+ * @param {import("./packing.js").TraceOptions & { key: string, moment?: number, play?: boolean, place?: string, walk?: number, kiosk?: boolean, pages?: string[], acts?: [string, string][] }} options -
  *   `key` of the sentence, the others of the payload; heads are shown in the `reading`, beside the trace as it was recorded.
  */
-export function packedFigure(template, trace, { key, moment = 0, play = false, place = "", walk = 0, kiosk = false, pages = template.pages, reading, ...shown }) {
+export function packedFigure(template, trace, { key, moment = 0, play = false, place = "", walk = 0, kiosk = false, pages = template.pages, acts = [], reading, ...shown }) {
   const written = wordsOfText(trace.predictions.tokens).filter(({ special }) => !special);
   const read = wordsOfText(trace.source.tokens);
   const arcs = wordWeights(arcRows(template, trace), written, read, template.later);
   return sealed({
     ...packedValues(template, trace, shown),
-    // The app alone plays acts.
-    ...{ key, moment, play, place, walk, kiosk, pages, written, read, acts: [] },
+    ...{ key, moment, play, place, walk, kiosk, pages, acts, written, read },
     reading: isAsRecorded(reading) ? null : packedTrace(template, trace, { ...shown, reading }),
     arcs: { weights: arcs, frames: 1 },
     picture: null,
