@@ -2,7 +2,7 @@
 
 import { element } from "../browser/canvas/dom.js";
 import { signed } from "../browser/canvas/numbers.js";
-import { WORD_START, tokenText } from "../browser/live/labels.js";
+import { WORD_START, axisTexts, tokenText } from "../browser/live/labels.js";
 import { isSpecial } from "../browser/live/grouping.js";
 import { shortest } from "../browser/steps/frame.js";
 import { say } from "./words.js";
@@ -78,12 +78,30 @@ export function waterfall(terms, source, open) {
   let end = 0;
   const bars = listed.map((term) => ({ ...term, start: end, end: (end += term.value) }));
   bars.push({ name: say("all_together"), value: end, start: 0, end });
+  return barList(bars, open, { lastIsSum: true });
+}
+
+/** How much of a lead goes without each source token. @type {(leads: number[], source: Pieces) => HTMLElement} */
+export function withoutTokens([whole, ...leads], source) {
+  const bars = axisTexts(source).map((name, place) => ({ name, value: whole - leads[place], start: 0, end: whole - leads[place] }));
+  return barList(bars, () => {});
+}
+
+/** The lead that is left while heads go, one after another. @type {(leads: number[], heads: SiteHead[], open: (head: SiteHead) => void) => HTMLElement} */
+export function withoutHeads([whole, ...leads], heads, open) {
+  const named = heads.map((head, place) => ({ name: say("head_name", { ...head, kind: say(head.kind) }), head, value: leads[place] }));
+  const bars = [{ name: say("all_heads"), value: whole }, ...named].map((bar) => ({ ...bar, start: 0, end: bar.value }));
+  return barList(bars, open);
+}
+
+/** @type {(bars: (Term & { start: number, end: number })[], open: (head: SiteHead) => void, options?: { lastIsSum?: boolean }) => HTMLElement} */
+function barList(bars, open, { lastIsSum = false } = {}) {
   const low = Math.min(0, ...bars.map((bar) => bar.end));
   const span = Math.max(0, ...bars.map((bar) => bar.end)) - low || 1;
   const rows = bars.map(({ name, value, head, start, end: stop }, place) => {
     const label = head ? element("button", "link", { type: "button" }, name) : element("span", "", {}, name);
     if (head) label.addEventListener("click", () => open(head));
-    const bar = element("i", place === bars.length - 1 ? "sum" : value > 0 ? "for" : "against");
+    const bar = element("i", lastIsSum && place === bars.length - 1 ? "sum" : value > 0 ? "for" : "against");
     bar.style.setProperty("--from", String((Math.min(start, stop) - low) / span));
     bar.style.setProperty("--long", String(Math.abs(value) / span));
     return element("li", "", {}, label, element("span", "bar", {}, bar), element("b", "", {}, (value > 0 ? "+" : "") + signed(value, 2)));

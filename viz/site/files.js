@@ -122,7 +122,7 @@ async function joinedParts(paths, onShare) {
 export async function startedEngine(card, onShare) {
   const packed = isPacked();
   const address = packed
-    ? URL.createObjectURL(new Blob([textOf("worker")], { type: "text/javascript" }))
+    ? URL.createObjectURL(new Blob([await inflated(textOf("worker"))], { type: "text/javascript" }))
     : new URL(site().code.worker, siteRoot()).href;
   const worker = new Worker(address);
   const failed = new Promise((_, reject) => {

@@ -82,7 +82,7 @@ def live_page(
         "card": ("application/json", written(model.card)),
         "tokenizer": ("text/plain", deflated(model.tokenizer)),
         "weights": ("text/plain", deflated(model.weights)),
-        "worker": ("text/plain", joined("engine/worker.js")),
+        "worker": ("text/plain", deflated(joined("engine/worker.js").encode())),
     }
     if talk is not None:
         held["talk"] = ("application/json", written(talk))

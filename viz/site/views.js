@@ -10,7 +10,7 @@ import { WORD_START, tokenText } from "../browser/live/labels.js";
 import { packedPanels } from "../browser/live/panels.js";
 import { shortest } from "../browser/steps/frame.js";
 import { presetMask } from "../browser/engine/masks.js";
-import { leastCertain, pairIn, waterfall } from "./contrast.js";
+import { leastCertain, pairIn, waterfall, withoutHeads, withoutTokens } from "./contrast.js";
 import { engineMasks, fittedEdit, readEdits, writtenEdit } from "./edits.js";
 import { keyOfEffects } from "./followed.js";
 import { SitePage, lossWords, showing, withChosen } from "./view.js";
@@ -28,14 +28,18 @@ const AT_REST = { scale: 100, shift: 0, reverse: false, side: "both" };
 // Why a cell of a mask is closed (viz/masks/mask.py, Cell).
 const [FUTURE, BY_EDIT] = [1, 4];
 
+// What is shown as bars of one word against another.
+const BARS = ["sum", "tokens", "set"];
+
 export class EffectsPage extends SitePage {
   static honours = {
     ...showing("token", "off", "instead"),
-    show: (/** @type {string} */ what) => ["probability", "sum"].includes(what),
+    show: (/** @type {string} */ what) => ["probability", ...BARS].includes(what),
+    decide: (/** @type {string} */ how, /** @type {View} */ { show }) => show !== "set" || how === "remove",
     way: (/** @type {string} */ way, /** @type {View} */ { off }) => way === "gate" || !off,
     gate: (/** @type {string} */ gate, /** @type {View} */ { off }) => gate === "0" || !off,
   };
-  static beside = ["decide", "method", "mapped", "layer_head", "examples", "curve"];
+  static beside = ["method", "mapped", "layer_head", "examples", "curve"];
 
   /** @param {Site} talk */
   constructor(talk) {
@@ -46,32 +50,34 @@ export class EffectsPage extends SitePage {
     this.root.append(this.sum, this.caption, this.standing, this.list);
   }
 
-  get isSum() {
-    return this.query.show === "sum";
+  /** What is shown as bars; "" for the map of heads. */
+  get bars() {
+    const { show = "" } = this.query;
+    return BARS.includes(show) ? show : "";
   }
 
   async draw() {
     const isCurrent = this.begin();
-    const { talk, off, isSum } = this;
+    const { talk, off, bars } = this;
     const trace = await talk.shown();
     if (!trace || !isCurrent()) return;
     const tokens = trace.predictions.tokens.map(tokenText);
     const { instead = "" } = this.query;
     const asked = this.number("token", 0, 0, tokens.length);
-    const isPair = isSum || Boolean(instead);
+    const isPair = Boolean(bars || instead);
     const token = isPair && !asked ? leastCertain(trace) + 1 : asked;
     const pair = isPair ? await pairIn(talk, trace, token - 1, instead) : null;
     if ((isPair && !pair) || !isCurrent()) return;
     if (pair && instead && !pair.isKnown) this.misfit("instead");
     this.menus(tokens, token, pair, off);
     this.standing.textContent = pair ? say("standing", { word: pair.word, other: pair.other, share: shortest(pair.shares[0]), least: shortest(pair.shares[1]) }) : "";
-    this.part.host.hidden = this.list.hidden = isSum;
-    this.sum.hidden = !isSum;
-    if (isSum && pair) {
-      const terms = await talk.asked("terms", { step: pair.place, ids: trace.predictions.ids, other: pair.id });
-      if (!terms || !isCurrent()) return;
-      this.sum.replaceChildren(waterfall(terms, trace.source.tokens, (head) => this.openHead(head)));
-      this.caption.textContent = say("terms_note", { word: pair.word, other: pair.other });
+    this.part.host.hidden = this.list.hidden = Boolean(bars);
+    this.sum.hidden = !bars;
+    if (bars && pair) {
+      const drawn = await this.barsOf(bars, trace, pair);
+      if (!drawn || !isCurrent()) return;
+      [this.caption.textContent] = drawn;
+      this.sum.replaceChildren(...drawn.slice(1));
       this.note.replaceChildren();
       return;
     }
@@ -115,6 +121,26 @@ export class EffectsPage extends SitePage {
     if (off.length) await this.leaveOut(off, trace, isCurrent);
   }
 
+  /** A caption, and bars for a pair of words; null if it was given up.
+   * @type {(bars: string, trace: EngineTrace, pair: import("./contrast.js").Pair) => Promise<[string, ...HTMLElement[]] | null>} */
+  async barsOf(bars, { source, predictions }, { place, id, word, other }) {
+    const { talk } = this;
+    const asked = { step: place, ids: predictions.ids, other: id };
+    const open = (/** @type {import("./view.js").SiteHead} */ head) => this.openHead(head);
+    if (bars === "sum") {
+      const terms = await talk.asked("terms", asked);
+      return terms && [say("terms_note", { word, other }), waterfall(terms, source.tokens, open)];
+    }
+    if (bars === "tokens") {
+      const leads = await talk.asked("deleted", asked);
+      return leads && [say("source_words_note", { word, other }), withoutTokens(leads, source)];
+    }
+    /** @type {import("../browser/act/made.js").Deciding | null} */
+    const found = await talk.asked("deciding", { ...asked, orders: 0 });
+    const note = found?.decides ? say("fewest_heads_note", { word, other }) : say("no_fewest_heads", { word, other });
+    return found && [note, withoutHeads(found.leads, found.heads, open)];
+  }
+
   /** @type {(head: import("./view.js").SiteHead) => void} */
   openHead({ kind, layer, head }) {
     this.talk.go("heads", { ...this.talk.shared, attention: kind, layer: String(layer), head: String(head) });
@@ -129,14 +155,14 @@ export class EffectsPage extends SitePage {
 
   /** @type {(tokens: string[], token: number, pair: import("./contrast.js").Pair | null, off: (HeadEdit & { head: number })[]) => void} */
   menus(tokens, token, pair, off) {
-    const { talk, isSum } = this;
+    const { talk, bars } = this;
     const numbered = tokens.map((text, place) => /** @type {[string, string]} */ ([String(place + 1), `${place + 1} · ${text}`]));
     /** @type {[string, string][]} */
-    const options = [...(isSum ? [] : [/** @type {[string, string]} */ (["0", say("whole_translation")])]), ...numbered];
+    const options = [...(bars ? [] : [/** @type {[string, string]} */ (["0", say("whole_translation")])]), ...numbered];
     // Another token has other rivals.
     const take = (/** @type {string} */ choice) => talk.change({ token: choice, instead: "" });
     /** @type {[string, string][]} */
-    const rivals = pair ? [...(isSum ? [] : [/** @type {[string, string]} */ (["", say("no_other")])]), ...pair.rivals] : [];
+    const rivals = pair ? [...(bars ? [] : [/** @type {[string, string]} */ (["", say("no_other")])]), ...pair.rivals] : [];
     const why = async () => {
       const trace = await talk.shown();
       const found = trace && (await pairIn(talk, trace, token - 1, ""));
@@ -144,7 +170,7 @@ export class EffectsPage extends SitePage {
     };
     this.control(
       this.controls,
-      this.tabs(say("view"), "show", [["", say("heads")], ["sum", say("sum")]], isSum ? "sum" : ""),
+      this.tabs(say("view"), "show", [["", say("heads")], ["tokens", say("source_words")], ["set", say("fewest_heads")], ["sum", say("sum")]], bars),
       this.menu(say("loss_of"), "token", options, String(token), take),
       ...(pair ? [this.menu(say("against"), "instead", rivals, pair.other)] : token ? [this.button(say("why_not"), why, "why-not")] : []),
       ...this.switches(off),

@@ -236,3 +236,16 @@ def test_acts_are_made_alike(sentence: str) -> None:
             weights = [np.array(each.pop("weights"), np.int16) for each in (one, other)]
             assert np.abs(weights[0] - weights[1]).max() <= 1
             assert one == other
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_lead_without_each_source_token_is_the_same(name: str) -> None:
+    model, sentence = translator(name), sentence_of(name)
+    trace = model.trace(sentence)
+    step = len(trace.predictions) // 2
+    pair = pair_of(model, trace, step, next_likeliest(model, trace, step))
+    contrast = contrast_of(model, trace, pair)
+    asked = {"step": pair.step, "ids": trace.predictions.ids, "other": pair.ids[1]}
+    (leads,) = run(CHECKPOINTS / name, ("deleted", [sentence, asked]))
+    own = np.array([contrast.log_probs, *contrast.deleted])
+    np.testing.assert_allclose(leads, own[:, 0] - own[:, 1], atol=TOLERANCE)

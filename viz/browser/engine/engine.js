@@ -275,6 +275,22 @@ export class Engine {
     return termsOf(model, { pair: [ids[step], other], embedded: model.embedded(model.decoder, model.targetEmbedding, read, added), hidden, sums, maps: record.maps });
   }
 
+  /** How far a token of a translation is ahead of another one: first as it is, then without each token of the source, which no
+   * layer sees then (model/explain/deletion.py).
+   * @param {string} text @param {{ step: number, ids: number[], other: number, turn?: Turn }} asked */
+  async deleted(text, { step, ids, other, turn = async () => {} }) {
+    const source = this.sourceIds(text);
+    const read = [this.config.bos_id, ...ids.slice(0, step)];
+    const leads = [];
+    for (const gone of [-1, ...source.keys()]) {
+      await turn();
+      const under = gone < 0 ? {} : { masks: hiding(gone, source.length, read.length) };
+      const logits = this.logits(source, read, under).slice(-this.config.outputSize);
+      leads.push(logits[ids[step]] - logits[other]);
+    }
+    return leads;
+  }
+
   /** Heads that decide between a token of a translation and another one, and what goes with them (head_sets.js).
    * @param {string} text @param {{ step: number, ids: number[], other: number, orders: number, turn?: Turn }} asked */
   async deciding(text, { step, ids, other, orders, turn }) {
@@ -460,6 +476,17 @@ function normalizers(logits, largest, log) {
     for (let id = 0; id < logits.length; id += 1) sum += Math.exp((logits[id] - largest) / temperature);
     return Math.log(sum) - log / temperature;
   });
+}
+
+/** Masks under which nothing looks at a source token, but for itself in the encoder: a row needs a key.
+ * @type {(gone: number, nSource: number, nTarget: number) => MaskEdit[]} */
+function hiding(gone, nSource, nTarget) {
+  const without = (/** @type {string} */ kind, /** @type {number} */ queries) => {
+    const bits = new Uint8Array(queries * nSource).fill(1);
+    for (let query = 0; query < queries; query += 1) bits[query * nSource + gone] = Number(kind === "encoder" && query === gone);
+    return { kind, allowed: { bits, heads: 1, queries, keys: nSource } };
+  };
+  return [without("encoder", nSource), without("cross", nTarget)];
 }
 
 const KINDS = ["encoder", "decoder", "cross"];
