@@ -6,7 +6,9 @@
 Node runs the engine. For each checkpoint it counts sentences that are translated otherwise than in
 Python, and lines that have other tokens, and gives the largest difference of an effect of a head.
 On the first `--explained` sentences it compares what each layer would predict, what adds up to the
-lead of one word over another, and the hypotheses of the search. Then come the times of one
+lead of one word over another, that lead without each source token, the heads that decide it, the
+hypotheses of the search, and what becomes of a sentence in which one word is another as single
+hidden states cross over. Then come the times of one
 sentence, with and without WebAssembly. Without data, it measures the packed
 page in Chromium: what a person waits for, each time with its limit, and memory.
 """
@@ -18,16 +20,23 @@ from typing import Any
 
 import numpy as np
 import torch
+from tqdm import tqdm
 
 from benchmarks._live_page import measured
 from benchmarks._measure import parser, report, write
 from model.checkpoints.checkpoint import language_pair
 from model.checkpoints.shipped import CHECKPOINTS
+from model.contrast.contrast import contrast_of
+from model.contrast.head_sets import darkened, head_set
 from model.contrast.logit_terms import logit_terms
 from model.contrast.pairs import least_certain, next_likeliest, pair_of
 from model.explain.head_ablation import effects_of
+from model.patching.causal_trace import causal_trace
+from model.patching.patch import SentencePair
 from model.translate.translator import Translator, load
 from tests.kit.engine import ids_of, in_node, run, weights_of
+from viz.acts.minds import RANDOM_ORDERS, strongest_first
+from viz.acts.swap import neighbours
 
 TOGETHER = 50
 EFFECTS = 5
@@ -73,21 +82,23 @@ def largest_difference(translator: Translator, folder: Path, lines: list[str]) -
 
 
 def explained(translator: Translator, folder: Path, lines: list[str]) -> dict[str, Any]:
-    """What differs of the layers' predictions, of the terms of two words, and of searches."""
-    lens_apart = terms_apart = 0.0
-    other_searches = 0
-    for line in lines:
+    """What differs of layers' predictions, of one word against another, searches and crossings."""
+    lens_apart = terms_apart = deleted_apart = decided_apart = crossed_apart = 0.0
+    other_searches = other_heads = crossings = 0
+    for line in tqdm(lines, desc=folder.name):
         decoding = translator.decode(line)
         trace = translator.trace_of(decoding.translation)
         place = least_certain(trace)
         pair = pair_of(translator, trace, place, next_likeliest(translator, trace, place))
         ids = [*trace.predictions.ids]
         asked = {"step": pair.step, "ids": ids, "other": pair.ids[1]}
-        layers, found, tree = run(
+        layers, found, tree, deleted, decided = run(
             folder,
             ("lens", [line, {"ids": ids}]),
             ("terms", [line, asked]),
             ("tree", [line, {"most": 0}]),
+            ("deleted", [line, asked]),
+            ("deciding", [line, {**asked, "orders": RANDOM_ORDERS}]),
         )
         lens, terms = translator.logit_lens(trace), logit_terms(translator, trace, pair)
         own = np.array([each["logProbs"] for each in layers])
@@ -106,12 +117,44 @@ def explained(translator: Translator, folder: Path, lines: list[str]) -> dict[st
         terms_apart = max(terms_apart, float(max(parts)))
         held = [(each["parent"], each["id"], each["fate"], each["rank"]) for each in tree["nodes"]]
         other_searches += held != [(n.parent, n.token_id, n.fate, n.rank) for n in decoding.nodes]
+        contrast = contrast_of(translator, trace, pair)
+        without = np.array([contrast.log_probs, *contrast.deleted])
+        apart = np.abs(without[:, 0] - without[:, 1] - deleted).max()
+        deleted_apart = max(deleted_apart, float(apart))
+        chosen = head_set(translator, trace, pair)
+        heads_of = strongest_first(chosen, contrast)
+        named = [(str(each.site.kind), each.site.layer, each.number) for each in heads_of]
+        same = named == [(each["kind"], each["layer"], each["head"]) for each in decided["heads"]]
+        other_heads += not same
+        if same and chosen.decides:
+            judged = darkened(translator, trace, pair, heads_of, RANDOM_ORDERS)
+            leads = (judged[:, :, 0] - judged[:, :, 1]).ravel()
+            decided_apart = max(decided_apart, float(np.abs(leads - decided["leads"]).max()))
+        for other in list(neighbours(line, "en"))[:1]:
+            crossings += 1
+            crossed_apart = max(crossed_apart, crossed(translator, folder, line, other))
     return {
         "explained": len(lines),
         "lens_difference": lens_apart,
         "terms_difference": terms_apart,
         "other_searches": other_searches,
+        "deleted_difference": deleted_apart,
+        "other_deciding_heads": other_heads,
+        "deciding_difference": decided_apart,
+        "crossings": crossings,
+        "crossing_difference": crossed_apart,
     }
+
+
+def crossed(translator: Translator, folder: Path, line: str, other: str) -> float:
+    """The largest difference of a word's probability with any one hidden state of another run."""
+    found = causal_trace(translator, line, other)
+    runs = SentencePair(translator, line, other)
+    labels, places = [*runs.given.predictions.ids], [list(each) for each in runs.pairs]
+    asked = {"other": other, "written": runs.other_text, "ids": labels, "pairs": places}
+    (got,) = run(folder, ("swapped", [line, asked]))
+    shares = np.nan_to_num(found.probabilities("encoder", got["telling"]), nan=-1)
+    return float(np.abs(shares - got["shares"]).max())
 
 
 def compared(name: str, arguments: argparse.Namespace) -> dict[str, Any]:

@@ -510,7 +510,7 @@ def test_a_scene_at_home_is_the_scene_of_the_stage_or_says_that_it_needs_the_app
         ("compare", ""): (),
         ("compare", "versus=sentence"): (),
         ("compare", "versus=search"): (),
-        ("effects", "show=sum"): (),
+        **{("effects", f"show={each}"): () for each in ("tokens", "set", "sum")},
         ("masks", f"part=change&batch=&masked=cross&edit={mask}"): (masked,),
         ("positions", "topic=table"): (),
         ("positions", "topic=without"): (),

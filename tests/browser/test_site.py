@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import zlib
+from base64 import b64encode
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -202,7 +204,7 @@ def test_a_phone_that_follows_has_no_model_until_its_owner_asks(
     browser: Browser, site: str, root: Path
 ) -> None:
     view = root / "headscope" / "speaker" / f"{8:016x}.json"
-    (view.parent / view.stem).mkdir(parents=True, exist_ok=True)
+    view.parent.mkdir(parents=True, exist_ok=True)
     model = load("toy-reverse", device="cpu")
 
     def show(page: str, sentence: str, off: str = "", **query: str) -> None:
@@ -210,10 +212,9 @@ def test_a_phone_that_follows_has_no_model_until_its_owner_asks(
         answers = followed(
             model, sentence, off=heads, head=Head.of("encoder.0.1"), effects=page == "effects"
         )
-        name = content_id(answers)
-        (view.parent / view.stem / f"{name}.bin").write_bytes(answers)
         shown = {"sentence": sentence, **query} | ({"off": off} if off else {})
-        at = {"page": page, "query": shown, "found": name}
+        at = {"page": page, "query": shown, "found": content_id(answers)}
+        at["answers"] = b64encode(zlib.compress(answers)).decode()
         view.write_text(json.dumps(at), encoding="utf-8")
 
     show("heads", "a b", attention="encoder", layer="0", head="1")
@@ -384,4 +385,25 @@ def test_nothing_keeps_anybody_out(browser: Browser, site: str) -> None:
     assert page.url.startswith(f"{site}/headscope/?")
     for icon in page.locator("link[rel~=icon], link[rel=manifest]").all():
         assert page.request.get(icon.evaluate("link => link.href")).ok
+    page.close()
+
+
+def test_acts_play_without_a_server(browser: Browser, site: str) -> None:
+    says = words()["en"]
+    page = browser.new_page(locale="en-US", viewport=SCREEN, reduced_motion="reduce")
+    sentence = "My+brother+lost+his+keys."
+    page.goto(f"{site}/headscope/?checkpoint=en-de&act=swap&sentence={sentence}")
+    act = page.locator(".part.act")
+    # At rest, it shows its end.
+    expect(act.locator(".written")).to_have_text(
+        "Meine Schwester verlor seine Schlüssel.", timeout=SECONDS
+    )
+    expect(act.locator(".place")).to_have_text("Any other state")
+    page.keyboard.press("ArrowLeft")
+    expect(act.locator(".place")).to_have_text("What it writes")
+    page.get_by_role("button", name=says["act_minds"]).click()
+    expect(act.locator(".says")).to_contain_text("of 20 tries.", timeout=SECONDS)
+    page.get_by_role("button", name=says["back_to_model"]).click()
+    expect(page.locator(".model-view[data-state]")).to_be_visible(timeout=SECONDS)
+    expect(act).to_be_hidden()
     page.close()

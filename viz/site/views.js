@@ -34,12 +34,11 @@ const BARS = ["sum", "tokens", "set"];
 export class EffectsPage extends SitePage {
   static honours = {
     ...showing("token", "off", "instead"),
-    show: (/** @type {string} */ what) => ["probability", ...BARS].includes(what),
-    decide: (/** @type {string} */ how, /** @type {View} */ { show }) => show !== "set" || how === "remove",
+    show: (/** @type {string} */ what, /** @type {View} */ { decide = "remove" }) => ["probability", ...BARS].includes(what) && (what !== "set" || decide === "remove"),
     way: (/** @type {string} */ way, /** @type {View} */ { off }) => way === "gate" || !off,
     gate: (/** @type {string} */ gate, /** @type {View} */ { off }) => gate === "0" || !off,
   };
-  static beside = ["method", "mapped", "layer_head", "examples", "curve"];
+  static beside = ["decide", "method", "mapped", "layer_head", "examples", "curve"];
 
   /** @param {Site} talk */
   constructor(talk) {
