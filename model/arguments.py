@@ -11,6 +11,7 @@ from typing import (
     IO,
     Any,
     BinaryIO,
+    Literal,
     ParamSpec,
     SupportsFloat,
     SupportsIndex,
@@ -185,6 +186,9 @@ def _fits(value: Any, hint: Any) -> bool:
     origin = get_origin(hint) or hint
     if origin in (Union, UnionType):
         return any(_fits(value, each) for each in get_args(hint))
+    if origin is Literal:
+        # Those who know more than the type say which others there are.
+        return any(_fits(value, type(each)) for each in get_args(hint))
     if hint is None or hint is NoneType:
         return value is None
     if hint in NAMED:
@@ -217,6 +221,8 @@ def _described(hint: Any) -> str:
     if origin in (Union, UnionType):
         *others, last = dict.fromkeys(_described(each) for each in get_args(hint))
         return f"{', '.join(others)} or {last}" if others else last
+    if origin is Literal:
+        return " or ".join(map(repr, get_args(hint)))
     if origin is Sequence and get_args(hint) == (str,):
         return "a list of strings"
     if hint is None:

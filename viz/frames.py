@@ -1,5 +1,6 @@
 """Values as pandas tables: one head as a matrix, all else in long form, a row a number."""
 
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from functools import singledispatch
 from typing import Any
@@ -16,7 +17,7 @@ from model.explain.head_rules import RulesByHead
 from model.patching.results import CausalTrace, Patched
 from model.survey.corpus_survey import CorpusSurvey, Rules
 from model.survey.sentence_index import FoundSentences
-from model.trace.attention_map import AttentionMap, HeadAttention, Tokens
+from model.trace.attention_map import AttentionMap, HeadAttention, Site, Tokens
 from model.trace.head import Head
 from model.trace.provenance import UNKNOWN
 from model.trace.trace import Trace
@@ -46,28 +47,15 @@ def _(head: HeadAttention) -> pd.DataFrame:
 
 @_table.register
 def _(trace: Trace) -> pd.DataFrame:
-    frames = [_site_frame(attention) for attention in trace.maps.values()]
-    return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()
+    return _joined(map(_weights, trace.maps.values()))
 
 
 @_table.register
 def _(found: Effects) -> pd.DataFrame:
-    return pd.concat(
-        [
-            pd.DataFrame(
-                {
-                    "kind": site.kind.value,
-                    "layer": site.layer,
-                    "head": heads,
-                    "position": tokens,
-                    "token": _named(found.predictions)[tokens],
-                    "loss": losses.ravel(),
-                }
-            )
-            for site, losses in found.losses.items()
-            for heads, tokens in [_places(losses)]
-        ],
-        ignore_index=True,
+    axes = {"head": None, "position": ("token", found.predictions)}
+    return _joined(
+        _of_site(site) | _long(losses, axes) | {"loss": losses.ravel()}
+        for site, losses in found.losses.items()
     )
 
 
@@ -90,7 +78,7 @@ def _(found: HeadAverages) -> pd.DataFrame:
 
 @_table.register
 def _(found: Attributions) -> pd.DataFrame:
-    frames = []
+    columns = []
     for each in found.maps:
         site = each.site
         queries, keys = (
@@ -98,25 +86,15 @@ def _(found: Attributions) -> pd.DataFrame:
             if site is None
             else site.kind.axes(found.source, found.target, Tokens())
         )
-        for head in (None, *range(len(each.heads))):
-            values = each.of(head)
-            rows, columns = _places(values)
-            frames.append(
-                pd.DataFrame(
-                    {
-                        "method": each.method,
-                        "kind": None if site is None else site.kind.value,
-                        "layer": pd.Series([None if site is None else site.layer] * len(rows)),
-                        "head": pd.Series([head] * len(rows)),
-                        "query_position": rows,
-                        "query": _named(queries)[rows],
-                        "key_position": columns,
-                        "key": _named(keys)[columns],
-                        "value": values.ravel(),
-                    }
-                ).astype({"layer": "Int64", "head": "Int64", "kind": object})
-            )
-    return pd.concat(frames, ignore_index=True)
+        axes = {"query_position": ("query", queries), "key_position": ("key", keys)}
+        of_site = {"kind": None, "layer": None} if site is None else _of_site(site)
+        columns += [
+            {"method": each.method, **of_site, "head": head}
+            | _long(each.of(head), axes)
+            | {"value": each.of(head).ravel()}
+            for head in (None, *range(len(each.heads)))
+        ]
+    return _joined(columns).astype({"layer": "Int64", "head": "Int64", "kind": object})
 
 
 @_table.register
@@ -172,24 +150,14 @@ def _(found: Patched) -> pd.DataFrame:
 
 @_table.register
 def _(found: CausalTrace) -> pd.DataFrame:
-    frames = []
-    for side, tokens in (("encoder", found.source), ("decoder", found.target)):
-        for stage, values in getattr(found, side).items():
-            rows, columns = _places(values)
-            frames.append(
-                pd.DataFrame(
-                    {
-                        "side": side,
-                        "stage": str(stage),
-                        "position": rows,
-                        "token": _named(tokens)[rows],
-                        "predicted_position": columns,
-                        "predicted": _named(found.predictions)[columns],
-                        "log_prob": values.ravel(),
-                    }
-                )
-            )
-    return pd.concat(frames, ignore_index=True)
+    predicted = {"predicted_position": ("predicted", found.predictions)}
+    return _joined(
+        {"side": side, "stage": str(stage)}
+        | _long(values, {"position": ("token", tokens), **predicted})
+        | {"log_prob": values.ravel()}
+        for side, tokens in (("encoder", found.source), ("decoder", found.target))
+        for stage, values in getattr(found, side).items()
+    )
 
 
 @_table.register
@@ -253,32 +221,38 @@ _OF_RULES = ("right", "low", "high", "position", "said_overlap", "overlap", "shu
 
 
 def _columns(head: Head) -> dict[str, Any]:
-    return {"kind": head.site.kind.value, "layer": head.site.layer, "head": head.number}
+    return {**_of_site(head.site), "head": head.number}
 
 
-def _places(values: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The row and the column of each cell, in the order of `ravel`."""
-    rows, columns = np.indices(values.shape).reshape(2, -1)
-    return rows, columns
+def _of_site(site: Site) -> dict[str, Any]:
+    return {"kind": site.kind.value, "layer": site.layer}
 
 
-def _named(tokens: Tokens) -> NDArray[np.object_]:
-    return np.array(tokens.tokens, dtype=object)
-
-
-def _site_frame(attention: AttentionMap) -> pd.DataFrame:
+def _weights(attention: AttentionMap) -> dict[str, Any]:
+    axes = {
+        "head": None,
+        "query_position": ("query", attention.queries),
+        "key_position": ("key", attention.keys),
+    }
     weights = attention.weights
-    heads, queries, keys = (places.ravel() for places in np.indices(weights.shape))
-    return pd.DataFrame(
-        {
-            "kind": attention.site.kind.value,
-            "layer": attention.site.layer,
-            "head": heads,
-            "query_position": queries,
-            "query": np.array(attention.queries.tokens, dtype=object)[queries],
-            "key_position": keys,
-            "key": np.array(attention.keys.tokens, dtype=object)[keys],
-            "weight": weights.ravel(),
-            "allowed": np.broadcast_to(attention.allowed, weights.shape).ravel(),
-        }
-    )
+    return {
+        **_of_site(attention.site),
+        **_long(weights, axes),
+        "weight": weights.ravel(),
+        "allowed": np.broadcast_to(attention.allowed, weights.shape).ravel(),
+    }
+
+
+def _long(values: NDArray[Any], axes: Mapping[str, tuple[str, Tokens] | None]) -> dict[str, Any]:
+    """For a row a number, its place along each axis, and the token there under a name."""
+    columns: dict[str, Any] = {}
+    for (position, named), places in zip(axes.items(), np.indices(values.shape), strict=True):
+        columns[position] = places.ravel()
+        if named is not None:
+            columns[named[0]] = np.array(named[1].tokens, dtype=object)[places.ravel()]
+    return columns
+
+
+def _joined(columns: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
+    frames = [pd.DataFrame(each) for each in columns]
+    return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()

@@ -2,7 +2,11 @@
 
 import argparse
 from collections.abc import Collection, Mapping
+from contextlib import suppress
 from typing import Any
+
+from model.trace.head import Head
+from viz.links.head_refs import read_heads
 
 
 class Asked(argparse.Namespace):
@@ -55,6 +59,25 @@ def whole(least: int) -> Any:
 
     number.__name__ = "whole number"
     return number
+
+
+def heads(most: int | None = None) -> Any:
+    """A type of arguments: heads, at most so many."""
+
+    def listed(text: str) -> list[Head]:
+        with suppress(ValueError):
+            found = list(read_heads(text))
+            if most is None or len(found) <= most:
+                return found
+        form = "a head such as encoder.0.5" if most == 1 else "heads such as cross.3.5-encoder.0.1"
+        raise argparse.ArgumentTypeError(f"give {form}")
+
+    return listed
+
+
+def add_device(parser: argparse.ArgumentParser) -> None:
+    """Add the option that says where a model computes."""
+    parser.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1 or mps")
 
 
 def add_processes(parser: argparse.ArgumentParser) -> None:

@@ -3,15 +3,13 @@
 import argparse
 from pathlib import Path
 
-from headscope.commands.asked import Asked
+from headscope.commands.asked import Asked, heads
 from headscope.commands.over_texts import REFUSED as REFUSED
 from headscope.commands.over_texts import add_options, lines_of, running, search_of, write
 from headscope.commands.translate import add_checkpoint
 from model.record.intervention import Intervention
 from model.survey.over_texts import METRICS, effects
-from model.trace.head import Head
 from model.translate.translator import load
-from viz.links.head_refs import read_heads
 
 
 def fill(parser: argparse.ArgumentParser) -> None:
@@ -33,7 +31,7 @@ def fill(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--off",
-        type=_heads,
+        type=heads(),
         default=[],
         metavar="HEADS",
         help="heads that are switched off in all runs, such as cross.3.5-encoder.0.1",
@@ -56,10 +54,3 @@ def run(arguments: Asked) -> None:
         **running(arguments),
     )
     write(arguments, found)
-
-
-def _heads(names: str) -> list[Head]:
-    try:
-        return list(read_heads(names))
-    except ValueError:
-        raise argparse.ArgumentTypeError("give heads such as cross.3.5-encoder.0.1") from None

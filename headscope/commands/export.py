@@ -6,7 +6,7 @@ import textwrap
 
 from tqdm import tqdm
 
-from headscope.commands.asked import Asked
+from headscope.commands.asked import Asked, add_device
 from headscope.commands.outputs import add_output
 from headscope.commands.pictures import PICTURES
 from headscope.commands.request import Request
@@ -137,7 +137,7 @@ def fill(command: argparse.ArgumentParser) -> None:
         "cross.2.3-encoder.1.at4 (default: encoder.output)",
     )
     add_checkpoint(command)
-    command.add_argument("--device", default="auto", help="auto, cpu, cuda or cuda:1")
+    add_device(command)
     command.add_argument("--words", action="store_true", help="join the pieces of words")
     command.add_argument(
         "--no-specials", dest="specials", action="store_false", help="hide <s> and </s>"

@@ -5,16 +5,15 @@ Both come from the survey in the model's folder (`headscope survey`).
 
 import argparse
 
-from headscope.commands.asked import Asked, whole
-from headscope.commands.translate import DEFAULT_CHECKPOINT
+from headscope.commands.asked import Asked, heads, whole
+from headscope.commands.translate import add_checkpoint
 from model.arguments import UnknownNameError
-from model.checkpoints.shipped import CheckpointError, checkpoint_folder
+from model.checkpoints.shipped import CheckpointError
 from model.rules.weight_rules import RULES
 from model.survey.corpus_survey import KEYS
 from model.survey.part import SurveyError
 from model.survey.survey_file import read_sentences, read_survey
-from model.trace.head import Head
-from viz.links.head_refs import read_heads, written_heads
+from viz.links.head_refs import written_heads
 
 REFUSED = (CheckpointError, SurveyError, UnknownNameError)
 """Whose message is one sentence for the person who asked."""
@@ -23,14 +22,9 @@ REFUSED = (CheckpointError, SurveyError, UnknownNameError)
 def fill(parser: argparse.ArgumentParser) -> None:
     """Give the command its options."""
     parser.add_argument("words", nargs="?", default="", help="that sentences must have")
+    add_checkpoint(parser)
     parser.add_argument(
-        "--model",
-        default=DEFAULT_CHECKPOINT,
-        type=checkpoint_folder,
-        help="its name or its folder; en-de if not given",
-    )
-    parser.add_argument(
-        "--head", type=_head, help="whose sentences are found, with --looks; such as encoder.0.5"
+        "--head", type=heads(1), help="whose sentences are found, with --looks; such as encoder.0.5"
     )
     parser.add_argument(
         "--looks", choices=[*RULES], help="where the head must look in the sentences"
@@ -43,14 +37,14 @@ def fill(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: Asked) -> None:
     """Print what is found, a line each."""
-    survey = read_survey(arguments.model)
+    survey = read_survey(arguments.checkpoint)
     if survey is None:
-        raise SurveyError(f"{arguments.model} has no survey; headscope survey makes one.")
+        raise SurveyError(f"{arguments.checkpoint} has no survey; headscope survey makes one.")
     if arguments.by is not None:
-        arguments.allow("a search for heads with --by", "model", "by", "most")
+        arguments.allow("a search for heads with --by", "checkpoint", "by", "most")
         if arguments.by in survey.missing:
             raise SurveyError(
-                f"The survey of {arguments.model} lacks {arguments.by}; make it anew with "
+                f"The survey of {arguments.checkpoint} lacks {arguments.by}; make it anew with "
                 "headscope survey."
             )
         for place in survey.ranked(arguments.by)[: arguments.most]:
@@ -59,10 +53,10 @@ def run(arguments: Asked) -> None:
             mean, loss = profile.measures[arguments.by].mean, profile.effect.mean
             print(f"{written_heads([place])}\t{mean:.2f}\tloss without it {loss:.2f} nats\t{said}")
         return
-    index = read_sentences(arguments.model)
+    index = read_sentences(arguments.checkpoint)
     if index is None:
-        raise SurveyError(f"The survey of {arguments.model} has no sentences; make it anew.")
-    head = arguments.head
+        raise SurveyError(f"The survey of {arguments.checkpoint} has no sentences; make it anew.")
+    (head,) = arguments.head or [None]
     if (head is None) != (arguments.looks is None):
         arguments.wrong_usage("--head and --looks are used together: whose sentences, and where")
     found = index.found(arguments.words, head, arguments.looks)
@@ -73,11 +67,3 @@ def run(arguments: Asked) -> None:
             else index.sources[number]
         )
     print(f"{len(found):,} of {len(index.sources):,} sentences")
-
-
-def _head(name: str) -> Head:
-    try:
-        (head,) = read_heads(name)
-        return head
-    except ValueError:
-        raise argparse.ArgumentTypeError("give a head such as encoder.0.5") from None

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from headscope.commands.asked import Asked, add_processes, require_one_place
+from headscope.commands.asked import Asked, add_device, add_processes, require_one_place
 from headscope.commands.outputs import add_output
 from headscope.commands.translate import add_search_options, asked_search
 from model.checkpoints.shipped import CheckpointError
@@ -47,7 +47,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="keeps what is found, so that an interrupted run goes on",
     )
     add_processes(parser)
-    parser.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1 or mps")
+    add_device(parser)
     add_search_options(parser)
 
 

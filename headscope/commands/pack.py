@@ -5,8 +5,8 @@ import sys
 from pathlib import Path
 
 from headscope.commands.outputs import add_output
-from headscope.commands.translate import DEFAULT_CHECKPOINT
-from model.checkpoints.shipped import CheckpointError, checkpoint_folder
+from headscope.commands.translate import add_checkpoint
+from model.checkpoints.shipped import CheckpointError
 from model.files import unread, write_whole
 from model.translate.sentences import TextError
 from viz.site.model import PackError, size_note
@@ -27,13 +27,7 @@ def fill(parser: argparse.ArgumentParser) -> None:
         metavar="TALK.json",
         help="a talk for the page to open with, as the app downloads it",
     )
-    parser.add_argument(
-        "--model",
-        type=checkpoint_folder,
-        default=DEFAULT_CHECKPOINT,
-        metavar="MODEL",
-        help="name of a shipped model, or a folder (default: en-de)",
-    )
+    add_checkpoint(parser)
     parser.add_argument(
         "--sentence", help="sentence that the page opens with (default: the model's first example)"
     )
@@ -43,9 +37,9 @@ def fill(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Write the page."""
     talk = None if arguments.talk is None else _read(arguments.talk)
-    if note := size_note(arguments.model):
+    if note := size_note(arguments.checkpoint):
         print(note, file=sys.stderr)
-    page = take_home(talk, arguments.model, sentence=arguments.sentence or "")
+    page = take_home(talk, arguments.checkpoint, sentence=arguments.sentence or "")
     write_whole(arguments.out, page.encode())
 
 

@@ -13,7 +13,7 @@ from typing import Any, BinaryIO, TextIO
 import torch
 from tqdm import tqdm
 
-from headscope.commands.asked import Asked
+from headscope.commands.asked import Asked, add_device
 from headscope.commands.outputs import TEXT, add_output
 from model.checkpoints.shipped import CHECKPOINTS, CheckpointError, checkpoint_folder
 from model.files import unread, whole_file
@@ -59,7 +59,7 @@ def fill(parser: argparse.ArgumentParser) -> None:
     )
     add_checkpoint(parser)
     add_snapshot(parser)
-    parser.add_argument("--device", default="auto", help="auto, cpu, cuda or cuda:1")
+    add_device(parser)
     add_search_options(parser)
     parser.add_argument("--target", help="record this translation instead of the model's own")
     parser.add_argument(

@@ -202,7 +202,7 @@ def traced(translator: Translator, texts: Sequence[str]) -> Iterator[tuple[int, 
     by_length = sorted(range(len(texts)), key=lambda place: len(texts[place]))
     for start in range(0, len(texts), TOGETHER):
         places = by_length[start : start + TOGETHER]
-        traces = translator.traces([texts[place] for place in places])
+        traces = translator.trace([texts[place] for place in places])
         yield from zip(places, traces, strict=True)
 
 

@@ -92,9 +92,8 @@ def ruled(
     sources = [source for source, _ in pairs]
     judging = sources[-judged:]
     lexicon = Lexicon.learned(learned)
-    rules = fitted(
-        translator.traces(sources[:-judged]), translator.traces(judging[:OVERLAPPED]), lexicon
-    )
+    learning, comparing = sources[:-judged], judging[:OVERLAPPED]
+    rules = fitted([*translator.trace(learning)], [*translator.trace(comparing)], lexicon)
     places = list(rules)
     alone: list[Edits] = [{}, *({each: rules[each].weights} for each in places)]
     totals: Values = np.array(ask("one head as a rule", judging, alone, False))
@@ -155,7 +154,9 @@ def answers(
     if writes:
         return [[_written(translator, source, each) for each in edits] for source in sources]
     under = [Intervention(heads=each) for each in edits]
-    return [log_probs_of(translator, trace, under).tolist() for trace in translator.traces(sources)]
+    return [
+        log_probs_of(translator, trace, under).tolist() for trace in translator.trace(list(sources))
+    ]
 
 
 @torch.inference_mode()

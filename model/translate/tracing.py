@@ -115,12 +115,14 @@ class TracedModel(TranslatingModel):
             for text, target in zip(texts, targets, strict=True):
                 yield self.trace(text, target, under=under)
             return
+        together = under == UNCHANGED and multiplies_rows_apart(self.model)
         for start in range(0, len(texts), TOGETHER):
             some = list(texts[start : start + TOGETHER])
-            if search in (None, self.search) and under == UNCHANGED:
-                yield from self.traces(some)
+            translations = self.translate(some, search=search, under=under)
+            if together:
+                yield from self._traces_together(translations)
             else:
-                for each in self.translate(some, search=search, under=under):
+                for each in translations:
                     yield self.trace_of(each, under=under)
 
     def trace_of(self, translation: Translation, *, under: Intervention = UNCHANGED) -> Trace:
@@ -137,16 +139,8 @@ class TracedModel(TranslatingModel):
                 [under],
             )[0]
 
-    def traces(self, texts: Sequence[str]) -> list[Trace]:
-        """The trace of each text, as `trace` gives it, in less time where possible.
-
-        As in `translate_batch`, texts of a batch do not see each other. Where it has the bits of
-        `translate`, texts whose sources and translations are equally long share a pass; its weights
-        are those of `trace` up to rounding.
-        """
-        translations = self.translate_batch(texts)
-        if not multiplies_rows_apart(self.model):
-            return [self.trace_of(translation) for translation in translations]
+    def _traces_together(self, translations: Sequence[Translation]) -> list[Trace]:
+        """The trace of each; those whose sources and targets are equally long share a pass."""
         by_shape: dict[tuple[int, int], list[int]] = {}
         for place, each in enumerate(translations):
             by_shape.setdefault((len(each.source), len(each.token_ids)), []).append(place)
@@ -161,7 +155,7 @@ class TracedModel(TranslatingModel):
                 [UNCHANGED] * len(own),
             )
             traces |= dict(zip(places, recorded, strict=True))
-        return [traces[place] for place in range(len(texts))]
+        return [traces[place] for place in range(len(translations))]
 
     def cross_attention(
         self, decoding: Decoding, *, under: Intervention = UNCHANGED

@@ -60,7 +60,7 @@ def given(translator: Translator) -> Mapping[str, Any]:
 def calls(translator: Translator, trace: Trace) -> dict[str, Callable[..., Any]]:
     """The public functions and methods that take what people have at hand."""
     of_translator = (
-        *("translate", "candidates", "decode", "translate_batch", "trace", "traces", "trace_of"),
+        *("translate", "candidates", "decode", "translate_batch", "trace", "trace_of"),
         *("trace_batch", "encode", "embedding_parts", "score_terms", "logit_lens", "prefix"),
     )
     functions = ("effects", "attributions", "contrast", "patch", "causal_trace", "read", "word_map")
@@ -119,7 +119,7 @@ def seen() -> Any:
         (lambda t: t.decode(["a", "b"]), "text must be a string, not a list; give one at a time."),
         (lambda t: t.translate_batch("abc"), "texts must be a list of strings, not 'abc'."),
         (
-            lambda t: t.traces(["a", None]),
+            lambda t: t.translate_batch(["a", None]),
             "texts must be a list of strings, not a list with None in it.",
         ),
         (lambda t: t.translate(["a", None]), "text must be a string or a list of strings, not a "
@@ -133,6 +133,7 @@ def seen() -> Any:
         (lambda t: hs.show(t.trace("a"), titel="x"), "A trace takes no inputs; leave titel out."),
         (lambda t: t.trace("a").figure("cross", 1, 99), "There are the heads 0 to 3; there is no "
          "head 99."),
+        (lambda t: t.position_table(side=[]), "side must be 'encoder' or 'decoder', not a list."),
         (lambda _: hs.head_rules(1, 2), "head_rules: too many positional arguments."),
         (lambda t: t.trace("a", target=3), "target must be a string, a list of strings or None, "
          "not 3."),

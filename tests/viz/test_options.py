@@ -147,7 +147,7 @@ def test_every_pair_of_options_of_find_changes_its_answer_or_is_refused(
         "most": ["--most", "1"],
     }
     (words,) = (each.dest for each in options("find", every=True) if not each.option_strings)
-    assert {words, *(each.dest for each in options("find"))} - {"model"} == own.keys()
+    assert {words, *(each.dest for each in options("find"))} - {"checkpoint"} == own.keys()
     for count in range(1, len(own) + 1):
         for names in itertools.combinations(own, count):
             asked = [part for name in names for part in own[name]]

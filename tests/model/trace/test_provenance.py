@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import headscope as hs
+from model.checkpoints import checkpoint
 from model.checkpoints.checkpoint import WEIGHTS, weights_digest
 from model.trace.provenance import UNKNOWN, Provenance, exactly, note_on_models
 from model.trace.trace import Trace
@@ -70,6 +71,37 @@ def test_snapshots_are_told_apart_by_their_weights(tmp_path: Path) -> None:
     first, last = (load(tmp_path, snapshot=number).provenance for number in (0, -1))
     assert first.is_of_another_model(last)
     assert last.weights == weights_digest(tmp_path) == load(tmp_path).provenance.weights
+
+
+def test_weights_are_hashed_when_the_hash_is_asked_for_and_only_if_they_are_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_tiny_snapshots(tmp_path)
+    hashed: list[object] = []
+    digest = checkpoint._digest
+    monkeypatch.setattr(checkpoint, "_digest", lambda files: hashed.append(files) or digest(files))
+    translator = load(tmp_path)
+    found = hs.effects(translator, translator.trace(TEXT))
+    assert not hashed
+    assert found.provenance.texts["weights"] == translator.provenance.weights
+    assert len(hashed) == 1
+    again = load(tmp_path)
+    for file in (tmp_path / "snapshots").iterdir():
+        file.write_bytes(file.read_bytes() + b" ")
+    assert again.provenance.weights == ""
+
+
+def test_results_and_their_tables_say_it(loaded: Translator) -> None:
+    trace = loaded.trace(TEXT)
+    for found in (
+        hs.effects(loaded, trace),
+        hs.attributions(loaded, trace, methods=["weights"]),
+        hs.contrast(loaded, TEXT, 0, "Hund"),
+        hs.average(loaded, [TEXT], "entropy"),
+        hs.effects(loaded, [TEXT]),
+    ):
+        assert found.provenance == trace.provenance
+        assert found.frame().attrs == trace.provenance.texts
 
 
 @pytest.mark.parametrize(
