@@ -21,7 +21,8 @@ NOTHING = "(nothing written)"
 MAX_LABEL: int = CONSTANTS["LONGEST_LABEL"]
 """Longer labels are cut: a single foreign token must not push a figure off its page."""
 
-_SPECIAL = re.compile(r"</?s>|<pad>|<unk>|(?:<0x[0-9A-F]{2}>)+")
+# The last are languages, de_DE of mBART and deu_Latn of NLLB.
+_SPECIAL = re.compile(r"</?s>|<pad>|<unk>|(?:<0x[0-9A-F]{2}>)+|[a-z]{2,3}_[A-Z](?:[A-Z]|[a-z]{3})")
 # Format, private, unassigned and surrogate characters, line and paragraph separators.
 _HIDDEN = {"Cf", "Co", "Cn", "Cs", "Zl", "Zp"}
 # Letters and symbols by category, but invisible.
@@ -48,7 +49,8 @@ def token_text(token: str) -> str:
     """A token as a reader knows it, in plain text.
 
     The first token of a word loses its mark, "▁cat" → "cat"; a token that continues a word gets
-    one, "ze" → "…ze"; punctuation, special tokens and bytes are unchanged; a single space is "␣".
+    one, "ze" → "…ze"; punctuation, special tokens, languages and bytes are unchanged; a
+    single space is "␣".
     """
     if _SPECIAL.fullmatch(token):
         return token

@@ -28,6 +28,7 @@ from viz.heads.view import VIEW as HEADS
 from viz.heads.view import HeadsView
 from viz.links.parameters import Parameter, View, choice
 from viz.registry.pages import CHECKPOINT, SENTENCE, STEP, TARGET
+from viz.registry.sentences import USUAL
 from viz.service import session
 from viz.service.jobs.running import read
 from viz.service.model_menu import (
@@ -46,7 +47,7 @@ from viz.service.questions import OfModel, OfReader, OfTrace, Question
 from viz.service.versions import snapshot_of, version_of
 from viz.shell import address, inquiry_field, opening, stage, uploaded_trace
 from viz.shell.answer import WRITTEN, offer_example, show_answer, thousands
-from viz.shell.language import LANGUAGES, USUAL, is_foreign
+from viz.shell.language import LANGUAGES, is_foreign
 
 DIMMED = "The dimmed part below still shows the previous sentence"
 

@@ -39,6 +39,7 @@ from viz.heads.standalone import opening
 from viz.model_page.payload import pack as pack_figure
 from viz.model_page.picture import figure_of_model
 from viz.registry.pages import DEFAULT_SENTENCE, VIEWS
+from viz.registry.sentences import USUAL
 from viz.save.document import deflated
 
 
@@ -80,12 +81,13 @@ def packed(folder: Path, *, sentence: str = "", about: str = "") -> Packed:
     model = load(folder, device="cpu")
     name = folder.resolve().name
     examples = [each.source for each in read_examples(folder)]
-    usual = DEFAULT_SENTENCE if language_pair(name)[0] == "en" else "".join(examples[:1])
-    first = sentence or usual
+    reads = language_pair(name)[0]
+    usual = USUAL.get(reads, DEFAULT_SENTENCE)
+    first = sentence or (examples[0] if examples and reads != "en" else usual)
     card = {
         **model.provenance.texts,
         "name": name,
-        "reads": language_pair(name)[0],
+        "reads": reads,
         "config": model.model.config.to_dict(),
         "sentence": first,
         "examples": examples,

@@ -15,6 +15,7 @@ from model.checkpoints.folder_files import CONFIG, WEIGHTS
 from model.explain.block_outputs import offer_on
 from model.paper.search import Search
 from model.record.intervention import UNCHANGED
+from model.survey.survey_file import read_survey
 from model.translate.sentences import TextError
 from model.translate.translator import Translator
 from tests.kit.engine import run
@@ -98,6 +99,31 @@ def test_the_bias_is_part_of_what_comes_next(page: Page) -> None:
     np.testing.assert_allclose(found["logits"], offer.logits, atol=1e-3)
     rows = np.reshape(found["rows"], (-1, found["size"]))
     np.testing.assert_allclose(rows @ np.array(found["hidden"]), offer.logits, atol=1e-3)
+
+
+@pytest.mark.parametrize("name", ["opus-mt-tr-en", "nllb-small"])
+def test_every_command_takes_it(name: str, tmp_path: Path, capsys: Any) -> None:
+    hf = tmp_path / name
+    if name == "nllb-small":
+        save_family(hf, "nllb", steps=20)
+    else:
+        save_marian(hf, separate=True, steps=20)
+    # Neither has examples, and one name says no language.
+    assert packed(hf).card["sentence"] == packed(hf).card["sentence"].strip() != ""
+    data = tmp_path / "texts.tsv"
+    data.write_text("".join(f"1\t{one} {two}\tx\n" for one, _ in PAIRS for two, _ in PAIRS))
+    asked = ["survey", str(hf), "--data", str(data), "--sentences", "60", "--rules", "0"]
+    assert main([*asked, "--output", str(tmp_path / "run")]) == 0
+    survey = read_survey(hf)
+    assert survey is not None
+    assert survey.sample.sentences == 60
+    for figure in ("head", "effects", "mask", "step", "positions"):
+        out = tmp_path / f"{figure}.csv"
+        text = [PAIRS[0][0], "--model", str(hf), "--figure", figure, "--out", str(out)]
+        assert main(["export", *text]) == 0, capsys.readouterr().err
+        assert out.stat().st_size
+    assert main(["site", "--model", str(hf), "--out", str(tmp_path / "site")]) == 0
+    assert list((tmp_path / "site").rglob(f"*{name}*"))
 
 
 def test_pack_says_how_large_the_page_will_be(tmp_path: Path, capsys: Any) -> None:

@@ -8,7 +8,8 @@ const SPACE_SIGN = "␣";
 export const WORD_START = "▁";
 const { LONGEST_LABEL } = constants;
 
-const SPECIAL = /^(?:<\/?s>|<pad>|<unk>|(?:<0x[0-9A-F]{2}>)+)$/;
+// The last are languages, de_DE of mBART and deu_Latn of NLLB.
+const SPECIAL = /^(?:<\/?s>|<pad>|<unk>|(?:<0x[0-9A-F]{2}>)+|[a-z]{2,3}_[A-Z](?:[A-Z]|[a-z]{3}))$/;
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Cs}\p{Zl}\p{Zp}\u115f\u1160\u2800\u3164\uffa0]/u;
 const RIGHT_TO_LEFT =
   /[\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}]/u;

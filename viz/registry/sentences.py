@@ -1,0 +1,30 @@
+"""The sentence that a model opens with, by its language."""
+
+USUAL = {
+    "ar": "اشترى حاسوبا جديدا.",
+    "bg": "Той купи нов компютър.",
+    "cs": "Koupil si nový počítač.",
+    "da": "Han har købt en ny computer.",
+    "de": "Er hat einen neuen Computer gekauft.",
+    "el": "Αγόρασε έναν καινούργιο υπολογιστή.",
+    "es": "Ha comprado un ordenador nuevo.",
+    "fi": "Hän on ostanut uuden tietokoneen.",
+    "fr": "Il a acheté un nouvel ordinateur.",
+    "he": "הוא קנה מחשב חדש.",
+    "hu": "Vett egy új számítógépet.",
+    "it": "Ha comprato un computer nuovo.",
+    "ja": "彼は新しいコンピューターを買いました。",
+    "ko": "그는 새 컴퓨터를 샀다.",
+    "nl": "Hij heeft een nieuwe computer gekocht.",
+    "pl": "Kupił nowy komputer.",
+    "pt": "Ele comprou um computador novo.",
+    "ro": "Și-a cumpărat un calculator nou.",
+    "ru": "Он купил новый компьютер.",
+    "sk": "Kúpil si nový počítač.",
+    "sv": "Han har köpt en ny dator.",
+    "tr": "Yeni bir bilgisayar aldı.",
+    "uk": "Він купив новий комп'ютер.",
+    "vi": "Anh ấy đã mua một máy tính mới.",
+    "zh": "他买了一台新电脑。",
+}
+"""The app's usual sentence in languages other than English, for models without examples."""
